@@ -1,0 +1,238 @@
+package agent
+
+import (
+	"errors"
+	"sort"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// maxBreakpoints bounds the list that every step goes through.
+const maxBreakpoints = 256
+
+// breakpoint says what is to happen when a pod comes to a step.
+type breakpoint struct {
+	id      uint32
+	spec    *agentpb.AddBreakpointRequest
+	pods    *selector
+	steps   map[int]bool
+	refused []string
+	expires time.Time
+	seen    uint32 // times it applied, with those skipped by after
+	hits    uint32 // times it acted
+	timer   *time.Timer
+}
+
+// breakpoints has those there are.
+type breakpoints struct {
+	mu    sync.RWMutex
+	last  uint32
+	all   map[uint32]*breakpoint
+	armed func(int32)
+}
+
+// AddBreakpoint checks and adds one.
+func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	b, err := a.newBreakpoint(spec)
+	if err != nil {
+		return nil, err
+	}
+	t := &a.points
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.all) >= maxBreakpoints {
+		return nil, refused("there are %d breakpoints already; remove some with podstep break rm", len(t.all))
+	}
+	if t.all == nil {
+		t.all = map[uint32]*breakpoint{}
+	}
+	t.armed = func(n int32) { a.holds.armed.Add(n) }
+	t.last++
+	b.id = t.last
+	t.all[b.id] = b
+	t.armed(1)
+	b.timer = time.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
+	return a.pointProto(b), nil
+}
+
+func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, error) {
+	sel, err := newSelector(spec.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	ids, err := a.matchSteps(spec.GetStep())
+	if err != nil {
+		return nil, err
+	}
+	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel, steps: map[int]bool{}}
+	side := enter
+	if spec.GetOn() != agentpb.On_ON_ENTER || spec.GetSlowerThan() != nil {
+		side = exit
+	}
+	_, fails := spec.GetAction().(*agentpb.AddBreakpointRequest_Fail)
+	if fails && side == exit {
+		return nil, invalid("a step can be made to fail only as it is entered")
+	}
+	why := ""
+	for _, id := range ids {
+		s := &a.steps[id]
+		switch {
+		case !s.canHold[side]:
+			why = s.Hold.Why.En
+		case !a.opts.Seen[s.Name]:
+			why = "this kubelet's probe does not see it"
+		case fails && !a.canFail(s.Name):
+			why = "it returns no error"
+		default:
+			b.steps[id] = true
+			continue
+		}
+		b.refused = append(b.refused, s.Name)
+	}
+	if len(b.steps) == 0 {
+		return nil, refused("no pod can be stopped at %s of %s: %s", sideNames[side], spec.GetStep(), why)
+	}
+	b.setLimits()
+	return b, nil
+}
+
+// setLimits sees to it that nothing lives for ever: a fault acts once unless
+// told otherwise, and every breakpoint ends.
+func (b *breakpoint) setLimits() {
+	switch b.spec.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Delay:
+		if b.spec.Times == 0 {
+			b.spec.Times = 1
+		}
+	}
+	expiry := defaultExpiry
+	if d := b.spec.GetExpires().AsDuration(); d > 0 {
+		expiry = d
+	}
+	b.expires = time.Now().Add(expiry)
+}
+
+func (a *Agent) canFail(step string) bool { return a.opts.Fails == nil || a.opts.Fails[step] }
+
+func (t *breakpoints) remove(id uint32) *breakpoint {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.all[id]
+	if b != nil {
+		b.timer.Stop()
+		delete(t.all, id)
+		t.armed(-1)
+	}
+	return b
+}
+
+func (t *breakpoints) clear() {
+	for _, b := range t.list() {
+		t.remove(b.id)
+	}
+}
+
+func (t *breakpoints) list() []*breakpoint {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := make([]*breakpoint, 0, len(t.all))
+	for _, b := range t.all {
+		out = append(out, b)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].id < out[j].id })
+	return out
+}
+
+// stop does what the first breakpoint says that applies here.
+func (t *breakpoints) stop(a *Agent, s *span, p *pod, side int, errText string) error {
+	b := t.hit(s, p, side, errText)
+	if b == nil {
+		return nil
+	}
+	why := "breakpoint " + itoa(b.id)
+	switch act := b.spec.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Fail:
+		s.fault = true
+		err := errors.New(act.Fail + " (injected by podstep)")
+		a.put(s, podSpan{pod: p, id: s.idFor(p)}, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
+		return err
+	case *agentpb.AddBreakpointRequest_Delay:
+		d := act.Delay.AsDuration()
+		a.put(s, podSpan{pod: p, id: s.idFor(p)}, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
+		a.hold(s, p, side, errText, "delay, "+why, d, nil)
+	default:
+		lease := b.spec.GetHold().GetLease().AsDuration()
+		if lease <= 0 {
+			lease = DefaultLease
+		}
+		a.hold(s, p, side, errText, why, lease, nil)
+	}
+	return nil
+}
+
+// hit finds the breakpoint that applies, and counts.
+func (t *breakpoints) hit(s *span, p *pod, side int, errText string) *breakpoint {
+	t.mu.RLock()
+	var found *breakpoint
+	for _, b := range t.all {
+		if b.steps[s.step.ID] && b.applies(s, p, side, errText) && (found == nil || b.id < found.id) {
+			found = b
+		}
+	}
+	t.mu.RUnlock()
+	if found == nil {
+		return nil
+	}
+	t.mu.Lock()
+	found.seen++
+	if found.seen <= found.spec.GetAfter() {
+		t.mu.Unlock()
+		return nil
+	}
+	found.hits++
+	over := found.spec.GetTimes() > 0 && found.hits >= found.spec.GetTimes()
+	t.mu.Unlock()
+	if over {
+		t.remove(found.id)
+	}
+	return found
+}
+
+func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {
+	if slow := b.spec.GetSlowerThan(); slow != nil {
+		if side != exit || time.Since(time.Unix(0, s.wall)) < slow.AsDuration() {
+			return false
+		}
+	} else {
+		switch b.spec.GetOn() {
+		case agentpb.On_ON_ENTER:
+			if side != enter {
+				return false
+			}
+		case agentpb.On_ON_EXIT:
+			if side != exit {
+				return false
+			}
+		case agentpb.On_ON_ERROR:
+			if side != exit || errText == "" {
+				return false
+			}
+		}
+	}
+	return b.pods.matches(p) && p.checkForce(b.spec.GetForce()) == nil
+}
+
+func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
+	out := &agentpb.Breakpoint{Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Expires: timestamppb.New(b.expires)}
+	for i := range a.steps {
+		if b.steps[i] {
+			out.Steps = append(out.Steps, a.steps[i].Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,16 @@
+// Package agent sits where the steps are seen and serves those who watch: it
+// turns calls of woven functions into events, keeps the recent story of every
+// pod, holds pods and lets them go, and speaks gRPC over a unix socket.
+//
+// The way of an event: a probe calls Enter and Leave (handler.go) on the
+// goroutine of the kubelet; pods are told apart (pods.go), values become fields
+// with their secrets taken out (values.go, redact.go), and the event is queued
+// (journal.go). One goroutine takes the queue, encodes each event once, keeps it
+// (recorder.go) and hands it to who watches (subscriber.go).
+//
+// Holding (holds.go) is done in Enter and Leave too, since that is where the
+// pod's goroutine can be stopped; breakpoints.go and stepping.go decide when.
+//
+// The kubelet comes first: nothing here blocks it unless a person asked for a
+// hold, every buffer is bounded, and what does not fit is counted.
+package agent

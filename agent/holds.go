@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// hold is a pod's goroutine stopped at a step.
+type hold struct {
+	id     uint32
+	pod    *pod
+	span   *span
+	side   int
+	why    string
+	since  time.Time
+	lease  time.Time
+	budget *budget
+	err    string
+
+	once     sync.Once
+	released chan struct{}
+	reason   string
+}
+
+// let lets the pod go on. Only the first call says why.
+func (h *hold) let(reason string) {
+	h.once.Do(func() {
+		h.reason = reason
+		close(h.released)
+	})
+}
+
+// holdTable has the holds there are.
+type holdTable struct {
+	// armed counts wishes and breakpoints: while it is zero a step costs
+	// nothing but this look.
+	armed atomic.Int32
+
+	mu   sync.Mutex
+	last uint32
+	all  map[uint32]*hold
+}
+
+func (t *holdTable) init() { t.all = map[uint32]*hold{} }
+
+func (t *holdTable) add(h *hold) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	h.id = t.last
+	t.all[h.id] = h
+}
+
+func (t *holdTable) remove(h *hold) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, h.id)
+}
+
+// of returns the holds of a pod, or of all pods for nil, oldest first.
+func (t *holdTable) of(p *pod) []*hold {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*hold
+	for _, h := range t.all {
+		if p == nil || h.pod == p {
+			out = append(out, h)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].id < out[j].id })
+	return out
+}
+
+// stop is called at each side of a step that is about one pod, on the
+// kubelet's goroutine. It holds the pod there if somebody wants it, and returns
+// the error with which the step is to fail, if it is to.
+func (a *Agent) stop(s *span, p *pod, side int, errText string) error {
+	if a.holds.armed.Load() == 0 || !a.mayHold(s, side) {
+		return nil
+	}
+	if w := p.wish.Load(); w != nil && w.place(s, side) && p.wish.CompareAndSwap(w, nil) {
+		a.holds.armed.Add(-1)
+		a.hold(s, p, side, errText, w.why, w.lease, w.got)
+		return nil
+	}
+	return a.points.stop(a, s, p, side, errText)
+}
+
+// mayHold tells whether this goroutine may be stopped here without harm to
+// other pods, by the catalogue's rule and by what goroutine it is.
+func (a *Agent) mayHold(s *span, side int) bool {
+	rule := s.step.Hold.Enter
+	if side == exit {
+		rule = s.step.Hold.Exit
+	}
+	switch rule {
+	case probes.HoldYes, probes.HoldOwn:
+		return true
+	case probes.HoldWorker:
+		return a.roles.names[s.role] == roleWorker
+	}
+	return false
+}
+
+// hold stops the calling goroutine until the hold is released, its lease is
+// over, or a timer is about to trip. got, if not nil, is given the hold.
+func (a *Agent) hold(s *span, p *pod, side int, errText, why string, lease time.Duration, got chan<- *hold) {
+	now := time.Now()
+	h := &hold{
+		pod: p, span: s, side: side, why: why, since: now, lease: now.Add(lease), err: errText,
+		budget: a.budgetOf(s, p, now), released: make(chan struct{}),
+	}
+	end, reason := h.lease, "its lease is over"
+	if b := h.budget; b != nil {
+		if e := b.end.Add(-margin(b.end.Sub(now))); e.Before(end) {
+			end, reason = e, "timer "+b.timer.name+" is about to run out: "+b.timer.text
+		}
+	}
+	a.holds.add(h)
+	defer a.holds.remove(h)
+	// Who says that the pod may not be held any more does so before it looks
+	// for holds; so this hold is either seen by it, or sees it.
+	if no := p.mayNotBeHeld(); no != "" {
+		h.let(no)
+	}
+	ps := podSpan{pod: p, id: s.idFor(p)}
+	on := sideNames[side]
+	a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(on)})
+	if got != nil {
+		got <- h
+	}
+	t := time.NewTimer(end.Sub(now))
+	defer t.Stop()
+	select {
+	case <-h.released:
+	case <-t.C:
+		h.let(reason)
+	case <-a.closed:
+		h.let("the agent ends")
+	}
+	a.put(s, ps, 0, event{
+		kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)),
+		fields: []field{text("on", on), text("reason", h.reason)},
+	})
+}
+
+var sideNames = [2]string{"enter", "exit"}
+
+func (h *hold) fields(on string) []field {
+	out := []field{text("on", on), text("why", h.why), {name: "lease", kind: durationField, num: int64(h.lease.Sub(h.since))}}
+	if b := h.budget; b != nil {
+		out = append(out, text("timer", b.timer.name), field{name: "budget", kind: durationField, num: int64(b.end.Sub(h.since))})
+	}
+	return out
+}
+
+func (s *span) idFor(p *pod) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ps := range s.pods {
+		if ps.pod == p {
+			return ps.id
+		}
+	}
+	return 0
+}
+
+func (p *pod) mayNotBeHeld() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noHold
+}
+
+// releasePod lets a pod go for good: it is not held again.
+func (a *Agent) releasePod(p *pod, reason string) {
+	p.mu.Lock()
+	p.noHold = reason
+	p.mu.Unlock()
+	a.forgetWish(p, reason)
+	for _, h := range a.holds.of(p) {
+		h.let(reason)
+	}
+}
+
+// releaseAll lets every pod go.
+func (a *Agent) releaseAll(reason string) []*hold {
+	for _, p := range a.pods.all() {
+		a.forgetWish(p, reason)
+	}
+	all := a.holds.of(nil)
+	for _, h := range all {
+		h.let(reason)
+	}
+	return all
+}
+
+func (h *hold) proto() *agentpb.HoldInfo {
+	now := time.Now()
+	out := &agentpb.HoldInfo{
+		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
+		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
+		Budget: h.budget.proto(now), Why: h.why, Error: h.err,
+	}
+	for i := range h.span.fields {
+		out.Fields = append(out.Fields, h.span.fields[i].proto())
+	}
+	return out
+}
+
+func (p *pod) proto() *agentpb.Pod {
+	ns, name := p.names()
+	return &agentpb.Pod{Id: p.id, Namespace: ns, Name: name, Uid: p.uid}
+}
+
+// checkForce refuses pods that the node or the cluster lives by.
+func (p *pod) checkForce(force bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.noHold != "" {
+		return refused("pod %s/%s cannot be held: %s", p.namespace, p.name, p.noHold)
+	}
+	if p.meta.critical != "" && !force {
+		return refused("pod %s/%s is not held because %s; --force does it all the same", p.namespace, p.name, p.meta.critical)
+	}
+	return nil
+}
+
+// String is for errors.
+func (h *hold) String() string {
+	ns, name := h.pod.names()
+	return fmt.Sprintf("%s/%s at %s of %s", ns, name, sideNames[h.side], h.span.step.Name)
+}

@@ -1,0 +1,192 @@
+// Package hook is what woven code calls: the one piece of podstep that runs
+// inside every instrumented function of the kubelet.
+//
+// It imports the standard library only, and knows neither steps nor pods: it
+// carries calls to a Handler, which the agent sets. Until then, and for steps
+// that are switched off, a woven function pays one load and one branch.
+//
+// The rules here protect the kubelet. A panic of the handler is caught and
+// counted, never passed on. Arguments are evaluated by a closure that the hook
+// calls, so that a nil pointer in them is caught too. Panics of the kubelet
+// itself are seen, not recovered.
+package hook
+
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// MaxSteps is the size of Switches, and the bound on step ids.
+const MaxSteps = 512
+
+// Switches holds, by step id, whether a woven step calls the hook: 0 is off.
+// Woven code reads it with a plain load: a switch is seen a little later on
+// another core, which is all that can happen.
+var Switches [MaxSteps]uint32
+
+// Values gives the values that a step shows. Woven code passes closures of
+// this type; they run on the caller's goroutine, once, before the hook returns.
+type Values = func() []any
+
+// Outcome is how a woven function ended.
+type Outcome uint8
+
+const (
+	// Returned: by a return statement, or by a panic that it recovered itself.
+	Returned Outcome = iota
+	// Panicked: a panic is on its way through the function.
+	Panicked
+	// Exited: runtime.Goexit is unwinding the goroutine.
+	Exited
+)
+
+// Handler is told of every call of a woven function whose step is on. Its
+// methods run on the kubelet's goroutines; whatever they do, the kubelet does.
+// They must not keep what values returns: copy what is needed.
+type Handler interface {
+	// Enter is called at the top of the function. cur is the innermost span of
+	// this goroutine, or of the goroutine that started it. A nil span means no
+	// interest: Leave is not called then. With an error the function returns
+	// it without doing its work, if it has an error to return.
+	Enter(step int, cur *Span, values Values) (*Span, error)
+	// Leave is called when the function is left, with the span Enter returned.
+	Leave(span *Span, how Outcome, values Values)
+}
+
+var (
+	handler atomic.Pointer[Handler]
+	faults  atomic.Uint64
+)
+
+// Set makes h the handler; nil takes it away.
+func Set(h Handler) {
+	if h == nil {
+		handler.Store(nil)
+		return
+	}
+	handler.Store(&h)
+}
+
+// Switch turns one step on or off.
+func Switch(step int, on bool) {
+	if step < 0 || step >= MaxSteps {
+		return
+	}
+	var v uint32
+	if on {
+		v = 1
+	}
+	atomic.StoreUint32(&Switches[step], v)
+}
+
+// Faults counts the panics of handlers and of values that were caught.
+func Faults() uint64 { return faults.Load() }
+
+// Enter is called by woven code. The pointer is for Leave, and nil if there is
+// nothing to leave.
+func Enter(step int, values Values) (unsafe.Pointer, error) {
+	h := handler.Load()
+	if h == nil {
+		return nil, nil
+	}
+	return enter(*h, step, values)
+}
+
+func enter(h Handler, step int, values Values) (p unsafe.Pointer, err error) {
+	prev := getLabels()
+	defer func() {
+		if r := recover(); r != nil {
+			faults.Add(1)
+			p, err = nil, nil
+		}
+	}()
+	s, err := h.Enter(step, current(prev), values)
+	if s == nil {
+		return nil, err
+	}
+	s.prev = prev
+	setLabels(unsafe.Pointer(s))
+	return unsafe.Pointer(s), err
+}
+
+// Leave is called by woven code, as a deferred call.
+func Leave(p unsafe.Pointer, values Values) {
+	if p == nil {
+		return
+	}
+	leave((*Span)(p), ending(), values)
+}
+
+func leave(s *Span, how Outcome, values Values) {
+	defer func() {
+		setLabels(s.prev)
+		if r := recover(); r != nil {
+			faults.Add(1)
+		}
+	}()
+	if h := handler.Load(); h != nil {
+		(*h).Leave(s, how, values)
+	}
+}
+
+// Eval calls values and catches its panic: a nil pointer on the way to a
+// field costs the fields, not the event.
+func Eval(values Values) (v []any) {
+	defer func() {
+		if r := recover(); r != nil {
+			faults.Add(1)
+			v = nil
+		}
+	}()
+	return values()
+}
+
+// The runtime functions that run deferred calls when a goroutine does not
+// return but unwinds.
+var panicEntry, exitEntry = entryOf("runtime.gopanic"), entryOf("runtime.Goexit")
+
+// ending tells why Leave's deferred call runs. It looks at who called it
+// instead of calling recover, which would change what the kubelet prints when
+// it crashes.
+func ending() Outcome {
+	var pcs [1]uintptr
+	// 0 Callers, 1 ending, 2 Leave, 3 the function left, or the runtime.
+	if runtime.Callers(3, pcs[:]) == 0 {
+		return Returned
+	}
+	f := runtime.FuncForPC(pcs[0] - 1)
+	if f == nil {
+		return Returned
+	}
+	switch f.Entry() {
+	case panicEntry:
+		return Panicked
+	case exitEntry:
+		return Exited
+	}
+	return Returned
+}
+
+// entryOf finds the address of a runtime function by being called from it.
+func entryOf(name string) uintptr {
+	found := make(chan uintptr, 1)
+	go func() {
+		defer func() { _ = recover() }()
+		defer func() {
+			var pcs [8]uintptr
+			for _, pc := range pcs[:runtime.Callers(1, pcs[:])] {
+				if f := runtime.FuncForPC(pc - 1); f != nil && f.Name() == name {
+					found <- f.Entry()
+					return
+				}
+			}
+			found <- 0
+		}()
+		if name == "runtime.Goexit" {
+			runtime.Goexit()
+		}
+		panic("podstep looks for runtime.gopanic")
+	}()
+	return <-found
+}

@@ -1,0 +1,2 @@
+// An assembly file lets the package declare functions without bodies, which
+// the linker finds in the runtime.

@@ -1,0 +1,79 @@
+package hook
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// RecordMark begins every record of what was woven, in memory and in the
+// program's file.
+const RecordMark = "podstep:woven"
+
+// Package is what the weaver did to one package.
+type Package struct {
+	// Path is the import path.
+	Path string
+	// Hash is probes.Catalogue.PackageHash of the catalogue it was woven with.
+	Hash string
+	// Steps are the steps in this package, by name.
+	Steps map[string]Step
+}
+
+// Step is what woven code knows of a step.
+type Step struct {
+	ID int
+	// Fails is set if the function returns an error, and so can be made to.
+	Fails bool
+}
+
+var registered struct {
+	sync.Mutex
+	records []string
+}
+
+// Register is called by woven code as the program starts, perhaps before this
+// package is initialised.
+func Register(record string) {
+	registered.Lock()
+	defer registered.Unlock()
+	registered.records = append(registered.records, record)
+}
+
+// Woven returns what was woven into this program, by import path.
+func Woven() ([]Package, error) {
+	registered.Lock()
+	defer registered.Unlock()
+	out := make([]Package, 0, len(registered.records))
+	for _, r := range registered.records {
+		p, err := ParseRecord(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	return out, nil
+}
+
+// ParseRecord reads a record: the mark, import path, hash, and name=id of each
+// step, with a ! behind if it can fail.
+func ParseRecord(record string) (Package, error) {
+	words := strings.Fields(record)
+	if len(words) < 3 || words[0] != RecordMark {
+		return Package{}, fmt.Errorf("read what was woven: bad record %q", record)
+	}
+	p := Package{Path: words[1], Hash: words[2], Steps: map[string]Step{}}
+	for _, w := range words[3:] {
+		name, id, _ := strings.Cut(w, "=")
+		id, fails := strings.CutSuffix(id, "!")
+		n, err := strconv.Atoi(id)
+		if err != nil || n < 0 || n >= MaxSteps {
+			return Package{}, fmt.Errorf("read what was woven into %s: bad step %q", p.Path, w)
+		}
+		p.Steps[name] = Step{n, fails}
+	}
+	return p, nil
+}

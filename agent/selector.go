@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+func invalid(format string, args ...any) error {
+	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
+}
+
+func notFound(format string, args ...any) error {
+	return status.Error(codes.NotFound, fmt.Sprintf(format, args...))
+}
+
+func refused(format string, args ...any) error {
+	return status.Error(codes.FailedPrecondition, fmt.Sprintf(format, args...))
+}
+
+// selector tells which pods are meant. Globs are path.Match's.
+type selector struct {
+	namespace, name, uid string
+	labels               map[string]string
+}
+
+func newSelector(p *agentpb.PodSelector) (*selector, error) {
+	s := &selector{namespace: p.GetNamespace(), name: p.GetName(), uid: p.GetUid(), labels: p.GetLabels()}
+	for _, glob := range []string{s.namespace, s.name} {
+		if _, err := path.Match(glob, ""); err != nil {
+			return nil, invalid("bad pod pattern %q: %v", glob, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *selector) matches(p *pod) bool {
+	if s.uid != "" && s.uid != p.uid {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !globbed(s.namespace, p.namespace) || !globbed(s.name, p.name) {
+		return false
+	}
+	for k, v := range s.labels {
+		if p.meta.labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func globbed(glob, s string) bool {
+	if glob == "" || glob == s {
+		return true
+	}
+	ok, err := path.Match(glob, s)
+	return ok && err == nil
+}
+
+func (s *selector) String() string {
+	switch {
+	case s.namespace != "" && s.name != "":
+		return s.namespace + "/" + s.name
+	case s.name != "":
+		return s.name
+	case s.uid != "":
+		return "uid " + s.uid
+	}
+	return "any pod"
+}
+
+// one finds the one pod that is meant. Of two pods of the same name, one after
+// the other, it is the one that lives.
+func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
+	s, err := newSelector(req)
+	if err != nil {
+		return nil, err
+	}
+	if s.name == "" && s.uid == "" {
+		return nil, invalid("which pod?")
+	}
+	var live, gone []*pod
+	for _, p := range a.pods.all() {
+		switch {
+		case !s.matches(p):
+		case p.gone():
+			gone = append(gone, p)
+		default:
+			live = append(live, p)
+		}
+	}
+	switch {
+	case len(live) == 1:
+		return live[0], nil
+	case len(live) > 1:
+		return nil, invalid("%d pods match %s: %s; name one, with its namespace", len(live), s, list(live))
+	case len(gone) > 0:
+		return nil, notFound("pod %s is gone from this node", s)
+	}
+	return nil, notFound("no pod %s on this node; see podstep pods", s)
+}
+
+// list names some pods.
+func list(pods []*pod) string {
+	var names []string
+	for _, p := range pods {
+		ns, n := p.names()
+		names = append(names, ns+"/"+n)
+	}
+	sort.Strings(names)
+	if len(names) > 5 {
+		names = append(names[:5], "...")
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,334 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+)
+
+// maxRequest bounds what a client may send in one message, in bytes.
+const maxRequest = 64 << 10
+
+// Server serves an agent on a socket.
+type Server struct {
+	agent *Agent
+	grpc  *grpc.Server
+	conns *limitListener
+}
+
+// Serve serves a on the listener, which must be of a unix socket. It returns
+// at once; Stop ends it.
+func Serve(a *Agent, l net.Listener) *Server {
+	s := &Server{agent: a, conns: newLimitListener(l)}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(peerCredentials{}),
+		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxConcurrentStreams(64),
+		grpc.ConnectionTimeout(5*time.Second),
+		grpc.UnaryInterceptor(catchUnary), grpc.StreamInterceptor(catchStream),
+	)
+	agentpb.RegisterAgentServer(s.grpc, &service{agent: a, server: s})
+	reflection.Register(s.grpc)
+	go func() { _ = s.grpc.Serve(s.conns) }()
+	return s
+}
+
+// Stop ends the server and its connections.
+func (s *Server) Stop() { s.grpc.Stop() }
+
+// A panic in a request must not take the kubelet down.
+func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = status.Errorf(codes.Internal, "podstep's agent failed at this request: %v", r)
+		}
+	}()
+	return next(ctx, req)
+}
+
+func catchStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = status.Errorf(codes.Internal, "podstep's agent failed at this request: %v", r)
+		}
+	}()
+	return next(srv, stream)
+}
+
+// service answers requests.
+type service struct {
+	agentpb.UnimplementedAgentServer
+	agent  *Agent
+	server *Server
+}
+
+func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	a := s.agent
+	out := &agentpb.InfoResponse{
+		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
+		Started: timestamppb.New(a.started), Probe: a.opts.Probe, Goroutines: a.roles.names,
+	}
+	for i := range a.steps {
+		st := &a.steps[i]
+		p := &agentpb.Step{
+			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Seen: a.opts.Seen[st.Name],
+			HoldEnter: string(st.Hold.Enter), HoldExit: string(st.Hold.Exit),
+		}
+		if !p.Seen {
+			p.Why = "not woven into this kubelet"
+		}
+		out.Steps = append(out.Steps, p)
+	}
+	return out, nil
+}
+
+func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {
+	w, err := s.agent.newWatcher(req)
+	if err != nil {
+		return err
+	}
+	j := s.agent.journal
+	j.watch(w, req.GetHistory() || req.GetOnlyHistory())
+	defer j.unwatch(w)
+	send := newSender(stream)
+	for len(w.history) > 0 {
+		n := min(batchEvents, len(w.history))
+		if err := send.batch(w.history[:n], false); err != nil {
+			return err
+		}
+		w.history = w.history[n:]
+	}
+	w.history = nil
+	if err := send.batch(nil, true); err != nil || req.GetOnlyHistory() {
+		return err
+	}
+	for {
+		events, err := w.next(stream.Context())
+		if err != nil {
+			return status.FromContextError(err).Err()
+		}
+		if err := send.batch(events, false); err != nil {
+			return err
+		}
+	}
+}
+
+// sender sends batches, and tells of each pod before its first event.
+type sender struct {
+	stream grpc.ServerStreamingServer[agentpb.Batch]
+	told   map[*pod]string // the name under which it was told
+}
+
+func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
+	return &sender{stream: stream, told: map[*pod]string{}}
+}
+
+func (s *sender) batch(events []kept, caughtUp bool) error {
+	b := &agentpb.Batch{CaughtUp: caughtUp, Events: make([][]byte, 0, len(events))}
+	for _, e := range events {
+		if e.pod != nil {
+			// A pod may be known by its uid before it is by its name.
+			if was, ok := s.told[e.pod]; !ok || was == "" {
+				p := e.pod.proto()
+				if !ok || p.Name != "" {
+					s.told[e.pod] = p.Name
+					b.Pods = append(b.Pods, p)
+				}
+			}
+		}
+		b.Events = append(b.Events, e.data)
+	}
+	return s.stream.Send(b)
+}
+
+func (s *service) Pods(_ context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
+	sel, err := newSelector(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	out := &agentpb.PodsResponse{}
+	for _, p := range s.agent.pods.all() {
+		if sel.matches(p) {
+			if st := s.agent.state(p); st != nil {
+				out.Pods = append(out.Pods, st)
+			}
+		}
+	}
+	sortStates(out.Pods)
+	return out, nil
+}
+
+func (s *service) Stats(context.Context, *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
+	a := s.agent
+	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.all())), Faults: hook.Faults(), Connections: int32(s.server.conns.count())}
+	a.journal.stats(out)
+	return out, nil
+}
+
+func (s *service) AddBreakpoint(_ context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	return s.agent.addBreakpoint(req)
+}
+
+func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
+	out := &agentpb.ListBreakpointsResponse{}
+	for _, b := range s.agent.points.list() {
+		out.Breakpoints = append(out.Breakpoints, s.agent.pointProto(b))
+	}
+	return out, nil
+}
+
+func (s *service) RemoveBreakpoint(_ context.Context, req *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
+	b := s.agent.points.remove(req.GetId())
+	if b == nil {
+		return nil, notFound("there is no breakpoint %d; see podstep break ls", req.GetId())
+	}
+	return s.agent.pointProto(b), nil
+}
+
+func (s *service) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	h, err := s.hold(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return h.proto(), nil
+}
+
+func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, error) {
+	a := s.agent
+	p, err := a.one(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkForce(req.GetForce()); err != nil {
+		return nil, err
+	}
+	if held := a.holds.of(p); len(held) > 0 {
+		return nil, refused("pod is held already: %s; podstep step goes on from there", held[0])
+	}
+	lease, wait, err := leaseAndWait(req.GetLease(), req.GetWait())
+	if err != nil {
+		return nil, err
+	}
+	w := &wish{place: a.nextPlace, why: "hold", lease: lease}
+	if err := a.arm(p, w); err != nil {
+		return nil, err
+	}
+	return a.await(ctx, p, w, wait)
+}
+
+func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamingServer[agentpb.HoldInfo]) error {
+	h, err := s.hold(stream.Context(), req)
+	if err != nil {
+		return err
+	}
+	// However the stream ends, the pod goes on.
+	defer h.let("the client that held it is gone")
+	if err := stream.Send(h.proto()); err != nil {
+		return err
+	}
+	select {
+	case <-h.released:
+		return nil
+	case <-stream.Context().Done():
+		return status.FromContextError(stream.Context().Err()).Err()
+	}
+}
+
+func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	a := s.agent
+	p, err := a.one(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	held := a.holds.of(p)
+	if len(held) == 0 {
+		ns, name := p.names()
+		return nil, refused("pod %s/%s is not held; podstep hold holds it at its next step", ns, name)
+	}
+	from := held[0]
+	lease, wait, err := leaseAndWait(req.GetLease(), req.GetWait())
+	if err != nil {
+		return nil, err
+	}
+	place, err := a.placeFor(from, req)
+	if err != nil {
+		return nil, err
+	}
+	w := &wish{place: place, why: "step", lease: lease}
+	if err := a.arm(p, w); err != nil {
+		return nil, err
+	}
+	from.let("step")
+	h, err := a.await(ctx, p, w, wait)
+	if err != nil {
+		return nil, err
+	}
+	return h.proto(), nil
+}
+
+func (s *service) Continue(_ context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
+	a := s.agent
+	out := &agentpb.ContinueResponse{}
+	if req.GetAll() {
+		for _, h := range a.releaseAll("continue") {
+			out.Released = append(out.Released, h.proto())
+		}
+		return out, nil
+	}
+	p, err := a.one(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	armed := a.forgetWish(p, "continue")
+	for _, h := range a.holds.of(p) {
+		h.let("continue")
+		out.Released = append(out.Released, h.proto())
+	}
+	if len(out.Released) == 0 && !armed {
+		ns, name := p.names()
+		return nil, refused("pod %s/%s is not held", ns, name)
+	}
+	return out, nil
+}
+
+func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
+	out := &agentpb.ListHoldsResponse{}
+	for _, h := range s.agent.holds.of(nil) {
+		out.Holds = append(out.Holds, h.proto())
+	}
+	return out, nil
+}
+
+// leaseAndWait reads the two durations of a hold.
+func leaseAndWait(l, w *durationpb.Duration) (lease, wait time.Duration, err error) {
+	lease, wait = DefaultLease, DefaultWait
+	if l != nil {
+		lease = l.AsDuration()
+	}
+	if w != nil {
+		wait = w.AsDuration()
+	}
+	if lease <= 0 || wait <= 0 || !valid(l) || !valid(w) {
+		return 0, 0, invalid("lease and wait must be longer than nothing")
+	}
+	return lease, wait, nil
+}
+
+func valid(d *durationpb.Duration) bool { return d == nil || d.IsValid() }
+
+func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+var _ fmt.Stringer = (*hold)(nil)

@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/credentials"
+)
+
+// maxConnections bounds the clients at one time; more are turned away at once.
+const maxConnections = 128
+
+// Listen makes the agent's socket, for its owner only. A socket that nobody
+// serves any more is replaced; one that is served is an error.
+func Listen(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make agent socket: %w", err)
+	}
+	if fi, err := os.Lstat(path); err == nil {
+		if fi.Mode()&os.ModeSocket == 0 {
+			return nil, fmt.Errorf("make agent socket: %s is there and is no socket; choose another with PODSTEP_SOCKET", path)
+		}
+		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			_ = c.Close()
+			return nil, fmt.Errorf("make agent socket: another agent serves %s", path)
+		}
+	}
+	// Under its final name the socket never has a mode but 0600.
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	_ = os.Remove(tmp)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: tmp, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make agent socket: %w", err)
+	}
+	l.SetUnlinkOnClose(false)
+	err = os.Chmod(tmp, 0o600)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		_ = l.Close()
+		_ = os.Remove(tmp)
+		return nil, fmt.Errorf("make agent socket: %w", err)
+	}
+	return &socket{Listener: l, path: path, inode: inode(path)}, nil
+}
+
+// socket removes its file when closed, if it is still its own.
+type socket struct {
+	net.Listener
+	path  string
+	inode uint64
+	once  sync.Once
+}
+
+func (s *socket) Close() error {
+	s.once.Do(func() {
+		if inode(s.path) == s.inode {
+			_ = os.Remove(s.path)
+		}
+	})
+	return s.Listener.Close()
+}
+
+func inode(path string) uint64 {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+// limitListener turns connections away beyond a number, so that the kubelet's
+// file descriptors and memory are safe from who opens thousands.
+type limitListener struct {
+	net.Listener
+	slots chan struct{}
+}
+
+func newLimitListener(l net.Listener) *limitListener {
+	return &limitListener{l, make(chan struct{}, maxConnections)}
+}
+
+func (l *limitListener) count() int { return len(l.slots) }
+
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.slots <- struct{}{}:
+			return &limitedConn{Conn: c, slots: l.slots}, nil
+		default:
+			_ = c.Close()
+		}
+	}
+}
+
+type limitedConn struct {
+	net.Conn
+	slots chan struct{}
+	once  sync.Once
+}
+
+func (c *limitedConn) Close() error {
+	c.once.Do(func() { <-c.slots })
+	return c.Conn.Close()
+}
+
+// peerCredentials lets in root and the user that the agent runs as.
+type peerCredentials struct{}
+
+func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	uid, err := peerUID(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if uid != 0 && int(uid) != os.Getuid() {
+		return nil, nil, fmt.Errorf("user %d may not speak to this agent", uid)
+	}
+	return c, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
+}
+
+func (peerCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("peer credentials are for servers")
+}
+
+func (peerCredentials) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "peercred"}
+}
+func (peerCredentials) Clone() credentials.TransportCredentials { return peerCredentials{} }
+func (peerCredentials) OverrideServerName(string) error         { return nil }
+
+type peerInfo struct{ credentials.CommonAuthInfo }
+
+func (peerInfo) AuthType() string { return "peercred" }
+
+func peerUID(c net.Conn) (uint32, error) {
+	if l, ok := c.(*limitedConn); ok {
+		c = l.Conn
+	}
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return 0, errors.New("the agent serves unix sockets only")
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("read peer: %w", err)
+	}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(err, credErr); err != nil {
+		return 0, fmt.Errorf("read peer: %w", err)
+	}
+	return cred.Uid, nil
+}

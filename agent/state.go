@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"sort"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// stuckAfter is how long one step may take before a pod counts as stuck.
+const stuckAfter = time.Minute
+
+// state tells what a pod is doing. nil: it is gone.
+func (a *Agent) state(p *pod) *agentpb.PodState {
+	holds := a.holds.of(p)
+	id := p.proto()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := &p.where
+	if p.name == "" || (w.removed && !w.worker && len(holds) == 0) {
+		return nil
+	}
+	out := &agentpb.PodState{
+		Pod: id, Phase: p.meta.phase, Stage: w.stage, Step: w.step,
+		Since: timestamppb.New(w.since), Error: w.err, Sync: p.sync.Load(),
+		Deleting: p.meta.deleting, Ready: p.meta.ready,
+	}
+	for _, h := range holds {
+		out.Holds = append(out.Holds, h.proto())
+	}
+	out.State = w.state(len(holds) > 0)
+	return out
+}
+
+// state is the word for it: held by a person, working through its steps,
+// waiting for its next turn, stuck at a step or in a row of failures, or done.
+func (w *podWhere) state(held bool) string {
+	switch {
+	case held:
+		return "held"
+	case w.finished && !w.worker:
+		return "done"
+	case w.working && time.Since(w.since) > stuckAfter:
+		return "stuck"
+	case w.working:
+		return "working"
+	case w.err != "":
+		return "stuck"
+	}
+	return "waiting"
+}
+
+var worstFirst = map[string]int{"stuck": 0, "held": 1, "working": 2, "waiting": 3, "done": 4}
+
+func sortStates(s []*agentpb.PodState) {
+	sort.Slice(s, func(i, j int) bool {
+		if a, b := worstFirst[s[i].State], worstFirst[s[j].State]; a != b {
+			return a < b
+		}
+		if a, b := s[i].Pod.Namespace, s[j].Pod.Namespace; a != b {
+			return a < b
+		}
+		return s[i].Pod.Name < s[j].Pod.Name
+	})
+}
+
+// stats fills in what the journal and the recorder know.
+func (j *journal) stats(out *agentpb.StatsResponse) {
+	j.mu.Lock()
+	out.Events = j.seq
+	out.Dropped = map[string]uint64{}
+	for k, n := range j.lost {
+		out.Dropped[k] = n
+	}
+	j.mu.Unlock()
+	j.out.Lock()
+	defer j.out.Unlock()
+	r := j.recorder
+	out.RecorderBytes, out.RecorderLimit, out.RecorderEvents, out.FoldedSyncs = r.bytes, r.limit, r.events, r.folded
+	out.Subscribers = int32(len(j.watchers))
+}

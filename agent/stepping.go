@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// wish is a person's wish to have a pod held at the next place that suits.
+type wish struct {
+	// place tells whether a side of a call suits. It runs on the kubelet's
+	// goroutines.
+	place func(s *span, side int) bool
+	why   string
+	lease time.Duration
+	got   chan *hold    // has room for one
+	gone  chan struct{} // closed when the wish was taken away
+	cause string        // why; set before gone is closed
+}
+
+// arm makes the wish the pod's. There is one at a time.
+func (a *Agent) arm(p *pod, w *wish) error {
+	w.got, w.gone = make(chan *hold, 1), make(chan struct{})
+	if !p.wish.CompareAndSwap(nil, w) {
+		return refused("somebody else is about to hold this pod; podstep continue takes that back")
+	}
+	a.holds.armed.Add(1)
+	return nil
+}
+
+// disarm takes the wish back. It is false if the pod came to the place first.
+func (a *Agent) disarm(p *pod, w *wish) bool {
+	if !p.wish.CompareAndSwap(w, nil) {
+		return false
+	}
+	a.holds.armed.Add(-1)
+	return true
+}
+
+func (a *Agent) forgetWish(p *pod, cause string) bool {
+	w := p.wish.Load()
+	if w == nil || !a.disarm(p, w) {
+		return false
+	}
+	w.cause = cause
+	close(w.gone)
+	return true
+}
+
+// await waits until the pod is held where the wish says. If it does not come
+// there in time, nothing stays armed.
+func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) (*hold, error) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	var err error
+	ns, name := p.names()
+	select {
+	case h := <-w.got:
+		return h, nil
+	case <-w.gone:
+		return nil, refused("pod %s/%s is not held: %s", ns, name, w.cause)
+	case <-t.C:
+		err = status.Errorf(codes.DeadlineExceeded, "pod %s/%s came to no such place in %v and goes on freely; a longer --wait may help, a running pod is looked at every 60 to 90 s", ns, name, wait)
+	case <-ctx.Done():
+		err = status.FromContextError(ctx.Err()).Err()
+	}
+	if a.disarm(p, w) {
+		return nil, err
+	}
+	// It came there, or the wish was taken away, at the same moment.
+	select {
+	case h := <-w.got:
+		if ctx.Err() != nil {
+			h.let("the client is gone")
+			return nil, err
+		}
+		return h, nil
+	case <-w.gone:
+		return nil, refused("pod %s/%s is not held: %s", ns, name, w.cause)
+	}
+}
+
+// onWorker tells whether a call is on the pod's worker goroutine, or one that
+// the worker started. Stepping stays there: health probes and volume operations
+// go on beside it, and have breakpoints of their own.
+func (a *Agent) onWorker(s *span) bool { return a.roles.names[s.role] == roleWorker }
+
+// nextPlace suits the first entry of a step of the pod's worker.
+func (a *Agent) nextPlace(s *span, side int) bool { return side == enter && a.onWorker(s) }
+
+// placeFor tells which place suits a way of stepping, from where h holds.
+func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
+	from := h.span
+	sameKind := func(s *span) bool { return s.role == from.role }
+	sync := h.pod.sync.Load()
+	switch req.GetMode() {
+	case agentpb.StepMode_INTO:
+		return func(s *span, side int) bool { return side == enter && sameKind(s) }, nil
+	case agentpb.StepMode_OVER:
+		// What happens in the call is passed over; so is the rest of a call
+		// that is held at its exit.
+		return func(s *span, side int) bool { return side == enter && sameKind(s) && !s.within(from) }, nil
+	case agentpb.StepMode_OUT:
+		return a.outOf(from), nil
+	case agentpb.StepMode_NEXT_STAGE:
+		return func(s *span, side int) bool {
+			return side == enter && sameKind(s) && s.step.Stage != from.step.Stage
+		}, nil
+	case agentpb.StepMode_NEXT_CRI:
+		return func(s *span, side int) bool {
+			return side == enter && sameKind(s) && s != from && s.step.Stage == "cri"
+		}, nil
+	case agentpb.StepMode_NEXT_SYNC:
+		return func(s *span, side int) bool {
+			return side == enter && a.onWorker(s) && h.pod.sync.Load() > sync
+		}, nil
+	case agentpb.StepMode_UNTIL:
+		if _, err := a.matchSteps(req.GetUntil()); err != nil {
+			return nil, err
+		}
+		return func(s *span, side int) bool {
+			ok, _ := path.Match(req.GetUntil(), s.step.Name)
+			return side == enter && ok && s != from
+		}, nil
+	}
+	return nil, invalid("no such way of stepping: %v", req.GetMode())
+}
+
+// outOf suits the end of the call that from happens in; if the pod may not be
+// held there, the first entry outside of it.
+func (a *Agent) outOf(from *span) func(*span, int) bool {
+	up := from.parent
+	for up != nil && !a.mayHold(up, exit) {
+		up = up.parent
+	}
+	return func(s *span, side int) bool {
+		if up == nil {
+			return side == enter && s.role == from.role && !s.within(from)
+		}
+		return (side == exit && s == up) || (side == enter && s.role == from.role && !s.within(up))
+	}
+}

@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// graceTimer stands for the pod's own grace period.
+const graceTimer = "grace"
+
+// timer is a timer of the catalogue, ready to use.
+type timer struct {
+	name  string
+	text  string
+	after time.Duration // zero: the pod's grace period
+}
+
+func newTimer(t *probes.Timer) (timer, error) {
+	if t == nil {
+		return timer{}, fmt.Errorf("a step names a timer that is not in the catalogue")
+	}
+	out := timer{name: t.Name, text: t.Text.En}
+	if t.After == graceTimer {
+		return out, nil
+	}
+	d, err := time.ParseDuration(t.After)
+	if err != nil {
+		return timer{}, fmt.Errorf("read timer %s: %w", t.Name, err)
+	}
+	out.after = d
+	return out, nil
+}
+
+// budget is the first timer that a hold would trip.
+type budget struct {
+	timer timer
+	end   time.Time
+}
+
+// budgetOf finds the first timer that would trip if the call s stood still
+// from now: those of its step, and of the calls it happens in, each running
+// since that call began. nil: none.
+func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
+	var first *budget
+	for ; s != nil; s = s.parent {
+		for _, t := range s.step.timers {
+			after := t.after
+			if after == 0 {
+				after = p.gracePeriod()
+			}
+			end := time.Unix(0, s.wall).Add(after)
+			if end.After(now) && (first == nil || end.Before(first.end)) {
+				first = &budget{t, end}
+			}
+		}
+	}
+	return first
+}
+
+func (p *pod) gracePeriod() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.meta.grace == 0 {
+		return 30 * time.Second // the API server's default
+	}
+	return p.meta.grace
+}
+
+// margin is how long before the timer a hold ends, so that the pod is under
+// way again when it runs out.
+func margin(left time.Duration) time.Duration { return min(5*time.Second, left/10) }
+
+func (b *budget) proto(now time.Time) *agentpb.Budget {
+	if b == nil {
+		return nil
+	}
+	return &agentpb.Budget{Timer: b.timer.name, Text: b.timer.text, Left: durationpb.New(b.end.Sub(now))}
+}

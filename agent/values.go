@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxText bounds a text field, in bytes.
+const maxText = 1 << 10
+
+func floatBits(v float64) uint64 { return math.Float64bits(v) }
+
+// toField makes a field of a value that a step shows. Values are the kubelet's
+// own, and may change as soon as its function goes on: nothing is kept. ok is
+// false for what there is no plain way to show, and for nil.
+func toField(name string, v any) (f field, ok bool) {
+	defer func() {
+		if recover() != nil { // a String or Error method of a nil pointer
+			f, ok = field{}, false
+		}
+	}()
+	switch v := v.(type) {
+	case nil:
+		return field{}, false
+	case string:
+		return text(name, clip(v)), true
+	case bool:
+		return flag(name, v), true
+	case int:
+		return number(name, int64(v)), true
+	case int64:
+		return number(name, v), true
+	case time.Duration:
+		return field{name: name, kind: durationField, num: int64(v)}, true
+	case time.Time:
+		return timeField(name, v)
+	case metav1.Time:
+		return timeField(name, v.Time)
+	case *metav1.Time:
+		if v == nil {
+			return field{}, false
+		}
+		return timeField(name, v.Time)
+	case proto.Message:
+		return messageField(name, v)
+	case error:
+		return text(name, clip(scrub(v.Error()))), true
+	case []string:
+		return documentField(name, scrubAll(v))
+	case map[string]string:
+		return documentField(name, v)
+	case fmt.Stringer:
+		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+			return field{}, false
+		}
+		return text(name, clip(v.String())), true
+	}
+	return kindField(name, reflect.ValueOf(v))
+}
+
+// kindField shows a value by its underlying kind: enumerations, named strings,
+// and pointers to them.
+func kindField(name string, v reflect.Value) (field, bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return field{}, false
+		}
+		return toField(name, v.Elem().Interface())
+	case reflect.String:
+		return text(name, clip(v.String())), true
+	case reflect.Bool:
+		return flag(name, v.Bool()), true
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return number(name, v.Int()), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return number(name, int64(v.Uint())), true
+	case reflect.Float32, reflect.Float64:
+		return field{name: name, kind: realField, real: v.Float()}, true
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.String, reflect.Int, reflect.Int32, reflect.Int64:
+			return documentField(name, v.Interface())
+		}
+	}
+	return field{}, false
+}
+
+func timeField(name string, t time.Time) (field, bool) {
+	if t.IsZero() {
+		return field{}, false
+	}
+	return text(name, t.UTC().Format(time.RFC3339Nano)), true
+}
+
+func documentField(name string, v any) (field, bool) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return field{}, false
+	}
+	return document(name, b), true
+}
+
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return s[:maxText] + "…"
+}

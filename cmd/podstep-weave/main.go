@@ -1,0 +1,103 @@
+// Command podstep-weave builds Go programs with podstep's hook in the functions
+// of the catalogue. It is a program of its own, and small, because the go
+// command starts it once for each of the thousands of packages of a kubelet.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"sort"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/weave"
+)
+
+const usage = `usage:
+  podstep-weave go build|test|run|install ...  runs the go command so that it weaves
+  podstep-weave toolexec TOOL ARGS...          for go build -toolexec='podstep-weave toolexec'
+  podstep-weave report PROGRAM                 tells what was woven into a program
+`
+
+func main() {
+	args := os.Args[1:]
+	if len(args) == 0 {
+		fail(2, usage)
+	}
+	switch verb, rest := args[0], args[1:]; verb {
+	case "go":
+		goCommand(rest)
+	case "toolexec":
+		marked := len(rest) > 0 && rest[0] == "--marked"
+		if marked {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			fail(2, usage)
+		}
+		os.Exit(weave.Toolexec(catalogue(), marked, rest[0], rest[1:]))
+	case "report":
+		if len(rest) != 1 {
+			fail(2, usage)
+		}
+		report(rest[0])
+	case "help", "-h", "--help":
+		fmt.Print(usage)
+	default:
+		fail(2, fmt.Sprintf("podstep-weave: no such command: %s\n%s", verb, usage))
+	}
+}
+
+func catalogue() *probes.Catalogue {
+	c, err := probes.Load()
+	if err != nil {
+		fail(1, "podstep-weave: "+err.Error()+"\n")
+	}
+	return c
+}
+
+func goCommand(args []string) {
+	self, err := os.Executable()
+	if err != nil {
+		fail(1, fmt.Sprintf("podstep-weave: find own program: %v\n", err))
+	}
+	goArgs, err := weave.Command(catalogue(), self, args)
+	if err != nil {
+		fail(2, "podstep-weave: "+err.Error()+"\n")
+	}
+	cmd := exec.Command("go", goArgs...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		if exit, ok := err.(*exec.ExitError); ok {
+			os.Exit(exit.ExitCode())
+		}
+		fail(1, fmt.Sprintf("podstep-weave: run go: %v; is Go installed and in PATH?\n", err))
+	}
+}
+
+func report(file string) {
+	packages, err := weave.Report(file)
+	if err != nil {
+		fail(1, fmt.Sprintf("podstep-weave: %v\n", err))
+	}
+	if len(packages) == 0 {
+		fail(1, fmt.Sprintf("podstep-weave: nothing was woven into %s\n", file))
+	}
+	n := 0
+	for _, p := range packages {
+		names := make([]string, 0, len(p.Steps))
+		for s := range p.Steps {
+			names = append(names, s)
+		}
+		sort.Strings(names)
+		n += len(names)
+		fmt.Printf("%s  %s\n    %s\n", p.Path, p.Hash, strings.Join(names, " "))
+	}
+	fmt.Printf("%d steps in %d packages\n", n, len(packages))
+}
+
+func fail(code int, text string) {
+	fmt.Fprint(os.Stderr, text)
+	os.Exit(code)
+}

@@ -1,0 +1,307 @@
+package probes
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed catalogue/*.yaml
+var catalogueFiles embed.FS
+
+// KubernetesVersion is the version of the kubelet that the catalogue was read
+// from. Symbols of other minors may differ.
+const KubernetesVersion = "v1.36.3"
+
+// Catalogue is every step podstep knows, in pipeline order.
+type Catalogue struct {
+	Stages []Stage
+	Steps  []Step
+	Timers []Timer
+
+	byName map[string]*Step
+}
+
+// Stage is a chapter of the pipeline.
+type Stage struct {
+	Name  string `yaml:"stage"`
+	Title Text   `yaml:"title"`
+	Text  Text   `yaml:"text"`
+}
+
+// Text is something for a person to read, in each language podstep speaks.
+type Text struct {
+	En string `yaml:"en" json:"en"`
+	Zh string `yaml:"zh" json:"zh"`
+}
+
+// Step is one function of the kubelet's pod pipeline.
+type Step struct {
+	// ID is the step's place in the catalogue. It is what woven code carries,
+	// and means nothing outside one build.
+	ID int `yaml:"-"`
+	// Stage is the name of the stage whose file holds the step.
+	Stage string `yaml:"-"`
+
+	Name  string `yaml:"name"`
+	Tier  int    `yaml:"tier"`
+	Title Text   `yaml:"title"`
+	Text  Text   `yaml:"text"`
+
+	// Symbol is the function as the linker names it. For a closure it is the
+	// function that encloses it.
+	Symbol string `yaml:"symbol"`
+	// Closure says which function literal in Symbol is meant: the name of the
+	// variable it is assigned to, or "return" for one that is returned. The
+	// compiler's numbers for closures change with every edit and are not used.
+	Closure string `yaml:"closure"`
+	// File is where the function is, relative to its module.
+	File string `yaml:"file"`
+
+	// Pod says how to tell, from the function's arguments or results, which
+	// pods a call is about.
+	Pod PodSource `yaml:"pod"`
+	// Fields are shown when the function is entered, Results when it returns.
+	// The function's error needs no mention.
+	Fields  []Field `yaml:"fields"`
+	Results []Field `yaml:"results"`
+	// Quiet is a Go expression over arguments and named results; a call for
+	// which it is true is no event. It keeps functions that are called for
+	// every pod every second, mostly for nothing, out of the story.
+	Quiet string `yaml:"quiet"`
+	// Idle makes a call quiet in which no other step happened and that did not
+	// fail: the cheap kind of Quiet, for loops that look at every pod.
+	Idle bool `yaml:"idle"`
+
+	// Goroutine is the kind of goroutine the function runs on.
+	Goroutine string `yaml:"goroutine"`
+	// Root marks a function in which a goroutine spends its life: its span has
+	// no parent, and what it calls belongs to Goroutine.
+	Root bool `yaml:"root"`
+
+	Hold   Hold     `yaml:"hold"`
+	Timers []string `yaml:"timers"`
+}
+
+// PodKind is the kind of value that PodSource.Expr yields.
+type PodKind string
+
+const (
+	// PodInherit: the pod of the enclosing step on the same goroutine.
+	PodInherit PodKind = "inherit"
+	// PodNone: the step belongs to the node, not to a pod.
+	PodNone PodKind = "none"
+	// PodObject: a *v1.Pod, which may be nil.
+	PodObject PodKind = "pod"
+	// PodList: a []*v1.Pod; one event a pod.
+	PodList PodKind = "pods"
+	// PodObjects: a []interface{} of *v1.Pod, as a reflector's store gives it;
+	// one event for each pod whose resource version was not seen here before.
+	PodObjects PodKind = "objects"
+	// PodUID: a types.UID or string.
+	PodUID PodKind = "uid"
+	// PodSandboxConfig: a *runtimeapi.PodSandboxConfig.
+	PodSandboxConfig PodKind = "sandboxConfig"
+	// PodCRIID: the id of a container or a sandbox, as a string. The agent
+	// learns whose it is from the calls that made it.
+	PodCRIID PodKind = "criID"
+	// PodUpdates: at exit, lists of pods by what was decided about them.
+	PodUpdates PodKind = "updates"
+)
+
+// PodSource says where the pod is in a call.
+type PodSource struct {
+	Kind PodKind `yaml:"kind"`
+	// Expr is a Go expression over the function's receiver, arguments and, if
+	// Exit is set, results.
+	Expr string `yaml:"expr"`
+	// Exit is set when the pod is only known once the function returns.
+	Exit bool `yaml:"exit"`
+	// Updates are, for PodUpdates, the expressions ([]*v1.Pod) and the word for
+	// each, such as ADD.
+	Updates []Update `yaml:"updates"`
+}
+
+// Update is one list of pods that a step decided about in the same way.
+type Update struct {
+	Op   string `yaml:"op"`
+	Expr string `yaml:"expr"`
+}
+
+// Field is a value worth showing. Expr is a Go expression that is evaluated
+// in the function itself: at entry over receiver and arguments, at exit over
+// the results too.
+type Field struct {
+	Name string `yaml:"name"`
+	Expr string `yaml:"expr"`
+}
+
+// HoldRule says whether a pod may be held at one side of a step.
+type HoldRule string
+
+const (
+	// HoldYes: only the pod's own goroutine comes here, holding no lock.
+	HoldYes HoldRule = "yes"
+	// HoldWorker: others come here too; the pod may be held when it is the
+	// pod's worker goroutine, or one that the worker started to kill a
+	// container.
+	HoldWorker HoldRule = "worker"
+	// HoldOwn: a goroutine of one health probe or volume operation; it alone
+	// waits.
+	HoldOwn HoldRule = "own"
+	// HoldNo: other pods would wait too.
+	HoldNo HoldRule = "no"
+)
+
+// Hold says where a pod may be held at a step, and why not elsewhere.
+type Hold struct {
+	Enter HoldRule `yaml:"enter"`
+	Exit  HoldRule `yaml:"exit"`
+	Why   Text     `yaml:"why"`
+}
+
+// Timer is a timer of the kubelet or its surroundings that goes on running
+// while a pod is held inside a step that names it.
+type Timer struct {
+	Name string `yaml:"name"`
+	// After is how long the timer runs, as time.ParseDuration reads it. "grace"
+	// stands for the pod's own terminationGracePeriodSeconds.
+	After string `yaml:"after"`
+	Text  Text   `yaml:"text"`
+}
+
+// Load reads the catalogue that is built into the program. It is read once;
+// an error is a fault of the build, and a test makes sure there is none.
+var Load = sync.OnceValues(func() (*Catalogue, error) { return load(catalogueFiles, "catalogue") })
+
+// MustLoad is Load for callers that cannot go on without a catalogue.
+func MustLoad() *Catalogue {
+	c, err := Load()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Step returns the step of that name, or nil.
+func (c *Catalogue) Step(name string) *Step { return c.byName[name] }
+
+// Timer returns the timer of that name, or nil.
+func (c *Catalogue) Timer(name string) *Timer {
+	for i := range c.Timers {
+		if c.Timers[i].Name == name {
+			return &c.Timers[i]
+		}
+	}
+	return nil
+}
+
+// index is catalogue/index.yaml: the order of the stages, and the timers.
+type index struct {
+	Stages []string `yaml:"stages"`
+	Timers []Timer  `yaml:"timers"`
+}
+
+// stageFile is one file of the catalogue.
+type stageFile struct {
+	Stage `yaml:",inline"`
+	Steps []Step `yaml:"steps"`
+}
+
+func load(files fs.FS, dir string) (*Catalogue, error) {
+	var idx index
+	if err := decode(files, path.Join(dir, "index.yaml"), &idx); err != nil {
+		return nil, err
+	}
+	c := &Catalogue{Timers: idx.Timers, byName: map[string]*Step{}}
+	for _, name := range idx.Stages {
+		var f stageFile
+		if err := decode(files, path.Join(dir, name+".yaml"), &f); err != nil {
+			return nil, err
+		}
+		if f.Stage.Name != name {
+			return nil, fmt.Errorf("read catalogue: %s.yaml is about stage %q", name, f.Stage.Name)
+		}
+		c.Stages = append(c.Stages, f.Stage)
+		for _, s := range f.Steps {
+			s.ID, s.Stage = len(c.Steps), name
+			c.Steps = append(c.Steps, s)
+		}
+	}
+	for i := range c.Steps {
+		c.byName[c.Steps[i].Name] = &c.Steps[i]
+	}
+	return c, c.check()
+}
+
+func decode(files fs.FS, name string, into any) error {
+	b, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("read catalogue: %w", err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("read catalogue %s: %w", name, err)
+	}
+	return nil
+}
+
+// check finds what the YAML decoder cannot: names used twice, timers that are
+// not there, expressions that are missing or make no sense together.
+func (c *Catalogue) check() error {
+	var errs []error
+	if len(c.byName) != len(c.Steps) {
+		errs = append(errs, errors.New("a step name is used twice"))
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		for _, problem := range s.problems(c) {
+			errs = append(errs, fmt.Errorf("step %q: %s", s.Name, problem))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("check catalogue: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+func (s *Step) problems(c *Catalogue) (out []string) {
+	add := func(bad bool, what string) {
+		if bad {
+			out = append(out, what)
+		}
+	}
+	add(s.Name == "", "has no name")
+	_, err := ParseSymbol(s.Symbol)
+	add(err != nil, "symbol cannot be read")
+	add(s.Tier != 1 && s.Tier != 2, "tier must be 1 or 2")
+	add(s.Title.En == "" || s.Title.Zh == "", "title is missing in a language")
+	add(s.Text.En == "" || s.Text.Zh == "", "text is missing in a language")
+	add(s.Goroutine == "", "has no goroutine")
+	add(s.Pod.Kind == PodUpdates && (!s.Pod.Exit || len(s.Pod.Updates) == 0), "updates need exit and a list")
+	needsExpr := s.Pod.Kind != PodInherit && s.Pod.Kind != PodNone && s.Pod.Kind != PodUpdates
+	add(needsExpr != (s.Pod.Expr != ""), "pod kind and pod expression do not fit")
+	for _, r := range []HoldRule{s.Hold.Enter, s.Hold.Exit} {
+		switch r {
+		case HoldYes, HoldWorker, HoldOwn:
+		case HoldNo:
+			add(s.Hold.Why.En == "" || s.Hold.Why.Zh == "", "says no to a hold without saying why")
+		default:
+			add(true, fmt.Sprintf("hold rule %q is none of yes, worker, own, no", r))
+		}
+	}
+	for _, t := range s.Timers {
+		add(c.Timer(t) == nil, "timer "+t+" is not in index.yaml")
+	}
+	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
+		add(f.Name == "" || f.Expr == "", "a field lacks its name or expression")
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package probes
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLoad(t *testing.T) {
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Stages) < 20 || len(c.Steps) < 160 {
+		t.Errorf("%d stages and %d steps; some are missing", len(c.Stages), len(c.Steps))
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if s.ID != i || c.Step(s.Name) != s {
+			t.Errorf("step %q is not found where it is", s.Name)
+		}
+		if w := len([]rune(s.Title.En)); w > 44 {
+			t.Errorf("step %q: title is %d columns wide, lists have room for 44", s.Name, w)
+		}
+	}
+}
+
+func TestParseSymbol(t *testing.T) {
+	for symbol, want := range map[string]Func{
+		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod": {"k8s.io/kubernetes/pkg/kubelet", "Kubelet", true, "SyncPod"},
+		"k8s.io/kubernetes/pkg/kubelet.handleProbeSync":    {"k8s.io/kubernetes/pkg/kubelet", "", false, "handleProbeSync"},
+		"gopkg.in/yaml.v3/x.T.M":                           {"gopkg.in/yaml.v3/x", "T", false, "M"},
+	} {
+		got, err := ParseSymbol(symbol)
+		if err != nil || got != want {
+			t.Errorf("ParseSymbol(%q) = %+v, %v; want %+v", symbol, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "pkg", "a/b", "a/b.", "a/b.(*).F", "a/b.T.f.g"} {
+		if f, err := ParseSymbol(bad); err == nil {
+			t.Errorf("ParseSymbol(%q) = %+v, want an error", bad, f)
+		}
+	}
+}
+
+// TestPackageHash: words for people do not change what is woven; expressions do.
+func TestPackageHash(t *testing.T) {
+	c := *MustLoad()
+	const pkg = "k8s.io/kubernetes/pkg/kubelet"
+	was := c.PackageHash(pkg)
+	c.Steps = append([]Step(nil), c.Steps...)
+	i := c.Step("sync.pod").ID
+	c.Steps[i].Title.En, c.Steps[i].Text.Zh = "other", "别的"
+	if c.PackageHash(pkg) != was {
+		t.Error("the hash changed with a title")
+	}
+	c.Steps[i].Fields = append([]Field{{"more", "pod.Name"}}, c.Steps[i].Fields...)
+	if c.PackageHash(pkg) == was {
+		t.Error("the hash did not change with a field")
+	}
+	if strings.Contains(was, " ") {
+		t.Error("the hash must be one word of a record")
+	}
+}

@@ -1,0 +1,58 @@
+package probes
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind is what happened at a step.
+type Kind string
+
+const (
+	Enter    Kind = "enter"
+	Exit     Kind = "exit"
+	Held     Kind = "hold"
+	Released Kind = "release"
+	Fault    Kind = "fault"
+	Drop     Kind = "drop"
+	Note     Kind = "note"
+)
+
+// Pod identifies a pod. UID tells apart two pods that had the same name one
+// after the other.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// Event is something that was seen at a step. Its JSON form is what
+// `podstep trace -o json` prints.
+type Event struct {
+	// Seq numbers the agent's events. A gap means events that this reader did
+	// not ask for, or that were dropped; the latter is told by a Drop event.
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	// Mono is nanoseconds since the agent began, on a clock that never jumps.
+	Mono  int64  `json:"-"`
+	Kind  Kind   `json:"kind"`
+	Stage string `json:"stage"`
+	Step  string `json:"step"`
+	// Pod is nil for events of the node.
+	Pod *Pod `json:"pod,omitempty"`
+	// Span is the call; Parent the call of this pod that it happened in, or 0.
+	Span   uint64 `json:"span,omitempty"`
+	Parent uint64 `json:"parent,omitempty"`
+	// Sync counts the turns of this pod's worker, from 1; 0 is before the first.
+	Sync      uint32         `json:"sync"`
+	Goroutine string         `json:"goroutine,omitempty"`
+	Fields    map[string]any `json:"fields,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	// DurationNs is how long the step took (exit) or the hold lasted (release).
+	DurationNs int64 `json:"durationNs,omitempty"`
+	// Probe is what saw it: woven, cri, delve, uprobe or log.
+	Probe string `json:"probe"`
+}
+
+// RawJSON is a field that is a document, such as a CRI request.
+type RawJSON = json.RawMessage

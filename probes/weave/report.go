@@ -1,0 +1,43 @@
+package weave
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sort"
+
+	"github.com/podstep/podstep/agent/hook"
+)
+
+// Report reads from a program's file what was woven into it, by import path.
+// A program without weaving gives an empty list.
+func Report(file string) ([]hook.Package, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read program: %w", err)
+	}
+	seen := map[string]hook.Package{}
+	mark := []byte(hook.RecordMark + " ")
+	for {
+		i := bytes.Index(b, mark)
+		if i < 0 {
+			break
+		}
+		b = b[i:]
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			break
+		}
+		// Other text may contain the mark, such as this program's own.
+		if p, err := hook.ParseRecord(string(b[:end])); err == nil {
+			seen[p.Path] = p
+		}
+		b = b[len(mark):]
+	}
+	out := make([]hook.Package, 0, len(seen))
+	for _, p := range seen {
+		out = append(out, p)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	return out, nil
+}

@@ -1,0 +1,369 @@
+package weave
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// File is a source file: its name as stack traces shall show it, and its text.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Woven is a package after weaving.
+type Woven struct {
+	// Files are the changed files, by the name of the original.
+	Files map[string][]byte
+	// Glue is the file to be added to the package.
+	Glue []byte
+	// Lines says on which line of which file a step was woven in.
+	Lines map[Place]*probes.Step
+}
+
+// Place is a line of a file.
+type Place struct {
+	File string
+	Line int
+}
+
+// Package weaves steps into the files of the package with that import path.
+// hash is what the woven package tells about itself, see
+// probes.Catalogue.PackageHash. A step whose function is not there is an error
+// that names the step.
+func Package(path, hash string, steps []*probes.Step, files []File) (*Woven, error) {
+	src := &source{fset: token.NewFileSet(), files: files}
+	if err := src.parse(wanted(steps)); err != nil {
+		return nil, err
+	}
+	edits := map[int][]edit{}
+	fails := map[*probes.Step]bool{}
+	w := &Woven{Files: map[string][]byte{}, Lines: map[Place]*probes.Step{}}
+	for _, step := range steps {
+		fn, err := src.find(step)
+		if err != nil {
+			return nil, fmt.Errorf("weave step %q into %s: %w", step.Name, path, err)
+		}
+		es, errName := fn.edits(src, step)
+		edits[fn.file] = append(edits[fn.file], es...)
+		fails[step] = errName != ""
+		w.Lines[Place{files[fn.file].Name, src.line(fn.body.Lbrace)}] = step
+	}
+	for i, es := range edits {
+		text := apply(files[i].Text, es)
+		w.Files[files[i].Name] = append([]byte("//line "+files[i].Name+":1:1\n"), text...)
+	}
+	w.Glue = glue(src.name, Record(path, hash, steps, fails))
+	return w, nil
+}
+
+// wanted is the set of function names that steps are in.
+func wanted(steps []*probes.Step) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range steps {
+		if f, err := probes.ParseSymbol(s.Symbol); err == nil {
+			names[f.Name] = true
+		}
+	}
+	return names
+}
+
+// source is a package's files, parsed as far as needed.
+type source struct {
+	fset  *token.FileSet
+	files []File
+	asts  []*ast.File
+	name  string
+}
+
+func (s *source) parse(names map[string]bool) error {
+	s.asts = make([]*ast.File, len(s.files))
+	for i, f := range s.files {
+		if s.name != "" && !mentions(f.Text, names) {
+			continue
+		}
+		a, err := parser.ParseFile(s.fset, f.Name, f.Text, parser.SkipObjectResolution)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", f.Name, err)
+		}
+		s.asts[i], s.name = a, a.Name.Name
+	}
+	return nil
+}
+
+func mentions(text []byte, names map[string]bool) bool {
+	for n := range names {
+		if bytes.Contains(text, []byte(n)) {
+			return true
+		}
+	}
+	return false
+}
+
+// line is a position's line as it is in the file, whatever directives say.
+func (s *source) line(p token.Pos) int { return s.fset.PositionFor(p, false).Line }
+
+func (s *source) offset(p token.Pos) int { return s.fset.PositionFor(p, false).Offset }
+
+// function is a function declaration or literal to be woven.
+type function struct {
+	file int
+	typ  *ast.FuncType
+	body *ast.BlockStmt
+}
+
+func (s *source) find(step *probes.Step) (function, error) {
+	want, err := probes.ParseSymbol(step.Symbol)
+	if err != nil {
+		return function{}, err
+	}
+	for i, a := range s.asts {
+		if a == nil {
+			continue
+		}
+		for _, d := range a.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok || fd.Body == nil || !matches(fd, want) {
+				continue
+			}
+			if step.Closure == "" {
+				return function{i, fd.Type, fd.Body}, nil
+			}
+			lit, err := literal(fd.Body, step.Closure)
+			if err != nil {
+				return function{}, fmt.Errorf("in %s: %w", want.Name, err)
+			}
+			return function{i, lit.Type, lit.Body}, nil
+		}
+	}
+	return function{}, fmt.Errorf("this kubelet has no function %s", step.Symbol)
+}
+
+func matches(fd *ast.FuncDecl, want probes.Func) bool {
+	if fd.Name.Name != want.Name || (fd.Recv != nil) != (want.Receiver != "") {
+		return false
+	}
+	if fd.Recv == nil {
+		return true
+	}
+	t := fd.Recv.List[0].Type
+	star, pointer := t.(*ast.StarExpr)
+	if pointer {
+		t = star.X
+	}
+	switch x := t.(type) { // a generic receiver: T[P]
+	case *ast.IndexExpr:
+		t = x.X
+	case *ast.IndexListExpr:
+		t = x.X
+	}
+	id, ok := t.(*ast.Ident)
+	return ok && id.Name == want.Receiver && pointer == want.Pointer
+}
+
+// literal finds the one function literal that is assigned to the variable of
+// that name, or called where it stands with the result assigned, or returned.
+func literal(body *ast.BlockStmt, name string) (*ast.FuncLit, error) {
+	var found []*ast.FuncLit
+	take := func(e ast.Expr) {
+		if call, ok := e.(*ast.CallExpr); ok {
+			e = call.Fun
+		}
+		if lit, ok := e.(*ast.FuncLit); ok {
+			found = append(found, lit)
+		}
+	}
+	pair := func(lhs []ast.Expr, rhs []ast.Expr) {
+		for i, l := range lhs {
+			if id, ok := l.(*ast.Ident); ok && id.Name == name && i < len(rhs) {
+				take(rhs[i])
+			}
+		}
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			pair(n.Lhs, n.Rhs)
+		case *ast.ValueSpec:
+			for i, id := range n.Names {
+				if id.Name == name && i < len(n.Values) {
+					take(n.Values[i])
+				}
+			}
+		case *ast.ReturnStmt:
+			if name == "return" {
+				for _, e := range n.Results {
+					if lit, ok := e.(*ast.FuncLit); ok {
+						found = append(found, lit)
+					}
+				}
+			}
+		}
+		return true
+	})
+	what := "assigned to " + name
+	if name == "return" {
+		what = "returned"
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d function literals are %s, want 1", len(found), what)
+	}
+	return found[0], nil
+}
+
+// edit replaces text[at:end].
+type edit struct {
+	at, end int
+	text    string
+}
+
+// apply makes the edits; none overlap.
+func apply(text []byte, edits []edit) []byte {
+	sort.SliceStable(edits, func(i, j int) bool { return edits[i].at < edits[j].at })
+	var out []byte
+	last := 0
+	for _, e := range edits {
+		out = append(out, text[last:e.at]...)
+		out = append(out, e.text...)
+		last = e.end
+	}
+	return append(out, text[last:]...)
+}
+
+// edits are what weaving step into f takes: names for its results, and the
+// hook at its top. errName is the name of the error that f returns, if it does.
+func (f function) edits(src *source, step *probes.Step) (es []edit, errName string) {
+	results, edits := f.nameResults(src)
+	at := src.offset(f.body.Lbrace) + 1
+	if n := len(results); n > 0 && results[n-1].isError {
+		errName = results[n-1].name
+	}
+	return append(edits, edit{at, at, prologue(step, errName)}), errName
+}
+
+type result struct {
+	name    string
+	isError bool
+}
+
+// nameResults names the results that have no name, by their position, so that
+// they can be seen when the function is left, and set when it is to fail.
+func (f function) nameResults(src *source) (results []result, edits []edit) {
+	if f.typ.Results == nil {
+		return nil, nil
+	}
+	insert := func(p token.Pos, text string) { edits = append(edits, edit{src.offset(p), src.offset(p), text}) }
+	for _, field := range f.typ.Results.List {
+		id, _ := field.Type.(*ast.Ident)
+		isError := id != nil && id.Name == "error"
+		if len(field.Names) == 0 {
+			name := "podstepR" + strconv.Itoa(len(results))
+			insert(field.Type.Pos(), name+" ")
+			results = append(results, result{name, isError})
+		}
+		for _, n := range field.Names {
+			name := n.Name
+			if name == "_" {
+				name = "podstepR" + strconv.Itoa(len(results))
+				edits = append(edits, edit{src.offset(n.Pos()), src.offset(n.End()), name})
+			}
+			results = append(results, result{name, isError})
+		}
+	}
+	if !f.typ.Results.Opening.IsValid() { // one result, without brackets
+		edits[0].text = "(" + edits[0].text
+		insert(f.typ.Results.List[0].Type.End(), ")")
+	}
+	return results, edits
+}
+
+// prologue is what is woven into the top of a function. At exit the first
+// value says whether the call is not worth an event; the error comes last.
+func prologue(step *probes.Step, errName string) string {
+	var enter, exit []string
+	exit = append(exit, or(step.Quiet, "false"))
+	pods := []string{step.Pod.Expr}
+	if step.Pod.Kind == probes.PodUpdates {
+		pods = pods[:0]
+		for _, u := range step.Pod.Updates {
+			pods = append(pods, u.Expr)
+		}
+	}
+	switch {
+	case step.Pod.Kind == probes.PodInherit || step.Pod.Kind == probes.PodNone:
+	case step.Pod.Exit:
+		exit = append(exit, pods...)
+	default:
+		enter = append(enter, pods...)
+	}
+	for _, f := range step.Fields {
+		enter = append(enter, f.Expr)
+	}
+	for _, f := range step.Results {
+		exit = append(exit, f.Expr)
+	}
+	fail := ""
+	if errName != "" {
+		exit = append(exit, errName)
+		fail = fmt.Sprintf(" if podstepE != nil { %s = podstepE; return };", errName)
+	}
+	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s);%s }; };",
+		step.ID, step.ID, values(enter), values(exit), fail)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func values(exprs []string) string {
+	if len(exprs) == 0 {
+		return "func() []interface{} { return nil }"
+	}
+	return "func() []interface{} { return []interface{}{" + strings.Join(exprs, ", ") + "} }"
+}
+
+// glue is the file that ties a woven package to the hook.
+func glue(pkg, record string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `// Code generated by podstep-weave. DO NOT EDIT.
+
+package %s
+
+import "unsafe"
+
+//go:linkname podstepSwitches %[2]s.Switches
+var podstepSwitches [%[3]d]uint32
+
+//go:norace
+func podstepOn(step int) bool { return podstepSwitches[step] != 0 }
+
+//go:linkname podstepEnter %[2]s.Enter
+//go:noescape
+func podstepEnter(step int, values func() []interface{}) (unsafe.Pointer, error)
+
+//go:linkname podstepLeave %[2]s.Leave
+//go:noescape
+func podstepLeave(span unsafe.Pointer, values func() []interface{})
+
+//go:linkname podstepRegister %[2]s.Register
+func podstepRegister(record string)
+
+func init() { podstepRegister(%[4]q) }
+`, pkg, HookPackage, MaxSteps, record)
+	return b.Bytes()
+}
+
+// base is a file's name without its folder.
+func base(name string) string { return filepath.Base(name) }
