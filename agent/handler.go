@@ -79,6 +79,9 @@ func (a *Agent) enterPods(s *span, vals []any) []hook.Label {
 	if p == nil && s.step.Pod.Kind != probes.PodNone {
 		p = s.parent.inherited()
 	}
+	if p == nil && s.step.Pod.Kind == probes.PodInherit {
+		return nodeLabels // somebody else's call of what pods call too
+	}
 	s.pods = append(s.pods, podSpan{pod: p, id: a.spanIDs.Add(1)})
 	if p == nil {
 		return nodeLabels
@@ -153,7 +156,7 @@ func (a *Agent) put(s *span, ps podSpan, parent uint64, e event) {
 }
 
 // Leave is called by the hook when the function is left.
-func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, values hook.Values) {
+func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Values) {
 	s := spanOf(hs)
 	if s == nil {
 		return
@@ -162,9 +165,9 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, values hook.Values) {
 	quiet, errText := false, ""
 	if len(vals) > 0 {
 		quiet, _ = vals[0].(bool)
-		if err, ok := vals[len(vals)-1].(error); ok && err != nil {
-			errText = clip(scrub(err.Error()))
-		}
+	}
+	if err != nil {
+		errText = errorText(err)
 	}
 	switch how {
 	case hook.Panicked:
@@ -273,7 +276,7 @@ func (a *Agent) learnID(s *span, p *pod, vals []any) {
 	if s.step.Name != stepRunSandbox && s.step.Name != stepCreate {
 		return
 	}
-	for _, v := range vals[1:] {
+	for _, v := range vals[min(1, len(vals)):] {
 		if id, ok := v.(string); ok && id != "" {
 			a.pods.learn(id, p)
 			return

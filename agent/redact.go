@@ -77,11 +77,26 @@ func withoutSecrets(m proto.Message) proto.Message {
 }
 
 func cleanContainer(c *runtimeapi.ContainerConfig) {
+	// The kubelet expands $(NAME) in a container's words to what the
+	// environment says.
+	c.Command, c.Args = scrubAll(c.Command), scrubAll(c.Args)
 	for _, e := range c.Envs {
+		hide(c.Command, string(e.Value))
+		hide(c.Args, string(e.Value))
 		e.Value = nil // the name alone is shown
 	}
-	c.Command, c.Args = scrubAll(c.Command), scrubAll(c.Args)
 	cleanAnnotations(c.Annotations)
+}
+
+// hide replaces a value wherever it is in words. Values of a letter or two
+// would be found everywhere, and hide nothing.
+func hide(words []string, value string) {
+	if len(value) < 3 {
+		return
+	}
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(w, value, redacted)
+	}
 }
 
 func cleanAnnotations(a map[string]string) {
@@ -101,8 +116,15 @@ func cleanAuth(a *runtimeapi.AuthConfig) *runtimeapi.AuthConfig {
 // read: user information in a URL, a bearer token, a value named like one.
 var credential = regexp.MustCompile(`(?i)(://)[^/\s@]+@|(bearer\s+)[\w\-.~+/]+=*|((?:password|passwd|token|secret|api[_-]?key|authorization)["']?\s*[=:]\s*["']?)[^\s"',;&]+`)
 
-// scrub takes credentials out of a text.
+// What the kubelet says of a command in a container that failed: the command,
+// and what it printed.
+var execError = regexp.MustCompile(`(?s)(command )(?:'.*?'|".*?"|\[.*?\])( exited with \d+| timed out)(?:: .*)?`)
+
+// scrub takes credentials out of a text, and what containers print.
 func scrub(s string) string {
+	if strings.Contains(s, "command ") {
+		s = execError.ReplaceAllString(s, "${1}"+redacted+"${2}")
+	}
 	if !suspicious(s) {
 		return s
 	}

@@ -50,7 +50,7 @@ func toField(name string, v any) (f field, ok bool) {
 	case proto.Message:
 		return messageField(name, v)
 	case error:
-		return text(name, clip(scrub(v.Error()))), true
+		return text(name, errorText(v)), true
 	case []string:
 		return documentField(name, scrubAll(v))
 	case map[string]string:
@@ -105,6 +105,17 @@ func documentField(name string, v any) (field, bool) {
 		return field{}, false
 	}
 	return document(name, b), true
+}
+
+// errorText is an error's text without secrets. An Error method that panics
+// must not cost the event.
+func errorText(err error) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = "error that cannot be printed"
+		}
+	}()
+	return clip(scrub(err.Error()))
 }
 
 func clip(s string) string {

@@ -50,8 +50,9 @@ type Handler interface {
 	// interest: Leave is not called then. With an error the function returns
 	// it without doing its work, if it has an error to return.
 	Enter(step int, cur *Span, values Values) (*Span, error)
-	// Leave is called when the function is left, with the span Enter returned.
-	Leave(span *Span, how Outcome, values Values)
+	// Leave is called when the function is left, with the span Enter returned
+	// and the error that the function returns.
+	Leave(span *Span, how Outcome, err error, values Values)
 }
 
 var (
@@ -110,24 +111,32 @@ func enter(h Handler, step int, values Values) (p unsafe.Pointer, err error) {
 	return unsafe.Pointer(s), err
 }
 
-// Leave is called by woven code, as a deferred call.
-func Leave(p unsafe.Pointer, values Values) {
+// Leave is called by woven code, as a deferred call. fail, which may be nil,
+// gives the error that the function returns; it stands apart from values so
+// that a nil pointer among those does not cost it.
+func Leave(p unsafe.Pointer, fail func() error, values Values) {
 	if p == nil {
 		return
 	}
-	leave((*Span)(p), ending(), values)
+	leave((*Span)(p), ending(), fail, values)
 }
 
-func leave(s *Span, how Outcome, values Values) {
+func leave(s *Span, how Outcome, fail func() error, values Values) {
 	defer func() {
 		setLabels(s.prev)
 		if r := recover(); r != nil {
 			faults.Add(1)
 		}
 	}()
-	if h := handler.Load(); h != nil {
-		(*h).Leave(s, how, values)
+	h := handler.Load()
+	if h == nil {
+		return
 	}
+	var err error
+	if fail != nil {
+		err = fail()
+	}
+	(*h).Leave(s, how, err, values)
 }
 
 // Eval calls values and catches its panic: a nil pointer on the way to a

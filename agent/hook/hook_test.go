@@ -25,9 +25,9 @@ func (r *recorder) Enter(_ int, cur *Span, values Values) (*Span, error) {
 	return NewSpan(Labels("ns/pod"), nil), r.fail
 }
 
-func (r *recorder) Leave(_ *Span, how Outcome, values Values) {
+func (r *recorder) Leave(_ *Span, how Outcome, err error, values Values) {
 	r.left = append(r.left, how)
-	r.values = append(r.values, Eval(values)...)
+	r.values = append(append(r.values, Eval(values)...), err)
 }
 
 func use(t testing.TB, h Handler) {
@@ -39,7 +39,7 @@ func use(t testing.TB, h Handler) {
 // woven has the shape that the weaver gives to a function.
 func woven(in int, body func()) (out int, err error) {
 	if p, e := Enter(1, func() []any { return []any{in} }); p != nil || e != nil {
-		defer Leave(p, func() []any { return []any{out, err} })
+		defer Leave(p, func() error { return err }, func() []any { return []any{out} })
 		if e != nil {
 			err = e
 			return
@@ -147,7 +147,7 @@ func (h thrower) Enter(int, *Span, Values) (*Span, error) {
 	return NewSpan(Labels(""), nil), nil
 }
 
-func (h thrower) Leave(*Span, Outcome, Values) { panic("ours") }
+func (h thrower) Leave(*Span, Outcome, error, Values) { panic("ours") }
 
 func TestHandlerPanicIsCaught(t *testing.T) {
 	for _, at := range []string{"enter", "leave"} {

@@ -287,7 +287,7 @@ func (f function) nameResults(src *source) (results []result, edits []edit) {
 }
 
 // prologue is what is woven into the top of a function. At exit the first
-// value says whether the call is not worth an event; the error comes last.
+// value says whether the call is not worth an event.
 func prologue(step *probes.Step, errName string) string {
 	var enter, exit []string
 	exit = append(exit, or(step.Quiet, "false"))
@@ -311,13 +311,13 @@ func prologue(step *probes.Step, errName string) string {
 	for _, f := range step.Results {
 		exit = append(exit, f.Expr)
 	}
-	fail := ""
+	fail, errValue := "", "nil"
 	if errName != "" {
-		exit = append(exit, errName)
+		errValue = "func() error { return " + errName + " }"
 		fail = fmt.Sprintf(" if podstepE != nil { %s = podstepE; return };", errName)
 	}
-	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s);%s }; };",
-		step.ID, step.ID, values(enter), values(exit), fail)
+	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s, %s);%s }; };",
+		step.ID, step.ID, values(enter), errValue, values(exit), fail)
 }
 
 func or(s, otherwise string) string {
@@ -355,7 +355,7 @@ func podstepEnter(step int, values func() []interface{}) (unsafe.Pointer, error)
 
 //go:linkname podstepLeave %[2]s.Leave
 //go:noescape
-func podstepLeave(span unsafe.Pointer, values func() []interface{})
+func podstepLeave(span unsafe.Pointer, fail func() error, values func() []interface{})
 
 //go:linkname podstepRegister %[2]s.Register
 func podstepRegister(record string)

@@ -1,0 +1,483 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
+)
+
+// rig is an agent, and a kubelet played by the test: calls go through the hook,
+// as woven code's do.
+type rig struct {
+	t *testing.T
+	*Agent
+	svc *service
+	c   *probes.Catalogue
+}
+
+func newRig(t *testing.T, opts Options) *rig {
+	t.Helper()
+	c := probes.MustLoad()
+	opts.Probe = "woven"
+	opts.Seen = map[string]bool{}
+	for _, s := range c.Steps {
+		opts.Seen[s.Name] = true
+	}
+	a, err := New(c, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Attach()
+	t.Cleanup(a.Close)
+	return &rig{t, a, &service{agent: a}, c}
+}
+
+// call does what woven code of a step does around body.
+func (r *rig) call(step string, in, out []any, body func() error) (err error) {
+	s := r.c.Step(step)
+	if s == nil {
+		r.t.Errorf("no step %q", step)
+		return nil
+	}
+	p, fault := hook.Enter(s.ID, func() []any { return in })
+	if p != nil || fault != nil {
+		defer hook.Leave(p, func() error { return err }, func() []any { return append([]any{false}, out...) })
+		if fault != nil {
+			return fault
+		}
+	}
+	if body != nil {
+		err = body()
+	}
+	return err
+}
+
+// sync is one turn of a pod's worker, on the calling goroutine.
+func (r *rig) sync(p *v1.Pod, body func() error) error {
+	return r.call("worker.loop", []any{p.UID}, nil, func() error {
+		return r.call("worker.turn", nil, nil, func() error {
+			return r.call("sync.pod", []any{p, "create"}, []any{false}, body)
+		})
+	})
+}
+
+func newPod(ns, name string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID("uid-" + ns + "-" + name), ResourceVersion: "1"}}
+}
+
+// events waits until everything so far is in the recorder and returns a pod's
+// story.
+func (r *rig) events(pod string) []*agentpb.Event {
+	r.t.Helper()
+	w, err := r.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: pod}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.settle()
+	r.journal.watch(w, true)
+	defer r.journal.unwatch(w)
+	var out []*agentpb.Event
+	for _, k := range w.history {
+		e := &agentpb.Event{}
+		if err := proto.Unmarshal(k.data, e); err != nil {
+			r.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// settle returns when the journal has handed on what it was given.
+func (r *rig) settle() {
+	r.t.Helper()
+	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.journal.watch(w, false)
+	defer r.journal.unwatch(w)
+	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "settle"})
+	for {
+		events, err := w.next(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, k := range events {
+			e := &agentpb.Event{}
+			if proto.Unmarshal(k.data, e) == nil && e.Error == "settle" {
+				return
+			}
+		}
+	}
+}
+
+func (r *rig) name(e *agentpb.Event) string {
+	if e.Step == 0 {
+		return e.Kind.String()
+	}
+	return fmt.Sprintf("%s %s", e.Kind, r.c.Steps[e.Step-1].Name)
+}
+
+func (r *rig) names(events []*agentpb.Event) (out []string) {
+	for _, e := range events {
+		out = append(out, r.name(e))
+	}
+	return out
+}
+
+func wantNames(t *testing.T, got, want []string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("story:\n%q\nwant:\n%q", got, want)
+	}
+}
+
+func TestStoryNests(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	err := r.sync(p, func() error {
+		return r.call("rt.sync", []any{p}, nil, func() error {
+			return r.call("cri.StartContainer", []any{"c1"}, nil, func() error { return errors.New("no such container") })
+		})
+	})
+	if err == nil {
+		t.Fatal("the error of the kubelet's own function is lost")
+	}
+	events := r.events("web")
+	wantNames(t, r.names(events), []string{
+		"ENTER worker.loop", "ENTER worker.turn", "ENTER sync.pod", "ENTER rt.sync", "ENTER cri.StartContainer",
+		"EXIT cri.StartContainer", "EXIT rt.sync", "EXIT sync.pod", "EXIT worker.turn", "EXIT worker.loop",
+	})
+	for i := 1; i < 5; i++ {
+		if events[i].Parent != events[i-1].Span {
+			t.Errorf("%s is in span %d, want %d", r.name(events[i]), events[i].Parent, events[i-1].Span)
+		}
+	}
+	if e := events[5]; e.Error != "no such container" || e.Duration <= 0 || e.Sync != 1 {
+		t.Errorf("exit of the call: %v", e)
+	}
+}
+
+// TestMergeIsToldLate: who was added, updated or removed is known as merge
+// ends; then each pod's story has it in its place, with what was decided, and
+// pods that nothing was decided about have nothing.
+func TestMergeIsToldLate(t *testing.T) {
+	r := newRig(t, Options{})
+	add, same := newPod("default", "add"), newPod("default", "same")
+	step := r.c.Step("merge.merge")
+	out := make([]any, 0, 5)
+	for _, u := range step.Pod.Updates {
+		if u.Op == "ADD" {
+			out = append(out, []*v1.Pod{add})
+		} else {
+			out = append(out, []*v1.Pod{})
+		}
+	}
+	_ = r.call("merge.merge", []any{"api"}, out, func() error {
+		return r.call("merge.firstseen", []any{add}, nil, nil)
+	})
+	_ = r.call("merge.firstseen", []any{same}, nil, nil)
+	events := r.events("add")
+	wantNames(t, r.names(events), []string{"ENTER merge.merge", "ENTER merge.firstseen", "EXIT merge.firstseen", "EXIT merge.merge"})
+	if got := events[3].Fields[0]; got.Name != "op" || got.GetText() != "ADD" {
+		t.Errorf("merge decided %v, want op ADD", got)
+	}
+	if events[1].Parent != events[0].Span {
+		t.Error("what happened in merge is not in its span")
+	}
+	wantNames(t, r.names(r.events("same")), []string{"ENTER merge.firstseen", "EXIT merge.firstseen"})
+}
+
+// TestListedPods: a source sends all pods of the node each time; only those
+// that changed have an event.
+func TestListedPods(t *testing.T) {
+	r := newRig(t, Options{})
+	a, b := newPod("default", "a"), newPod("default", "b")
+	send := func() { _ = r.call("source.api.send", []any{[]any{a, b}}, nil, nil) }
+	send()
+	b = b.DeepCopy()
+	b.ResourceVersion = "2"
+	send()
+	if n := len(r.events("a")); n != 2 {
+		t.Errorf("a has %d events, want enter and exit of the first list", n)
+	}
+	if n := len(r.events("b")); n != 4 {
+		t.Errorf("b has %d events, want those of both lists", n)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	_ = r.sync(p, nil)
+	before := len(r.events("web"))
+	// The only value woven code gives first at exit is whether it was quiet.
+	s := r.c.Step("merge.check")
+	ptr, _ := hook.Enter(s.ID, func() []any { return []any{p} })
+	hook.Leave(ptr, nil, func() []any { return []any{true, false, false, false} })
+	if after := len(r.events("web")); after != before {
+		t.Errorf("a quiet call left %d events", after-before)
+	}
+	_ = r.call("vol.process", []any{p}, nil, nil)
+	if after := len(r.events("web")); after != before {
+		t.Errorf("an idle call left %d events", after-before)
+	}
+	_ = r.call("vol.process", []any{p}, nil, func() error {
+		return r.call("vol.spec", []any{p, "config"}, nil, nil)
+	})
+	if after := len(r.events("web")); after != before+4 {
+		t.Errorf("a call that did something left %d events, want 4", after-before)
+	}
+}
+
+// TestIDs: the runtime's ids are known as soon as the call that made them ends.
+func TestIDs(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	cfg := &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default", Uid: string(p.UID)}}
+	_ = r.call("cri.RunPodSandbox", []any{cfg, cfg, ""}, []any{"sandbox1"}, nil)
+	_ = r.call("cri.PodSandboxStatus", []any{"sandbox1", "sandbox1"}, nil, nil)
+	wantNames(t, r.names(r.events("web")), []string{
+		"ENTER cri.RunPodSandbox", "EXIT cri.RunPodSandbox", "ENTER cri.PodSandboxStatus", "EXIT cri.PodSandboxStatus",
+	})
+}
+
+// held waits until the pod is held and returns the hold.
+func (r *rig) held(p *v1.Pod) *hold {
+	r.t.Helper()
+	w, err := r.newWatcher(&agentpb.WatchRequest{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.journal.watch(w, false)
+	defer r.journal.unwatch(w)
+	for {
+		if h := r.holds.of(r.pods.uid(string(p.UID))); len(h) > 0 {
+			return h[0]
+		}
+		if _, err := w.next(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func sel(p *v1.Pod) *agentpb.PodSelector {
+	return &agentpb.PodSelector{Namespace: p.Namespace, Name: p.Name}
+}
+
+func TestHoldStepContinue(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	r.pods.object(p)
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "sync.pod", Times: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = r.sync(p, func() error {
+			_ = r.call("sync.genstatus", []any{p}, nil, nil)
+			return r.call("rt.sync", []any{p}, nil, func() error {
+				return r.call("cri.StartContainer", []any{"c1"}, nil, nil)
+			})
+		})
+	})
+	r.held(p)
+	for _, c := range []struct {
+		mode agentpb.StepMode
+		want string
+	}{
+		{agentpb.StepMode_INTO, "sync.genstatus enter"},
+		{agentpb.StepMode_OVER, "rt.sync enter"},
+		{agentpb.StepMode_NEXT_CRI, "cri.StartContainer enter"},
+		{agentpb.StepMode_OUT, "rt.sync exit"},
+	} {
+		h, err := r.svc.Step(t.Context(), &agentpb.StepRequest{Pods: sel(p), Mode: c.mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.Step + " " + h.On; got != c.want {
+			t.Errorf("step %v came to %s, want %s", c.mode, got, c.want)
+		}
+	}
+	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err == nil {
+		t.Error("continue of a pod that is not held is no error")
+	}
+}
+
+// TestRelease: whatever ends a hold, the pod goes on, and the event says why.
+func TestRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		lease  time.Duration
+		end    func(r *rig, p *v1.Pod)
+		reason string
+	}{
+		"lease":    {time.Millisecond, func(*rig, *v1.Pod) {}, "its lease is over"},
+		"continue": {time.Hour, func(r *rig, _ *v1.Pod) { r.releaseAll("continue") }, "continue"},
+		"kill": {time.Hour, func(r *rig, p *v1.Pod) {
+			s := r.c.Step("worker.update")
+			in := []any{p}
+			for _, f := range s.Fields {
+				in = append(in, any(f.Name == fieldWaitsKill))
+			}
+			_ = r.call("worker.update", in, nil, nil)
+		}, reasonKillWaits},
+		"shutdown": {time.Hour, func(r *rig, p *v1.Pod) {
+			s := r.c.Step(stepShutdown)
+			in := []any{[]*v1.Pod{p}}
+			for range s.Fields {
+				in = append(in, nil)
+			}
+			_ = r.call(stepShutdown, in, nil, nil)
+		}, reasonShutdown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Options{})
+			p := newPod("default", "web")
+			lease := &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationOf(c.lease)}}
+			if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.pod", Action: lease}); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = r.sync(p, nil)
+			}()
+			if c.lease == time.Hour {
+				r.held(p)
+				c.end(r, p)
+			}
+			<-done
+			for _, e := range r.events("web") {
+				if e.Kind == agentpb.Kind_RELEASE {
+					if got := e.Fields[1].GetText(); got != c.reason {
+						t.Errorf("released because %q, want %q", got, c.reason)
+					}
+					return
+				}
+			}
+			t.Error("no release event")
+		})
+	}
+}
+
+// TestBudget: a hold inside a step with a timer ends before the timer does.
+func TestBudget(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	one := int64(1)
+	p.Spec.TerminationGracePeriodSeconds = &one
+	r.pods.object(p)
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "rt.poststart", Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationOf(time.Hour)}}}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.sync(p, func() error {
+			return r.call("rt.prestop", []any{p}, nil, func() error { return r.call("rt.poststart", []any{p}, nil, nil) })
+		})
+	}()
+	h := r.held(p)
+	if h.budget == nil || h.budget.timer.name != graceTimer {
+		t.Errorf("budget %+v, want the grace period", h.budget)
+	}
+	<-done
+}
+
+func TestFaults(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "cri.StartContainer", Action: &agentpb.AddBreakpointRequest_Fail{Fail: "boom"}}); err != nil {
+		t.Fatal(err)
+	}
+	start := func() error {
+		return r.sync(p, func() error { return r.call("cri.StartContainer", []any{"c"}, nil, nil) })
+	}
+	if err := start(); err == nil || err.Error() != "boom (injected by podstep)" {
+		t.Errorf("err = %v, want the fault", err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("the fault did not undo itself: %v", err)
+	}
+	if n := len(r.points.list()); n != 0 || r.holds.armed.Load() != 0 {
+		t.Errorf("%d breakpoints are left, armed %d", n, r.holds.armed.Load())
+	}
+}
+
+// TestNotHeld: where others would wait, and for whom the node lives by, a hold
+// is refused.
+func TestNotHeld(t *testing.T) {
+	r := newRig(t, Options{})
+	for _, step := range []string{"merge.merge", "loop.add", "admit.can", "status.patch", "no.such.step", "[", "stage:nothing"} {
+		if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: step}); err == nil {
+			t.Errorf("a breakpoint at %q was taken", step)
+		}
+	}
+	p := newPod("kube-system", "apiserver")
+	high := int32(systemCritical)
+	p.Spec.Priority = &high
+	r.pods.object(p)
+	if _, err := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p)}); err == nil {
+		t.Error("a system-critical pod was to be held without force")
+	}
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.pod"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.sync(p, nil) // would hang if it were held
+	// PLEG asks for a sandbox's status too, on its own goroutine.
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "cri.*"}); err != nil {
+		t.Fatal(err)
+	}
+	q := newPod("default", "q")
+	r.pods.learn("sandbox1", r.pods.object(q))
+	_ = r.call("pleg.relistpod", []any{q.UID}, nil, func() error {
+		return r.call("cri.PodSandboxStatus", []any{"sandbox1", "sandbox1"}, nil, nil)
+	})
+}
+
+func TestWaitRunsOut(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	r.pods.object(p)
+	_, err := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p), Wait: durationOf(time.Millisecond)})
+	if err == nil {
+		t.Fatal("the hold of an idle pod came about")
+	}
+	if r.holds.armed.Load() != 0 {
+		t.Error("something stays armed")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.svc.Hold(ctx, &agentpb.HoldRequest{Pods: sel(p)}); err == nil || r.holds.armed.Load() != 0 {
+		t.Errorf("a client that is gone: %v, armed %d", err, r.holds.armed.Load())
+	}
+}
+
+func TestAmbiguous(t *testing.T) {
+	r := newRig(t, Options{})
+	r.pods.object(newPod("a", "web"))
+	r.pods.object(newPod("b", "web"))
+	if _, err := r.one(&agentpb.PodSelector{Name: "web"}); err == nil {
+		t.Error("two pods match, and one was chosen")
+	}
+	if p, err := r.one(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.uid != "uid-b-web" {
+		t.Errorf("b/web is %v, %v", p, err)
+	}
+}
