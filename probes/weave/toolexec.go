@@ -34,7 +34,7 @@ func Toolexec(c *probes.Catalogue, marked bool, tool string, args []string) int 
 	name := strings.TrimSuffix(filepath.Base(tool), ".exe")
 	switch {
 	case name != "compile":
-		return run(tool, args, os.Stderr)
+		return run(tool, args, os.Stdout)
 	case len(args) == 1 && strings.HasPrefix(args[0], "-V"):
 		return version(c, marked, tool, args)
 	}
@@ -43,7 +43,7 @@ func Toolexec(c *probes.Catalogue, marked bool, tool string, args []string) int 
 		weave = len(c.Packages()[cmd.flag("-p")]) > 0
 	}
 	if !weave {
-		return run(tool, cmd.args, os.Stderr)
+		return run(tool, cmd.args, os.Stdout)
 	}
 	code, err := cmd.woven()
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *compile) woven() (int, error) {
 		return 0, err
 	}
 	var said bytes.Buffer
-	code := run(c.tool, args, io.MultiWriter(os.Stderr, &said))
+	code := run(c.tool, args, io.MultiWriter(os.Stdout, &said))
 	if code != 0 {
 		explain(os.Stderr, w, said.String())
 	}
@@ -209,9 +209,10 @@ func explain(to io.Writer, w *Woven, said string) {
 	}
 }
 
-func run(tool string, args []string, stderr io.Writer) int {
+// run runs a tool. The compiler says what is wrong on its standard output.
+func run(tool string, args []string, stdout io.Writer) int {
 	cmd := exec.Command(tool, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		if exitCode(err) < 0 {
 			fmt.Fprintf(os.Stderr, "podstep-weave: run %s: %v\n", tool, err)
