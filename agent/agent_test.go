@@ -295,6 +295,13 @@ func TestHoldStepContinue(t *testing.T) {
 		})
 	})
 	r.held(p)
+	// Everything that can be asked can be asked of a held pod.
+	if st, err := r.svc.Pods(t.Context(), &agentpb.PodsRequest{}); err != nil || st.Pods[0].State != "held" || st.Pods[0].Holds[0].Step != "sync.pod" {
+		t.Errorf("pods: %v, %v", st, err)
+	}
+	if hs, err := r.svc.ListHolds(t.Context(), &agentpb.ListHoldsRequest{}); err != nil || len(hs.Holds) != 1 {
+		t.Errorf("holds: %v, %v", hs, err)
+	}
 	for _, c := range []struct {
 		mode agentpb.StepMode
 		want string

@@ -42,6 +42,11 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 		}
 	}
 	labels := a.enterPods(s, vals)
+	if step.Name == stepTurn {
+		if p := s.only(); p != nil {
+			p.sync.Add(1)
+		}
+	}
 	s.fields = a.namedFields(step.Fields, vals, step.enterPods)
 	s.late = step.Quiet != "" || step.Idle || step.Pod.Exit
 	if s.late {
@@ -287,8 +292,6 @@ func (a *Agent) learnID(s *span, p *pod, vals []any) {
 // follow notes where a pod is as a step of it begins.
 func (a *Agent) follow(s *span, p *pod) {
 	switch s.step.Name {
-	case stepTurn:
-		p.sync.Add(1)
 	case stepUpdatePod:
 		for _, f := range s.fields {
 			if f.name == fieldWaitsKill && f.num != 0 {

@@ -14,7 +14,10 @@ const stuckAfter = time.Minute
 
 // state tells what a pod is doing. nil: it is gone.
 func (a *Agent) state(p *pod) *agentpb.PodState {
-	holds := a.holds.of(p)
+	var holds []*agentpb.HoldInfo
+	for _, h := range a.holds.of(p) {
+		holds = append(holds, h.proto())
+	}
 	id := p.proto()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,9 +30,7 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 		Since: timestamppb.New(w.since), Error: w.err, Sync: p.sync.Load(),
 		Deleting: p.meta.deleting, Ready: p.meta.ready,
 	}
-	for _, h := range holds {
-		out.Holds = append(out.Holds, h.proto())
-	}
+	out.Holds = holds
 	out.State = w.state(len(holds) > 0)
 	return out
 }

@@ -162,9 +162,10 @@ func (b *Binary) Has(s *Step) (ok bool, why string) {
 // Which of several is meant cannot be told from names. The file tells at least
 // that it is not a namesake in another package.
 func (b *Binary) hasClosure(s *Step) (ok bool, why string) {
-	literal := regexp.MustCompile(`(^|\.)` + regexp.QuoteMeta(withoutPackage(s.Symbol)) + `(\.func|\.)\d+(\.\d+)*$`)
+	outer := withoutPackage(s.Symbol)
+	literal := regexp.MustCompile(`(^|\.)` + regexp.QuoteMeta(outer) + `(\.func|\.)\d+(\.\d+)*$`)
 	for name, fn := range b.funcs {
-		if literal.MatchString(withoutPackage(name)) && b.in(fn, s.File) {
+		if strings.Contains(name, outer) && literal.MatchString(withoutPackage(name)) && b.in(fn, s.File) {
 			return true, ""
 		}
 	}

@@ -1,0 +1,303 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+var about = &agentpb.InfoResponse{
+	Version: "v0.1.0", KubeletVersion: "v1.36.3", Probe: "woven",
+	Steps:      []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "cri.runpodsandbox", Stage: "cri"}},
+	Goroutines: []string{"", "worker"},
+}
+
+// fake is an agent that says what it was told to say.
+type fake struct {
+	agentpb.UnimplementedAgentServer
+	batches []*agentpb.Batch
+	end     error
+	info    error
+}
+
+func (f *fake) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	return about, f.info
+}
+
+func (f *fake) Watch(_ *agentpb.WatchRequest, s grpc.ServerStreamingServer[agentpb.Batch]) error {
+	for _, b := range f.batches {
+		if err := s.Send(b); err != nil {
+			return err
+		}
+	}
+	return f.end
+}
+
+func (f *fake) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	if f.end == nil {
+		<-ctx.Done()
+	}
+	return nil, f.end
+}
+
+func serve(t *testing.T, f *fake) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	agentpb.RegisterAgentServer(s, f)
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return path
+}
+
+func dial(t *testing.T, f *fake) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), serve(t, f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func encode(t *testing.T, e *agentpb.Event) []byte {
+	t.Helper()
+	raw, err := proto.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestWatchDecodes(t *testing.T) {
+	c := dial(t, &fake{batches: []*agentpb.Batch{
+		{
+			Pods: []*agentpb.Pod{{Id: 7, Namespace: "default", Name: "web", Uid: "u1"}},
+			Events: [][]byte{
+				encode(t, &agentpb.Event{Seq: 1, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 7, Span: 3, Parent: 2, Sync: 4, Goroutine: 1,
+					Fields: []*agentpb.Field{{Name: "updateType", Value: &agentpb.Field_Text{Text: "create"}}}}),
+				encode(t, &agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 7, Error: "no", Duration: 9}),
+			},
+		},
+		{
+			CaughtUp: true,
+			Events: [][]byte{
+				encode(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_DROP}),
+				encode(t, &agentpb.Event{Seq: 4, Kind: agentpb.Kind_HOLD, Step: 99, Pod: 8, Goroutine: 99}),
+				{0xff, 0xff},
+				encode(t, &agentpb.Event{Seq: 5, Kind: 77, Pod: 7}),
+			},
+		},
+	}})
+	w, err := c.Watch(t.Context(), &agentpb.WatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := w.Next()
+	if err != nil || first.CaughtUp || len(first.Events) != 2 {
+		t.Fatalf("first batch %+v, %v", first, err)
+	}
+	got, _ := json.Marshal(first.Events[0])
+	want := `{"seq":1,"time":` + quoted(time.Unix(0, 1e18)) + `,"kind":"enter","stage":"syncpod","step":"sync.pod","pod":{"namespace":"default","name":"web","uid":"u1"},"span":3,"parent":2,"sync":4,"goroutine":"worker","fields":{"updateType":"create"},"probe":"woven"}`
+	if string(got) != want {
+		t.Errorf("event\n%s, want\n%s", got, want)
+	}
+	if e := first.Events[1]; e.Kind != probes.Exit || e.Step != "cri.runpodsandbox" || e.Error != "no" || e.DurationNs != 9 || e.Pod != first.Events[0].Pod {
+		t.Errorf("second event %+v", e)
+	}
+	second, err := w.Next()
+	if err != nil || !second.CaughtUp || len(second.Events) != 4 {
+		t.Fatalf("second batch %+v, %v", second, err)
+	}
+	drop, strange, broken, later := second.Events[0], second.Events[1], second.Events[2], second.Events[3]
+	if drop.Kind != probes.Drop || drop.Pod != nil || drop.Step != "" {
+		t.Errorf("drop %+v", drop)
+	}
+	if strange.Pod == nil || strange.Pod.Name != "" || strange.Step != "step#99" || strange.Goroutine != "" {
+		t.Errorf("an event with unknown numbers is %+v", strange)
+	}
+	if broken.Kind != probes.Drop || broken.Error == "" {
+		t.Errorf("an unreadable event is %+v", broken)
+	}
+	if later.Kind != probes.Note || later.Pod.Name != "web" {
+		t.Errorf("later event %+v", later)
+	}
+	if _, err := w.Next(); err != io.EOF {
+		t.Errorf("end of the stream is %v", err)
+	}
+}
+
+func quoted(t time.Time) string {
+	b, _ := json.Marshal(t)
+	return string(b)
+}
+
+func TestFields(t *testing.T) {
+	got, err := json.Marshal(Fields([]*agentpb.Field{
+		{Name: "a", Value: &agentpb.Field_Number{Number: -3}},
+		{Name: "b", Value: &agentpb.Field_Flag{Flag: true}},
+		{Name: "c", Value: &agentpb.Field_Duration{Duration: 1.5e9}},
+		{Name: "d", Value: &agentpb.Field_Json{Json: `{"x": 1}`}},
+		{Name: "e", Value: &agentpb.Field_Json{Json: `{"x": `}},
+		{Name: "f", Value: &agentpb.Field_Real{Real: math.Inf(1)}},
+		{Name: "g", Value: &agentpb.Field_Real{Real: 0.5}},
+		{Name: "h"},
+	}))
+	want := `{"a":-3,"b":true,"c":"1.5s","d":{"x":1},"e":"{\"x\": ","f":"+Inf","g":0.5,"h":null}`
+	if err != nil || string(got) != want {
+		t.Errorf("fields %s, %v; want %s", got, err, want)
+	}
+}
+
+func TestCallErrors(t *testing.T) {
+	for _, c := range []struct {
+		code codes.Code
+		kind Kind
+		text string
+	}{
+		{codes.InvalidArgument, Usage, "two pods match"},
+		{codes.NotFound, Failed, "two pods match"},
+		{codes.PermissionDenied, Denied, "two pods match"},
+		{codes.Unavailable, NoAgent, "the connection to the agent broke (two pods match); has the kubelet stopped? see podstep doctor"},
+	} {
+		client := dial(t, &fake{end: status.Error(c.code, "two pods match")})
+		_, unary := client.Hold(t.Context(), &agentpb.HoldRequest{})
+		w, err := client.Watch(t.Context(), &agentpb.WatchRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, streamed := w.Next()
+		for _, err := range []error{unary, streamed} {
+			if KindOf(err) != c.kind || err.Error() != c.text {
+				t.Errorf("%s is kind %d, %q; want %d, %q", c.code, KindOf(err), err, c.kind, c.text)
+			}
+		}
+	}
+}
+
+func TestGivenUpCall(t *testing.T) {
+	c := dial(t, &fake{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Hold(ctx, &agentpb.HoldRequest{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was given up fails with %v", err)
+	}
+	w, err := c.Watch(ctx, &agentpb.WatchRequest{})
+	if err == nil {
+		_, err = w.Next()
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a stream that was given up fails with %v", err)
+	}
+}
+
+func TestDialErrors(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(path("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", path("stale"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	for _, c := range []struct {
+		name, path string
+		kind       Kind
+		want       string
+	}{
+		{"missing", path("none"), NoAgent, "no agent at " + path("none") + ": is podstep-kubelet running?"},
+		{"below a file", path("file/sock"), NoAgent, "no agent at"},
+		{"file", path("file"), NoAgent, "no socket but a file"},
+		{"directory", dir, NoAgent, "no socket but a directory"},
+		{"stale", path("stale"), NoAgent, "left behind by an agent that is gone"},
+		{"too long", path(strings.Repeat("x", 120)), Usage, "Linux takes 107"},
+		{"closes at once", listen(t, func(c net.Conn) { c.Close() }), NoAgent, "does not answer like an agent"},
+		{"other protocol", listen(t, func(c net.Conn) { c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")); c.Close() }), NoAgent, "does not answer like an agent"},
+		{"refused", serve(t, &fake{info: status.Error(codes.PermissionDenied, "uid 7 may not")}), Denied, "uid 7 may not"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Dial(t.Context(), c.path)
+			if err == nil || KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("kind %d, %v; want %d, %q", KindOf(err), err, c.kind, c.want)
+			}
+		})
+	}
+}
+
+func listen(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			handle(conn)
+		}
+	}()
+	return path
+}
+
+func TestForeignSocket(t *testing.T) {
+	path := serve(t, &fake{})
+	err := checkSocket(path, os.Getuid()+1)
+	if os.Getuid() == 0 {
+		// root's sockets are everybody's; give it to somebody to see a refusal.
+		if err != nil {
+			t.Fatalf("root's socket is refused: %v", err)
+		}
+		if err := os.Chown(path, 65534, -1); err != nil {
+			t.Skip(err)
+		}
+		err = checkSocket(path, 0)
+	}
+	if KindOf(err) != Denied || !strings.Contains(err.Error(), "belongs to") {
+		t.Errorf("somebody else's socket: %v", err)
+	}
+}
+
+func TestDefaultSocket(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		uid  int
+		want string
+	}{
+		{nil, 0, "/run/podstep/agent.sock"},
+		{map[string]string{"XDG_RUNTIME_DIR": "/run/user/0"}, 0, "/run/podstep/agent.sock"},
+		{map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}, 7, "/run/user/7/podstep/agent.sock"},
+		{nil, 7, "/run/podstep/agent.sock"},
+		{map[string]string{"PODSTEP_SOCKET": "x.sock", "XDG_RUNTIME_DIR": "/run/user/7"}, 7, "x.sock"},
+	} {
+		if got := defaultSocket(func(k string) string { return c.env[k] }, c.uid); got != c.want {
+			t.Errorf("default socket of uid %d with %v is %s, want %s", c.uid, c.env, got, c.want)
+		}
+	}
+}

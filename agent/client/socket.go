@@ -1,0 +1,118 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// SocketEnv names the environment variable that overrides the default socket.
+const SocketEnv = "PODSTEP_SOCKET"
+
+// rootSocket is where an agent of root listens.
+const rootSocket = "/run/podstep/agent.sock"
+
+// maxSocketPath is what fits into sockaddr_un on Linux, with its final NUL.
+const maxSocketPath = 107
+
+// DefaultSocket is where the agent of this user is looked for: PODSTEP_SOCKET,
+// or /run/podstep for root, or the user's runtime directory.
+func DefaultSocket() string { return defaultSocket(os.Getenv, os.Getuid()) }
+
+func defaultSocket(getenv func(string) string, uid int) string {
+	if path := getenv(SocketEnv); path != "" {
+		return path
+	}
+	// Without a runtime directory there is no place that only this user can
+	// write to, so root's socket is named in the error that follows.
+	dir := getenv("XDG_RUNTIME_DIR")
+	if uid == 0 || dir == "" {
+		return rootSocket
+	}
+	return filepath.Join(dir, "podstep", "agent.sock")
+}
+
+// connect opens the socket. It looks at it first, because a failed dial cannot
+// tell a stale socket from one that was never there, and because nothing should
+// be sent to a socket that somebody else has put there.
+func connect(path string) (net.Conn, error) {
+	if err := checkSocket(path, os.Getuid()); err != nil {
+		return nil, err
+	}
+	conn, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil, newError(NoAgent, err, "nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, denied(path, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notThere(path, err)
+	}
+	return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", path, bare(err))
+}
+
+func checkSocket(path string, uid int) error {
+	if len(path) > maxSocketPath {
+		return newError(Usage, nil, "the socket path is %d bytes long and Linux takes %d: %s; use a shorter directory", len(path), maxSocketPath, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return notThere(path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return denied(path, err)
+	case err != nil:
+		return newError(NoAgent, err, "look at the agent's socket %s: %s; see podstep doctor", path, bare(err))
+	case info.Mode().Type() != fs.ModeSocket:
+		return newError(NoAgent, nil, "%s is no socket but a %s; name the agent's socket with --socket or %s", path, sort(info.Mode()), SocketEnv)
+	}
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	if owner != uid && owner != 0 {
+		return newError(Denied, nil, "the socket %s belongs to %s, not to you or root; it is not used, because whoever owns it would see and answer what you ask", path, userName(owner))
+	}
+	return nil
+}
+
+func notThere(path string, cause error) error {
+	return newError(NoAgent, cause, "no agent at %s: is podstep-kubelet running? If it listens elsewhere, name its socket with --socket or %s; see podstep doctor", path, SocketEnv)
+}
+
+func denied(path string, cause error) error {
+	return newError(Denied, cause, "permission denied at the agent's socket %s: it takes the user who runs the kubelet, most often root; try sudo", path)
+}
+
+func sort(mode fs.FileMode) string {
+	switch mode.Type() {
+	case 0:
+		return "file"
+	case fs.ModeDir:
+		return "directory"
+	}
+	return "special file"
+}
+
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return fmt.Sprintf("user %s (uid %d)", u.Username, uid)
+	}
+	return fmt.Sprintf("uid %d", uid)
+}
+
+// bare is the innermost error: "connection reset", without the path again.
+func bare(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

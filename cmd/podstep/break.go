@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+func (a *app) breakpoints() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "break add|ls|rm",
+		Short: "Hold, delay or fail pods wherever they come to a step",
+		Long: `Breakpoints act on pods when they come to a step: on pods that are there, and on
+pods to come. They hold the pod, or make the step fail or wait.`,
+		Args: noSuchCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("break does nothing alone; give add, ls or rm")
+		},
+	}
+	cmd.AddCommand(a.breakAdd(), a.breakList(), a.breakRemove())
+	return cmd
+}
+
+// breakFlags are those of break add.
+type breakFlags struct {
+	podName
+	step, action, labels       string
+	on                         choice
+	slowerThan, lease, expires *period
+	times, after               uint32
+	force                      bool
+	out                        format
+}
+
+func (a *app) breakAdd() *cobra.Command {
+	var flags breakFlags
+	cmd := &cobra.Command{
+		Use:   "add [POD|GLOB] --step STEP|GLOB|stage:NAME [flags]",
+		Short: "Add a breakpoint, also for pods to come",
+		Example: `  podstep break add web --step cri.RunPodSandbox
+  podstep break add 'shop/*' --step stage:volume --on error
+  podstep break add -l app=web --step sync.volumes --slower-than 5s
+  podstep break add web --step cri.PullImage --action 'fail=no such registry' --times 2`,
+		Args:              arguments(0, 1, "POD|GLOB"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := probes.Load()
+			if err != nil {
+				return err
+			}
+			req, err := flags.request(first(args), cmd.Flags().Changed("on"), c)
+			if err != nil {
+				return err
+			}
+			return a.addBreakpoint(cmd.Context(), req, c, &flags.out)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *breakFlags) add(cmd *cobra.Command) {
+	f.on = choice{value: "enter", of: []string{"enter", "exit", "error"}}
+	f.slowerThan, f.lease, f.expires = newPeriod("--slower-than 5s"), newPeriod("--lease 5m"), newPeriod("--expires 1h")
+	f.podName.add(cmd)
+	cmd.Flags().StringVar(&f.step, "step", "", "at which `STEP`; a glob, or stage:NAME for all of a stage")
+	cmd.RegisterFlagCompletionFunc("step", completeSteps)
+	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
+	f.slowerThan.add(cmd, "slower-than", "only when the step took longer, on exit")
+	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, `fail=MESSAGE` or delay=DURATION")
+	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	cmd.Flags().Uint32Var(&f.times, "times", 0, "`N`: how often it acts before it is gone (default: for ever for holds, once for faults)")
+	cmd.Flags().Uint32Var(&f.after, "after", 0, "`N`: how many hits it skips first")
+	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
+	f.lease.add(cmd, "lease", "how long each hold may last at most, like 5m (default: the agent's)")
+	f.expires.add(cmd, "expires", "when the breakpoint itself is gone, like 1h (default: the agent's)")
+	cmd.Flags().BoolVar(&f.force, "force", false, "also control-plane and system-critical pods")
+	f.out.add(cmd, "wide", "json", "yaml")
+}
+
+func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*agentpb.AddBreakpointRequest, error) {
+	if f.step == "" {
+		return nil, usagef("--step is missing; say at which step to break, like --step cri.RunPodSandbox, see podstep steps")
+	}
+	if _, err := stepsNamed(c, f.step); err != nil {
+		return nil, err
+	}
+	sel, err := f.some(pods)
+	if err != nil {
+		return nil, err
+	}
+	if sel.Labels, err = labels(f.labels); err != nil {
+		return nil, err
+	}
+	req := &agentpb.AddBreakpointRequest{
+		Pods: sel, Step: f.step, SlowerThan: f.slowerThan.proto(), Expires: f.expires.proto(),
+		Times: f.times, After: f.after, Force: f.force,
+	}
+	if req.On, err = f.side(onGiven); err != nil {
+		return nil, err
+	}
+	return req, f.act(req)
+}
+
+// side is when to act. How long a step took is known when it is left, so
+// --slower-than means exit.
+func (f *breakFlags) side(given bool) (agentpb.On, error) {
+	if f.slowerThan.d > 0 && !given {
+		return agentpb.On_ON_EXIT, nil
+	}
+	if f.slowerThan.d > 0 && f.on.value == "enter" {
+		return 0, usagef("--slower-than and --on enter do not fit; how long a step took is known on exit")
+	}
+	return map[string]agentpb.On{"enter": agentpb.On_ON_ENTER, "exit": agentpb.On_ON_EXIT, "error": agentpb.On_ON_ERROR}[f.on.value], nil
+}
+
+func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
+	word, value, _ := strings.Cut(f.action, "=")
+	if word != "hold" && f.lease.d > 0 {
+		return usagef("--lease is for holds, and --action is %s; leave one of them out", word)
+	}
+	switch {
+	case f.action == "hold":
+		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: f.lease.proto()}}
+	case word == "fail" && value != "":
+		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
+	case word == "delay":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return usagef("--action %q: not a positive duration; write it like --action delay=2s", f.action)
+		}
+		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
+	default:
+		return usagef("--action %q is none; write hold, fail=MESSAGE or delay=DURATION", f.action)
+	}
+	return nil
+}
+
+// labels reads what kubectl -l reads, as far as a pod selector of the agent
+// goes: equality.
+func labels(s string) (map[string]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for _, pair := range strings.Split(s, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		value = strings.TrimPrefix(value, "=")
+		if !ok || key == "" || strings.ContainsAny(key, "! ()") || strings.ContainsAny(value, "=! ()") {
+			return nil, usagef("-l %q: %q is no KEY=VALUE; labels are like app=web,tier=front", s, pair)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest, c *probes.Catalogue, out *format) error {
+	conn, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	b, err := conn.AddBreakpoint(ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, name := range b.Refused {
+		a.say("podstep: warning: not at %s: %s", name, refusal(c.Step(name)))
+	}
+	return out.print(a.out, newBreakJSON(b), func(w io.Writer) { breakTable(w, []*agentpb.Breakpoint{b}, out.wide()) })
+}
+
+func refusal(s *probes.Step) string {
+	if s == nil || s.Hold.Why.En == "" {
+		return "the agent cannot do this there"
+	}
+	return s.Hold.Why.En
+}
+
+func (a *app) breakList() *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "ls [-o wide|json|yaml]",
+		Short: "List the breakpoints",
+		Args:  arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			answer, err := c.ListBreakpoints(cmd.Context(), &agentpb.ListBreakpointsRequest{})
+			if err != nil {
+				return err
+			}
+			if len(answer.Breakpoints) == 0 && out.value == "" {
+				a.say("there is no breakpoint; %s break add makes one", a.name)
+				return nil
+			}
+			data := make([]breakJSON, len(answer.Breakpoints))
+			for i, b := range answer.Breakpoints {
+				data[i] = newBreakJSON(b)
+			}
+			return out.print(a.out, data, func(w io.Writer) { breakTable(w, answer.Breakpoints, out.wide()) })
+		},
+	}
+	out.add(cmd, "wide", "json", "yaml")
+	return cmd
+}
+
+func (a *app) breakRemove() *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:               "rm ID [-o json|yaml]",
+		Short:             "Remove a breakpoint",
+		Long:              "Removes a breakpoint. A pod that it holds stays held until its lease ends, or podstep continue.",
+		Args:              arguments(1, 1, "ID"),
+		ValidArgsFunction: a.completeBreakpoints,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseUint(args[0], 10, 32)
+			if err != nil || id == 0 {
+				return usagef("%q is no ID of a breakpoint; podstep break ls lists them", args[0])
+			}
+			c, err := a.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			b, err := c.RemoveBreakpoint(cmd.Context(), &agentpb.RemoveBreakpointRequest{Id: uint32(id)})
+			if err != nil {
+				return err
+			}
+			return out.print(a.out, newBreakJSON(b), func(w io.Writer) {
+				fmt.Fprintf(w, "removed breakpoint %d, which had %d hits\n", b.Id, b.Hits)
+			})
+		},
+	}
+	out.add(cmd, "json", "yaml")
+	return cmd
+}
+
+// breakJSON is a breakpoint as scripts get it.
+type breakJSON struct {
+	ID         uint32            `json:"id"`
+	Namespace  string            `json:"namespace,omitempty"`
+	Pod        string            `json:"pod,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Step       string            `json:"step"`
+	On         string            `json:"on"`
+	SlowerThan string            `json:"slowerThan,omitempty"`
+	Action     string            `json:"action"`
+	Lease      string            `json:"lease,omitempty"`
+	Times      uint32            `json:"times"`
+	After      uint32            `json:"after"`
+	Force      bool              `json:"force"`
+	Hits       uint32            `json:"hits"`
+	Expires    *time.Time        `json:"expires"`
+	Steps      []string          `json:"steps"`
+	Refused    []string          `json:"refused"`
+}
+
+func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
+	s := b.GetSpec()
+	out := breakJSON{
+		ID: b.Id, Namespace: s.GetPods().GetNamespace(), Pod: s.GetPods().GetName(), Labels: s.GetPods().GetLabels(),
+		Step: s.GetStep(), On: strings.ToLower(strings.TrimPrefix(s.GetOn().String(), "ON_")),
+		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Expires: moment(b.Expires),
+		Steps: append([]string{}, b.Steps...), Refused: append([]string{}, b.Refused...),
+	}
+	if s.GetSlowerThan() != nil {
+		out.SlowerThan = s.GetSlowerThan().AsDuration().String()
+	}
+	switch action := s.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Fail:
+		out.Action = "fail=" + action.Fail
+	case *agentpb.AddBreakpointRequest_Delay:
+		out.Action = "delay=" + action.Delay.AsDuration().String()
+	default:
+		out.Action = "hold"
+		if lease := s.GetHold().GetLease(); lease != nil {
+			out.Lease = lease.AsDuration().String()
+		}
+	}
+	return out
+}
+
+func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
+	header := []string{"ID", "PODS", "STEP", "ON", "ACTION", "HITS", "EXPIRES"}
+	if wide {
+		header = append(header, "TIMES", "AFTER", "AT", "REFUSED")
+	}
+	var rows [][]string
+	for _, b := range breakpoints {
+		j := newBreakJSON(b)
+		on := j.On
+		if j.SlowerThan != "" {
+			on += " after " + j.SlowerThan
+		}
+		expires := ""
+		if j.Expires != nil {
+			expires = "in " + left(time.Until(*j.Expires))
+		}
+		row := []string{number(j.ID), selected(b.GetSpec().GetPods()), j.Step, on, j.Action, number(j.Hits), expires}
+		if wide {
+			row = append(row, number(j.Times), number(j.After), strings.Join(j.Steps, " "), strings.Join(j.Refused, " "))
+		}
+		rows = append(rows, row)
+	}
+	table(w, header, rows)
+}
+
+func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+// selected is a selection with its labels.
+func selected(sel *agentpb.PodSelector) string {
+	if sel == nil {
+		sel = &agentpb.PodSelector{}
+	}
+	parts := []string{called(sel)}
+	for _, k := range sortedKeys(sel.Labels) {
+		parts = append(parts, k+"="+sel.Labels[k])
+	}
+	return strings.Join(parts, " ")
+}

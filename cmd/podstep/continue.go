@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/spf13/cobra"
+)
+
+// letGo is the verb continue, which is a word of Go.
+func (a *app) letGo() *cobra.Command {
+	var name podName
+	var out format
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "continue POD|--all [-n NAMESPACE] [-o json|yaml]",
+		Short: "Let a held pod go on",
+		Long:  "Lets a held pod go on, or all that are held, and prints which. Breakpoints stay.",
+		Example: `  podstep continue web
+  podstep continue --all`,
+		Args:              arguments(0, 1, "POD"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := &agentpb.ContinueRequest{All: all}
+			switch {
+			case all && (len(args) > 0 || name.namespace != ""):
+				return usagef("--all is every held pod; give either a POD or --all")
+			case !all && len(args) == 0:
+				return usagef("POD is missing; name a pod, or give --all")
+			case !all:
+				sel, err := name.one(args[0])
+				if err != nil {
+					return err
+				}
+				req.Pods = sel
+			}
+			return a.printReleased(cmd.Context(), req, &out)
+		},
+	}
+	name.add(cmd)
+	out.add(cmd, "json", "yaml")
+	cmd.Flags().BoolVar(&all, "all", false, "every held pod")
+	return cmd
+}
+
+func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, out *format) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	answer, err := c.Continue(ctx, req)
+	if err != nil {
+		return err
+	}
+	data := make([]holdJSON, len(answer.Released))
+	for i, h := range answer.Released {
+		data[i] = newHoldJSON(h)
+	}
+	err = out.print(a.out, data, func(w io.Writer) {
+		for _, h := range data {
+			fmt.Fprintf(w, "%s goes on from %s of %s\n", printable(fullName(&h.Pod)), printable(h.On), printable(h.Step))
+		}
+	})
+	switch {
+	case err != nil || len(data) > 0:
+		return err
+	case req.All:
+		a.say("no pod is held")
+		return nil
+	}
+	return fmt.Errorf("%s is not held; podstep pods tells which pods are", called(req.Pods))
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// fakeAgent is an agent with a few pods whose stories never change:
+//
+//	default/web     has been created; gets ready when somebody watches
+//	shop/db-0       is held
+//	old/gone        is remembered to have been deleted, and was made again
+//	old/away        is remembered to have been deleted
+//	one/twin, two/twin
+type fakeAgent struct {
+	agentpb.UnimplementedAgentServer
+	info *agentpb.InfoResponse
+
+	mu          sync.Mutex
+	ready       bool
+	breakpoints []*agentpb.Breakpoint
+}
+
+func newFakeAgent() *fakeAgent {
+	f := &fakeAgent{info: &agentpb.InfoResponse{
+		Version: "v0.0.9", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 42,
+		Probe: "woven", Goroutines: []string{"worker"},
+	}}
+	for _, s := range probes.MustLoad().Steps {
+		f.info.Steps = append(f.info.Steps, &agentpb.Step{
+			Name: s.Name, Stage: s.Stage, Tier: int32(s.Tier), Seen: true,
+			HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
+		})
+	}
+	return f
+}
+
+func (f *fakeAgent) serve(t testing.TB, path string) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	agentpb.RegisterAgentServer(s, f)
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+}
+
+func (f *fakeAgent) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	return f.info, nil
+}
+
+var (
+	web  = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u-web"}
+	db   = &agentpb.Pod{Id: 2, Namespace: "shop", Name: "db-0", Uid: "u-db"}
+	gone = &agentpb.Pod{Id: 3, Namespace: "old", Name: "gone", Uid: "u-gone"}
+	back = &agentpb.Pod{Id: 4, Namespace: "old", Name: "gone", Uid: "u-back"}
+	away = &agentpb.Pod{Id: 5, Namespace: "old", Name: "away", Uid: "u-away"}
+	one  = &agentpb.Pod{Id: 6, Namespace: "one", Name: "twin", Uid: "u-one"}
+	two  = &agentpb.Pod{Id: 7, Namespace: "two", Name: "twin", Uid: "u-two"}
+	evil = &agentpb.Pod{Id: 8, Namespace: "evil", Name: "esc\x1b[2J\u009b\u202ex", Uid: "u-evil"}
+)
+
+func (f *fakeAgent) match(sel *agentpb.PodSelector, pods ...*agentpb.Pod) (out []*agentpb.Pod) {
+	for _, p := range pods {
+		if (sel.GetName() == "" || sel.GetName() == p.Name) && (sel.GetNamespace() == "" || sel.GetNamespace() == p.Namespace) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (f *fakeAgent) Pods(_ context.Context, r *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	answer := &agentpb.PodsResponse{}
+	for _, p := range f.match(r.Pods, web, db, back, one, two, evil) {
+		s := &agentpb.PodState{Pod: p, Phase: "Running", State: "waiting", Stage: "syncpod", Step: "sync.pod", Since: timestamppb.New(time.Unix(1e9, 0))}
+		switch p {
+		case web:
+			s.Ready = f.ready
+		case db:
+			s.State, s.Holds = "held", []*agentpb.HoldInfo{hold(db)}
+		}
+		answer.Pods = append(answer.Pods, s)
+	}
+	return answer, nil
+}
+
+func hold(p *agentpb.Pod) *agentpb.HoldInfo {
+	return &agentpb.HoldInfo{
+		Id: 3, Pod: p, Step: "cri.RunPodSandbox", Stage: "cri", On: "enter", Why: "hold",
+		Since: timestamppb.New(time.Unix(1e9, 0)), Lease: durationpb.New(5*time.Minute - time.Second),
+		Fields: []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: 1}}},
+	}
+}
+
+func (f *fakeAgent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[agentpb.Batch]) error {
+	var pods []*agentpb.Pod
+	var events [][]byte
+	for _, p := range f.match(r.Pods, web, gone, away, evil) {
+		pods = append(pods, p)
+		events = append(events, f.story(p)...)
+	}
+	if r.History {
+		if err := s.Send(&agentpb.Batch{Pods: pods, Events: events}); err != nil {
+			return err
+		}
+	}
+	if err := s.Send(&agentpb.Batch{Pods: pods, CaughtUp: true}); err != nil {
+		return err
+	}
+	if len(f.match(r.Pods, web)) > 0 {
+		patch := f.event(100, agentpb.Kind_EXIT, "status.patch", web, 9, 0, 2e6)
+		if err := s.Send(&agentpb.Batch{Events: [][]byte{encode(patch)}}); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		f.ready = true
+		f.mu.Unlock()
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+func (f *fakeAgent) story(p *agentpb.Pod) [][]byte {
+	ms := int64(time.Millisecond)
+	end := f.event(9, agentpb.Kind_EXIT, "status.patch", p, 9, 0, ms)
+	if p == gone || p == away {
+		end.Fields = []*agentpb.Field{{Name: "deleted", Value: &agentpb.Field_Flag{Flag: true}}}
+		return [][]byte{encode(end)}
+	}
+	failed := f.event(6, agentpb.Kind_EXIT, "sync.volumes", p, 3, 2, 40*ms)
+	failed.Error = "no\x1b[31mvolume"
+	create := f.event(1, agentpb.Kind_ENTER, "sync.pod", p, 2, 0, 0)
+	create.Fields = []*agentpb.Field{{Name: "updateType", Value: &agentpb.Field_Text{Text: "create"}}}
+	return [][]byte{
+		encode(create),
+		encode(f.event(2, agentpb.Kind_ENTER, "sync.dirs", p, 4, 2, 0)),
+		encode(f.event(3, agentpb.Kind_EXIT, "sync.dirs", p, 4, 2, 1500000)),
+		encode(f.event(4, agentpb.Kind_ENTER, "sync.volumes", p, 3, 2, 0)),
+		encode(f.event(5, agentpb.Kind_HOLD, "sync.volumes", p, 3, 2, 0)),
+		encode(f.event(5, agentpb.Kind_RELEASE, "sync.volumes", p, 3, 2, 30*ms)),
+		encode(failed),
+		encode(f.event(7, agentpb.Kind_EXIT, "sync.pod", p, 2, 0, 60*ms)),
+	}
+}
+
+func (f *fakeAgent) event(seq uint64, kind agentpb.Kind, step string, p *agentpb.Pod, span, parent uint64, took int64) *agentpb.Event {
+	n := slices.IndexFunc(f.info.Steps, func(s *agentpb.Step) bool { return s.Name == step })
+	if n < 0 {
+		panic("the catalogue has no step " + step)
+	}
+	return &agentpb.Event{
+		Seq: seq, Time: 1e18 + int64(seq)*10*int64(time.Millisecond), Kind: kind, Step: uint32(n + 1),
+		Pod: p.Id, Span: span, Parent: parent, Sync: 1, Duration: took,
+	}
+}
+
+func encode(e *agentpb.Event) []byte {
+	b, err := proto.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// single is what every agent does with a request for one pod.
+func (f *fakeAgent) single(sel *agentpb.PodSelector) (*agentpb.Pod, error) {
+	switch pods := f.match(sel, web, db, one, two); len(pods) {
+	case 0:
+		return nil, status.Errorf(codes.NotFound, "no pod %s on this node; see podstep pods", sel.Name)
+	case 1:
+		return pods[0], nil
+	default:
+		return nil, status.Errorf(codes.InvalidArgument, "%d pods are called %s; name the namespace", len(pods), sel.Name)
+	}
+}
+
+func (f *fakeAgent) Hold(_ context.Context, r *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	p, err := f.single(r.Pods)
+	if err != nil {
+		return nil, err
+	}
+	h := hold(p)
+	if r.Lease != nil {
+		h.Lease = r.Lease
+	}
+	return h, nil
+}
+
+func (f *fakeAgent) HoldWhile(r *agentpb.HoldRequest, s grpc.ServerStreamingServer[agentpb.HoldInfo]) error {
+	h, err := f.Hold(s.Context(), r)
+	if err != nil {
+		return err
+	}
+	return s.Send(h)
+}
+
+func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	p, err := f.single(r.Pods)
+	if err != nil {
+		return nil, err
+	}
+	h := hold(p)
+	h.Why = fmt.Sprintf("step %s %s", r.Mode, r.Until)
+	h.Budget = &agentpb.Budget{Timer: "volume-wait", Text: "SyncPod gives up", Left: durationpb.New(time.Minute)}
+	return h, nil
+}
+
+func (f *fakeAgent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
+	if r.All {
+		return &agentpb.ContinueResponse{Released: []*agentpb.HoldInfo{hold(db)}}, nil
+	}
+	p, err := f.single(r.Pods)
+	if err != nil || p != db {
+		return &agentpb.ContinueResponse{}, err
+	}
+	return &agentpb.ContinueResponse{Released: []*agentpb.HoldInfo{hold(db)}}, nil
+}
+
+func (f *fakeAgent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod"}, Refused: []string{"merge.Merge"}}
+	f.breakpoints = append(f.breakpoints, b)
+	return b, nil
+}
+
+func (f *fakeAgent) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &agentpb.ListBreakpointsResponse{Breakpoints: f.breakpoints}, nil
+}
+
+func (f *fakeAgent) RemoveBreakpoint(_ context.Context, r *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, b := range f.breakpoints {
+		if b.Id == r.Id {
+			f.breakpoints = slices.Delete(f.breakpoints, i, i+1)
+			return b, nil
+		}
+	}
+	return nil, status.Errorf(codes.NotFound, "no breakpoint %d; see podstep break ls", r.Id)
+}

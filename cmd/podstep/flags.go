@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// choice is a flag with a few possible values.
+type choice struct {
+	value string
+	of    []string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return strings.Join(c.of, "|") }
+func (c *choice) Set(v string) error {
+	for _, o := range c.of {
+		if v == o {
+			c.value = v
+			return nil
+		}
+	}
+	return fmt.Errorf("not one of %s", strings.Join(c.of, ", "))
+}
+
+func (c *choice) add(cmd *cobra.Command, name, short, usage string) {
+	cmd.Flags().VarP(c, name, short, usage)
+	cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// period is a flag for a time that must pass: zero and less make no sense.
+type period struct {
+	d       time.Duration
+	example string
+}
+
+func (s *period) Type() string { return "DURATION" }
+func (s *period) String() string {
+	if s.d == 0 {
+		return ""
+	}
+	return s.d.String()
+}
+
+func (s *period) Set(v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return errors.New("not a positive duration; write it like " + s.example)
+	}
+	s.d = d
+	return nil
+}
+
+func (s *period) add(cmd *cobra.Command, name, usage string) {
+	cmd.Flags().Var(s, name, usage)
+	cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+}
+
+// proto is nil when the flag was not given: the agent has defaults of its own.
+func (s *period) proto() *durationpb.Duration {
+	if s.d == 0 {
+		return nil
+	}
+	return durationpb.New(s.d)
+}
+
+func newPeriod(example string) *period { return &period{example: example} }

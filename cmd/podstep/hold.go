@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// holdFlags are those of verbs that end with a held pod.
+type holdFlags struct {
+	podName
+	lease, wait *period
+	out         format
+}
+
+func (f *holdFlags) add(cmd *cobra.Command) {
+	f.lease, f.wait = newPeriod("--lease 5m"), newPeriod("--wait 30s")
+	f.podName.add(cmd)
+	f.lease.add(cmd, "lease", "how long the hold may last at most, like 5m (default: the agent's)")
+	f.wait.add(cmd, "wait", "how long to wait for the pod to come to a step, like 30s (default: the agent's)")
+	f.out.add(cmd, "wide", "json", "yaml")
+}
+
+func (a *app) hold() *cobra.Command {
+	var flags holdFlags
+	var force, whileRunning bool
+	cmd := &cobra.Command{
+		Use:   "hold POD [-n NAMESPACE] [--lease DURATION] [--wait DURATION] [--force] [--while-running] [-o wide|json|yaml]",
+		Short: "Hold a pod at its next step that allows it",
+		Long: `Holds a pod at its next step that allows it, prints where, and returns. The hold
+then lives for its lease, or until the first timer of the kubelet would trip;
+then the pod goes on by itself. With --while-running the hold lives as long as
+the command does.`,
+		Example: `  podstep hold web
+  podstep hold shop/db-0 --lease 2m --wait 1m
+  podstep hold web --while-running`,
+		Args:              arguments(1, 1, "POD"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sel, err := flags.one(args[0])
+			if err != nil {
+				return err
+			}
+			req := &agentpb.HoldRequest{Pods: sel, Lease: flags.lease.proto(), Wait: flags.wait.proto(), Force: force}
+			return a.withHold(cmd.Context(), sel, func(ctx context.Context, c *client.Client, waited func()) error {
+				if whileRunning {
+					return a.holdWhile(ctx, c, req, &flags.out, waited)
+				}
+				h, err := c.Hold(ctx, req)
+				waited()
+				return a.printHold(h, err, &flags.out)
+			})
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "also a control-plane or system-critical pod")
+	cmd.Flags().BoolVar(&whileRunning, "while-running", false, "stay, and let go when the command ends (Ctrl-C)")
+	return cmd
+}
+
+// patience is how long a person waits without wondering what is going on.
+const patience = 2 * time.Second
+
+// withHold dials, and tells a person who begins to wonder what is waited for.
+func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(context.Context, *client.Client, func()) error) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	t := time.AfterFunc(patience, func() {
+		a.say("waiting for %s to come to a step that can be held; Ctrl-C gives up", called(sel))
+	})
+	return do(ctx, c, func() { t.Stop() })
+}
+
+func (a *app) holdWhile(ctx context.Context, c *client.Client, req *agentpb.HoldRequest, out *format, waited func()) error {
+	stream, err := c.HoldWhile(ctx, req)
+	if err != nil {
+		return err
+	}
+	h, err := stream.Recv()
+	waited()
+	if errors.Is(err, io.EOF) {
+		return errors.New("the agent ended the request without a hold; see podstep pods")
+	}
+	if err != nil {
+		return err
+	}
+	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
+		return err
+	}
+	a.say("held while this command runs; Ctrl-C lets go")
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	pod := podOf(h.Pod)
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		a.say("%s goes on", fullName(&pod))
+		return nil
+	}
+	return err
+}
+
+// printHold ends the verbs that hold: the hold on stdout, what to do with it on
+// stderr.
+func (a *app) printHold(h *agentpb.HoldInfo, err error, out *format) error {
+	if err != nil {
+		return err
+	}
+	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
+		return err
+	}
+	pod := podOf(h.Pod)
+	name := fullName(&pod)
+	a.say("it goes on by itself in %s at the latest; next: %s step %s, or %s continue %s",
+		left(soonest(h)), a.name, name, a.name, name)
+	return nil
+}
+
+// soonest is when the hold ends by itself: by its lease or its budget.
+func soonest(h *agentpb.HoldInfo) time.Duration {
+	d := h.Lease.AsDuration()
+	if h.Budget != nil && h.Budget.Left.AsDuration() < d {
+		return h.Budget.Left.AsDuration()
+	}
+	return d
+}
+
+// holdJSON is a hold as scripts get it.
+type holdJSON struct {
+	ID     uint32         `json:"id"`
+	Pod    probes.Pod     `json:"pod"`
+	Step   string         `json:"step"`
+	On     string         `json:"on"`
+	Since  *time.Time     `json:"since"`
+	Lease  string         `json:"lease"`
+	Budget *budgetJSON    `json:"budget"`
+	Why    string         `json:"why"`
+	Fields map[string]any `json:"fields,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+type budgetJSON struct {
+	Timer string `json:"timer"`
+	Left  string `json:"left"`
+}
+
+func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
+	out := holdJSON{
+		ID: h.Id, Pod: podOf(h.Pod), Step: h.Step, On: h.On, Since: moment(h.Since),
+		Lease: left(h.Lease.AsDuration()), Why: h.Why, Fields: client.Fields(h.Fields), Error: h.Error,
+	}
+	if h.Budget != nil {
+		out.Budget = &budgetJSON{Timer: h.Budget.Timer, Left: left(h.Budget.Left.AsDuration())}
+	}
+	return out
+}
+
+func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
+	pod := podOf(h.Pod)
+	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, printable(text)) }
+	fmt.Fprintf(w, "%s is held at %s of %s\n", printable(fullName(&pod)), printable(h.On), printable(h.Step))
+	line("why", fmt.Sprintf("%s (hold %d)", h.Why, h.Id))
+	line("lease", left(h.Lease.AsDuration()))
+	if b := h.Budget; b != nil {
+		line("budget", strings.TrimSuffix(left(b.Left.AsDuration())+" until "+b.Timer+": "+b.Text, ": "))
+	} else {
+		line("budget", "no timer of the kubelet runs")
+	}
+	fields := client.Fields(h.Fields)
+	for _, name := range sortedKeys(fields) {
+		line(name, fieldText(fields[name], wide))
+	}
+	if h.Error != "" {
+		line("error", h.Error)
+	}
+}
+
+// fullName names a pod so that it can be pasted into the next command.
+func fullName(p *probes.Pod) string {
+	switch {
+	case p.Name == "" && p.UID != "":
+		return "uid " + p.UID
+	case p.Name == "":
+		return "a pod without a name"
+	case p.Namespace == "":
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}

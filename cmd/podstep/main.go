@@ -1,0 +1,84 @@
+// Command podstep watches, holds and steps single pods through the kubelet.
+// One file is one verb: it parses, calls the agent, and prints. What is printed
+// on stdout is the answer; words about it go to stderr.
+package main
+
+//go:generate go run . docs ../../docs/cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/podstep/podstep/agent/client"
+)
+
+// What the process ends with. Scripts rely on them.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first Ctrl-C ends what is going on in order; a second one must not
+	// have to wait for it.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{name: programName(args), out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args[1:])
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var usage *usageError
+	if errors.As(err, &usage) && !strings.Contains(usage.text, ";") {
+		err = usagef("%s; see %s --help", usage.text, cmd.CommandPath())
+	}
+	if err.Error() != "" {
+		fmt.Fprintf(stderr, "podstep: %s\n", printable(err.Error()))
+	}
+	return exitCode(err)
+}
+
+// programName is how the user calls us: kubectl runs plugins by a name of its own.
+func programName(args []string) string {
+	if len(args) > 0 && filepath.Base(args[0]) == "kubectl-podstep" {
+		return "kubectl podstep"
+	}
+	return "podstep"
+}
+
+func exitCode(err error) int {
+	var usage *usageError
+	if errors.As(err, &usage) || client.KindOf(err) == client.Usage {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a command line that makes no sense. Its text says what to
+// write instead after a semicolon; where it does not, --help is named.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// errQuiet fails without a word, for when all has been said.
+var errQuiet = errors.New("")

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"podstep": main, "kubectl-podstep": main})
+}
+
+// TestScripts runs the command lines of testdata/script. $AGENT is the socket
+// of an agent; the default of the scripts is one that is not there.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			// A socket's path must be short, and the scripts' directories are not.
+			dir, err := os.MkdirTemp("", "podstep")
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { os.RemoveAll(dir) })
+			newFakeAgent().serve(t, filepath.Join(dir, "agent"))
+			env.Setenv("AGENT", filepath.Join(dir, "agent"))
+			env.Setenv("PODSTEP_SOCKET", filepath.Join(dir, "none"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits CODE COMMAND... runs a command that must end with that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = itoa(exit.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+func itoa(n int) string { return number(uint32(n)) }
+
+// TestInterrupted ends what a person would end with Ctrl-C.
+func TestInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	newFakeAgent().serve(t, path)
+	for _, c := range []struct {
+		args string
+		code int
+		err  string
+	}{
+		{"trace web", exitDone, ""},
+		{"trace web --until held", exitFailed, "interrupted before web was held"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var stderr bytes.Buffer
+		stdout := &cancelling{want: "status.patch", cancel: cancel}
+		code := run(ctx, append([]string{"podstep", "--socket", path}, strings.Fields(c.args)...), stdout, &stderr)
+		cancel()
+		if code != c.code || !strings.Contains(stderr.String(), c.err) {
+			t.Errorf("%s: exit code %d, %s", c.args, code, &stderr)
+		}
+	}
+}
+
+// cancelling is a terminal whose user has seen enough when want is printed.
+type cancelling struct {
+	bytes.Buffer
+	want   string
+	cancel func()
+}
+
+func (c *cancelling) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(c.want)) {
+		c.cancel()
+	}
+	return c.Buffer.Write(b)
+}
+
+// TestDependencies keeps podstep small and quick to start: what it knows of
+// Kubernetes it is told by the agent.
+func TestDependencies(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		for _, bad := range []string{"k8s.io/kubernetes", "k8s.io/client-go", "k8s.io/api", "k8s.io/apimachinery"} {
+			if p == bad || strings.HasPrefix(p, bad+"/") {
+				t.Errorf("podstep links %s, and must not link %s", p, bad)
+			}
+		}
+	}
+}
+
+func TestDocs(t *testing.T) {
+	const dir = "../../docs/cli"
+	pages := docPages((&app{name: "podstep"}).root())
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is stale (%v); run go generate ./cmd/podstep", name, err)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if pages[f.Name()] == nil {
+			t.Errorf("%s/%s is about a command that is not there; delete it", dir, f.Name())
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+func (a *app) pods() *cobra.Command {
+	var name podName
+	var out format
+	cmd := &cobra.Command{
+		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
+		Short: "What every pod is doing",
+		Long: `Tells what every pod that the kubelet works on is doing, the worst first: whether
+it works, waits, is held by us, is stuck or is done, and at which step it is, or
+was last.`,
+		Example: `  podstep pods
+  podstep pods 'web-*' -o wide
+  podstep pods -o json | jq -r '.[] | select(.state == "held") | .name'`,
+		Args:              arguments(0, 1, "POD|GLOB"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sel, err := name.some(first(args))
+			if err != nil {
+				return err
+			}
+			return a.printPods(cmd.Context(), sel, &out)
+		},
+	}
+	name.add(cmd)
+	out.add(cmd, "wide", "json", "yaml")
+	return cmd
+}
+
+func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *format) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	answer, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: sel})
+	if err != nil {
+		return err
+	}
+	pods := answer.Pods
+	if len(pods) == 0 && out.value == "" {
+		a.say("the kubelet works on no such pod (%s)", called(sel))
+		return nil
+	}
+	data := make([]podJSON, len(pods))
+	for i, p := range pods {
+		data[i] = newPodJSON(p)
+	}
+	return out.print(a.out, data, func(w io.Writer) { podTable(w, pods, out.wide(), time.Now()) })
+}
+
+// podJSON is a pod's state as scripts get it.
+type podJSON struct {
+	probes.Pod
+	Phase string     `json:"phase"`
+	State string     `json:"state"`
+	Stage string     `json:"stage"`
+	Step  string     `json:"step"`
+	Since *time.Time `json:"since"`
+	Hold  *holdJSON  `json:"hold"`
+}
+
+func newPodJSON(p *agentpb.PodState) podJSON {
+	out := podJSON{
+		Pod: podOf(p.Pod), Phase: p.Phase, State: p.State,
+		Stage: p.Stage, Step: p.Step, Since: moment(p.Since),
+	}
+	if len(p.Holds) > 0 {
+		h := newHoldJSON(p.Holds[0])
+		out.Hold = &h
+	}
+	return out
+}
+
+func podOf(p *agentpb.Pod) probes.Pod {
+	return probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
+}
+
+// moment is nil for a time that was not told.
+func moment(t *timestamppb.Timestamp) *time.Time {
+	if t == nil {
+		return nil
+	}
+	m := t.AsTime()
+	return &m
+}
+
+func podTable(w io.Writer, pods []*agentpb.PodState, wide bool, now time.Time) {
+	header := []string{"NAMESPACE", "NAME", "PHASE", "STATE", "STEP", "FOR", "HOLD"}
+	if wide {
+		header = append(header, "STAGE", "SYNC", "READY", "UID", "ERROR")
+	}
+	var rows [][]string
+	for _, p := range pods {
+		row := []string{p.Pod.GetNamespace(), p.Pod.GetName(), p.Phase, p.State, p.Step, since(p.Since, now), holdCell(p.Holds)}
+		if wide {
+			row = append(row, p.Stage, strconv.Itoa(int(p.Sync)), strconv.FormatBool(p.Ready), p.Pod.GetUid(), p.Error)
+		}
+		rows = append(rows, row)
+	}
+	table(w, header, rows)
+}
+
+func since(t *timestamppb.Timestamp, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return now.Sub(t.AsTime()).Round(time.Second).String()
+}
+
+func holdCell(holds []*agentpb.HoldInfo) string {
+	if len(holds) == 0 {
+		return ""
+	}
+	h := holds[0]
+	return h.On + " of " + h.Step + ", " + left(h.Lease.AsDuration()) + " left"
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}

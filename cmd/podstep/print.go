@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// format is the -o flag.
+type format struct{ choice }
+
+func (f *format) add(cmd *cobra.Command, of ...string) {
+	f.of = of
+	f.choice.add(cmd, "output", "o", "how to print: "+strings.Join(of, ", ")+" (default: for people)")
+}
+
+func (f *format) wide() bool { return f.value == "wide" }
+
+// print writes data as the format says; people is called when no program reads.
+func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
+	var b bytes.Buffer
+	switch f.value {
+	case "json":
+		text, err := jsonText(data, "  ")
+		if err != nil {
+			return err
+		}
+		b.Write(text)
+	case "yaml":
+		text, err := yaml.Marshal(data)
+		if err != nil {
+			return fmt.Errorf("print as yaml: %w", err)
+		}
+		b.Write(text)
+	default:
+		people(&b)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// jsonText is data as JSON with a final newline. Characters that a terminal
+// would act on, and encoding/json leaves alone, are escaped: pods choose names
+// and messages, and JSON is looked at in terminals too.
+func jsonText(data any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(data); err != nil {
+		return nil, fmt.Errorf("print as json: %w", err)
+	}
+	text := b.Bytes()
+	if !bytes.ContainsFunc(text, unprintable) {
+		return text, nil
+	}
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		switch {
+		case !unprintable(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+
+// printable shows what a terminal would act on instead of sending it there.
+func printable(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// table lines up cells in columns.
+func table(w io.Writer, header []string, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{header}, rows...) {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = printable(c)
+			if c == "" {
+				cells[i] = "-"
+			}
+		}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), " "))
+	}
+	t.Flush()
+}
+
+// length is a duration that a person compares with others: whole seconds from
+// ten seconds on, three digits below.
+func length(d time.Duration) string {
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+	return fmt.Sprintf("%.3gms", float64(d)/1e6)
+}
+
+// left is what remains of a time, as a script gets it: "4m59s".
+func left(d time.Duration) string {
+	if d >= time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

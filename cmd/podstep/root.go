@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is what all verbs share.
+type app struct {
+	name     string
+	out, err io.Writer
+	socket   string
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "podstep",
+		Short: "Watch, hold and step single pods through the kubelet",
+		Long: `podstep watches, holds and steps single pods through the kubelet, while every
+other pod on the node goes on living.
+
+It speaks to the agent inside podstep-kubelet over a unix socket. A pod is named
+[NAMESPACE/]NAME or with -n NAMESPACE, as kubectl does; without a namespace all
+of them are searched. Answers go to stdout, words about them to stderr. The exit
+code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`,
+		Args:                  noSuchCommand,
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		DisableAutoGenTag:     true,
+		DisableFlagsInUseLine: true,
+		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	if a.name != "podstep" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
+	}
+	root.PersistentFlags().StringVar(&a.socket, "socket", "",
+		"the agent's `PATH` (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(a.help())
+	root.AddGroup(
+		&cobra.Group{ID: "see", Title: "See:"},
+		&cobra.Group{ID: "hold", Title: "Hold:"},
+		&cobra.Group{ID: "about", Title: "About:"},
+	)
+	for group, verbs := range map[string][]*cobra.Command{
+		"see":   {a.pods(), a.trace(), a.steps()},
+		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints()},
+		"about": {a.doctor(), a.version(), a.completion()},
+	} {
+		for _, v := range verbs {
+			v.GroupID = group
+			root.AddCommand(v)
+		}
+	}
+	root.AddCommand(a.docs())
+	root.SetHelpCommandGroupID("about")
+	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
+	return root
+}
+
+func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		eachCommand(sub, do)
+	}
+}
+
+// dial connects to the agent that the command line names.
+func (a *app) dial(ctx context.Context) (*client.Client, error) {
+	return client.Dial(ctx, a.socket)
+}
+
+// say writes a word to the person at the terminal.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.err, printable(fmt.Sprintf(format, args...)))
+}
+
+// help is cobra's help command, except that a topic that is not there fails.
+func (a *app) help() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topic, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(cmd.Root(), args)
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}
+
+// noSuchCommand is the check of arguments of commands that only have commands
+// below them: whatever is left over was meant to be one.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(args[0], names); len(near) > 0 {
+		return usagef("there is no command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, ", "))
+	}
+	return usagef("there is no command %q", args[0])
+}
+
+// arguments checks how many there are, and says which are meant.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s is missing", what)
+		case len(args) > most && most == 0:
+			return usagef("%q is too much: no argument is taken", args[0])
+		case len(args) > most:
+			return usagef("%q is too much: only %s is taken", args[most], what)
+		}
+		return nil
+	}
+}
+
+// flagError puts pflag's errors into a sentence: the flag, the value, what is
+// wrong with it.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return usagef("%s", err)
+	}
+	why := errors.Unwrap(invalid)
+	var number *strconv.NumError
+	if errors.As(why, &number) {
+		why = fmt.Errorf("not a number that is taken here (%w)", number.Err)
+	}
+	return usagef("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), why)
+}

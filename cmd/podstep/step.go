@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// stepModes are the flags that say how far to go, of which one may be given.
+var stepModes = []struct {
+	flag, usage string
+	mode        agentpb.StepMode
+}{
+	{"over", "not into the steps inside this one", agentpb.StepMode_OVER},
+	{"out", "to the end of the step that this one is inside", agentpb.StepMode_OUT},
+	{"stage", "to the next stage", agentpb.StepMode_NEXT_STAGE},
+	{"cri", "to the next call of the container runtime", agentpb.StepMode_NEXT_CRI},
+	{"sync", "to the next sync of the pod", agentpb.StepMode_NEXT_SYNC},
+}
+
+func (a *app) step() *cobra.Command {
+	var flags holdFlags
+	var until string
+	given := make([]bool, len(stepModes))
+	cmd := &cobra.Command{
+		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP] [--lease DURATION] [--wait DURATION] [-o wide|json|yaml]",
+		Short: "Let a held pod go on to the next place",
+		Long: `Lets a held pod go on, holds it again at the next place, and prints where. Without
+a flag the next place is the next step that allows a hold.`,
+		Example: `  podstep step web
+  podstep step web --cri
+  podstep step web --until sync.volumes`,
+		Args:              arguments(1, 1, "POD"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sel, err := flags.one(args[0])
+			if err != nil {
+				return err
+			}
+			mode, err := chosenMode(given, until, cmd.Flags().Changed("until"))
+			if err != nil {
+				return err
+			}
+			req := &agentpb.StepRequest{Pods: sel, Mode: mode, Until: until, Lease: flags.lease.proto(), Wait: flags.wait.proto()}
+			return a.withHold(cmd.Context(), sel, func(ctx context.Context, c *client.Client, waited func()) error {
+				h, err := c.Step(ctx, req)
+				waited()
+				return a.printHold(h, err, &flags.out)
+			})
+		},
+	}
+	flags.add(cmd)
+	for i, m := range stepModes {
+		cmd.Flags().BoolVar(&given[i], m.flag, false, m.usage)
+	}
+	cmd.Flags().StringVar(&until, "until", "", "to the first `STEP` of that name; a glob is taken")
+	cmd.RegisterFlagCompletionFunc("until", completeSteps)
+	return cmd
+}
+
+func chosenMode(given []bool, until string, untilGiven bool) (mode agentpb.StepMode, err error) {
+	var flags []string
+	for i, m := range stepModes {
+		if given[i] {
+			mode = m.mode
+			flags = append(flags, "--"+m.flag)
+		}
+	}
+	if untilGiven {
+		mode = agentpb.StepMode_UNTIL
+		flags = append(flags, "--until")
+	}
+	if len(flags) > 1 {
+		return mode, usagef("%s are several ways to go; give one of them", strings.Join(flags, " and "))
+	}
+	if !untilGiven {
+		return mode, nil
+	}
+	c, err := probes.Load()
+	if err != nil {
+		return mode, err
+	}
+	_, err = stepsNamed(c, until)
+	return mode, err
+}

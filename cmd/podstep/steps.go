@@ -1,0 +1,237 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// stepsFlags are those of steps.
+type stepsFlags struct {
+	kubelet, stage string
+	tier           int
+	lang           choice
+	out            format
+}
+
+func (a *app) steps() *cobra.Command {
+	var flags stepsFlags
+	cmd := &cobra.Command{
+		Use:   "steps [STEP|GLOB] [--kubelet PATH] [--stage STAGE] [--tier 1|2] [--lang en|zh] [-o wide|json|yaml]",
+		Short: "List the steps of the pod pipeline, and what a kubelet has of them",
+		Long: `Lists the catalogue: the functions of the kubelet that make up the pipeline of a
+pod, in the order in which a pod meets them. It needs no agent.
+
+With --kubelet it reads a kubelet's program, also a stripped one, and tells for
+each step whether the function is in it.`,
+		Example: `  podstep steps --stage syncpod
+  podstep steps 'cri.*' -o wide
+  podstep steps --kubelet /usr/bin/kubelet -o json | jq -r '.[] | select(.has | not) | .name'`,
+		Args:              arguments(0, 1, "STEP|GLOB"),
+		ValidArgsFunction: completeStepArg,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.printSteps(first(args), &flags) },
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *stepsFlags) add(cmd *cobra.Command) {
+	f.lang = choice{value: "en", of: []string{"en", "zh"}}
+	cmd.Flags().StringVar(&f.kubelet, "kubelet", "", "`PATH` of a kubelet's program to look for the steps in")
+	cmd.Flags().StringVar(&f.stage, "stage", "", "only steps of this `STAGE`")
+	cmd.RegisterFlagCompletionFunc("stage", completeStages)
+	cmd.Flags().IntVar(&f.tier, "tier", 0, "only steps of this `TIER`: 1 is on by default, 2 on demand")
+	f.lang.add(cmd, "lang", "", "language of titles and texts")
+	f.out.add(cmd, "wide", "json", "yaml")
+}
+
+func (a *app) printSteps(glob string, f *stepsFlags) error {
+	c, err := probes.Load()
+	if err != nil {
+		return err
+	}
+	steps, err := f.selected(c, glob)
+	if err != nil {
+		return err
+	}
+	data := make([]stepJSON, len(steps))
+	for i, s := range steps {
+		data[i] = newStepJSON(s, f.lang.value)
+	}
+	if f.kubelet != "" {
+		if err := a.lookFor(steps, data, f.kubelet); err != nil {
+			return err
+		}
+	}
+	return f.out.print(a.out, data, func(w io.Writer) { stepTable(w, data, f.out.wide()) })
+}
+
+func (f *stepsFlags) selected(c *probes.Catalogue, glob string) ([]*probes.Step, error) {
+	if f.tier < 0 || f.tier > 2 {
+		return nil, usagef("--tier %d: tiers are 1 and 2; leave it out for both", f.tier)
+	}
+	if glob == "" {
+		glob = "*"
+	}
+	steps, err := stepsNamed(c, glob)
+	if err != nil {
+		return nil, err
+	}
+	if f.stage != "" {
+		if _, err := stepsOfStage(c, f.stage); err != nil {
+			return nil, err
+		}
+	}
+	var out []*probes.Step
+	for _, s := range steps {
+		if (f.stage == "" || s.Stage == f.stage) && (f.tier == 0 || s.Tier == f.tier) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return nil, usagef("no step of the catalogue is all of that; leave out STEP, --stage or --tier")
+	}
+	return out, nil
+}
+
+// lookFor tells for each step whether the kubelet at file has it.
+func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error {
+	if _, err := os.Stat(file); err != nil && strings.HasPrefix(file, "v1.") {
+		return usagef("--kubelet %s: there is no such file; versions are not known yet, give the path of a kubelet's program", file)
+	}
+	b, err := probes.ReadBinary(file)
+	if err != nil {
+		return fmt.Errorf("%w; --kubelet takes the program of a kubelet for Linux", err)
+	}
+	found := 0
+	for i, s := range steps {
+		ok, why := b.Has(s)
+		if ok {
+			found++
+		}
+		data[i].Has, data[i].Missing = &ok, why
+	}
+	kind := "with symbols"
+	if b.Stripped {
+		kind = "stripped"
+	}
+	version := b.KubernetesVersion
+	if version == "" {
+		version = "of unknown version"
+	}
+	a.say("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, len(steps))
+	if minor(version) != minor(probes.KubernetesVersion) {
+		a.say("podstep: warning: the catalogue was read from kubelet %s; what is missing may have another name in this one", probes.KubernetesVersion)
+	}
+	return nil
+}
+
+func minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// stepJSON is a step as scripts get it.
+type stepJSON struct {
+	Name      string       `json:"name"`
+	Stage     string       `json:"stage"`
+	Tier      int          `json:"tier"`
+	Title     string       `json:"title"`
+	Text      string       `json:"text"`
+	Symbol    string       `json:"symbol"`
+	Closure   string       `json:"closure,omitempty"`
+	File      string       `json:"file"`
+	Goroutine string       `json:"goroutine"`
+	Hold      stepHoldJSON `json:"hold"`
+	Timers    []string     `json:"timers"`
+	Fields    []string     `json:"fields"`
+	Results   []string     `json:"results"`
+	// Has and Missing are there when a kubelet was looked at.
+	Has     *bool  `json:"has,omitempty"`
+	Missing string `json:"missing,omitempty"`
+}
+
+type stepHoldJSON struct {
+	Enter string `json:"enter"`
+	Exit  string `json:"exit"`
+	Why   string `json:"why,omitempty"`
+}
+
+func newStepJSON(s *probes.Step, lang string) stepJSON {
+	return stepJSON{
+		Name: s.Name, Stage: s.Stage, Tier: s.Tier,
+		Title: in(lang, s.Title), Text: strings.TrimSpace(in(lang, s.Text)),
+		Symbol: s.Symbol, Closure: s.Closure, File: s.File, Goroutine: s.Goroutine,
+		Hold:   stepHoldJSON{string(s.Hold.Enter), string(s.Hold.Exit), in(lang, s.Hold.Why)},
+		Timers: append([]string{}, s.Timers...), Fields: fieldNames(s.Fields), Results: fieldNames(s.Results),
+	}
+}
+
+func in(lang string, t probes.Text) string {
+	if lang == "zh" {
+		return t.Zh
+	}
+	return t.En
+}
+
+func fieldNames(fields []probes.Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+func stepTable(w io.Writer, steps []stepJSON, wide bool) {
+	looked := len(steps) > 0 && steps[0].Has != nil
+	header := []string{"STAGE", "STEP", "TIER", "HOLD"}
+	if looked {
+		header = append(header, "KUBELET")
+	}
+	if wide {
+		header = append(header, "GOROUTINE", "TIMERS", "FUNCTION", "FILE")
+	}
+	header = append(header, "TITLE")
+	var rows [][]string
+	for _, s := range steps {
+		row := []string{s.Stage, s.Name, strconv.Itoa(s.Tier), holdRule(s.Hold)}
+		if looked {
+			row = append(row, presence(s))
+		}
+		if wide {
+			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), shortSymbol(s), s.File)
+		}
+		rows = append(rows, append(row, s.Title))
+	}
+	table(w, header, rows)
+}
+
+// holdRule tells in a word where the step can be held.
+func holdRule(h stepHoldJSON) string {
+	if h.Enter == h.Exit {
+		return h.Enter
+	}
+	return h.Enter + "/" + h.Exit
+}
+
+func presence(s stepJSON) string {
+	if *s.Has {
+		return "yes"
+	}
+	return "no: " + s.Missing
+}
+
+// shortSymbol leaves out the import path, which the file tells as well.
+func shortSymbol(s stepJSON) string {
+	name := path.Base(s.Symbol)
+	if s.Closure != "" {
+		name += " literal " + s.Closure
+	}
+	return name
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// story prints events for people: a line each, indented as the calls nest, and
+// one line for a step that is entered and left with nothing in between.
+type story struct {
+	wide bool
+	// names: the pod is told in every line, because there may be several.
+	names bool
+
+	b     bytes.Buffer
+	start time.Time
+	depth map[uint64]int
+	// last is an enter that is not printed yet: it waits for its exit until
+	// the end of the batch, but no longer, or a step that hangs is not seen.
+	last *probes.Event
+}
+
+func newStory(wide, names bool) *story {
+	return &story{wide: wide, names: names, depth: map[uint64]int{}}
+}
+
+func (s *story) add(e *probes.Event) error {
+	if s.start.IsZero() {
+		s.start = e.Time
+	}
+	switch enter := s.last; {
+	case enter != nil && e.Kind == probes.Exit && e.Span == enter.Span && e.Step == enter.Step:
+		s.last = nil
+		s.line(enter, "- ", stepText(e)+s.fields(enter, e))
+		delete(s.depth, e.Span)
+		return nil
+	case enter != nil:
+		s.printLast()
+	}
+	switch e.Kind {
+	case probes.Enter:
+		s.nest(e)
+		s.last = e
+	case probes.Exit:
+		s.line(e, "< ", stepText(e)+s.fields(e))
+		delete(s.depth, e.Span)
+	default:
+		s.line(e, "! ", noteText(e)+s.fields(e))
+	}
+	return nil
+}
+
+func (s *story) flush() []byte {
+	s.printLast()
+	text := bytes.Clone(s.b.Bytes())
+	s.b.Reset()
+	return text
+}
+
+func (s *story) printLast() {
+	if s.last != nil {
+		s.line(s.last, "> ", printable(s.last.Step)+s.fields(s.last))
+		s.last = nil
+	}
+}
+
+func (s *story) nest(e *probes.Event) {
+	if e.Span == 0 {
+		return
+	}
+	depth := 0
+	if d, ok := s.depth[e.Parent]; ok && e.Parent != 0 {
+		depth = d + 1
+	}
+	s.depth[e.Span] = depth
+}
+
+// Columns: of the time since the start, and of the pod's name, which pushes the
+// rest aside where it is longer.
+const (
+	timeColumn = 10
+	nameColumn = 24
+)
+
+func (s *story) line(e *probes.Event, mark, text string) {
+	at := fmt.Sprintf("+%.3fs", e.Time.Sub(s.start).Seconds())
+	if s.wide {
+		at = e.Time.Format("15:04:05.000000")
+	}
+	fmt.Fprintf(&s.b, "%*s ", timeColumn, at)
+	if s.wide {
+		fmt.Fprintf(&s.b, "%3d %-8s ", e.Sync, printable(e.Goroutine))
+	}
+	if s.names {
+		name := "(node)"
+		if e.Pod != nil {
+			name = fullName(e.Pod)
+		}
+		fmt.Fprintf(&s.b, "%-*s ", nameColumn, printable(name))
+	}
+	s.b.WriteString(strings.Repeat("  ", s.depth[e.Span]) + mark + strings.TrimRight(text, " ") + "\n")
+}
+
+// stepText is a step that was left: what, how long, and what went wrong.
+func stepText(e *probes.Event) string {
+	text := printable(e.Step)
+	if e.DurationNs > 0 {
+		text += "  " + length(time.Duration(e.DurationNs))
+	}
+	if e.Error != "" {
+		text += "  error: " + printable(e.Error)
+	}
+	return text
+}
+
+func noteText(e *probes.Event) string {
+	var text string
+	switch e.Kind {
+	case probes.Held:
+		text = "held at " + e.Step
+	case probes.Released:
+		text = "goes on from " + e.Step
+		if e.DurationNs > 0 {
+			text += " after " + length(time.Duration(e.DurationNs))
+		}
+	case probes.Fault:
+		text = "fault at " + e.Step
+	case probes.Drop:
+		text = "events were lost"
+	default:
+		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
+	}
+	if e.Error != "" {
+		text += ": " + e.Error
+	}
+	return printable(text)
+}
+
+// fields are those of the events of one line: of an enter, and then of its exit.
+func (s *story) fields(events ...*probes.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		for _, name := range sortedKeys(e.Fields) {
+			fmt.Fprintf(&b, "  %s=%s", printable(name), fieldText(e.Fields[name], s.wide))
+		}
+	}
+	return b.String()
+}
+
+// fieldWidth is where values are cut unless -o wide asks for all of them.
+const fieldWidth = 60
+
+func fieldText(v any, whole bool) string {
+	var text string
+	switch v := v.(type) {
+	case probes.RawJSON:
+		var b bytes.Buffer
+		if json.Compact(&b, v) != nil {
+			b.Reset()
+			b.Write(v)
+		}
+		text = b.String()
+	case nil:
+		text = "-"
+	default:
+		text = fmt.Sprint(v)
+	}
+	text = printable(text)
+	if _, isText := v.(string); isText && (text == "" || strings.ContainsAny(text, ` "`)) {
+		text = `"` + strings.ReplaceAll(text, `"`, `\"`) + `"`
+	}
+	if runes := []rune(text); !whole && len(runes) > fieldWidth {
+		return string(runes[:fieldWidth-3]) + "..."
+	}
+	return text
+}

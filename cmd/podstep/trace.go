@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// traceFlags are those of trace.
+type traceFlags struct {
+	podName
+	steps           []string
+	for_            *period
+	until           string
+	noHistory, node bool
+	out             format
+}
+
+func (a *app) trace() *cobra.Command {
+	var flags traceFlags
+	cmd := &cobra.Command{
+		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--for DURATION] [--until ready|deleted|held|step=STEP] [flags]",
+		Short: "Stream what happens to pods, step by step",
+		Long: `Streams the events of pods, those that the agent remembers first, so that who
+comes late sees the whole story. A pod that is not there yet is waited for.
+
+It ends with Ctrl-C, after --for, or when --until is reached by the first of the
+pods; if --for runs out before that, the exit code is 1.
+
+A line begins with the time since the first one. ">" is a step that is entered,
+"<" one that is left, with how long it took, "-" both in one line; "!" are holds,
+faults and lost events.`,
+		Example: `  podstep trace web
+  podstep trace web --until ready --for 2m
+  podstep trace 'shop/*' --step 'cri.*' --no-history
+  podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
+		Args:              arguments(0, 1, "POD|GLOB"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := flags.tracer(first(args), a.out)
+			if err != nil {
+				return err
+			}
+			c, err := a.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			t.client = c
+			return t.run(cmd.Context(), flags.for_.d)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *traceFlags) add(cmd *cobra.Command) {
+	f.for_ = newPeriod("--for 30s")
+	f.podName.add(cmd)
+	cmd.Flags().StringArrayVar(&f.steps, "step", nil, "only this `STEP`; a glob, or stage:NAME; may be given more than once")
+	cmd.RegisterFlagCompletionFunc("step", completeSteps)
+	f.for_.add(cmd, "for", "how long, like 30s (default: for ever)")
+	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
+	cmd.RegisterFlagCompletionFunc("until", completeUntil)
+	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "only what happens from now on")
+	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
+	f.out.add(cmd, "wide", "json")
+}
+
+func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
+	catalogue, err := probes.Load()
+	if err != nil {
+		return nil, err
+	}
+	sel, err := f.some(pods)
+	if err != nil {
+		return nil, err
+	}
+	globs, err := stepGlobs(catalogue, f.steps)
+	if err != nil {
+		return nil, err
+	}
+	end, err := parseUntil(catalogue, f.until)
+	if err != nil {
+		return nil, err
+	}
+	t := &tracer{
+		req:  &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.node},
+		show: globs,
+		end:  end,
+		out:  out,
+	}
+	if end != nil && len(globs) > 0 {
+		t.req.Steps = append(append([]string{}, globs...), end.steps()...)
+	}
+	if f.out.value == "json" {
+		t.lines = &jsonLines{}
+	} else {
+		t.lines = newStory(f.out.wide(), sel.Name == "" || isGlob(sel.Name))
+	}
+	return t, nil
+}
+
+// stepGlobs gives globs that the agent knows: stages are taken apart into steps.
+func stepGlobs(c *probes.Catalogue, given []string) (globs []string, err error) {
+	for _, g := range given {
+		steps, err := stepsNamed(c, g)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(g, stagePrefix) {
+			globs = append(globs, g)
+			continue
+		}
+		for _, s := range steps {
+			globs = append(globs, s.Name)
+		}
+	}
+	return globs, nil
+}
+
+// tracer prints events until it is time to end.
+type tracer struct {
+	client *client.Client
+	req    *agentpb.WatchRequest
+	// show are the globs to print. More is watched if the end is told by
+	// steps that were not asked for.
+	show  []string
+	end   until
+	out   io.Writer
+	lines lines
+	// live: what the recorder remembered has been told.
+	live  bool
+	asked time.Time
+}
+
+// lines is a form of the events in text.
+type lines interface {
+	add(*probes.Event) error
+	// flush gives the text of all events since the last flush.
+	flush() []byte
+}
+
+// errReached ends a trace whose --until has come.
+var errReached = errors.New("reached")
+
+// errForOver ends a trace whose --for has run out.
+var errForOver = errors.New("--for ran out")
+
+// The state of pods is asked for when events come, but not for each of a flood,
+// and now and then, for ends that no event of the steps that are watched tells.
+const (
+	askAtMost  = 20 * time.Millisecond
+	askAtLeast = 200 * time.Millisecond
+)
+
+// quiet is how long no event must come, after the state has told the end, until
+// the events that led to it are believed to be all there.
+const quiet = 50 * time.Millisecond
+
+func (t *tracer) run(ctx context.Context, most time.Duration) error {
+	// The time is ours to keep. As a deadline of the context it would go to the
+	// agent too, which then ends the stream a moment before we know why.
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if most > 0 {
+		defer time.AfterFunc(most, func() { cancel(errForOver) }).Stop()
+	}
+	end := t.end
+	err := t.follow(within)
+	switch {
+	case errors.Is(err, errReached):
+		return nil
+	case context.Cause(within) == errForOver && end != nil:
+		return fmt.Errorf("%s was not %s within %s; see podstep pods", called(t.req.Pods), end, most)
+	case within.Err() != nil && end != nil:
+		return fmt.Errorf("interrupted before %s was %s", called(t.req.Pods), end)
+	case within.Err() != nil:
+		return nil
+	case errors.Is(err, io.EOF) && end != nil:
+		return fmt.Errorf("the agent ended the stream before %s was %s; see podstep doctor", called(t.req.Pods), end)
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}
+
+// arrival is what the stream brought.
+type arrival struct {
+	batch client.Batch
+	err   error
+}
+
+func (t *tracer) follow(ctx context.Context) error {
+	w, err := t.client.Watch(ctx, t.req)
+	if err != nil {
+		return err
+	}
+	arrivals := make(chan arrival)
+	go receive(ctx, w, arrivals)
+	t.live = !t.req.History
+	tick := time.NewTicker(askAtLeast)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case a := <-arrivals:
+			if a.err != nil {
+				return a.err
+			}
+			if err := t.take(a.batch); err != nil {
+				return err
+			}
+		case <-tick.C:
+		}
+		reached, err := t.ask(ctx)
+		if err != nil {
+			return err
+		}
+		if reached {
+			return t.drain(ctx, arrivals)
+		}
+	}
+}
+
+// drain prints the events that were under way when the state told the end.
+func (t *tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
+	t.end = nil
+	for most := time.After(10 * quiet); ; {
+		select {
+		case a := <-arrivals:
+			if a.err != nil {
+				return errReached
+			}
+			if err := t.take(a.batch); err != nil {
+				return err
+			}
+		case <-time.After(quiet):
+			return errReached
+		case <-most:
+			return errReached
+		case <-ctx.Done():
+			return errReached
+		}
+	}
+}
+
+func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
+	for {
+		b, err := w.Next()
+		select {
+		case to <- arrival{b, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// take prints a batch, up to the event that ends the trace.
+func (t *tracer) take(b client.Batch) error {
+	t.live = t.live || b.CaughtUp
+	reached := false
+	for i := range b.Events {
+		e := &b.Events[i]
+		reached = t.end != nil && t.end.saw(e, t.live)
+		if t.shows(e) {
+			if err := t.lines.add(e); err != nil {
+				return err
+			}
+		}
+		if reached {
+			break
+		}
+	}
+	if _, err := t.out.Write(t.lines.flush()); err != nil {
+		return fmt.Errorf("print events: %w", err)
+	}
+	if reached {
+		return errReached
+	}
+	return nil
+}
+
+// ask looks whether the pods have come to the end by their state.
+func (t *tracer) ask(ctx context.Context) (reached bool, err error) {
+	if t.end == nil || !t.live || !t.end.asks() || time.Since(t.asked) < askAtMost {
+		return false, nil
+	}
+	t.asked = time.Now()
+	answer, err := t.client.Pods(ctx, &agentpb.PodsRequest{Pods: t.req.Pods})
+	if err != nil {
+		return false, err
+	}
+	return t.end.told(answer.Pods), nil
+}
+
+// shows tells whether an event was asked for. What is not about a step, such
+// as a count of lost events, always is.
+func (t *tracer) shows(e *probes.Event) bool {
+	if len(t.show) == 0 || e.Step == "" {
+		return true
+	}
+	for _, g := range t.show {
+		if ok, _ := path.Match(g, e.Step); ok {
+			return true
+		}
+	}
+	return false
+}

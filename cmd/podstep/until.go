@@ -1,0 +1,141 @@
+package main
+
+import (
+	"path"
+	"strings"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// until is what --until waits for. Events tell it first; the state of the pods
+// tells what no event does.
+type until interface {
+	// String completes "the pod is ...".
+	String() string
+	// steps are globs over the steps that must be watched.
+	steps() []string
+	// saw takes an event; live is false for those that were remembered.
+	saw(e *probes.Event, live bool) (reached bool)
+	// asks tells whether the state is of any use; told takes it.
+	asks() bool
+	told(pods []*agentpb.PodState) (reached bool)
+}
+
+func parseUntil(c *probes.Catalogue, s string) (until, error) {
+	switch s {
+	case "":
+		return nil, nil
+	case "ready":
+		return untilReady{}, nil
+	case "deleted":
+		return &untilDeleted{gone: map[string]bool{}, alive: map[string]bool{}}, nil
+	case "held":
+		return untilHeld{}, nil
+	}
+	glob, ok := strings.CutPrefix(s, "step=")
+	if !ok {
+		return nil, usagef("--until %q is none; write ready, deleted, held or step=STEP", s)
+	}
+	if strings.HasPrefix(glob, stagePrefix) {
+		return nil, usagef("--until %q is a stage; write a step or a glob, like step=%s.*", s, strings.TrimPrefix(glob, stagePrefix))
+	}
+	_, err := stepsNamed(c, glob)
+	return untilStep(glob), err
+}
+
+func completeUntil(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	out := []string{"ready", "deleted", "held"}
+	if strings.HasPrefix(typed, "s") {
+		for _, s := range stepCompletions() {
+			out = append(out, "step="+s)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// statusSteps tell when the kubelet has something new to say about a pod.
+const statusSteps = "status.*"
+
+type untilReady struct{}
+
+func (untilReady) String() string               { return "ready" }
+func (untilReady) steps() []string              { return []string{statusSteps} }
+func (untilReady) saw(*probes.Event, bool) bool { return false }
+func (untilReady) asks() bool                   { return true }
+func (untilReady) told(p []*agentpb.PodState) bool {
+	for _, s := range p {
+		if s.Ready && !s.Deleting {
+			return true
+		}
+	}
+	return false
+}
+
+type untilHeld struct{}
+
+func (untilHeld) String() string  { return "held" }
+func (untilHeld) steps() []string { return []string{"*"} }
+func (untilHeld) asks() bool      { return true }
+
+// saw believes no hold that was remembered: it may be long over.
+func (untilHeld) saw(e *probes.Event, live bool) bool { return live && e.Kind == probes.Held }
+
+func (untilHeld) told(p []*agentpb.PodState) bool {
+	for _, s := range p {
+		if len(s.Holds) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+type untilStep string
+
+func (u untilStep) String() string              { return "at " + string(u) }
+func (u untilStep) steps() []string             { return []string{string(u)} }
+func (untilStep) asks() bool                    { return false }
+func (untilStep) told([]*agentpb.PodState) bool { return false }
+func (u untilStep) saw(e *probes.Event, _ bool) bool {
+	ok, _ := path.Match(string(u), e.Step)
+	return ok && e.Kind == probes.Enter
+}
+
+// untilDeleted waits for the end of a pod that was there: one that is deleted
+// before our eyes, or whose deletion is remembered if it left no successor of
+// the same name.
+type untilDeleted struct {
+	gone, alive map[string]bool
+}
+
+func (*untilDeleted) String() string  { return "deleted" }
+func (*untilDeleted) steps() []string { return []string{statusSteps} }
+func (*untilDeleted) asks() bool      { return true }
+
+func (u *untilDeleted) saw(e *probes.Event, live bool) bool {
+	if e.Pod == nil || e.Step != "status.patch" || e.Kind != probes.Exit || e.Fields["deleted"] != true {
+		return false
+	}
+	u.gone[e.Pod.UID] = true
+	return live
+}
+
+func (u *untilDeleted) told(pods []*agentpb.PodState) bool {
+	now := map[string]bool{}
+	for _, s := range pods {
+		uid := s.Pod.GetUid()
+		if over := s.Deleting && s.State == "done"; !over && !u.gone[uid] {
+			now[uid] = true
+		} else if over {
+			u.gone[uid] = true
+		}
+	}
+	for uid := range u.alive {
+		if !now[uid] {
+			return true
+		}
+	}
+	u.alive = now
+	return len(now) == 0 && len(u.gone) > 0
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+func deletion(uid string) *probes.Event {
+	return &probes.Event{Kind: probes.Exit, Step: "status.patch", Pod: &probes.Pod{UID: uid}, Fields: map[string]any{"deleted": true}}
+}
+
+func states(uids ...string) (out []*agentpb.PodState) {
+	for _, uid := range uids {
+		out = append(out, &agentpb.PodState{Pod: &agentpb.Pod{Uid: uid}, State: "working"})
+	}
+	return out
+}
+
+func TestUntilDeleted(t *testing.T) {
+	ending := states("a")
+	ending[0].State, ending[0].Deleting = "done", true
+	finished := states("a")
+	finished[0].State = "done"
+	for _, c := range []struct {
+		name  string
+		told  [][]*agentpb.PodState
+		event *probes.Event
+		live  bool
+		want  bool
+	}{
+		{"not there yet", [][]*agentpb.PodState{nil, nil}, nil, false, false},
+		{"alive", [][]*agentpb.PodState{states("a"), states("a")}, nil, false, false},
+		{"finished, but still there", [][]*agentpb.PodState{finished, finished}, nil, false, false},
+		{"went away", [][]*agentpb.PodState{states("a"), nil}, nil, false, true},
+		{"deleted and done", [][]*agentpb.PodState{states("a"), ending}, nil, false, true},
+		{"deleted and done before we came", [][]*agentpb.PodState{ending}, nil, false, true},
+		{"replaced", [][]*agentpb.PodState{states("a"), states("b")}, nil, false, true},
+		{"one of two", [][]*agentpb.PodState{states("a", "b"), states("b")}, nil, false, true},
+		{"seen live", nil, deletion("a"), true, true},
+		{"remembered, no successor", [][]*agentpb.PodState{nil}, deletion("a"), false, true},
+		{"remembered, with a successor", [][]*agentpb.PodState{states("b"), states("b")}, deletion("a"), false, false},
+		{"remembered, still listed", [][]*agentpb.PodState{states("a")}, deletion("a"), false, true},
+	} {
+		u, err := parseUntil(probes.MustLoad(), "deleted")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.event != nil && u.saw(c.event, c.live)
+		for _, s := range c.told {
+			got = u.told(s) || got
+		}
+		if got != c.want {
+			t.Errorf("%s: reached %v, want %v", c.name, got, c.want)
+		}
+	}
+}

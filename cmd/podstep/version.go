@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
+	"github.com/spf13/cobra"
+)
+
+// release is set by the linker in releases.
+var release string
+
+func (a *app) version() *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "version [-o json|yaml]",
+		Short: "Versions of podstep, of its catalogue, and of the agent if there is one",
+		Args:  arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := a.versions(cmd.Context())
+			return out.print(a.out, v, func(w io.Writer) { versionText(w, v) })
+		},
+	}
+	out.add(cmd, "json", "yaml")
+	return cmd
+}
+
+// versionJSON is what podstep knows about itself and its agent.
+type versionJSON struct {
+	Version   string            `json:"version"`
+	Catalogue string            `json:"catalogue"`
+	Go        string            `json:"go"`
+	Platform  string            `json:"platform"`
+	Agent     *agentVersionJSON `json:"agent"`
+	NoAgent   string            `json:"noAgent,omitempty"`
+}
+
+type agentVersionJSON struct {
+	Version string `json:"version"`
+	Kubelet string `json:"kubelet"`
+	Probe   string `json:"probe"`
+	Node    string `json:"node"`
+	Pid     int64  `json:"pid"`
+	Socket  string `json:"socket"`
+}
+
+func (a *app) versions(ctx context.Context) versionJSON {
+	v := versionJSON{
+		Version: ownVersion(), Catalogue: probes.KubernetesVersion,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	c, err := a.dial(ctx)
+	if err != nil {
+		v.NoAgent = err.Error()
+		return v
+	}
+	defer c.Close()
+	v.Agent = agentVersion(c)
+	return v
+}
+
+func agentVersion(c *client.Client) *agentVersionJSON {
+	i := c.About()
+	return &agentVersionJSON{
+		Version: i.Version, Kubelet: i.KubeletVersion, Probe: i.Probe,
+		Node: i.Node, Pid: i.Pid, Socket: c.Path,
+	}
+}
+
+func ownVersion() string {
+	if release != "" {
+		return release
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
+}
+
+func versionText(w io.Writer, v versionJSON) {
+	line := func(what, text string) { fmt.Fprintf(w, "%-10s %s\n", what, printable(text)) }
+	line("podstep", v.Version)
+	line("catalogue", "kubelet "+v.Catalogue)
+	line("go", v.Go+" "+v.Platform)
+	if v.Agent == nil {
+		line("agent", v.NoAgent)
+		return
+	}
+	line("agent", v.Agent.Version+" at "+v.Agent.Socket)
+	line("kubelet", fmt.Sprintf("%s %s, node %s, pid %d", v.Agent.Kubelet, v.Agent.Probe, v.Agent.Node, v.Agent.Pid))
+}
