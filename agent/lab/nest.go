@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// A nest is an OS thread with a mount namespace of its own, from which the parts of the lab are started: they inherit the namespace, and they die with the thread (Pdeathsig means the thread that started a process, not the process it belongs to).
+type nest struct {
+	jobs  chan func()
+	quit  chan struct{}
+	ended chan struct{}
+}
+
+// errStopping is the answer to who wants to start something while the lab ends.
+var errStopping = errors.New("the lab is ending")
+
+// newNest makes the thread and calls furnish in its new mount namespace.
+func newNest(furnish func() error) (*nest, error) {
+	n := &nest{jobs: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{})}
+	made := make(chan error)
+	go n.settle(furnish, made)
+	if err := <-made; err != nil {
+		return nil, fmt.Errorf("create mount namespace: %w", err)
+	}
+	return n, nil
+}
+
+func (n *nest) settle(furnish func() error, made chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() {
+		// The main thread cannot end before the process and stands for it in /proc. Keep it busy until another thread is found.
+		settled := make(chan error)
+		go n.settle(furnish, settled)
+		err := <-settled
+		runtime.UnlockOSThread()
+		made <- err
+		return
+	}
+	// The thread is never unlocked: it ends with this function and takes the namespace with it.
+	defer close(n.ended)
+	if err := unshareMounts(); err != nil {
+		made <- err
+		return
+	}
+	if err := furnish(); err != nil {
+		made <- err
+		return
+	}
+	made <- nil
+	for {
+		select {
+		case job := <-n.jobs:
+			job()
+		case <-n.quit:
+			return
+		}
+	}
+}
+
+// do calls f on the nest's thread and waits for it.
+func (n *nest) do(f func()) error {
+	done := make(chan struct{})
+	select {
+	case n.jobs <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-n.quit:
+		return errStopping
+	}
+}
+
+// close ends the thread. What it started is killed by the kernel.
+func (n *nest) close() {
+	close(n.quit)
+	<-n.ended
+}

@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// RuntimeContainerd runs pods with the machine's containerd and runc.
+const RuntimeContainerd = "containerd"
+
+// Options say what lab to start.
+type Options struct {
+	Dir            string // where everything goes; need not exist
+	Runtime        string // RuntimeContainerd
+	Kubelet        string // path of the kubelet; default: podstep-kubelet beside this program
+	KubeletV       int    // the kubelet's log level
+	RestartKubelet bool   // start the kubelet again when it ends
+	Port           int    // of the kube-apiserver; 0: a free one
+
+	// Progress is told when a part is ready, and how long that part took. It may be nil.
+	Progress func(part string, took time.Duration)
+}
+
+// UsageError is an option that cannot be used as it is.
+type UsageError struct{ text string }
+
+func (e *UsageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+func (o *Options) check() error {
+	if o.Dir == "" {
+		return usagef("say where the lab goes: --dir DIR")
+	}
+	switch o.Runtime {
+	case RuntimeContainerd:
+	case "sim":
+		return usagef("the simulated runtime is not built yet: use --runtime containerd")
+	default:
+		return usagef("no runtime %q: use --runtime containerd", o.Runtime)
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return usagef("port %d is not a TCP port: choose one from 1 to 65535, or 0 for a free one", o.Port)
+	}
+	return nil
+}
+
+// kubelet is the absolute path of the kubelet to run.
+func (o *Options) kubelet() (string, error) {
+	path := o.Kubelet
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find kubelet: %w", err)
+		}
+		path = filepath.Join(filepath.Dir(self), "podstep-kubelet")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find kubelet: %w", err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("no kubelet at %s: build podstep-kubelet beside podstep-lab, or give --kubelet PATH", path)
+	case err != nil:
+		return "", fmt.Errorf("find kubelet: %w", err)
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return "", fmt.Errorf("%s is not a program: give --kubelet PATH", path)
+	}
+	return path, nil
+}

@@ -1,0 +1,88 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestOptions(t *testing.T) {
+	good := Options{Dir: "d", Runtime: RuntimeContainerd}
+	if err := good.check(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []Options{
+		{Runtime: RuntimeContainerd},
+		{Dir: "d"},
+		{Dir: "d", Runtime: "sim"},
+		{Dir: "d", Runtime: "docker"},
+		{Dir: "d", Runtime: RuntimeContainerd, Port: 65536},
+		{Dir: "d", Runtime: RuntimeContainerd, Port: -1},
+	} {
+		var usage *UsageError
+		if err := o.check(); !errors.As(err, &usage) {
+			t.Errorf("%+v: got %v", o, err)
+		}
+	}
+}
+
+func TestKubeletPath(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"":                       "build podstep-kubelet beside podstep-lab",
+		filepath.Join(dir, "no"): "no kubelet at",
+		dir:                      "is not a program",
+		plain:                    "is not a program",
+	} {
+		o := Options{Kubelet: path}
+		if _, err := o.kubelet(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("kubelet %q: got %v, want %q", path, err, want)
+		}
+	}
+	if err := os.Chmod(plain, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Kubelet: plain}
+	if got, err := o.kubelet(); err != nil || got != plain {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestState(t *testing.T) {
+	want := State{Dir: t.TempDir(), Ports: map[string]int{"etcd": 1}, Pids: map[string]int{"kubelet": 2}}
+	if _, err := ReadState(want.Dir); err == nil || !strings.Contains(err.Error(), "no lab is running") {
+		t.Errorf("got %v", err)
+	}
+	if err := want.write(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadState(want.Dir)
+	if err != nil || got.Ports["etcd"] != 1 || got.Pids["kubelet"] != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestUsable(t *testing.T) {
+	node := func(status corev1.ConditionStatus, taints ...corev1.Taint) *corev1.Node {
+		return &corev1.Node{
+			Spec:   corev1.NodeSpec{Taints: taints},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}},
+		}
+	}
+	if err := usable(node(corev1.ConditionTrue)); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []*corev1.Node{{}, node(corev1.ConditionFalse), node(corev1.ConditionTrue, corev1.Taint{Key: corev1.TaintNodeNotReady})} {
+		if err := usable(n); err == nil {
+			t.Errorf("%+v is usable", n)
+		}
+	}
+}

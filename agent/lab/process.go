@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A process is one running part of the lab.
+type process struct {
+	name  string
+	pid   int
+	cmd   *exec.Cmd
+	begun time.Time
+	done  chan struct{} // closed when it has ended
+	err   error         // how it ended; after done
+}
+
+// shortLife is that of a kubelet which cannot start: starting it again would not help.
+const shortLife = time.Second
+
+// component starts a part that lives in this binary.
+func (l *Lab) component(name string, args ...string) error {
+	return l.spawn(name, nil, append([]string{name, "--"}, args...)...)
+}
+
+// program starts a part that is a program of its own.
+func (l *Lab) program(name string, env []string, path string, args ...string) error {
+	return l.spawn(name, env, append([]string{"exec", "--", path}, args...)...)
+}
+
+// spawn starts this binary again, which joins the lab's cgroup and then becomes the part.
+func (l *Lab) spawn(name string, env []string, args ...string) error {
+	log, err := os.OpenFile(l.paths.log(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", append([]string{"component", "--cgroup", l.names.partsCgroup()}, args...)...)
+	cmd.Args[0] = "podstep-lab"
+	cmd.Env = append(l.environment(), env...)
+	cmd.Dir = "/"
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL,
+		Setpgid:   true, // a Ctrl-C in the terminal is for us alone
+	}
+	var startErr error
+	if err := l.nest.do(func() { startErr = cmd.Start() }); err != nil {
+		return err
+	}
+	if err := startErr; err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	return l.watch(&process{name: name, pid: cmd.Process.Pid, cmd: cmd, begun: time.Now(), done: make(chan struct{})})
+}
+
+// watch takes a new process into the lab's books and sees to it when it ends.
+func (l *Lab) watch(p *process) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+		l.ended(p) // waits for the lock
+	}()
+	if l.stopping {
+		p.cmd.Process.Kill()
+		return errStopping
+	}
+	l.running = append(l.running, p)
+	l.state.Pids[p.name] = p.pid
+	return l.state.write()
+}
+
+func (l *Lab) ended(p *process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopping {
+		return
+	}
+	l.running = slices.DeleteFunc(l.running, func(o *process) bool { return o == p })
+	delete(l.state.Pids, p.name)
+	if p.name == "kubelet" && l.options.RestartKubelet && time.Since(p.begun) > shortLife {
+		// Not from here: spawn takes the lock.
+		go func() {
+			if err := l.startKubelet(l.life); err != nil && !errors.Is(err, errStopping) {
+				l.die(err)
+			}
+		}()
+		return
+	}
+	l.die(l.died(p))
+}
+
+// environment is what the parts get of ours: no proxies (a lab speaks to nobody), nothing of a service manager.
+func (l *Lab) environment() []string {
+	env := []string{"PATH=" + searchPath(), "HOME=" + l.paths.node("home"), "TMPDIR=" + l.paths.node("tmp")}
+	for _, kv := range os.Environ() {
+		// PODSTEP_ for the agent in the kubelet, the others for the Go runtime.
+		for _, prefix := range []string{"PODSTEP_", "GODEBUG=", "GOTRACEBACK=", "GOMAXPROCS=", "GOCOVERDIR="} {
+			if strings.HasPrefix(kv, prefix) {
+				env = append(env, kv)
+			}
+		}
+	}
+	return env
+}
+
+// end asks the process to end, and kills it when it takes longer than patience.
+func (p *process) end(patience time.Duration) {
+	if patience > 0 {
+		p.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-p.done:
+			return
+		case <-time.After(patience):
+		}
+	}
+	p.cmd.Process.Kill()
+	<-p.done
+}
+
+// tailLines is how much of a log is shown when its part died.
+const tailLines = 15
+
+// died describes how a part ended that should not have, with the end of its log.
+func (l *Lab) died(p *process) error {
+	how := "it ended by itself"
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) {
+		how = exit.Error()
+	} else if p.err != nil {
+		how = p.err.Error()
+	}
+	file := l.paths.log(p.name)
+	last, err := tail(file, tailLines)
+	if err != nil || last == "" {
+		return fmt.Errorf("%s died (%s); its log %s is empty", p.name, how, file)
+	}
+	return fmt.Errorf("%s died (%s); the end of %s:\n%s", p.name, how, file, last)
+}
+
+// tail is the last lines of a file, however long it is.
+func tail(file string, lines int) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	const enough = 64 << 10
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-enough), enough))
+	if err != nil {
+		return "", err
+	}
+	all := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))), nil
+}

@@ -1,0 +1,42 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// run calls a program for what it prints.
+func run(ctx context.Context, path string, args ...string) (string, error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", filepath.Base(path), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}
+
+// poll calls ask until it succeeds. When ctx ends first, the error says why it ended; when time ran out, also what was still missing.
+func poll(ctx context.Context, ask func(context.Context) error) error {
+	for {
+		missing := ask(ctx)
+		if missing == nil {
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+			continue
+		case <-ctx.Done():
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("%w: %w", context.Cause(ctx), missing)
+		}
+		return context.Cause(ctx)
+	}
+}
