@@ -1,0 +1,66 @@
+# podstep is built here, and nothing is installed by hand: `make help`.
+
+# The kubelet's version, which its clients want to know.
+KUBERNETES := v1.36.3
+LDFLAGS := -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
+BIN := bin
+# Where `make run` has its node.
+LAB := .lab
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## all programs, into bin/; the kubelet is woven
+	@mkdir -p $(BIN)
+	go build -o $(BIN)/podstep-weave ./cmd/podstep-weave
+	$(BIN)/podstep-weave go build -ldflags "$(LDFLAGS)" -o $(BIN)/podstep-kubelet ./cmd/podstep-kubelet
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep ./cmd/podstep-lab
+	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
+
+.PHONY: run
+run: build ## start a real node and walk one pod through it (root)
+	BIN=$(BIN) LAB=$(LAB) scripts/walk.sh docs/examples/web.yaml
+
+.PHONY: test
+test: ## unit tests: no root, no network
+	go test ./...
+
+.PHONY: test-node
+test-node: build ## tests on the real node (root; `make node-deps` first)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./cmd/podstep-kubelet
+
+.PHONY: test-harmless
+test-harmless: ## the kubelet's own unit tests, woven and not, must agree
+	go test -tags harmless -count=1 -timeout 60m -v ./probes/weave/harmless
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for a while
+	scripts/fuzz.sh
+
+.PHONY: bench
+bench: build ## measure against peers, in one run (root)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/bench.sh
+
+.PHONY: lint
+lint: ## formatting, vet, and the arrows between packages
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
+	go vet ./...
+	go vet -tags node ./agent/... ./cmd/...
+	go test -run 'TestArrows|TestPackageComments' .
+
+.PHONY: generate
+generate: ## what is made from something else: protocol, docs pages
+	scripts/generate-proto.sh
+	go generate ./...
+
+.PHONY: node-deps
+node-deps: ## install containerd, runc, CNI plugins and busybox (Debian, root)
+	scripts/node-deps.sh
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN)
