@@ -6,3 +6,5 @@
 // a field is called, what a learner reads about a step. The package is a leaf:
 // it imports nothing else of podstep.
 package probes
+
+//go:generate sh -c "go run ./stepsdoc > ../docs/steps.md"

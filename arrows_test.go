@@ -1,0 +1,110 @@
+// Package podstep holds the tests of the house as a whole: which package may
+// import which, and that each says what it is for.
+package podstep
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/podstep/podstep"
+
+// arrows forbid imports, direct or not, each for a reason.
+var arrows = []struct{ from, to, why string }{
+	{"agent/hook", "", "it is linked into the kubelet's innermost functions: the standard library only"},
+	{"probes", "", "the catalogue is the leaf that everything else is built on"},
+	{"probes/weave", "agent/", "the weaver runs once for each package of a build and must start at once; it needs the hook's constants only"},
+	{"agent", "agent/client", "the agent serves clients and knows none"},
+	{"agent", "agent/lab", "the agent runs in production kubelets, the lab is for one person's node"},
+	{"agent", "cmd/", "programs are put together from libraries, not the other way round"},
+	{"agent/client", "agent/lab", "a client reaches any agent, not only a lab's"},
+	{"cmd/podstep", "agent/lab", "podstep starts in milliseconds; the lab links a whole control plane"},
+	{"cmd/podstep", "k8s.io/kubernetes/", "podstep starts in milliseconds, and works with kubelets of other versions"},
+	{"agent", "k8s.io/kubernetes/", "the agent is hosted by podstep attach too, beside kubelets of other versions"},
+	{"probes", "k8s.io/", "the catalogue is data about the kubelet, not code of it"},
+	{"agent/hook", "k8s.io/", "woven packages of the kubelet would come to import each other through it"},
+}
+
+// allowed are the exceptions.
+var allowed = map[string]string{
+	"probes/weave -> agent/hook": "",
+}
+
+type listed struct {
+	ImportPath string
+	Doc        string
+	Deps       []string
+	GoFiles    []string
+}
+
+// list asks the go command about our packages.
+func list(t *testing.T) map[string]listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Deps,GoFiles", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string]listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimPrefix(p.ImportPath, module+"/")] = p
+	}
+}
+
+func TestArrows(t *testing.T) {
+	all := list(t)
+	for _, a := range arrows {
+		p, ok := all[a.from]
+		if !ok {
+			t.Errorf("there is no package %s: its rule has no use", a.from)
+			continue
+		}
+		for _, dep := range p.Deps {
+			own, ours := strings.CutPrefix(dep, module+"/")
+			if _, ok := allowed[a.from+" -> "+own]; ok {
+				continue
+			}
+			if forbidden(a.to, dep, own, ours) {
+				t.Errorf("%s depends on %s: %s", a.from, dep, a.why)
+			}
+		}
+	}
+}
+
+// forbidden tells whether a rule's target names the package: "" is all of ours,
+// a path of ours is that package, one with a slash behind is all beneath.
+func forbidden(to, dep, own string, ours bool) bool {
+	if strings.HasPrefix(to, "k8s.io/") {
+		return strings.HasPrefix(dep, to)
+	}
+	return ours && (to == "" || own == to || (strings.HasSuffix(to, "/") && strings.HasPrefix(own, to)))
+}
+
+// TestHookIsStandardLibraryOnly: beyond the arrows, the hook may not even use another module.
+func TestHookIsStandardLibraryOnly(t *testing.T) {
+	for _, dep := range list(t)["agent/hook"].Deps {
+		if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") {
+			t.Errorf("agent/hook depends on %s", dep)
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	for path, p := range list(t) {
+		if p.Doc == "" && len(p.GoFiles) > 0 && path != "agent/agentpb" {
+			t.Errorf("package %s does not say what it is for", path)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+//go:build node
+
+package probes
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// inlined are the steps that an unmodified kubelet has no function for: its
+// compiler puts these function literals into the functions around them.
+var inlined = map[string]bool{"merge.updatePodsFunc": true, "worker.turn": true}
+
+// TestKubelets holds the catalogue against kubelets as they were built: in the
+// woven one every step is there, in the unmodified one all but the inlined.
+func TestKubelets(t *testing.T) {
+	bin := os.Getenv("PODSTEP_BIN")
+	if bin == "" {
+		t.Fatal("PODSTEP_BIN is not set: run these tests with make test-node")
+	}
+	for name, missing := range map[string]map[string]bool{"podstep-kubelet": nil, "kubelet": inlined} {
+		b, err := ReadBinary(filepath.Join(bin, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := MustLoad()
+		for i := range c.Steps {
+			s := &c.Steps[i]
+			if ok, why := b.Has(s); ok == missing[s.Name] {
+				t.Errorf("%s: step %s is there: %v (%s), want %v", name, s.Name, ok, why, !missing[s.Name])
+			}
+		}
+	}
+}
