@@ -68,6 +68,8 @@ type stepInfo struct {
 	// shape of the values that woven code gives.
 	enterPods, exitPods int
 	canHold             [2]bool // by side: enter, exit
+	late                bool    // enter is told only if something comes of the call
+	life                life
 }
 
 // sides of a step.
@@ -103,7 +105,8 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 }
 
 func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles) (stepInfo, error) {
-	info := stepInfo{Step: s, role: r.index(s.Goroutine)}
+	info := stepInfo{Step: s, role: r.index(s.Goroutine), life: lives[s.Name]}
+	info.late = s.Quiet != "" || s.Idle || s.Pod.Exit
 	for _, name := range s.Timers {
 		t, err := newTimer(c.Timer(name))
 		if err != nil {

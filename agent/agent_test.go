@@ -219,6 +219,37 @@ func TestListedPods(t *testing.T) {
 	}
 }
 
+// TestRemoved: a pod is listed until its source has it no more and its worker
+// has ended, and again when its source has it again.
+func TestRemoved(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	state := func() string {
+		if s := r.state(r.pods.object(p)); s != nil {
+			return s.State
+		}
+		return "not listed"
+	}
+	source := func(step string) func() {
+		return func() { _ = r.call(step, []any{[]*v1.Pod{p}}, nil, nil) }
+	}
+	for _, c := range []struct {
+		after string
+		do    func()
+		want  string
+	}{
+		{"its worker ended", func() { _ = r.sync(p, nil) }, "done"},
+		{"it was removed", source("loop.remove"), "not listed"},
+		{"it was added again", source("loop.add"), "done"},
+		{"it was removed again", source("loop.remove"), "not listed"},
+	} {
+		c.do()
+		if got := state(); got != c.want {
+			t.Errorf("after %s the pod is %s, want %s", c.after, got, c.want)
+		}
+	}
+}
+
 func TestQuiet(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")

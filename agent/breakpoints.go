@@ -159,11 +159,11 @@ func (t *breakpoints) stop(a *Agent, s *span, p *pod, side int, errText string) 
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := errors.New(act.Fail + " (injected by podstep)")
-		a.put(s, podSpan{pod: p, id: s.idFor(p)}, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
+		a.put(s, &s.one, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
 		return err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		a.put(s, podSpan{pod: p, id: s.idFor(p)}, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
+		a.put(s, &s.one, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
 		a.hold(s, p, side, errText, "delay, "+why, d, nil)
 	default:
 		lease := b.spec.GetHold().GetLease().AsDuration()

@@ -132,7 +132,7 @@ func (a *Agent) hold(s *span, p *pod, side int, errText, why string, lease time.
 	if no := p.mayNotBeHeld(); no != "" {
 		h.let(no)
 	}
-	ps := podSpan{pod: p, id: s.idFor(p)}
+	ps := &s.one
 	on := sideNames[side]
 	a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(on)})
 	if got != nil {
@@ -163,28 +163,16 @@ func (h *hold) fields(on string) []field {
 	return out
 }
 
-func (s *span) idFor(p *pod) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, ps := range s.pods {
-		if ps.pod == p {
-			return ps.id
-		}
-	}
-	return 0
-}
-
 func (p *pod) mayNotBeHeld() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.noHold
+	if no := p.noHold.Load(); no != nil {
+		return *no
+	}
+	return ""
 }
 
 // releasePod lets a pod go for good: it is not held again.
 func (a *Agent) releasePod(p *pod, reason string) {
-	p.mu.Lock()
-	p.noHold = reason
-	p.mu.Unlock()
+	p.noHold.Store(&reason)
 	a.forgetWish(p, reason)
 	for _, h := range a.holds.of(p) {
 		h.let(reason)
@@ -210,8 +198,12 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Why: h.why, Error: h.err,
 	}
-	for i := range h.span.fields {
-		out.Fields = append(out.Fields, h.span.fields[i].proto())
+	shown := h.span.fields
+	if h.side == exit {
+		shown = h.span.results
+	}
+	for i := range shown {
+		out.Fields = append(out.Fields, shown[i].proto())
 	}
 	return out
 }
@@ -223,13 +215,13 @@ func (p *pod) proto() *agentpb.Pod {
 
 // checkForce refuses pods that the node or the cluster lives by.
 func (p *pod) checkForce(force bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.noHold != "" {
-		return refused("pod %s/%s cannot be held: %s", p.namespace, p.name, p.noHold)
+	if no := p.mayNotBeHeld(); no != "" {
+		ns, name := p.names()
+		return refused("pod %s/%s cannot be held: %s", ns, name, no)
 	}
-	if p.meta.critical != "" && !force {
-		return refused("pod %s/%s is not held because %s; --force does it all the same", p.namespace, p.name, p.meta.critical)
+	if m := p.meta.Load(); m != nil && m.critical != "" && !force {
+		ns, name := p.names()
+		return refused("pod %s/%s is not held because %s; --force does it all the same", ns, name, m.critical)
 	}
 	return nil
 }

@@ -19,9 +19,11 @@ const (
 	maxIDs  = 50_000
 )
 
-// Annotations by which the kubelet tells mirror pods and pods of a file.
+// Annotations by which the kubelet tells mirror pods and pods of a file. The
+// hash is in both, and there before the source is.
 const (
 	annotationMirror = "kubernetes.io/config.mirror"
+	annotationHash   = "kubernetes.io/config.hash"
 	annotationSource = "kubernetes.io/config.source"
 )
 
@@ -31,58 +33,86 @@ const systemCritical = 2_000_000_000
 
 // pod is a pod that the agent has heard of. The pointer identifies it while
 // the agent lives, also when a pod of the same name follows.
+//
+// Everything in it can be read without a lock: the kubelet's goroutines do so at
+// every step, and must never wait for a client's request.
 type pod struct {
 	id  uint32
 	uid string
 
 	sync atomic.Uint32 // turns of its worker so far
 	// wish is what a person wants of the pod's next steps, or nil.
-	wish atomic.Pointer[wish]
+	wish   atomic.Pointer[wish]
+	noHold atomic.Pointer[string] // why it may not be held any more
+	ident  atomic.Pointer[ident]  // nil: known by its uid only
+	meta   atomic.Pointer[podMeta]
+	phase  atomic.Pointer[string]
+	where  podWhere
 
-	mu        sync.Mutex
-	labels    []hook.Label // profiler labels
-	namespace string
-	name      string
-	seen      string // resource version last seen at a source
-	meta      podMeta
-	where     podWhere
-	noHold    string // why the pod may not be held any more
+	mu   sync.Mutex // for who changes ident, meta and seen
+	seen string     // resource version last seen at a source
 }
 
-// podMeta is what the pod's object tells.
+// ident is what a pod is called. It does not change.
+type ident struct {
+	namespace, name string
+	labels          []hook.Label // profiler labels
+}
+
+// podMeta is what a version of the pod's object tells. It is replaced, not
+// changed.
 type podMeta struct {
+	version  string
 	labels   map[string]string
-	phase    string
 	ready    bool
-	deleting bool
 	critical string // why only force may hold it
 	grace    time.Duration
-	version  string
 }
 
 // podWhere is where a pod is in the pipeline.
 type podWhere struct {
-	stage, step string
-	since       time.Time
-	working     bool // its worker is in a turn
-	worker      bool // it has a worker
-	err         string
-	removed     bool // gone from its source
-	finished    bool // its worker has ended
+	step     atomic.Pointer[stepInfo]
+	since    atomic.Int64 // unix nanoseconds
+	working  atomic.Bool  // its worker is in a turn
+	worker   atomic.Bool  // it has a worker
+	finished atomic.Bool  // its worker has ended
+	removed  atomic.Bool  // gone from its source
+	deleting atomic.Bool
+	err      atomic.Pointer[string] // of the last turn
 }
+
+// at notes that the pod is at a step since then.
+func (w *podWhere) at(s *stepInfo, since int64) {
+	w.step.Store(s)
+	w.since.Store(since)
+}
+
+// names returns namespace and name, empty if they are not known yet.
+func (p *pod) names() (namespace, name string) {
+	if i := p.ident.Load(); i != nil {
+		return i.namespace, i.name
+	}
+	return "", ""
+}
+
+var (
+	nodeLabels    = hook.Labels("node")
+	unnamedLabels = hook.Labels("pod")
+)
 
 func (p *pod) profilerLabels() []hook.Label {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.labels
+	if i := p.ident.Load(); i != nil {
+		return i.labels
+	}
+	return unnamedLabels
 }
 
-// names returns namespace and name.
-func (p *pod) names() (namespace, name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.namespace, p.name
+// name names the pod, once.
+func (p *pod) name(namespace, name string) {
+	p.ident.CompareAndSwap(nil, &ident{namespace, name, hook.Labels(namespace + "/" + name)})
 }
+
+func (p *pod) gone() bool { return p.where.removed.Load() && p.where.finished.Load() }
 
 // podTable finds pods by uid, and by the ids that the runtime gave to their
 // sandboxes and containers.
@@ -118,7 +148,7 @@ func (t *podTable) uid(uid string) *pod {
 		t.forget()
 	}
 	t.last++
-	p = &pod{id: t.last, uid: uid, labels: hook.Labels(uid)}
+	p = &pod{id: t.last, uid: uid}
 	t.byUID[uid] = p
 	return p
 }
@@ -126,10 +156,7 @@ func (t *podTable) uid(uid string) *pod {
 // forget drops pods that are gone. The caller holds mu.
 func (t *podTable) forget() {
 	for uid, p := range t.byUID {
-		p.mu.Lock()
-		gone := p.where.removed && p.where.finished
-		p.mu.Unlock()
-		if gone {
+		if p.gone() {
 			delete(t.byUID, uid)
 		}
 	}
@@ -181,47 +208,38 @@ func (t *podTable) object(o *v1.Pod) *pod {
 	if p == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.name == "" {
-		p.namespace, p.name = o.Namespace, o.Name
-		p.labels = hook.Labels(o.Namespace + "/" + o.Name)
+	if p.ident.Load() == nil {
+		p.name(o.Namespace, o.Name)
 	}
 	p.learn(o, mirror != "")
 	return p
 }
 
-// learn takes from an object what the agent needs of it. The worker's own copy
-// may be older than the source's, so a known version is not read again. The
-// caller holds mu.
+// learn takes from an object what the agent needs of it. Most objects are of a
+// version that is known.
 func (p *pod) learn(o *v1.Pod, mirror bool) {
-	m := &p.meta
 	if o.DeletionTimestamp != nil && !mirror {
-		m.deleting = true
+		p.where.deleting.Store(true)
 	}
-	if m.version == o.ResourceVersion && m.labels != nil {
+	if m := p.meta.Load(); m != nil && m.version == o.ResourceVersion {
 		return
 	}
-	m.version = o.ResourceVersion
-	m.labels = o.Labels
-	if m.labels == nil {
-		m.labels = map[string]string{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o, mirror)}
+	if old := p.meta.Load(); old != nil && m.critical == "" {
+		m.critical = old.critical
 	}
-	if o.Status.Phase != "" {
-		m.phase = string(o.Status.Phase)
-	}
-	m.ready = false
 	for _, c := range o.Status.Conditions {
-		if c.Type == v1.PodReady {
-			m.ready = c.Status == v1.ConditionTrue
-		}
+		m.ready = m.ready || (c.Type == v1.PodReady && c.Status == v1.ConditionTrue)
 	}
 	if g := o.Spec.TerminationGracePeriodSeconds; g != nil {
 		m.grace = time.Duration(*g) * time.Second
 	}
-	if why := critical(o, mirror); why != "" {
-		m.critical = why
+	if phase := string(o.Status.Phase); phase != "" {
+		p.phase.Store(&phase)
 	}
+	p.meta.Store(m)
 }
 
 // critical tells why a pod is one that the node or the cluster lives by.
@@ -262,10 +280,8 @@ func (t *podTable) sandbox(c *runtimeapi.PodSandboxConfig) *pod {
 	if p == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.name == "" {
-		p.namespace, p.name = md.GetNamespace(), md.GetName()
+	if p.ident.Load() == nil {
+		p.name(md.GetNamespace(), md.GetName())
 	}
 	return p
 }

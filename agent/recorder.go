@@ -177,12 +177,6 @@ func (r *recorder) drop(s *story) {
 	delete(r.stories, s.pod)
 }
 
-func (p *pod) gone() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.where.removed && p.where.finished
-}
-
 // kept is an encoded event of the recorder.
 type kept struct {
 	seq  uint64

@@ -44,13 +44,18 @@ func (s *selector) matches(p *pod) bool {
 	if s.uid != "" && s.uid != p.uid {
 		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !globbed(s.namespace, p.namespace) || !globbed(s.name, p.name) {
-		return false
+	if s.namespace != "" || s.name != "" {
+		namespace, name := p.names()
+		if !globbed(s.namespace, namespace) || !globbed(s.name, name) {
+			return false
+		}
 	}
+	if len(s.labels) == 0 {
+		return true
+	}
+	m := p.meta.Load()
 	for k, v := range s.labels {
-		if p.meta.labels[k] != v {
+		if m == nil || m.labels[k] != v {
 			return false
 		}
 	}

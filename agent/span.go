@@ -2,31 +2,42 @@ package agent
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/podstep/podstep/agent/hook"
 )
 
-// span is the agent's part of a hook.Span: one call of a step.
+// span is one call of a step: a hook.Span and what the agent knows of it.
 type span struct {
+	hook.Span
 	step   *stepInfo
 	parent *span
 	role   uint8
+	late   bool  // enter is told only if something comes of the call
+	fault  bool  // the step was made to fail
 	start  int64 // mono
 	wall   int64
 
-	// pods are the pods that the call is about: mostly one.
-	mu     sync.Mutex
-	pods   []podSpan
-	fields []field // shown on enter, until all pods' enter is out
-	late   bool    // enter is told only if something comes of the call
-	fault  bool    // the step was made to fail
+	// one is the call as part of a pod's story, or of the node's; its id is 0
+	// if the call is part of none. many is set instead for a call that is about
+	// several pods.
+	one     podSpan
+	many    *podSpans
+	fields  []field // shown on enter
+	results []field // shown on exit
 }
 
-// podSpan is the call as part of one pod's story. A nil pod is the node.
+// podSpan is a call as part of one pod's story. A nil pod is the node.
 type podSpan struct {
 	pod  *pod
 	id   uint64
-	told bool // the enter event is out
+	told atomic.Bool // the enter event is out
+}
+
+// podSpans are the pods of a call that is about several.
+type podSpans struct {
+	mu  sync.Mutex
+	all []*podSpan
 }
 
 func spanOf(s *hook.Span) *span {
@@ -37,17 +48,55 @@ func spanOf(s *hook.Span) *span {
 	return own
 }
 
+// parts are the stories that the call is part of.
+func (s *span) parts() []*podSpan {
+	if s.many == nil {
+		if s.one.id == 0 {
+			return nil
+		}
+		return []*podSpan{&s.one}
+	}
+	s.many.mu.Lock()
+	defer s.many.mu.Unlock()
+	return append([]*podSpan(nil), s.many.all...)
+}
+
+// part is the call as part of the story of p, or nil.
+func (s *span) part(p *pod) *podSpan {
+	if s.many == nil {
+		if s.one.id != 0 && s.one.pod == p {
+			return &s.one
+		}
+		return nil
+	}
+	s.many.mu.Lock()
+	defer s.many.mu.Unlock()
+	for _, ps := range s.many.all {
+		if ps.pod == p {
+			return ps
+		}
+	}
+	return nil
+}
+
+// add makes the call part of the story of p, if it is not.
+func (s *span) add(p *pod, ids *atomic.Uint64) *podSpan {
+	if ps := s.part(p); ps != nil {
+		return ps
+	}
+	ps := &podSpan{pod: p, id: ids.Add(1)}
+	s.many.mu.Lock()
+	defer s.many.mu.Unlock()
+	s.many.all = append(s.many.all, ps)
+	return ps
+}
+
 // only is the one pod that the call is about, or nil.
 func (s *span) only() *pod {
-	if s == nil {
+	if s == nil || s.many != nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.pods) != 1 {
-		return nil
-	}
-	return s.pods[0].pod
+	return s.one.pod
 }
 
 // inherited is the pod that a call belongs to by where it happens.

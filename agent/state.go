@@ -2,6 +2,7 @@ package agent
 
 import (
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -18,36 +19,42 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 	for _, h := range a.holds.of(p) {
 		holds = append(holds, h.proto())
 	}
-	id := p.proto()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	w := &p.where
-	if p.name == "" || (w.removed && !w.worker && len(holds) == 0) {
+	step := w.step.Load()
+	if p.ident.Load() == nil || step == nil || (w.removed.Load() && !w.worker.Load() && len(holds) == 0) {
 		return nil
 	}
 	out := &agentpb.PodState{
-		Pod: id, Phase: p.meta.phase, Stage: w.stage, Step: w.step,
-		Since: timestamppb.New(w.since), Error: w.err, Sync: p.sync.Load(),
-		Deleting: p.meta.deleting, Ready: p.meta.ready,
+		Pod: p.proto(), Phase: stringOf(&p.phase), State: w.state(len(holds) > 0), Stage: step.Stage, Step: step.Name,
+		Since: timestamppb.New(time.Unix(0, w.since.Load())), Holds: holds, Error: stringOf(&w.err),
+		Sync: p.sync.Load(), Deleting: w.deleting.Load(),
 	}
-	out.Holds = holds
-	out.State = w.state(len(holds) > 0)
+	if m := p.meta.Load(); m != nil {
+		out.Ready = m.ready
+	}
 	return out
+}
+
+func stringOf(p *atomic.Pointer[string]) string {
+	if s := p.Load(); s != nil {
+		return *s
+	}
+	return ""
 }
 
 // state is the word for it: held by a person, working through its steps,
 // waiting for its next turn, stuck at a step or in a row of failures, or done.
 func (w *podWhere) state(held bool) string {
-	switch {
+	switch working := w.working.Load(); {
 	case held:
 		return "held"
-	case w.finished && !w.worker:
+	case w.finished.Load():
 		return "done"
-	case w.working && time.Since(w.since) > stuckAfter:
+	case working && time.Since(time.Unix(0, w.since.Load())) > stuckAfter:
 		return "stuck"
-	case w.working:
+	case working:
 		return "working"
-	case w.err != "":
+	case stringOf(&w.err) != "":
 		return "stuck"
 	}
 	return "waiting"

@@ -63,12 +63,10 @@ func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 }
 
 func (p *pod) gracePeriod() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.meta.grace == 0 {
-		return 30 * time.Second // the API server's default
+	if m := p.meta.Load(); m != nil && m.grace > 0 {
+		return m.grace
 	}
-	return p.meta.grace
+	return 30 * time.Second // the API server's default
 }
 
 // margin is how long before the timer a hold ends, so that the pod is under

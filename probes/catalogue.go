@@ -41,6 +41,33 @@ type Text struct {
 	Zh string `yaml:"zh" json:"zh"`
 }
 
+// UnmarshalYAML reads a text. YAML puts a space where a long text goes on in the
+// next line, which Chinese has no use for.
+func (t *Text) UnmarshalYAML(n *yaml.Node) error {
+	type plain Text // without this method
+	if err := n.Decode((*plain)(t)); err != nil {
+		return err
+	}
+	t.Zh = joinChinese(t.Zh)
+	return nil
+}
+
+// joinChinese takes out spaces that stand between two Chinese characters.
+func joinChinese(s string) string {
+	runes := []rune(s)
+	out := runes[:0:0]
+	for i, r := range runes {
+		if r == ' ' && i > 0 && i+1 < len(runes) && wide(runes[i-1]) && wide(runes[i+1]) {
+			continue
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// wide tells Chinese characters and their punctuation from Latin ones.
+func wide(r rune) bool { return r >= 0x2e80 }
+
 // Step is one function of the kubelet's pod pipeline.
 type Step struct {
 	// ID is the step's place in the catalogue. It is what woven code carries,

@@ -42,6 +42,12 @@ func TestParseSymbol(t *testing.T) {
 	}
 }
 
+func TestJoinChinese(t *testing.T) {
+	if got, want := joinChinese("交给 Pod 的 函数， 再来 x"), "交给 Pod 的函数，再来 x"; got != want {
+		t.Errorf("joinChinese = %q, want %q", got, want)
+	}
+}
+
 // TestPackageHash: words for people do not change what is woven; expressions do.
 func TestPackageHash(t *testing.T) {
 	c := *MustLoad()

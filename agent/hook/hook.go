@@ -87,6 +87,7 @@ func Faults() uint64 { return faults.Load() }
 // Enter is called by woven code. The pointer is for Leave, and nil if there is
 // nothing to leave.
 func Enter(step int, values Values) (unsafe.Pointer, error) {
+	values = hidden(values)
 	h := handler.Load()
 	if h == nil {
 		return nil, nil
@@ -118,7 +119,7 @@ func Leave(p unsafe.Pointer, fail func() error, values Values) {
 	if p == nil {
 		return
 	}
-	leave((*Span)(p), ending(), fail, values)
+	leave((*Span)(p), ending(), hidden(fail), hidden(values))
 }
 
 func leave(s *Span, how Outcome, fail func() error, values Values) {
@@ -139,6 +140,16 @@ func leave(s *Span, how Outcome, fail func() error, values Values) {
 	(*h).Leave(s, how, err, values)
 }
 
+// hidden hides a closure from the compiler's escape analysis, as strings.Builder
+// hides itself: it would see that closures reach a Handler, and have every
+// caller keep them and what they capture on the heap, at a cost even when the
+// hook is off. Handlers do not keep them.
+//
+//go:nocheckptr
+func hidden[F any](f F) F {
+	return *(*F)(unsafe.Add(nil, uintptr(unsafe.Pointer(&f))))
+}
+
 // Eval calls values and catches its panic: a nil pointer on the way to a
 // field costs the fields, not the event.
 func Eval(values Values) (v []any) {
@@ -153,49 +164,64 @@ func Eval(values Values) (v []any) {
 
 // The runtime functions that run deferred calls when a goroutine does not
 // return but unwinds.
-var panicEntry, exitEntry = entryOf("runtime.gopanic"), entryOf("runtime.Goexit")
+var panicking, exiting = codeOf("runtime.gopanic"), codeOf("runtime.Goexit")
+
+// code is where a function is in memory.
+type code struct{ entry, end uintptr }
 
 // ending tells why Leave's deferred call runs. It looks at who called it
 // instead of calling recover, which would change what the kubelet prints when
 // it crashes.
 func ending() Outcome {
+	if !anyFrameIn(panicking.entry, panicking.end, exiting.entry, exiting.end) {
+		return Returned
+	}
+	// One of those is near. It is ours only if it called what deferred Leave.
 	var pcs [1]uintptr
 	// 0 Callers, 1 ending, 2 Leave, 3 the function left, or the runtime.
 	if runtime.Callers(3, pcs[:]) == 0 {
 		return Returned
 	}
-	f := runtime.FuncForPC(pcs[0] - 1)
-	if f == nil {
-		return Returned
-	}
-	switch f.Entry() {
-	case panicEntry:
+	switch entryAt(pcs[0] - 1) {
+	case panicking.entry:
 		return Panicked
-	case exitEntry:
+	case exiting.entry:
 		return Exited
 	}
 	return Returned
 }
 
-// entryOf finds the address of a runtime function by being called from it.
-func entryOf(name string) uintptr {
-	found := make(chan uintptr, 1)
+func entryAt(pc uintptr) uintptr {
+	if f := runtime.FuncForPC(pc); f != nil {
+		return f.Entry()
+	}
+	return 0
+}
+
+// codeOf finds a runtime function by being called from it.
+func codeOf(name string) code {
+	found := make(chan code, 1)
 	go func() {
 		defer func() { _ = recover() }()
-		defer func() {
-			var pcs [8]uintptr
-			for _, pc := range pcs[:runtime.Callers(1, pcs[:])] {
-				if f := runtime.FuncForPC(pc - 1); f != nil && f.Name() == name {
-					found <- f.Entry()
-					return
-				}
-			}
-			found <- 0
-		}()
+		defer func() { found <- caller(name) }()
 		if name == "runtime.Goexit" {
 			runtime.Goexit()
 		}
 		panic("podstep looks for runtime.gopanic")
 	}()
 	return <-found
+}
+
+func caller(name string) code {
+	var pcs [8]uintptr
+	for _, pc := range pcs[:runtime.Callers(1, pcs[:])] {
+		if f := runtime.FuncForPC(pc - 1); f != nil && f.Name() == name {
+			end := pc
+			for entryAt(end) == f.Entry() {
+				end++
+			}
+			return code{f.Entry(), end}
+		}
+	}
+	return code{}
 }

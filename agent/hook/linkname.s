@@ -1,2 +1,2 @@
-// An assembly file lets the package declare functions without bodies, which
-// the linker finds in the runtime.
+// An assembly file, on every architecture, lets the package declare functions
+// without bodies, which the linker finds in the runtime.

@@ -32,6 +32,9 @@ func Labels(value string) []Label { return []Label{{Key: labelKey, Value: value}
 // NewSpan makes a span. labels must come from Labels.
 func NewSpan(labels []Label, state any) *Span { return &Span{labels: labels, State: state} }
 
+// Init is NewSpan for a Span that is part of what state points at.
+func (s *Span) Init(labels []Label, state any) { s.labels, s.State = labels, state }
+
 // Current is the innermost span of the calling goroutine, or nil.
 func Current() *Span { return current(getLabels()) }
 

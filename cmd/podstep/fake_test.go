@@ -139,10 +139,8 @@ func (f *fakeAgent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[
 
 func (f *fakeAgent) story(p *agentpb.Pod) [][]byte {
 	ms := int64(time.Millisecond)
-	end := f.event(9, agentpb.Kind_EXIT, "status.patch", p, 9, 0, ms)
 	if p == gone || p == away {
-		end.Fields = []*agentpb.Field{{Name: "deleted", Value: &agentpb.Field_Flag{Flag: true}}}
-		return [][]byte{encode(end)}
+		return [][]byte{encode(f.event(9, agentpb.Kind_EXIT, "loop.remove", p, 9, 0, ms))}
 	}
 	failed := f.event(6, agentpb.Kind_EXIT, "sync.volumes", p, 3, 2, 40*ms)
 	failed.Error = "no\x1b[31mvolume"

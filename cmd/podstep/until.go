@@ -102,40 +102,41 @@ func (u untilStep) saw(e *probes.Event, _ bool) bool {
 	return ok && e.Kind == probes.Enter
 }
 
-// untilDeleted waits for the end of a pod that was there: one that is deleted
-// before our eyes, or whose deletion is remembered if it left no successor of
-// the same name.
+// untilDeleted waits for the end of a pod that was there: the kubelet has taken
+// it out of its lists, because the API or its file has it no more, and its
+// worker has ended. A pod whose end is remembered counts if it left no successor
+// of the same name.
 type untilDeleted struct {
 	gone, alive map[string]bool
 }
 
+// removal is where the sync loop lets go of a pod that is gone from its source.
+const removal = "loop.remove"
+
 func (*untilDeleted) String() string  { return "deleted" }
-func (*untilDeleted) steps() []string { return []string{statusSteps} }
+func (*untilDeleted) steps() []string { return []string{removal} }
 func (*untilDeleted) asks() bool      { return true }
 
-func (u *untilDeleted) saw(e *probes.Event, live bool) bool {
-	if e.Pod == nil || e.Step != "status.patch" || e.Kind != probes.Exit || e.Fields["deleted"] != true {
-		return false
+// saw ends nothing by itself: a pod that is deleted without grace is gone from
+// the API before its containers are stopped.
+func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
+	if e.Pod != nil && e.Step == removal && e.Kind == probes.Exit {
+		u.gone[e.Pod.UID] = true
 	}
-	u.gone[e.Pod.UID] = true
-	return live
+	return false
 }
 
+// told takes the pods that the agent still lists.
 func (u *untilDeleted) told(pods []*agentpb.PodState) bool {
-	now := map[string]bool{}
+	listed := map[string]bool{}
 	for _, s := range pods {
-		uid := s.Pod.GetUid()
-		if over := s.Deleting && s.State == "done"; !over && !u.gone[uid] {
-			now[uid] = true
-		} else if over {
-			u.gone[uid] = true
-		}
+		listed[s.Pod.GetUid()] = true
 	}
 	for uid := range u.alive {
-		if !now[uid] {
+		if !listed[uid] {
 			return true
 		}
 	}
-	u.alive = now
-	return len(now) == 0 && len(u.gone) > 0
+	u.alive = listed
+	return len(listed) == 0 && len(u.gone) > 0
 }

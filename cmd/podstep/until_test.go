@@ -8,7 +8,7 @@ import (
 )
 
 func deletion(uid string) *probes.Event {
-	return &probes.Event{Kind: probes.Exit, Step: "status.patch", Pod: &probes.Pod{UID: uid}, Fields: map[string]any{"deleted": true}}
+	return &probes.Event{Kind: probes.Exit, Step: "loop.remove", Pod: &probes.Pod{UID: uid}}
 }
 
 func states(uids ...string) (out []*agentpb.PodState) {
@@ -34,14 +34,14 @@ func TestUntilDeleted(t *testing.T) {
 		{"alive", [][]*agentpb.PodState{states("a"), states("a")}, nil, false, false},
 		{"finished, but still there", [][]*agentpb.PodState{finished, finished}, nil, false, false},
 		{"went away", [][]*agentpb.PodState{states("a"), nil}, nil, false, true},
-		{"deleted and done", [][]*agentpb.PodState{states("a"), ending}, nil, false, true},
-		{"deleted and done before we came", [][]*agentpb.PodState{ending}, nil, false, true},
+		{"its worker is done, but the API still has it", [][]*agentpb.PodState{states("a"), ending, ending}, nil, false, false},
 		{"replaced", [][]*agentpb.PodState{states("a"), states("b")}, nil, false, true},
 		{"one of two", [][]*agentpb.PodState{states("a", "b"), states("b")}, nil, false, true},
-		{"seen live", nil, deletion("a"), true, true},
+		{"seen live, and gone", [][]*agentpb.PodState{nil}, deletion("a"), true, true},
+		{"seen live, and its containers are still killed", [][]*agentpb.PodState{states("a"), states("a")}, deletion("a"), true, false},
 		{"remembered, no successor", [][]*agentpb.PodState{nil}, deletion("a"), false, true},
 		{"remembered, with a successor", [][]*agentpb.PodState{states("b"), states("b")}, deletion("a"), false, false},
-		{"remembered, still listed", [][]*agentpb.PodState{states("a")}, deletion("a"), false, true},
+		{"remembered, still listed", [][]*agentpb.PodState{states("a")}, deletion("a"), false, false},
 	} {
 		u, err := parseUntil(probes.MustLoad(), "deleted")
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,13 +30,18 @@ import (
 // Patience is how long tests wait for what must come.
 const Patience = 2 * time.Minute
 
-// Lab is a running node.
+// Lab is a running node, as one test sees it.
 type Lab struct {
 	tb     testing.TB
 	Dir    string
 	State  lab.State
 	Client *kubernetes.Clientset
 
+	run *run
+}
+
+// run is the podstep-lab process, which the tests that share it have in common.
+type run struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	errs  bytes.Buffer
@@ -43,82 +50,145 @@ type Lab struct {
 // Bin is the path of one of the built programs.
 func Bin(tb testing.TB, name string) string {
 	tb.Helper()
-	dir := os.Getenv("PODSTEP_BIN")
-	if dir == "" {
-		tb.Fatal("PODSTEP_BIN is not set: run these tests with make test-node")
-	}
-	path, err := filepath.Abs(filepath.Join(dir, name))
+	path, err := bin(name)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return path
 }
 
+func bin(name string) (string, error) {
+	dir := os.Getenv("PODSTEP_BIN")
+	if dir == "" {
+		return "", errors.New("PODSTEP_BIN is not set: run these tests with make test-node")
+	}
+	return filepath.Abs(filepath.Join(dir, name))
+}
+
 // Start starts a node and waits until it is Ready. It ends with the test.
 func Start(tb testing.TB, flags ...string) *Lab {
 	tb.Helper()
-	// Sockets in tb.TempDir would have names too long for the kernel.
+	shared, err := Launch(flags...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := shared.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return shared.For(tb)
+}
+
+// Launch starts a node for several tests and waits until it is Ready. Each test
+// uses it through For, and who launched it calls Stop.
+func Launch(flags ...string) (*Lab, error) {
+	program, err := bin("podstep-lab")
+	if err != nil {
+		return nil, err
+	}
+	// Sockets in a test's TempDir would have names too long for the kernel.
 	dir, err := os.MkdirTemp("", "lab")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
-	l := &Lab{tb: tb, Dir: dir, ended: make(chan struct{})}
-	l.cmd = exec.Command(Bin(tb, "podstep-lab"), append([]string{"--dir", dir, "--runtime", "containerd"}, flags...)...)
-	l.cmd.Stderr = &l.errs
-	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := l.cmd.StdoutPipe()
+	l := &Lab{Dir: dir, run: &run{ended: make(chan struct{})}}
+	if err := l.launch(program, flags); err != nil {
+		return nil, errors.Join(err, l.Stop())
+	}
+	return l, nil
+}
+
+func (l *Lab) launch(program string, flags []string) error {
+	r := l.run
+	cmd := exec.Command(program, append([]string{"--dir", l.Dir, "--runtime", "containerd"}, flags...)...)
+	cmd.Stderr = &r.errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
-	if err := l.cmd.Start(); err != nil {
-		tb.Fatal(err)
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	tb.Cleanup(l.end)
+	r.cmd = cmd
 	line := make(chan string, 1)
-	go func() {
-		defer close(l.ended)
-		s := bufio.NewScanner(out)
-		s.Scan()
-		line <- s.Text()
-		for s.Scan() {
-		}
-		_ = l.cmd.Wait()
-	}()
+	go r.follow(out, line)
 	select {
 	case first := <-line:
 		if !strings.HasPrefix(first, "ready") {
-			<-l.ended
-			tb.Fatalf("podstep-lab did not get ready: %s", l.errs.String())
+			<-r.ended
+			return fmt.Errorf("podstep-lab did not get ready: %s", r.errs.String())
 		}
-		tb.Log(first)
 	case <-time.After(Patience):
-		tb.Fatal("the node is not ready")
+		return errors.New("the node is not ready")
 	}
-	l.connect()
-	return l
+	return l.connect()
 }
 
-func (l *Lab) connect() {
-	l.tb.Helper()
+// follow gives the first line that podstep-lab prints, and waits for its end.
+func (r *run) follow(out io.Reader, line chan<- string) {
+	defer close(r.ended)
+	s := bufio.NewScanner(out)
+	s.Scan()
+	line <- s.Text()
+	for s.Scan() {
+	}
+	_ = r.cmd.Wait()
+}
+
+func (l *Lab) connect() error {
 	var err error
 	if l.State, err = lab.ReadState(l.Dir); err != nil {
-		l.tb.Fatal(err)
+		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", l.State.Kubeconfig)
 	if err != nil {
-		l.tb.Fatal(err)
+		return err
 	}
 	config.QPS, config.Burst = 200, 400
-	if l.Client, err = kubernetes.NewForConfig(config); err != nil {
-		l.tb.Fatal(err)
+	l.Client, err = kubernetes.NewForConfig(config)
+	return err
+}
+
+// For is the lab as a test uses it: what goes wrong fails that test, which then
+// shows the kubelet's log.
+func (l *Lab) For(tb testing.TB) *Lab {
+	c := *l
+	c.tb = tb
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			c.showLog("kubelet")
+		}
+	})
+	return &c
+}
+
+// Stop ends the node and removes all of it.
+func (l *Lab) Stop() error {
+	var errs []error
+	if r := l.run; r.cmd != nil {
+		_ = r.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-r.ended:
+		case <-time.After(Patience):
+			errs = append(errs, errors.New("podstep-lab does not end"))
+			_ = r.cmd.Process.Kill()
+		}
 	}
+	if err := lab.Clean(l.Dir); err != nil {
+		errs = append(errs, fmt.Errorf("clean: %w", err))
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
 }
 
 // Reload reads the lab's state anew, such as the pid of a kubelet that was
 // started again.
 func (l *Lab) Reload() {
 	l.tb.Helper()
-	l.connect()
+	if err := l.connect(); err != nil {
+		l.tb.Fatal(err)
+	}
 }
 
 // Context ends when the test's patience does.
@@ -126,23 +196,6 @@ func (l *Lab) Context() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	l.tb.Cleanup(cancel)
 	return ctx
-}
-
-func (l *Lab) end() {
-	if l.tb.Failed() {
-		l.showLog("kubelet")
-	}
-	_ = l.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-l.ended:
-	case <-time.After(Patience):
-		l.tb.Error("podstep-lab does not end")
-		_ = l.cmd.Process.Kill()
-	}
-	if err := lab.Clean(l.Dir); err != nil {
-		l.tb.Errorf("clean: %v", err)
-	}
-	_ = os.RemoveAll(l.Dir)
 }
 
 func (l *Lab) showLog(part string) {

@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"context"
+	goflag "flag"
+	"io"
+	"net"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
+)
+
+// The function that is measured: a step on the pod's worker with one field and
+// one result, in the shape that the weaver gives it.
+var benchStep = probes.MustLoad().Step("sync.pod").ID
+
+//go:noinline
+func wovenStep(p *v1.Pod, update string) (terminal bool, err error) {
+	if hook.Switches[benchStep] != 0 {
+		if s, fault := hook.Enter(benchStep, func() []any { return []any{p, update} }); s != nil || fault != nil {
+			defer hook.Leave(s, func() error { return err }, func() []any { return []any{false, terminal} })
+			if fault != nil {
+				err = fault
+				return
+			}
+		}
+	}
+	return p == nil, nil
+}
+
+//go:noinline
+func plainStep(p *v1.Pod, update string) (terminal bool, err error) { return p == nil, nil }
+
+func benchAgent(b *testing.B) *Agent {
+	b.Helper()
+	seen := map[string]bool{"sync.pod": true}
+	a, err := New(probes.MustLoad(), Options{Probe: "woven", Seen: seen, QueueEvents: 1 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	a.Attach()
+	b.Cleanup(a.Close)
+	return a
+}
+
+func BenchmarkHookOff(b *testing.B) {
+	p := newPod("default", "web")
+	perCall := func(f func(*v1.Pod, string) (bool, error)) float64 {
+		begin := time.Now()
+		for range b.N {
+			_, _ = f(p, "sync")
+		}
+		return float64(time.Since(begin).Nanoseconds()) / float64(b.N)
+	}
+	b.ReportAllocs()
+	plain := perCall(plainStep)
+	b.ResetTimer()
+	off := perCall(wovenStep)
+	b.ReportMetric(off-plain, "ns-added/call")
+}
+
+// BenchmarkHookOn measures entry and exit of a step while somebody watches,
+// beside one line of klog at V(4) and one span of OpenTelemetry.
+func BenchmarkHookOn(b *testing.B) {
+	p := newPod("default", "web")
+	b.Run("podstep", func(b *testing.B) {
+		a := benchAgent(b)
+		w, err := a.newWatcher(&agentpb.WatchRequest{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		a.journal.watch(w, false)
+		go drain(b.Context(), w)
+		b.ReportAllocs()
+		b.ResetTimer()
+		for i := range b.N {
+			if i%4096 == 4095 {
+				// A kubelet does other things too: the queue is never long.
+				b.StopTimer()
+				a.journal.drained()
+				b.StartTimer()
+			}
+			_, _ = wovenStep(p, "sync")
+		}
+	})
+	b.Run("klog", func(b *testing.B) {
+		fs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
+		klog.InitFlags(fs)
+		for k, v := range map[string]string{"v": "4", "logtostderr": "false", "stderrthreshold": "FATAL", "alsologtostderr": "false"} {
+			if err := fs.Set(k, v); err != nil {
+				b.Fatal(err)
+			}
+		}
+		klog.SetOutput(io.Discard)
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			klog.V(4).InfoS("SyncPod enter", "pod", klog.KObj(p), "podUID", p.UID)
+		}
+	})
+	b.Run("otel", func(b *testing.B) {
+		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(discard{}))
+		b.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+		tracer := provider.Tracer("kubelet")
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			_, span := tracer.Start(context.Background(), "syncPod")
+			span.SetAttributes(attribute.String("k8s.pod.uid", string(p.UID)), attribute.String("k8s.pod.name", p.Name))
+			span.End()
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discard) Shutdown(context.Context) error                             { return nil }
+
+// drained waits until the agent's goroutine has taken all that was queued.
+func (j *journal) drained() {
+	for {
+		j.mu.Lock()
+		empty := len(j.queue) == 0
+		j.mu.Unlock()
+		if empty {
+			j.out.Lock() // held while a batch is handed on
+			defer j.out.Unlock()
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func drain(ctx context.Context, w *watcher) {
+	for {
+		if _, err := w.next(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// BenchmarkThroughput measures events from the hook through the socket to a
+// client, none lost. One operation is one event.
+func BenchmarkThroughput(b *testing.B) {
+	a := benchAgent(b)
+	path := filepath.Join(b.TempDir(), "s")
+	l, err := Listen(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := Serve(a, l)
+	b.Cleanup(srv.Stop)
+	conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close() })
+	stream, err := agentpb.NewAgentClient(conn).Watch(b.Context(), &agentpb.WatchRequest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil { // caught up
+		b.Fatal(err)
+	}
+	p := newPod("default", "web")
+	b.ResetTimer()
+	go func() {
+		for i := 0; i < b.N; i += 2 {
+			_, _ = wovenStep(p, "sync")
+		}
+	}()
+	got, dropped := 0, 0
+	for got < b.N {
+		batch, err := stream.Recv()
+		if err != nil {
+			b.Fatal(err)
+		}
+		got += len(batch.Events)
+	}
+	b.StopTimer()
+	st := &agentpb.StatsResponse{}
+	a.journal.stats(st)
+	for _, n := range st.Dropped {
+		dropped += int(n)
+	}
+	b.ReportMetric(float64(got)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(dropped), "dropped")
+}
+
+// BenchmarkMemory measures what an event costs in the flight recorder, by its
+// own count and by the heap's.
+func BenchmarkMemory(b *testing.B) {
+	const events = 200_000
+	for range b.N {
+		a := benchAgent(b)
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		pods := make([]*v1.Pod, 200)
+		for i := range pods {
+			pods[i] = newPod("default", "web-"+itoa(uint32(i)))
+		}
+		for i := range events / 2 {
+			_, _ = wovenStep(pods[i%len(pods)], "sync")
+		}
+		a.journal.close()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(a.journal.recorder.bytes)/events, "recorder-B/event")
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/events, "heap-B/event")
+		runtime.KeepAlive(a)
+	}
+}
