@@ -7,6 +7,9 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
+// keptQueue bounds the room for events that is kept after a burst.
+const keptQueue = 1 << 14
+
 // journal numbers events and takes them from the kubelet's goroutines to the
 // agent's own. put is all that the kubelet waits for: a lock and a copy.
 type journal struct {
@@ -119,7 +122,7 @@ func (j *journal) run() {
 		j.out.Unlock()
 		clear(batch) // lets go of what the events point at
 		j.mu.Lock()
-		if cap(batch) <= 4096 {
+		if cap(batch) <= keptQueue {
 			j.spare = batch
 		}
 		j.mu.Unlock()

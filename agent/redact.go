@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -78,13 +79,17 @@ func withoutSecrets(m proto.Message) proto.Message {
 
 func cleanContainer(c *runtimeapi.ContainerConfig) {
 	// The kubelet expands $(NAME) in a container's words to what the
-	// environment says.
-	c.Command, c.Args = scrubAll(c.Command), scrubAll(c.Args)
-	for _, e := range c.Envs {
+	// environment says. Long values go first, since short ones may be part of
+	// them, and all of that comes before words are cut short, which would leave
+	// values that are not found.
+	envs := slices.Clone(c.Envs)
+	slices.SortFunc(envs, func(a, b *runtimeapi.KeyValue) int { return len(b.Value) - len(a.Value) })
+	for _, e := range envs {
 		hide(c.Command, string(e.Value))
 		hide(c.Args, string(e.Value))
 		e.Value = nil // the name alone is shown
 	}
+	c.Command, c.Args = scrubAll(c.Command), scrubAll(c.Args)
 	cleanAnnotations(c.Annotations)
 }
 
@@ -114,7 +119,7 @@ func cleanAuth(a *runtimeapi.AuthConfig) *runtimeapi.AuthConfig {
 
 // What looks like a credential in words that are otherwise for a person to
 // read: user information in a URL, a bearer token, a value named like one.
-var credential = regexp.MustCompile(`(?i)(://)[^/\s@]+@|(bearer\s+)[\w\-.~+/]+=*|((?:password|passwd|token|secret|api[_-]?key|authorization)["']?\s*[=:]\s*["']?)[^\s"',;&]+`)
+var credential = regexp.MustCompile(`(?i)(://)[^/\s@]+@|(bearer\s+)[\w\-.~+/]+=*|((?:password|passwd|token|secret|api[_-]?key|authorization)["']?\s*[=:]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;&]+`)
 
 // What the kubelet says of a command in a container that failed: the command,
 // and what it printed.

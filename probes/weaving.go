@@ -34,10 +34,15 @@ func ParseSymbol(symbol string) (Func, error) {
 		f.Name = symbol[dot+1:]
 	} else {
 		f.Name = name
-		f.Receiver = strings.TrimSuffix(strings.TrimPrefix(recv, "(*"), ")")
-		f.Pointer = strings.HasPrefix(recv, "(*")
+		f.Receiver = recv
+		if star, ok := strings.CutPrefix(recv, "(*"); ok {
+			f.Receiver, f.Pointer = strings.CutSuffix(star, ")")
+			if !f.Pointer {
+				f.Receiver = "" // the bracket is not closed
+			}
+		}
 	}
-	if f.Name == "" || (method && f.Receiver == "") || strings.ContainsAny(f.Receiver+f.Name, "().") {
+	if f.Package == "" || f.Name == "" || (method && f.Receiver == "") || strings.ContainsAny(f.Receiver+f.Name, "().") {
 		return Func{}, fmt.Errorf("parse symbol %q: want pkg.Func, pkg.(*Recv).Method or pkg.Recv.Method", symbol)
 	}
 	return f, nil

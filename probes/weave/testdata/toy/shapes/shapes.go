@@ -49,8 +49,7 @@ func (g *G[P]) Generic(p P) (old P) {
 
 func GenericFunc[P comparable](a, b P) bool { return a == b }
 
-func
-OddLayout(
+func OddLayout(
 	a int,
 	b int,
 ) (
@@ -117,5 +116,5 @@ func Spins(n int) (err error) {
 	return nil
 }
 
-// Line tells on which line of the file a panic in it was raised: 121.
+// Line tells on which line of the file a panic in it was raised: 120.
 func Line() { panic("line") }

@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const secret = "s3cr3t-value"
+
+// TestMessagesAreRedacted: no message of a CRI call shows a secret, and the
+// kubelet's own message keeps it.
+func TestMessagesAreRedacted(t *testing.T) {
+	container := &runtimeapi.ContainerConfig{
+		Metadata: &runtimeapi.ContainerMetadata{Name: "app"},
+		Envs:     []*runtimeapi.KeyValue{{Key: "PASSWORD", Value: []byte(secret)}},
+		Command:  []string{"run", "--db=user:" + secret + "@host"},
+		Args:     []string{"--password", secret},
+	}
+	annotations := map[string]string{lastApplied: `{"env":"` + secret + `"}`}
+	for name, m := range map[string]interface {
+		String() string
+	}{
+		"container": container,
+		"sandbox":   &runtimeapi.PodSandboxConfig{Annotations: annotations},
+		"create":    &runtimeapi.CreateContainerRequest{Config: container, SandboxConfig: &runtimeapi.PodSandboxConfig{Annotations: annotations}},
+		"auth":      &runtimeapi.AuthConfig{Password: secret, Auth: secret, IdentityToken: secret, RegistryToken: secret, Username: secret},
+		"pull":      &runtimeapi.PullImageRequest{Auth: &runtimeapi.AuthConfig{Password: secret}},
+		"exec":      &runtimeapi.ExecSyncRequest{Cmd: []string{"login", "--token=" + secret}},
+		"output":    &runtimeapi.ExecSyncResponse{Stdout: []byte(secret), Stderr: []byte(secret)},
+	} {
+		f, ok := toField("request", m)
+		if !ok || strings.Contains(f.text, secret) || strings.Contains(f.text, "czNjcjN0") {
+			t.Errorf("%s shows %v, %s", name, ok, f.text)
+		}
+		if !strings.Contains(m.String(), secret) {
+			t.Errorf("%s: the kubelet's own message was changed: %s", name, m)
+		}
+	}
+	f, _ := toField("request", container)
+	for _, want := range []string{"PASSWORD", `"app"`} {
+		if !strings.Contains(f.text, want) {
+			t.Errorf("the container shows no %s: %s", want, f.text)
+		}
+	}
+}
+
+func TestScrub(t *testing.T) {
+	for in, want := range map[string]string{
+		"pull https://user:pw@registry/x failed":                      "pull https://<redacted>@registry/x failed",
+		"Authorization: Bearer abc.def-123":                           "Authorization: <redacted>",
+		"got bearer abc.def-123 from it":                              "got bearer <redacted> from it",
+		`password="hunter2" given`:                                    `password="<redacted>" given`,
+		"command 'sh -c echo x' exited with 1: the output":            "command <redacted> exited with 1",
+		"nothing to see":                                              "nothing to see",
+		"secret \"db\" not found":                                     "secret \"db\" not found",
+		"MountVolume.SetUp failed: object \"default\"/\"token\" gone": "MountVolume.SetUp failed: object \"default\"/\"token\" gone",
+	} {
+		if got := scrub(in); got != want {
+			t.Errorf("scrub(%q)\n   = %q\nwant %q", in, got, want)
+		}
+	}
+}
+
+// TestValues: what cannot be shown is left out; what panics is caught.
+func TestValues(t *testing.T) {
+	type named string
+	type number8 uint8
+	var nilError *someError
+	for _, c := range []struct {
+		v    any
+		want string
+		ok   bool
+	}{
+		{named("x"), "x", true}, {errors.New("boom"), "boom", true}, {(*string)(nil), "", false}, {nil, "", false},
+		{struct{ a int }{1}, "", false}, {nilError, "error that cannot be printed", true}, {[]string{"a", "--token", "b"}, `["a","--token","\u003credacted\u003e"]`, true},
+	} {
+		f, ok := toField("f", c.v)
+		if ok != c.ok || f.text != c.want {
+			t.Errorf("toField(%#v) = %q, %v; want %q, %v", c.v, f.text, ok, c.want, c.ok)
+		}
+	}
+	if f, ok := toField("f", number8(7)); !ok || f.num != 7 {
+		t.Errorf("a number of a named type is %v, %v", f, ok)
+	}
+}
+
+type someError struct{ text string }
+
+func (e *someError) Error() string { return e.text }

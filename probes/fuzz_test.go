@@ -1,0 +1,45 @@
+package probes
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// FuzzReadBinary: a file that is no kubelet, or a broken one, is an error.
+func FuzzReadBinary(f *testing.F) {
+	self, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		f.Add(self[:min(len(self), 4096)])
+	}
+	f.Add([]byte("\x7fELF\x02\x01\x01"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if bin, err := readBinary(bytes.NewReader(b)); err == nil && bin == nil {
+			t.Error("neither a binary nor an error")
+		}
+	})
+}
+
+// FuzzParseSymbol: what is taken apart can be put together again.
+func FuzzParseSymbol(f *testing.F) {
+	f.Add("k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod")
+	f.Add("a/b.T.M")
+	f.Add("a.b/c.F")
+	f.Fuzz(func(t *testing.T, s string) {
+		fn, err := ParseSymbol(s)
+		if err != nil {
+			return
+		}
+		back := fn.Package + "." + fn.Name
+		switch {
+		case fn.Pointer:
+			back = fn.Package + ".(*" + fn.Receiver + ")." + fn.Name
+		case fn.Receiver != "":
+			back = fn.Package + "." + fn.Receiver + "." + fn.Name
+		}
+		if back != s {
+			t.Errorf("%q became %q", s, back)
+		}
+	})
+}
