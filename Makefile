@@ -21,6 +21,11 @@ build: ## all programs, into bin/; the kubelet is woven
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep ./cmd/podstep-lab
 	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
 
+.PHONY: kubelet
+kubelet: ## an unmodified kubelet, to compare with
+	@mkdir -p $(BIN)
+	go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/kubelet k8s.io/kubernetes/cmd/kubelet
+
 .PHONY: run
 run: build ## start a real node and walk one pod through it (root)
 	BIN=$(BIN) LAB=$(LAB) scripts/walk.sh docs/examples/web.yaml
@@ -30,8 +35,8 @@ test: ## unit tests: no root, no network
 	go test ./...
 
 .PHONY: test-node
-test-node: build ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./cmd/podstep-kubelet
+test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./cmd/podstep-kubelet
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
@@ -49,7 +54,7 @@ bench: build ## measure against peers, in one run (root)
 lint: ## formatting, vet, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
-	go vet -tags node ./agent/... ./cmd/...
+	go vet -tags node,bench,harmless ./agent/... ./cmd/... ./probes/...
 	go test -run 'TestArrows|TestPackageComments' .
 
 .PHONY: generate

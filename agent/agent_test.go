@@ -274,6 +274,50 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
+// TestLateChild: a goroutine may begin its call when the idle call that started
+// it is over. What has ended without a word has no enter then, which would have
+// no exit.
+func TestLateChild(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	s := r.c.Step("vol.process")
+	ptr, _ := hook.Enter(s.ID, func() []any { return []any{p} })
+	begin, done := make(chan struct{}), make(chan struct{})
+	go func() { // has its labels, and with them its span, from here
+		defer close(done)
+		<-begin
+		_ = r.call("vol.spec", []any{p, "config"}, nil, nil)
+	}()
+	hook.Leave(ptr, nil, func() []any { return []any{false} })
+	close(begin)
+	<-done
+	events := r.events("web")
+	wantNames(t, r.names(events), []string{"ENTER vol.spec", "EXIT vol.spec"})
+	for _, e := range events {
+		if e.Parent != 0 {
+			t.Errorf("%v has parent %d, which has no events", e.Kind, e.Parent)
+		}
+	}
+}
+
+// TestStaticPodReady: the status in a pod's file is the one it was written
+// with; its mirror has the one that counts.
+func TestStaticPodReady(t *testing.T) {
+	r := newRig(t, Options{})
+	static := newPod("default", "static")
+	static.ResourceVersion, static.Status.Phase = "", v1.PodPending
+	static.Annotations = map[string]string{annotationHash: string(static.UID)}
+	mirror := static.DeepCopy()
+	mirror.UID, mirror.ResourceVersion, mirror.Annotations[annotationMirror] = "uid-mirror", "7", string(static.UID)
+	mirror.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
+	for _, o := range []*v1.Pod{static, mirror, static} {
+		_ = r.call("loop.add", []any{[]*v1.Pod{o}}, nil, nil)
+	}
+	if s := r.state(r.pods.object(static)); !s.Ready || s.Phase != "Running" {
+		t.Errorf("the pod is %s, ready %v, which its mirror tells otherwise", s.Phase, s.Ready)
+	}
+}
+
 // TestIDs: the runtime's ids are known as soon as the call that made them ends.
 func TestIDs(t *testing.T) {
 	r := newRig(t, Options{})

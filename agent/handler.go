@@ -112,24 +112,29 @@ func (a *Agent) namedFields(names []probes.Field, vals []any, skip int) []field 
 }
 
 // tellEnter puts out the enter event of a call in one pod's story, once, after
-// those of the calls it happens in.
-func (a *Agent) tellEnter(s *span, ps *podSpan) {
-	if !ps.told.CompareAndSwap(false, true) {
-		return
+// those of the calls it happens in. It returns false for a call that has ended
+// without a word. The lock is held until the event is out, so that neither what
+// happens in the call nor its exit comes before it.
+func (a *Agent) tellEnter(s *span, ps *podSpan) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if !ps.told && !ps.over {
+		ps.told = true
+		a.put(s, ps, a.parentID(s, ps.pod), event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, fields: s.fields})
 	}
-	a.put(s, ps, a.parentID(s, ps.pod), event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, fields: s.fields})
+	return ps.told
 }
 
 // parentID is the id, in the story of p, of the call that s happens in. Calls
-// that are told late are told now. A call about other pods is no parent.
+// that are told late are told now. A call about other pods is no parent, nor is
+// one that ended without a word.
 func (a *Agent) parentID(s *span, p *pod) uint64 {
 	for up := s.parent; up != nil; up = up.parent {
 		ps := up.part(p)
 		if ps == nil && p != nil && up.step.Pod.Kind == probes.PodUpdates {
 			ps = up.add(p, &a.spanIDs)
 		}
-		if ps != nil {
-			a.tellEnter(up, ps)
+		if ps != nil && a.tellEnter(up, ps) {
 			return ps.id
 		}
 	}
@@ -168,7 +173,7 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		return
 	}
 	if s.step.Pod.Exit && len(vals) > 1 {
-		if p := a.pods.fromValue(vals[1]); p != nil && !s.one.told.Load() {
+		if p := a.pods.fromValue(vals[1]); p != nil && !s.one.wasTold() {
 			s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 		}
 	}
@@ -200,12 +205,24 @@ func outcome(how hook.Outcome, err error) string {
 	return ""
 }
 
-// isQuiet tells whether a call is not worth an event: its step says so, or
-// nothing came of it. If calls in it told its enter, it gets its exit.
+// isQuiet tells whether a call is not worth an event, and then ends it so: its
+// step says that, or nothing came of it. If calls in it told its enter, it gets
+// its exit.
 func (s *span) isQuiet(how hook.Outcome, errText string, vals []any) bool {
-	if !s.late || how != hook.Returned || s.one.told.Load() {
+	if !s.late || how != hook.Returned || !s.cameToNothing(errText, vals) {
 		return false
 	}
+	if s.many == nil {
+		return s.one.hush()
+	}
+	quiet := true
+	for _, ps := range s.parts() {
+		quiet = ps.hush() && quiet
+	}
+	return quiet
+}
+
+func (s *span) cameToNothing(errText string, vals []any) bool {
 	if s.step.Idle && errText == "" {
 		return true
 	}
@@ -230,10 +247,9 @@ func (a *Agent) leaveMany(s *span, vals []any, last event) {
 	}
 	for _, ps := range s.parts() {
 		op := ops[ps.pod]
-		if s.step.Pod.Kind == probes.PodUpdates && op == "" && !ps.told.Load() {
+		if s.step.Pod.Kind == probes.PodUpdates && op == "" && ps.hush() || !a.tellEnter(s, ps) {
 			continue
 		}
-		a.tellEnter(s, ps)
 		e := last
 		if op != "" {
 			e.fields = append([]field{text("op", op)}, last.fields...)

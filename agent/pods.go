@@ -49,8 +49,7 @@ type pod struct {
 	phase  atomic.Pointer[string]
 	where  podWhere
 
-	mu   sync.Mutex // for who changes ident, meta and seen
-	seen string     // resource version last seen at a source
+	mu sync.Mutex // for who changes ident and meta
 }
 
 // ident is what a pod is called. It does not change.
@@ -120,12 +119,20 @@ type podTable struct {
 	mu    sync.RWMutex
 	byUID map[string]*pod
 	byID  map[string]*pod // CRI ids
+	shown map[types.UID]shown
 	last  uint32
+}
+
+// shown is what a source has shown of an object last, by the object's own uid.
+type shown struct {
+	version string
+	pod     *pod
 }
 
 func (t *podTable) init() {
 	t.byUID = map[string]*pod{}
 	t.byID = map[string]*pod{}
+	t.shown = map[types.UID]shown{}
 }
 
 // uid returns the pod with that uid, making it known if it is new.
@@ -163,6 +170,11 @@ func (t *podTable) forget() {
 	for id, p := range t.byID {
 		if t.byUID[p.uid] != p {
 			delete(t.byID, id)
+		}
+	}
+	for uid, s := range t.shown {
+		if t.byUID[s.pod.uid] != s.pod {
+			delete(t.shown, uid)
 		}
 	}
 }
@@ -230,16 +242,26 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 	if old := p.meta.Load(); old != nil && m.critical == "" {
 		m.critical = old.critical
 	}
-	for _, c := range o.Status.Conditions {
-		m.ready = m.ready || (c.Type == v1.PodReady && c.Status == v1.ConditionTrue)
-	}
 	if g := o.Spec.TerminationGracePeriodSeconds; g != nil {
 		m.grace = time.Duration(*g) * time.Second
 	}
-	if phase := string(o.Status.Phase); phase != "" {
-		p.phase.Store(&phase)
+	// A pod of a file has the status that it was read with; its mirror has the
+	// one that counts.
+	if old := p.meta.Load(); mirror || o.Annotations[annotationHash] == "" {
+		p.learnStatus(&o.Status, m)
+	} else if old != nil {
+		m.ready = old.ready
 	}
 	p.meta.Store(m)
+}
+
+func (p *pod) learnStatus(s *v1.PodStatus, m *podMeta) {
+	for _, c := range s.Conditions {
+		m.ready = m.ready || (c.Type == v1.PodReady && c.Status == v1.ConditionTrue)
+	}
+	if phase := string(s.Phase); phase != "" {
+		p.phase.Store(&phase)
+	}
 }
 
 // critical tells why a pod is one that the node or the cluster lives by.
@@ -290,12 +312,18 @@ func (t *podTable) sandbox(c *runtimeapi.PodSandboxConfig) *pod {
 // version was not seen here before.
 func (t *podTable) fromList(v any, changed bool) (out []*pod) {
 	add := func(o *v1.Pod) {
+		// Of an object that a source has shown before nothing but its version is
+		// read: the kubelet's next goroutine writes to the object's annotations,
+		// and a map that is read meanwhile ends the process.
+		if o == nil || (changed && t.wasShown(o)) {
+			return
+		}
 		p := t.object(o)
 		if p == nil {
 			return
 		}
-		if changed && !p.isNews(o.ResourceVersion, o.DeletionTimestamp != nil) {
-			return
+		if changed {
+			t.show(o, p)
 		}
 		out = append(out, p)
 	}
@@ -314,21 +342,27 @@ func (t *podTable) fromList(v any, changed bool) (out []*pod) {
 	return out
 }
 
-// isNews tells whether a source shows this version of the pod for the first
-// time. Pods of a file have no version: they are news once.
-func (p *pod) isNews(version string, deleting bool) bool {
-	seen := version
-	if deleting {
-		seen += " deleting"
+// wasShown tells whether a source has shown this version of an object before.
+func (t *podTable) wasShown(o *v1.Pod) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.shown[o.UID].version == shownVersion(o)
+}
+
+func (t *podTable) show(o *v1.Pod, p *pod) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown[o.UID] = shown{shownVersion(o), p}
+}
+
+// shownVersion is never empty. Pods of a file have no version: they are news
+// once.
+func shownVersion(o *v1.Pod) string {
+	if o.DeletionTimestamp != nil {
+		return o.ResourceVersion + " deleting"
 	}
-	if seen == "" {
-		seen = "file"
+	if o.ResourceVersion == "" {
+		return "file"
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.seen == seen {
-		return false
-	}
-	p.seen = seen
-	return true
+	return o.ResourceVersion
 }

@@ -90,3 +90,39 @@ func TestValues(t *testing.T) {
 type someError struct{ text string }
 
 func (e *someError) Error() string { return e.text }
+
+// TestContainerWords: what the kubelet has expanded into a container's words
+// is taken out again.
+func TestContainerWords(t *testing.T) {
+	long := strings.Repeat("long-secret-", maxText)
+	for _, c := range []struct {
+		name         string
+		values, args []string
+		want         []string
+	}{
+		{"alone", []string{"hunter2"}, []string{"run", "hunter2"}, []string{"run", redacted}},
+		{"in a word", []string{"hunter2"}, []string{"--key=hunter2,x"}, []string{"--key=" + redacted + ",x"}},
+		{"part of another", []string{"hunter", "hunter2-and-more"}, []string{"hunter2-and-more"}, []string{redacted}},
+		{"longer than a word is shown", []string{long}, []string{"<" + long + ">"}, []string{"<" + redacted + ">"}},
+		{"empty", []string{""}, []string{"run"}, []string{"run"}},
+	} {
+		config := &runtimeapi.ContainerConfig{Args: c.args, Command: c.args}
+		for _, v := range c.values {
+			config.Envs = append(config.Envs, &runtimeapi.KeyValue{Key: "K", Value: []byte(v)})
+		}
+		got := withoutSecrets(config).(*runtimeapi.ContainerConfig)
+		for _, words := range [][]string{got.Args, got.Command} {
+			if strings.Join(words, " ") != strings.Join(c.want, " ") {
+				t.Errorf("%s: the words are %q, want %q", c.name, words, c.want)
+			}
+		}
+		for i, e := range got.Envs {
+			if len(e.Value) > 0 || e.Key != "K" {
+				t.Errorf("%s: variable %d is %v", c.name, i, e)
+			}
+			if string(config.Envs[i].Value) != c.values[i] {
+				t.Errorf("%s: the kubelet's own value was changed", c.name)
+			}
+		}
+	}
+}

@@ -29,9 +29,27 @@ type span struct {
 
 // podSpan is a call as part of one pod's story. A nil pod is the node.
 type podSpan struct {
-	pod  *pod
-	id   uint64
-	told atomic.Bool // the enter event is out
+	pod *pod
+	id  uint64
+
+	mu   sync.Mutex
+	told bool // the enter event is out
+	over bool // the call has ended without a word, and stays so
+}
+
+func (ps *podSpan) wasTold() bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.told
+}
+
+// hush ends the call without a word, unless calls in it have told its enter. A
+// goroutine that it started may begin its own call later than that.
+func (ps *podSpan) hush() bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.over = !ps.told
+	return ps.over
 }
 
 // podSpans are the pods of a call that is about several.

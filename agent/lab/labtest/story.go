@@ -18,6 +18,17 @@ func (l *Lab) Story(pod string) []probes.Event {
 	return out
 }
 
+// Recorded is all that the flight recorder remembers, of the node too.
+func (l *Lab) Recorded() []probes.Event {
+	l.tb.Helper()
+	var out []probes.Event
+	l.events(l.Context(), &agentpb.WatchRequest{OnlyHistory: true, Node: true}, func(e probes.Event) bool {
+		out = append(out, e)
+		return true
+	})
+	return out
+}
+
 // UntilEvent follows a pod's story, from its beginning, until is says so, and
 // returns all of it up to there.
 func (l *Lab) UntilEvent(pod, what string, is func(probes.Event) bool) []probes.Event {

@@ -1,0 +1,172 @@
+//go:build bench
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// Measurements on the real node: the woven kubelet, with everything traced and
+// somebody watching, beside the unmodified one. Both have a node of their own
+// at the same time, so that they share whatever the machine does besides.
+
+const (
+	startPods  = 30
+	idlePods   = 60
+	idleWindow = time.Minute
+)
+
+type contender struct {
+	name string
+	lab  *labtest.Lab
+}
+
+func contenders(t *testing.T) [2]contender {
+	t.Helper()
+	c := [2]contender{
+		{"unmodified", labtest.Start(t, "--kubelet", labtest.Bin(t, "kubelet"))},
+		{"woven", labtest.Start(t)},
+	}
+	watchAll(t, c[1].lab)
+	return c
+}
+
+// watchAll keeps a client on the agent that takes every event.
+func watchAll(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	w, err := l.Agent().Watch(ctx, &agentpb.WatchRequest{History: true, Node: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			if _, err := w.Next(); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func benchPod(name string) *corev1.Pod {
+	p := labtest.BusyboxPod(name, labtest.Sleep)
+	no := false
+	p.Spec.AutomountServiceAccountToken = &no
+	return p
+}
+
+// TestBenchStart measures from the creation of a pod to Running, one pod after
+// the other, by turns.
+func TestBenchStart(t *testing.T) {
+	cs := contenders(t)
+	took := [2][]time.Duration{}
+	for i := range startPods + 2 {
+		for k := range cs {
+			who := (i + k) % 2 // by turns, also who is first
+			l, name := cs[who].lab, fmt.Sprintf("p%d", i)
+			begin := time.Now()
+			l.Create(benchPod(name))
+			l.Until(name, "Running", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+			if i >= 2 { // the first two warm up
+				took[who] = append(took[who], time.Since(begin))
+			}
+			l.Delete(name)
+			l.UntilGone(name)
+		}
+	}
+	plain, woven := median(took[0]), median(took[1])
+	fmt.Printf("create to Running, median of %d: unmodified %v, woven and traced %v, ratio %.3f (aim 1.01)\n",
+		startPods, plain.Round(time.Millisecond), woven.Round(time.Millisecond), woven.Seconds()/plain.Seconds())
+	fmt.Printf("  quartiles: unmodified %v, woven %v\n", quartiles(took[0]), quartiles(took[1]))
+}
+
+// TestBenchIdle measures memory and CPU of both kubelets with many pods.
+func TestBenchIdle(t *testing.T) {
+	cs := contenders(t)
+	for i := range idlePods {
+		for _, c := range cs {
+			c.lab.Create(benchPod(fmt.Sprintf("p%d", i)))
+		}
+	}
+	for i := range idlePods {
+		for _, c := range cs {
+			c.lab.UntilReady(fmt.Sprintf("p%d", i))
+		}
+	}
+	var cpu [2]time.Duration
+	var rss [2]int64
+	pid := func(k int) int { return cs[k].lab.State.Pids["kubelet"] }
+	for k := range cs {
+		cpu[k] = cpuTime(t, pid(k))
+	}
+	time.Sleep(idleWindow) // the time over which is measured
+	for k := range cs {
+		cpu[k] = cpuTime(t, pid(k)) - cpu[k]
+		rss[k] = residentBytes(t, pid(k))
+	}
+	fmt.Printf("%d pods: CPU in %v: unmodified %v, woven %v, ratio %.3f (aim 1.02)\n", idlePods, idleWindow, cpu[0], cpu[1], cpu[1].Seconds()/cpu[0].Seconds())
+	fmt.Printf("%d pods: memory: unmodified %d MiB, woven %d MiB, %+d MiB (aim +32)\n", idlePods, rss[0]>>20, rss[1]>>20, (rss[1]-rss[0])>>20)
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return d[len(d)/2]
+}
+
+func quartiles(d []time.Duration) [2]time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return [2]time.Duration{d[len(d)/4].Round(time.Millisecond), d[3*len(d)/4].Round(time.Millisecond)}
+}
+
+// cpuTime is what a process has used so far, of /proc/PID/stat.
+func cpuTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	ticks := 0
+	for _, f := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// residentBytes is the memory of a process that is its own.
+func residentBytes(t *testing.T, pid int) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if v, ok := strings.CutPrefix(line, "Pss:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("smaps_rollup has no Pss")
+	return 0
+}

@@ -1,0 +1,129 @@
+//go:build node
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// health watches what must not suffer whatever is done to pods: that the node
+// is Ready, that its lease is renewed in time, and that PLEG is healthy.
+type health struct {
+	l     *labtest.Lab
+	log   string
+	from  int64 // where the kubelet's log ended when the watch began
+	begin time.Time
+	stop  context.CancelFunc
+	wait  sync.WaitGroup
+
+	mu       sync.Mutex
+	wrong    []string
+	renewed  []time.Time
+	duration time.Duration // how long a lease is good for
+}
+
+func watchHealth(t *testing.T, l *labtest.Lab) *health {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	h := &health{l: l, log: filepath.Join(l.Dir, "logs", "kubelet.log"), begin: time.Now(), stop: cancel}
+	info, err := os.Stat(h.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.from = info.Size()
+	only := metav1.ListOptions{FieldSelector: "metadata.name=" + l.State.Node}
+	nodes, err := l.Client.CoreV1().Nodes().Watch(ctx, only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases, err := l.Client.CoordinationV1().Leases("kube-node-lease").Watch(ctx, only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.wait.Go(func() { h.follow(ctx, nodes) })
+	h.wait.Go(func() { h.follow(ctx, leases) })
+	return h
+}
+
+func (h *health) follow(ctx context.Context, w watch.Interface) {
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		// The end of a watch that is asked to end may come as an error.
+		if ctx.Err() != nil {
+			return
+		}
+		h.see(e)
+	}
+	if ctx.Err() == nil {
+		h.say("a watch ended early")
+	}
+}
+
+func (h *health) see(e watch.Event) {
+	switch o := e.Object.(type) {
+	case *corev1.Node:
+		for _, c := range o.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+				h.say(fmt.Sprintf("the node's Ready is %s: %s", c.Status, c.Message))
+			}
+		}
+	case *coordinationv1.Lease:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if o.Spec.RenewTime != nil {
+			h.renewed = append(h.renewed, o.Spec.RenewTime.Time)
+		}
+		if o.Spec.LeaseDurationSeconds != nil {
+			h.duration = time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second
+		}
+	default:
+		h.say(fmt.Sprintf("watch: %s %v", e.Type, e.Object))
+	}
+}
+
+func (h *health) say(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wrong = append(h.wrong, text)
+}
+
+// end stops watching and fails the test if anything was wrong.
+func (h *health) end(t *testing.T) {
+	t.Helper()
+	h.stop()
+	h.wait.Wait()
+	for _, text := range h.wrong {
+		t.Error(text)
+	}
+	last, longest := h.begin, time.Duration(0)
+	for _, at := range append(h.renewed, time.Now()) {
+		longest = max(longest, at.Sub(last))
+		last = at
+	}
+	if longest >= h.duration {
+		t.Errorf("the node's lease was not renewed for %v and is good for %v", longest, h.duration)
+	}
+	text, err := os.ReadFile(h.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text[h.from:], []byte("PLEG is not healthy")) {
+		t.Error("the kubelet says that PLEG is not healthy")
+	}
+	t.Logf("in %v: node Ready, lease seen %d times, %v apart at most", time.Since(h.begin).Round(time.Second), len(h.renewed), longest.Round(time.Second))
+}

@@ -1,0 +1,134 @@
+//go:build node
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
+)
+
+// tracing is a podstep trace that runs.
+type tracing struct {
+	t         *testing.T
+	cmd       *exec.Cmd
+	out, errs bytes.Buffer
+}
+
+// trace starts podstep trace and returns when the agent has it as a subscriber.
+func trace(t *testing.T, l *labtest.Lab, args ...string) *tracing {
+	t.Helper()
+	before := subscribers(t, l)
+	tr := &tracing{t: t, cmd: l.PodstepCmd(append([]string{"trace", "-o", "json"}, args...)...)}
+	tr.cmd.Stdout, tr.cmd.Stderr = &tr.out, &tr.errs
+	if err := tr.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tr.cmd.Process.Kill() })
+	for end := time.Now().Add(labtest.Patience); subscribers(t, l) <= before; {
+		if time.Now().After(end) {
+			t.Fatal("podstep trace does not subscribe")
+		}
+	}
+	return tr
+}
+
+func subscribers(t *testing.T, l *labtest.Lab) int32 {
+	t.Helper()
+	return stats(t, l).Subscribers
+}
+
+func stats(t *testing.T, l *labtest.Lab) *agentpb.StatsResponse {
+	t.Helper()
+	c := l.Agent()
+	defer c.Close()
+	s, err := c.Stats(l.Context(), &agentpb.StatsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// end waits until the trace has come to its end, and returns its events.
+func (tr *tracing) end() []probes.Event {
+	tr.t.Helper()
+	if err := tr.cmd.Wait(); err != nil {
+		tr.t.Fatalf("%v: %v: %s", tr.cmd.Args, err, tr.errs.String())
+	}
+	return parse(tr.t, tr.out.String())
+}
+
+// parse reads what podstep trace -o json printed.
+func parse(t *testing.T, text string) (events []probes.Event) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var e probes.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("podstep printed %q: %v", line, err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// of takes the events of one pod: others before it may have had its name.
+func of(uid string, events []probes.Event) []probes.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e probes.Event) bool { return e.Pod == nil || e.Pod.UID != uid })
+}
+
+// untilOver follows a pod's story until the pod is gone from its source, its
+// worker has ended, and nothing is done about it any more.
+func untilOver(l *labtest.Lab, pod, uid string) []probes.Event {
+	removed, ended := false, false
+	open := map[uint64]bool{}
+	return of(uid, l.UntilEvent(pod, "end", func(e probes.Event) bool {
+		if e.Pod == nil || e.Pod.UID != uid {
+			return false
+		}
+		switch e.Kind {
+		case probes.Enter:
+			open[e.Span] = true
+		case probes.Exit:
+			delete(open, e.Span)
+			removed = removed || e.Step == "loop.remove"
+			ended = ended || e.Step == "worker.loop"
+		}
+		return removed && ended && len(open) == 0
+	}))
+}
+
+// same checks that two readers saw the same story, though one may have seen
+// more of its end.
+func same(t *testing.T, a, b []probes.Event) {
+	t.Helper()
+	if len(a) == 0 || len(b) == 0 {
+		t.Errorf("one saw %d events, the other %d", len(a), len(b))
+	}
+	for i := range min(len(a), len(b)) {
+		if x, y := a[i], b[i]; x.Seq != y.Seq || x.Step != y.Step || x.Kind != y.Kind {
+			t.Errorf("one saw %s of %s at %d where the other saw %s of %s at %d", x.Kind, x.Step, x.Seq, y.Kind, y.Step, y.Seq)
+			return
+		}
+	}
+}
+
+// podLine is what podstep pods -o json tells of a pod.
+type podLine struct {
+	Name, UID, Phase, State string
+}
+
+func podLines(t *testing.T, l *labtest.Lab, glob string) (pods []podLine) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(l.Must("pods", glob, "-o", "json")), &pods); err != nil {
+		t.Fatal(err)
+	}
+	return pods
+}

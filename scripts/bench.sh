@@ -1,0 +1,33 @@
+#!/bin/sh
+# All measurements, each beside what it is compared with. Wants a quiet machine.
+# BENCH_BUILD=no leaves out the cold builds, which take some minutes.
+set -eu
+cd "$(dirname "$0")/.."
+: "${PODSTEP_BIN:=$PWD/bin}" "${BENCH_BUILD:=yes}"
+export PODSTEP_BIN
+flags="-X k8s.io/component-base/version.gitVersion=v1.36.3"
+now() { date +%s.%N; }
+
+echo "== hook, events, memory"
+go test -run '^$' -bench 'Hook|Throughput' -benchtime 1000000x ./agent | tee "$PODSTEP_BIN/bench.out"
+go test -run '^$' -bench Memory -benchtime 1x ./agent | grep Benchmark
+awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
+	END {printf "enter plus exit, watched: %d ns (aim 600); %.2f of a klog V(4) line, %.2f of an OpenTelemetry span (aim 0.20)\n", p, p/k, p/o}' "$PODSTEP_BIN/bench.out"
+
+echo "== pods on the real node"
+go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
+go test -tags bench -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet
+
+[ "$BENCH_BUILD" = yes ] || exit 0
+echo "== cold builds of the kubelet"
+cache=$(mktemp -d)
+trap 'rm -rf "$cache"' EXIT
+t0=$(now)
+GOCACHE="$cache/plain" go build -ldflags "$flags" -o "$cache/kubelet" k8s.io/kubernetes/cmd/kubelet
+t1=$(now)
+GOCACHE="$cache/woven" "$PODSTEP_BIN/podstep-weave" go build -ldflags "$flags" -o "$cache/podstep-kubelet" ./cmd/podstep-kubelet
+t2=$(now)
+GOCACHE="$cache/plain" "$PODSTEP_BIN/podstep-weave" go build -ldflags "$flags" -o "$cache/podstep-kubelet" ./cmd/podstep-kubelet
+t3=$(now)
+awk -v a="$t0" -v b="$t1" -v c="$t2" -v d="$t3" 'BEGIN {
+	printf "plain %.0f s, woven %.0f s, ratio %.2f (aim 1.25); woven on top of plain %.0f s\n", b-a, c-b, (c-b)/(b-a), d-c}'
