@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -298,6 +299,20 @@ func TestLateChild(t *testing.T) {
 			t.Errorf("%v has parent %d, which has no events", e.Kind, e.Parent)
 		}
 	}
+}
+
+// TestFileComesBack: a file that is removed and comes back is news again.
+func TestFileComesBack(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "static")
+	p.ResourceVersion = ""
+	send := func() { _ = r.call("source.file.send", []any{[]any{p}}, nil, nil) }
+	send()
+	send()
+	_ = r.call("loop.remove", []any{[]*v1.Pod{p}}, nil, nil)
+	send()
+	once := []string{"ENTER source.file.send", "EXIT source.file.send"}
+	wantNames(t, r.names(r.events("static")), slices.Concat(once, []string{"ENTER loop.remove", "EXIT loop.remove"}, once))
 }
 
 // TestStaticPodReady: the status in a pod's file is the one it was written

@@ -84,9 +84,6 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		switch {
 		case !s.canHold[side]:
 			why = s.Hold.Why.En
-		case side == enter && s.late:
-			// Its calls are not stopped before it is known that they matter.
-			why = "most calls of it come to nothing, which is known only as they end; --on exit works"
 		case !a.opts.Seen[s.Name]:
 			why = "this kubelet's probe does not see it"
 		case fails && !a.canFail(s.Name):
@@ -158,6 +155,7 @@ func (t *breakpoints) stop(a *Agent, s *span, p *pod, side int, errText string) 
 		return nil
 	}
 	why := "breakpoint " + itoa(b.id)
+	a.tellEnter(s, &s.one)
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true

@@ -46,7 +46,11 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 		p.sync.Add(1)
 	}
 	if s.late {
-		return &s.Span, nil
+		if p == nil {
+			return &s.Span, nil
+		}
+		// Whoever stops the pod here wants to see the call, whatever comes of it.
+		return &s.Span, a.stop(s, p, enter, "")
 	}
 	if s.many != nil {
 		for _, ps := range s.parts() {
@@ -255,7 +259,17 @@ func (a *Agent) leaveMany(s *span, vals []any, last event) {
 			e.fields = append([]field{text("op", op)}, last.fields...)
 		}
 		a.put(s, ps, a.parentID(s, ps.pod), e)
+		if s.step.life == lifeRemove && ps.pod != nil {
+			a.remove(ps.pod)
+		}
 	}
+}
+
+// remove notes that a pod's source has it no more. That is after the event is
+// out, so that who finds the pod gone has been sent the end of its story.
+func (a *Agent) remove(p *pod) {
+	p.where.removed.Store(true)
+	a.pods.hide(p)
 }
 
 // learnID remembers whose sandbox or container it is that a call made.
@@ -325,11 +339,8 @@ func (a *Agent) followMany(s *span) {
 			continue
 		}
 		w := &ps.pod.where
-		switch s.step.life {
-		case lifeAdd:
+		if s.step.life == lifeAdd {
 			w.removed.Store(false)
-		case lifeRemove:
-			w.removed.Store(true)
 		}
 		if !w.worker.Load() {
 			w.at(s.step, s.wall)

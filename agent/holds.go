@@ -89,6 +89,7 @@ func (a *Agent) stop(s *span, p *pod, side int, errText string) error {
 	}
 	if w := p.wish.Load(); w != nil && w.place(s, side) && p.wish.CompareAndSwap(w, nil) {
 		a.holds.armed.Add(-1)
+		a.tellEnter(s, &s.one)
 		a.hold(s, p, side, errText, w.why, w.lease, w.got)
 		return nil
 	}

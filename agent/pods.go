@@ -355,6 +355,14 @@ func (t *podTable) show(o *v1.Pod, p *pod) {
 	t.shown[o.UID] = shown{shownVersion(o), p}
 }
 
+// hide forgets what was shown of a pod: a file that comes back has no version
+// that would tell it from the one before.
+func (t *podTable) hide(p *pod) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.shown, types.UID(p.uid))
+}
+
 // shownVersion is never empty. Pods of a file have no version: they are news
 // once.
 func shownVersion(o *v1.Pod) string {

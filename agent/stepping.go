@@ -90,8 +90,12 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 // go on beside it, and have breakpoints of their own.
 func (a *Agent) onWorker(s *span) bool { return a.roles.names[s.role] == roleWorker }
 
+// entry tells whether it is the entry of a step that is worth stopping at
+// unasked: most calls of a late one come to nothing.
+func entry(s *span, side int) bool { return side == enter && !s.late }
+
 // nextPlace suits the first entry of a step of the pod's worker.
-func (a *Agent) nextPlace(s *span, side int) bool { return side == enter && a.onWorker(s) }
+func (a *Agent) nextPlace(s *span, side int) bool { return entry(s, side) && a.onWorker(s) }
 
 // placeFor tells which place suits a way of stepping, from where h holds.
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
@@ -100,16 +104,16 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 	sync := h.pod.sync.Load()
 	switch req.GetMode() {
 	case agentpb.StepMode_INTO:
-		return func(s *span, side int) bool { return side == enter && sameKind(s) }, nil
+		return func(s *span, side int) bool { return entry(s, side) && sameKind(s) }, nil
 	case agentpb.StepMode_OVER:
 		// What happens in the call is passed over; so is the rest of a call
 		// that is held at its exit.
-		return func(s *span, side int) bool { return side == enter && sameKind(s) && !s.within(from) }, nil
+		return func(s *span, side int) bool { return entry(s, side) && sameKind(s) && !s.within(from) }, nil
 	case agentpb.StepMode_OUT:
 		return a.outOf(from), nil
 	case agentpb.StepMode_NEXT_STAGE:
 		return func(s *span, side int) bool {
-			return side == enter && sameKind(s) && s.step.Stage != from.step.Stage
+			return entry(s, side) && sameKind(s) && s.step.Stage != from.step.Stage
 		}, nil
 	case agentpb.StepMode_NEXT_CRI:
 		return func(s *span, side int) bool {
@@ -117,7 +121,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}, nil
 	case agentpb.StepMode_NEXT_SYNC:
 		return func(s *span, side int) bool {
-			return side == enter && a.onWorker(s) && h.pod.sync.Load() > sync
+			return entry(s, side) && a.onWorker(s) && h.pod.sync.Load() > sync
 		}, nil
 	case agentpb.StepMode_UNTIL:
 		if _, err := a.matchSteps(req.GetUntil()); err != nil {
@@ -140,8 +144,8 @@ func (a *Agent) outOf(from *span) func(*span, int) bool {
 	}
 	return func(s *span, side int) bool {
 		if up == nil {
-			return side == enter && s.role == from.role && !s.within(from)
+			return entry(s, side) && s.role == from.role && !s.within(from)
 		}
-		return (side == exit && s == up) || (side == enter && s.role == from.role && !s.within(up))
+		return (side == exit && s == up) || (entry(s, side) && s.role == from.role && !s.within(up))
 	}
 }

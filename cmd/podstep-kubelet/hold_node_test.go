@@ -143,10 +143,6 @@ func places(t *testing.T, story []probes.Event) []place {
 			rule = s.Hold.Exit
 		}
 		allowed := rule == probes.HoldYes || rule == probes.HoldOwn || (rule == probes.HoldWorker && e.Goroutine == "worker")
-		// Whether a call of a quiet step is worth an event is known at its end.
-		if e.Kind == probes.Enter && (s.Quiet != "" || s.Idle || s.Pod.Exit) {
-			allowed = false
-		}
 		if p := (place{e.Step, string(e.Kind)}); allowed && !slices.Contains(out, p) {
 			out = append(out, p)
 		}

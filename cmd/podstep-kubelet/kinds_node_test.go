@@ -87,13 +87,13 @@ func TestEphemeralContainer(t *testing.T) {
 	}
 	start := exit("rt.start", nil)
 	span := uint64(0)
-	events := l.UntilEvent("debugged", "start of the ephemeral container", func(e probes.Event) bool {
+	events := untilEvent(l, p, "start of the ephemeral container", func(e probes.Event) bool {
 		if enter("rt.start", values{"container": "debugger"}).is(e) {
 			span = e.Span
 		}
 		return start.is(e) && e.Span == span
 	})
-	inOrder(t, of(string(p.UID), events), []expected{
+	inOrder(t, events, []expected{
 		enter("rt.start", values{"typeName": "container", "container": "app"}),
 		exit("merge.merge", values{"op": "UPDATE"}),
 		enter("worker.update", values{"updateType": "update"}),
@@ -154,9 +154,10 @@ func untilPod(t *testing.T, l *labtest.Lab, name, what string, is func(podLine) 
 func TestCrashLoop(t *testing.T) {
 	l := node(t)
 	l.Apply(examples + "crashloop.yaml")
+	pod := l.Until("crashloop", "there", func(*corev1.Pod) bool { return true })
 	back := exit("rt.backoff", values{"isInBackOff": true})
 	backedOff := false
-	events := l.UntilEvent("crashloop", "turn that ends in back-off", func(e probes.Event) bool {
+	events := untilEvent(l, pod, "turn that ends in back-off", func(e probes.Event) bool {
 		backedOff = backedOff || back.is(e)
 		return backedOff && e.Step == "worker.turn" && e.Kind == probes.Exit
 	})
@@ -198,8 +199,7 @@ func TestNoImage(t *testing.T) {
 	p := labtest.BusyboxPod("imageless", "")
 	p.Spec.Containers[0].Image = "registry.invalid/none:1"
 	p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
-	l.Create(p)
-	events := l.UntilEvent("imageless", "ImagePullBackOff", func(e probes.Event) bool {
+	events := untilEvent(l, l.Create(p), "ImagePullBackOff", func(e probes.Event) bool {
 		return e.Step == "rt.start" && strings.Contains(e.Error, "ImagePullBackOff")
 	})
 	found := inOrder(t, events, []expected{

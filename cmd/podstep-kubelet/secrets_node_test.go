@@ -55,7 +55,7 @@ func TestSecrets(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "vault"},
 		StringData: map[string]string{"TOKEN": tokenSecret, "FILE": volumeSecret},
 	})
-	uid := string(l.Create(talker()).UID)
+	pod := l.Create(talker())
 	l.Until("talker", "dead with its secrets as last words", func(p *corev1.Pod) bool {
 		for _, c := range p.Status.ContainerStatuses {
 			for _, s := range []corev1.ContainerState{c.State, c.LastTerminationState} {
@@ -67,7 +67,7 @@ func TestSecrets(t *testing.T) {
 		return false
 	})
 	hook, probe := false, false
-	l.UntilEvent("talker", "failed hook and health probe", func(e probes.Event) bool {
+	untilEvent(l, pod, "failed hook and health probe", func(e probes.Event) bool {
 		hook = hook || e.Step == "rt.poststart" && e.Error != ""
 		probe = probe || e.Step == "probe.do" && e.Fields["container"] == "probed"
 		return hook && probe
@@ -75,7 +75,7 @@ func TestSecrets(t *testing.T) {
 	pods := l.Must("pods", "-o", "json")
 	l.Delete("talker")
 	l.UntilGone("talker")
-	found := inOrder(t, untilOver(l, "talker", uid), []expected{
+	found := inOrder(t, untilOver(l, pod), []expected{
 		enter("cri.CreateContainer", nil),
 		exit("rt.poststart", nil),
 		exit("loop.remove", nil),

@@ -102,6 +102,7 @@ func TestWebStory(t *testing.T) {
 	created := toReady.end()
 	pod := l.Until("web", "Ready at the end of its trace", labtest.Ready)
 	uid := string(pod.UID)
+	created = of(uid, created)
 	wellFormed(t, created, false)
 	found := inOrder(t, created, webCreation)
 	inOrder(t, created, webReady)
@@ -118,13 +119,13 @@ func TestWebStory(t *testing.T) {
 	lateReady := of(uid, parse(t, l.Must("trace", "web", "-o", "json", "--until", "ready")))
 
 	l.Delete("web")
-	deleted := live.end()
+	deleted := of(uid, live.end())
 	l.UntilGone("web")
 	inOrder(t, deleted, webDeletion)
 	same(t, created, deleted)
 	same(t, lateReady, deleted)
 
-	whole := untilOver(l, "web", uid)
+	whole := untilOver(l, pod)
 	wellFormed(t, whole, true)
 	same(t, deleted, whole)
 	same(t, deleted, of(uid, parse(t, l.Must("trace", "web", "-o", "json", "--until", "deleted"))))

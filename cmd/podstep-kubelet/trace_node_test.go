@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/probes"
@@ -84,15 +86,21 @@ func of(uid string, events []probes.Event) []probes.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e probes.Event) bool { return e.Pod == nil || e.Pod.UID != uid })
 }
 
+// untilEvent follows the story of one pod until is says so: others before it may
+// have had its name.
+func untilEvent(l *labtest.Lab, pod *corev1.Pod, what string, is func(probes.Event) bool) []probes.Event {
+	uid := string(pod.UID)
+	return of(uid, l.UntilEvent(pod.Name, what, func(e probes.Event) bool {
+		return e.Pod != nil && e.Pod.UID == uid && is(e)
+	}))
+}
+
 // untilOver follows a pod's story until the pod is gone from its source, its
 // worker has ended, and nothing is done about it any more.
-func untilOver(l *labtest.Lab, pod, uid string) []probes.Event {
+func untilOver(l *labtest.Lab, pod *corev1.Pod) []probes.Event {
 	removed, ended := false, false
 	open := map[uint64]bool{}
-	return of(uid, l.UntilEvent(pod, "end", func(e probes.Event) bool {
-		if e.Pod == nil || e.Pod.UID != uid {
-			return false
-		}
+	return untilEvent(l, pod, "end", func(e probes.Event) bool {
 		switch e.Kind {
 		case probes.Enter:
 			open[e.Span] = true
@@ -102,7 +110,7 @@ func untilOver(l *labtest.Lab, pod, uid string) []probes.Event {
 			ended = ended || e.Step == "worker.loop"
 		}
 		return removed && ended && len(open) == 0
-	}))
+	})
 }
 
 // same checks that two readers saw the same story, though one may have seen

@@ -52,7 +52,7 @@ func TestWaves(t *testing.T) {
 	pod := l.UntilReady("newest")
 	l.Delete("newest")
 	l.UntilGone("newest")
-	newest := untilOver(l, "newest", string(pod.UID))
+	newest := untilOver(l, pod)
 	wellFormed(t, newest, true)
 	c.stop(newest[len(newest)-1].Seq)
 	var live []probes.Event

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// TestManyConnections: who opens more connections than there is room for, and
+// says nothing, does not keep others out.
+func TestManyConnections(t *testing.T) {
+	r := newRig(t, Options{})
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := Serve(r.Agent, l)
+	t.Cleanup(srv.Stop)
+	for range 3 * maxConnections {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	st, err := agentpb.NewAgentClient(conn).Stats(t.Context(), &agentpb.StatsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Connections > maxConnections {
+		t.Errorf("%d connections are open, want at most %d", st.Connections, maxConnections)
+	}
+}
+
+func TestListen(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sub", "s")
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Lstat(path); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("socket: %v, %v; want mode 0600", fi, err)
+	}
+	if _, err := Listen(path); err == nil {
+		t.Error("a socket that is served was taken over")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Error("the socket is left")
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(file); err == nil {
+		t.Error("a file was taken for a socket")
+	}
+	if b, _ := os.ReadFile(file); string(b) != "precious" {
+		t.Error("the file is lost")
+	}
+}
