@@ -1,0 +1,175 @@
+//go:build harmless
+
+package harmless
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// key is a test; without a name, the package's test program as a whole.
+type key struct{ pkg, test string }
+
+func (k key) String() string {
+	if k.test == "" {
+		return k.pkg + " (the program)"
+	}
+	return k.pkg + " " + k.test
+}
+
+// result is how a test ended, and what it printed unless it passed.
+type result struct {
+	action  string
+	elapsed float64
+	output  strings.Builder
+}
+
+type results map[key]*result
+
+// event is a line of `go test -json`.
+type event struct {
+	Action     string
+	Package    string
+	Test       string
+	Elapsed    float64
+	Output     string
+	ImportPath string // of what the compiler says
+}
+
+// done tells whether this is the result of a package.
+func (e event) done() bool {
+	return e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip")
+}
+
+// take takes a line in.
+func (res results) take(line []byte) (e event, ok bool) {
+	if json.Unmarshal(line, &e) != nil {
+		return e, false
+	}
+	if e.Action == "build-output" {
+		// "path [path.test]" for what is built for the tests of that path.
+		e.Package, _, _ = strings.Cut(strings.TrimSuffix(e.ImportPath, ".test"), " ")
+	}
+	r := res.at(key{e.Package, e.Test})
+	switch e.Action {
+	case "run":
+		// Without another word the program ended before the test did.
+		r.action = "unfinished"
+	case "output", "build-output":
+		r.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		r.action, r.elapsed = e.Action, e.Elapsed
+		if e.Action == "pass" {
+			r.output.Reset()
+		}
+	}
+	return e, true
+}
+
+func (res results) at(k key) *result {
+	if res[k] == nil {
+		res[k] = &result{action: "none"}
+	}
+	return res[k]
+}
+
+// action is how a test ended, "none" if it did not run.
+func (res results) action(k key) string {
+	if r := res[k]; r != nil {
+		return r.action
+	}
+	return "none"
+}
+
+func (res results) output(pkg, test string) string {
+	if r := res[key{pkg, test}]; r != nil {
+		return r.output.String()
+	}
+	return ""
+}
+
+// tally counts the tests of a package, with their subtests.
+type tally struct {
+	tests, passed, failed, skipped int
+	seconds                        float64
+}
+
+func (c tally) String() string {
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t%.0f s", c.tests, c.passed, c.failed, c.skipped, c.seconds)
+}
+
+func (res results) count(pkg string) (c tally) {
+	for k, r := range res {
+		switch {
+		case k.pkg != pkg:
+		case k.test == "":
+			c.seconds = r.elapsed
+		default:
+			c.add(r.action)
+		}
+	}
+	return c
+}
+
+func (c *tally) add(action string) {
+	c.tests++
+	switch action {
+	case "pass":
+		c.passed++
+	case "skip":
+		c.skipped++
+	default: // it failed, or the program did not live to tell
+		c.failed++
+	}
+}
+
+// failed are the tests that did not pass.
+func (res results) failed() (out []key) {
+	for k, r := range res {
+		if k.test != "" && (r.action == "fail" || r.action == "unfinished") {
+			out = append(out, k)
+		}
+	}
+	return sorted(out)
+}
+
+// differing are the tests whose result is not the same. A test program is
+// listed only if its tests do not tell why.
+func differing(a, b results) (out []key) {
+	var programs []key
+	told := map[string]bool{}
+	for k := range union(a, b) {
+		switch {
+		case a.action(k) == b.action(k):
+		case k.test == "":
+			programs = append(programs, k)
+		default:
+			out = append(out, k)
+			told[k.pkg] = true
+		}
+	}
+	for _, k := range programs {
+		if !told[k.pkg] {
+			out = append(out, k)
+		}
+	}
+	return sorted(out)
+}
+
+func union(a, b results) map[key]bool {
+	all := map[key]bool{}
+	for k := range a {
+		all[k] = true
+	}
+	for k := range b {
+		all[k] = true
+	}
+	return all
+}
+
+func sorted(keys []key) []key {
+	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
+	return keys
+}
