@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +28,7 @@ type watcher struct {
 
 	mu      sync.Mutex
 	queue   []kept
+	out     []kept // what next returned last
 	bytes   int
 	dropped map[agentpb.Kind]int64
 	lastSeq uint64
@@ -119,7 +121,8 @@ func (w *watcher) flush() {
 	}
 }
 
-// next waits for events and takes those that fit in one message.
+// next waits for events and takes those that fit in one message. They are good
+// until it is called again.
 func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	for {
 		w.mu.Lock()
@@ -129,14 +132,13 @@ func (w *watcher) next(ctx context.Context) ([]kept, error) {
 			n++
 		}
 		if n > 0 {
-			out := append([]kept(nil), w.queue[:n]...)
-			clear(w.queue[:n])
-			w.queue = w.queue[n:]
+			out := append(w.out[:0], w.queue[:n]...)
+			w.queue = slices.Delete(w.queue, 0, n)
 			w.bytes -= size
 			if len(w.queue) == 0 {
-				w.queue = nil
 				out = w.tellDrops(out)
 			}
+			w.out = out
 			w.mu.Unlock()
 			return out, nil
 		}
