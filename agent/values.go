@@ -19,12 +19,7 @@ func floatBits(v float64) uint64 { return math.Float64bits(v) }
 // toField makes a field of a value that a step shows. Values are the kubelet's
 // own, and may change as soon as its function goes on: nothing is kept. ok is
 // false for what there is no plain way to show, and for nil.
-func toField(name string, v any) (f field, ok bool) {
-	defer func() {
-		if recover() != nil { // a String or Error method of a nil pointer
-			f, ok = field{}, false
-		}
-	}()
+func toField(name string, v any) (field, bool) {
 	switch v := v.(type) {
 	case nil:
 		return field{}, false
@@ -38,6 +33,19 @@ func toField(name string, v any) (f field, ok bool) {
 		return number(name, v), true
 	case time.Duration:
 		return field{name: name, kind: durationField, num: int64(v)}, true
+	}
+	return objectField(name, v)
+}
+
+// objectField is toField for what has methods that are called: one of a nil
+// pointer may panic.
+func objectField(name string, v any) (f field, ok bool) {
+	defer func() {
+		if recover() != nil {
+			f, ok = field{}, false
+		}
+	}()
+	switch v := v.(type) {
 	case time.Time:
 		return timeField(name, v)
 	case metav1.Time:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -92,6 +93,7 @@ func TestWebStory(t *testing.T) {
 	l := node(t)
 	live := trace(t, l, "web", "--no-history", "--until", "deleted")
 	toReady := trace(t, l, "web", "--no-history", "--until", "ready")
+	begin := time.Now()
 	l.Apply(examples + "web.yaml")
 	t.Cleanup(func() {
 		if err := l.Client.CoreV1().ConfigMaps("default").Delete(l.Context(), "web", metav1.DeleteOptions{}); err != nil {
@@ -100,6 +102,7 @@ func TestWebStory(t *testing.T) {
 	})
 
 	created := toReady.end()
+	t.Logf("Ready after %v", time.Since(begin))
 	pod := l.Until("web", "Ready at the end of its trace", labtest.Ready)
 	uid := string(pod.UID)
 	created = of(uid, created)
@@ -120,12 +123,15 @@ func TestWebStory(t *testing.T) {
 
 	l.Delete("web")
 	deleted := of(uid, live.end())
+	t.Logf("deleted after %v", time.Since(begin))
 	l.UntilGone("web")
 	inOrder(t, deleted, webDeletion)
 	same(t, created, deleted)
 	same(t, lateReady, deleted)
 
 	whole := untilOver(l, pod)
+	last := whole[len(whole)-1]
+	t.Logf("over after %v, with the %s of %s", time.Since(begin), last.Kind, last.Step)
 	wellFormed(t, whole, true)
 	same(t, deleted, whole)
 	same(t, deleted, of(uid, parse(t, l.Must("trace", "web", "-o", "json", "--until", "deleted"))))
