@@ -21,6 +21,7 @@ const (
 	fieldWaitsKill  = "waitsForKill"
 	fieldPhase      = "phase"
 	roleWorker      = "worker"
+	roleBoot        = "boot"
 	reasonKillWaits = "somebody waits for the pod to be killed"
 	reasonShutdown  = "the node shuts down"
 )
@@ -35,7 +36,8 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	s := &span{step: step, role: step.role, late: step.late}
 	s.wall, s.start = a.now()
 	if !step.Root {
-		if s.parent = spanOf(cur); s.parent != nil {
+		// Goroutines started at boot are what their own steps say they are.
+		if s.parent = spanOf(cur); s.parent != nil && a.roles.names[s.parent.role] != roleBoot {
 			s.role = s.parent.role
 		}
 	}

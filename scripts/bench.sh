@@ -16,7 +16,7 @@ awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
 
 echo "== pods on the real node"
 go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
-go test -tags bench -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet
+go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet
 
 [ "$BENCH_BUILD" = yes ] || exit 0
 echo "== cold builds of the kubelet"
