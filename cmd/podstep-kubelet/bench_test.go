@@ -121,11 +121,6 @@ func TestBenchIdle(t *testing.T) {
 	fmt.Printf("%d pods: memory: unmodified %d MiB, woven %d MiB, %+d MiB (aim +32)\n", idlePods, rss[0]>>20, rss[1]>>20, (rss[1]-rss[0])>>20)
 }
 
-func median(d []time.Duration) time.Duration {
-	d = slices.Sorted(slices.Values(d))
-	return d[len(d)/2]
-}
-
 func quartiles(d []time.Duration) [2]time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return [2]time.Duration{d[len(d)/4].Round(time.Millisecond), d[3*len(d)/4].Round(time.Millisecond)}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -125,14 +124,6 @@ func (c *churn) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.times[0].gone) + len(c.times[1].gone)
-}
-
-func median(of []time.Duration) time.Duration {
-	if len(of) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
 }
 
 // tinyPod costs a node as little as a pod can.
