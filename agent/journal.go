@@ -3,9 +3,13 @@ package agent
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 )
+
+// linger is how long an event waits for company. Nobody sees it.
+const linger = 5 * time.Millisecond
 
 // keptQueue bounds the room for events that is kept after a burst.
 const keptQueue = 1 << 14
@@ -63,12 +67,19 @@ func (j *journal) close() {
 	<-j.done
 }
 
-// take waits for events and takes them all.
+// take waits for events and takes them all. It leaves a moment for more to
+// come: a pod's steps follow each other closely, and waking the agent and every
+// client for each of them costs the machine more than the steps' events do.
 func (j *journal) take() (batch []event, open bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.queue) == 0 && !j.closed {
 		j.wake.Wait()
+	}
+	if len(j.queue) < j.limit/8 && !j.closed {
+		j.mu.Unlock()
+		time.Sleep(linger)
+		j.mu.Lock()
 	}
 	batch, j.queue, j.spare = j.queue, j.spare[:0], nil
 	if drop, any := j.drops(); any {
