@@ -578,3 +578,25 @@ func TestAmbiguous(t *testing.T) {
 		t.Errorf("b/web is %v, %v", p, err)
 	}
 }
+
+// TestReadyIsTheSources: what counts is the newest object that a source showed,
+// not an older copy in a worker's hands.
+func TestReadyIsTheSources(t *testing.T) {
+	r := newRig(t, Options{})
+	old := newPod("default", "web")
+	current := old.DeepCopy()
+	current.ResourceVersion = "10"
+	current.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	old.ResourceVersion = "9"
+	p := r.pods.object(current)
+	r.pods.object(old)
+	if !p.meta.Load().ready {
+		t.Error("an older copy of the pod took its readiness away")
+	}
+	copied := current.DeepCopy()
+	copied.Status.Conditions[0].Status = v1.ConditionFalse
+	r.pods.object(copied)
+	if !p.meta.Load().ready {
+		t.Error("a changed copy of the same version counts")
+	}
+}

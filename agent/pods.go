@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,16 +229,20 @@ func (t *podTable) object(o *v1.Pod) *pod {
 }
 
 // learn takes from an object what the agent needs of it. Most objects are of a
-// version that is known.
+// version that is known. The kubelet's goroutines have older ones in hand too,
+// some with a status that the kubelet itself put in: those tell nothing.
 func (p *pod) learn(o *v1.Pod, mirror bool) {
 	if o.DeletionTimestamp != nil && !mirror {
 		p.where.deleting.Store(true)
 	}
-	if m := p.meta.Load(); m != nil && m.version == o.ResourceVersion {
+	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
+		return // somebody was quicker
+	}
 	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o, mirror)}
 	if old := p.meta.Load(); old != nil && m.critical == "" {
 		m.critical = old.critical
@@ -253,6 +258,17 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 		m.ready = old.ready
 	}
 	p.meta.Store(m)
+}
+
+// newer tells whether a resource version is a later one than another. Those of
+// pods of a file are empty, and only different.
+func newer(a, b string) bool {
+	if a == b {
+		return false
+	}
+	m, err := strconv.ParseUint(a, 10, 64)
+	n, err2 := strconv.ParseUint(b, 10, 64)
+	return err != nil || err2 != nil || m > n
 }
 
 func (p *pod) learnStatus(s *v1.PodStatus, m *podMeta) {
