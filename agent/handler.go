@@ -326,7 +326,7 @@ func (a *Agent) follow(s *span, p *pod) {
 		w.working.Store(true)
 	}
 	// What others do about a pod that has a worker is not where it is.
-	if a.roles.names[s.role] == roleWorker || !w.worker.Load() {
+	if a.onWorker(s) || !w.worker.Load() {
 		w.at(s.step, s.wall)
 	}
 }
@@ -371,7 +371,7 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 			}
 		}
 	}
-	if up := s.parent; up != nil && a.roles.names[s.role] == roleWorker {
+	if up := s.parent; up != nil && a.onWorker(s) {
 		w.step.Store(up.step)
 	}
 }

@@ -107,7 +107,7 @@ func (a *Agent) mayHold(s *span, side int) bool {
 	case probes.HoldYes, probes.HoldOwn:
 		return true
 	case probes.HoldWorker:
-		return a.roles.names[s.role] == roleWorker
+		return a.onWorker(s)
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -330,5 +329,3 @@ func leaseAndWait(l, w *durationpb.Duration) (lease, wait time.Duration, err err
 func valid(d *durationpb.Duration) bool { return d == nil || d.IsValid() }
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
-
-var _ fmt.Stringer = (*hold)(nil)

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -364,6 +363,3 @@ func init() { podstepRegister(%[4]q) }
 `, pkg, HookPackage, MaxSteps, record)
 	return b.Bytes()
 }
-
-// base is a file's name without its folder.
-func base(name string) string { return filepath.Base(name) }

@@ -177,7 +177,7 @@ func (c *compile) replace(w *Woven, files []File, first int, dir string) ([]stri
 			args = append(args, c.args[first+i])
 			continue
 		}
-		if err := write(base(f.Name), text); err != nil {
+		if err := write(filepath.Base(f.Name), text); err != nil {
 			return nil, fmt.Errorf("write woven source: %w", err)
 		}
 	}
@@ -202,7 +202,7 @@ func explain(to io.Writer, w *Woven, said string) {
 	for _, m := range compilerError.FindAllStringSubmatch(said, -1) {
 		line, _ := strconv.Atoi(m[2])
 		for place, step := range w.Lines {
-			if place.Line == line && base(place.File) == base(m[1]) {
+			if place.Line == line && filepath.Base(place.File) == filepath.Base(m[1]) {
 				fmt.Fprintf(to, "podstep-weave: step %q does not fit this kubelet's %s: %s\n", step.Name, step.Symbol, m[3])
 			}
 		}
