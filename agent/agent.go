@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,9 @@ type Options struct {
 	Seen map[string]bool
 	// Fails has the names of the steps that can be made to fail; nil: all.
 	Fails map[string]bool
+	// Lab: the node is there for one person, who may have it stand still. Pods
+	// may then also be held where the catalogue's rule is probes.HoldNode.
+	Lab bool
 	// RecorderBytes bounds the flight recorder in memory.
 	RecorderBytes int64
 	// QueueEvents bounds the queue between the kubelet's goroutines and the
@@ -39,6 +43,10 @@ const (
 	defaultQueueEvents   = 1 << 16
 	// DefaultLease is how long a hold lives by itself.
 	DefaultLease = 5 * time.Minute
+	// DefaultNodeLease is DefaultLease for a hold during which the node stands
+	// still. The kubelet itself bears five minutes of it; what the node's other
+	// pods wait for (starts, ends, readiness) bears less.
+	DefaultNodeLease = 2 * time.Minute
 	// DefaultWait is how long to wait for a pod to come to a step.
 	DefaultWait = 2 * time.Minute
 	// defaultExpiry is how long a breakpoint lives.
@@ -56,6 +64,7 @@ type Agent struct {
 	journal *journal
 	points  breakpoints
 	holds   holdTable
+	lines   func() map[string]place // found when somebody first asks
 	spanIDs atomic.Uint64
 	closed  chan struct{}
 }
@@ -67,8 +76,8 @@ type stepInfo struct {
 	timers []timer
 	// shape of the values that woven code gives.
 	enterPods, exitPods int
-	canHold             [2]bool // by side: enter, exit
-	late                bool    // enter is told only if something comes of the call
+	hold                [2]probes.HoldRule // by side: enter, exit
+	late                bool               // enter is told only if something comes of the call
 	life                life
 }
 
@@ -91,12 +100,13 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{})}
 	for i := range c.Steps {
-		info, err := newStepInfo(c, &c.Steps[i], &a.roles)
+		info, err := newStepInfo(c, &c.Steps[i], &a.roles, opts.Lab)
 		if err != nil {
 			return nil, err
 		}
 		a.steps = append(a.steps, info)
 	}
+	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.init()
 	a.holds.init()
 	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes))
@@ -104,7 +114,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	return a, nil
 }
 
-func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles) (stepInfo, error) {
+func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles, lab bool) (stepInfo, error) {
 	info := stepInfo{Step: s, role: r.index(s.Goroutine), life: lives[s.Name]}
 	info.late = s.Quiet != "" || s.Idle || s.Pod.Exit
 	for _, name := range s.Timers {
@@ -126,10 +136,17 @@ func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles) (stepInfo, error
 	} else {
 		info.enterPods = n
 	}
-	info.canHold[enter] = s.Hold.Enter != probes.HoldNo
-	info.canHold[exit] = s.Hold.Exit != probes.HoldNo
+	info.hold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}
+	for side, rule := range info.hold {
+		if rule == probes.HoldNode && !lab {
+			info.hold[side] = probes.HoldNo
+		}
+	}
 	return info, nil
 }
+
+// canHold tells whether a pod may be held at a side of the step at all.
+func (s *stepInfo) canHold(side int) bool { return s.hold[side] != probes.HoldNo }
 
 // Attach makes the agent the hook's handler and switches the steps on.
 func (a *Agent) Attach() {

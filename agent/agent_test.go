@@ -46,6 +46,11 @@ func newRig(t *testing.T, opts Options) *rig {
 	return &rig{t, a, &service{agent: a}, c}
 }
 
+// addBreakpoint adds one that lives by itself.
+func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	return r.Agent.addBreakpoint(spec, context.Background())
+}
+
 // call does what woven code of a step does around body.
 func (r *rig) call(step string, in, out []any, body func() error) (err error) {
 	s := r.c.Step(step)

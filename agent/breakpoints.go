@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"sort"
 	"sync"
@@ -21,11 +22,15 @@ type breakpoint struct {
 	spec    *agentpb.AddBreakpointRequest
 	pods    *selector
 	steps   map[int]bool
-	refused []string
+	refused []*agentpb.Refused
 	expires time.Time
 	seen    uint32 // times it applied, with those skipped by after
 	hits    uint32 // times it acted
 	timer   *time.Timer
+	// client ends when the breakpoint is to, at the latest; forget stops the
+	// waiting for that.
+	client context.Context
+	forget func() bool
 }
 
 // breakpoints has those there are.
@@ -37,11 +42,12 @@ type breakpoints struct {
 }
 
 // AddBreakpoint checks and adds one.
-func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context) (*agentpb.Breakpoint, error) {
 	b, err := a.newBreakpoint(spec)
 	if err != nil {
 		return nil, err
 	}
+	b.client = client
 	t := &a.points
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,6 +63,7 @@ func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Brea
 	t.all[b.id] = b
 	t.armed(1)
 	b.timer = time.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
+	b.forget = context.AfterFunc(client, func() { t.remove(b.id) })
 	return a.pointProto(b), nil
 }
 
@@ -82,7 +89,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
-		case !s.canHold[side]:
+		case !s.canHold(side):
 			why = s.Hold.Why.En
 		case !a.opts.Seen[s.Name]:
 			why = "this kubelet's probe does not see it"
@@ -92,7 +99,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 			b.steps[id] = true
 			continue
 		}
-		b.refused = append(b.refused, s.Name)
+		b.refused = append(b.refused, &agentpb.Refused{Step: s.Name, Why: why})
 	}
 	if len(b.steps) == 0 {
 		return nil, refused("no pod can be stopped at %s of %s: %s", sideNames[side], spec.GetStep(), why)
@@ -125,6 +132,7 @@ func (t *breakpoints) remove(id uint32) *breakpoint {
 	b := t.all[id]
 	if b != nil {
 		b.timer.Stop()
+		b.forget()
 		delete(t.all, id)
 		t.armed(-1)
 	}
@@ -148,32 +156,31 @@ func (t *breakpoints) list() []*breakpoint {
 	return out
 }
 
-// stop does what the first breakpoint says that applies here.
-func (t *breakpoints) stop(a *Agent, s *span, p *pod, side int, errText string) error {
+// stop does what the first breakpoint says that applies here, and tells whether
+// there was one.
+func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string) (acted bool, fault error) {
+	p := ps.pod
 	b := t.hit(s, p, side, errText)
 	if b == nil {
-		return nil
+		return false, nil
 	}
 	why := "breakpoint " + itoa(b.id)
-	a.tellEnter(s, &s.one)
+	a.tellEnter(s, ps)
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := errors.New(act.Fail + " (injected by podstep)")
-		a.put(s, &s.one, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
-		return err
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
+		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		a.put(s, &s.one, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
-		a.hold(s, p, side, errText, "delay, "+why, d, nil)
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
+		a.hold(s, ps, side, errText, terms{"delay, " + why, d, b.client}, nil)
 	default:
-		lease := b.spec.GetHold().GetLease().AsDuration()
-		if lease <= 0 {
-			lease = DefaultLease
-		}
-		a.hold(s, p, side, errText, why, lease, nil)
+		lease := leaseOr(b.spec.GetHold().GetLease().AsDuration(), a.standsStill(s, side))
+		a.hold(s, ps, side, errText, terms{why, lease, b.client}, nil)
 	}
-	return nil
+	return true, nil
 }
 
 // hit finds the breakpoint that applies, and counts.
@@ -225,7 +232,7 @@ func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {
 			}
 		}
 	}
-	return b.pods.matches(p) && p.checkForce(b.spec.GetForce()) == nil
+	return b.client.Err() == nil && b.pods.matches(p) && p.checkForce(b.spec.GetForce()) == nil
 }
 
 func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {

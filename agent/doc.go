@@ -9,7 +9,8 @@
 // (recorder.go) and hands it to who watches (subscriber.go).
 //
 // Holding (holds.go) is done in Enter and Leave too, since that is where the
-// pod's goroutine can be stopped; breakpoints.go and stepping.go decide when.
+// pod's goroutine can be stopped; breakpoints.go and stepping.go decide when,
+// and may.go whether: in a lab also where the node then stands still.
 //
 // The kubelet comes first: nothing here blocks it unless a person asked for a
 // hold, every buffer is bounded, and what does not fit is counted.

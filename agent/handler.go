@@ -21,6 +21,9 @@ const (
 	fieldWaitsKill  = "waitsForKill"
 	fieldPhase      = "phase"
 	roleWorker      = "worker"
+	roleSyncLoop    = "syncloop"
+	roleMux         = "mux"
+	rolePuller      = "puller"
 	roleBoot        = "boot"
 	reasonKillWaits = "somebody waits for the pod to be killed"
 	reasonShutdown  = "the node shuts down"
@@ -52,14 +55,15 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 			return &s.Span, nil
 		}
 		// Whoever stops the pod here wants to see the call, whatever comes of it.
-		return &s.Span, a.stop(s, p, enter, "")
+		return &s.Span, a.stop(s, &s.one, enter, "")
 	}
 	if s.many != nil {
-		for _, ps := range s.parts() {
+		parts := s.parts()
+		for _, ps := range parts {
 			a.tellEnter(s, ps)
 		}
 		a.followMany(s)
-		return &s.Span, nil
+		return &s.Span, a.stopMany(s, parts, enter, "")
 	}
 	if s.one.id != 0 {
 		a.tellEnter(s, &s.one)
@@ -68,7 +72,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 		return &s.Span, nil
 	}
 	a.follow(s, p)
-	return &s.Span, a.stop(s, p, enter, "")
+	return &s.Span, a.stop(s, &s.one, enter, "")
 }
 
 // enterPods finds the pods of a call as it begins, and its profiler labels.
@@ -81,7 +85,7 @@ func (a *Agent) enterPods(s *span, vals []any) []hook.Label {
 		s.many = &podSpans{}
 		if len(vals) > 0 {
 			for _, p := range a.pods.fromList(vals[0], s.step.Pod.Kind == probes.PodObjects) {
-				s.many.all = append(s.many.all, &podSpan{pod: p, id: a.spanIDs.Add(1)})
+				s.many.all = append(s.many.all, newPodSpan(p, &a.spanIDs))
 			}
 		}
 		return nodeLabels
@@ -100,6 +104,7 @@ func (a *Agent) enterPods(s *span, vals []any) []hook.Label {
 	if p == nil {
 		return nodeLabels
 	}
+	s.one.updates = p.updates.Load()
 	return p.profilerLabels()
 }
 
@@ -193,7 +198,7 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		a.unfollow(s, p, errText, wall)
 		if !s.fault {
 			// A fault at exit would change what was done; only enter has them.
-			_ = a.stop(s, p, exit, errText)
+			_ = a.stop(s, &s.one, exit, errText)
 		}
 	}
 }
@@ -251,6 +256,7 @@ func (a *Agent) leaveMany(s *span, vals []any, last event) {
 			s.add(p, &a.spanIDs)
 		}
 	}
+	var told []*podSpan
 	for _, ps := range s.parts() {
 		op := ops[ps.pod]
 		if s.step.Pod.Kind == probes.PodUpdates && op == "" && ps.hush() || !a.tellEnter(s, ps) {
@@ -261,7 +267,12 @@ func (a *Agent) leaveMany(s *span, vals []any, last event) {
 			e.fields = append([]field{text("op", op)}, last.fields...)
 		}
 		a.put(s, ps, a.parentID(s, ps.pod), e)
-		if s.step.life == lifeRemove && ps.pod != nil {
+		told = append(told, ps)
+	}
+	// As in Leave, there are no faults at exit.
+	_ = a.stopMany(s, told, exit, last.err)
+	if s.step.life == lifeRemove {
+		for _, ps := range told {
 			a.remove(ps.pod)
 		}
 	}
@@ -312,6 +323,7 @@ func (a *Agent) follow(s *span, p *pod) {
 	w := &p.where
 	switch s.step.life {
 	case lifeUpdate:
+		p.updates.Add(1)
 		for _, f := range s.fields {
 			if f.name == fieldWaitsKill && f.num != 0 {
 				a.releasePod(p, reasonKillWaits)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"sort"
 	"sync"
@@ -11,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/probes"
 )
 
 // hold is a pod's goroutine stopped at a step.
@@ -19,7 +19,9 @@ type hold struct {
 	id     uint32
 	pod    *pod
 	span   *span
+	part   *podSpan // of span, that is about pod
 	side   int
+	node   bool // the node stands still meanwhile
 	why    string
 	since  time.Time
 	lease  time.Time
@@ -30,6 +32,16 @@ type hold struct {
 	released chan struct{}
 	reason   string
 }
+
+// terms are those on which a pod is held.
+type terms struct {
+	why    string
+	lease  time.Duration
+	client context.Context // its end is the hold's
+}
+
+// reasonClientGone is why a hold ends that lives by its client.
+const reasonClientGone = "the client that held it is gone"
 
 // let lets the pod go on. Only the first call says why.
 func (h *hold) let(reason string) {
@@ -83,42 +95,61 @@ func (t *holdTable) of(p *pod) []*hold {
 // stop is called at each side of a step that is about one pod, on the
 // kubelet's goroutine. It holds the pod there if somebody wants it, and returns
 // the error with which the step is to fail, if it is to.
-func (a *Agent) stop(s *span, p *pod, side int, errText string) error {
+func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if a.holds.armed.Load() == 0 || !a.mayHold(s, side) {
 		return nil
 	}
-	if w := p.wish.Load(); w != nil && w.place(s, side) && p.wish.CompareAndSwap(w, nil) {
-		a.holds.armed.Add(-1)
-		a.tellEnter(s, &s.one)
-		a.hold(s, p, side, errText, w.why, w.lease, w.got)
+	if a.stopWished(s, ps, side, errText) {
 		return nil
 	}
-	return a.points.stop(a, s, p, side, errText)
+	_, err := a.points.stop(a, s, ps, side, errText)
+	return err
 }
 
-// mayHold tells whether this goroutine may be stopped here without harm to
-// other pods, by the catalogue's rule and by what goroutine it is.
-func (a *Agent) mayHold(s *span, side int) bool {
-	rule := s.step.Hold.Enter
-	if side == exit {
-		rule = s.step.Hold.Exit
+// stopMany is stop for a call that is about several pods. Pods that a person
+// follows are held one after the other; a breakpoint acts once, on the first pod
+// that it is about: it is one call that stands still.
+func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) error {
+	if a.holds.armed.Load() == 0 || !a.mayHold(s, side) {
+		return nil
 	}
-	switch rule {
-	case probes.HoldYes, probes.HoldOwn:
-		return true
-	case probes.HoldWorker:
-		return a.onWorker(s)
+	wished := false
+	for _, ps := range parts {
+		wished = a.stopWished(s, ps, side, errText) || wished
 	}
-	return false
+	if wished {
+		return nil
+	}
+	for _, ps := range parts {
+		if acted, err := a.points.stop(a, s, ps, side, errText); acted {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopWished holds the pod if a person wished it held at such a place.
+func (a *Agent) stopWished(s *span, ps *podSpan, side int, errText string) bool {
+	p := ps.pod
+	w := p.wish.Load()
+	if w == nil || !w.place(s, side) || !p.wish.CompareAndSwap(w, nil) {
+		return false
+	}
+	a.holds.armed.Add(-1)
+	a.tellEnter(s, ps)
+	a.hold(s, ps, side, errText, terms{why: w.why, lease: leaseOr(w.lease, a.standsStill(s, side)), client: w.client}, w.got)
+	return true
 }
 
 // hold stops the calling goroutine until the hold is released, its lease is
-// over, or a timer is about to trip. got, if not nil, is given the hold.
-func (a *Agent) hold(s *span, p *pod, side int, errText, why string, lease time.Duration, got chan<- *hold) {
+// over, its client is gone, or a timer is about to trip. got, if not nil, is
+// given the hold.
+func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, got chan<- *hold) {
 	now := time.Now()
+	p := ps.pod
 	h := &hold{
-		pod: p, span: s, side: side, why: why, since: now, lease: now.Add(lease), err: errText,
-		budget: a.budgetOf(s, p, now), released: make(chan struct{}),
+		pod: p, span: s, part: ps, side: side, why: on.why, since: now, lease: now.Add(on.lease), err: errText,
+		node: a.standsStill(s, side), budget: a.budgetOf(s, p, now), released: make(chan struct{}),
 	}
 	end, reason := h.lease, "its lease is over"
 	if b := h.budget; b != nil {
@@ -133,9 +164,8 @@ func (a *Agent) hold(s *span, p *pod, side int, errText, why string, lease time.
 	if no := p.mayNotBeHeld(); no != "" {
 		h.let(no)
 	}
-	ps := &s.one
-	on := sideNames[side]
-	a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(on)})
+	at := sideNames[side]
+	a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(at)})
 	if got != nil {
 		got <- h
 	}
@@ -145,12 +175,14 @@ func (a *Agent) hold(s *span, p *pod, side int, errText, why string, lease time.
 	case <-h.released:
 	case <-t.C:
 		h.let(reason)
+	case <-on.client.Done():
+		h.let(reasonClientGone)
 	case <-a.closed:
 		h.let("the agent ends")
 	}
 	a.put(s, ps, 0, event{
 		kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)),
-		fields: []field{text("on", on), text("reason", h.reason)},
+		fields: []field{text("on", at), text("reason", h.reason)},
 	})
 }
 
@@ -158,6 +190,9 @@ var sideNames = [2]string{"enter", "exit"}
 
 func (h *hold) fields(on string) []field {
 	out := []field{text("on", on), text("why", h.why), {name: "lease", kind: durationField, num: int64(h.lease.Sub(h.since))}}
+	if h.node {
+		out = append(out, flag("node", true))
+	}
 	if b := h.budget; b != nil {
 		out = append(out, text("timer", b.timer.name), field{name: "budget", kind: durationField, num: int64(b.end.Sub(h.since))})
 	}
@@ -197,7 +232,7 @@ func (h *hold) proto() *agentpb.HoldInfo {
 	out := &agentpb.HoldInfo{
 		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
-		Budget: h.budget.proto(now), Why: h.why, Error: h.err,
+		Budget: h.budget.proto(now), Why: h.why, Error: h.err, Node: h.node,
 	}
 	shown := h.span.fields
 	if h.side == exit {

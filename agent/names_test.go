@@ -28,7 +28,12 @@ func TestNamesAreInTheCatalogue(t *testing.T) {
 	for _, s := range c.Steps {
 		roles[s.Goroutine] = true
 	}
-	if !roles[roleWorker] || !roles[roleBoot] {
-		t.Errorf("goroutines %v lack %s or %s", roles, roleWorker, roleBoot)
+	for role := range pipeline {
+		if !roles[role] {
+			t.Errorf("goroutines %v lack %s", roles, role)
+		}
+	}
+	if !roles[roleBoot] {
+		t.Errorf("goroutines %v lack %s", roles, roleBoot)
 	}
 }

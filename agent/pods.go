@@ -41,7 +41,8 @@ type pod struct {
 	id  uint32
 	uid string
 
-	sync atomic.Uint32 // turns of its worker so far
+	sync    atomic.Uint32 // turns of its worker so far
+	updates atomic.Uint32 // updates that its worker was sent so far
 	// wish is what a person wants of the pod's next steps, or nil.
 	wish   atomic.Pointer[wish]
 	noHold atomic.Pointer[string] // why it may not be held any more

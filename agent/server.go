@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -37,6 +38,8 @@ func Serve(a *Agent, l net.Listener) *Server {
 		grpc.MaxRecvMsgSize(maxRequest),
 		grpc.MaxConcurrentStreams(64),
 		grpc.ConnectionTimeout(5*time.Second),
+		grpc.StatsHandler(connections{}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: deadAfter / 2, Timeout: deadAfter / 2}),
 		grpc.UnaryInterceptor(catchUnary), grpc.StreamInterceptor(catchStream),
 	)
 	agentpb.RegisterAgentServer(s.grpc, &service{agent: a, server: s})
@@ -78,16 +81,20 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 	a := s.agent
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
-		Started: timestamppb.New(a.started), Probe: a.opts.Probe, Goroutines: a.roles.names,
+		Started: timestamppb.New(a.started), Probe: a.opts.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
 	}
+	lines := a.lines()
 	for i := range a.steps {
 		st := &a.steps[i]
 		p := &agentpb.Step{
 			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Seen: a.opts.Seen[st.Name],
-			HoldEnter: string(st.Hold.Enter), HoldExit: string(st.Hold.Exit),
+			HoldEnter: string(st.hold[enter]), HoldExit: string(st.hold[exit]),
 		}
 		if !p.Seen {
 			p.Why = "not woven into this kubelet"
+		}
+		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
+			p.File, p.Line = moduleFile(at.file), int32(at.line)
 		}
 		out.Steps = append(out.Steps, p)
 	}
@@ -177,8 +184,8 @@ func (s *service) Stats(context.Context, *agentpb.StatsRequest) (*agentpb.StatsR
 	return out, nil
 }
 
-func (s *service) AddBreakpoint(_ context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return s.agent.addBreakpoint(req)
+func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	return s.agent.addBreakpoint(req, clientOf(ctx, req.GetWhileConnected()))
 }
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
@@ -221,7 +228,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: a.nextPlace, why: "hold", lease: lease}
+	w := &wish{place: a.nextPlace, why: "hold", lease: lease, client: clientOf(ctx, req.GetWhileConnected())}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -234,7 +241,7 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 		return err
 	}
 	// However the stream ends, the pod goes on.
-	defer h.let("the client that held it is gone")
+	defer h.let(reasonClientGone)
 	if err := stream.Send(h.proto()); err != nil {
 		return err
 	}
@@ -266,7 +273,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: place, why: "step", lease: lease}
+	w := &wish{place: place, why: "step", lease: lease, client: clientOf(ctx, req.GetWhileConnected())}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -311,17 +318,20 @@ func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentp
 	return out, nil
 }
 
-// leaseAndWait reads the two durations of a hold.
+// leaseAndWait reads the two durations of a hold. A lease of zero is the
+// default of wherever the pod will be held.
 func leaseAndWait(l, w *durationpb.Duration) (lease, wait time.Duration, err error) {
-	lease, wait = DefaultLease, DefaultWait
+	wait = DefaultWait
 	if l != nil {
-		lease = l.AsDuration()
+		if lease = l.AsDuration(); lease <= 0 || !valid(l) {
+			return 0, 0, invalid("the lease must be longer than nothing")
+		}
 	}
 	if w != nil {
 		wait = w.AsDuration()
 	}
-	if lease <= 0 || wait <= 0 || !valid(l) || !valid(w) {
-		return 0, 0, invalid("lease and wait must be longer than nothing")
+	if wait <= 0 || !valid(w) {
+		return 0, 0, invalid("the wait must be longer than nothing")
 	}
 	return lease, wait, nil
 }

@@ -31,6 +31,8 @@ type span struct {
 type podSpan struct {
 	pod *pod
 	id  uint64
+	// updates is how many updates the pod's worker had been sent as this began.
+	updates uint32
 
 	mu   sync.Mutex
 	told bool // the enter event is out
@@ -50,6 +52,10 @@ func (ps *podSpan) hush() bool {
 	defer ps.mu.Unlock()
 	ps.over = !ps.told
 	return ps.over
+}
+
+func newPodSpan(p *pod, ids *atomic.Uint64) *podSpan {
+	return &podSpan{pod: p, id: ids.Add(1), updates: p.updates.Load()}
 }
 
 // podSpans are the pods of a call that is about several.
@@ -102,7 +108,7 @@ func (s *span) add(p *pod, ids *atomic.Uint64) *podSpan {
 	if ps := s.part(p); ps != nil {
 		return ps
 	}
-	ps := &podSpan{pod: p, id: ids.Add(1)}
+	ps := newPodSpan(p, ids)
 	s.many.mu.Lock()
 	defer s.many.mu.Unlock()
 	s.many.all = append(s.many.all, ps)

@@ -29,6 +29,11 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 		Since: timestamppb.New(time.Unix(0, w.since.Load())), Holds: holds, Error: stringOf(&w.err),
 		Sync: p.sync.Load(), Deleting: w.deleting.Load(),
 	}
+	if n := len(holds); n > 0 {
+		// The sync loop may be held about a pod whose worker is elsewhere.
+		h := holds[n-1]
+		out.Stage, out.Step, out.Since = h.Stage, h.Step, h.Since
+	}
 	if m := p.meta.Load(); m != nil {
 		out.Ready = m.ready
 	}

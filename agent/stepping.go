@@ -17,10 +17,12 @@ type wish struct {
 	// goroutines.
 	place func(s *span, side int) bool
 	why   string
-	lease time.Duration
-	got   chan *hold    // has room for one
-	gone  chan struct{} // closed when the wish was taken away
-	cause string        // why; set before gone is closed
+	lease time.Duration // zero: the default of where the pod is held
+	// client ends when the hold is to, at the latest.
+	client context.Context
+	got    chan *hold    // has room for one
+	gone   chan struct{} // closed when the wish was taken away
+	cause  string        // why; set before gone is closed
 }
 
 // arm makes the wish the pod's. There is one at a time.
@@ -76,7 +78,7 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	select {
 	case h := <-w.got:
 		if ctx.Err() != nil {
-			h.let("the client is gone")
+			h.let(reasonClientGone)
 			return nil, err
 		}
 		return h, nil
@@ -100,24 +102,24 @@ func (a *Agent) nextPlace(s *span, side int) bool { return entry(s, side) && a.o
 // placeFor tells which place suits a way of stepping, from where h holds.
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
 	from := h.span
-	sameKind := func(s *span) bool { return s.role == from.role }
+	onward := a.onward(h)
 	sync := h.pod.sync.Load()
 	switch req.GetMode() {
 	case agentpb.StepMode_INTO:
-		return func(s *span, side int) bool { return entry(s, side) && sameKind(s) }, nil
+		return func(s *span, side int) bool { return entry(s, side) && onward(s) }, nil
 	case agentpb.StepMode_OVER:
 		// What happens in the call is passed over; so is the rest of a call
 		// that is held at its exit.
-		return func(s *span, side int) bool { return entry(s, side) && sameKind(s) && !s.within(from) }, nil
+		return func(s *span, side int) bool { return entry(s, side) && onward(s) && !s.within(from) }, nil
 	case agentpb.StepMode_OUT:
-		return a.outOf(from), nil
+		return a.outOf(h), nil
 	case agentpb.StepMode_NEXT_STAGE:
 		return func(s *span, side int) bool {
-			return entry(s, side) && sameKind(s) && s.step.Stage != from.step.Stage
+			return entry(s, side) && onward(s) && s.step.Stage != from.step.Stage
 		}, nil
 	case agentpb.StepMode_NEXT_CRI:
 		return func(s *span, side int) bool {
-			return side == enter && sameKind(s) && s != from && s.step.Stage == "cri"
+			return side == enter && onward(s) && s != from && s.step.Stage == "cri"
 		}, nil
 	case agentpb.StepMode_NEXT_SYNC:
 		return func(s *span, side int) bool {
@@ -129,23 +131,65 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}
 		return func(s *span, side int) bool {
 			ok, _ := path.Match(req.GetUntil(), s.step.Name)
-			return side == enter && ok && s != from
+			// Some steps tell only at their end which pods they are about.
+			return ok && s != from && (side == enter || !s.step.canHold(enter))
 		}, nil
 	}
 	return nil, invalid("no such way of stepping: %v", req.GetMode())
 }
 
-// outOf suits the end of the call that from happens in; if the pod may not be
-// held there, the first entry outside of it.
-func (a *Agent) outOf(from *span) func(*span, int) bool {
+// pipeline is the order in which a pod's news passes through goroutines. Who
+// steps on one of them follows the pod to the next. The puller works while the
+// worker waits for it.
+var pipeline = map[string]int{
+	"source:api": 1, "source:file": 1, "source:http": 1, roleMux: 2, roleSyncLoop: 3, roleWorker: 4, rolePuller: 4,
+}
+
+// onward tells whether a call is where the pod goes from where h holds it: on
+// the same goroutine, or on one that comes later in the pipeline. A worker
+// counts only once the sync loop has sent it something since: what it does
+// about earlier news happens beside the sync loop, not after it.
+func (a *Agent) onward(h *hold) func(*span) bool {
+	from := h.span
+	stage := pipeline[a.roles.names[from.role]]
+	sent := from.sends()
+	return func(s *span) bool {
+		if s.role == from.role {
+			return true
+		}
+		switch to := pipeline[a.roles.names[s.role]]; {
+		case stage == 0 || to < stage:
+			return false
+		case to == stage || to < pipeline[roleWorker]:
+			return true
+		}
+		return sent || h.pod.updates.Load() != h.part.updates
+	}
+}
+
+// sends tells whether the call is, or happens in, one that sends the pod's
+// worker an update.
+func (s *span) sends() bool {
+	for ; s != nil; s = s.parent {
+		if s.step.life == lifeUpdate {
+			return true
+		}
+	}
+	return false
+}
+
+// outOf suits the end of the call about the pod that h happens in; if the pod
+// may not be held there, the first entry outside of it.
+func (a *Agent) outOf(h *hold) func(*span, int) bool {
+	from, onward := h.span, a.onward(h)
 	up := from.parent
-	for up != nil && !a.mayHold(up, exit) {
+	for up != nil && (up.part(h.pod) == nil || !a.mayHold(up, exit)) {
 		up = up.parent
 	}
 	return func(s *span, side int) bool {
 		if up == nil {
-			return entry(s, side) && s.role == from.role && !s.within(from)
+			return entry(s, side) && onward(s) && !s.within(from)
 		}
-		return (side == exit && s == up) || (entry(s, side) && s.role == from.role && !s.within(up))
+		return (side == exit && s == up) || (entry(s, side) && onward(s) && !s.within(up))
 	}
 }

@@ -114,6 +114,11 @@ type Step struct {
 
 	Hold   Hold     `yaml:"hold"`
 	Timers []string `yaml:"timers"`
+
+	// Skip lets the host of the kubelet have the function return at once, with
+	// zero results: see hook.Skip. It is for what cannot work in a lab without
+	// root, and nothing that a client asks for.
+	Skip bool `yaml:"skip"`
 }
 
 // PodKind is the kind of value that PodSource.Expr yields.
@@ -182,6 +187,10 @@ const (
 	// HoldOwn: a goroutine of one health probe or volume operation; it alone
 	// waits.
 	HoldOwn HoldRule = "own"
+	// HoldNode: the goroutine or a lock that is held serves many pods. Only in a
+	// lab, which is there for one person, may a pod be held; the node stands
+	// still meanwhile. Elsewhere it is HoldNo.
+	HoldNode HoldRule = "node"
 	// HoldNo: other pods would wait too.
 	HoldNo HoldRule = "no"
 )
@@ -318,10 +327,10 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	for _, r := range []HoldRule{s.Hold.Enter, s.Hold.Exit} {
 		switch r {
 		case HoldYes, HoldWorker, HoldOwn:
-		case HoldNo:
-			add(s.Hold.Why.En == "" || s.Hold.Why.Zh == "", "says no to a hold without saying why")
+		case HoldNo, HoldNode:
+			add(s.Hold.Why.En == "" || s.Hold.Why.Zh == "", "says no to a hold, if only outside of a lab, without saying why")
 		default:
-			add(true, fmt.Sprintf("hold rule %q is none of yes, worker, own, no", r))
+			add(true, fmt.Sprintf("hold rule %q is none of yes, worker, own, node, no", r))
 		}
 	}
 	for _, t := range s.Timers {

@@ -681,9 +681,12 @@ type InfoResponse struct {
 	Pid            int64                  `protobuf:"varint,4,opt,name=pid,proto3" json:"pid,omitempty"`
 	Started        *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started,proto3" json:"started,omitempty"`
 	// probe is what sees the steps: woven, cri, delve, uprobe, log.
-	Probe         string   `protobuf:"bytes,6,opt,name=probe,proto3" json:"probe,omitempty"`
-	Steps         []*Step  `protobuf:"bytes,7,rep,name=steps,proto3" json:"steps,omitempty"`
-	Goroutines    []string `protobuf:"bytes,8,rep,name=goroutines,proto3" json:"goroutines,omitempty"`
+	Probe      string   `protobuf:"bytes,6,opt,name=probe,proto3" json:"probe,omitempty"`
+	Steps      []*Step  `protobuf:"bytes,7,rep,name=steps,proto3" json:"steps,omitempty"`
+	Goroutines []string `protobuf:"bytes,8,rep,name=goroutines,proto3" json:"goroutines,omitempty"`
+	// lab: the node is there for one person. A pod may then also be held where
+	// the rule is "node", and the node stands still meanwhile.
+	Lab           bool `protobuf:"varint,9,opt,name=lab,proto3" json:"lab,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -774,6 +777,13 @@ func (x *InfoResponse) GetGoroutines() []string {
 	return nil
 }
 
+func (x *InfoResponse) GetLab() bool {
+	if x != nil {
+		return x.Lab
+	}
+	return false
+}
+
 // Step is what this agent can do at a step of the catalogue.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -781,11 +791,16 @@ type Step struct {
 	Stage string                 `protobuf:"bytes,2,opt,name=stage,proto3" json:"stage,omitempty"`
 	Tier  int32                  `protobuf:"varint,3,opt,name=tier,proto3" json:"tier,omitempty"`
 	Seen  bool                   `protobuf:"varint,4,opt,name=seen,proto3" json:"seen,omitempty"`
-	// hold_enter and hold_exit are yes, worker, own or no.
+	// hold_enter and hold_exit are yes, worker, own, node or no. They are node
+	// only in a lab: the pod is held, and the node stands still meanwhile.
 	HoldEnter string `protobuf:"bytes,5,opt,name=hold_enter,json=holdEnter,proto3" json:"hold_enter,omitempty"`
 	HoldExit  string `protobuf:"bytes,6,opt,name=hold_exit,json=holdExit,proto3" json:"hold_exit,omitempty"`
 	// why says why the step is not seen.
-	Why           string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	Why string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	// file and line are where the step's function begins in this kubelet. The
+	// file is relative to its module. Zero: not known.
+	File          string `protobuf:"bytes,8,opt,name=file,proto3" json:"file,omitempty"`
+	Line          int32  `protobuf:"varint,9,opt,name=line,proto3" json:"line,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -867,6 +882,20 @@ func (x *Step) GetWhy() string {
 		return x.Why
 	}
 	return ""
+}
+
+func (x *Step) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Step) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
 }
 
 // PodSelector selects pods that are, and pods to come. All that is set must
@@ -1417,9 +1446,12 @@ type AddBreakpointRequest struct {
 	// expires: the breakpoint is gone after this long. Zero: the agent's default.
 	Expires *durationpb.Duration `protobuf:"bytes,10,opt,name=expires,proto3" json:"expires,omitempty"`
 	// force allows control-plane and system-critical pods.
-	Force         bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Force bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
+	// while_connected: the breakpoint, and what it holds, ends with the
+	// connection that asked for it.
+	WhileConnected bool `protobuf:"varint,12,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AddBreakpointRequest) Reset() {
@@ -1542,6 +1574,13 @@ func (x *AddBreakpointRequest) GetForce() bool {
 	return false
 }
 
+func (x *AddBreakpointRequest) GetWhileConnected() bool {
+	if x != nil {
+		return x.WhileConnected
+	}
+	return false
+}
+
 type isAddBreakpointRequest_Action interface {
 	isAddBreakpointRequest_Action()
 }
@@ -1567,7 +1606,8 @@ func (*AddBreakpointRequest_Delay) isAddBreakpointRequest_Action() {}
 
 type HoldAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// lease of each hold. Zero: the agent's default.
+	// lease of each hold. Zero: the agent's default, which is shorter where the
+	// node stands still.
 	Lease         *durationpb.Duration `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1616,7 +1656,7 @@ type Breakpoint struct {
 	Spec  *AddBreakpointRequest  `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	// steps it can act at, and those that match but do not allow it.
 	Steps         []string               `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
-	Refused       []string               `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
+	Refused       []*Refused             `protobuf:"bytes,7,rep,name=refused,proto3" json:"refused,omitempty"`
 	Hits          uint32                 `protobuf:"varint,5,opt,name=hits,proto3" json:"hits,omitempty"`
 	Expires       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires,proto3" json:"expires,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1674,7 +1714,7 @@ func (x *Breakpoint) GetSteps() []string {
 	return nil
 }
 
-func (x *Breakpoint) GetRefused() []string {
+func (x *Breakpoint) GetRefused() []*Refused {
 	if x != nil {
 		return x.Refused
 	}
@@ -1695,6 +1735,59 @@ func (x *Breakpoint) GetExpires() *timestamppb.Timestamp {
 	return nil
 }
 
+// Refused is a step at which a breakpoint cannot act, and why.
+type Refused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          string                 `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	Why           string                 `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Refused) Reset() {
+	*x = Refused{}
+	mi := &file_agent_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refused) ProtoMessage() {}
+
+func (x *Refused) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refused.ProtoReflect.Descriptor instead.
+func (*Refused) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Refused) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *Refused) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 type ListBreakpointsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1703,7 +1796,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1808,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1821,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 type ListBreakpointsResponse struct {
@@ -1740,7 +1833,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1845,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1858,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -1784,7 +1877,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +1889,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +1902,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -1822,19 +1915,23 @@ func (x *RemoveBreakpointRequest) GetId() uint32 {
 type HoldRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pods must select exactly one pod.
-	Pods  *PodSelector         `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	Pods *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	// lease of the hold. Not set: the agent's default, as for HoldAction.
 	Lease *durationpb.Duration `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
 	// wait is how long to wait for the pod to come to a step; then nothing
 	// stays armed. Zero: the agent's default.
-	Wait          *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
-	Force         bool                 `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Wait  *durationpb.Duration `protobuf:"bytes,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	Force bool                 `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
+	// while_connected: the hold ends, whatever its lease, with the connection
+	// that asked for it.
+	WhileConnected bool `protobuf:"varint,5,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +1943,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +1956,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -1890,21 +1987,30 @@ func (x *HoldRequest) GetForce() bool {
 	return false
 }
 
+func (x *HoldRequest) GetWhileConnected() bool {
+	if x != nil {
+		return x.WhileConnected
+	}
+	return false
+}
+
 type StepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
 	Mode  StepMode               `protobuf:"varint,2,opt,name=mode,proto3,enum=podstep.agent.v1.StepMode" json:"mode,omitempty"`
 	// until is a glob over step names, for UNTIL.
-	Until         string               `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
-	Lease         *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
-	Wait          *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Until string               `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	Lease *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
+	Wait  *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
+	// while_connected is that of HoldRequest, for the new hold.
+	WhileConnected bool `protobuf:"varint,6,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1916,7 +2022,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1929,7 +2035,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -1967,6 +2073,13 @@ func (x *StepRequest) GetWait() *durationpb.Duration {
 	return nil
 }
 
+func (x *StepRequest) GetWhileConnected() bool {
+	if x != nil {
+		return x.WhileConnected
+	}
+	return false
+}
+
 type ContinueRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pods          *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
@@ -1977,7 +2090,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2102,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2115,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -2028,7 +2141,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2153,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2166,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -2071,7 +2184,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2083,7 +2196,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2096,7 +2209,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 type ListHoldsResponse struct {
@@ -2108,7 +2221,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2120,7 +2233,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2133,7 +2246,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -2158,15 +2271,17 @@ type HoldInfo struct {
 	// why the pod is held: "hold", "step", or "breakpoint N".
 	Why string `protobuf:"bytes,9,opt,name=why,proto3" json:"why,omitempty"`
 	// fields of the step at which it is held.
-	Fields        []*Field `protobuf:"bytes,10,rep,name=fields,proto3" json:"fields,omitempty"`
-	Error         string   `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	Fields []*Field `protobuf:"bytes,10,rep,name=fields,proto3" json:"fields,omitempty"`
+	Error  string   `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	// node: while this hold lasts, the node stands still.
+	Node          bool `protobuf:"varint,12,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2293,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2306,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -2271,6 +2386,13 @@ func (x *HoldInfo) GetError() string {
 	return ""
 }
 
+func (x *HoldInfo) GetNode() bool {
+	if x != nil {
+		return x.Node
+	}
+	return false
+}
+
 // Budget is the first timer that a hold would trip, if any would.
 type Budget struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2283,7 +2405,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2295,7 +2417,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2308,7 +2430,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Budget) GetTimer() string {
@@ -2370,7 +2492,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x04pods\x18\x01 \x03(\v2\x15.podstep.agent.v1.PodR\x04pods\x12\x16\n" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\"\r\n" +
-	"\vInfoRequest\"\x91\x02\n" +
+	"\vInfoRequest\"\xa3\x02\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -2381,7 +2503,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x05steps\x18\a \x03(\v2\x16.podstep.agent.v1.StepR\x05steps\x12\x1e\n" +
 	"\n" +
 	"goroutines\x18\b \x03(\tR\n" +
-	"goroutines\"\xa6\x01\n" +
+	"goroutines\x12\x10\n" +
+	"\x03lab\x18\t \x01(\bR\x03lab\"\xce\x01\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -2390,7 +2513,9 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"hold_enter\x18\x05 \x01(\tR\tholdEnter\x12\x1b\n" +
 	"\thold_exit\x18\x06 \x01(\tR\bholdExit\x12\x10\n" +
-	"\x03why\x18\a \x01(\tR\x03why\"\xcf\x01\n" +
+	"\x03why\x18\a \x01(\tR\x03why\x12\x12\n" +
+	"\x04file\x18\b \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\t \x01(\x05R\x04line\"\xcf\x01\n" +
 	"\vPodSelector\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -2438,7 +2563,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06faults\x18\v \x01(\x04R\x06faults\x1a:\n" +
 	"\fDroppedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xbd\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xe6\x03\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -2452,35 +2577,41 @@ const file_agent_proto_rawDesc = "" +
 	"\x05after\x18\t \x01(\rR\x05after\x123\n" +
 	"\aexpires\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
-	"\x05force\x18\v \x01(\bR\x05forceB\b\n" +
+	"\x05force\x18\v \x01(\bR\x05force\x12'\n" +
+	"\x0fwhile_connected\x18\f \x01(\bR\x0ewhileConnectedB\b\n" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
-	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xd2\x01\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xf3\x01\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
 	"\x04spec\x18\x02 \x01(\v2&.podstep.agent.v1.AddBreakpointRequestR\x04spec\x12\x14\n" +
-	"\x05steps\x18\x03 \x03(\tR\x05steps\x12\x18\n" +
-	"\arefused\x18\x04 \x03(\tR\arefused\x12\x12\n" +
+	"\x05steps\x18\x03 \x03(\tR\x05steps\x123\n" +
+	"\arefused\x18\a \x03(\v2\x19.podstep.agent.v1.RefusedR\arefused\x12\x12\n" +
 	"\x04hits\x18\x05 \x01(\rR\x04hits\x124\n" +
-	"\aexpires\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\"\x18\n" +
+	"\aexpires\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aexpiresJ\x04\b\x04\x10\x05\"/\n" +
+	"\aRefused\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\tR\x04step\x12\x10\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\"\x18\n" +
 	"\x16ListBreakpointsRequest\"Y\n" +
 	"\x17ListBreakpointsResponse\x12>\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x1c.podstep.agent.v1.BreakpointR\vbreakpoints\")\n" +
 	"\x17RemoveBreakpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\"\xb6\x01\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\"\xdf\x01\n" +
 	"\vHoldRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12/\n" +
 	"\x05lease\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x14\n" +
-	"\x05force\x18\x04 \x01(\bR\x05force\"\xe6\x01\n" +
+	"\x05force\x18\x04 \x01(\bR\x05force\x12'\n" +
+	"\x0fwhile_connected\x18\x05 \x01(\bR\x0ewhileConnected\"\x8f\x02\n" +
 	"\vStepRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12.\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x1a.podstep.agent.v1.StepModeR\x04mode\x12\x14\n" +
 	"\x05until\x18\x03 \x01(\tR\x05until\x12/\n" +
 	"\x05lease\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
-	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"V\n" +
+	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12'\n" +
+	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\"V\n" +
 	"\x0fContinueRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"J\n" +
@@ -2488,7 +2619,7 @@ const file_agent_proto_rawDesc = "" +
 	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\"\x12\n" +
 	"\x10ListHoldsRequest\"E\n" +
 	"\x11ListHoldsResponse\x120\n" +
-	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\"\xeb\x02\n" +
+	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\"\xff\x02\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -2501,7 +2632,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x03why\x18\t \x01(\tR\x03why\x12/\n" +
 	"\x06fields\x18\n" +
 	" \x03(\v2\x17.podstep.agent.v1.FieldR\x06fields\x12\x14\n" +
-	"\x05error\x18\v \x01(\tR\x05error\"a\n" +
+	"\x05error\x18\v \x01(\tR\x05error\x12\x12\n" +
+	"\x04node\x18\f \x01(\bR\x04node\"a\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05timer\x18\x01 \x01(\tR\x05timer\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -2555,7 +2687,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(On)(0),                         // 1: podstep.agent.v1.On
@@ -2577,91 +2709,93 @@ var file_agent_proto_goTypes = []any{
 	(*AddBreakpointRequest)(nil),    // 17: podstep.agent.v1.AddBreakpointRequest
 	(*HoldAction)(nil),              // 18: podstep.agent.v1.HoldAction
 	(*Breakpoint)(nil),              // 19: podstep.agent.v1.Breakpoint
-	(*ListBreakpointsRequest)(nil),  // 20: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 21: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 22: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 23: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 24: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 25: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 26: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 27: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 28: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 29: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 30: podstep.agent.v1.Budget
-	nil,                             // 31: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 32: podstep.agent.v1.StatsResponse.DroppedEntry
-	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 34: google.protobuf.Duration
+	(*Refused)(nil),                 // 20: podstep.agent.v1.Refused
+	(*ListBreakpointsRequest)(nil),  // 21: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 22: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 23: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 24: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 25: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 26: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 27: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 28: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 29: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 30: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 31: podstep.agent.v1.Budget
+	nil,                             // 32: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 33: podstep.agent.v1.StatsResponse.DroppedEntry
+	(*timestamppb.Timestamp)(nil),   // 34: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 35: google.protobuf.Duration
 }
 var file_agent_proto_depIdxs = []int32{
 	0,  // 0: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	5,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	3,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	33, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	34, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
 	9,  // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	31, // 5: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	32, // 5: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
 	10, // 6: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	10, // 7: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	14, // 8: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
 	3,  // 9: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	33, // 10: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	29, // 11: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	32, // 12: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	34, // 10: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	30, // 11: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	33, // 12: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
 	10, // 13: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	1,  // 14: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	34, // 15: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	35, // 15: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
 	18, // 16: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	34, // 17: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	34, // 18: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	34, // 19: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	35, // 17: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	35, // 18: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	35, // 19: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
 	17, // 20: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	33, // 21: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	19, // 22: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	10, // 23: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	34, // 24: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	34, // 25: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	10, // 26: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 27: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	34, // 28: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	34, // 29: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	10, // 30: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	29, // 31: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	29, // 32: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	3,  // 33: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	33, // 34: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	34, // 35: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	30, // 36: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	5,  // 37: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	34, // 38: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	7,  // 39: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	11, // 40: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	12, // 41: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	15, // 42: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	17, // 43: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	20, // 44: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	22, // 45: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	23, // 46: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	23, // 47: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	24, // 48: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	25, // 49: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	27, // 50: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	8,  // 51: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	6,  // 52: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	13, // 53: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	16, // 54: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	19, // 55: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	21, // 56: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	19, // 57: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	29, // 58: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	29, // 59: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	29, // 60: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	26, // 61: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	28, // 62: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	51, // [51:63] is the sub-list for method output_type
-	39, // [39:51] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	20, // 21: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	34, // 22: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	19, // 23: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	10, // 24: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	35, // 25: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	35, // 26: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	10, // 27: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 28: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	35, // 29: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	35, // 30: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	10, // 31: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	30, // 32: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	30, // 33: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	3,  // 34: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	34, // 35: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	35, // 36: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	31, // 37: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	5,  // 38: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	35, // 39: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	7,  // 40: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	11, // 41: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	12, // 42: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	15, // 43: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	17, // 44: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	21, // 45: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	23, // 46: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	24, // 47: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	24, // 48: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	25, // 49: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	26, // 50: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	28, // 51: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	8,  // 52: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	6,  // 53: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	13, // 54: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	16, // 55: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	19, // 56: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	22, // 57: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	19, // 58: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	30, // 59: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	30, // 60: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	30, // 61: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	27, // 62: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	29, // 63: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	52, // [52:64] is the sub-list for method output_type
+	40, // [40:52] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -2688,7 +2822,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

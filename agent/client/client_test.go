@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -128,6 +127,9 @@ func TestWatchDecodes(t *testing.T) {
 	if err != nil || !second.CaughtUp || len(second.Events) != 4 {
 		t.Fatalf("second batch %+v, %v", second, err)
 	}
+	if len(second.Raw.Events) != 4 || !second.Raw.CaughtUp {
+		t.Errorf("the batch as it came: %v", second.Raw)
+	}
 	drop, strange, broken, later := second.Events[0], second.Events[1], second.Events[2], second.Events[3]
 	if drop.Kind != probes.Drop || drop.Pod != nil || drop.Step != "" {
 		t.Errorf("drop %+v", drop)
@@ -146,26 +148,32 @@ func TestWatchDecodes(t *testing.T) {
 	}
 }
 
+func TestWatchRaw(t *testing.T) {
+	enter := encode(t, &agentpb.Event{Seq: 1, Kind: agentpb.Kind_ENTER, Pod: 7})
+	c := dial(t, &fake{batches: []*agentpb.Batch{
+		{Pods: []*agentpb.Pod{{Id: 7, Name: "web"}}, Events: [][]byte{enter}},
+		{Events: [][]byte{enter}},
+	}})
+	w, err := c.Watch(t.Context(), &agentpb.WatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := w.NextRaw()
+	if err != nil || len(raw.Events) != 1 || string(raw.Events[0]) != string(enter) {
+		t.Fatalf("raw batch %v, %v", raw, err)
+	}
+	b, err := w.Next()
+	if err != nil || b.Events[0].Pod.Name != "web" {
+		t.Errorf("the pod that a raw batch told is not known: %+v, %v", b.Events, err)
+	}
+	if _, err := w.NextRaw(); err != io.EOF {
+		t.Errorf("end of the stream is %v", err)
+	}
+}
+
 func quoted(t time.Time) string {
 	b, _ := json.Marshal(t)
 	return string(b)
-}
-
-func TestFields(t *testing.T) {
-	got, err := json.Marshal(Fields([]*agentpb.Field{
-		{Name: "a", Value: &agentpb.Field_Number{Number: -3}},
-		{Name: "b", Value: &agentpb.Field_Flag{Flag: true}},
-		{Name: "c", Value: &agentpb.Field_Duration{Duration: 1.5e9}},
-		{Name: "d", Value: &agentpb.Field_Json{Json: `{"x": 1}`}},
-		{Name: "e", Value: &agentpb.Field_Json{Json: `{"x": `}},
-		{Name: "f", Value: &agentpb.Field_Real{Real: math.Inf(1)}},
-		{Name: "g", Value: &agentpb.Field_Real{Real: 0.5}},
-		{Name: "h"},
-	}))
-	want := `{"a":-3,"b":true,"c":"1.5s","d":{"x":1},"e":"{\"x\": ","f":"+Inf","g":0.5,"h":null}`
-	if err != nil || string(got) != want {
-		t.Errorf("fields %s, %v; want %s", got, err, want)
-	}
 }
 
 func TestCallErrors(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -12,7 +13,7 @@ type Watch struct {
 	batches interface {
 		Recv() (*agentpb.Batch, error)
 	}
-	decode *decoder
+	decode *wire.Decoder
 }
 
 // Batch is what came at once.
@@ -20,6 +21,8 @@ type Batch struct {
 	Events []probes.Event
 	// CaughtUp is set on the first batch after what the recorder remembered.
 	CaughtUp bool
+	// Raw is the batch as it came, for those who record it.
+	Raw *agentpb.Batch
 }
 
 // Watch asks the agent for events. It ends when ctx does.
@@ -28,15 +31,26 @@ func (c *Client) Watch(ctx context.Context, req *agentpb.WatchRequest) (*Watch, 
 	if err != nil {
 		return nil, err
 	}
-	return &Watch{batches: s, decode: newDecoder(c.info)}, nil
+	return &Watch{batches: s, decode: wire.NewDecoder(c.info)}, nil
 }
 
 // Next waits for the next batch. It returns io.EOF when the agent has ended the
 // stream because all that was asked for has been told.
 func (w *Watch) Next() (Batch, error) {
-	b, err := w.batches.Recv()
+	b, err := w.NextRaw()
 	if err != nil {
 		return Batch{}, err
 	}
-	return w.decode.batch(b), nil
+	return Batch{Events: w.decode.Batch(b), CaughtUp: b.CaughtUp, Raw: b}, nil
+}
+
+// NextRaw is Next for those who decode only some of the events, or none, by
+// package wire. Pods that it tells are known to Next too.
+func (w *Watch) NextRaw() (*agentpb.Batch, error) {
+	b, err := w.batches.Recv()
+	if err != nil {
+		return nil, err
+	}
+	w.decode.AddPods(b.Pods)
+	return b, nil
 }

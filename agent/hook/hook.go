@@ -20,10 +20,16 @@ import (
 // MaxSteps is the size of Switches, and the bound on step ids.
 const MaxSteps = 512
 
-// Switches holds, by step id, whether a woven step calls the hook: 0 is off.
-// Woven code reads it with a plain load: a switch is seen a little later on
-// another core, which is all that can happen.
+// Switches holds, by step id, whether a woven step calls the hook, and whether
+// it is skipped: 0 is neither. Woven code reads it with a plain load: a switch
+// is seen a little later on another core, which is all that can happen.
 var Switches [MaxSteps]uint32
+
+// The bits of a switch. Woven code has them as numbers.
+const (
+	switchOn   = 1
+	switchSkip = 2
+)
 
 // Values gives the values that a step shows. Woven code passes closures of
 // this type; they run on the caller's goroutine, once, before the hook returns.
@@ -74,11 +80,21 @@ func Switch(step int, on bool) {
 	if step < 0 || step >= MaxSteps {
 		return
 	}
-	var v uint32
 	if on {
-		v = 1
+		atomic.OrUint32(&Switches[step], switchOn)
+	} else {
+		atomic.AndUint32(&Switches[step], ^uint32(switchOn))
 	}
-	atomic.StoreUint32(&Switches[step], v)
+}
+
+// Skip makes a woven function return zero results without doing its work, from
+// now on. It must be called before the function can be: the program that hosts
+// the kubelet decides it, for a place where the function cannot work. Steps
+// that the catalogue does not mark as such do their work all the same.
+func Skip(step int) {
+	if step >= 0 && step < MaxSteps {
+		atomic.OrUint32(&Switches[step], switchSkip)
+	}
 }
 
 // Faults counts the panics of handlers and of values that were caught.

@@ -315,8 +315,12 @@ func prologue(step *probes.Step, errName string) string {
 		errValue = "func() error { return " + errName + " }"
 		fail = fmt.Sprintf(" if podstepE != nil { %s = podstepE; return };", errName)
 	}
-	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s, %s);%s }; };",
-		step.ID, step.ID, values(enter), errValue, values(exit), fail)
+	skip := ""
+	if step.Skip {
+		skip = fmt.Sprintf(" if podstepSkip(%d) { return };", step.ID)
+	}
+	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s, %s);%s }; };%s",
+		step.ID, step.ID, values(enter), errValue, values(exit), fail, skip)
 }
 
 func or(s, otherwise string) string {
@@ -346,7 +350,10 @@ import "unsafe"
 var podstepSwitches [%[3]d]uint32
 
 //go:norace
-func podstepOn(step int) bool { return podstepSwitches[step] != 0 }
+func podstepOn(step int) bool { return podstepSwitches[step]&1 != 0 }
+
+//go:norace
+func podstepSkip(step int) bool { return podstepSwitches[step]&2 != 0 }
 
 //go:linkname podstepEnter %[2]s.Enter
 //go:noescape

@@ -66,6 +66,8 @@ func toyCatalogue(expr string) *probes.Catalogue {
 	add("nilField", "NilField", "", []string{"t.name"}, []string{"podstepR0"}, "")
 	add("spins", "Spins", "", []string{"n"}, none, "")
 	add("line", "Line", "", none, none, "")
+	add("skipped", "Skipped", "", []string{"a"}, []string{"podstepR0"}, "")
+	c.Steps[len(c.Steps)-1].Skip = true
 	if expr != "" {
 		c.Steps[0].Fields = []probes.Field{{Name: "f", Expr: expr}}
 	}
@@ -203,7 +205,7 @@ func TestRun(t *testing.T) {
 			results = append(results, line)
 		}
 	}
-	// The last call is made to fail when the hook is on.
+	// The last call but one is made to fail when the hook is on.
 	want := strings.Split(strings.Replace(off, "shadowed", "injected", 1), "\n")
 	for i, line := range want[:len(want)-1] {
 		if results[i] != line {

@@ -118,3 +118,5 @@ func Spins(n int) (err error) {
 
 // Line tells on which line of the file a panic in it was raised: 120.
 func Line() { panic("line") }
+
+func Skipped(a int) (fmt.Stringer, error) { return nil, fmt.Errorf("not skipped %d", a) }

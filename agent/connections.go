@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/stats"
+)
+
+// deadAfter is how long a client may be silent on a connection that is asked
+// for a sign of life, before it counts as gone. It matters for clients that are
+// stopped, or at the other end of a forwarded socket.
+const deadAfter = 30 * time.Second
+
+// connections gives every request the context of its client's connection.
+type connections struct{}
+
+type connectionKey struct{}
+
+type connection struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// TagConn is called as a connection begins; what it returns is the parent of
+// the contexts of its requests.
+func (connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	c := connection{}
+	c.Context, c.end = context.WithCancel(context.Background())
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// HandleConn ends the context with the connection.
+func (connections) HandleConn(ctx context.Context, s stats.ConnStats) {
+	if _, over := s.(*stats.ConnEnd); over {
+		if c, ok := ctx.Value(connectionKey{}).(connection); ok {
+			c.end()
+		}
+	}
+}
+
+// TagRPC and HandleRPC have nothing to add.
+func (connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (connections) HandleRPC(context.Context, stats.RPCStats)                       {}
+
+// clientOf is what a request's holds live by: its connection if it asks for
+// that, else nothing that ends.
+func clientOf(ctx context.Context, whileConnected bool) context.Context {
+	if c, ok := ctx.Value(connectionKey{}).(connection); ok && whileConnected {
+		return c
+	}
+	return context.Background()
+}

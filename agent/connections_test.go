@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// serve serves the rig's agent and returns what connects to it.
+func (r *rig) serve() (connect func() (agentpb.AgentClient, *grpc.ClientConn)) {
+	r.t.Helper()
+	path := filepath.Join(r.t.TempDir(), "s")
+	l, err := Listen(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	srv := Serve(r.Agent, l)
+	r.t.Cleanup(srv.Stop)
+	return func() (agentpb.AgentClient, *grpc.ClientConn) {
+		conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "unix", path)
+			}))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.t.Cleanup(func() { _ = conn.Close() })
+		return agentpb.NewAgentClient(conn), conn
+	}
+}
+
+// TestWhileConnected: what a client asked for that is gone, however it went,
+// holds no pod any more; what it asked for to stay, and what others hold, does.
+func TestWhileConnected(t *testing.T) {
+	r := newRig(t, Options{})
+	connect := r.serve()
+	tied, conn := connect()
+	free, other := connect()
+	p, q := newPod("default", "web"), newPod("default", "other")
+	for c, spec := range map[agentpb.AgentClient]*agentpb.AddBreakpointRequest{
+		tied: {Pods: sel(p), Step: "sync.pod", WhileConnected: true},
+		free: {Pods: sel(q), Step: "sync.pod"},
+	} {
+		if _, err := c.AddBreakpoint(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.sync(p, func() error { return r.call("sync.genstatus", []any{p}, nil, nil) })
+		_ = r.sync(p, nil)
+	}()
+	go r.sync(q, nil)
+	r.held(p)
+	r.held(q)
+	h, err := tied.Step(t.Context(), &agentpb.StepRequest{Pods: sel(p), WhileConnected: true})
+	if err != nil || h.Step != "sync.genstatus" {
+		t.Fatalf("stepped to %v, %v", h, err)
+	}
+	_ = conn.Close()
+	_ = other.Close()
+	<-done // past the breakpoint too
+	for len(r.points.list()) > 1 {
+		runtime.Gosched() // it is taken away on a goroutine of its own
+	}
+	if left := r.points.list(); len(left) != 1 || left[0].spec.GetWhileConnected() {
+		t.Errorf("breakpoints left: %v, want the one that was to stay", left)
+	}
+	if len(r.holds.of(r.pods.object(q))) != 1 {
+		t.Error("a hold that was to stay is gone with its client")
+	}
+	for _, e := range r.events("web") {
+		if e.Kind == agentpb.Kind_RELEASE && e.Step == uint32(r.c.Step("sync.genstatus").ID+1) && e.Fields[1].GetText() != reasonClientGone {
+			t.Errorf("released because %q", e.Fields[1].GetText())
+		}
+	}
+	r.releaseAll("continue")
+}

@@ -1,0 +1,99 @@
+// Package host puts the agent into the process of a woven kubelet: it checks
+// what was woven against the catalogue, starts the agent and serves its socket.
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
+)
+
+// ErrNotWoven is the error of a program without the hook in it: it would show
+// nothing, for ever.
+var ErrNotWoven = errors.New("this program was built without weaving, so podstep would see nothing; build it with `podstep-weave go build`, or `make build`")
+
+// Options say whose agent it is.
+type Options struct {
+	// KubeletVersion is the version of the kubelet in this process.
+	KubeletVersion string
+	// Node is the name the kubelet will give its node.
+	Node string
+	// Lab is set if the node is there for one person.
+	Lab bool
+	// Socket is the path of the unix socket to serve.
+	Socket string
+	// Warn is told what keeps the agent from working, but not the kubelet.
+	Warn func(format string, args ...any)
+}
+
+// Woven checks what the weaver left in this program against the catalogue. It
+// returns the steps that can be seen, and which of them can be made to fail.
+func Woven(c *probes.Catalogue) (seen, fails map[string]bool, err error) {
+	packages, err := hook.Woven()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(packages) == 0 {
+		return nil, nil, ErrNotWoven
+	}
+	seen, fails = map[string]bool{}, map[string]bool{}
+	for _, p := range packages {
+		if p.Hash != c.PackageHash(p.Path) {
+			return nil, nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it anew with `make build`", p.Path)
+		}
+		for name, s := range p.Steps {
+			seen[name], fails[name] = true, s.Fails
+		}
+	}
+	return seen, fails, nil
+}
+
+// Start starts the agent and returns what ends it. An agent that cannot start is
+// no reason for a node to be without its kubelet: Warn is told. A program that
+// was not woven, or not with this catalogue, is an error.
+func Start(o Options) (stop func(), err error) {
+	c, err := probes.Load()
+	if err != nil {
+		return nil, err
+	}
+	seen, fails, err := Woven(c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := agent.New(c, agent.Options{
+		Version: agent.Version, KubeletVersion: o.KubeletVersion, Node: o.Node,
+		Probe: "woven", Seen: seen, Fails: fails, Lab: o.Lab,
+	})
+	if err != nil {
+		o.Warn("runs without its agent: %v", err)
+		return func() {}, nil
+	}
+	stop = a.Close
+	if l, err := agent.Listen(o.Socket); err != nil {
+		o.Warn("nobody can connect: %v", err)
+	} else {
+		srv := agent.Serve(a, l)
+		stop = func() { a.Close(); srv.Stop() }
+	}
+	a.Attach()
+	releaseOnSignal(a)
+	return stop, nil
+}
+
+// releaseOnSignal lets held pods go as soon as the kubelet is told to end: it
+// then waits for some of its work.
+func releaseOnSignal(a *agent.Agent) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		<-ch
+		signal.Stop(ch)
+		a.Close()
+	}()
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+)
+
+// place is where a function begins in the source that this program was
+// compiled from.
+type place struct {
+	file string
+	line int
+}
+
+// lineStride is how far apart the runtime is asked which function an address is
+// in, in bytes. Woven functions are longer: the hook alone takes as much.
+const lineStride = 128
+
+// findLines finds functions in this program, by symbol. It walks the program's
+// text, which takes a tenth of a second in a kubelet; reading the executable's tables
+// would take five times that, and a hundred megabytes.
+func findLines(symbols map[string]bool) map[string]place {
+	found := map[string]place{}
+	start := reflect.ValueOf(findLines).Pointer()
+	for _, stride := range []int{lineStride, -lineStride} {
+		var last uintptr
+		for pc := start; ; pc = uintptr(int(pc) + stride) {
+			f := runtime.FuncForPC(pc)
+			if f == nil {
+				break // the end of the text
+			}
+			entry := f.Entry()
+			if entry == last {
+				continue
+			}
+			last = entry
+			// The address may be in a function that was inlined; entry is not.
+			if f = runtime.FuncForPC(entry); symbols[f.Name()] {
+				file, line := f.FileLine(entry)
+				found[f.Name()] = place{file, line}
+			}
+		}
+	}
+	return found
+}
+
+// stepLines are the places of the steps, by symbol. A function literal has no
+// name of its own that would tell it from others.
+func (a *Agent) stepLines() map[string]place {
+	symbols := map[string]bool{}
+	for i := range a.steps {
+		if s := &a.steps[i]; s.Closure == "" {
+			symbols[s.Symbol] = true
+		}
+	}
+	return findLines(symbols)
+}
+
+// moduleFile is a file's path relative to its module: what follows the
+// version, as in the module cache and with -trimpath.
+func moduleFile(file string) string {
+	if _, after, ok := strings.Cut(file, "@"); ok {
+		if _, path, ok := strings.Cut(after, "/"); ok {
+			return path
+		}
+	}
+	return file
+}

@@ -1,0 +1,75 @@
+package trace
+
+import (
+	"os"
+	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// FuzzReader: whatever bytes a file has, reading it ends, with the events
+// before the fault.
+func FuzzReader(f *testing.F) {
+	s := newSample()
+	raw := written(f, s.batch(10), s.batch(10))
+	f.Add(raw)
+	f.Add(raw[:len(raw)/2])
+	f.Add([]byte("podstep trace 1\n"))
+	if file, err := os.ReadFile("testdata/v1.podstep"); err == nil {
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) { _, _ = read(raw) })
+}
+
+// FuzzBlock: a block whose checksum is right may still say anything.
+func FuzzBlock(f *testing.F) {
+	c := encoder{model: newModel()}
+	b := newSample().batch(8) // small: the fuzzer shortens what it finds, which takes long
+	c.addPods(b.Pods)
+	for _, raw := range append(b.Events, odd[:6]...) {
+		c.add(raw)
+	}
+	payload := c.append(nil)
+	f.Add(uint16(14), payload)
+	f.Add(uint16(65535), payload)
+	f.Add(uint16(1), payload[:40])
+	f.Fuzz(func(t *testing.T, events uint16, payload []byte) {
+		var r Reader
+		size := 0
+		for _, flags := range []byte{freshFlag, 0} {
+			got, err := r.batch(&block{flags: flags, events: uint32(events)}, payload)
+			for _, e := range got.GetEvents() {
+				size += len(e)
+			}
+			if err != nil {
+				break
+			}
+		}
+		if size > 3*maxPlain {
+			t.Errorf("%d bytes of events are made of %d", size, len(payload))
+		}
+	})
+}
+
+// FuzzEvents: any bytes that an agent sends as events come back.
+func FuzzEvents(f *testing.F) {
+	for _, raw := range odd {
+		f.Add(raw, raw)
+	}
+	for _, raw := range newSample().batch(10).Events {
+		f.Add(raw, raw[:len(raw)/2])
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		want := &agentpb.Batch{Events: [][]byte{a, b, a, a, b}}
+		c := encoder{model: newModel()}
+		for _, raw := range want.Events {
+			c.add(raw)
+		}
+		var r Reader
+		got, err := r.batch(&block{flags: freshFlag, events: 5}, c.append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, want)
+	})
+}

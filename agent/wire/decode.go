@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"google.golang.org/protobuf/proto"
+)
+
+// Decoder knows what the numbers in events stand for. Steps and goroutines are
+// told once by Info; pods by the stream, before the first event that names one.
+// One goroutine uses it at a time.
+type Decoder struct {
+	info *agentpb.InfoResponse
+	pods map[uint32]*probes.Pod
+}
+
+// NewDecoder makes a decoder for the events of the agent that info is about.
+func NewDecoder(info *agentpb.InfoResponse) *Decoder {
+	return &Decoder{info: info, pods: map[uint32]*probes.Pod{}}
+}
+
+// AddPods learns the pods that a batch tells. A pod that is told again stays the
+// same pointer, so that events of one pod can be compared by it.
+func (d *Decoder) AddPods(pods []*agentpb.Pod) {
+	for _, p := range pods {
+		told := probes.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.Uid}
+		if known := d.pods[p.Id]; known == nil || *known != told {
+			d.pods[p.Id] = &told
+		}
+	}
+}
+
+// Batch decodes all events of a batch, after learning its pods.
+func (d *Decoder) Batch(b *agentpb.Batch) []probes.Event {
+	d.AddPods(b.Pods)
+	events := make([]probes.Event, 0, len(b.Events))
+	for _, raw := range b.Events {
+		events = append(events, d.Event(raw))
+	}
+	return events
+}
+
+// Event decodes one event. One that cannot be read is told as a lost one: a
+// single bad event must not end a stream that may be telling about a hold.
+func (d *Decoder) Event(raw []byte) probes.Event {
+	var e agentpb.Event
+	if err := proto.Unmarshal(raw, &e); err != nil {
+		return probes.Event{Kind: probes.Drop, Probe: d.info.GetProbe(), Error: "an event could not be read"}
+	}
+	out := d.Outline(&Header{
+		Seq: e.Seq, Time: e.Time, Mono: e.Mono, Kind: e.Kind, Step: e.Step, Pod: e.Pod, Span: e.Span,
+		Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration,
+	})
+	out.Error, out.Fields = e.Error, Fields(e.Fields)
+	return out
+}
+
+// Outline is the event that a header is of, all but its fields.
+func (d *Decoder) Outline(h *Header) probes.Event {
+	stage, step := d.Step(h.Step)
+	return probes.Event{
+		Seq:        h.Seq,
+		Time:       time.Unix(0, h.Time),
+		Mono:       h.Mono,
+		Kind:       Kind(h.Kind),
+		Stage:      stage,
+		Step:       step,
+		Pod:        d.Pod(h.Pod),
+		Span:       h.Span,
+		Parent:     h.Parent,
+		Sync:       h.Sync,
+		Goroutine:  d.Goroutine(h.Goroutine),
+		Error:      string(h.ErrorText),
+		DurationNs: h.Duration,
+		Probe:      d.info.GetProbe(),
+	}
+}
+
+// Step gives the stage and the name of Event.step. Zero is no step; a number
+// that Info does not know gets a name that says so.
+func (d *Decoder) Step(n uint32) (stage, name string) {
+	switch steps := d.info.GetSteps(); {
+	case n == 0:
+		return "", ""
+	case int64(n) <= int64(len(steps)):
+		return steps[n-1].GetStage(), steps[n-1].GetName()
+	}
+	return "", "step#" + strconv.FormatUint(uint64(n), 10)
+}
+
+// Pod gives the pod of Event.pod, nil for the node. It is shared by all events
+// of a pod; nobody changes it. A pod that was never told is one without names,
+// so that its events are seen at least.
+func (d *Decoder) Pod(id uint32) *probes.Pod {
+	if id == 0 {
+		return nil
+	}
+	if p := d.pods[id]; p != nil {
+		return p
+	}
+	p := &probes.Pod{}
+	d.pods[id] = p
+	return p
+}
+
+// Goroutine gives the name of Event.goroutine, empty for an unknown one.
+func (d *Decoder) Goroutine(n uint32) string {
+	if names := d.info.GetGoroutines(); int64(n) < int64(len(names)) {
+		return names[n]
+	}
+	return ""
+}
+
+// Kind is the kind of an event in the words of package probes. Kinds that are
+// newer than this program are notes.
+func Kind(k agentpb.Kind) probes.Kind {
+	switch k {
+	case agentpb.Kind_ENTER:
+		return probes.Enter
+	case agentpb.Kind_EXIT:
+		return probes.Exit
+	case agentpb.Kind_HOLD:
+		return probes.Held
+	case agentpb.Kind_RELEASE:
+		return probes.Released
+	case agentpb.Kind_FAULT:
+		return probes.Fault
+	case agentpb.Kind_DROP:
+		return probes.Drop
+	}
+	return probes.Note
+}
+
+// Fields gives fields by name, with values that encoding/json takes: text, a
+// number, a flag, a document. Durations are text such as "1.5s".
+func Fields(fields []*agentpb.Field) map[string]any {
+	if len(fields) == 0 {
+		return nil
+	}
+	out := make(map[string]any, len(fields))
+	for _, f := range fields {
+		out[f.Name] = value(f)
+	}
+	return out
+}
+
+func value(f *agentpb.Field) any {
+	switch v := f.Value.(type) {
+	case *agentpb.Field_Text:
+		return v.Text
+	case *agentpb.Field_Number:
+		return v.Number
+	case *agentpb.Field_Flag:
+		return v.Flag
+	case *agentpb.Field_Duration:
+		return time.Duration(v.Duration).String()
+	case *agentpb.Field_Json:
+		// A document that was cut short is text; as a document it would make
+		// the whole event impossible to print.
+		if json.Valid([]byte(v.Json)) {
+			return probes.RawJSON(v.Json)
+		}
+		return v.Json
+	case *agentpb.Field_Real:
+		if math.IsNaN(v.Real) || math.IsInf(v.Real, 0) {
+			return fmt.Sprint(v.Real)
+		}
+		return v.Real
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"google.golang.org/protobuf/proto"
+)
+
+var about = &agentpb.InfoResponse{
+	Probe:      "woven",
+	Steps:      []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "cri.runpodsandbox", Stage: "cri"}},
+	Goroutines: []string{"", "worker"},
+}
+
+func TestFields(t *testing.T) {
+	got, err := json.Marshal(Fields([]*agentpb.Field{
+		{Name: "a", Value: &agentpb.Field_Number{Number: -3}},
+		{Name: "b", Value: &agentpb.Field_Flag{Flag: true}},
+		{Name: "c", Value: &agentpb.Field_Duration{Duration: 1.5e9}},
+		{Name: "d", Value: &agentpb.Field_Json{Json: `{"x": 1}`}},
+		{Name: "e", Value: &agentpb.Field_Json{Json: `{"x": `}},
+		{Name: "f", Value: &agentpb.Field_Real{Real: math.Inf(1)}},
+		{Name: "g", Value: &agentpb.Field_Real{Real: 0.5}},
+		{Name: "h"},
+	}))
+	want := `{"a":-3,"b":true,"c":"1.5s","d":{"x":1},"e":"{\"x\": ","f":"+Inf","g":0.5,"h":null}`
+	if err != nil || string(got) != want {
+		t.Errorf("fields %s, %v; want %s", got, err, want)
+	}
+}
+
+func TestPods(t *testing.T) {
+	d := NewDecoder(about)
+	if d.Pod(0) != nil {
+		t.Error("the node has a pod")
+	}
+	early := d.Pod(1)
+	if early == nil || early.Name != "" || d.Pod(1) != early {
+		t.Errorf("a pod that was never told is %+v", early)
+	}
+	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
+	told := d.Pod(1)
+	if told.Name != "web" || early.Name != "" {
+		t.Errorf("a pod that was told late is %+v, and was %+v", told, early)
+	}
+	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
+	if d.Pod(1) != told {
+		t.Error("a pod that is told again is another one")
+	}
+	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "db", Uid: "v"}})
+	if d.Pod(1).Name != "db" || told.Name != "web" {
+		t.Error("a number that is used anew keeps its pod")
+	}
+}
+
+// TestOutline: an outline is the event without its fields.
+func TestOutline(t *testing.T) {
+	for _, raw := range samples(t) {
+		d := NewDecoder(about)
+		h, err := ReadHeader(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := d.Event(raw)
+		want.Fields = nil
+		if got := d.Outline(&h); !reflect.DeepEqual(got, want) {
+			t.Errorf("outline\n%+v, want\n%+v", got, want)
+		}
+	}
+}
+
+// FuzzEvent: whatever bytes an agent sends as an event, something comes of
+// them that can be printed.
+func FuzzEvent(f *testing.F) {
+	for _, raw := range samples(f) {
+		f.Add(raw)
+		f.Add(raw[:len(raw)/2])
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e := NewDecoder(about).Event(raw)
+		if _, err := json.Marshal(e); err != nil {
+			t.Errorf("%+v cannot be printed: %v", e, err)
+		}
+	})
+}
+
+// samples are events of all shapes.
+func samples(t testing.TB) (out [][]byte) {
+	for _, e := range []*agentpb.Event{
+		{},
+		{Seq: 1, Time: 2, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Goroutine: 1,
+			Fields: []*agentpb.Field{{Name: "j", Value: &agentpb.Field_Json{Json: `{"a":1}`}}, {Name: "r", Value: &agentpb.Field_Real{Real: 1}}}},
+		{Seq: math.MaxUint64, Time: -1, Mono: math.MinInt64, Kind: -5, Step: math.MaxUint32, Pod: math.MaxUint32, Span: 1 << 63,
+			Parent: 1 << 40, Sync: 7, Goroutine: 300, Error: "no such image", Duration: -1},
+		{Seq: 812345, Time: 1763724000123456789, Mono: 91234567890, Kind: agentpb.Kind_EXIT, Step: 77, Pod: 12, Span: 400123,
+			Parent: 400120, Sync: 3, Goroutine: 2, Duration: 1234567},
+	} {
+		raw, err := proto.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, raw)
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Header is an event without its fields. The numbers are those of
+// agentpb.Event; Decoder.Step, Pod and Goroutine say what they stand for.
+type Header struct {
+	Seq       uint64
+	Time      int64 // nanoseconds since 1970
+	Mono      int64 // nanoseconds since the agent began
+	Kind      agentpb.Kind
+	Step, Pod uint32
+	Span      uint64
+	Parent    uint64
+	Sync      uint32
+	Goroutine uint32
+	Duration  int64 // nanoseconds
+	HasError  bool
+	// ErrorText is a part of the encoded event, not a copy.
+	ErrorText []byte
+}
+
+// Numbers of agentpb.Event's members that are no plain numbers.
+const (
+	fieldsMember   = 11
+	errorMember    = 12
+	durationMember = 13
+)
+
+var errVarint = errors.New("read event: a number is cut short or too long")
+
+// ReadHeader reads an event's header. It reads all that proto.Unmarshal does,
+// to the same values, and is told from it only by not looking into fields.
+func ReadHeader(raw []byte) (h Header, err error) {
+	for i := 0; i < len(raw); {
+		tag, n := uvarint(raw[i:])
+		if n <= 0 {
+			return h, errVarint
+		}
+		i += n
+		num, typ := tag>>3, protowire.Type(tag&7)
+		switch {
+		case typ == protowire.VarintType && num != 0 && num <= uint64(protowire.MaxValidNumber):
+			v, n := uvarint(raw[i:])
+			if n <= 0 {
+				return h, errVarint
+			}
+			i += n
+			h.set(num, v)
+		case typ == protowire.BytesType && (num == fieldsMember || num == errorMember):
+			size, n := uvarint(raw[i:])
+			if n <= 0 || size > uint64(len(raw)-i-n) {
+				return h, fmt.Errorf("read event: member %d is cut short", num)
+			}
+			i += n
+			if num == errorMember {
+				h.ErrorText = raw[i : i+int(size) : i+int(size)]
+				h.HasError = size > 0
+			}
+			i += int(size)
+		default:
+			n, err := skip(raw[i:], num, typ)
+			if err != nil {
+				return h, err
+			}
+			i += n
+		}
+	}
+	return h, nil
+}
+
+func (h *Header) set(num, v uint64) {
+	switch num {
+	case 1:
+		h.Seq = v
+	case 2:
+		h.Time = int64(v)
+	case 3:
+		h.Mono = int64(v)
+	case 4:
+		h.Kind = agentpb.Kind(v)
+	case 5:
+		h.Step = uint32(v)
+	case 6:
+		h.Pod = uint32(v)
+	case 7:
+		h.Span = v
+	case 8:
+		h.Parent = v
+	case 9:
+		h.Sync = uint32(v)
+	case 10:
+		h.Goroutine = uint32(v)
+	case durationMember:
+		h.Duration = int64(v)
+	}
+}
+
+// uvarint is protowire.ConsumeVarint, short enough to be fast for the many
+// numbers of one byte. A result of 0 or less is an error.
+func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return protowire.ConsumeVarint(b)
+}
+
+// skip passes over a member that is not known: agents may be newer.
+func skip(b []byte, num uint64, typ protowire.Type) (int, error) {
+	if num == 0 || num > uint64(protowire.MaxValidNumber) {
+		return 0, fmt.Errorf("read event: there is no member %d", num)
+	}
+	n := protowire.ConsumeFieldValue(protowire.Number(num), typ, b)
+	if n < 0 {
+		return 0, fmt.Errorf("read event: member %d: %w", num, protowire.ParseError(n))
+	}
+	return n, nil
+}

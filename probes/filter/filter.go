@@ -1,0 +1,137 @@
+// Package filter is the language in which a person says which events to see, in
+// `podstep trace`, `podstep replay` and the terminal UI:
+//
+//	ns=shop pod~web-* step~cri.* kind=exit slow>2s
+//	err or (stage=image -kind=note)
+//	error~"not found" field.image~busybox
+//
+// Terms beside each other must all match. The package knows events and nothing
+// of where they come from.
+package filter
+
+import "github.com/podstep/podstep/probes"
+
+// Filter selects events. The zero Filter selects all. It does not change, and
+// may be used by several goroutines.
+type Filter struct{ root expr }
+
+// Answer is what a filter says about an event of which not all is known.
+type Answer int8
+
+const (
+	No Answer = iota
+	// Maybe: only the whole event can tell.
+	Maybe
+	Yes
+)
+
+// Parse reads a filter. An error is a *SyntaxError.
+func Parse(text string) (*Filter, error) {
+	if len(text) > maxLength {
+		return nil, &SyntaxError{Filter: text[:maxLength], Column: maxLength, Why: "the filter is too long"}
+	}
+	p := &parser{text: text}
+	p.space()
+	if p.end() {
+		return &Filter{}, nil
+	}
+	root, err := p.or(0)
+	if err != nil {
+		return nil, err
+	}
+	if !p.end() {
+		return nil, p.fail(p.at, "there is no ( for this )")
+	}
+	return &Filter{root}, nil
+}
+
+// String gives the filter in a form that Parse reads to the same filter.
+func (f *Filter) String() string {
+	if f.root == nil {
+		return ""
+	}
+	return f.root.text()
+}
+
+// Empty tells that the filter selects all events.
+func (f *Filter) Empty() bool { return f.root == nil }
+
+// Match tells whether the filter selects an event.
+func (f *Filter) Match(e *probes.Event) bool {
+	return f.root == nil || f.root.match(e, true) == Yes
+}
+
+// MatchOutline is Match for an event whose Fields are not decoded. Maybe is for
+// filters that ask for them; then Match has the answer.
+func (f *Filter) MatchOutline(e *probes.Event) Answer {
+	if f.root == nil {
+		return Yes
+	}
+	return f.root.match(e, false)
+}
+
+// expr is a part of a filter. If whole is not set, the fields of the event are
+// not known.
+type expr interface {
+	match(e *probes.Event, whole bool) Answer
+	text() string
+}
+
+type (
+	all  []expr // two or more
+	some []expr // two or more
+	not  struct{ expr }
+)
+
+func (a all) match(e *probes.Event, whole bool) Answer {
+	worst := Yes
+	for _, x := range a {
+		if worst = min(worst, x.match(e, whole)); worst == No {
+			break
+		}
+	}
+	return worst
+}
+
+func (s some) match(e *probes.Event, whole bool) Answer {
+	best := No
+	for _, x := range s {
+		if best = max(best, x.match(e, whole)); best == Yes {
+			break
+		}
+	}
+	return best
+}
+
+func (n not) match(e *probes.Event, whole bool) Answer { return Yes - n.expr.match(e, whole) }
+
+func (a all) text() string {
+	s := ""
+	for i, x := range a {
+		if i > 0 {
+			s += " "
+		}
+		if _, weaker := x.(some); weaker {
+			s += "(" + x.text() + ")"
+		} else {
+			s += x.text()
+		}
+	}
+	return s
+}
+
+func (s some) text() string {
+	text := s[0].text()
+	for _, x := range s[1:] {
+		text += " or " + x.text()
+	}
+	return text
+}
+
+func (n not) text() string {
+	switch n.expr.(type) {
+	case all, some:
+		return "-(" + n.expr.text() + ")"
+	}
+	return "-" + n.expr.text()
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/source"
+)
+
+// TestUpToDate generates the data anew and compares what is in it: how it is
+// compressed may change with the Go release.
+func TestUpToDate(t *testing.T) {
+	packed, err := os.ReadFile("../excerpts.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := source.Unpack(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := generate(probes.MustLoad())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range was.Steps {
+		if _, ok := is.Steps[name]; !ok {
+			t.Errorf("there is no step %s any more", name)
+		}
+	}
+	for name, e := range is.Steps {
+		if text(t, e) != text(t, was.Steps[name]) {
+			t.Errorf("the source of %s is out of date", name)
+		}
+	}
+	if t.Failed() {
+		t.Error("run go generate ./probes/source")
+	}
+}
+
+func text(t *testing.T, e source.Entry) string {
+	b, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,121 @@
+// Package source has the kubelet's own source at each step of the catalogue, so
+// that it can be shown on a machine that has none: the function with its
+// comment, and the lines in it from which other steps are called.
+//
+// The data is generated from the version of the kubelet that the catalogue was
+// read from. It is Kubernetes' code, under the Apache License 2.0; NOTICE in the
+// root of the repository says so too.
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./gen
+
+//go:embed excerpts.json.gz
+var packed []byte
+
+// MaxLines is how long an excerpt may be, in lines. It holds all of nearly
+// every step.
+const MaxLines = 400
+
+// Excerpt is the source of one step's function.
+type Excerpt struct {
+	// Module and Version are where it is from, such as k8s.io/kubernetes
+	// v1.36.3; File is relative to the module.
+	Module, Version, File string
+	// Line is the number of the first of Lines, from 1. Func is the line where
+	// the function itself begins, after its comment.
+	Line, Func int
+	// Lines are the comment and the function, with tabs.
+	Lines []string
+	// Cut says that the function goes on after the last of Lines.
+	Cut bool
+
+	calls map[string][]int
+}
+
+// Calls are the numbers of the lines that lead to the step callee: calls of its
+// function or, if there are none, of functions that come to it. They are in
+// order; none are known for a step that is reached in another way.
+func (e Excerpt) Calls(callee string) []int { return e.calls[callee] }
+
+// Of is the source of a step.
+func Of(step string) (Excerpt, bool) {
+	e, ok := load()[step]
+	return e, ok
+}
+
+// Data is the generated file.
+type Data struct {
+	// Notice says whose code it is.
+	Notice string `json:"notice"`
+	// Versions are those of the modules.
+	Versions map[string]string `json:"versions"`
+	Steps    map[string]Entry  `json:"steps"`
+}
+
+// Entry is an excerpt as it is in the file.
+type Entry struct {
+	Module string           `json:"module"`
+	File   string           `json:"file"`
+	Line   int              `json:"line"`
+	Func   int              `json:"func"`
+	Text   string           `json:"text"`
+	Cut    bool             `json:"cut,omitempty"`
+	Calls  map[string][]int `json:"calls,omitempty"`
+}
+
+// load unpacks the data, once. What is wrong with it is a fault of the build,
+// and a test makes sure that nothing is.
+var load = sync.OnceValue(func() map[string]Excerpt {
+	data, err := Unpack(packed)
+	if err != nil {
+		panic(err)
+	}
+	out := make(map[string]Excerpt, len(data.Steps))
+	for name, e := range data.Steps {
+		out[name] = Excerpt{
+			Module: e.Module, Version: data.Versions[e.Module], File: e.File, Line: e.Line, Func: e.Func,
+			Lines: strings.Split(e.Text, "\n"), Cut: e.Cut, calls: e.Calls,
+		}
+	}
+	return out
+})
+
+// Pack is the form in which the data is kept.
+func Pack(d *Data) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	z.Comment = d.Notice
+	if err := json.NewEncoder(z).Encode(d); err != nil {
+		return nil, fmt.Errorf("pack source: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return nil, fmt.Errorf("pack source: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Unpack is the reverse of Pack.
+func Unpack(b []byte) (*Data, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("unpack source: %w", err)
+	}
+	d := &Data{}
+	if err := json.NewDecoder(z).Decode(d); err != nil {
+		return nil, fmt.Errorf("unpack source: %w", err)
+	}
+	return d, nil
+}
