@@ -14,11 +14,11 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## all programs, into bin/; the kubelet is woven
+build: ## all programs, into bin/; the kubelets are woven
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/podstep-weave ./cmd/podstep-weave
-	$(BIN)/podstep-weave go build -ldflags "$(LDFLAGS)" -o $(BIN)/podstep-kubelet ./cmd/podstep-kubelet
-	go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep ./cmd/podstep-lab
+	$(BIN)/podstep-weave go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep-kubelet ./cmd/podstep-lab
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep
 	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
 
 .PHONY: kubelet
@@ -33,6 +33,10 @@ run: build ## start a real node and walk one pod through it (root)
 .PHONY: test
 test: ## unit tests: no root, no network
 	go test ./...
+
+.PHONY: test-sim
+test-sim: build ## tests on the simulated node: no root, no container runtime
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 20m ./agent/lab/...
 
 .PHONY: test-node
 test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
@@ -54,7 +58,7 @@ bench: build ## measure against peers, in one run (root)
 lint: ## formatting, vet, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
-	for tag in node bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... || exit 1; done
+	for tag in node sim bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... || exit 1; done
 	go test -run 'TestArrows|TestPackageComments' .
 
 .PHONY: generate

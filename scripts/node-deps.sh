@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what podstep-lab --runtime containerd uses of the machine. For Debian and its kin; elsewhere install the same by hand.
+# Installs what podstep-lab --runtime containerd uses of the machine, and tmux, in which tests look at the screen. For Debian and its kin; elsewhere install the same by hand.
 set -eu
 
 if ! command -v apt-get >/dev/null; then
@@ -19,4 +19,4 @@ if [ ! -e "$policy" ]; then
 	trap 'rm -f "$policy"' EXIT
 fi
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-	containerd runc containernetworking-plugins busybox-static iproute2
+	containerd runc containernetworking-plugins busybox-static iproute2 tmux

@@ -21,27 +21,20 @@ const patience = 10 * time.Second
 
 // Clean removes what a lab left in dir, however it ended, its logs included. The directory goes too if nothing else is in it.
 func Clean(dir string) error {
-	if os.Geteuid() != 0 {
-		return errors.New("cleaning up after a containerd lab needs root: run it with sudo")
-	}
 	p, n, err := place(dir)
 	if err != nil {
 		return err
 	}
-	ip, ok := findProgram("ip")
-	if !ok {
-		return errors.New("not installed: ip: run `make node-deps`")
-	}
 	// Even when the directory is gone its processes may still be here.
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		return sweepMachine(n, ip)
+		return sweepLeft(p, n)
 	}
 	lock, err := claim(p)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if err := sweepMachine(n, ip); err != nil {
+	if err := sweepLeft(p, n); err != nil {
 		return err
 	}
 	if err := sweepDir(p); err != nil {

@@ -72,7 +72,7 @@ const cniConfig = `{
 
 const registryConfig = "server = %[1]q\n\n[host.%[1]q]\n  capabilities = [\"pull\", \"resolve\"]\n"
 
-func (l *Lab) startContainerd(context.Context) error {
+func (l *realNode) startContainerd(context.Context) error {
 	dir := l.paths.containerd
 	files := map[string]string{
 		"containerd.toml": fmt.Sprintf(containerdConfig,
@@ -94,7 +94,7 @@ func (l *Lab) startContainerd(context.Context) error {
 }
 
 // waitContainerd returns when containerd's CRI plugin answers.
-func (l *Lab) waitContainerd(ctx context.Context) error {
+func (l *realNode) waitContainerd(ctx context.Context) error {
 	return poll(ctx, func(ctx context.Context) error {
 		_, err := l.ctr(ctx, "plugins", "list", "id==cri")
 		return err
@@ -102,7 +102,7 @@ func (l *Lab) waitContainerd(ctx context.Context) error {
 }
 
 // ctr speaks to the lab's containerd.
-func (l *Lab) ctr(ctx context.Context, args ...string) (string, error) {
+func (l *realNode) ctr(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, l.programs.ctr, append([]string{"--address", l.paths.containerdSocket(), "--namespace", "k8s.io"}, args...)...)
 }
 

@@ -24,10 +24,10 @@ const (
 	pauseImage   = "podstep.local/pause:1"
 )
 
-func (l *Lab) imagesFile() string { return l.paths.node("images.tar") }
+func (l *realNode) imagesFile() string { return l.paths.node("images.tar") }
 
 // buildImages writes a tar file with every image of the lab.
-func (l *Lab) buildImages(ctx context.Context) error {
+func (l *realNode) buildImages(ctx context.Context) error {
 	busybox := l.programs.busybox
 	program, err := os.ReadFile(busybox)
 	if err != nil {
@@ -144,7 +144,7 @@ func busyboxFiles(w *tar.Writer, program []byte, applets []string) error {
 	return nil
 }
 
-func (l *Lab) importImages(ctx context.Context) error {
+func (l *realNode) importImages(ctx context.Context) error {
 	if _, err := l.ctr(ctx, "images", "import", "--snapshotter", l.snapshotter, l.imagesFile()); err != nil {
 		return fmt.Errorf("import images: %w", err)
 	}

@@ -16,7 +16,7 @@ func (l *Lab) kubeletConfig() map[string]any {
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 
-		"containerRuntimeEndpoint": "unix://" + l.paths.containerdSocket(),
+		"containerRuntimeEndpoint": "unix://" + l.state.CRI,
 		"staticPodPath":            l.paths.manifests(),
 		"podLogsDir":               l.paths.at("logs", "pods"),
 		"volumePluginDir":          l.paths.node("volume-plugins"),
@@ -57,8 +57,8 @@ func (l *Lab) kubeletConfig() map[string]any {
 	}
 }
 
-func (l *Lab) configureKubelet() error {
-	config, err := yaml.Marshal(l.kubeletConfig())
+func (l *Lab) configureKubelet(differs map[string]any) error {
+	config, err := yaml.Marshal(differs)
 	if err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
@@ -71,8 +71,8 @@ func (l *Lab) configureKubelet() error {
 	return writeKubeconfig(l.paths, l.paths.config("kubelet.kubeconfig"), "kubelet", l.state.Ports["kube-apiserver"])
 }
 
-func (l *Lab) startKubelet(context.Context) error {
-	if err := l.configureKubelet(); err != nil {
+func (l *realNode) startKubelet(context.Context) error {
+	if err := l.configureKubelet(l.kubeletConfig()); err != nil {
 		return err
 	}
 	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet,

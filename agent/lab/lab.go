@@ -13,8 +13,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/podstep/podstep/agent/lab/cgroups"
 )
 
 // startTimeout is far above what a slow machine needs.
@@ -22,18 +20,15 @@ const startTimeout = 5 * time.Minute
 
 // A Lab is a running node.
 type Lab struct {
-	options     Options
-	paths       paths
-	names       names
-	programs    programs
-	kubelet     string
-	snapshotter string
-	subnet      netip.Prefix
-	node        netip.Addr
-	lock        *os.File
-	nest        *nest
-	client      *kubernetes.Clientset
-	took        time.Duration
+	options Options
+	paths   paths
+	names   names
+	ground  ground
+	node    netip.Addr
+	lock    *os.File
+	nest    *nest
+	client  *kubernetes.Clientset
+	took    time.Duration
 
 	mu       sync.Mutex
 	state    State
@@ -53,6 +48,7 @@ func Start(ctx context.Context, options Options) (*Lab, error) {
 		return nil, err
 	}
 	l := &Lab{options: options}
+	l.ground = newGround(l)
 	l.life, l.die = context.WithCancelCause(context.Background())
 	if err := l.prepare(); err != nil {
 		return nil, errors.Join(err, l.Stop())
@@ -79,10 +75,7 @@ func place(dir string) (paths, names, error) {
 // prepare makes everything that must be there before the first part starts.
 func (l *Lab) prepare() error {
 	var err error
-	if l.programs, err = requirements(); err != nil {
-		return err
-	}
-	if l.kubelet, err = l.options.kubelet(); err != nil {
+	if err = l.ground.require(); err != nil {
 		return err
 	}
 	if l.paths, l.names, err = place(l.options.Dir); err != nil {
@@ -92,7 +85,7 @@ func (l *Lab) prepare() error {
 		return err
 	}
 	// What a killed lab left. The logs of the one before are of no use beside those to come.
-	if err := sweepMachine(l.names, l.programs.ip); err != nil {
+	if err := l.ground.sweep(); err != nil {
 		return fmt.Errorf("clean up after the lab before: %w", err)
 	}
 	if err := sweepDir(l.paths); err != nil {
@@ -103,36 +96,31 @@ func (l *Lab) prepare() error {
 			return fmt.Errorf("create directory: %w", err)
 		}
 	}
-	if l.snapshotter, err = chooseSnapshotter(l.paths.dir); err != nil {
+	if err := l.begin(); err != nil {
 		return err
 	}
-	if err := l.prepareNetwork(); err != nil {
+	if l.node, err = l.ground.prepare(); err != nil {
 		return err
 	}
 	if err := createCerts(l.paths, l.node); err != nil {
 		return err
 	}
-	if err := cgroups.Create(l.names.partsCgroup()); err != nil {
-		return err
-	}
 	if err := l.state.write(); err != nil {
 		return err
 	}
-	l.nest, err = newNest(func() error { return furnish(l.paths) })
+	l.nest, err = newNest(l.ground.enter)
 	return err
 }
 
-// prepareNetwork chooses ports and addresses and makes the bridge.
-func (l *Lab) prepareNetwork() error {
+// begin is the state of a lab of which nothing runs: names, places and ports.
+func (l *Lab) begin() error {
 	var err error
 	l.state = State{
 		Dir:        l.paths.dir,
+		Runtime:    l.options.Runtime,
 		Node:       nodeName,
 		Kubeconfig: l.paths.kubeconfig(),
 		Agent:      l.paths.agent(),
-		Containerd: l.paths.containerdSocket(),
-		Cgroup:     l.names.cgroup,
-		Bridge:     l.names.bridge,
 		Pids:       map[string]int{"podstep-lab": os.Getpid()},
 	}
 	if l.state.Ports, err = choosePorts(l.paths.dir, l.options.Port, "kube-apiserver", "etcd", "etcd-peer", "kubelet"); err != nil {
@@ -144,11 +132,7 @@ func (l *Lab) prepareNetwork() error {
 		}
 		l.state.Ports["kube-apiserver"] = port
 	}
-	if l.subnet, err = chooseSubnet(l.names.hash); err != nil {
-		return err
-	}
-	l.node, l.state.Subnet = hostAddress(l.subnet), l.subnet.String()
-	return createBridge(l.programs.ip, l.names.bridge, l.subnet)
+	return nil
 }
 
 // startParts starts everything and waits for the node.
@@ -171,11 +155,9 @@ func (l *Lab) startParts(ctx context.Context) error {
 	defer context.AfterFunc(l.life, func() { p.fail(context.Cause(l.life)) })()
 	p.add("etcd", inTurn(l.startEtcd, l.waitEtcd))
 	p.add("kube-apiserver", inTurn(l.startAPIServer, l.waitAPIServer), "etcd")
-	p.add("containerd", inTurn(l.startContainerd, l.waitContainerd))
-	p.add("images", inTurn(l.buildImages, l.importImages), "containerd")
 	p.add("kube-controller-manager", inTurn(l.startControllerManager, l.waitNamespace), "kube-apiserver")
 	p.add("kube-scheduler", l.startScheduler, "kube-apiserver")
-	p.add("kubelet", inTurn(l.startKubelet, l.waitNode), "containerd", "kube-apiserver")
+	l.ground.add(p)
 	return p.wait()
 }
 
@@ -227,7 +209,7 @@ func (l *Lab) stop() error {
 	for _, p := range running {
 		p.end(0)
 	}
-	err := sweepMachine(l.names, l.programs.ip)
+	err := l.ground.sweep()
 	if l.nest != nil {
 		l.nest.close()
 	}

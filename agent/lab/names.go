@@ -47,5 +47,7 @@ func (p paths) pki(file string) string     { return p.at("pki", file) }
 func (p paths) config(elem string) string  { return p.at("config", elem) }
 func (p paths) containerd() string         { return p.at("containerd") }
 func (p paths) containerdSocket() string   { return p.at("containerd", "containerd.sock") }
+func (p paths) simSocket() string          { return p.at("simcri", "simcri.sock") }
+func (p paths) pressure() string           { return p.at("pressure") }
 func (p paths) kubelet() string            { return p.at("kubelet") }
 func (p paths) node(elem ...string) string { return p.at(append([]string{"node"}, elem...)...) }

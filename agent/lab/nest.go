@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A nest is an OS thread with a mount namespace of its own, from which the parts of the lab are started: they inherit the namespace, and they die with the thread (Pdeathsig means the thread that started a process, not the process it belongs to).
+// A nest is an OS thread, perhaps with a mount namespace of its own, from which the parts of the lab are started: they inherit the namespace, and they die with the thread (Pdeathsig means the thread that started a process, not the process it belongs to).
 type nest struct {
 	jobs  chan func()
 	quit  chan struct{}
@@ -19,23 +19,23 @@ type nest struct {
 // errStopping is the answer to who wants to start something while the lab ends.
 var errStopping = errors.New("the lab is ending")
 
-// newNest makes the thread and calls furnish in its new mount namespace.
-func newNest(furnish func() error) (*nest, error) {
+// newNest makes the thread and calls enter on it.
+func newNest(enter func() error) (*nest, error) {
 	n := &nest{jobs: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{})}
 	made := make(chan error)
-	go n.settle(furnish, made)
+	go n.settle(enter, made)
 	if err := <-made; err != nil {
-		return nil, fmt.Errorf("create mount namespace: %w", err)
+		return nil, fmt.Errorf("prepare the node: %w", err)
 	}
 	return n, nil
 }
 
-func (n *nest) settle(furnish func() error, made chan<- error) {
+func (n *nest) settle(enter func() error, made chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == os.Getpid() {
 		// The main thread cannot end before the process and stands for it in /proc. Keep it busy until another thread is found.
 		settled := make(chan error)
-		go n.settle(furnish, settled)
+		go n.settle(enter, settled)
 		err := <-settled
 		runtime.UnlockOSThread()
 		made <- err
@@ -43,11 +43,7 @@ func (n *nest) settle(furnish func() error, made chan<- error) {
 	}
 	// The thread is never unlocked: it ends with this function and takes the namespace with it.
 	defer close(n.ended)
-	if err := unshareMounts(); err != nil {
-		made <- err
-		return
-	}
-	if err := furnish(); err != nil {
+	if err := enter(); err != nil {
 		made <- err
 		return
 	}

@@ -8,14 +8,20 @@ import (
 	"time"
 )
 
-// RuntimeContainerd runs pods with the machine's containerd and runc.
-const RuntimeContainerd = "containerd"
+// What runs the containers of a lab.
+const (
+	// RuntimeSim simulates them: no root, no processes.
+	RuntimeSim = "sim"
+	// RuntimeContainerd runs them with the machine's containerd and runc.
+	RuntimeContainerd = "containerd"
+)
 
 // Options say what lab to start.
 type Options struct {
 	Dir            string // where everything goes; need not exist
-	Runtime        string // RuntimeContainerd
-	Kubelet        string // path of the kubelet; default: podstep-kubelet beside this program
+	Runtime        string // RuntimeSim or RuntimeContainerd
+	Kubelet        string // path of the kubelet of a containerd lab; default: podstep-kubelet beside this program
+	Scenario       string // path of the file that says how containers of a sim lab behave; may be empty
 	KubeletV       int    // the kubelet's log level
 	RestartKubelet bool   // start the kubelet again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
@@ -37,10 +43,15 @@ func (o *Options) check() error {
 	}
 	switch o.Runtime {
 	case RuntimeContainerd:
-	case "sim":
-		return usagef("the simulated runtime is not built yet: use --runtime containerd")
+		if o.Scenario != "" {
+			return usagef("a scenario is for simulated containers: leave out --scenario, or use --runtime sim")
+		}
+	case RuntimeSim:
+		if o.Kubelet != "" {
+			return usagef("a sim lab has its kubelet in itself: leave out --kubelet, or use --runtime containerd")
+		}
 	default:
-		return usagef("no runtime %q: use --runtime containerd", o.Runtime)
+		return usagef("no runtime %q: there are sim and containerd", o.Runtime)
 	}
 	if o.Port < 0 || o.Port > 65535 {
 		return usagef("port %d is not a TCP port: choose one from 1 to 65535, or 0 for a free one", o.Port)

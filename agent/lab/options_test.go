@@ -11,14 +11,21 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	good := Options{Dir: "d", Runtime: RuntimeContainerd}
-	if err := good.check(); err != nil {
-		t.Error(err)
+	for _, o := range []Options{
+		{Dir: "d", Runtime: RuntimeContainerd},
+		{Dir: "d", Runtime: RuntimeContainerd, Kubelet: "k"},
+		{Dir: "d", Runtime: RuntimeSim},
+		{Dir: "d", Runtime: RuntimeSim, Scenario: "s"},
+	} {
+		if err := o.check(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 	for _, o := range []Options{
 		{Runtime: RuntimeContainerd},
 		{Dir: "d"},
-		{Dir: "d", Runtime: "sim"},
+		{Dir: "d", Runtime: RuntimeSim, Kubelet: "k"},
+		{Dir: "d", Runtime: RuntimeContainerd, Scenario: "s"},
 		{Dir: "d", Runtime: "docker"},
 		{Dir: "d", Runtime: RuntimeContainerd, Port: 65536},
 		{Dir: "d", Runtime: RuntimeContainerd, Port: -1},

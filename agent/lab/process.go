@@ -43,7 +43,7 @@ func (l *Lab) spawn(name string, env []string, args ...string) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command("/proc/self/exe", append([]string{"component", "--cgroup", l.names.partsCgroup()}, args...)...)
+	cmd := exec.Command("/proc/self/exe", append(l.becomes(), args...)...)
 	cmd.Args[0] = "podstep-lab"
 	cmd.Env = append(l.environment(), env...)
 	cmd.Dir = "/"
@@ -60,6 +60,14 @@ func (l *Lab) spawn(name string, env []string, args ...string) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	return l.watch(&process{name: name, pid: cmd.Process.Pid, cmd: cmd, begun: time.Now(), done: make(chan struct{})})
+}
+
+// becomes is how this binary is told to become a part.
+func (l *Lab) becomes() []string {
+	if l.state.Cgroup == "" {
+		return []string{"component"}
+	}
+	return []string{"component", "--cgroup", l.names.partsCgroup()}
 }
 
 // watch takes a new process into the lab's books and sees to it when it ends.
@@ -91,7 +99,7 @@ func (l *Lab) ended(p *process) {
 	if p.name == "kubelet" && l.options.RestartKubelet && time.Since(p.begun) > shortLife {
 		// Not from here: spawn takes the lock.
 		go func() {
-			if err := l.startKubelet(l.life); err != nil && !errors.Is(err, errStopping) {
+			if err := l.ground.startKubelet(l.life); err != nil && !errors.Is(err, errStopping) {
 				l.die(err)
 			}
 		}()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -39,4 +40,13 @@ func poll(ctx context.Context, ask func(context.Context) error) error {
 		}
 		return context.Cause(ctx)
 	}
+}
+
+// dial tells whether somebody listens on a unix socket.
+func dial(ctx context.Context, socket string) error {
+	c, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }

@@ -11,13 +11,15 @@ import (
 // State is what DIR/state.json says of a lab, for scripts and tests.
 type State struct {
 	Dir        string         `json:"dir"`
+	Runtime    string         `json:"runtime"` // RuntimeSim or RuntimeContainerd
 	Node       string         `json:"node"`
 	Kubeconfig string         `json:"kubeconfig"`
 	Agent      string         `json:"agent"`
-	Containerd string         `json:"containerd"` // its socket
-	Cgroup     string         `json:"cgroup"`
-	Bridge     string         `json:"bridge"`
-	Subnet     string         `json:"subnet"`
+	CRI        string         `json:"cri"`                  // socket of the container runtime
+	Containerd string         `json:"containerd,omitempty"` // its socket; what follows is of a containerd lab only
+	Cgroup     string         `json:"cgroup,omitempty"`
+	Bridge     string         `json:"bridge,omitempty"`
+	Subnet     string         `json:"subnet,omitempty"`
 	Ports      map[string]int `json:"ports"`
 	Pids       map[string]int `json:"pids"` // the running parts, and "podstep-lab" itself
 }

@@ -1,4 +1,4 @@
-// Package component holds the main functions of the parts of a control plane that podstep-lab runs as children of itself. Each part keeps global state and calls os.Exit when it fails, so each has a process of its own.
+// Package component holds the main functions of the parts of a node that podstep-lab runs as children of itself. Each part keeps global state and calls os.Exit when it fails, so each has a process of its own.
 package component
 
 import (
@@ -19,6 +19,8 @@ var mains = map[string]func(args []string) int{
 	"kube-apiserver":          apiserver,
 	"kube-scheduler":          scheduler,
 	"kube-controller-manager": controllerManager,
+	"kubelet":                 kubelet,
+	"simcri":                  containerRuntime,
 }
 
 // Main joins the cgroup and becomes the part called name. The name "exec" becomes the program args[0].

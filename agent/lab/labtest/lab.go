@@ -1,8 +1,11 @@
-// Package labtest runs a real node for tests: it starts podstep-lab as a person
+// Package labtest runs a node for tests: it starts podstep-lab as a person
 // would, and gives the test its API server, its agent and the podstep command.
 //
 // PODSTEP_BIN names the folder with the built programs, as `make build` fills
-// it. The tests that use it need root, and the build tag "node".
+// it. Start and Launch make a node with containerd: such tests need root, and
+// the build tag "node". StartSim and LaunchSim make one that is simulated, without
+// root: such tests have the tag "sim". When root runs them, the lab runs as
+// nobody all the same.
 package labtest
 
 import (
@@ -60,7 +63,7 @@ func Bin(tb testing.TB, name string) string {
 func bin(name string) (string, error) {
 	dir := os.Getenv("PODSTEP_BIN")
 	if dir == "" {
-		return "", errors.New("PODSTEP_BIN is not set: run these tests with make test-node")
+		return "", errors.New("PODSTEP_BIN is not set: run these tests with make test-node or make test-sim")
 	}
 	return filepath.Abs(filepath.Join(dir, name))
 }
@@ -68,7 +71,18 @@ func bin(name string) (string, error) {
 // Start starts a node and waits until it is Ready. It ends with the test.
 func Start(tb testing.TB, flags ...string) *Lab {
 	tb.Helper()
-	shared, err := Launch(flags...)
+	return started(tb, Launch, flags)
+}
+
+// StartSim is Start for a sim lab.
+func StartSim(tb testing.TB, flags ...string) *Lab {
+	tb.Helper()
+	return started(tb, LaunchSim, flags)
+}
+
+func started(tb testing.TB, launch func(...string) (*Lab, error), flags []string) *Lab {
+	tb.Helper()
+	shared, err := launch(flags...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -83,33 +97,69 @@ func Start(tb testing.TB, flags ...string) *Lab {
 // Launch starts a node for several tests and waits until it is Ready. Each test
 // uses it through For, and who launched it calls Stop.
 func Launch(flags ...string) (*Lab, error) {
-	program, err := bin("podstep-lab")
-	if err != nil {
-		return nil, err
-	}
+	return launch(lab.RuntimeContainerd, flags)
+}
+
+// LaunchSim is Launch for a sim lab.
+func LaunchSim(flags ...string) (*Lab, error) {
+	return launch(lab.RuntimeSim, flags)
+}
+
+func launch(runtime string, flags []string) (*Lab, error) {
 	// Sockets in a test's TempDir would have names too long for the kernel.
 	dir, err := os.MkdirTemp("", "lab")
 	if err != nil {
 		return nil, err
 	}
 	l := &Lab{Dir: dir, run: &run{ended: make(chan struct{})}}
-	if err := l.launch(program, flags); err != nil {
+	cmd, err := Command(runtime, dir, flags...)
+	if err == nil {
+		err = l.launch(cmd)
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Stop())
 	}
 	return l, nil
 }
 
-func (l *Lab) launch(program string, flags []string) error {
-	r := l.run
-	cmd := exec.Command(program, append([]string{"--dir", l.Dir, "--runtime", "containerd"}, flags...)...)
-	cmd.Stderr = &r.errs
+// nobody is the user that runs simulated nodes for root.
+const nobody = 65534
+
+// Command is a podstep-lab in dir that is not started yet. A sim lab never runs
+// as root: dir is given to nobody then.
+func Command(runtime, dir string, flags ...string) (*exec.Cmd, error) {
+	program, err := bin("podstep-lab")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, append([]string{"--dir", dir, "--runtime", runtime}, flags...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if runtime == lab.RuntimeContainerd || os.Geteuid() != 0 {
+		return cmd, nil
+	}
+	// Nobody may not reach the program by its path: an open file will do.
+	f, err := os.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Path, cmd.ExtraFiles = "/proc/self/fd/3", []*os.File{f}
+	cmd.Dir = "/"
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	return cmd, os.Chown(dir, nobody, nobody)
+}
+
+func (l *Lab) launch(cmd *exec.Cmd) error {
+	r := l.run
+	cmd.Stderr = &r.errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
+	}
+	for _, f := range cmd.ExtraFiles {
+		_ = f.Close() // it is the child's now
 	}
 	r.cmd = cmd
 	line := make(chan string, 1)
@@ -142,6 +192,9 @@ func (l *Lab) connect() error {
 	if l.State, err = lab.ReadState(l.Dir); err != nil {
 		return err
 	}
+	if err := l.own(); err != nil {
+		return err
+	}
 	config, err := clientcmd.BuildConfigFromFlags("", l.State.Kubeconfig)
 	if err != nil {
 		return err
@@ -149,6 +202,14 @@ func (l *Lab) connect() error {
 	config.QPS, config.Burst = 200, 400
 	l.Client, err = kubernetes.NewForConfig(config)
 	return err
+}
+
+// own makes the agent's socket one that root takes for safe, when it is nobody's.
+func (l *Lab) own() error {
+	if l.State.Runtime != lab.RuntimeSim || os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(l.State.Agent, 0, 0)
 }
 
 // For is the lab as a test uses it: what goes wrong fails that test, which then

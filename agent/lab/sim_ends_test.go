@@ -1,0 +1,241 @@
+//go:build sim
+
+package lab_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/agent/lab"
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
+)
+
+func isStep(step string, kind probes.Kind) func(probes.Event) bool {
+	return func(e probes.Event) bool { return e.Step == step && e.Kind == kind }
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// watchParts returns a function that waits until every process of the lab has ended.
+func watchParts(t *testing.T, l *labtest.Lab) (wait func()) {
+	t.Helper()
+	fds := map[string]int{}
+	for name, pid := range l.State.Pids {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatalf("watch %s: %v", name, err)
+		}
+		fds[name] = fd
+	}
+	return func() {
+		t.Helper()
+		for name, fd := range fds {
+			if !ends(fd) {
+				t.Errorf("%s does not end", name)
+			}
+			unix.Close(fd)
+		}
+	}
+}
+
+func ends(pidfd int) bool {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(labtest.Patience.Milliseconds()))
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && n > 0
+		}
+	}
+}
+
+func onlyLogs(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "logs" && e.Name() != "lab.lock" {
+			t.Errorf("%s is left", filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// TestSimEnds: an orderly end leaves logs, a kill takes all parts along, and a
+// lab starts again in what either left.
+func TestSimEnds(t *testing.T) {
+	dir := shortDir(t)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		cmd := command(t, dir)
+		state := untilReady(t, cmd, dir)
+		gone := watchParts(t, &labtest.Lab{State: state})
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		gone()
+		if signal == syscall.SIGKILL {
+			continue
+		}
+		if err != nil {
+			t.Errorf("after %v: %v", signal, err)
+		}
+		onlyLogs(t, dir)
+	}
+	if err := lab.Clean(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", dir, err)
+	}
+}
+
+// TestSimPartDies: the lab says which part it was, and ends.
+func TestSimPartDies(t *testing.T) {
+	for _, part := range []string{"simcri", "kubelet"} {
+		dir := shortDir(t)
+		cmd := command(t, dir)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		state := untilReady(t, cmd, dir)
+		kill(t, state.Pids[part])
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("without %s the lab ended with %v", part, err)
+		}
+		if !strings.Contains(errs.String(), part+" died (signal: killed)") {
+			t.Errorf("without %s the lab says %q", part, errs.String())
+		}
+		onlyLogs(t, dir)
+	}
+}
+
+// TestSimBeside: two labs do not meet.
+func TestSimBeside(t *testing.T) {
+	one, other := node(t), labtest.StartSim(t)
+	for _, l := range []*labtest.Lab{one, other} {
+		l.Create(labtest.BusyboxPod("same", labtest.Sleep))
+	}
+	if a, b := one.UntilReady("same"), other.UntilReady("same"); a.Status.PodIP == b.Status.PodIP {
+		t.Errorf("pods of two labs have the address %s", a.Status.PodIP)
+	}
+	one.Delete("same")
+	one.UntilGone("same")
+}
+
+// machine is what a lab must leave as it was, also when root runs it.
+func machine(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, file := range []string{"/proc/self/mountinfo", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/panic", "/proc/sys/kernel/panic_on_oops"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, file+": "+string(text))
+	}
+	for _, pattern := range []string{"/run/*", "/var/run/*", "/var/lib/*", "/var/lib/kubelet/*", "/var/log/*", "/var/log/containers/*", "/var/log/pods/*", "/etc/*", "/usr/libexec/*", "/sys/fs/cgroup/*", "/sys/fs/cgroup/*/*", "/sys/class/net/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// TestSimAsRoot: root's lab is as harmless as anybody's.
+func TestSimAsRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	before := machine(t)
+	dir := shortDir(t)
+	cmd := exec.Command(labtest.Bin(t, "podstep-lab"), "--dir", dir)
+	untilReady(t, cmd, dir)
+	kubectl(t, &labtest.Lab{Dir: dir}, "apply", "-f", filepath.Join(examples, "web.yaml"))
+	kubectl(t, &labtest.Lab{Dir: dir}, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web")
+	during := machine(t)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for when, now := range map[string][]string{"while it runs": during, "afterwards": machine(t)} {
+		for _, what := range now {
+			if !slices.Contains(before, what) {
+				t.Errorf("new on the machine %s: %s", when, what)
+			}
+		}
+	}
+	onlyLogs(t, dir)
+}
+
+// shortDir is a directory that does not exist yet, with a name short enough for
+// sockets. What a lab leaves there is removed.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	return filepath.Join(parent, "n")
+}
+
+// command is a sim lab in dir that is not started yet.
+func command(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := labtest.Command(lab.RuntimeSim, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// untilReady starts the lab and waits for its word.
+func untilReady(t *testing.T, cmd *exec.Cmd, dir string) lab.State {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "ready in ") || !strings.Contains(line, "  agent ") {
+		t.Fatalf("podstep-lab says %q: %v", line, err)
+	}
+	state, err := lab.ReadState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Pids["podstep-lab"] != cmd.Process.Pid {
+		t.Errorf("the state names %s", strconv.Itoa(state.Pids["podstep-lab"]))
+	}
+	return state
+}

@@ -1,0 +1,123 @@
+package simcri
+
+import (
+	"io"
+	"sync"
+)
+
+// terminal is the little that a terminal's line discipline does for a shell:
+// kubectl has put its own terminal into raw mode, and sends every key.
+type terminal struct {
+	echo      io.Writer
+	interrupt chan struct{} // has a value when the interrupt key was typed
+
+	mu      sync.Mutex
+	typed   *sync.Cond // something was, and ended with a line's end
+	line    []byte     // typed, not ended
+	ready   []byte     // ended, not read
+	waiting bool       // somebody reads
+	err     error
+}
+
+// newTerminal reads keys on a goroutine that ends with its input.
+func newTerminal(in io.Reader, echo io.Writer) *terminal {
+	t := &terminal{echo: echo, interrupt: make(chan struct{}, 1)}
+	t.typed = sync.NewCond(&t.mu)
+	go t.pump(in)
+	return t
+}
+
+const (
+	keyInterrupt = 0x03
+	keyEnd       = 0x04
+	keyBackspace = 0x08
+	keyKill      = 0x15
+	keyDelete    = 0x7f
+)
+
+// maxTyped bounds a line, as the kernel does, and maxAhead what nobody reads.
+const (
+	maxTyped = 4096
+	maxAhead = 64 << 10
+)
+
+func (t *terminal) pump(in io.Reader) {
+	var keys [256]byte
+	for {
+		n, err := in.Read(keys[:])
+		t.mu.Lock()
+		for _, k := range keys[:n] {
+			t.key(k)
+		}
+		if err != nil && t.err == nil {
+			t.err = err
+		}
+		ended := t.err != nil
+		t.typed.Broadcast()
+		t.mu.Unlock()
+		if ended {
+			return
+		}
+	}
+}
+
+// Read gives lines.
+func (t *terminal) Read(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.waiting = true; len(t.ready) == 0 && t.err == nil; {
+		t.typed.Wait()
+	}
+	t.waiting = false
+	if len(t.ready) == 0 {
+		return 0, t.err
+	}
+	n := copy(p, t.ready)
+	t.ready = t.ready[n:]
+	return n, nil
+}
+
+// key takes one key. t.mu is held.
+func (t *terminal) key(k byte) {
+	switch k {
+	case '\r', '\n':
+		t.echo.Write([]byte("\n"))
+		t.end()
+	case keyBackspace, keyDelete:
+		if n := len(t.line); n > 0 {
+			t.line = t.line[:n-1]
+			t.echo.Write([]byte("\b \b"))
+		}
+	case keyKill:
+		for ; len(t.line) > 0; t.line = t.line[1:] {
+			t.echo.Write([]byte("\b \b"))
+		}
+	case keyInterrupt:
+		t.line = nil
+		t.echo.Write([]byte("^C\n"))
+		select {
+		case t.interrupt <- struct{}{}:
+		default:
+		}
+		if t.waiting {
+			t.end()
+		}
+	case keyEnd:
+		if len(t.line) == 0 {
+			t.err = io.EOF
+		}
+	default:
+		if k >= ' ' && len(t.line) < maxTyped {
+			t.line = append(t.line, k)
+			t.echo.Write([]byte{k})
+		}
+	}
+}
+
+// end gives the line to who reads.
+func (t *terminal) end() {
+	if len(t.ready)+len(t.line) < maxAhead {
+		t.ready = append(append(t.ready, t.line...), '\n')
+	}
+	t.line = nil
+}
