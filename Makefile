@@ -27,7 +27,11 @@ kubelet: ## an unmodified kubelet, to compare with
 	go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/kubelet k8s.io/kubernetes/cmd/kubelet
 
 .PHONY: run
-run: build ## start a real node and walk one pod through it (root)
+run: build ## a whole node of your own, with the kubelet's own code, in the terminal UI
+	$(BIN)/podstep lab --dir $(LAB)
+
+.PHONY: walk
+walk: build ## start a real node with containerd and print one pod's way through it (root)
 	BIN=$(BIN) LAB=$(LAB) scripts/walk.sh docs/examples/web.yaml
 
 .PHONY: test
@@ -35,8 +39,8 @@ test: ## unit tests: no root, no network
 	go test ./...
 
 .PHONY: test-sim
-test-sim: build ## tests on the simulated node: no root, no container runtime
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 20m ./agent/lab/...
+test-sim: build ## tests on the simulated node, the UI in a terminal among them (tmux); no root
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 30m -p 1 ./agent/lab/... ./tui/...
 
 .PHONY: test-node
 test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
@@ -58,7 +62,7 @@ bench: build ## measure against peers, in one run (root)
 lint: ## formatting, vet, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
-	for tag in node sim bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... || exit 1; done
+	for tag in node sim bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
 	go test -run 'TestArrows|TestPackageComments' .
 
 .PHONY: generate

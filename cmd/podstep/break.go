@@ -19,7 +19,10 @@ func (a *app) breakpoints() *cobra.Command {
 		Use:   "break add|ls|rm",
 		Short: "Hold, delay or fail pods wherever they come to a step",
 		Long: `Breakpoints act on pods when they come to a step: on pods that are there, and on
-pods to come. They hold the pod, or make the step fail or wait.`,
+pods to come. They hold the pod, or make the step fail or wait.
+
+Most steps of the sync loop and of the pod sources serve all pods of the node. A
+pod is held there in a lab only, and the node stands still meanwhile.`,
 		Args: noSuchCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("break does nothing alone; give add, ls or rm")
@@ -172,17 +175,30 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 	if err != nil {
 		return err
 	}
-	for _, name := range b.Refused {
-		a.say("podstep: warning: not at %s: %s", name, refusal(c.Step(name)))
+	for _, r := range b.Refused {
+		a.say("podstep: warning: not at %s: %s", r.Step, r.Why)
 	}
+	a.warnStandstill(b, c)
 	return out.print(a.out, newBreakJSON(b), func(w io.Writer) { breakTable(w, []*agentpb.Breakpoint{b}, out.wide()) })
 }
 
-func refusal(s *probes.Step) string {
-	if s == nil || s.Hold.Why.En == "" {
-		return "the agent cannot do this there"
+// warnStandstill says at which steps of a breakpoint the whole node will wait.
+// The agent takes such steps in a lab only.
+func (a *app) warnStandstill(b *agentpb.Breakpoint, c *probes.Catalogue) {
+	if _, fails := b.GetSpec().GetAction().(*agentpb.AddBreakpointRequest_Fail); fails {
+		return
 	}
-	return s.Hold.Why.En
+	enter := b.GetSpec().GetOn() == agentpb.On_ON_ENTER
+	var steps []string
+	for _, name := range b.Steps {
+		s := c.Step(name)
+		if s != nil && (enter && s.Hold.Enter == probes.HoldNode || !enter && s.Hold.Exit == probes.HoldNode) {
+			steps = append(steps, name)
+		}
+	}
+	if len(steps) > 0 {
+		a.say("podstep: warning: while a pod waits at %s, the node stands still: its other pods are not started, updated or stopped", strings.Join(steps, ", "))
+	}
 }
 
 func (a *app) breakList() *cobra.Command {
@@ -264,7 +280,13 @@ type breakJSON struct {
 	Hits       uint32            `json:"hits"`
 	Expires    *time.Time        `json:"expires"`
 	Steps      []string          `json:"steps"`
-	Refused    []string          `json:"refused"`
+	Refused    []refusedJSON     `json:"refused"`
+}
+
+// refusedJSON is a step at which a breakpoint cannot act.
+type refusedJSON struct {
+	Step string `json:"step"`
+	Why  string `json:"why"`
 }
 
 func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
@@ -273,7 +295,10 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 		ID: b.Id, Namespace: s.GetPods().GetNamespace(), Pod: s.GetPods().GetName(), Labels: s.GetPods().GetLabels(),
 		Step: s.GetStep(), On: strings.ToLower(strings.TrimPrefix(s.GetOn().String(), "ON_")),
 		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Expires: moment(b.Expires),
-		Steps: append([]string{}, b.Steps...), Refused: append([]string{}, b.Refused...),
+		Steps: append([]string{}, b.Steps...), Refused: []refusedJSON{},
+	}
+	for _, r := range b.Refused {
+		out.Refused = append(out.Refused, refusedJSON{r.Step, r.Why})
 	}
 	if s.GetSlowerThan() != nil {
 		out.SlowerThan = s.GetSlowerThan().AsDuration().String()
@@ -310,7 +335,11 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 		}
 		row := []string{number(j.ID), selected(b.GetSpec().GetPods()), j.Step, on, j.Action, number(j.Hits), expires}
 		if wide {
-			row = append(row, number(j.Times), number(j.After), strings.Join(j.Steps, " "), strings.Join(j.Refused, " "))
+			var refused []string
+			for _, r := range j.Refused {
+				refused = append(refused, r.Step)
+			}
+			row = append(row, number(j.Times), number(j.After), strings.Join(j.Steps, " "), strings.Join(refused, " "))
 		}
 		rows = append(rows, row)
 	}

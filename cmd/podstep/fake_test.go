@@ -216,6 +216,9 @@ func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.Ho
 	}
 	h := hold(p)
 	h.Why = fmt.Sprintf("step %s %s", r.Mode, r.Until)
+	if r.Until == "loop.add" {
+		h.Step, h.Stage, h.Node = "loop.add", "syncloop", true
+	}
 	h.Budget = &agentpb.Budget{Timer: "volume-wait", Text: "SyncPod gives up", Left: durationpb.New(time.Minute)}
 	return h, nil
 }
@@ -234,7 +237,7 @@ func (f *fakeAgent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*ag
 func (f *fakeAgent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod"}, Refused: []string{"merge.Merge"}}
+	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod", "loop.add"}, Refused: []*agentpb.Refused{{Step: "merge.Merge", Why: "All pods of one source pass through this call."}}}
 	f.breakpoints = append(f.breakpoints, b)
 	return b, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
 )
@@ -98,6 +99,7 @@ func (a *app) holdWhile(ctx context.Context, c *client.Client, req *agentpb.Hold
 	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
 		return err
 	}
+	a.sayStandstill(h)
 	a.say("held while this command runs; Ctrl-C lets go")
 	for err == nil {
 		_, err = stream.Recv()
@@ -119,11 +121,19 @@ func (a *app) printHold(h *agentpb.HoldInfo, err error, out *format) error {
 	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
 		return err
 	}
+	a.sayStandstill(h)
 	pod := podOf(h.Pod)
 	name := fullName(&pod)
 	a.say("it goes on by itself in %s at the latest; next: %s step %s, or %s continue %s",
 		left(soonest(h)), a.name, name, a.name, name)
 	return nil
+}
+
+// sayStandstill warns of a hold for which the whole node waits.
+func (a *app) sayStandstill(h *agentpb.HoldInfo) {
+	if h.Node {
+		a.say("the node stands still meanwhile: its other pods are not started, updated or stopped")
+	}
 }
 
 // soonest is when the hold ends by itself: by its lease or its budget.
@@ -144,6 +154,7 @@ type holdJSON struct {
 	Since  *time.Time     `json:"since"`
 	Lease  string         `json:"lease"`
 	Budget *budgetJSON    `json:"budget"`
+	Node   bool           `json:"node,omitempty"`
 	Why    string         `json:"why"`
 	Fields map[string]any `json:"fields,omitempty"`
 	Error  string         `json:"error,omitempty"`
@@ -157,7 +168,7 @@ type budgetJSON struct {
 func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	out := holdJSON{
 		ID: h.Id, Pod: podOf(h.Pod), Step: h.Step, On: h.On, Since: moment(h.Since),
-		Lease: left(h.Lease.AsDuration()), Why: h.Why, Fields: client.Fields(h.Fields), Error: h.Error,
+		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: h.Why, Fields: wire.Fields(h.Fields), Error: h.Error,
 	}
 	if h.Budget != nil {
 		out.Budget = &budgetJSON{Timer: h.Budget.Timer, Left: left(h.Budget.Left.AsDuration())}
@@ -176,7 +187,7 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	} else {
 		line("budget", "no timer of the kubelet runs")
 	}
-	fields := client.Fields(h.Fields)
+	fields := wire.Fields(h.Fields)
 	for _, name := range sortedKeys(fields) {
 		line(name, fieldText(fields[name], wide))
 	}

@@ -21,18 +21,22 @@ type app struct {
 }
 
 func (a *app) root() *cobra.Command {
+	var ui uiFlags
 	root := &cobra.Command{
 		Use:   "podstep",
 		Short: "Watch, hold and step single pods through the kubelet",
 		Long: `podstep watches, holds and steps single pods through the kubelet, while every
 other pod on the node goes on living.
 
+Without a command it opens the screen on the agent that it finds; ? there lists
+the keys. podstep lab starts a node to try it on.
+
 It speaks to the agent inside podstep-kubelet over a unix socket. A pod is named
 [NAMESPACE/]NAME or with -n NAMESPACE, as kubectl does; without a namespace all
 of them are searched. Answers go to stdout, words about them to stderr. The exit
 code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`,
 		Args:                  noSuchCommand,
-		RunE:                  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return a.open(cmd.Context(), &ui) },
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		DisableAutoGenTag:     true,
@@ -44,6 +48,7 @@ code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`
 	}
 	root.PersistentFlags().StringVar(&a.socket, "socket", "",
 		"the agent's `PATH` (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
+	ui.addLive(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.help())
 	root.AddGroup(
@@ -52,7 +57,7 @@ code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.trace(), a.steps()},
+		"see":   {a.pods(), a.trace(), a.replay(), a.steps(), a.lab()},
 		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints()},
 		"about": {a.doctor(), a.version(), a.completion()},
 	} {
@@ -61,7 +66,7 @@ code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`
 			root.AddCommand(v)
 		}
 	}
-	root.AddCommand(a.docs())
+	root.AddCommand(a.docs(), filterTopic())
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -20,15 +18,18 @@ type traceFlags struct {
 	podName
 	steps           []string
 	for_            *period
+	filter          filterFlag
 	until           string
 	noHistory, node bool
+	file            string
+	quiet           bool
 	out             format
 }
 
 func (a *app) trace() *cobra.Command {
 	var flags traceFlags
 	cmd := &cobra.Command{
-		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--for DURATION] [--until ready|deleted|held|step=STEP] [flags]",
+		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [flags]",
 		Short: "Stream what happens to pods, step by step",
 		Long: `Streams the events of pods, those that the agent remembers first, so that who
 comes late sees the whole story. A pod that is not there yet is waited for.
@@ -38,10 +39,17 @@ pods; if --for runs out before that, the exit code is 1.
 
 A line begins with the time since the first one. ">" is a step that is entered,
 "<" one that is left, with how long it took, "-" both in one line; "!" are holds,
-faults and lost events.`,
+faults and lost events.
+
+With -w the events are also written to FILE, for podstep replay. The file gets
+all events of the pods and steps; --filter only chooses what is printed. It can
+be read by its owner only, and takes the place of an older trace, never of
+another file.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
+  podstep trace web --filter 'err or slow>1s'
+  podstep trace -w node.podstep --node --quiet
   podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
@@ -56,7 +64,13 @@ faults and lost events.`,
 			}
 			defer c.Close()
 			t.client = c
-			return t.run(cmd.Context(), flags.for_.d)
+			if flags.file == "" {
+				return t.run(cmd.Context(), flags.for_.d)
+			}
+			if t.recording, err = a.record(flags.file, c, t.req, flags.quiet); err != nil {
+				return err
+			}
+			return t.recording.end(t.run(cmd.Context(), flags.for_.d), a.say)
 		},
 	}
 	flags.add(cmd)
@@ -68,15 +82,21 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	f.podName.add(cmd)
 	cmd.Flags().StringArrayVar(&f.steps, "step", nil, "only this `STEP`; a glob, or stage:NAME; may be given more than once")
 	cmd.RegisterFlagCompletionFunc("step", completeSteps)
+	f.filter.add(cmd)
 	f.for_.add(cmd, "for", "how long, like 30s (default: for ever)")
 	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
 	cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "only what happens from now on")
 	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
+	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write them")
 	f.out.add(cmd, "wide", "json")
 }
 
 func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
+	if f.quiet && f.file == "" {
+		return nil, usagef("--quiet prints nothing, and there is no FILE to write to; give -w FILE")
+	}
 	catalogue, err := probes.Load()
 	if err != nil {
 		return nil, err
@@ -94,10 +114,10 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
 		return nil, err
 	}
 	t := &tracer{
-		req:  &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.node},
-		show: globs,
-		end:  end,
-		out:  out,
+		req:     &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.node},
+		printer: printer{out: out, steps: globs, filter: &f.filter.Filter},
+		quiet:   f.quiet,
+		end:     end,
 	}
 	if end != nil && len(globs) > 0 {
 		t.req.Steps = append(append([]string{}, globs...), end.steps()...)
@@ -110,44 +130,18 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
 	return t, nil
 }
 
-// stepGlobs gives globs that the agent knows: stages are taken apart into steps.
-func stepGlobs(c *probes.Catalogue, given []string) (globs []string, err error) {
-	for _, g := range given {
-		steps, err := stepsNamed(c, g)
-		if err != nil {
-			return nil, err
-		}
-		if !strings.HasPrefix(g, stagePrefix) {
-			globs = append(globs, g)
-			continue
-		}
-		for _, s := range steps {
-			globs = append(globs, s.Name)
-		}
-	}
-	return globs, nil
-}
-
-// tracer prints events until it is time to end.
+// tracer prints events until it is time to end. More is watched than its printer
+// prints if the end is told by steps that were not asked for.
 type tracer struct {
-	client *client.Client
-	req    *agentpb.WatchRequest
-	// show are the globs to print. More is watched if the end is told by
-	// steps that were not asked for.
-	show  []string
-	end   until
-	out   io.Writer
-	lines lines
+	printer
+	client    *client.Client
+	req       *agentpb.WatchRequest
+	quiet     bool
+	recording *recording // nil: none
+	end       until
 	// live: what the recorder remembered has been told.
 	live  bool
 	asked time.Time
-}
-
-// lines is a form of the events in text.
-type lines interface {
-	add(*probes.Event) error
-	// flush gives the text of all events since the last flush.
-	flush() []byte
 }
 
 // errReached ends a trace whose --until has come.
@@ -269,15 +263,20 @@ func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
 	}
 }
 
-// take prints a batch, up to the event that ends the trace.
+// take writes and prints a batch, up to the event that ends the trace.
 func (t *tracer) take(b client.Batch) error {
 	t.live = t.live || b.CaughtUp
+	if t.recording != nil {
+		if err := t.recording.add(b.Raw); err != nil {
+			return err
+		}
+	}
 	reached := false
 	for i := range b.Events {
 		e := &b.Events[i]
 		reached = t.end != nil && t.end.saw(e, t.live)
-		if t.shows(e) {
-			if err := t.lines.add(e); err != nil {
+		if !t.quiet {
+			if err := t.add(e); err != nil {
 				return err
 			}
 		}
@@ -285,8 +284,8 @@ func (t *tracer) take(b client.Batch) error {
 			break
 		}
 	}
-	if _, err := t.out.Write(t.lines.flush()); err != nil {
-		return fmt.Errorf("print events: %w", err)
+	if err := t.flush(); err != nil {
+		return err
 	}
 	if reached {
 		return errReached
@@ -305,18 +304,4 @@ func (t *tracer) ask(ctx context.Context) (reached bool, err error) {
 		return false, err
 	}
 	return t.end.told(answer.Pods), nil
-}
-
-// shows tells whether an event was asked for. What is not about a step, such
-// as a count of lost events, always is.
-func (t *tracer) shows(e *probes.Event) bool {
-	if len(t.show) == 0 || e.Step == "" {
-		return true
-	}
-	for _, g := range t.show {
-		if ok, _ := path.Match(g, e.Step); ok {
-			return true
-		}
-	}
-	return false
 }

@@ -101,7 +101,7 @@ func (s *Server) exec(ctx context.Context, t *task, argv []string, in io.Reader,
 	env := s.environment(t, address, out, errOut)
 	env.Stdin = in
 	if tty, ok := in.(*terminal); ok {
-		env.Prompt, env.Interrupt = prompt, tty.interrupt
+		env.Prompt, env.Interrupt = prompt, tty.begin
 	}
 	code := ash.Start(runs, program, env).Wait()
 	return int32(code), ctx.Err()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -19,8 +20,10 @@ import (
 // cannot lead out of them. What is not in the kubelet's directory for the pod,
 // such as a hostPath, is the machine's: it is read, never written.
 type files struct {
-	root   string // made when something is written
-	locked bool   // it is read-only
+	root   string
+	once   sync.Once // to make it
+	err    error
+	locked bool // it is read-only
 	given  map[string]string
 	mounts []mount
 }
@@ -96,6 +99,11 @@ func local(name string) string {
 // leading out of it.
 func (f *files) in(name string, do func(r *os.Root, name string) error) error {
 	p := f.place(name)
+	if p.dir == f.root {
+		if err := f.makeRoot(); err != nil {
+			return err
+		}
+	}
 	r, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return err
@@ -106,27 +114,23 @@ func (f *files) in(name string, do func(r *os.Root, name string) error) error {
 
 // change is in, for something that writes.
 func (f *files) change(name string, do func(r *os.Root, name string) error) error {
-	p := f.place(name)
-	if p.readOnly {
+	if f.place(name).readOnly {
 		return syscall.EROFS
-	}
-	if p.dir == f.root {
-		if err := f.makeRoot(path.Dir(p.name)); err != nil {
-			return err
-		}
 	}
 	return f.in(name, do)
 }
 
 // imageDirs are directories that every image has.
-var imageDirs = []string{".", "tmp", "etc", "root", "run", "usr", "usr/share", "var", "var/log", "var/run", "var/lib", "var/tmp", "home", "opt", "mnt", "srv", "dev", "www"}
+var imageDirs = []string{"bin", "dev", "etc", "home", "mnt", "opt", "root", "run", "srv", "tmp", "usr/bin", "usr/share", "var/lib", "var/log", "var/run", "var/tmp"}
 
-// makeRoot makes the container's own directory, and a directory of the image in it.
-func (f *files) makeRoot(dir string) error {
-	if !slices.Contains(imageDirs, dir) {
-		dir = "."
-	}
-	return os.MkdirAll(filepath.Join(f.root, dir), 0o755)
+// makeRoot makes the container's own directory when it is first used.
+func (f *files) makeRoot() error {
+	f.once.Do(func() {
+		for _, dir := range imageDirs {
+			f.err = errors.Join(f.err, os.MkdirAll(filepath.Join(f.root, dir), 0o755))
+		}
+	})
+	return f.err
 }
 
 func (f *files) remove() error { return os.RemoveAll(f.root) }
@@ -191,7 +195,13 @@ func (f *files) List(name string) ([]string, error) {
 		}
 		return err
 	})
-	return names, err
+	for _, m := range f.mounts {
+		if dir, base := path.Split(m.path); path.Clean(dir) == name {
+			names = append(names, base)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // Mkdir makes a directory.

@@ -287,6 +287,9 @@ func TestFilesStayInside(t *testing.T) {
 	if got := readFile(t, secret); got != "do not read" {
 		t.Errorf("%q", got)
 	}
+	if r := n.exec(id, 0, "ls", "/"); !strings.Contains(string(r.Stdout), "tmp\nusr\nv\nvar\n") {
+		t.Errorf("ls / gives %q", r.Stdout)
+	}
 	n.exec(id, 1, "rm", "-rf", "/v")
 	n.exec(id, 0, "cat", "/host/secret") // a hostPath is read
 	n.exec(id, 1, "cp", "/etc/hostname", "/host/secret")

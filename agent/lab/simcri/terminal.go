@@ -1,6 +1,7 @@
 package simcri
 
 import (
+	"errors"
 	"io"
 	"sync"
 )
@@ -8,20 +9,20 @@ import (
 // terminal is the little that a terminal's line discipline does for a shell:
 // kubectl has put its own terminal into raw mode, and sends every key.
 type terminal struct {
-	echo      io.Writer
-	interrupt chan struct{} // has a value when the interrupt key was typed
+	echo io.Writer
 
-	mu      sync.Mutex
-	typed   *sync.Cond // something was, and ended with a line's end
-	line    []byte     // typed, not ended
-	ready   []byte     // ended, not read
-	waiting bool       // somebody reads
-	err     error
+	mu          sync.Mutex
+	typed       *sync.Cond    // something was
+	line        []byte        // typed, not ended
+	ready       []byte        // ended, not read
+	interrupt   chan struct{} // closed by the interrupt key
+	interrupted bool
+	err         error
 }
 
 // newTerminal reads keys on a goroutine that ends with its input.
 func newTerminal(in io.Reader, echo io.Writer) *terminal {
-	t := &terminal{echo: echo, interrupt: make(chan struct{}, 1)}
+	t := &terminal{echo: echo, interrupt: make(chan struct{})}
 	t.typed = sync.NewCond(&t.mu)
 	go t.pump(in)
 	return t
@@ -61,20 +62,34 @@ func (t *terminal) pump(in io.Reader) {
 	}
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // Read gives lines.
 func (t *terminal) Read(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.waiting = true; len(t.ready) == 0 && t.err == nil; {
+	for len(t.ready) == 0 && t.err == nil && !t.interrupted {
 		t.typed.Wait()
 	}
-	t.waiting = false
-	if len(t.ready) == 0 {
+	switch {
+	case t.interrupted:
+		return 0, errInterrupted
+	case len(t.ready) == 0:
 		return 0, t.err
 	}
 	n := copy(p, t.ready)
 	t.ready = t.ready[n:]
 	return n, nil
+}
+
+// begin begins a line; see ash.Env.
+func (t *terminal) begin() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.interrupted {
+		t.interrupt, t.interrupted = make(chan struct{}), false
+	}
+	return t.interrupt
 }
 
 // key takes one key. t.mu is held.
@@ -93,14 +108,11 @@ func (t *terminal) key(k byte) {
 			t.echo.Write([]byte("\b \b"))
 		}
 	case keyInterrupt:
-		t.line = nil
+		t.line, t.ready = nil, nil
 		t.echo.Write([]byte("^C\n"))
-		select {
-		case t.interrupt <- struct{}{}:
-		default:
-		}
-		if t.waiting {
-			t.end()
+		if !t.interrupted {
+			t.interrupted = true
+			close(t.interrupt)
 		}
 	case keyEnd:
 		if len(t.line) == 0 {

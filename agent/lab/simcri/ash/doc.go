@@ -36,12 +36,14 @@ type Env struct {
 	Vars     map[string]string
 	Dir      string // the working directory
 	Hostname string
+	User     User
 	Files    Files
 	Stdin    io.Reader // nil is an empty one; a read must end with the context
 	Prompt   string    // what a shell prints before it reads a line
-	// Interrupt has a value when somebody wants the line that a shell has read to
-	// end. nil is nobody.
-	Interrupt      <-chan struct{}
+	// Interrupt, if there are keys, begins a line: what it gives is closed when the
+	// interrupt key is typed, and reads from Stdin fail from then on until the next
+	// line begins.
+	Interrupt      func() <-chan struct{}
 	Stdout, Stderr io.Writer // safe for use by several goroutines
 	// Serve answers HTTP on a port with the files under a directory until the
 	// context ends. An error means that the port cannot be had.

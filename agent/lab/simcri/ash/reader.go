@@ -13,10 +13,19 @@ type reader struct{}
 func (reader) run(sh *shell) int {
 	code := 0
 	for !sh.over() {
+		var interrupt <-chan struct{}
+		if sh.env.Interrupt != nil {
+			interrupt = sh.env.Interrupt()
+		}
 		io.WriteString(sh.stdout, sh.env.Prompt)
 		line, err := readLine(sh.stdin)
+		select {
+		case <-interrupt:
+			continue
+		default:
+		}
 		if line != "" {
-			code = sh.interruptible(line)
+			code = sh.interruptible(line, interrupt)
 		}
 		if err != nil {
 			break
@@ -41,18 +50,14 @@ func readLine(in io.Reader) (string, error) {
 	return string(line), nil
 }
 
-// interruptible runs a line until a key interrupts it.
-func (sh *shell) interruptible(line string) int {
-	select {
-	case <-sh.env.Interrupt: // it was for the line before
-	default:
-	}
+// interruptible runs a line until it is interrupted.
+func (sh *shell) interruptible(line string, interrupt <-chan struct{}) int {
 	whole := sh.ctx
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
 	go func() {
 		select {
-		case <-sh.env.Interrupt:
+		case <-interrupt:
 			cancel()
 		case <-ctx.Done():
 		}

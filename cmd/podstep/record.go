@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/trace"
+)
+
+// recording writes what trace watches to a file.
+type recording struct {
+	path   string
+	writer *trace.Writer
+	// progress is the terminal to show it at, or nil.
+	progress io.Writer
+	shown    time.Time
+}
+
+// record begins a recording.
+func (a *app) record(path string, c *client.Client, req *agentpb.WatchRequest, quiet bool) (*recording, error) {
+	w, err := trace.Create(path, &trace.Header{Podstep: ownVersion(), Began: time.Now(), Selection: selection(req), Info: c.About()})
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{path: path, writer: w}
+	if quiet && isTerminal(a.err) {
+		r.progress = a.err
+	}
+	return r, nil
+}
+
+// selection says what is recorded.
+func selection(req *agentpb.WatchRequest) string {
+	return strings.Join(append([]string{called(req.GetPods())}, req.GetSteps()...), " ")
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
+// showEvery is how often the count of events is shown.
+const showEvery = time.Second / 4
+
+func (r *recording) add(b *agentpb.Batch) error {
+	if err := r.writer.Add(b); err != nil {
+		return fmt.Errorf("%w; what was written before that can be replayed", err)
+	}
+	if r.progress != nil && time.Since(r.shown) > showEvery {
+		r.shown = time.Now()
+		fmt.Fprintf(r.progress, "\r%s  Ctrl-C ends it ", r.written())
+	}
+	return nil
+}
+
+// written is what is in the file.
+func (r *recording) written() string {
+	return fmt.Sprintf("%d events, %s", r.writer.Events(), sizeText(r.writer.Size()))
+}
+
+// end ends the recording, and says what has come of it. failed is why tracing
+// ended, or nil.
+func (r *recording) end(failed error, say func(string, ...any)) error {
+	err := r.writer.Close()
+	if r.progress != nil {
+		fmt.Fprint(r.progress, "\r\x1b[K")
+	}
+	say("%s in %s", r.written(), r.path)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// sizeText is a size that a person reads.
+func sizeText(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n), ""
+	for _, unit = range []string{"kB", "MB", "GB"} {
+		if f /= 1000; f < 1000 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.3g %s", f, unit)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui"
+	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/plain"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// uiFlags are those of commands that open the screen.
+type uiFlags struct {
+	lang, theme choice
+	ascii       bool
+	plain       bool
+	noMouse     bool
+	tour        string
+	record      string
+	kubeconfig  string
+}
+
+// add adds the flags that any screen has.
+func (f *uiFlags) add(cmd *cobra.Command) {
+	f.lang.of = []string{string(state.English), string(state.Chinese)}
+	f.theme.of = tui.Themes()
+	f.theme.value = f.theme.of[0]
+	f.lang.add(cmd, "lang", "", "language of the screen (default: the locale's)")
+	f.theme.add(cmd, "theme", "", "colours of the screen")
+	cmd.Flags().BoolVar(&f.ascii, "ascii", false, "draw with ASCII only (default where the locale is not UTF-8)")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "lines instead of a screen, for screen readers (default where there is no terminal)")
+	cmd.Flags().BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
+}
+
+// addLive adds those of screens with an agent.
+func (f *uiFlags) addLive(cmd *cobra.Command) {
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk of that `NAME`")
+	cmd.RegisterFlagCompletionFunc("tour", completeTours)
+	cmd.Flags().StringVar(&f.record, "record", "", "record to `FILE` from the beginning")
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` by which guided walks reach the API server (default: the lab's, then $KUBECONFIG)")
+}
+
+func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	all, err := tours.Load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name+"\t"+all[i].Title.En)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// options are the screen's, from flags, environment and terminal.
+func (f *uiFlags) options() (tui.Options, error) {
+	o := tui.Options{
+		Lang: state.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
+		Tour: f.tour, Record: f.record,
+	}
+	if f.plain {
+		o.Plain = "--plain"
+	}
+	if f.tour != "" {
+		all, err := tours.Load()
+		if err != nil {
+			return o, err
+		}
+		if tours.Find(all, f.tour) == nil {
+			return o, usagef("--tour %q: there is no such walk; podstep --tour with Tab lists them", f.tour)
+		}
+	}
+	o.Adapt(tui.Terminal{In: term.IsTerminal(os.Stdin.Fd()), Out: term.IsTerminal(os.Stdout.Fd()), Getenv: os.Getenv})
+	return o, nil
+}
+
+// open is podstep without a command.
+func (a *app) open(ctx context.Context, f *uiFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	return a.live(ctx, f, o)
+}
+
+// live opens the screen on the agent that the command line names.
+func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; podstep lab starts a node of your own", err)
+	}
+	o.Cluster = cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))
+	return a.show(ctx, session.NewLive(c), o)
+}
+
+// show shows a session on the screen, or in lines.
+func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error {
+	if o.Plain == "" {
+		return tui.Run(ctx, s, o, a.out)
+	}
+	p := plain.Options{Lang: o.Lang, Because: o.Plain, Out: a.out}
+	if term.IsTerminal(os.Stdin.Fd()) || o.Plain == "--plain" {
+		p.In = os.Stdin
+	}
+	return plain.Run(ctx, s, p)
+}

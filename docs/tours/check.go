@@ -1,0 +1,190 @@
+package tours
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// screen are the parts of the screen that Stop.Look may name beside fields.
+var screen = []string{"@pods", "@source", "@timeline", "@why", "@budget", "@error"}
+
+// Check finds what is wrong with walks, against the catalogue: steps that are
+// not there, holds that are not allowed, text missing in a language, manifests
+// that are none.
+func Check(all []Tour, c *probes.Catalogue) error {
+	var errs []error
+	for i := range all {
+		t := &all[i]
+		problems := t.problems(c)
+		if t.Next != "" && Find(all, t.Next) == nil {
+			problems = append(problems, "next tour "+t.Next+" is not there")
+		}
+		errs = append(errs, errorsOf(t.Name, problems))
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Tour) problems(c *probes.Catalogue) (out []string) {
+	add := func(bad bool, what string) {
+		if bad {
+			out = append(out, what)
+		}
+	}
+	add(missing(t.Title) || missing(t.Text) || missing(t.Ending), "title, text or ending is missing in a language")
+	add(t.Needs.Runtime != Any && t.Needs.Runtime != Sim, `needs a runtime: "any" or "sim"`)
+	add(len(t.Stops) < 6 || len(t.Stops) > 15, fmt.Sprintf("has %d stops; 6 to 15 are a walk", len(t.Stops)))
+	if _, err := path.Match(t.Pod, ""); err != nil {
+		add(true, "pod is no glob")
+	}
+	if len(t.Stops) > 0 {
+		first := t.Stops[0].Act != nil
+		add(first == t.Needs.Recorded, "begins with an action, unless it reads what is recorded")
+		add(t.Stops[len(t.Stops)-1].Act != nil, "ends with an action, and nobody sees what comes of it")
+	}
+	for i := range t.Stops {
+		for _, p := range t.Stops[i].problems(c) {
+			add(true, fmt.Sprintf("stop %d (%s): %s", i+1, t.Stops[i].Name(), p))
+		}
+		add(i > 0 && t.Stops[i].Act != nil && t.Stops[i-1].Act != nil, fmt.Sprintf("stop %d: two actions in a row", i+1))
+	}
+	return out
+}
+
+// Name is what the stop is about, for messages: its step, or what it does.
+func (s *Stop) Name() string {
+	if s.Act != nil {
+		return string(s.Act.Do)
+	}
+	return s.Step
+}
+
+func (s *Stop) problems(c *probes.Catalogue) (out []string) {
+	add := func(bad bool, what string) {
+		if bad {
+			out = append(out, what)
+		}
+	}
+	add(missing(s.Title) || missing(s.Text), "title or text is missing in a language")
+	add(s.Question != nil && (missing(s.Question.Text) || missing(s.Question.Answer)), "question or answer is missing in a language")
+	add(s.Only != "" && s.Only != Sim && s.Only != Containerd, "only names no runtime")
+	for _, name := range s.Shows {
+		add(c.Step(name) == nil, "shows "+name+", which is no step")
+	}
+	if s.Act != nil {
+		add(s.Step != "" || s.Hold != "" || len(s.Where) > 0, "is an action and a step")
+		return append(out, s.Act.problems()...)
+	}
+	step := c.Step(s.Step)
+	if step == nil {
+		return append(out, "is no step")
+	}
+	add(s.On != probes.Enter && s.On != probes.Exit, "is at neither enter nor exit")
+	switch step.Pod.Kind {
+	case probes.PodNone:
+		add(s.Pod != "", "is about the node, not about a pod")
+	case probes.PodInherit:
+	default:
+		add(s.Pod == "", "is about a pod, not about the node")
+	}
+	add(s.Hold != "" && !s.holdAllowed(step), "may not be held there")
+	fields := fieldsOf(step, s.On)
+	for name, want := range s.Where {
+		add(!slices.Contains(fields, name), "has no field "+name+" there")
+		_, err := path.Match(want, "")
+		add(err != nil, "value of "+name+" is no glob")
+	}
+	var all []string
+	for _, name := range append([]string{s.Step}, s.Shows...) {
+		if step := c.Step(name); step != nil {
+			all = append(append(all, fieldsOf(step, probes.Enter)...), fieldsOf(step, probes.Exit)...)
+		}
+	}
+	for _, name := range s.Look {
+		add(!slices.Contains(all, name) && !slices.Contains(screen, name), "has no "+name+" to look at")
+	}
+	return out
+}
+
+func (s *Stop) holdAllowed(step *probes.Step) bool {
+	rule := step.Hold.Enter
+	if s.On == probes.Exit {
+		rule = step.Hold.Exit
+	}
+	switch rule {
+	case probes.HoldYes, probes.HoldWorker, probes.HoldOwn:
+		return s.Hold == HoldPod
+	case probes.HoldNode:
+		return s.Hold == HoldNode
+	}
+	return false
+}
+
+// fieldsOf are the fields that an event at this side of the step has.
+func fieldsOf(step *probes.Step, on probes.Kind) (out []string) {
+	list := step.Fields
+	if on == probes.Exit {
+		list = step.Results
+		if step.Pod.Kind == probes.PodUpdates {
+			out = append(out, "op")
+		}
+	}
+	for _, f := range list {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+func (a *Action) problems() (out []string) {
+	kind, _, _ := a.Parts()
+	switch a.Do {
+	case Apply:
+		if err := documents(a.Manifest); err != nil {
+			return append(out, err.Error())
+		}
+	case Delete, Resize:
+		if kind == "" || (a.Do == Resize) != (a.Manifest != "") {
+			out = append(out, "object is not kind/namespace/name, or there is no patch for it")
+		}
+	case WriteStatic, RemoveStatic:
+		if a.Object == "" || path.Base(a.Object) != a.Object || path.Ext(a.Object) != ".yaml" {
+			out = append(out, "object is not the name of a YAML file")
+		}
+	case Pressure:
+		if signal, left, _ := strings.Cut(a.Object, "="); signal == "" || left == "" {
+			out = append(out, "object is not SIGNAL=QUANTITY")
+		}
+	case Relieve:
+	default:
+		out = append(out, fmt.Sprintf("nobody knows how to %q", a.Do))
+	}
+	return out
+}
+
+// documents checks that every document of a manifest is an object with a kind,
+// a namespace and a name.
+func documents(manifest string) error {
+	d := yaml.NewDecoder(strings.NewReader(manifest))
+	for n := 1; ; n++ {
+		var o object
+		err := d.Decode(&o)
+		if errors.Is(err, io.EOF) && n > 1 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read document %d of the manifest: %w", n, err)
+		}
+		if o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" || o.Metadata.Namespace == "" {
+			return fmt.Errorf("document %d of the manifest lacks apiVersion, kind, name or namespace", n)
+		}
+	}
+}
+
+func missing(t probes.Text) bool { return t.En == "" || t.Zh == "" }

@@ -1,0 +1,61 @@
+package tours
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Cleanup is what takes back everything that the walk's actions do, last one
+// first. What is not there any more is no error.
+func (t *Tour) Cleanup() []Action {
+	var out []Action
+	done := map[Action]bool{}
+	for i := len(t.Stops) - 1; i >= 0; i-- {
+		if t.Stops[i].Act == nil {
+			continue
+		}
+		for _, a := range t.Stops[i].Act.undo() {
+			if !done[a] {
+				done[a] = true
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// undo is what takes an action back.
+func (a *Action) undo() (out []Action) {
+	switch a.Do {
+	case Apply:
+		for _, object := range objects(a.Manifest) {
+			out = append(out, Action{Do: Delete, Object: object})
+		}
+	case WriteStatic:
+		return []Action{{Do: RemoveStatic, Object: a.Object}}
+	case Pressure:
+		return []Action{{Do: Relieve}}
+	}
+	return out
+}
+
+// objects are what a manifest makes, as kind/namespace/name, last one first.
+func objects(manifest string) (out []string) {
+	d := yaml.NewDecoder(strings.NewReader(manifest))
+	for {
+		var o object
+		if d.Decode(&o) != nil {
+			return out
+		}
+		name := strings.ToLower(o.Kind) + "/" + o.Metadata.Namespace + "/" + o.Metadata.Name
+		out = append([]string{name}, out...)
+	}
+}
+
+// object is the head of a document of a manifest.
+type object struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string
+	Metadata   struct{ Name, Namespace string }
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
+)
+
+const (
+	labDir = "/tmp/lab"
+	pages  = "docs/walkthroughs/"
+)
+
+// manifests are the files that a walk's actions use, by name.
+func manifests(t *tours.Tour) map[string]string {
+	out := map[string]string{}
+	for i := range t.Stops {
+		if a := t.Stops[i].Act; a != nil && a.Manifest != "" {
+			out[file(t, i)] = a.Manifest
+		}
+	}
+	return out
+}
+
+// file is where the manifest of a stop's action is: the walk's own has its name.
+func file(t *tours.Tour, i int) string {
+	if t.Stops[i].Act.Manifest == t.Manifest {
+		return t.Name + ".yaml"
+	}
+	return fmt.Sprintf("%s-%d.yaml", t.Name, i+1)
+}
+
+// commands are those that lead to a stop, without the terminal UI.
+func (g *generator) commands(t *tours.Tour, i int) {
+	s := &t.Stops[i]
+	switch {
+	case s.Act != nil:
+		g.action(t, i)
+	case s.Hold == tours.HoldPod:
+		g.hold(t, i)
+	case t.Needs.Recorded:
+		g.f("%s\n```sh\npodstep trace --node --step %s --for 1s\n```\n\n", g.words["seerec"], s.Step)
+	default:
+		node := ""
+		if s.Pod == "" {
+			node = " --node"
+		}
+		g.f("%s\n```sh\npodstep trace%s%s --step %s\n```\n\n", g.words["see"], pod(s.Pod), node, s.Step)
+	}
+}
+
+func (g *generator) action(t *tours.Tour, i int) {
+	first := ""
+	if next := nextPod(t.Stops, i); next >= 0 {
+		first = add(&t.Stops[next])
+	}
+	word := "act"
+	if first != "" {
+		word = "before"
+	}
+	a := t.Stops[i].Act
+	g.f("%s\n```sh\n%s%s\n```\n\n", g.words[word], first, a.Command(labDir, pages+file(t, i)))
+	if a.Manifest != "" && a.Manifest != t.Manifest {
+		g.f("```yaml\n%s```\n\n", a.Manifest)
+	}
+}
+
+// nextPod is the next stop at which the pod alone is held, before any action.
+func nextPod(stops []tours.Stop, i int) int {
+	for j := tours.NextHold(stops, i); j >= 0; j = tours.NextHold(stops, j) {
+		if stops[j].Hold == tours.HoldPod {
+			return j
+		}
+	}
+	return -1
+}
+
+// hold is how to get to a hold stop. The first one behind an action was set
+// before it.
+func (g *generator) hold(t *tours.Tour, i int) {
+	s := &t.Stops[i]
+	from := i - 1
+	for from >= 0 && t.Stops[from].Act == nil && t.Stops[from].Hold != tours.HoldPod {
+		from--
+	}
+	before := from >= 0 && t.Stops[from].Act == nil
+	if before {
+		g.f("%s\n```sh\n%spodstep continue%s\n```\n", g.words["get"], add(s), pod(t.Stops[from].Pod))
+	}
+	if len(s.Where) > 0 {
+		g.f(g.words["until"]+"\n", strings.TrimSpace(pod(s.Pod)), where(s))
+	}
+	if before || len(s.Where) > 0 {
+		g.f("\n")
+	}
+}
+
+// add is the command that sets a stop's place.
+func add(s *tours.Stop) string {
+	out := "podstep break add" + pod(s.Pod) + " --step " + s.Step
+	switch {
+	case s.Failed:
+		out += " --on error"
+	case s.On == probes.Exit:
+		out += " --on exit"
+	}
+	if len(s.Where) == 0 {
+		out += " --times 1"
+	}
+	return out + "\n"
+}
+
+// pod is a pod as an argument in a shell.
+func pod(glob string) string {
+	if glob == "" {
+		return ""
+	}
+	if strings.ContainsAny(glob, "*?[") {
+		return " '" + glob + "'"
+	}
+	return " " + glob
+}
+
+// cleanup are the commands that take back what the walk did.
+func cleanup(t *tours.Tour) string {
+	var b strings.Builder
+	if !t.Needs.Recorded {
+		b.WriteString("podstep continue --all\n")
+	}
+	for _, a := range t.Cleanup() {
+		b.WriteString(a.Command(labDir, "") + "\n")
+	}
+	return b.String()
+}

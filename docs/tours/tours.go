@@ -1,0 +1,266 @@
+package tours
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/podstep/podstep/probes"
+)
+
+//go:embed order.yaml walk
+var files embed.FS
+
+// Tour is one guided walk.
+type Tour struct {
+	// Name is the tour's file name without its ending, for command lines.
+	Name  string      `yaml:"-"`
+	Title probes.Text `yaml:"title"`
+	// Text says what the walk is about and what one learns.
+	Text  probes.Text `yaml:"text"`
+	Needs Needs       `yaml:"needs"`
+	// Pod is the pod that the walk follows, as namespace/name, or a glob of
+	// that. It is empty for a walk about the node.
+	Pod string `yaml:"pod"`
+	// Manifest is YAML of one or more documents. An action makes it.
+	Manifest string `yaml:"manifest"`
+	Stops    []Stop `yaml:"stops"`
+	// Ending is what to remember, said after the last stop.
+	Ending probes.Text `yaml:"ending"`
+	// Next names the walk to go on with, if there is one.
+	Next string `yaml:"next"`
+}
+
+// Needs is what a walk needs of the node.
+type Needs struct {
+	// Runtime is the lab's runtime that the walk needs: "any" or "sim".
+	Runtime Runtime `yaml:"runtime"`
+	// Recorded: the walk reads events that were there before it began.
+	Recorded bool `yaml:"recorded"`
+}
+
+// Runtime is what runs the pods of a lab.
+type Runtime string
+
+const (
+	Any        Runtime = "any"
+	Sim        Runtime = "sim"
+	Containerd Runtime = "containerd"
+)
+
+// Stop is one place of a walk.
+type Stop struct {
+	// Step is the catalogue's name of the step; empty for an action.
+	Step string `yaml:"step"`
+	// On is the side of the step: probes.Enter or probes.Exit.
+	On probes.Kind `yaml:"on"`
+	// Pod is a glob as Tour.Pod, where the stop is about another pod; "node" in
+	// a file, and "" once it is read, is an event of the node.
+	Pod string `yaml:"pod"`
+	// Where are fields that the event must have, printed as `trace` does.
+	Where map[string]string `yaml:"where"`
+	// Failed: the event must have an error.
+	Failed bool `yaml:"failed"`
+	// Hold is how the pod is held here; empty for a watched stop.
+	Hold Hold `yaml:"hold"`
+	// Only names the one runtime whose labs come to this stop; it is left out
+	// in others. Empty is all.
+	Only Runtime `yaml:"only"`
+	// Act is what to do, for an action.
+	Act *Action `yaml:"act"`
+
+	Title probes.Text `yaml:"title"`
+	Text  probes.Text `yaml:"text"`
+	// Look names what is worth a look: fields of the step or of what it shows,
+	// and parts of the screen, which begin with an @: @pods, @source,
+	// @timeline, @why, @budget, @error.
+	Look []string `yaml:"look"`
+	// Shows names other steps that are seen between the stop before and this.
+	Shows    []string  `yaml:"shows"`
+	Question *Question `yaml:"question"`
+	// Within is how long it may take to get here, where that is longer than
+	// DefaultWithin.
+	Within time.Duration `yaml:"within"`
+}
+
+// DefaultWithin is how long a walker waits for a stop before it asks the person
+// whether to go on waiting.
+const DefaultWithin = 30 * time.Second
+
+// Hold is how a pod is held at a stop.
+type Hold string
+
+const (
+	// HoldPod: the pod's own goroutine stops; all other pods go on.
+	HoldPod Hold = "pod"
+	// HoldNode: the goroutine is the node's and the node stands still, which
+	// only a lab allows. Elsewhere the stop is watched.
+	HoldNode Hold = "node"
+)
+
+// Question is a question about what was seen, with its answer.
+type Question struct {
+	Text   probes.Text `yaml:"text"`
+	Answer probes.Text `yaml:"answer"`
+}
+
+// Load reads the walks that are built into the program, in the order in which
+// they are best taken. They are read once; an error is a fault of the build.
+var Load = sync.OnceValues(func() ([]Tour, error) { return load(files) })
+
+// Find returns the walk of that name, or nil.
+func Find(all []Tour, name string) *Tour {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func load(files fs.FS) ([]Tour, error) {
+	var names []string
+	if err := decode(files, "order.yaml", &names); err != nil {
+		return nil, err
+	}
+	out := make([]Tour, 0, len(names))
+	for _, name := range names {
+		t := Tour{Name: name}
+		if err := decode(files, path.Join("walk", name+".yaml"), &t); err != nil {
+			return nil, err
+		}
+		tidy(&t.Title, &t.Text, &t.Ending)
+		for i := range t.Stops {
+			t.Stops[i].fill(&t)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// fill sets what a file leaves out.
+func (s *Stop) fill(t *Tour) {
+	tidy(&s.Title, &s.Text)
+	if s.Question != nil {
+		tidy(&s.Question.Text, &s.Question.Answer)
+	}
+	if s.Act == nil && s.On == "" {
+		s.On = probes.Enter
+	}
+	switch {
+	case s.Pod == "node":
+		s.Pod = ""
+	case s.Act == nil && s.Pod == "":
+		s.Pod = t.Pod
+	}
+	if s.Within == 0 {
+		s.Within = DefaultWithin
+	}
+	if a := s.Act; a != nil && a.Manifest == "" && (a.Do == Apply || a.Do == WriteStatic) {
+		a.Manifest = t.Manifest
+	}
+}
+
+// punctuation is what Chinese has no spaces beside; YAML puts one where a text
+// goes on in the next line.
+var punctuation = func() *strings.Replacer {
+	var pairs []string
+	for _, p := range "，。：；、？！（）“”" {
+		pairs = append(pairs, string(p)+" ", string(p), " "+string(p), string(p))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+func tidy(texts ...*probes.Text) {
+	for _, t := range texts {
+		t.Zh = punctuation.Replace(t.Zh)
+	}
+}
+
+func decode(files fs.FS, name string, into any) error {
+	b, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("read tour: %w", err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("read tour %s: %w", name, err)
+	}
+	return nil
+}
+
+// Matches tells whether the event is this stop's. It is never true of an
+// action.
+func (s *Stop) Matches(e *probes.Event) bool {
+	if s.Act != nil || e.Step != s.Step || e.Kind != s.On || (s.Failed && e.Error == "") {
+		return false
+	}
+	return s.OfPod(e.Pod) && s.HasFields(e.Fields)
+}
+
+// OfPod tells whether the stop is about this pod; nil is the node.
+func (s *Stop) OfPod(p *probes.Pod) bool {
+	if p == nil || s.Pod == "" {
+		return p == nil && s.Pod == ""
+	}
+	ok, err := path.Match(s.Pod, p.Namespace+"/"+p.Name)
+	return ok && err == nil
+}
+
+// HasFields tells whether the fields of an event, or of a hold, are those that
+// the stop asks for. A value of Where is a glob.
+func (s *Stop) HasFields(fields map[string]any) bool {
+	for name, want := range s.Where {
+		got, ok := fields[name]
+		if !ok {
+			return false
+		}
+		if fit, err := path.Match(flat(want), flat(printed(got))); !fit || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// printed is a field's value as text; a document is its JSON.
+func printed(v any) string {
+	if raw, ok := v.(probes.RawJSON); ok {
+		return string(raw)
+	}
+	return fmt.Sprint(v)
+}
+
+// flat takes the slash out of a value, at which a glob's star would end.
+func flat(v string) string { return strings.ReplaceAll(v, "/", "\x00") }
+
+// In tells whether a lab with this runtime comes to the stop.
+func (s *Stop) In(r Runtime) bool { return s.Only == "" || s.Only == r }
+
+// NextHold returns the index of the next hold stop behind stop i, or -1. An
+// action is not looked past: what comes behind it has not been caused yet.
+func NextHold(stops []Stop, i int) int {
+	for j := i + 1; j < len(stops) && stops[j].Act == nil; j++ {
+		if stops[j].Hold != "" {
+			return j
+		}
+	}
+	return -1
+}
+
+// errorsOf joins what is wrong with a walk into one error.
+func errorsOf(name string, problems []string) error {
+	var errs []error
+	for _, p := range problems {
+		errs = append(errs, fmt.Errorf("tour %s: %s", name, p))
+	}
+	return errors.Join(errs...)
+}

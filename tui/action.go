@@ -1,0 +1,188 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// text is something for a person to read, in each language.
+type text = probes.Text
+
+// say makes a text.
+func say(en, zh string) text { return text{En: en, Zh: zh} }
+
+// scope is when an action's keys count. Of two actions with the same key the
+// one whose scope is narrower has it.
+type scope int
+
+const (
+	anywhere scope = iota
+	inReplay
+	inTimeline
+	inBreaks
+	inTour
+)
+
+// scopes in the order in which keys are looked up.
+var scopes = []scope{inTour, inBreaks, inTimeline, inReplay, anywhere}
+
+// group is a heading of the help page.
+type group int
+
+const (
+	groupMove group = iota
+	groupStep
+	groupHold
+	groupLook
+	groupReplay
+	groupTour
+	groupScreen
+	groupLeave
+)
+
+var groupTitles = map[group]text{
+	groupMove:   say("Move", "移动"),
+	groupStep:   say("Step a held pod", "单步执行被按住的 Pod"),
+	groupHold:   say("Hold and let go", "按住与放行"),
+	groupLook:   say("Look", "查看"),
+	groupReplay: say("Replay a trace file", "回放跟踪文件"),
+	groupTour:   say("Guided walk", "导览"),
+	groupScreen: say("Screen", "屏幕"),
+	groupLeave:  say("Leave", "离开"),
+}
+
+// action is one thing that a person can do. Keys, palette, help, footer and
+// docs/keys.md are all made from the table of actions.
+type action struct {
+	id    string
+	keys  []string
+	scope scope
+	group group
+	title text
+	// hint is the word or two in the footer. Without one it is never there.
+	hint text
+	// rank is how much it is wanted in the footer now; the highest come first,
+	// and those of zero do not come.
+	rank func(*Model) int
+	// off says why it does nothing now; the zero text if it does.
+	off func(*Model) text
+	do  func(*Model) tea.Cmd
+}
+
+// actions is the table. It is made by init, because what actions do leads back
+// to the table: help and palette list it.
+var actions []action
+
+func init() {
+	actions = slices.Concat(moveActions, stepActions, holdActions, lookActions, replayActions, tourActions, screenActions, leaveActions)
+}
+
+// actionOf finds an action by its id.
+func actionOf(id string) *action {
+	i := slices.IndexFunc(actions, func(a action) bool { return a.id == id })
+	if i < 0 {
+		panic("no action " + id)
+	}
+	return &actions[i]
+}
+
+// active tells whether a scope's keys count now.
+func (m *Model) active(s scope) bool {
+	switch s {
+	case inReplay:
+		return m.replay != nil
+	case inTimeline:
+		return m.timelineShown()
+	case inBreaks:
+		return m.breaksShown()
+	case inTour:
+		return m.walk != nil
+	}
+	return true
+}
+
+// scopeReasons say why an action is not there outside of its scope.
+var scopeReasons = map[scope]text{
+	inReplay:   say("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
+	inTimeline: say("only in the timeline", "仅在时间线中可用"),
+	inBreaks:   say("only in the list of breakpoints", "仅在断点列表中可用"),
+	inTour:     say("no guided walk is on", "当前没有进行导览"),
+}
+
+// why says why an action does nothing now; empty if it does.
+func (m *Model) why(a *action) string {
+	if !m.active(a.scope) {
+		return m.say(scopeReasons[a.scope])
+	}
+	if a.off == nil {
+		return ""
+	}
+	return m.say(a.off(m))
+}
+
+// lookup finds the action of a key.
+func (m *Model) lookup(key string) *action {
+	for _, s := range scopes {
+		if !m.active(s) {
+			continue
+		}
+		for i := range actions {
+			if a := &actions[i]; a.scope == s && slices.Contains(a.keys, key) {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// run does an action, or says why not.
+func (m *Model) run(a *action) tea.Cmd {
+	if why := m.why(a); why != "" {
+		m.notice(m.say(a.title) + ": " + why)
+		return nil
+	}
+	return a.do(m)
+}
+
+// keyName is how a key is written for people.
+func keyName(key string) string {
+	switch key {
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	case "pgup":
+		return "PgUp"
+	case "pgdown":
+		return "PgDn"
+	case "home", "end", "esc", "tab", "enter", "space", "delete":
+		return strings.ToUpper(key[:1]) + key[1:]
+	}
+	if len(key) > 1 && key[0] == 'f' && key[1] >= '0' && key[1] <= '9' {
+		return strings.ToUpper(key)
+	}
+	if mod, rest, two := strings.Cut(key, "+"); two && mod != "" && rest != "" {
+		return strings.ToUpper(mod[:1]) + mod[1:] + "+" + keyName(rest)
+	}
+	return key
+}
+
+// keyNames lists all keys of an action.
+func (a *action) keyNames() string {
+	names := make([]string, len(a.keys))
+	for i, k := range a.keys {
+		names[i] = keyName(k)
+	}
+	return strings.Join(names, " ")
+}
+
+// always and never rank actions for the footer.
+func rank(n int) func(*Model) int { return func(*Model) int { return n } }

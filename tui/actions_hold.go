@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/state"
+)
+
+var holdActions = []action{
+	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: say("Hold the selected pod at its next step", "在下一步按住选中的 Pod"),
+		hint: say("hold", "按住"), rank: rankFree(70), off: offHold, do: (*Model).askHold},
+	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: say("Let all pods go on", "放行所有 Pod"),
+		hint: say("let all go", "全部放行"), rank: rankMany, off: offNoAgent, do: (*Model).releaseAll},
+	{id: "break.add", keys: []string{"b"}, group: groupHold, title: say("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
+		hint: say("break", "断点"), rank: rankFree(72), off: offNoAgent, do: (*Model).askBreak},
+	{id: "break.list", keys: []string{"B"}, group: groupHold, title: say("Breakpoints", "断点列表"),
+		do: intent(func(m *Model) { m.state.SetMain(state.MainBreaks) })},
+	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: say("Remove the breakpoint", "删除断点"),
+		hint: say("remove", "删除"), rank: rank(80), off: offNoAgent, do: (*Model).removeBreak},
+}
+
+// rankFree ranks an action while the selected pod is not held.
+func rankFree(n int) func(*Model) int {
+	return func(m *Model) int {
+		if m.control != nil && m.heldHere() == nil {
+			return n
+		}
+		return 0
+	}
+}
+
+func rankMany(m *Model) int {
+	switch len(m.holds) {
+	case 0:
+		return 0
+	case 1:
+		return 35
+	}
+	return 93
+}
+
+func offHold(m *Model) text {
+	if why := offNoAgent(m); why != (text{}) {
+		return why
+	}
+	if m.pending != nil {
+		return say("another pod is waited for; Esc stops that", "正在等待另一个 Pod；按 Esc 停止")
+	}
+	if _, ok := m.selected(); !ok {
+		return say("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
+	}
+	if m.heldHere() != nil {
+		return say("it is held already", "它已经被按住")
+	}
+	return text{}
+}
+
+// askHold asks before a pod is stopped: its name, the node, what will wait.
+func (m *Model) askHold() tea.Cmd {
+	pod, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	name := pod.Namespace + "/" + pod.Name
+	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
+	m.push(&dialog{
+		title: m.sayf(say("Hold %s?", "按住 %s？"), name),
+		text: []string{
+			m.sayf(say("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
+			m.say(say("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
+		},
+		danger:  true,
+		buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold", "按住"))},
+		chose: func(m *Model, button int) tea.Cmd {
+			if button != 1 {
+				return nil
+			}
+			what := m.sayf(say("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
+			return m.wait(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Hold(ctx, req) })
+		},
+	})
+	return nil
+}
+
+// releaseAll lets everything go, whoever held it.
+func (m *Model) releaseAll() tea.Cmd {
+	m.stopWaiting()
+	lang := m.lang
+	return func() tea.Msg {
+		ctx, cancel := m.within()
+		defer cancel()
+		let, err := m.control.Continue(ctx, &agentpb.ContinueRequest{All: true})
+		said := lang.Say(say("no pod was held", "没有被按住的 Pod"))
+		if len(let) > 0 {
+			said = fmt.Sprintf(lang.Say(say("%d pods go on", "已放行 %d 个 Pod")), len(let))
+		}
+		return doneMsg{text: said, err: err}
+	}
+}
+
+func (m *Model) removeBreak() tea.Cmd {
+	id, ok := m.selectedBreak()
+	if !ok {
+		m.notice(m.say(say("there is no breakpoint", "没有断点")))
+		return nil
+	}
+	return m.act(m.sayf(say("breakpoint %d is gone", "断点 %d 已删除"), id), func(ctx context.Context, c session.Control) error {
+		return c.RemoveBreakpoint(ctx, id)
+	})
+}

@@ -1,0 +1,124 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+var lookActions = []action{
+	{id: "look.pipeline", keys: []string{"p"}, group: groupLook, title: say("Pipeline of the pod", "Pod 的流水线"),
+		do: show(state.MainStory)},
+	{id: "look.timeline", keys: []string{"t"}, group: groupLook, title: say("Timeline", "时间线"),
+		hint: say("timeline", "时间线"), rank: rank(30), do: show(state.MainTimeline)},
+	{id: "look.events", keys: []string{"e"}, group: groupLook, title: say("Events", "事件"),
+		hint: say("events", "事件"), rank: rank(25), do: show(state.MainEvents)},
+	{id: "look.why", keys: []string{"w"}, group: groupLook, title: say("Why the pod is where it is", "Pod 为什么停在这里"),
+		hint: say("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
+	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: say("Filter events and pods", "过滤事件和 Pod"),
+		hint: say("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
+	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: say("Freeze what is shown, or go on", "冻结或恢复画面"),
+		do: intent(func(m *Model) { m.state.ToggleFreeze() })},
+	{id: "look.follow", keys: []string{"F"}, group: groupLook, title: say("Follow the current step", "跟随当前步骤"),
+		do: intent(func(m *Model) { m.state.ToggleFollow() })},
+	{id: "time.in", keys: []string{"+", "="}, scope: inTimeline, group: groupLook, title: say("Zoom into the time", "放大时间"),
+		hint: say("zoom in", "放大"), rank: rank(60), do: intent(func(m *Model) { m.state.ZoomTime(0.5) })},
+	{id: "time.out", keys: []string{"-"}, scope: inTimeline, group: groupLook, title: say("Zoom out of the time", "缩小时间"),
+		hint: say("zoom out", "缩小"), rank: rank(59), do: intent(func(m *Model) { m.state.ZoomTime(2) })},
+	{id: "time.many", keys: []string{"m"}, scope: inTimeline, group: groupLook, title: say("One pod, or all pods", "单个 Pod 或所有 Pod"),
+		hint: say("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleMany() })},
+	{id: "look.record", keys: []string{"r"}, group: groupLook, title: say("Record to a file, or stop that", "录制到文件，或停止录制"),
+		off: offNoAgent, do: (*Model).toggleRecord},
+	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: say("Copy what is selected", "复制选中内容"),
+		do: (*Model).copySelected},
+}
+
+func show(what state.Main) func(*Model) tea.Cmd {
+	return intent(func(m *Model) { m.state.SetMain(what) })
+}
+
+// showWhy shows the sentence in full, with what it is concluded from.
+func (m *Model) showWhy() tea.Cmd {
+	s := m.screen()
+	title := m.say(say("Why", "为什么"))
+	if pod, ok := m.selected(); ok {
+		title += " " + pod.Namespace + "/" + pod.Name
+	}
+	lines := []string{s.Why.Text}
+	if s.Why.Evidence != "" {
+		lines = append(lines, m.sayf(say("Seen in: %s", "依据：%s"), s.Why.Evidence))
+	}
+	if d := s.Detail; d != nil {
+		lines = append(lines, "", d.Title, d.Text)
+		if d.Hold != "" {
+			lines = append(lines, d.Hold)
+		}
+	}
+	m.push(&page{title: title, lines: lines})
+	return nil
+}
+
+func (m *Model) askFilter() tea.Cmd {
+	in := newInput(m.say(say("filter", "过滤")), m.filter, completeFilter, func(m *Model, expr string) (tea.Cmd, error) {
+		return nil, m.setFilter(expr)
+	})
+	// What is typed counts at once; what makes no sense yet does not.
+	in.typed = func(m *Model, expr string) error { return m.setFilter(expr) }
+	in.left = func(m *Model, was string) { _ = m.setFilter(was) }
+	in.help = filterHelp(m.lang)
+	m.input = in
+	return nil
+}
+
+func (m *Model) setFilter(expr string) error {
+	expr = strings.TrimSpace(expr)
+	if err := m.state.SetFilter(expr); err != nil {
+		return err
+	}
+	m.filter = expr
+	return nil
+}
+
+// copySelected gives the selected thing to the terminal's clipboard (OSC 52).
+func (m *Model) copySelected() tea.Cmd {
+	s := m.screen()
+	var lines []string
+	switch {
+	case s.Focus == state.PaneDetail && s.Detail != nil:
+		lines = detailText(s.Detail)
+	case s.Main == state.MainEvents && s.Focus == state.PaneMain && s.Events != nil && inRange(s.Events.Cursor, len(s.Events.Rows)):
+		r := s.Events.Rows[s.Events.Cursor]
+		lines = append(lines, strings.TrimSpace(r.Event.Step+" "+string(r.Event.Kind)+" "+r.Text))
+	case s.Focus == state.PaneMain && s.Story != nil && inRange(s.Story.Cursor, len(s.Story.Rows)):
+		r := s.Story.Rows[s.Story.Cursor]
+		lines = append(lines, strings.TrimSpace(strings.Join([]string{r.Step, r.Label, r.Note, r.Error}, " ")))
+	default:
+		if pod, ok := m.selected(); ok {
+			lines = append(lines, pod.Namespace+"/"+pod.Name)
+		}
+	}
+	if len(lines) == 0 {
+		m.notice(m.say(say("nothing is selected", "没有选中任何内容")))
+		return nil
+	}
+	m.notice(m.sayf(say("copied: %s", "已复制：%s"), lines[0]))
+	return tea.SetClipboard(strings.Join(lines, "\n"))
+}
+
+func inRange(i, n int) bool { return i >= 0 && i < n }
+
+// detailText is a step's detail as plain lines.
+func detailText(d *state.Detail) []string {
+	lines := []string{d.Step + " " + d.Title}
+	for _, v := range append(append([]state.Value{}, d.Args...), d.Results...) {
+		lines = append(lines, v.Name+": "+v.Text)
+	}
+	lines = append(lines, d.Request...)
+	lines = append(lines, d.Response...)
+	if d.Error != "" {
+		lines = append(lines, d.Error)
+	}
+	return lines
+}

@@ -1,0 +1,87 @@
+package tui
+
+import tea "charm.land/bubbletea/v2"
+
+// intent wraps what only changes what is shown.
+func intent(do func(*Model)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		do(m)
+		return nil
+	}
+}
+
+var moveActions = []action{
+	{id: "move.up", keys: []string{"k", "up"}, group: groupMove, title: say("One row up", "上移一行"),
+		do: intent(func(m *Model) { m.state.Move(-1) })},
+	{id: "move.down", keys: []string{"j", "down"}, group: groupMove, title: say("One row down", "下移一行"),
+		do: intent(func(m *Model) { m.state.Move(1) })},
+	{id: "move.open", keys: []string{"l", "right", "enter"}, group: groupMove, title: say("Open, or go in", "展开或进入"),
+		hint: say("open", "展开"), rank: rank(20), do: intent(func(m *Model) { m.state.Open() })},
+	{id: "move.back", keys: []string{"h", "left"}, group: groupMove, title: say("Close, or go one level out", "收起或返回上一级"),
+		do: intent(func(m *Model) { m.state.Back() })},
+	{id: "move.pageup", keys: []string{"ctrl+u", "pgup"}, group: groupMove, title: say("Half a page up", "上翻半页"),
+		do: intent(func(m *Model) { m.state.Page(-1) })},
+	{id: "move.pagedown", keys: []string{"ctrl+d", "pgdown"}, group: groupMove, title: say("Half a page down", "下翻半页"),
+		do: intent(func(m *Model) { m.state.Page(1) })},
+	{id: "move.top", keys: []string{"g", "home"}, group: groupMove, title: say("To the top", "到顶部"),
+		do: intent(func(m *Model) { m.state.Home() })},
+	{id: "move.bottom", keys: []string{"G", "end"}, group: groupMove, title: say("To the bottom, and follow", "到底部并跟随"),
+		do: intent(func(m *Model) { m.state.End() })},
+	{id: "move.pane", keys: []string{"tab"}, group: groupMove, title: say("Next pane", "下一个窗格"),
+		hint: say("pane", "窗格"), rank: rank(10), do: intent(func(m *Model) { m.state.NextPane() })},
+	{id: "move.paneback", keys: []string{"shift+tab"}, group: groupMove, title: say("Previous pane", "上一个窗格"),
+		do: intent(func(m *Model) { m.state.PrevPane() })},
+	{id: "move.error", keys: []string{"]"}, group: groupMove, title: say("Next error", "下一个错误"),
+		do: intent(func(m *Model) { m.nextError(1) })},
+	{id: "move.errorback", keys: []string{"["}, group: groupMove, title: say("Previous error", "上一个错误"),
+		do: intent(func(m *Model) { m.nextError(-1) })},
+	{id: "move.sideright", keys: []string{"}", "shift+right"}, group: groupMove, title: say("Scroll right; pan the timeline", "向右滚动；平移时间线"),
+		do: intent(func(m *Model) { m.sideways(1) })},
+	{id: "move.sideleft", keys: []string{"{", "shift+left"}, group: groupMove, title: say("Scroll left; pan the timeline", "向左滚动；平移时间线"),
+		do: intent(func(m *Model) { m.sideways(-1) })},
+	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the held pod", "跳到被按住的 Pod"),
+		hint: say("held pod", "被按住的 Pod"), rank: rankElsewhere, off: offNoHold, do: intent((*Model).selectHeld)},
+}
+
+// nextError goes to an error of the pod's story.
+func (m *Model) nextError(dir int) {
+	if !m.state.NextError(dir) {
+		m.notice(m.say(say("no further error in this story", "这个过程中没有更多错误")))
+	}
+}
+
+// sideScroll is how many columns a key scrolls, sidePan which part of the
+// timeline's window.
+const (
+	sideScroll = 8
+	sidePan    = 0.25
+)
+
+func (m *Model) sideways(dir int) {
+	if m.timelineShown() {
+		m.state.Pan(float64(dir) * sidePan)
+		return
+	}
+	m.state.Scroll(dir * sideScroll)
+}
+
+func (m *Model) selectHeld() {
+	if h := m.lastHeld(); h != nil {
+		m.aimAtHold(h)
+	}
+}
+
+func offNoHold(m *Model) text {
+	if len(m.holds) == 0 {
+		return say("no pod is held", "没有被按住的 Pod")
+	}
+	return text{}
+}
+
+// rankElsewhere wants the held pod in the footer while another is selected.
+func rankElsewhere(m *Model) int {
+	if len(m.holds) > 0 && m.heldHere() == nil {
+		return 95
+	}
+	return 0
+}

@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// stepping makes the action of a way of stepping.
+func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, keys ...string) action {
+	return action{
+		id: id, keys: keys, group: groupStep, title: title, hint: hint,
+		rank: rankHeld(wanted), off: offNotHeld,
+		do: func(m *Model) tea.Cmd { return m.step(&agentpb.StepRequest{Mode: mode}, title) },
+	}
+}
+
+var stepActions = []action{
+	stepping("step.into", agentpb.StepMode_INTO, 90, say("Step into the next call", "单步进入下一个调用"), say("step", "单步"), "s"),
+	stepping("step.over", agentpb.StepMode_OVER, 88, say("Step over what this call does", "单步越过当前调用"), say("over", "越过"), "o", "n"),
+	stepping("step.out", agentpb.StepMode_OUT, 60, say("Step out of this call", "单步跳出当前调用"), say("out", "跳出"), "O"),
+	stepping("step.cri", agentpb.StepMode_NEXT_CRI, 86, say("To the next call to the runtime (CRI)", "到下一个运行时调用（CRI）"), say("next CRI call", "下个 CRI 调用"), "i"),
+	stepping("step.stage", agentpb.StepMode_NEXT_STAGE, 50, say("To the next stage", "到下一个阶段"), say("next stage", "下个阶段"), "S"),
+	stepping("step.sync", agentpb.StepMode_NEXT_SYNC, 40, say("To the next turn of the pod's worker", "到 Pod worker 的下一轮"), say("next sync", "下一轮"), "y"),
+	{id: "step.until", keys: []string{"u"}, group: groupStep, title: say("Go on until a step", "一直执行到某个步骤"), hint: say("until", "直到"),
+		rank: rankHeld(45), off: offNotHeld, do: (*Model).askUntil},
+	{id: "step.continue", keys: []string{"c"}, group: groupStep, title: say("Let this pod go on", "放行这个 Pod"), hint: say("let go", "放行"),
+		rank: rankHeld(92), off: offNotHeld, do: (*Model).letGo},
+}
+
+// offNoAgent is the reason when nothing can be done to pods at all.
+func offNoAgent(m *Model) text {
+	switch {
+	case m.control == nil:
+		return say("a trace file only tells what was", "跟踪文件只记录过去")
+	case !m.linked:
+		return say("the agent is not there", "代理不在")
+	}
+	return text{}
+}
+
+func offNotHeld(m *Model) text {
+	if why := offNoAgent(m); why != (text{}) {
+		return why
+	}
+	if m.pending != nil {
+		return say("the pod is on its way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
+	}
+	if _, ok := m.selected(); !ok {
+		return say("no pod is selected", "没有选中 Pod")
+	}
+	if m.heldHere() == nil {
+		return say("the selected pod is not held; H holds it", "选中的 Pod 没有被按住；按 H 按住它")
+	}
+	return text{}
+}
+
+// rankHeld ranks an action while the selected pod is held.
+func rankHeld(n int) func(*Model) int {
+	return func(m *Model) int {
+		if m.control != nil && m.heldHere() != nil {
+			return n
+		}
+		return 0
+	}
+}
+
+// step lets the selected pod go on to the next place. The request has the mode.
+func (m *Model) step(req *agentpb.StepRequest, what text) tea.Cmd {
+	h := m.heldHere()
+	if h == nil {
+		return nil
+	}
+	req.Pods = &agentpb.PodSelector{Uid: h.GetPod().GetUid()}
+	name := podName(h.GetPod())
+	return m.wait(m.sayf(say("%s goes on: %s", "%s 继续：%s"), name, m.say(what)),
+		func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Step(ctx, req) })
+}
+
+func (m *Model) letGo() tea.Cmd {
+	h := m.heldHere()
+	if h == nil {
+		return nil
+	}
+	req := &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}}
+	return m.act(m.sayf(say("%s goes on", "%s 已放行"), podName(h.GetPod())), func(ctx context.Context, c session.Control) error {
+		_, err := c.Continue(ctx, req)
+		return err
+	})
+}
+
+// askUntil asks for the name of a step.
+func (m *Model) askUntil() tea.Cmd {
+	m.input = newInput(m.say(say("until step", "直到步骤")), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
+		if err := m.checkStep(name); err != nil {
+			return nil, err
+		}
+		return m.step(&agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, say("until "+name, "直到 "+name)), nil
+	})
+	return nil
+}
+
+func podName(p *agentpb.Pod) string { return p.GetNamespace() + "/" + p.GetName() }

@@ -1,0 +1,359 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// world is a session of the test: nothing happens in it by itself.
+type world struct {
+	info   *agentpb.InfoResponse
+	file   string
+	calls  []string
+	holds  []*agentpb.HoldInfo
+	points []*agentpb.Breakpoint
+	past   []*agentpb.Batch
+	fail   error
+	seq    uint64
+	spans  uint64
+	last   uint32
+}
+
+func newWorld() *world {
+	w := &world{info: &agentpb.InfoResponse{
+		Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 1, Probe: "woven", Lab: true,
+		Started: timestamppb.New(time.Unix(1e9, 0)), Goroutines: []string{"worker"},
+	}}
+	for _, s := range probes.MustLoad().Steps {
+		w.info.Steps = append(w.info.Steps, &agentpb.Step{
+			Name: s.Name, Stage: s.Stage, Tier: int32(s.Tier), Seen: true,
+			HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
+		})
+	}
+	return w
+}
+
+var errNothing = fmt.Errorf("nothing is new: %w", context.Canceled)
+
+func (w *world) Next(context.Context) (session.News, error) { return session.News{}, errNothing }
+func (w *world) File() string                               { return w.file }
+func (w *world) Close()                                     {}
+func (w *world) Control() session.Control {
+	if w.file != "" {
+		return nil
+	}
+	return w
+}
+
+func (w *world) call(format string, args ...any) error {
+	w.calls = append(w.calls, fmt.Sprintf(format, args...))
+	return w.fail
+}
+
+// held puts the one pod there is to a step.
+func (w *world) held(why, step string) *agentpb.HoldInfo {
+	w.last++
+	h := &agentpb.HoldInfo{
+		Id: w.last, Pod: web, Step: step, On: "enter", Why: why, Lease: durationpb.New(5 * time.Minute),
+		Since: timestamppb.New(time.Unix(1e9, 0)),
+	}
+	w.holds = []*agentpb.HoldInfo{h}
+	return h
+}
+
+func (w *world) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	if err := errors.Join(w.call("hold %s", r.Pods.Name), ctx.Err()); err != nil {
+		return nil, err
+	}
+	return w.held("hold", "sync.pod"), nil
+}
+
+func (w *world) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	if err := errors.Join(w.call("step %s %s", r.Mode, r.Until), ctx.Err()); err != nil {
+		return nil, err
+	}
+	return w.held("step", "cri.RunPodSandbox"), nil
+}
+
+func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {
+	let := w.holds
+	w.holds = nil
+	if r.All {
+		return let, w.call("continue all")
+	}
+	return let, w.call("continue %s", r.Pods.Uid)
+}
+
+func (w *world) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	if err := w.call("break %s/%s %s", r.Pods.Namespace, r.Pods.Name, r.Step); err != nil {
+		return nil, err
+	}
+	w.last++
+	b := &agentpb.Breakpoint{Id: w.last, Spec: r, Steps: []string{r.Step}}
+	w.points = append(w.points, b)
+	return b, nil
+}
+
+func (w *world) RemoveBreakpoint(_ context.Context, id uint32) error {
+	w.points = slices.DeleteFunc(w.points, func(b *agentpb.Breakpoint) bool { return b.Id == id })
+	return w.call("remove")
+}
+
+func (w *world) Holds(context.Context) ([]*agentpb.HoldInfo, error)         { return w.holds, nil }
+func (w *world) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { return w.points, nil }
+func (w *world) Poll()                                                      {}
+func (w *world) Socket() string                                             { return "/nowhere" }
+
+func (w *world) History(_ context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
+	for _, b := range w.past {
+		if err := tell(w.info, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) Record(ctx context.Context, path string) (int, error) {
+	return 7, w.call("record %s", path)
+}
+
+// Do and Undo are the cluster's.
+func (w *world) Do(_ context.Context, a *tours.Action) error { return w.call("do %s", a.Do) }
+
+func (w *world) Clear(context.Context, *tours.Action) error { return nil }
+
+func (w *world) Undo(_ context.Context, done []*tours.Action) error {
+	return w.call("undo %d", len(done))
+}
+
+var (
+	web   = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u-web"}
+	hello = &agentpb.Pod{Id: 2, Namespace: "default", Name: "hello", Uid: "u-hello"}
+)
+
+// event makes one event; span zero begins a new one.
+func (w *world) event(kind agentpb.Kind, step string, p *agentpb.Pod, span, parent uint64, fields ...*agentpb.Field) []byte {
+	n := slices.IndexFunc(w.info.Steps, func(s *agentpb.Step) bool { return s.Name == step })
+	if n < 0 {
+		panic("the catalogue has no step " + step)
+	}
+	w.seq++
+	raw, err := proto.Marshal(&agentpb.Event{
+		Seq: w.seq, Time: 1e18 + int64(w.seq)*1e7, Mono: int64(w.seq) * 1e7, Kind: kind, Step: uint32(n + 1),
+		Pod: p.GetId(), Span: span, Parent: parent, Sync: 1, Fields: fields, Duration: 1e6,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// creation is the beginning of a pod's story, up to where its sandbox is asked
+// for.
+func (w *world) creation(p *agentpb.Pod) *agentpb.Batch {
+	w.spans += 10
+	s := w.spans
+	return &agentpb.Batch{Pods: []*agentpb.Pod{p}, Events: [][]byte{
+		w.event(agentpb.Kind_ENTER, "sync.pod", p, s, 0, textField("updateType", "create")),
+		w.event(agentpb.Kind_ENTER, "sync.dirs", p, s+1, s),
+		w.event(agentpb.Kind_EXIT, "sync.dirs", p, s+1, s),
+		w.event(agentpb.Kind_ENTER, "sync.volumes", p, s+2, s),
+		w.event(agentpb.Kind_EXIT, "sync.volumes", p, s+2, s),
+		w.event(agentpb.Kind_ENTER, "rt.sync", p, s+3, s),
+		w.event(agentpb.Kind_ENTER, "cri.RunPodSandbox", p, s+4, s+3),
+	}}
+}
+
+func textField(name, value string) *agentpb.Field {
+	return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
+}
+
+// desk is a person at the keys of a model. Whatever a key causes has happened
+// when it returns: there are no goroutines and no time but the test's.
+type desk struct {
+	t     testing.TB
+	m     *Model
+	w     *world
+	now   time.Time
+	waits []tea.Msg
+	// park keeps commands from running, so that a wait can be looked at.
+	park   bool
+	parked []tea.Cmd
+	quit   bool
+	copied string
+}
+
+func newDesk(t testing.TB, w *world, o Options) *desk {
+	d := &desk{t: t, w: w, now: time.Unix(1e9, 0)}
+	if o.Lang == "" {
+		o.Lang = state.English
+	}
+	o.Cluster = w
+	s, _ := session.WithLedger(w)
+	d.m = newModel(t.Context(), s, o, clock{
+		now:   func() time.Time { return d.now },
+		after: func(_ time.Duration, msg tea.Msg) tea.Cmd { d.waits = append(d.waits, msg); return nil },
+	})
+	d.run(d.m.Init())
+	d.send(tea.WindowSizeMsg{Width: 120, Height: 36})
+	return d
+}
+
+// live connects, and tells what there was.
+func (d *desk) live(batches ...*agentpb.Batch) *desk {
+	d.tell(session.News{Info: d.w.info, Link: &session.LinkNews{Link: state.LinkLive}, Batches: batches, CaughtUp: true})
+	d.poll()
+	return d
+}
+
+func (d *desk) tell(n session.News) { d.send(newsMsg{news: n}) }
+
+func (d *desk) poll() {
+	p := &session.Poll{At: d.now, Holds: d.w.holds, Breaks: d.w.points}
+	if d.w.seq > 0 {
+		p.Pods = []*agentpb.PodState{{Pod: web, Phase: "Pending", State: "working", Step: "cri.RunPodSandbox"}}
+	}
+	d.tell(session.News{Poll: p})
+}
+
+func (d *desk) send(msg tea.Msg) {
+	_, cmd := d.m.Update(msg)
+	d.run(cmd)
+}
+
+func (d *desk) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	if d.park {
+		d.parked = append(d.parked, cmd)
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.QuitMsg:
+		d.quit = true
+	default:
+		v := reflect.ValueOf(msg)
+		switch {
+		case v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeOf(tea.Cmd(nil)):
+			for i := range v.Len() {
+				d.run(v.Index(i).Interface().(tea.Cmd))
+			}
+		case strings.Contains(v.Type().String(), "setClipboardMsg"):
+			d.copied = v.String()
+		default:
+			if n, ok := msg.(newsMsg); ok && n.err != nil {
+				return
+			}
+			d.send(msg)
+		}
+	}
+}
+
+// unpark lets commands run that were kept.
+func (d *desk) unpark() {
+	d.park = false
+	some := d.parked
+	d.parked = nil
+	for _, c := range some {
+		d.run(c)
+	}
+}
+
+// press presses keys, a second apart.
+func (d *desk) press(keys ...string) *desk {
+	for _, k := range keys {
+		d.now = d.now.Add(time.Second)
+		d.send(keyPress(k))
+	}
+	return d
+}
+
+func (d *desk) write(s string) *desk {
+	for _, r := range s {
+		d.send(keyPress(string(r)))
+	}
+	return d
+}
+
+var specials = map[string]rune{
+	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown,
+	"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome,
+	"end": tea.KeyEnd, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1,
+}
+
+func keyPress(name string) tea.KeyPressMsg {
+	k := tea.Key{}
+	for {
+		mod, rest, two := strings.Cut(name, "+")
+		if !two || mod == "" || rest == "" {
+			break
+		}
+		k.Mod |= map[string]tea.KeyMod{"ctrl": tea.ModCtrl, "shift": tea.ModShift, "alt": tea.ModAlt}[mod]
+		name = rest
+	}
+	if r, ok := specials[name]; ok {
+		k.Code = r
+		if name == "space" {
+			k.Text = " "
+		}
+		return tea.KeyPressMsg(k)
+	}
+	k.Code = []rune(name)[0]
+	if k.Mod == 0 {
+		k.Text = name
+	}
+	return tea.KeyPressMsg(k)
+}
+
+// look is the screen without colours.
+func (d *desk) look() string { return ansi.Strip(d.m.View().Content) }
+
+func (d *desk) sees(texts ...string) *desk {
+	d.t.Helper()
+	for _, s := range texts {
+		if !strings.Contains(squeeze(d.look()), squeeze(s)) {
+			d.t.Errorf("%q is not to be seen:\n%s", s, d.look())
+		}
+	}
+	return d
+}
+
+func (d *desk) seesNot(s string) *desk {
+	d.t.Helper()
+	if strings.Contains(squeeze(d.look()), squeeze(s)) {
+		d.t.Errorf("%q is to be seen:\n%s", s, d.look())
+	}
+	return d
+}
+
+// squeeze makes text comparable that was broken into lines.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (d *desk) called(want ...string) *desk {
+	d.t.Helper()
+	if !slices.Equal(d.w.calls, want) {
+		d.t.Errorf("calls of the agent: %q, want %q", d.w.calls, want)
+	}
+	d.w.calls = nil
+	return d
+}

@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// frame is what is on the screen, and what it was made from. It is drawn again
+// only if something has come in between.
+type frame struct {
+	options view.Options
+	// fixed: the theme was chosen, not found out.
+	fixed  bool
+	styles *view.Styles
+	// stale: the screen, dirty: the text is of before the last message.
+	stale, dirty bool
+	screen       *state.Screen
+	text         string
+}
+
+// touch says that what is shown may have changed.
+func (f *frame) touch() { f.stale, f.dirty = true, true }
+
+func (f *frame) resize(width, height int) {
+	f.options.Width, f.options.Height = width, height
+	f.styles = view.NewStyles(f.options)
+}
+
+func (f *frame) restyle() {
+	if f.styles != nil {
+		f.styles = view.NewStyles(f.options)
+	}
+}
+
+// choose takes the theme of that name; "auto" waits for the terminal's ground.
+func (f *frame) choose(name string) {
+	i := slices.Index(themeNames, name)
+	if f.fixed = i > 0; f.fixed {
+		f.options.Theme = themes[i-1]
+	}
+}
+
+// background takes the theme that goes with the terminal's ground.
+func (f *frame) background(dark bool) {
+	if f.fixed {
+		return
+	}
+	f.options.Theme = view.Light
+	if dark {
+		f.options.Theme = view.Dark
+	}
+	f.restyle()
+}
+
+// View draws what is to be seen.
+func (m *Model) View() tea.View {
+	v := tea.NewView("")
+	v.AltScreen = true
+	v.WindowTitle = "podstep"
+	if m.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.frame.styles == nil {
+		return v // the terminal's size is not known yet
+	}
+	if m.frame.dirty || m.frame.text == "" {
+		m.frame.text = view.Draw(m.screen(), m.frame.styles)
+		m.frame.dirty = false
+	}
+	v.Content = m.frame.text
+	return v
+}
+
+// screen is what is to be seen now. How many rows fit depends on which parts
+// there are, and those on what the state says; so it is asked twice when the
+// parts have changed since the last frame.
+func (m *Model) screen() *state.Screen {
+	f := &m.frame
+	if !f.stale && f.screen != nil {
+		return f.screen
+	}
+	if f.styles == nil {
+		f.resize(defaultWidth, defaultHeight)
+	}
+	if f.screen == nil {
+		f.screen = &state.Screen{}
+	}
+	sizes := view.Sizes(f.screen, f.styles)
+	for range 2 {
+		f.screen = m.state.Screen(sizes)
+		f.stale = false // to who asks while it is dressed
+		m.dress(f.screen)
+		fits := view.Sizes(f.screen, f.styles)
+		if fits == sizes {
+			break
+		}
+		sizes = fits
+	}
+	return f.screen
+}
+
+// What the size is taken for before the terminal has told it.
+const defaultWidth, defaultHeight = 80, 24
+
+// dress adds what is not the state's: what is typed, what is on top, hints.
+func (m *Model) dress(s *state.Screen) {
+	s.Lang = m.lang
+	s.Notice = m.said
+	if m.pending != nil && s.Notice == nil {
+		s.Notice = &state.Notice{Text: m.pending.text + " · " + m.say(say("Esc stops waiting", "按 Esc 停止等待"))}
+	}
+	if m.input != nil {
+		s.Input = m.input.draw(m)
+	}
+	if m.walk != nil {
+		s.Tour = m.walk.card(m)
+	}
+	if m.record != nil {
+		s.Header.Recording = m.record.path
+	}
+	if m.replay != nil {
+		s.Header.At, s.Header.Of = m.replay.at, m.replay.of
+	}
+	s.Hints = m.hints()
+	if l := m.top(); l != nil {
+		s.Over = l.overlay(m, m.overRows())
+		s.Over.Armed = l.armed(m)
+		s.Hints = nil
+	}
+}
+
+// overRows is how many rows of a list or a page fit on top of the screen.
+func (m *Model) overRows() int { return max(3, m.frame.options.Height-9) }
+
+// maxHints is how many hints the footer has, besides the one for help.
+const maxHints = 6
+
+// hints are what the footer says: the actions that are wanted most now.
+func (m *Model) hints() []state.Hint {
+	type ranked struct {
+		*action
+		rank int
+	}
+	var some []ranked
+	for i := range actions {
+		a := &actions[i]
+		if a.rank == nil || !m.active(a.scope) {
+			continue
+		}
+		if r := a.rank(m); r > 0 {
+			some = append(some, ranked{a, r})
+		}
+	}
+	slices.SortStableFunc(some, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+	var hints []state.Hint
+	for _, a := range some[:min(len(some), maxHints)] {
+		hints = append(hints, state.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a.action)})
+	}
+	return append(hints, state.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
+}
+
+func (m *Model) timelineShown() bool { return m.main() == state.MainTimeline }
+func (m *Model) breaksShown() bool   { return m.main() == state.MainBreaks }
+func (m *Model) main() state.Main    { return m.screen().Main }
+
+func (m *Model) zoomed() bool { return m.screen().Zoom }
+
+// selectedBreak is the breakpoint that the list of them has selected.
+func (m *Model) selectedBreak() (uint32, bool) {
+	b := m.screen().Breaks
+	if b == nil || !inRange(b.Cursor, len(b.Rows)) {
+		return 0, false
+	}
+	return b.Rows[b.Cursor].ID, true
+}
+
+var (
+	themes = []view.Theme{view.Dark, view.Light, view.HighContrast}
+	// themeNames are the names on the command line: "auto", then those of themes.
+	themeNames = []string{"auto", "dark", "light", "high-contrast"}
+)
+
+func (m *Model) nextTheme() {
+	f := &m.frame
+	f.fixed = true
+	f.options.Theme = themes[(slices.Index(themes, f.options.Theme)+1)%len(themes)]
+	f.restyle()
+}

@@ -1,0 +1,215 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// Model is the one model of the program.
+type Model struct {
+	ctx     context.Context
+	opts    Options
+	session session.Session
+	// control is nil in a replay.
+	control session.Control
+	clock   clock
+
+	state *state.State
+	info  *agentpb.InfoResponse
+	lang  state.Lang
+	// linked: there is an agent that answers.
+	linked bool
+	link   session.LinkNews
+
+	// What the agent last told of itself.
+	holds  []*agentpb.HoldInfo
+	breaks []*agentpb.Breakpoint
+
+	// What is on top of the screen, and what waits.
+	layers    []*layered
+	input     *input
+	said      *state.Notice
+	saidUntil time.Time
+	pending   *pending
+	walk      *walk
+	replay    *replayClock
+	record    *recording
+	// recorded are the files of the recordings that have ended.
+	recorded []string
+	aim      *aim
+	filter   string
+	// offered: the first walk has been offered, or need not be.
+	offered  bool
+	caughtUp bool
+	quitting bool
+	mouse    bool
+	drag     bool
+	// lastKey is when a key was last pressed: what appears by itself takes no
+	// key that may have been meant for something else.
+	lastKey time.Time
+
+	frame frame
+}
+
+// clock is the wall clock and what waits by it. Tests have their own.
+type clock struct {
+	now   func() time.Time
+	after func(time.Duration, tea.Msg) tea.Cmd
+}
+
+// wallClock is the clock of the world.
+var wallClock = clock{
+	now: time.Now,
+	after: func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+	},
+}
+
+// newModel makes the model. Nothing of it is shown before the session's first
+// news and the terminal's size.
+func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model {
+	m := &Model{
+		ctx: ctx, opts: o, session: s, control: s.Control(), clock: c, lang: o.Lang,
+		info: &agentpb.InfoResponse{}, mouse: !o.NoMouse,
+	}
+	m.state = state.New(m.info, probes.MustLoad(), m.lang)
+	m.frame.options = view.Options{NoColour: o.NoColour}
+	m.frame.choose(o.Theme)
+	if o.ASCII {
+		m.frame.options.Glyphs = view.ASCII
+	}
+	if err := m.setFilter(o.Filter); err != nil {
+		m.fail(err)
+	}
+	if s.File() != "" {
+		m.replay = newReplayClock()
+	}
+	return m
+}
+
+// Init asks for the first news.
+func (m *Model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.nextNews(), m.clock.after(time.Second, tickMsg{})}
+	if !m.frame.fixed {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	if m.opts.Record != "" {
+		cmds = append(cmds, m.startRecord(m.opts.Record))
+	}
+	return tea.Batch(cmds...)
+}
+
+// newsMsg is what the session told.
+type newsMsg struct {
+	news session.News
+	err  error
+}
+
+// tickMsg comes every second: countdowns go on.
+type tickMsg struct{}
+
+// wakeMsg draws the screen again, when something is so by time alone.
+type wakeMsg struct{}
+
+func (m *Model) nextNews() tea.Cmd {
+	return func() tea.Msg {
+		n, err := m.session.Next(m.ctx)
+		return newsMsg{n, err}
+	}
+}
+
+// Update takes one message.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.frame.touch()
+	defer m.frame.touch()
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.frame.resize(msg.Width, msg.Height)
+	case tea.BackgroundColorMsg:
+		m.frame.background(msg.IsDark())
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		return m, m.paste(msg.Content)
+	case tea.MouseMsg:
+		return m, m.mouseEvent(msg)
+	case newsMsg:
+		return m, m.takeNews(msg)
+	case heldMsg:
+		return m, m.takeHeld(msg)
+	case doneMsg:
+		return m, m.takeDone(msg)
+	case tourMsg:
+		return m, m.takeTour(msg)
+	case recordMsg:
+		m.takeRecord(msg)
+	case playMsg:
+		return m, m.takePlay(msg)
+	case tickMsg:
+		return m, tea.Batch(m.tick(), m.clock.after(time.Second, tickMsg{}))
+	}
+	return m, nil
+}
+
+// tick is what goes on by itself every second.
+func (m *Model) tick() tea.Cmd {
+	m.state.Tick(m.clock.now())
+	m.tellLink()
+	if m.said != nil && m.clock.now().After(m.saidUntil) {
+		m.said = nil
+	}
+	return m.walkLook()
+}
+
+// say gives a text in the reader's language.
+func (m *Model) say(t text) string { return m.lang.Say(t) }
+
+// sayf is say with values.
+func (m *Model) sayf(t text, args ...any) string { return fmt.Sprintf(m.lang.Say(t), args...) }
+
+// notice says what came of a key.
+func (m *Model) notice(s string) { m.tell(s, false) }
+
+// fail says what went wrong.
+func (m *Model) fail(err error) { m.tell(err.Error(), true) }
+
+// A notice stays until the next key, but not for ever: it stands where the
+// footer says what can be done next.
+const (
+	noticeTime = 4 * time.Second
+	errorTime  = 15 * time.Second
+)
+
+func (m *Model) tell(s string, isError bool) {
+	m.said = &state.Notice{Text: s, Error: isError}
+	m.saidUntil = m.clock.now().Add(noticeTime)
+	if isError {
+		m.saidUntil = m.clock.now().Add(errorTime)
+	}
+}
+
+// node is the node's name, for sentences.
+func (m *Model) node() string {
+	if n := m.info.GetNode(); n != "" {
+		return n
+	}
+	return "?"
+}
+
+// within bounds a call that does not wait for a pod.
+func (m *Model) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(m.ctx, callTime)
+}
+
+// callTime is how long an agent may take to answer what it knows.
+const callTime = 10 * time.Second

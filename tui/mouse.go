@@ -1,0 +1,116 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/view"
+)
+
+// wheelRows is how many rows the wheel moves.
+const wheelRows = 3
+
+// mouseEvent does what is clicked. Everything that the mouse can do, a key can.
+func (m *Model) mouseEvent(msg tea.MouseMsg) tea.Cmd {
+	if !m.mouse || m.frame.styles == nil {
+		return nil
+	}
+	at := msg.Mouse()
+	switch msg.(type) {
+	case tea.MouseWheelMsg:
+		m.wheel(at)
+	case tea.MouseMotionMsg:
+		if m.drag && m.frame.options.Width > 0 {
+			s := m.screen()
+			m.state.Resize(at.X*100/m.frame.options.Width - s.Split)
+		}
+	case tea.MouseReleaseMsg:
+		m.drag = false
+	case tea.MouseClickMsg:
+		if at.Button == tea.MouseLeft {
+			return m.click(at.X, at.Y)
+		}
+	}
+	return nil
+}
+
+func (m *Model) wheel(at tea.Mouse) {
+	by := wheelRows
+	switch at.Button {
+	case tea.MouseWheelUp:
+		by = -wheelRows
+	case tea.MouseWheelDown:
+	default:
+		return
+	}
+	if l := m.top(); l != nil {
+		if p, ok := l.layer.(*picker); ok {
+			p.move(by)
+		} else if p, ok := l.layer.(*page); ok {
+			p.from += by
+		}
+		return
+	}
+	m.state.Move(by)
+}
+
+// pressable is a layer with buttons or lines to click.
+type pressable interface {
+	press(m *Model, i int) (tea.Cmd, bool)
+}
+
+func (m *Model) click(x, y int) tea.Cmd {
+	t, ok := view.Hit(m.screen(), m.frame.styles, x, y)
+	if !ok {
+		return nil
+	}
+	if l := m.top(); l != nil {
+		return m.clickLayer(l, t)
+	}
+	switch t.Kind {
+	case view.OnPod:
+		m.state.SelectPod(t.Pod)
+	case view.OnRow, view.OnBar:
+		m.state.SelectRow(t.ID)
+	case view.OnFold:
+		m.state.SelectRow(t.ID)
+		m.state.Open()
+	case view.OnMain:
+		m.state.SetMain(t.Main)
+	case view.OnHint:
+		return m.clickHint(t.ID)
+	case view.OnHold:
+		m.selectHeld()
+	case view.OnCrumb:
+		m.state.Back()
+	case view.OnDivider:
+		m.drag = true
+	case view.OnTour:
+		if m.walk != nil {
+			return m.walkNext()
+		}
+	}
+	return nil
+}
+
+func (m *Model) clickLayer(l *layered, t view.Target) tea.Cmd {
+	p, ok := l.layer.(pressable)
+	if !ok || !l.armed(m) || (t.Kind != view.OnButton && t.Kind != view.OnItem) {
+		return nil
+	}
+	cmd, done := p.press(m, t.Index)
+	if done {
+		m.drop(l)
+	}
+	return cmd
+}
+
+// clickHint does the action whose key the footer names.
+func (m *Model) clickHint(key string) tea.Cmd {
+	for i := range actions {
+		a := &actions[i]
+		if len(a.keys) > 0 && keyName(a.keys[0]) == key && m.active(a.scope) {
+			return m.run(a)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// takeNews gives news to the state, and asks for the next.
+func (m *Model) takeNews(msg newsMsg) tea.Cmd {
+	if msg.err != nil {
+		if !errors.Is(msg.err, context.Canceled) {
+			m.fail(msg.err)
+		}
+		return nil
+	}
+	n := msg.news
+	var cmds []tea.Cmd
+	m.state.Tick(m.clock.now())
+	if n.Info != nil {
+		m.meet(n.Info)
+	}
+	if n.Link != nil {
+		if m.linked && n.Link.Why != "" {
+			m.tell(n.Link.Why, true)
+		}
+		m.link = *n.Link
+		m.linked = n.Link.Link == state.LinkLive
+		m.tellLink()
+		if !m.linked {
+			m.holds, m.breaks = nil, nil
+			m.state.SetHolds(nil, m.clock.now())
+			m.state.SetBreakpoints(nil, m.clock.now())
+		}
+	}
+	for _, b := range n.Batches {
+		m.state.Add(b)
+		if m.walk != nil {
+			m.walk.add(b)
+		}
+	}
+	m.caughtUp = m.caughtUp || n.CaughtUp
+	if n.Poll != nil {
+		m.takePoll(n.Poll)
+	}
+	if n.Fault != nil {
+		m.fail(n.Fault)
+	}
+	if m.replay != nil {
+		m.replay.grew(m)
+	}
+	m.takeAim()
+	cmds = append(cmds, m.walkLook(), m.offerTour(), m.nextNews())
+	return tea.Batch(cmds...)
+}
+
+// meet takes over from another agent, or from the first.
+func (m *Model) meet(info *agentpb.InfoResponse) {
+	if l, ok := m.control.(*session.Ledger); ok && !sameAgent(m.info, info) {
+		l.Forget()
+	}
+	m.info = info
+	m.state.SetInfo(info)
+	m.caughtUp = false
+	m.endWalkFor(info)
+}
+
+func sameAgent(a, b *agentpb.InfoResponse) bool {
+	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime())
+}
+
+func (m *Model) takePoll(p *session.Poll) {
+	m.holds, m.breaks = p.Holds, p.Breaks
+	m.state.SetPods(p.Pods)
+	m.state.SetHolds(p.Holds, p.At)
+	m.state.SetBreakpoints(p.Breaks, p.At)
+	m.state.SetDropped(p.Dropped)
+}
+
+// tellLink keeps the header's word about the connection up to date.
+func (m *Model) tellLink() {
+	switch {
+	case m.replay != nil:
+		m.state.SetLink(state.LinkReplay, m.replay.text(m))
+	case m.link.Link == state.LinkReconnecting:
+		left := math.Ceil(max(0, m.link.Retry.Sub(m.clock.now()).Seconds()))
+		m.state.SetLink(m.link.Link, m.sayf(say("reconnecting %.0fs", "重新连接 %.0f秒"), left))
+	case m.linked:
+		m.state.SetLink(state.LinkLive, m.say(say("live", "实时")))
+	default:
+		m.state.SetLink(state.LinkConnecting, m.say(say("connecting", "正在连接")))
+	}
+}
+
+// pending is a pod that is waited for.
+type pending struct {
+	text   string
+	cancel context.CancelFunc
+	since  time.Time
+}
+
+// heldMsg ends a wait.
+type heldMsg struct {
+	of   *pending
+	hold *agentpb.HoldInfo
+	err  error
+}
+
+// doneMsg tells what came of a call.
+type doneMsg struct {
+	text string
+	err  error
+}
+
+// wait does what ends with a held pod. Esc gives it up.
+func (m *Model) wait(what string, do func(context.Context, session.Control) (*agentpb.HoldInfo, error)) tea.Cmd {
+	ctx, cancel := context.WithCancel(m.ctx)
+	p := &pending{text: what, cancel: cancel, since: m.clock.now()}
+	m.pending = p
+	m.said = nil
+	control := m.control
+	return func() tea.Msg {
+		defer cancel()
+		h, err := do(ctx, control)
+		return heldMsg{p, h, err}
+	}
+}
+
+func (m *Model) stopWaiting() {
+	if m.pending != nil {
+		m.pending.cancel()
+		m.pending = nil
+	}
+}
+
+// takeHeld shows where the pod is held now.
+func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
+	given := m.pending != msg.of
+	if !given {
+		m.pending = nil
+	}
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		m.notice(m.say(say("no longer waiting", "不再等待")))
+	case msg.err != nil:
+		m.fail(msg.err)
+	default:
+		m.arrived(msg.hold)
+	}
+	return nil
+}
+
+// arrived knows of a hold before the next poll does.
+func (m *Model) arrived(h *agentpb.HoldInfo) {
+	keep := []*agentpb.HoldInfo{h}
+	for _, o := range m.holds {
+		if o.GetPod().GetUid() != h.GetPod().GetUid() {
+			keep = append(keep, o)
+		}
+	}
+	m.holds = keep
+	m.said = nil
+	m.state.SetHolds(keep, m.clock.now())
+	m.aimAtHold(h)
+}
+
+// act does what needs no waiting, and says what came of it.
+func (m *Model) act(done string, do func(context.Context, session.Control) error) tea.Cmd {
+	control := m.control
+	return func() tea.Msg {
+		ctx, cancel := m.within()
+		defer cancel()
+		return doneMsg{done, do(ctx, control)}
+	}
+}
+
+func (m *Model) takeDone(msg doneMsg) tea.Cmd {
+	if msg.err != nil {
+		m.fail(msg.err)
+	} else if msg.text != "" {
+		m.notice(msg.text)
+	}
+	return nil
+}
+
+// heldHere is the hold of the selected pod, or nil.
+func (m *Model) heldHere() *agentpb.HoldInfo {
+	pod, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	for _, h := range m.holds {
+		p := h.GetPod()
+		if p.GetUid() == pod.UID && p.GetNamespace() == pod.Namespace && p.GetName() == pod.Name {
+			return h
+		}
+	}
+	return nil
+}
+
+// lastHeld is the hold that began last: the news among the holds.
+func (m *Model) lastHeld() (last *agentpb.HoldInfo) {
+	for _, h := range m.holds {
+		if last == nil || h.GetId() > last.GetId() {
+			last = h
+		}
+	}
+	return last
+}

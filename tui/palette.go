@@ -1,0 +1,111 @@
+package tui
+
+import (
+	"fmt"
+	"path"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// openPalette lists all that can be done, all pods, and all steps.
+func (m *Model) openPalette() tea.Cmd {
+	all := m.actionChoices()
+	all = append(all, m.podChoices()...)
+	all = append(all, m.stepChoices()...)
+	m.push(newPicker(state.OverPalette, m.say(say("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
+	return nil
+}
+
+// openHelp lists all keys. It is searched by what they do, and by the key.
+func (m *Model) openHelp() tea.Cmd {
+	p := newPicker(state.OverHelp, m.say(say("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
+	p.byKey = true
+	m.push(p)
+	return nil
+}
+
+func (m *Model) actionChoices() (out []choice) {
+	for i := range actions {
+		a := &actions[i]
+		out = append(out, choice{
+			id: a.id, group: m.say(groupTitles[a.group]), text: m.say(a.title), also: a.id,
+			key: a.keyNames(), off: m.why(a), do: a.do,
+		})
+	}
+	return out
+}
+
+// podChoices are the pods, and why those in trouble are.
+func (m *Model) podChoices() (out []choice) {
+	group := m.say(say("Pods", "Pod"))
+	for _, r := range m.pods() {
+		line := r.Namespace + "/" + r.Name + "  " + r.Word
+		if r.Line != "" {
+			line += ": " + r.Line
+		}
+		out = append(out, choice{id: "pod." + r.UID, group: group, text: line, do: intent(func(m *Model) { m.state.SelectPod(r.Key) })})
+	}
+	return out
+}
+
+// stepChoices are the steps of the catalogue: choosing one goes there in the
+// story of the selected pod, or tells what it is for.
+func (m *Model) stepChoices() (out []choice) {
+	group := m.say(say("Steps", "步骤"))
+	for i := range m.catalogue().Steps {
+		s := &m.catalogue().Steps[i]
+		out = append(out, choice{
+			id: "to." + s.Name, group: group, text: s.Name + "  " + m.say(s.Title), also: s.Title.En,
+			do: func(m *Model) tea.Cmd { return m.toStep(s) },
+		})
+	}
+	return out
+}
+
+func (m *Model) toStep(s *probes.Step) tea.Cmd {
+	if m.state.SelectStep(s.Name) {
+		m.state.SetMain(state.MainStory)
+		return nil
+	}
+	lines := append([]string{m.say(s.Title), ""}, paragraphs(m.say(s.Text))...)
+	lines = append(lines, "", s.Symbol, s.File)
+	if why := m.unseen(s.Name); why != "" {
+		lines = append(lines, "", why)
+	}
+	m.push(&page{title: s.Name, lines: lines})
+	return nil
+}
+
+func (m *Model) catalogue() *probes.Catalogue { return probes.MustLoad() }
+
+// unseen says why the probe cannot see a step.
+func (m *Model) unseen(step string) string {
+	for _, s := range m.info.GetSteps() {
+		if s.GetName() == step && !s.GetSeen() {
+			return m.sayf(say("not seen here: %s", "此处看不到：%s"), s.GetWhy())
+		}
+	}
+	return ""
+}
+
+// completeStep gives the steps that what was typed may mean: by name, or by a
+// part of it.
+func completeStep(m *Model, typed string) (out []string) { return stepsLike(m.catalogue(), typed) }
+
+// checkStep refuses what is the name of no step.
+func (m *Model) checkStep(glob string) error {
+	if glob == "" {
+		return fmt.Errorf("%s", m.say(say("name a step; Tab completes", "请输入步骤名；按 Tab 补全")))
+	}
+	for i := range m.catalogue().Steps {
+		if ok, err := path.Match(glob, m.catalogue().Steps[i].Name); ok {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s", m.sayf(say("%q is no pattern", "%q 不是有效的模式"), glob))
+		}
+	}
+	return fmt.Errorf("%s", m.sayf(say("there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全"), glob))
+}

@@ -1,0 +1,206 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
+)
+
+// commands are what can be typed, in the order of their numbers.
+var commands = []struct {
+	name, arg string
+	text      probes.Text
+}{
+	{"pods", "", say("what every pod is doing", "每个 Pod 正在做什么")},
+	{"hold", "POD", say("hold a pod at its next step", "在下一步按住 Pod")},
+	{"step", "POD", say("step a held pod into its next call", "单步进入被按住的 Pod 的下一个调用")},
+	{"over", "POD", say("step over what the call does", "越过当前调用")},
+	{"cri", "POD", say("to the next call to the runtime", "到下一个运行时调用")},
+	{"continue", "POD", say("let a pod go on", "放行 Pod")},
+	{"release", "", say("let all pods go on", "放行所有 Pod")},
+	{"break", "POD STEP", say("hold a pod, also one to come, at a step", "在某个步骤按住 Pod，也适用于将来的 Pod")},
+	{"help", "", say("these commands", "这些命令")},
+	{"quit", "", say("end, and let go what is held", "退出并放行被按住的 Pod")},
+}
+
+func (p *screen) help() {
+	for i, c := range commands {
+		p.print(fmt.Sprintf("%d %s: %s", i+1, strings.TrimSpace(c.name+" "+c.arg), p.Lang.Say(c.text)))
+	}
+}
+
+// command does one line. It is true if that ends the program.
+func (p *screen) command(ctx context.Context, line string) (quit bool) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return false
+	}
+	name, args := words[0], words[1:]
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(commands) {
+		name = commands[n-1].name
+	}
+	switch name {
+	case "quit", "q":
+		return true
+	case "help", "?":
+		p.help()
+		return false
+	}
+	if p.control == nil {
+		p.say(say("A trace file only tells what was.", "跟踪文件只记录过去。"))
+		return false
+	}
+	do := p.job(name, args)
+	if do == nil {
+		return false
+	}
+	if p.waiting != nil {
+		p.waiting()
+	}
+	within, cancel := context.WithCancel(ctx)
+	p.waiting = cancel
+	go func() {
+		defer cancel()
+		line, err := do(within)
+		select {
+		case p.results <- result{line, err}:
+		case <-ctx.Done():
+		}
+	}()
+	return false
+}
+
+// job is what a command has the agent do. It is nil, and why has been said, if
+// the command makes no sense.
+func (p *screen) job(name string, args []string) func(context.Context) (string, error) {
+	i := slices.IndexFunc(commands, func(c struct {
+		name, arg string
+		text      probes.Text
+	}) bool {
+		return c.name == name
+	})
+	if i < 0 {
+		p.say(say("There is no command %s; help lists them.", "没有命令 %s；输入 help 查看。"), name)
+		return nil
+	}
+	if want := len(strings.Fields(commands[i].arg)); len(args) != want {
+		p.say(say("It is: %s %s", "用法：%s %s"), name, commands[i].arg)
+		return nil
+	}
+	control := p.control
+	switch name {
+	case "pods":
+		return func(context.Context) (string, error) { control.Poll(); return "", errPods }
+	case "hold":
+		req := &agentpb.HoldRequest{Pods: selector(args[0])}
+		return p.held(func(ctx context.Context) (*agentpb.HoldInfo, error) { return control.Hold(ctx, req) })
+	case "step", "over", "cri":
+		req := &agentpb.StepRequest{Pods: selector(args[0]), Mode: modes[name]}
+		return p.held(func(ctx context.Context) (*agentpb.HoldInfo, error) { return control.Step(ctx, req) })
+	case "continue":
+		return p.letGo(control, &agentpb.ContinueRequest{Pods: selector(args[0])})
+	case "release":
+		return p.letGo(control, &agentpb.ContinueRequest{All: true})
+	}
+	req := &agentpb.AddBreakpointRequest{
+		Pods: selector(args[0]), Step: args[1], Times: 1,
+		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}},
+	}
+	lang := p.Lang
+	return func(ctx context.Context) (string, error) {
+		b, err := control.AddBreakpoint(ctx, req)
+		return fmt.Sprintf(lang.Say(say("Breakpoint %d: set", "断点 %d：已设置")), b.GetId()), err
+	}
+}
+
+var modes = map[string]agentpb.StepMode{
+	"step": agentpb.StepMode_INTO, "over": agentpb.StepMode_OVER, "cri": agentpb.StepMode_NEXT_CRI,
+}
+
+// errPods asks for the list of pods: it is printed from the next poll.
+var errPods = errors.New("list pods")
+
+func (p *screen) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(context.Context) (string, error) {
+	lang := p.Lang
+	return func(ctx context.Context) (string, error) {
+		h, err := do(ctx)
+		if err != nil {
+			return "", err
+		}
+		end := h.GetLease().AsDuration()
+		if b := h.GetBudget(); b != nil {
+			end = min(end, b.GetLeft().AsDuration())
+		}
+		return fmt.Sprintf(lang.Say(say("Pod %s/%s: held at %s of %s; it goes on by itself in %s", "Pod %s/%s：被按住，%s %s；%s 后自动继续")),
+			h.GetPod().GetNamespace(), h.GetPod().GetName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
+	}
+}
+
+func (p *screen) letGo(control session.Control, req *agentpb.ContinueRequest) func(context.Context) (string, error) {
+	lang := p.Lang
+	return func(ctx context.Context) (string, error) {
+		let, err := control.Continue(ctx, req)
+		return fmt.Sprintf(lang.Say(say("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
+	}
+}
+
+// selector reads NAMESPACE/NAME or NAME.
+func selector(s string) *agentpb.PodSelector {
+	namespace, name, two := strings.Cut(s, "/")
+	if !two {
+		return &agentpb.PodSelector{Name: s}
+	}
+	return &agentpb.PodSelector{Namespace: namespace, Name: name}
+}
+
+func (p *screen) result(r result) {
+	switch {
+	case errors.Is(r.err, errPods):
+		p.pods()
+	case errors.Is(r.err, context.Canceled):
+	case r.err != nil:
+		p.say(say("Error: %s", "错误：%s"), r.err)
+	default:
+		p.print(r.line)
+	}
+}
+
+// poll keeps what pods are doing, and tells it once at the beginning.
+func (p *screen) poll(n *session.Poll) {
+	first := p.last == nil
+	p.last = n
+	if first {
+		p.pods()
+	}
+}
+
+func (p *screen) pods() {
+	if p.last == nil || len(p.last.Pods) == 0 {
+		p.say(say("Pods: none on this node", "Pod：本节点上没有"))
+		return
+	}
+	for _, s := range p.last.Pods {
+		line := fmt.Sprintf("Pod %s/%s: %s, %s", s.GetPod().GetNamespace(), s.GetPod().GetName(), s.GetState(), s.GetStep())
+		if s.GetError() != "" {
+			line += ": " + s.GetError()
+		}
+		p.print(line)
+	}
+}
+
+// took is a duration with three digits.
+func took(ns int64) string {
+	d := time.Duration(ns)
+	if d >= time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+}

@@ -1,0 +1,239 @@
+// Package plain shows a session in lines that are only ever added to: for screen
+// readers, pipes, and terminals that can do nothing else. It draws no boxes, no
+// colours and no spinners. Each line says first what it is about. Commands are
+// words or numbers at a prompt.
+package plain
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// Options say how to show it.
+type Options struct {
+	Lang state.Lang
+	// Because is the switch that chose plain lines.
+	Because string
+	// In has the commands; nil if nobody types any.
+	In  io.Reader
+	Out io.Writer
+}
+
+// screen is the state of what is printed.
+type screen struct {
+	Options
+	session session.Session
+	control session.Control
+	state   *state.State
+	decode  *wire.Decoder
+	info    *agentpb.InfoResponse
+	names   *probes.Catalogue
+	// told is set once what there was before us has been told in short.
+	told bool
+	// last is the last poll.
+	last *session.Poll
+	// results of commands that take their time.
+	results chan result
+	waiting context.CancelFunc
+	err     error
+}
+
+// result is what came of a command.
+type result struct {
+	line string
+	err  error
+}
+
+// releaseTime is how long letting go may take at the end.
+const releaseTime = 5 * time.Second
+
+// Run prints until the session or the person ends it, and lets go what was held
+// through it. The end of the input ends it, if there is one.
+func Run(ctx context.Context, s session.Session, o Options) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	s, ledger := session.WithLedger(s)
+	defer s.Close()
+	p := &screen{Options: o, session: s, control: s.Control(), names: probes.MustLoad(), results: make(chan result)}
+	err := p.run(ctx)
+	if ledger == nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	released, failed := ledger.Release(within)
+	for _, name := range released {
+		p.say(say("Pod %s: goes on", "Pod %s：继续"), name)
+	}
+	return errors.Join(err, failed)
+}
+
+func (p *screen) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.say(say("podstep: plain lines, because of %s", "podstep：纯文本模式，原因：%s"), p.Because)
+	news := make(chan arrival)
+	go receive(ctx, p.session, news)
+	var commands chan string
+	for p.err == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case a := <-news:
+			if a.err != nil {
+				return ended(a.err)
+			}
+			if p.take(a.news) {
+				return p.err
+			}
+			if commands == nil && p.In != nil && p.last != nil {
+				// A command is about what one has heard of.
+				commands = make(chan string)
+				p.help()
+				go read(ctx, p.In, commands)
+			}
+		case line, open := <-commands:
+			if !open || p.command(ctx, line) {
+				return p.err
+			}
+		case r := <-p.results:
+			p.result(r)
+		}
+	}
+	return p.err
+}
+
+// ended is nil for the end that everybody wants.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// arrival is what the session gave.
+type arrival struct {
+	news session.News
+	err  error
+}
+
+func receive(ctx context.Context, s session.Session, to chan<- arrival) {
+	for {
+		n, err := s.Next(ctx)
+		select {
+		case to <- arrival{n, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func read(ctx context.Context, in io.Reader, to chan<- string) {
+	defer close(to)
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		select {
+		case to <- lines.Text():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// say makes a text in both languages.
+func say(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
+
+// say prints a line.
+func (p *screen) say(t probes.Text, args ...any) {
+	p.print(fmt.Sprintf(p.Lang.Say(t), args...))
+}
+
+// print writes one line. Names and messages come from pods: control characters
+// are shown, not sent.
+func (p *screen) print(line string) {
+	if _, err := fmt.Fprintln(p.Out, state.Clean(line)); err != nil && p.err == nil {
+		p.err = fmt.Errorf("print line: %w", err)
+	}
+}
+
+// take prints news. It is true at the end of a trace file.
+func (p *screen) take(n session.News) (end bool) {
+	if n.Info != nil {
+		p.info, p.told = n.Info, false
+		p.decode = wire.NewDecoder(n.Info)
+		p.say(say("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
+	}
+	if n.Link != nil && n.Link.Link == state.LinkReconnecting {
+		p.say(say("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), n.Link.Why)
+	}
+	for _, b := range n.Batches {
+		for _, e := range p.decode.Batch(b) {
+			if p.told || p.session.File() != "" {
+				p.event(&e)
+			}
+		}
+	}
+	if n.CaughtUp {
+		p.told = true
+	}
+	if n.Poll != nil {
+		p.poll(n.Poll)
+	}
+	if n.Fault != nil {
+		p.print(n.Fault.Error())
+	}
+	return n.CaughtUp && p.session.File() != ""
+}
+
+// event prints what a person wants to hear of an event: what failed, what is
+// held, and the main steps when they are done.
+func (p *screen) event(e *probes.Event) {
+	who := p.Lang.Say(say("Node", "节点"))
+	if e.Pod != nil {
+		who = "Pod " + e.Pod.Namespace + "/" + e.Pod.Name
+	}
+	what := p.title(e.Step)
+	switch {
+	case e.Kind == probes.Held:
+		p.say(say("%s: held at %s of %s", "%s：被按住，%s %s"), who, e.Fields["on"], what)
+	case e.Kind == probes.Released:
+		p.say(say("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, e.Fields["reason"])
+	case e.Kind == probes.Fault:
+		p.say(say("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
+	case e.Kind == probes.Drop:
+		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Error)
+	case e.Kind == probes.Exit && e.Error != "":
+		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, took(e.DurationNs), e.Error)
+	case e.Kind == probes.Exit && p.main(e):
+		p.say(say("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, took(e.DurationNs))
+	}
+}
+
+// main tells whether a step is one of the main ones, of a pod.
+func (p *screen) main(e *probes.Event) bool {
+	s := p.names.Step(e.Step)
+	return s != nil && s.Tier == 1 && e.Pod != nil
+}
+
+func (p *screen) title(step string) string {
+	if s := p.names.Step(step); s != nil {
+		return fmt.Sprintf("%s (%s)", step, strings.TrimSuffix(p.Lang.Say(s.Title), "."))
+	}
+	return step
+}

@@ -1,0 +1,74 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// recording is a file that is being written.
+type recording struct {
+	path string
+	stop context.CancelFunc
+	// ended is closed when the file is complete.
+	ended chan struct{}
+}
+
+// recordMsg tells that a recording has ended.
+type recordMsg struct {
+	of     *recording
+	events int
+	err    error
+}
+
+// toggleRecord asks for a file, or ends the recording.
+func (m *Model) toggleRecord() tea.Cmd {
+	if m.record != nil {
+		m.record.stop()
+		return nil
+	}
+	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".podstep"
+	m.input = newInput(m.say(say("record to file", "录制到文件")), name, nil, func(m *Model, path string) (tea.Cmd, error) {
+		if path == "" {
+			return nil, errors.New(m.say(say("name a file", "请输入文件名")))
+		}
+		return m.startRecord(path), nil
+	})
+	return nil
+}
+
+func (m *Model) startRecord(path string) tea.Cmd {
+	ctx, stop := context.WithCancel(m.ctx)
+	r := &recording{path: path, stop: stop, ended: make(chan struct{})}
+	m.record = r
+	control := m.control
+	return func() tea.Msg {
+		defer close(r.ended)
+		defer stop()
+		events, err := control.Record(ctx, path)
+		return recordMsg{r, events, err}
+	}
+}
+
+func (m *Model) takeRecord(msg recordMsg) {
+	if m.record == msg.of {
+		m.record = nil
+	}
+	if msg.err != nil {
+		m.fail(fmt.Errorf("%s: %w", m.sayf(say("recording to %s ended", "录制到 %s 已结束"), msg.of.path), msg.err))
+		return
+	}
+	m.recorded = append(m.recorded, absolute(msg.of.path))
+	m.notice(m.sayf(say("%d events recorded to %s", "已录制 %d 个事件到 %s"), msg.events, msg.of.path))
+}
+
+// absolute is a path that is still right in another directory.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

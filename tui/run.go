@@ -1,0 +1,124 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// releaseTime is how long letting go may take when the program ends. What is
+// not let go by then goes on when its lease ends.
+const releaseTime = 5 * time.Second
+
+// Run shows a session until the person leaves. However it ends, what was held
+// through it is let go first. The few lines that are to stay are written to out
+// when the terminal is as it was.
+func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	end := &ending{cancel: cancel}
+	s, end.ledger = session.WithLedger(s)
+	defer s.Close()
+	stop := end.onSignals()
+	defer stop()
+	defer end.release()
+	m := newModel(ctx, s, o, wallClock)
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	if o.NoColour {
+		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	_, err := tea.NewProgram(m, options...).Run()
+	cancel()
+	m.finishRecording()
+	end.release()
+	if errors.Is(err, tea.ErrProgramPanic) {
+		return fmt.Errorf("the screen failed: %w", err)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return fmt.Errorf("run the screen: %w", err)
+	}
+	for _, line := range m.farewell(end) {
+		fmt.Fprintln(out, line)
+	}
+	return nil
+}
+
+// ending lets go what is held, once, whatever comes first: the person, a
+// signal, a panic.
+type ending struct {
+	ledger *session.Ledger
+	cancel context.CancelFunc
+
+	once     sync.Once
+	released []string
+	err      error
+}
+
+func (e *ending) release() {
+	e.once.Do(func() {
+		if e.ledger == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+		defer cancel()
+		e.released, e.err = e.ledger.Release(ctx)
+	})
+}
+
+// onSignals lets go at a signal before anything is done about the screen: the
+// terminal may be gone, and writing to it may block.
+func (e *ending) onSignals() (stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			e.release()
+			e.cancel()
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// finishRecording waits until the file of a recording is complete.
+func (m *Model) finishRecording() {
+	if r := m.record; r != nil {
+		r.stop()
+		<-r.ended
+		m.recorded = append(m.recorded, absolute(r.path))
+	}
+}
+
+// farewell is what is left in the terminal: what was wrong, what was recorded,
+// what was let go.
+func (m *Model) farewell(e *ending) (lines []string) {
+	if m.frame.screen != nil && m.frame.screen.Why.Text != "" {
+		lines = append(lines, m.frame.screen.Why.Text)
+	}
+	for _, path := range m.recorded {
+		lines = append(lines, m.sayf(say("recorded: %s (podstep replay opens it)", "已录制：%s（用 podstep replay 打开）"), path))
+	}
+	for _, name := range e.released {
+		lines = append(lines, m.sayf(say("%s was held and goes on", "%s 已放行"), name))
+	}
+	if e.err != nil {
+		lines = append(lines, m.sayf(say("podstep: not all could be let go: %v; what is held goes on when its lease ends, see podstep pods", "podstep：未能全部放行：%v；被按住的会在租期结束后继续，见 podstep pods"), e.err))
+	}
+	return lines
+}

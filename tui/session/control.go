@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+)
+
+// errNoAgent is what acting on pods fails with while nobody is there to do it.
+var errNoAgent = errors.New("the agent is not there; podstep tries to reach it again")
+
+func (l *live) agent() (*client.Client, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == nil {
+		return nil, errNoAgent
+	}
+	return l.conn, nil
+}
+
+// Hold waits for the pod to be held. The hold lives by a stream, which ends
+// with the connection: whatever becomes of this process, the pod goes on.
+func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	// The stream outlives the wait for it, but not a wait that was given up.
+	tied, let := context.WithCancel(context.WithoutCancel(ctx))
+	given := context.AfterFunc(ctx, let)
+	s, err := c.HoldWhile(tied, req)
+	if err != nil {
+		let()
+		return nil, err
+	}
+	h, err := s.Recv()
+	if !given() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		let()
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the agent ended the request without a hold")
+		}
+		return nil, err
+	}
+	l.Poll()
+	go func() {
+		defer let()
+		for err == nil {
+			_, err = s.Recv()
+		}
+		l.Poll()
+	}()
+	return h, nil
+}
+
+func (l *live) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Poll()
+	return c.Step(ctx, req)
+}
+
+func (l *live) Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Poll()
+	answer, err := c.Continue(ctx, req)
+	return answer.GetReleased(), err
+}
+
+func (l *live) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Poll()
+	return c.AddBreakpoint(ctx, req)
+}
+
+func (l *live) RemoveBreakpoint(ctx context.Context, id uint32) error {
+	c, err := l.agent()
+	if err != nil {
+		return err
+	}
+	defer l.Poll()
+	_, err = c.RemoveBreakpoint(ctx, &agentpb.RemoveBreakpointRequest{Id: id})
+	return err
+}
+
+func (l *live) Holds(ctx context.Context) ([]*agentpb.HoldInfo, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
+	return answer.GetHolds(), err
+}
+
+func (l *live) Breakpoints(ctx context.Context) ([]*agentpb.Breakpoint, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
+	return answer.GetBreakpoints(), err
+}
+
+func (l *live) History(ctx context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
+	c, err := l.agent()
+	if err != nil {
+		return err
+	}
+	w, err := c.Watch(ctx, &agentpb.WatchRequest{OnlyHistory: true, Node: true})
+	if err != nil {
+		return err
+	}
+	for {
+		b, err := w.NextRaw()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := tell(c.About(), b); err != nil {
+			return err
+		}
+	}
+}

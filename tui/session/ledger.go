@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// Ledger is a Control that remembers what was held and armed through it, so
+// that all of it is undone at the end, and nothing of others.
+type Ledger struct {
+	Control
+
+	mu     sync.Mutex
+	pods   map[string]bool // uids
+	points map[uint32]bool
+	// ended is set once release has begun: what is armed after that would stay.
+	ended bool
+}
+
+// WithLedger makes s act through a ledger. It is nil where there is nothing to
+// act on.
+func WithLedger(s Session) (Session, *Ledger) {
+	c := s.Control()
+	if c == nil {
+		return s, nil
+	}
+	l := &Ledger{Control: c, pods: map[string]bool{}, points: map[uint32]bool{}}
+	return kept{s, l}, l
+}
+
+// kept is a session that acts through a ledger.
+type kept struct {
+	Session
+	ledger *Ledger
+}
+
+func (k kept) Control() Control { return k.ledger }
+
+// errEnded is what acting on pods fails with while the program ends.
+var errEnded = errors.New("podstep is ending")
+
+func (l *Ledger) open() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return errEnded
+	}
+	return nil
+}
+
+func (l *Ledger) noteHold(h *agentpb.HoldInfo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pods[h.GetPod().GetUid()] = true
+}
+
+func (l *Ledger) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	return l.holds(func() (*agentpb.HoldInfo, error) { return l.Control.Hold(ctx, req) })
+}
+
+func (l *Ledger) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	return l.holds(func() (*agentpb.HoldInfo, error) { return l.Control.Step(ctx, req) })
+}
+
+func (l *Ledger) holds(do func() (*agentpb.HoldInfo, error)) (*agentpb.HoldInfo, error) {
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	h, err := do()
+	if err == nil {
+		l.noteHold(h)
+	}
+	return h, err
+}
+
+func (l *Ledger) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	b, err := l.Control.AddBreakpoint(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.points[b.Id] = true
+	ended := l.ended
+	l.mu.Unlock()
+	if ended {
+		// It came back when release was over: nobody else would take it away.
+		return nil, errors.Join(errEnded, l.Control.RemoveBreakpoint(context.WithoutCancel(ctx), b.Id))
+	}
+	return b, nil
+}
+
+// mine tells whether a hold came about through this ledger.
+func (l *Ledger) mine(h *agentpb.HoldInfo) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pods[h.GetPod().GetUid()] {
+		return true
+	}
+	for id := range l.points {
+		if OfBreakpoint(h, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// OfBreakpoint tells whether it is the breakpoint of that number that holds.
+func OfBreakpoint(h *agentpb.HoldInfo, id uint32) bool {
+	return strings.HasSuffix(h.GetWhy(), fmt.Sprintf("breakpoint %d", id))
+}
+
+// Release takes away the breakpoints and lets the pods go. It returns the names
+// of the pods that were held. It may be called more than once.
+func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
+	l.mu.Lock()
+	l.ended = true
+	points := make([]uint32, 0, len(l.points))
+	for id := range l.points {
+		points = append(points, id)
+	}
+	touched := len(points) + len(l.pods)
+	l.mu.Unlock()
+	if touched == 0 {
+		return nil, nil
+	}
+	var errs []error
+	// Breakpoints first: a pod that is let go must not run into the next one.
+	here, err := l.Control.Breakpoints(ctx)
+	errs = append(errs, err)
+	for _, b := range here {
+		if slices.Contains(points, b.Id) {
+			errs = append(errs, l.Control.RemoveBreakpoint(ctx, b.Id))
+		}
+	}
+	held, err := l.Control.Holds(ctx)
+	errs = append(errs, err)
+	for _, h := range held {
+		if !l.mine(h) {
+			continue
+		}
+		_, err := l.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
+		errs = append(errs, err)
+		released = append(released, h.GetPod().GetNamespace()+"/"+h.GetPod().GetName())
+	}
+	return released, errors.Join(errs...)
+}
+
+// Forget is for when another agent is there: what the one before held is gone
+// with it.
+func (l *Ledger) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.pods)
+	clear(l.points)
+}

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// A connection that broke is tried again after firstRetry, then after twice as
+// long each time, but not longer than lastRetry.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// pollEvery is how often the agent is asked for what it does not stream.
+const pollEvery = time.Second
+
+// live is the session of an agent. It comes back when the agent does.
+type live struct {
+	path string
+	news *queue
+	ask  chan struct{}
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu   sync.Mutex
+	conn *client.Client // nil while there is none
+}
+
+// NewLive opens a session on the agent that c is connected to. The session owns
+// the connection, and makes new ones to the same socket.
+func NewLive(c *client.Client) Session { return startLive(c) }
+
+func startLive(c *client.Client) *live {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &live{path: c.Path, news: newQueue(), ask: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	go l.run(ctx, c)
+	return l
+}
+
+func (l *live) File() string                           { return "" }
+func (l *live) Control() Control                       { return l }
+func (l *live) Socket() string                         { return l.path }
+func (l *live) Poll()                                  { wake(l.ask) }
+func (l *live) Next(ctx context.Context) (News, error) { return l.news.next(ctx) }
+
+// Close ends the connection, and with it the holds that live by it.
+func (l *live) Close() {
+	l.stop()
+	<-l.done
+}
+
+func (l *live) run(ctx context.Context, c *client.Client) {
+	defer close(l.done)
+	for ctx.Err() == nil {
+		err := l.serve(ctx, c)
+		c.Close()
+		if c = l.again(ctx, err); c == nil {
+			return
+		}
+	}
+	c.Close()
+}
+
+// again dials until there is an agent. It is nil when ctx ends.
+func (l *live) again(ctx context.Context, why error) *client.Client {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		link := &LinkNews{Link: state.LinkReconnecting, Retry: time.Now().Add(wait)}
+		if why != nil {
+			link.Why = why.Error()
+		}
+		if l.news.put(ctx, News{Link: link}) != nil {
+			return nil
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		}
+		c, err := client.Dial(ctx, l.path)
+		if err == nil {
+			return c
+		}
+		why = err
+	}
+}
+
+// serve tells what one connection brings, until it breaks.
+func (l *live) serve(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.use(c)
+	defer l.use(nil)
+	w, err := c.Watch(ctx, &agentpb.WatchRequest{History: true, Node: true})
+	if err != nil {
+		return err
+	}
+	if err := l.news.put(ctx, News{Info: c.About(), Link: &LinkNews{Link: state.LinkLive}}); err != nil {
+		return err
+	}
+	polls := make(chan struct{})
+	go func() {
+		defer close(polls)
+		l.polls(ctx, c)
+	}()
+	defer func() { cancel(); <-polls }()
+	for {
+		b, err := w.NextRaw()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the agent has ended")
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.news.put(ctx, oneBatch(b)); err != nil {
+			return err
+		}
+		if tellsHold(b) {
+			l.Poll()
+		}
+	}
+}
+
+// tellsHold tells whether a pod was held or let go: then the list of holds is
+// worth asking for at once.
+func tellsHold(b *agentpb.Batch) bool {
+	for _, raw := range b.GetEvents() {
+		if h, err := wire.ReadHeader(raw); err == nil && (h.Kind == agentpb.Kind_HOLD || h.Kind == agentpb.Kind_RELEASE) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *live) use(c *client.Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = c
+}
+
+// polls asks at a modest rate, and soon after somebody did something.
+func (l *live) polls(ctx context.Context, c *client.Client) {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for {
+		if p := poll(ctx, c); p != nil && l.news.put(ctx, News{Poll: p}) != nil {
+			return
+		}
+		select {
+		case <-t.C:
+		case <-l.ask:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll is nil if the agent does not answer; the stream of events says why.
+func poll(ctx context.Context, c *client.Client) *Poll {
+	ctx, cancel := context.WithTimeout(ctx, lastRetry)
+	defer cancel()
+	pods, err := c.Pods(ctx, &agentpb.PodsRequest{})
+	if err != nil {
+		return nil
+	}
+	breaks, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
+	if err != nil {
+		return nil
+	}
+	stats, err := c.Stats(ctx, &agentpb.StatsRequest{})
+	if err != nil {
+		return nil
+	}
+	holds, err := c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
+	if err != nil {
+		return nil
+	}
+	return &Poll{At: time.Now(), Pods: pods.Pods, Holds: holds.Holds, Breaks: breaks.Breakpoints, Dropped: stats.Dropped}
+}

@@ -1,0 +1,327 @@
+package session
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// agent is an agent of the test: one pod, which it holds when asked.
+type agent struct {
+	agentpb.UnimplementedAgentServer
+	info  *agentpb.InfoResponse
+	event []byte
+
+	mu     sync.Mutex
+	holds  []*agentpb.HoldInfo
+	points []*agentpb.Breakpoint
+	last   uint32
+	gone   chan struct{} // a stream that a hold lived by has ended
+}
+
+var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u1"}
+
+func newAgent(pid int64) *agent {
+	raw, err := proto.Marshal(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_HOLD, Step: 1, Pod: 1})
+	if err != nil {
+		panic(err)
+	}
+	return &agent{
+		info:  &agentpb.InfoResponse{Pid: pid, Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}},
+		event: raw, gone: make(chan struct{}, 8),
+	}
+}
+
+// serve serves at path until stop is called.
+func (a *agent) serve(t *testing.T, path string) (stop func()) {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	agentpb.RegisterAgentServer(s, a)
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return s.Stop
+}
+
+func (a *agent) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	return a.info, nil
+}
+
+func (a *agent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[agentpb.Batch]) error {
+	if err := s.Send(&agentpb.Batch{Pods: []*agentpb.Pod{web}, Events: [][]byte{a.event}, CaughtUp: true}); err != nil || r.OnlyHistory {
+		return err
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+func (a *agent) Pods(context.Context, *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
+	return &agentpb.PodsResponse{Pods: []*agentpb.PodState{{Pod: web}}}, nil
+}
+
+func (a *agent) Stats(context.Context, *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
+	return &agentpb.StatsResponse{}, nil
+}
+
+func (a *agent) hold(why string) *agentpb.HoldInfo {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	h := &agentpb.HoldInfo{Id: a.last, Pod: web, Step: "sync.pod", On: "enter", Why: why}
+	a.holds = append(a.holds, h)
+	return h
+}
+
+func (a *agent) HoldWhile(_ *agentpb.HoldRequest, s grpc.ServerStreamingServer[agentpb.HoldInfo]) error {
+	h := a.hold("hold")
+	if err := s.Send(h); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	a.mu.Lock()
+	a.holds = slices.DeleteFunc(a.holds, func(o *agentpb.HoldInfo) bool { return o.Id == h.Id })
+	a.mu.Unlock()
+	a.gone <- struct{}{}
+	return nil
+}
+
+func (a *agent) Step(context.Context, *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	return a.hold("step"), nil
+}
+
+func (a *agent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := &agentpb.ContinueResponse{Released: a.holds}
+	a.holds = nil
+	return out, nil
+}
+
+func (a *agent) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &agentpb.ListHoldsResponse{Holds: slices.Clone(a.holds)}, nil
+}
+
+func (a *agent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	b := &agentpb.Breakpoint{Id: a.last, Spec: r}
+	a.points = append(a.points, b)
+	return b, nil
+}
+
+func (a *agent) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &agentpb.ListBreakpointsResponse{Breakpoints: slices.Clone(a.points)}, nil
+}
+
+func (a *agent) RemoveBreakpoint(_ context.Context, r *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.points = slices.DeleteFunc(a.points, func(b *agentpb.Breakpoint) bool { return b.Id == r.Id })
+	return &agentpb.Breakpoint{Id: r.Id}, nil
+}
+
+// left is what is held and armed.
+func (a *agent) left() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.holds) + len(a.points)
+}
+
+func open(t *testing.T, path string) *live {
+	t.Helper()
+	c, err := client.Dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := startLive(c)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// until takes news until one is as it should be.
+func until(t *testing.T, s Session, is func(News) bool) News {
+	t.Helper()
+	for {
+		n, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is(n) {
+			return n
+		}
+	}
+}
+
+func TestLive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	newAgent(1).serve(t, path)
+	l := open(t, path)
+	first := until(t, l, func(n News) bool { return n.Info != nil })
+	if first.Info.Pid != 1 || first.Link == nil || first.Link.Link != state.LinkLive {
+		t.Errorf("first news %+v", first)
+	}
+	if !first.CaughtUp {
+		until(t, l, func(n News) bool { return n.CaughtUp })
+	}
+	until(t, l, func(n News) bool { return n.Poll != nil && len(n.Poll.Pods) == 1 })
+}
+
+// TestLiveComesBack: when the agent dies the session says so and why, tries
+// again, and tells who is there afterwards.
+func TestLiveComesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	stop := newAgent(1).serve(t, path)
+	l := open(t, path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	stop()
+	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkReconnecting })
+	if n.Link.Why == "" || n.Link.Retry.IsZero() {
+		t.Errorf("the end is told as %+v", n.Link)
+	}
+	if _, err := l.Step(t.Context(), &agentpb.StepRequest{}); err == nil {
+		t.Error("one can step without an agent")
+	}
+	newAgent(2).serve(t, path)
+	n = until(t, l, func(n News) bool { return n.Info != nil })
+	if n.Info.Pid != 2 {
+		t.Errorf("the other agent is told as %v", n.Info)
+	}
+}
+
+// TestHoldLivesByUs: the hold ends when the session does.
+func TestHoldLivesByUs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := newAgent(1)
+	a.serve(t, path)
+	l := open(t, path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	h, err := l.Hold(t.Context(), &agentpb.HoldRequest{})
+	if err != nil || h.GetPod().GetName() != "web" {
+		t.Fatalf("hold %v, %v", h, err)
+	}
+	l.Close()
+	<-a.gone
+	if a.left() != 0 {
+		t.Error("the pod is still held")
+	}
+}
+
+// TestLedger undoes what was done through it, once, and nothing of others.
+func TestLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := newAgent(1)
+	a.serve(t, path)
+	live := open(t, path)
+	until(t, live, func(n News) bool { return n.Info != nil })
+	s, l := WithLedger(live)
+	others, err := live.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Control().AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Control().Step(t.Context(), &agentpb.StepRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	released, err := l.Release(t.Context())
+	if err != nil || !slices.Equal(released, []string{"default/web"}) {
+		t.Errorf("released %q, %v", released, err)
+	}
+	if a.left() != 1 || a.points[0].Id != others.Id {
+		t.Errorf("left are %v and %v, want only the breakpoint of others", a.holds, a.points)
+	}
+	if _, err := s.Control().Step(t.Context(), &agentpb.StepRequest{}); err == nil {
+		t.Error("a pod can be held after the end")
+	}
+}
+
+func TestLedgerLeavesOthersAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := newAgent(1)
+	a.serve(t, path)
+	live := open(t, path)
+	until(t, live, func(n News) bool { return n.Info != nil })
+	a.hold("hold")
+	_, l := WithLedger(live)
+	if released, err := l.Release(t.Context()); err != nil || len(released) != 0 || a.left() != 1 {
+		t.Errorf("released %q, %v; %d left", released, err, a.left())
+	}
+}
+
+// TestRecordAndReplay: what is recorded is what a replay tells.
+func TestRecordAndReplay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	newAgent(1).serve(t, path)
+	l := open(t, path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	file := filepath.Join(t.TempDir(), "x.podstep")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		events, err := l.Record(ctx, file)
+		if err == nil && events != 1 {
+			t.Errorf("%d events were recorded, want 1", events)
+		}
+		ended <- err
+	}()
+	waitForEvent(t, file)
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewReplay(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.Control() != nil || s.File() != file {
+		t.Error("a file can be acted on, or has no name")
+	}
+	got := 0
+	n := until(t, s, func(n News) bool { got += eventsIn(n); return n.CaughtUp })
+	if got != 1 || n.Fault != nil {
+		t.Errorf("%d events, %v", got, n.Fault)
+	}
+}
+
+// waitForEvent reads a file that is being written until it has an event.
+func waitForEvent(t *testing.T, file string) {
+	t.Helper()
+	for {
+		r, err := trace.Open(file)
+		if err == nil {
+			r.Follow(t.Context())
+			b, err := r.Next()
+			for err == nil && len(b.Events) == 0 {
+				b, err = r.Next()
+			}
+			r.Close()
+			if err == nil {
+				return
+			}
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("nothing was recorded")
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package state
+
+import "slices"
+
+// chunkEvents is how many events a chunk has. Chunks are forgotten whole.
+const chunkEvents = 4096
+
+// chunk is some events in their wire form, one after the other: a slice of its
+// own for each would cost more than the events.
+type chunk struct {
+	data []byte
+	ends []uint32 // where each event ends in data
+}
+
+// arena keeps events by position, the oldest of which it can forget.
+type arena struct {
+	chunks []*chunk
+	first  int // position of the first event that is kept
+	end    int // position after the last
+	bytes  int
+}
+
+func (a *arena) add(raw []byte) {
+	if a.end%chunkEvents == 0 {
+		a.open()
+	}
+	c := a.chunks[len(a.chunks)-1]
+	c.data = append(c.data, raw...)
+	c.ends = append(c.ends, uint32(len(c.data)))
+	a.bytes += len(raw)
+	a.end++
+}
+
+// open begins a chunk, as large as the last one turned out.
+func (a *arena) open() {
+	size := 64 * chunkEvents
+	if n := len(a.chunks); n > 0 {
+		last := a.chunks[n-1]
+		if cap(last.data) > len(last.data)+len(last.data)/8 {
+			last.data = slices.Clone(last.data)
+		}
+		size = len(last.data) + len(last.data)/16
+	}
+	a.chunks = append(a.chunks, &chunk{data: make([]byte, 0, size), ends: make([]uint32, 0, chunkEvents)})
+}
+
+// at gives the event at a position, nil if it is not kept.
+func (a *arena) at(pos int) []byte {
+	if pos < a.first || pos >= a.end {
+		return nil
+	}
+	c := a.chunks[(pos-a.first)/chunkEvents]
+	i, from := pos%chunkEvents, uint32(0)
+	if i > 0 {
+		from = c.ends[i-1]
+	}
+	return c.data[from:c.ends[i]:c.ends[i]]
+}
+
+// forget drops the oldest chunk. The last one stays.
+func (a *arena) forget() bool {
+	if len(a.chunks) < 2 {
+		return false
+	}
+	a.bytes -= len(a.chunks[0].data)
+	a.chunks[0] = nil
+	a.chunks = a.chunks[1:]
+	a.first += chunkEvents
+	return true
+}
+
+// list is a list whose oldest members can be forgotten while the others keep
+// their places.
+type list[T any] struct {
+	first int
+	all   []T
+}
+
+func (l *list[T]) end() int { return l.first + len(l.all) }
+
+func (l *list[T]) add(v T) int {
+	l.all = append(l.all, v)
+	return l.end() - 1
+}
+
+// at gives the member at a place, nil if it is not kept.
+func (l *list[T]) at(i int) *T {
+	if i < l.first || i >= l.end() {
+		return nil
+	}
+	return &l.all[i-l.first]
+}
+
+// forget drops the members before a place. Memory is given back when more than
+// half of it is unused.
+func (l *list[T]) forget(before int) {
+	n := min(max(before-l.first, 0), len(l.all))
+	if n == 0 {
+		return
+	}
+	l.first += n
+	l.all = l.all[n:]
+	if cap(l.all) > 2*len(l.all)+64 {
+		l.all = slices.Clone(l.all)
+	}
+}

@@ -1,0 +1,299 @@
+package state
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/source"
+	"sigs.k8s.io/yaml"
+)
+
+// detail tells all of the selected row's step.
+func (s *State) detail(n *line, v *view) *Detail {
+	if n == nil {
+		return nil
+	}
+	d := &Detail{Mark: none, Top: s.detailTop}
+	id := s.stepOf(n)
+	if n.key.kind == keyNote {
+		s.noteDetail(n, d)
+		return d
+	}
+	if id == 0 {
+		return nil
+	}
+	st := s.steps.at(id)
+	s.aboutStep(st, d)
+	ref := n.span
+	if n.kind == RowFolded {
+		ref = s.foldedSpan(n)
+	}
+	c := s.call(ref, v.at)
+	if c.span == nil {
+		s.sourceOf(st, none, d)
+		return d
+	}
+	if c.known {
+		d.Began = time.Unix(0, s.origin+c.start)
+	}
+	d.Took, d.Error = c.took(v.now), Clean(c.err)
+	if g := s.epoch.Goroutine(uint32(c.goroutine)); g != "" {
+		d.Goroutine = Clean(g)
+	}
+	s.values(&c, d)
+	s.sourceOf(st, ref, d)
+	return d
+}
+
+// lines is about how many lines the details take: enough to tell when they are
+// scrolled out of sight.
+func (d *Detail) lines() int {
+	const usualWidth = 60
+	n := 8 + len(d.Text)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
+	for _, values := range [][]Value{d.Args, d.Results} {
+		for _, v := range values {
+			n += 1 + strings.Count(v.Text, "\n")
+		}
+	}
+	return n
+}
+
+// foldedSpan is the last call of a fold.
+func (s *State) foldedSpan(n *line) int {
+	p := s.pods[s.pod]
+	if n.key.kind == keyFold {
+		if t := p.turns.at(n.last); t != nil {
+			return t.span
+		}
+		return none
+	}
+	if it := p.items.at(n.last); it != nil {
+		return it.span
+	}
+	return none
+}
+
+// aboutStep fills in what does not depend on a call.
+func (s *State) aboutStep(st *step, d *Detail) {
+	d.Step, d.Title = st.name, s.title(st)
+	if st.about != nil {
+		d.Text = s.lang.Say(st.about.Text)
+		d.Goroutine = st.about.Goroutine
+	}
+	if st.here != nil && !st.here.GetSeen() {
+		d.Error = s.lang.Say(text("This probe does not see the step: ", "此探针看不到这一步：")) + Clean(st.here.GetWhy())
+	}
+	d.Hold = s.holdCost(st)
+}
+
+func (s *State) noteDetail(n *line, d *Detail) {
+	e, ok := s.event(n.key.a)
+	if !ok {
+		return
+	}
+	d.Step = Clean(e.Step)
+	if id := s.steps.byName[e.Step]; id != 0 {
+		s.aboutStep(s.steps.at(id), d)
+	}
+	d.Title, _ = s.lang.noteWords(&e)
+	d.Began, d.Error = e.Time, Clean(e.Error)
+	d.Took = max(0, time.Duration(e.DurationNs))
+	for _, name := range sortedNames(e.Fields) {
+		d.Args = append(d.Args, Value{Clean(name), long(e.Fields[name])})
+	}
+}
+
+func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Names of the fields that are a CRI call's messages.
+const fieldRequest, fieldResponse = "request", "response"
+
+// values fills in arguments and results, in the catalogue's order.
+func (s *State) values(c *call, d *Detail) {
+	var args, results []probes.Field
+	if c.step.about != nil {
+		args, results = c.step.about.Fields, c.step.about.Results
+	}
+	if c.step.stage == "cri" {
+		d.Request = requestOf(c.args)
+		d.Response = responseOf(c)
+	}
+	d.Args, d.Results = valueList(args, c.args), valueList(results, c.gives)
+}
+
+// requestOf is what a call asked the runtime for: its whole message where the
+// kubelet's function has it, else the message made of its arguments.
+func requestOf(args map[string]any) []string {
+	if doc, ok := args[fieldRequest]; ok {
+		return yamlLines(doc)
+	}
+	return yamlOf(args)
+}
+
+func responseOf(c *call) []string {
+	if doc, ok := c.gives[fieldResponse]; ok {
+		return yamlLines(doc)
+	}
+	return yamlOf(c.gives)
+}
+
+// yamlOf writes values that are no document as one.
+func yamlOf(values map[string]any) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(values)
+	if err != nil {
+		return nil
+	}
+	return yamlLines(probes.RawJSON(b))
+}
+
+// yamlLines writes a JSON document as lines of YAML. What is none, such as one
+// that was cut short, stays as it is.
+func yamlLines(v any) []string {
+	doc, ok := v.(probes.RawJSON)
+	if !ok {
+		return strings.Split(long(v), "\n")
+	}
+	b, err := yaml.JSONToYAML(doc)
+	if err != nil {
+		return strings.Split(cleanLines(string(doc)), "\n")
+	}
+	return strings.Split(strings.TrimRight(cleanLines(string(b)), "\n"), "\n")
+}
+
+// cleanLines is clean for a text of several lines, which it keeps.
+func cleanLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// list2 lists values: first those that the catalogue names, then the others.
+func valueList(names []probes.Field, values map[string]any) []Value {
+	var out []Value
+	named := map[string]bool{fieldRequest: true, fieldResponse: true}
+	for _, f := range names {
+		if v, ok := values[f.Name]; ok && v != "" && !named[f.Name] {
+			out = append(out, Value{f.Name, long(v)})
+		}
+		named[f.Name] = true
+	}
+	for _, n := range sortedNames(values) {
+		if !named[n] && values[n] != "" {
+			out = append(out, Value{Clean(n), long(values[n])})
+		}
+	}
+	return out
+}
+
+// long is a value in full. Documents become YAML of several lines.
+func long(v any) string {
+	switch v := v.(type) {
+	case probes.RawJSON:
+		lines := yamlLines(v)
+		if len(lines) == 1 || len(v) < 60 {
+			return short(v)
+		}
+		return strings.Join(lines, "\n")
+	case string:
+		return cleanLines(v)
+	}
+	return short(v)
+}
+
+// sourceOf shows the kubelet's source: of a call that goes on, the place in its
+// caller; else the beginning of the step's own function.
+func (s *State) sourceOf(st *step, ref int, d *Detail) {
+	own, ok := source.Of(st.name)
+	switch {
+	case ok:
+		excerpt(&own, own.Func, d)
+	case st.here != nil && st.here.GetFile() != "":
+		d.Place = Clean(st.here.GetFile()) + ":" + strconv.Itoa(int(st.here.GetLine()))
+	case st.about != nil:
+		d.Place = st.about.File
+	}
+	sp := s.spans.at(ref)
+	if sp == nil {
+		return
+	}
+	for up := s.spans.at(sp.parent); up != nil; up = s.spans.at(up.parent) {
+		caller, ok := source.Of(s.steps.at(up.step).name)
+		if !ok {
+			continue
+		}
+		if calls := caller.Calls(st.name); len(calls) > 0 {
+			excerpt(&caller, calls[0], d)
+			return
+		}
+	}
+}
+
+// linesBefore and linesAfter are how much of a function is shown around the
+// line that matters.
+const linesBefore, linesAfter = 6, 30
+
+// excerpt shows the lines around one.
+func excerpt(e *source.Excerpt, line int, d *Detail) {
+	at := line - e.Line
+	from, to := max(0, at-linesBefore), min(len(e.Lines), at+linesAfter)
+	if from >= to {
+		return
+	}
+	d.Place, d.First, d.Mark = e.File+":"+strconv.Itoa(line), e.Line+from, at-from
+	d.Source = strings.Split(cleanLines(strings.Join(e.Lines[from:to], "\n")), "\n")
+}
+
+var holdWords = map[string]probes.Text{
+	"yes":    text("A pod may be held here: only its own worker comes here.", "可以在这里停住 Pod：只有它自己的 worker 会来到这里。"),
+	"worker": text("A pod may be held here when it is its own worker that comes.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
+	"own":    text("What is held here is a goroutine of its own; it alone waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
+	"node":   text("A hold here stops the whole node: every other pod waits as well. Only in a lab.", "停在这里，整个节点都会停下，其他 Pod 也要等。只有在实验环境里可以。"),
+	"no":     text("A pod may not be held here.", "不能在这里停住 Pod。"),
+}
+
+// holdCost says whether one may hold at a step, and what it costs.
+func (s *State) holdCost(st *step) string {
+	if st.about == nil {
+		return ""
+	}
+	enter, exit := string(st.about.Hold.Enter), string(st.about.Hold.Exit)
+	if st.here != nil && st.here.GetHoldEnter() != "" {
+		enter, exit = st.here.GetHoldEnter(), st.here.GetHoldExit()
+	}
+	rule := enter
+	if rule == "no" && exit != "no" {
+		rule = exit
+	}
+	out := []string{s.lang.Say(holdWords[rule])}
+	switch {
+	case enter == "no" && exit != "no":
+		out = append(out, s.lang.Say(text("Only when it returns.", "只能在它返回时。")))
+	case enter != "no" && exit == "no":
+		out = append(out, s.lang.Say(text("Only before it begins.", "只能在它开始之前。")))
+	}
+	if why := s.lang.Say(st.about.Hold.Why); why != "" && rule != "yes" {
+		out = append(out, why)
+	}
+	if rule == "no" {
+		return strings.Join(out, " ")
+	}
+	for _, name := range st.about.Timers {
+		if t := s.catalogue.Timer(name); t != nil {
+			out = append(out, s.lang.sayf(text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, s.lang.Say(t.Text)))
+		}
+	}
+	if len(st.about.Timers) == 0 {
+		out = append(out, s.lang.Say(text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,256 @@
+package state
+
+import (
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/filter"
+)
+
+// scanPerFrame bounds how many events a filter looks at for one frame, and
+// decodePerFrame how many of them it has to decode.
+const (
+	scanPerFrame   = 50_000
+	decodePerFrame = 2_000
+)
+
+// eventsView is where the reader is in the list of events. With a filter the
+// places that match are found bit by bit, from the newest to the oldest, so
+// that no frame waits for a large file.
+type eventsView struct {
+	follow bool
+	cursor int // position of the selected event; none: none yet
+	top    int // place of the first row among those that match
+	offset int
+	left   int // the end of the events when the reader stopped following
+
+	newer []int // positions that match, at start and after it
+	older []int // those before start, newest first
+	start int   // where the search began; none: not yet
+	seen  int   // the next position to look at, going forward
+	back  int   // the position after the next to look at, going back
+}
+
+func newEventsView() eventsView { return eventsView{follow: true, cursor: none, start: none} }
+
+// reset forgets what was found, because the filter is another one.
+func (l *eventsView) reset() {
+	l.newer, l.older, l.start, l.top = nil, nil, none, 0
+}
+
+func (l *eventsView) forget(before int) {
+	for n := len(l.older); n > 0 && l.older[n-1] < before; n-- {
+		l.older = l.older[:n-1]
+	}
+	for len(l.newer) > 0 && l.newer[0] < before {
+		l.newer = l.newer[1:]
+	}
+	l.back = max(l.back, before)
+	l.seen = max(l.seen, before)
+}
+
+// scan looks at some more events.
+func (l *eventsView) scan(s *State, at int) {
+	if l.start == none {
+		l.start = at
+		l.seen, l.back = at, at
+	}
+	left, decodes := scanPerFrame, decodePerFrame
+	for ; l.seen < s.arena.end && left > 0 && decodes > 0; l.seen, left = l.seen+1, left-1 {
+		if s.matches(l.seen, &decodes) {
+			l.newer = append(l.newer, l.seen)
+		}
+	}
+	for ; l.back > s.arena.first && left > 0 && decodes > 0; left-- {
+		l.back--
+		if s.matches(l.back, &decodes) {
+			l.older = append(l.older, l.back)
+		}
+	}
+}
+
+// matches tells whether the filter selects the event at a position.
+func (s *State) matches(pos int, decodes *int) bool {
+	h, ok := s.header(pos)
+	if !ok {
+		return false
+	}
+	e := s.epochAt(pos)
+	st := s.steps.at(e.step(h.Step))
+	out := probes.Event{
+		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.stage, Step: st.name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
+		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.info.GetProbe(), Error: string(h.ErrorText),
+	}
+	if h.Pod != 0 {
+		out.Pod = &s.pods[e.pod(h.Pod)].entity
+	}
+	switch s.filter.MatchOutline(&out) {
+	case filter.Yes:
+		return true
+	case filter.No:
+		return false
+	}
+	*decodes--
+	ev, ok := s.event(pos)
+	return ok && s.filter.Match(&ev)
+}
+
+// total is how many events are known to match before a position, and place
+// gives the one at a place among them.
+func (l *eventsView) total(s *State, at int) int {
+	if s.filter == nil {
+		return at - s.arena.first
+	}
+	return len(l.older) + lowerBound(l.newer, at)
+}
+
+func (l *eventsView) place(s *State, i int) int {
+	if s.filter == nil {
+		return s.arena.first + i
+	}
+	if n := len(l.older); i < n {
+		return l.older[n-1-i]
+	} else {
+		return l.newer[i-n]
+	}
+}
+
+// index is the place of the last event at or before a position.
+func (l *eventsView) index(s *State, pos, total int) int {
+	lo, hi := 0, total
+	for lo < hi {
+		if mid := (lo + hi) / 2; l.place(s, mid) <= pos {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo - 1
+}
+
+// eventList gives the rows that fit.
+func (s *State) eventList(rows int, v *view) *EventList {
+	l := &s.events
+	if s.filter != nil {
+		l.scan(s, v.at)
+	}
+	total := l.total(s, v.at)
+	out := &EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: Clean(s.filterText), Offset: l.offset}
+	out.More = s.filter != nil && l.back > s.arena.first
+	at := total - 1
+	if !l.follow && l.cursor != none {
+		at = max(min(0, total-1), l.index(s, l.cursor, total))
+	}
+	l.top = window(l.top, at, rows, total, usualMargin)
+	out.Top = l.top
+	for i := l.top; i < min(l.top+rows, total); i++ {
+		out.Rows = append(out.Rows, s.eventRow(l.place(s, i)))
+		if i == at {
+			out.Cursor = i - l.top
+		}
+	}
+	if !l.follow {
+		out.Newer = s.arena.end - l.left
+	}
+	if total == 0 {
+		out.Empty = s.lang.Say(text("No events yet.", "还没有事件。"))
+		if s.filter != nil {
+			out.Empty = s.lang.Say(text("No event matches the filter.", "没有事件符合过滤条件。"))
+		}
+	}
+	return out
+}
+
+func (s *State) eventRow(pos int) EventRow {
+	e, _ := s.event(pos)
+	e.Step, e.Stage, e.Goroutine = Clean(e.Step), Clean(e.Stage), Clean(e.Goroutine)
+	if e.Pod != nil {
+		h, _ := s.header(pos)
+		e.Pod = &s.pods[s.epochAt(pos).pod(h.Pod)].entity
+	}
+	r := EventRow{Pos: pos, Text: words(e.Fields)}
+	if e.Error != "" {
+		e.Error = oneLine(e.Error)
+		r.Text = cut(e.Error, 600)
+		if len(e.Fields) > 0 {
+			r.Text += "  " + words(e.Fields)
+		}
+	}
+	e.Fields = nil
+	return r.with(e)
+}
+
+func (r EventRow) with(e probes.Event) EventRow {
+	r.Event = e
+	return r
+}
+
+// move moves the selection, and stops following.
+func (l *eventsView) move(s *State, rows int, v *view) {
+	total := l.total(s, v.at)
+	if total == 0 {
+		return
+	}
+	at := total - 1
+	if !l.follow && l.cursor != none {
+		at = max(0, l.index(s, l.cursor, total))
+	}
+	l.stop(s)
+	l.cursor = l.place(s, max(0, min(at+rows, total-1)))
+}
+
+func (l *eventsView) stop(s *State) {
+	if l.follow {
+		l.follow, l.left = false, s.arena.end
+	}
+}
+
+func (l *eventsView) toEnd() { l.follow, l.cursor = true, none }
+
+func (l *eventsView) toggleFollow(s *State, v *view) {
+	if l.follow {
+		l.move(s, 0, v)
+		return
+	}
+	l.toEnd()
+}
+
+// nextError selects the next event with an error among those that match. It
+// looks only as far as one frame may.
+func (l *eventsView) nextError(s *State, dir int, v *view) bool {
+	total := l.total(s, v.at)
+	at := total - 1
+	if !l.follow && l.cursor != none {
+		at = l.index(s, l.cursor, total)
+	}
+	for i, n := at+dir, 0; i >= 0 && i < total && n < scanPerFrame && dir != 0; i, n = i+dir, n+1 {
+		pos := l.place(s, i)
+		if h, ok := s.header(pos); ok && h.HasError {
+			l.stop(s)
+			l.cursor = pos
+			return true
+		}
+	}
+	return false
+}
+
+// openEvent goes from an event to its call in the story of its pod.
+func (s *State) openEvent(v *view) {
+	total := s.events.total(s, v.at)
+	at := total - 1
+	if !s.events.follow && s.events.cursor != none {
+		at = s.events.index(s, s.events.cursor, total)
+	}
+	if at < 0 || at >= total {
+		return
+	}
+	pos := s.events.place(s, at)
+	h, ok := s.header(pos)
+	if !ok {
+		return
+	}
+	e := s.epochAt(pos)
+	s.selectPod(e.pod(h.Pod))
+	s.main, s.focus = MainStory, PaneMain
+	if ref := s.spans.find(spanID(&h, e)); ref != none {
+		s.reveal(s.pods[s.pod], ref, v)
+	}
+}

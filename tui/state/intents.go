@@ -1,0 +1,234 @@
+package state
+
+import "slices"
+
+// Move moves the selection of the pane that has the keys by some rows.
+func (s *State) Move(rows int) {
+	v := s.view()
+	switch s.focus {
+	case PanePods:
+		s.movePod(rows, v)
+	case PaneDetail:
+		s.detailTop = max(0, s.detailTop+rows)
+	default:
+		s.moveMain(rows, v)
+	}
+}
+
+func (s *State) moveMain(rows int, v *view) {
+	switch s.main {
+	case MainEvents:
+		s.events.move(s, rows, v)
+	case MainBreaks:
+		s.breakRow = max(0, min(s.breakRow+rows, len(s.breaks)-1))
+	case MainTimeline:
+		if s.time.many {
+			s.movePod(rows, v)
+			return
+		}
+		s.moveStory(rows, v)
+	default:
+		s.moveStory(rows, v)
+	}
+}
+
+func (s *State) movePod(rows int, v *view) {
+	o := s.order(v)
+	if len(o.rows) == 0 {
+		return
+	}
+	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
+	s.selectPod(o.rows[max(0, min(at+rows, len(o.rows)-1))].pod)
+}
+
+func (s *State) moveStory(rows int, v *view) {
+	ls := s.layout(s.pods[s.pod], v.at)
+	if ls.len() == 0 {
+		return
+	}
+	at := max(0, min(s.cursorPlace(ls, v)+rows, ls.len()-1))
+	s.selectLine(ls, at)
+}
+
+// selectLine selects a row. Who selects one no longer follows.
+func (s *State) selectLine(ls *lines, at int) {
+	s.unfollow()
+	s.cursor, s.cursorAt, s.detailTop = ls.at(at).key, at, 0
+}
+
+func (s *State) unfollow() {
+	if s.follow {
+		s.follow, s.leftAt = false, s.pods[s.pod].events.end()
+	}
+}
+
+// Page moves by half pages.
+func (s *State) Page(halves int) {
+	n := s.sizes.Main
+	switch s.focus {
+	case PanePods:
+		n = s.sizes.Pods
+	case PaneDetail:
+		n = s.sizes.Detail
+	}
+	s.Move(halves * max(1, n/2))
+}
+
+const veryFar = 1 << 40
+
+// Home goes to the first row.
+func (s *State) Home() { s.Move(-veryFar) }
+
+// End goes to the last row; in a story and in the events that means to follow
+// what happens.
+func (s *State) End() {
+	if s.focus == PaneMain && s.main == MainStory {
+		s.follow = true
+		return
+	}
+	if s.focus == PaneMain && s.main == MainEvents {
+		s.events.toEnd()
+		return
+	}
+	s.Move(veryFar)
+}
+
+// Open opens the selected row, or goes into it: from a pod to its story, from
+// a row that is open to the first beneath, from a step to its details.
+func (s *State) Open() {
+	v := s.view()
+	switch {
+	case s.focus == PanePods:
+		s.focus = PaneMain
+	case s.focus == PaneMain && s.main == MainTimeline && s.time.many:
+		s.time.many = false
+	case s.focus == PaneMain && s.main == MainEvents:
+		s.openEvent(v)
+	case s.focus == PaneMain && s.main != MainBreaks:
+		s.openRow(v)
+	}
+}
+
+func (s *State) openRow(v *view) {
+	p := s.pods[s.pod]
+	ls := s.layout(p, v.at)
+	at := s.cursorPlace(ls, v)
+	if at == none {
+		return
+	}
+	n := *ls.at(at)
+	switch {
+	case n.opens && (!n.open || n.hidden > 0 && !p.opened[n.key]):
+		s.selectLine(ls, at)
+		p.setOpen(n.key, true)
+		s.version++
+	case n.opens && at+1 < ls.len():
+		s.selectLine(ls, at+1)
+	default:
+		s.focus = PaneDetail
+	}
+}
+
+func (p *pod) setOpen(k lineKey, open bool) {
+	if p.opened == nil {
+		p.opened = map[lineKey]bool{}
+	}
+	p.opened[k] = open
+	p.cache = layoutCache{}
+}
+
+// Back goes one level out: it closes the selected row, or goes to the row or
+// pane around it. It returns false if there is nothing around.
+func (s *State) Back() bool {
+	v := s.view()
+	switch {
+	case s.focus == PaneDetail:
+		s.focus = PaneMain
+	case s.focus == PanePods && s.zoom:
+		s.zoom = false
+	case s.focus == PanePods && s.main != MainStory:
+		s.main = MainStory
+	case s.focus == PanePods:
+		return false
+	case s.main == MainStory || s.main == MainTimeline && !s.time.many:
+		if !s.closeRow(v) {
+			s.focus = PanePods
+		}
+	default:
+		s.focus = PanePods
+	}
+	return true
+}
+
+// closeRow closes the selected row, or selects the one that it is in.
+func (s *State) closeRow(v *view) bool {
+	p := s.pods[s.pod]
+	ls := s.layout(p, v.at)
+	at := s.cursorPlace(ls, v)
+	if at == none {
+		return false
+	}
+	if n := ls.at(at); n.opens && n.open && n.depth > 0 {
+		k := n.key
+		s.selectLine(ls, at)
+		p.setOpen(k, false)
+		s.version++
+		return true
+	}
+	up := ls.parent(at)
+	if up == none || ls.at(up).depth == 0 {
+		return false
+	}
+	s.selectLine(ls, up)
+	return true
+}
+
+// NextPane and PrevPane move the keys to another pane.
+func (s *State) NextPane() { s.focus = (s.focus + 1) % (PaneDetail + 1) }
+func (s *State) PrevPane() { s.focus = (s.focus + PaneDetail) % (PaneDetail + 1) }
+
+// SetFocus gives the keys to a pane.
+func (s *State) SetFocus(p Pane) { s.focus = max(PanePods, min(p, PaneDetail)) }
+
+// SetMain chooses what the main pane shows, and gives it the keys.
+func (s *State) SetMain(m Main) { s.main, s.focus = m, PaneMain }
+
+// ToggleZoom shows the pane that has the keys alone, or all again.
+func (s *State) ToggleZoom() { s.zoom = !s.zoom }
+
+// Splits are bounded, so that no pane is lost.
+const minSplit, maxSplit, usualSplit = 15, 70, 33
+
+// Resize changes the share of the list of pods in the width, in percent.
+func (s *State) Resize(percent int) {
+	if s.split == 0 {
+		s.split = usualSplit
+	}
+	s.split = max(minSplit, min(s.split+percent, maxSplit))
+}
+
+// ToggleFollow lets the selection go with the current step, or stay.
+func (s *State) ToggleFollow() {
+	if s.main == MainEvents {
+		s.events.toggleFollow(s, s.view())
+		return
+	}
+	if s.follow {
+		s.holdCursor()
+		return
+	}
+	s.follow = true
+}
+
+// holdCursor keeps the selection where following has brought it.
+func (s *State) holdCursor() {
+	v := s.view()
+	ls := s.layout(s.pods[s.pod], v.at)
+	if at := s.cursorPlace(ls, v); at != none {
+		s.selectLine(ls, at)
+	}
+	s.unfollow()
+}
+
+// Scroll moves the events to the side.
+func (s *State) Scroll(cols int) { s.events.offset = max(0, s.events.offset+cols) }

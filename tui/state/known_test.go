@@ -1,0 +1,191 @@
+package state
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// TestKnownSteps: the steps that the story is told by are in the catalogue.
+func TestKnownSteps(t *testing.T) {
+	c := probes.MustLoad()
+	check := func(name stepName) {
+		if c.Step(string(name)) == nil {
+			t.Errorf("%s is not in the catalogue", name)
+		}
+	}
+	for name := range rolesByName {
+		check(name)
+	}
+	for name := range noteFuncs {
+		check(name)
+	}
+	for name := range places {
+		check(name)
+	}
+	for name := range routine {
+		check(name)
+	}
+	for _, kind := range usual {
+		for parent, kids := range kind {
+			check(parent)
+			for _, k := range kids {
+				check(k)
+			}
+		}
+	}
+}
+
+// TestUsual: what is usual was seen in the recording, where it is said to be.
+func TestUsual(t *testing.T) {
+	s := record(t).play(English)
+	fresh := newLearnt(probes.MustLoad())
+	for k := range fresh.kinds {
+		for step, fam := range fresh.kinds[k] {
+			got := s.learnt.kinds[k][step]
+			if s.steps.is(step, stepLoop) {
+				continue // never ends while its turns are learnt
+			}
+			for _, kid := range fam.kids {
+				seen := 0
+				for _, g := range got.kids {
+					if g.step == kid.step {
+						seen = g.seen
+					}
+				}
+				if seen < 2 {
+					t.Errorf("kind %d: %s in %s was not seen", k, s.steps.at(kid.step).name, s.steps.at(step).name)
+				}
+			}
+		}
+	}
+}
+
+// TestNewAgent: the kubelet starts anew, with other numbers for everything.
+func TestNewAgent(t *testing.T) {
+	r := record(t)
+	s := New(r.info, probes.MustLoad(), English)
+	for _, b := range r.batches {
+		s.Add(b)
+	}
+	n, pods := s.Events(), len(s.pods)
+	s.SetInfo(r.info) // the same agent tells all of it again
+	for _, b := range r.batches {
+		s.Add(b)
+	}
+	if s.Events() != n {
+		t.Errorf("%d events, %d of them twice", s.Events(), s.Events()-n)
+	}
+	info := proto.CloneOf(r.info)
+	info.Pid++
+	last := &info.Steps[len(info.Steps)-1]
+	info.Steps[0], *last = *last, info.Steps[0]
+	s.SetInfo(info)
+	for _, b := range r.batches {
+		s.Add(b)
+	}
+	if s.Events() != 2*n || len(s.pods) != pods {
+		t.Errorf("%d events of %d pods; want %d of %d", s.Events(), len(s.pods), 2*n, pods)
+	}
+	s.SelectPodNamed("default", "web")
+	check(t, s.Screen(allRows), allRows)
+	if got := s.now.get(s.pod).sync; got != 8 {
+		t.Errorf("sync %d", got)
+	}
+}
+
+// TestForgets: a session that keeps little still shows what goes on, and tells
+// what is gone.
+func TestForgets(t *testing.T) {
+	info, batches := many(t, 40_000, 1)
+	s := New(info, probes.MustLoad(), English)
+	s.SetLimit(1 << 20)
+	for i, b := range batches {
+		s.Add(b)
+		if i%50 == 0 {
+			s.SelectPodNamed("default", "web0")
+			check(t, s.Screen(smallRows), smallRows)
+		}
+	}
+	if s.arena.first == 0 || s.arena.bytes > 1<<20 {
+		t.Fatalf("%d bytes are kept, from event %d", s.arena.bytes, s.arena.first)
+	}
+	if n := len(s.spans.byID); n > 20_000 {
+		t.Errorf("%d spans are kept", n)
+	}
+	s.SetMain(MainEvents)
+	s.Home()
+	sc := s.Screen(Sizes{Pods: 5, Main: 20})
+	if sc.Events.Rows[0].Pos != s.arena.first {
+		t.Errorf("the first event is %d, not %d", sc.Events.Rows[0].Pos, s.arena.first)
+	}
+	s.SeekEvent(0)
+	check(t, s.Screen(allRows), allRows)
+	s.SetMain(MainStory)
+	s.SelectPodNamed("default", "no-image0")
+	check(t, s.Screen(allRows), allRows)
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":           "plain",
+		"中文":              "中文",
+		"a\x1b[2Jb":       `a\x1b[2Jb`,
+		"\u202eevil":      `\u202eevil`,
+		"two\nlines":      "two lines",
+		"zero\u200bwidth": `zero\u200bwidth`,
+		"bad\xffbyte":     `bad\xffbyte`,
+		"c1\u0085":        `c1\u0085`,
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTook(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-1: "0.0 ms", 200 * time.Microsecond: "0.2 ms", 402 * time.Millisecond: "402 ms", 1840 * time.Millisecond: "1.8 s",
+		42 * time.Second: "42 s", 192 * time.Second: "3:12", 2*time.Hour + 3*time.Minute + 4*time.Second: "2:03:04",
+	} {
+		if got := took(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestBecause(t *testing.T) {
+	for _, c := range []struct{ err, full, brief string }{
+		{`failed to "StartContainer" for "app" with CreateContainerConfigError: "configmap \"nope\" not found"`,
+			`app: its configuration cannot be made (CreateContainerConfigError): configmap "nope" not found`, "config missing"},
+		{`failed to "CreatePodSandbox" for "web_default(12)" with CreatePodSandboxError: "Failed to create sandbox: rpc error\n"`,
+			`web_default: its sandbox cannot be created (CreatePodSandboxError): Failed to create sandbox: rpc error`, "sandbox failed"},
+		{`[failed to "StartContainer" for "a" with NewReason, failed to "StartContainer" for "b" with ErrImagePull: "x"]`, "a: NewReason", "NewReason"},
+		{"unmounted volumes=[c d], unattached volumes=[]: context deadline exceeded", "volumes are not mounted: c d", "not mounted: c d"},
+		{"network is not ready: container runtime network not ready", "the node's pod network is not ready", "network not ready"},
+		{"something\x1b else", `something\x1b else`, `something\x1b else`},
+	} {
+		if got := English.because(c.err); got != c.full {
+			t.Errorf("%s\nis %s\nwant %s", c.err, got, c.full)
+		}
+		if got := English.briefly(c.err); got != c.brief {
+			t.Errorf("%s\nis briefly %s, want %s", c.err, got, c.brief)
+		}
+	}
+}
+
+// TestWhyVolumes: the reason is in what the volume manager met, not in SyncPod.
+func TestWhyVolumes(t *testing.T) {
+	s := record(t).play(English)
+	s.SelectPodNamed("default", "missing")
+	for _, at := range []int{4000, s.Events()} {
+		s.SeekEvent(at - 1)
+		if w := s.Screen(smallRows).Why; !strings.Contains(w.Text, `configmap "not-there" not found`) || w.Evidence == "" {
+			t.Errorf("at %d: %+v", at, w)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package state
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// upTo is a session of the first n events of the recording.
+func (r *recording) upTo(n int) *State {
+	s := New(r.info, probes.MustLoad(), English)
+	s.SetLink(LinkReplay, "replay")
+	for _, b := range r.batches {
+		if len(b.Events) > n {
+			b = &agentpb.Batch{Pods: b.Pods, Events: b.Events[:n]}
+		}
+		s.Add(b)
+		n -= len(b.Events)
+		if n <= 0 {
+			break
+		}
+	}
+	return s
+}
+
+// TestAnyPlace: a session that goes back to a place shows what one showed that
+// had come no further. Only what is expected may be told better later.
+func TestAnyPlace(t *testing.T) {
+	r := record(t)
+	samePlaces(t, r, r.play(English), 53)
+}
+
+// TestAnyPlaceBefore: also after the kubelet has started anew.
+func TestAnyPlaceBefore(t *testing.T) {
+	r := record(t)
+	long := r.upTo(3000)
+	info := proto.CloneOf(r.info)
+	info.Pid++
+	long.SetInfo(info)
+	open := 0
+	for i := range long.spans.end {
+		if sp := long.spans.at(i); !sp.over(long.Events()) {
+			open++
+		}
+	}
+	if open != 0 {
+		t.Errorf("%d calls of a kubelet that is gone go on", open)
+	}
+	for _, b := range r.batches[:50] {
+		long.Add(b)
+	}
+	samePlaces(t, &recording{info: r.info, batches: r.batches}, long, 211)
+}
+
+func samePlaces(t *testing.T, r *recording, long *State, step int) {
+	t.Helper()
+	for at := 60; at < long.Events(); at += step {
+		if long.epochAt(at).first != 0 {
+			break
+		}
+		short := r.upTo(at)
+		for _, pod := range []string{"web", "held", "crashloop", "no-image", "missing", "static-node-1"} {
+			if !short.SelectPodNamed("default", pod) {
+				continue
+			}
+			long.SelectPodNamed("default", pod)
+			long.SeekEvent(at - 1)
+			if i := short.pod; !reflect.DeepEqual(short.now.get(i), long.worldAt(at).get(i)) {
+				t.Fatalf("%s at %d: %+v, was %+v", pod, at, long.worldAt(at).get(i), short.now.get(i))
+			}
+			want, got := seen(short), seen(long)
+			if want != got {
+				t.Fatalf("%s at %d: %s", pod, at, firstDiff(want, got))
+			}
+		}
+	}
+}
+
+// seen is a screen without what is expected, and without the selection: one
+// session follows, the other does not.
+func seen(s *State) string {
+	var b strings.Builder
+	for _, l := range strings.Split(dump(s.Screen(allRows)), "\n") {
+		switch {
+		case strings.HasPrefix(l, "story"), strings.HasPrefix(l, "crumbs"), strings.Contains(l, "· "):
+		default:
+			b.WriteString(strings.Replace(l, "»", " ", 1) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,221 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// stuckAfter is how long one step may take before a pod counts as stuck, and
+// stuckRetrying how long it may fail again and again.
+const (
+	stuckAfter    = time.Minute
+	stuckRetrying = 2 * time.Minute
+)
+
+// quickTurn is how long a look at a pod that runs may take before it is told.
+const quickTurn = time.Second
+
+// markPod says what state a pod is in, and since when.
+func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
+	inStep := since(p.since, v.now)
+	switch {
+	case i == 0:
+		return PodRunning, p.first
+	case p.holds > 0:
+		return PodHeld, s.timeAt(p.heldAt)
+	case p.removed && !p.worker:
+		return PodGone, p.last
+	case p.finished, p.refused && !p.worker:
+		return PodDone, max(p.goneAt, p.since)
+	case p.turning && inStep > stuckAfter:
+		return PodStuck, p.since
+	case p.tries > 0 && since(p.trouble, v.now) > stuckRetrying:
+		return PodStuck, p.trouble
+	case p.tries > 0:
+		return PodRetrying, p.trouble
+	case p.deleting:
+		return PodWorking, p.deletedAt
+	case p.phase == phaseSucceeded || p.phase == phaseFailed:
+		return PodDone, p.since
+	case p.turning && !(p.phase == phaseRunning && inStep < quickTurn):
+		return PodWorking, p.since
+	case !p.worker && p.at != none && inStep > stuckAfter:
+		return PodStuck, p.since
+	case !p.worker && p.at != none:
+		return PodWorking, p.since
+	case p.phase == phaseRunning && s.isReady(i, p, v):
+		return PodRunning, max(p.readyAt, p.first)
+	}
+	return PodWaiting, p.since
+}
+
+// isReady goes by the events; at the end also by what the agent tells of a pod
+// whose story began before them.
+func (s *State) isReady(i int, p *podNow, v *view) bool {
+	if p.ready || v.at < s.arena.end {
+		return p.ready
+	}
+	st := s.states[s.pods[i].entity.UID]
+	return st.GetReady()
+}
+
+var markWords = [...]probes.Text{
+	PodHeld: text("held", "停住"), PodStuck: text("stuck", "卡住"), PodRetrying: text("retry", "重试"),
+	PodWorking: text("working", "处理中"), PodWaiting: text("waiting", "等待"), PodRunning: text("running", "运行"),
+	PodDone: text("done", "结束"), PodGone: text("gone", "已消失"),
+}
+
+var endingWord, nodeWord, refusedWord = text("ending", "终止中"), text("node", "节点"), text("refused", "被拒")
+
+// podOrder is the list of pods as it stands: places in pods, worst first.
+type podOrder struct {
+	version uint64
+	at      int
+	second  int64
+	rows    []podPlace
+	counts  [PodGone + 1]int
+}
+
+type podPlace struct {
+	pod   int
+	mark  PodMark
+	since int64
+}
+
+// order sorts the pods. Those in trouble come by how long, the others by name:
+// a list that jumps cannot be read.
+func (s *State) order(v *view) *podOrder {
+	o := &s.list
+	second := v.now / int64(250*time.Millisecond)
+	if o.version == s.version && o.at == v.at && o.second == second && o.rows != nil {
+		return o
+	}
+	o.version, o.at, o.second, o.rows, o.counts = s.version, v.at, second, o.rows[:0], [PodGone + 1]int{}
+	for i := range s.pods {
+		p := v.pod(i)
+		if i > 0 && p.first == 0 && (v.at < s.arena.end || s.states[s.pods[i].entity.UID] == nil) {
+			continue
+		}
+		m, from := s.markPod(i, p, v)
+		if i > 0 {
+			o.counts[m]++
+		}
+		if s.filter == nil || i == 0 || s.selects(i, p) {
+			o.rows = append(o.rows, podPlace{i, m, from})
+		}
+	}
+	slices.SortFunc(o.rows, s.comparePods)
+	return o
+}
+
+func (s *State) comparePods(a, b podPlace) int {
+	if (a.pod == 0) != (b.pod == 0) {
+		return cmp.Compare(b.pod, a.pod) // the node comes last
+	}
+	if a.mark != b.mark {
+		return cmp.Compare(a.mark, b.mark)
+	}
+	if a.mark <= PodRetrying && a.since != b.since {
+		return cmp.Compare(a.since, b.since)
+	}
+	x, y := &s.pods[a.pod].entity, &s.pods[b.pod].entity
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a.pod, b.pod))
+}
+
+// selects tells whether the filter selects a pod, by what it is doing.
+func (s *State) selects(i int, p *podNow) bool {
+	st := s.steps.at(p.step)
+	e := probes.Event{Kind: probes.Enter, Pod: &s.pods[i].entity, Step: st.name, Stage: st.stage, Sync: p.sync}
+	if p.failed != none {
+		if f, ok := s.event(p.failed); ok {
+			e.Error = f.Error
+		}
+	}
+	return s.filter.Match(&e)
+}
+
+// podRow puts a pod into words.
+func (s *State) podRow(pp podPlace, v *view) PodRow {
+	p, now := s.pods[pp.pod], v.pod(pp.pod)
+	r := PodRow{
+		Key: PodKey(pp.pod), Namespace: p.entity.Namespace, Name: p.entity.Name, UID: p.entity.UID,
+		Mark: pp.mark, Word: s.lang.Say(markWords[pp.mark]), For: since(pp.since, v.now),
+	}
+	switch {
+	case pp.pod == 0:
+		r.Word, r.For = s.lang.Say(nodeWord), 0
+		return r
+	case now.refused && pp.mark == PodDone:
+		r.Word = s.lang.Say(refusedWord)
+	case now.deleting && pp.mark == PodWorking:
+		r.Word = s.lang.Say(endingWord)
+	}
+	if pp.mark <= PodWorking {
+		r.Where = tail(s.steps.at(now.step).name)
+	}
+	if pp.mark == PodHeld {
+		r.Left, _ = s.holdLeft(pp.pod, now, v)
+		r.Where = tail(s.heldStep(now))
+	}
+	if pp.mark <= PodRetrying || now.refused {
+		r.Line = s.trouble(pp, now, v)
+	}
+	return r
+}
+
+// tail is a step's name without its stage.
+func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
+
+// podList gives the rows that fit.
+func (s *State) podList(rows int, v *view) PodList {
+	o := s.order(v)
+	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
+	l := PodList{Total: len(o.rows), Cursor: none}
+	s.podTop = window(s.podTop, at, rows, len(o.rows), 1)
+	l.Top = s.podTop
+	for i := l.Top; i < min(l.Top+rows, len(o.rows)); i++ {
+		l.Rows = append(l.Rows, s.podRow(o.rows[i], v))
+		if i == at {
+			l.Cursor = i - l.Top
+		}
+	}
+	if len(o.rows) <= 1 {
+		l.Empty = s.lang.Say(text("No pod yet. Pods appear as soon as the kubelet does something about them.",
+			"还没有 Pod。kubelet 一开始处理某个 Pod，它就会出现在这里。"))
+		if s.filter != nil {
+			l.Empty = s.lang.Say(text("No pod matches the filter.", "没有 Pod 符合过滤条件。"))
+		}
+	}
+	return l
+}
+
+// usualMargin is how many rows are seen around the selected one, if there are.
+const usualMargin = 3
+
+// window moves the first row that is shown so that the selected one is seen,
+// with some rows around it.
+func window(top, cursor, rows, total, margin int) int {
+	if rows <= 0 {
+		return 0
+	}
+	if cursor >= 0 {
+		margin = min(margin, (rows-1)/2)
+		top = min(top, cursor-margin)
+		top = max(top, cursor-rows+1+margin)
+	}
+	return max(0, min(top, total-rows))
+}
+
+// PodsNamed is all pods, for a palette: by what they are doing, worst first.
+func (s *State) PodsNamed() []PodRow {
+	v := s.view()
+	var out []PodRow
+	for _, pp := range s.order(v).rows {
+		out = append(out, s.podRow(pp, v))
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package state
+
+// role is what a step means for the telling of a pod's story. It is looked up
+// once for each step, by its name: the telling runs for every event.
+type role uint8
+
+const (
+	plain      role = iota
+	roleLife        // a goroutine's whole life: what happens in it stands by itself
+	roleWorker      // the life of the pod's worker
+	roleStart       // the worker reads its mailbox: a turn begins
+	roleTurn
+	roleWork  // what a turn is for: SyncPod and its three sisters
+	roleAfter // what the worker does after a turn
+	roleNext  // the time of the next turn is set
+	roleStatus
+	roleMerge
+	roleUpdate
+	roleRemove
+	roleAdmit
+	rolePlan
+	roleStartOne
+	roleDoes // a step in which something is done to the node: the turn is worth telling
+	roleSandbox
+	roleEnd
+	roleProbe
+)
+
+var rolesByName = map[stepName]role{
+	stepLoop: roleWorker, stepProbeWorker: roleLife, stepSyncloop: roleLife,
+	stepStart: roleStart, stepTurn: roleTurn,
+	stepSync: roleWork, stepTerminating: roleWork, stepTerminatingRT: roleWork, stepTerminated: roleWork,
+	stepCsync: roleAfter, stepCterminating: roleAfter, stepCruntime: roleAfter, stepCwork: roleAfter,
+	stepCterminated: roleEnd, stepEnqueue: roleNext,
+	stepGenstatus: roleStatus, stepMerge: roleMerge, stepUpdate: roleUpdate, stepRemove: roleRemove,
+	stepAdmit: roleAdmit, stepCompute: rolePlan, stepStartOne: roleStartOne,
+	stepSandbox: roleDoes, stepKillOne: roleDoes, stepRunSandbox: roleSandbox,
+	stepCreate: roleDoes, stepStop: roleDoes, stepPoststart: roleDoes, stepPrestop: roleDoes,
+	"resize.do": roleDoes, "cri.UpdateContainerResources": roleDoes, "cri.StopPodSandbox": roleDoes,
+	"probe.do": roleProbe, stepProbeRun: roleProbe,
+}
+
+func (t *steps) role(id stepID) role {
+	if int(id) < len(t.roles) {
+		return t.roles[id]
+	}
+	return plain
+}

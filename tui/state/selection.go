@@ -1,0 +1,298 @@
+package state
+
+import (
+	"github.com/podstep/podstep/probes"
+)
+
+// cursorPlace is the place of the selected row: the current step while the
+// reader follows, else the row that was selected, or what is left of it.
+func (s *State) cursorPlace(ls *lines, v *view) int {
+	if ls.len() == 0 {
+		return none
+	}
+	if s.follow {
+		at := s.currentPlace(ls, v)
+		s.cursor, s.cursorAt = ls.at(at).key, at
+		return at
+	}
+	at := ls.find(s.cursor, s.cursorAt)
+	if at == none {
+		at = s.nearest(ls)
+		s.cursor = ls.at(at).key
+	}
+	s.cursorAt = at
+	return at
+}
+
+// currentPlace is the row of where the pod is: the step that its worker is in,
+// or else the last that happened.
+func (s *State) currentPlace(ls *lines, v *view) int {
+	now := v.pod(s.pod)
+	want := now.at
+	if now.held != none {
+		want = now.held
+	}
+	last := none
+	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows) && want != none; i-- {
+		if n := ls.at(i); n.kind != RowExpected && n.kind != RowNote && n.span == want {
+			return i
+		}
+	}
+	if want != none {
+		if at := s.innermostOpen(ls, v); at != none {
+			return at
+		}
+	}
+	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
+		if n := ls.at(i); n.kind == RowSync || n.kind == RowFolded && n.key.kind == keyFold && !n.open {
+			return s.failedIn(ls, i, v)
+		} else if last == none && n.kind != RowExpected {
+			last = i
+		}
+	}
+	return max(last, 0)
+}
+
+// failedIn is the row where a turn failed, if it did, else that of the turn.
+func (s *State) failedIn(ls *lines, turn int, v *view) int {
+	for i := turn + 1; i < ls.len() && ls.at(i).depth > ls.at(turn).depth; i++ {
+		if s.lineFailed(ls.at(i), v) {
+			return i
+		}
+	}
+	return turn
+}
+
+// currentRows bounds how far up the current step is looked for: it is near the
+// end of every story.
+const currentRows = 2000
+
+// innermostOpen is the last row of a call on the worker that goes on.
+func (s *State) innermostOpen(ls *lines, v *view) int {
+	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
+		n := ls.at(i)
+		if sp := s.spans.at(n.span); sp != nil && sp.worker && !sp.over(v.at) {
+			return i
+		}
+	}
+	return none
+}
+
+// nearest is the row that stands for the selected one when that is not shown:
+// the call or turn that it is in, or the one that is where it was.
+func (s *State) nearest(ls *lines) int {
+	if s.cursor.kind == keySpan {
+		for sp := s.spans.at(s.cursor.a); sp != nil; sp = s.spans.at(sp.parent) {
+			if at := ls.find(lineKey{kind: keySpan, a: sp.parent}, none); at != none && sp.parent != none {
+				return at
+			}
+			if at := ls.find(lineKey{kind: keyTurn, a: sp.item}, none); at != none {
+				return at
+			}
+		}
+	}
+	return max(0, min(s.cursorAt, ls.len()-1))
+}
+
+// selectedLine is the selected row of the story, or nil.
+func (s *State) selectedLine(v *view) *line {
+	ls := s.layout(s.pods[s.pod], v.at)
+	if at := s.cursorPlace(ls, v); at != none {
+		n := *ls.at(at)
+		return &n
+	}
+	return nil
+}
+
+// SelectPod selects a pod. Its story is then followed.
+func (s *State) SelectPod(k PodKey) {
+	if int(k) < len(s.pods) {
+		s.selectPod(int(k))
+	}
+}
+
+func (s *State) selectPod(i int) {
+	s.picked = true
+	if i == s.pod {
+		return
+	}
+	s.pod, s.follow, s.detailTop, s.storyTop = i, true, 0, 0
+	s.cursor, s.cursorAt = lineKey{}, 0
+	s.time.reset()
+}
+
+// SelectPodNamed selects the pod of that name: of several, the one that was
+// seen last.
+func (s *State) SelectPodNamed(namespace, name string) bool {
+	for i := len(s.pods) - 1; i > 0; i-- {
+		if e := &s.pods[i].entity; e.Namespace == namespace && e.Name == name {
+			s.selectPod(i)
+			return true
+		}
+	}
+	return false
+}
+
+// SelectRow selects a row of the story by its ID.
+func (s *State) SelectRow(id string) {
+	k, ok := parseKey(id)
+	if !ok {
+		return
+	}
+	v := s.view()
+	ls := s.layout(s.pods[s.pod], v.at)
+	if at := ls.find(k, none); at != none {
+		s.selectLine(ls, at)
+	}
+}
+
+// SelectStep selects the latest call of a step in the selected pod's story, and
+// opens what it is in. It returns false if there is none.
+func (s *State) SelectStep(step string) bool {
+	id, ok := s.steps.byName[step]
+	if !ok {
+		return false
+	}
+	v := s.view()
+	p := s.pods[s.pod]
+	for i, n := p.spans.end()-1, 0; i >= p.spans.first && n < 10*lookBack; i, n = i-1, n+1 {
+		ref := *p.spans.at(i)
+		if sp := s.spans.at(ref); sp != nil && sp.step == id && sp.enter < v.at {
+			return s.reveal(p, ref, v)
+		}
+	}
+	return false
+}
+
+// reveal opens all that a call is in, and selects it.
+func (s *State) reveal(p *pod, ref int, v *view) bool {
+	sp := s.spans.at(ref)
+	s.openItem(p, sp.item)
+	for up := s.spans.at(sp.parent); up != nil && up.item == sp.item; up = s.spans.at(up.parent) {
+		p.setOpen(lineKey{kind: keySpan, a: *p.spans.at(up.ordinal)}, true)
+	}
+	it := p.items.at(sp.item)
+	want := lineKey{kind: keySpan, a: ref}
+	if t := p.turnOf(sp); t != nil && (t.span == ref || t.work == ref) {
+		want = lineKey{kind: keyTurn, a: sp.item}
+	} else if it != nil && it.turn != none {
+		p.setOpen(lineKey{kind: keyTurn, a: sp.item}, true)
+	}
+	s.version++
+	ls := s.layout(p, v.at)
+	if at := ls.find(want, none); at != none {
+		s.selectLine(ls, at)
+		return true
+	}
+	return false
+}
+
+// openItem opens the folds that an item is in.
+func (s *State) openItem(p *pod, item int) {
+	g := p.tale.segmentOf(item)
+	if g == nil {
+		return
+	}
+	p.setOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true)
+	it := p.items.at(item)
+	for _, t := range g.tries {
+		if lead := p.turns.at(g.tries[0]); it.turn == t && len(g.tries) > 1 && lead != nil {
+			p.setOpen(lineKey{kind: keyFold, a: lead.item}, true)
+			return
+		}
+	}
+	for _, e := range g.entries {
+		sp := s.spans.at(it.span)
+		turn := s.steps.is(e.step, stepTurn) && it.turn != none
+		if e.n > 1 && (turn || sp != nil && sp.step == e.step && it.sub == e.sub) {
+			p.setOpen(e.key(), true)
+		}
+		if (turn || sp != nil && sp.step == e.step) && s.isRoutine(p, &e, s.view().at) {
+			p.setOpen(lineKey{kind: keyRoutine, a: g.first}, true)
+		}
+	}
+}
+
+// Selected is the selected pod; ok is false if none is, or it is the node.
+func (s *State) Selected() (PodKey, *probes.Pod, bool) {
+	s.pick(s.view())
+	if s.pod == 0 {
+		return 0, nil, false
+	}
+	e := s.pods[s.pod].entity
+	return PodKey(s.pod), &e, true
+}
+
+// SelectedStep is the step of the selected row, empty if it is about none.
+func (s *State) SelectedStep() string {
+	if n := s.selectedLine(s.view()); n != nil {
+		return s.steps.at(s.stepOf(n)).name
+	}
+	return ""
+}
+
+// CurrentStep is the step that a pod is in, empty if its worker is in none.
+func (s *State) CurrentStep(k PodKey) string {
+	v := s.view()
+	p := v.pod(int(k))
+	switch {
+	case p.held != none:
+		return s.heldStep(p)
+	case p.at == none:
+		return ""
+	}
+	return s.steps.at(p.step).name
+}
+
+// Seen finds the first event of a kind at a step of a pod, at a position or
+// later; empty kind means any, and so does an empty step.
+func (s *State) Seen(k PodKey, step string, kind probes.Kind, from int) (pos int, ok bool) {
+	if int(k) >= len(s.pods) {
+		return none, false
+	}
+	id := s.steps.byName[step]
+	if id == 0 && step != "" {
+		return none, false
+	}
+	p := s.pods[k]
+	for _, pos := range p.events.all[lowerBound(p.events.all, from):] {
+		h, ok := s.header(pos)
+		if !ok || step != "" && s.epochAt(pos).step(h.Step) != id {
+			continue
+		}
+		if kind == "" || wireKind(h.Kind) == kind {
+			return pos, true
+		}
+	}
+	return none, false
+}
+
+// NextError selects the next row that failed, or the one before if dir is
+// negative. It returns false if there is none.
+func (s *State) NextError(dir int) bool {
+	v := s.view()
+	if s.main == MainEvents {
+		return s.events.nextError(s, dir, v)
+	}
+	p := s.pods[s.pod]
+	ls := s.layout(p, v.at)
+	at := s.cursorPlace(ls, v)
+	if at == none {
+		return false
+	}
+	for i := at + dir; i >= 0 && i < ls.len() && dir != 0; i += dir {
+		if s.lineFailed(ls.at(i), v) {
+			s.selectLine(ls, i)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) lineFailed(n *line, v *view) bool {
+	if n.open && n.inner {
+		return false
+	}
+	sp := s.spans.at(n.span)
+	return sp != nil && sp.failed && sp.over(v.at)
+}

@@ -1,0 +1,126 @@
+package state
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStories(t *testing.T) {
+	r := record(t)
+	for _, pod := range []string{"web", "held", "no-image", "crashloop", "missing"} {
+		t.Run(pod, func(t *testing.T) {
+			s := r.play(English)
+			if !s.SelectPodNamed("default", pod) {
+				t.Fatal("no such pod")
+			}
+			golden(t, "story-"+pod, dump(s.Screen(allRows)))
+		})
+	}
+}
+
+// TestPlaces shows stories as they were at a place in the events.
+func TestPlaces(t *testing.T) {
+	for name, at := range map[string]int{"web-volumes": 175, "web-sandbox": 193, "web-start": 242, "held-held": 1766, "held-step": 2522, "web-terminating": 4250} {
+		t.Run(name, func(t *testing.T) {
+			s := record(t).play(English)
+			s.SelectPodNamed("default", name[:strings.IndexByte(name, '-')])
+			s.SeekEvent(at - 1)
+			golden(t, "place-"+name, dump(s.Screen(allRows)))
+		})
+	}
+}
+
+// TestDetails shows steps in full.
+func TestDetails(t *testing.T) {
+	for _, c := range []struct {
+		name, pod, step string
+		lang            Lang
+	}{
+		{"request", "web", "cri.RunPodSandbox", English},
+		{"create", "web", "cri.CreateContainer", Chinese},
+		{"failed", "no-image", "image.pull", English},
+		{"conditions", "web", "sync.genstatus", English},
+		{"turn", "web", "worker.turn", English},
+		{"shared", "web", "merge.firstseen", Chinese},
+		{"volumes", "missing", "sync.volumes", English},
+		{"prestop", "web", "rt.prestop", English},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := record(t).play(c.lang)
+			s.SelectPodNamed("default", c.pod)
+			if !s.SelectStep(c.step) {
+				t.Fatalf("%s is not in the story of %s", c.step, c.pod)
+			}
+			if got := s.SelectedStep(); got != c.step && c.step != "worker.turn" {
+				t.Errorf("%s is selected", got)
+			}
+			golden(t, "detail-"+c.name, dumpDetail(s.Screen(allRows)))
+		})
+	}
+}
+
+// TestSelectSteps: whatever was seen can be selected.
+func TestSelectSteps(t *testing.T) {
+	s := record(t).play(English)
+	for _, pod := range []string{"web", "held", "crashloop"} {
+		s.SelectPodNamed("default", pod)
+		seen := map[string]bool{}
+		for _, ref := range s.pods[s.pod].spans.all {
+			seen[s.steps.at(s.spans.at(ref).step).name] = true
+		}
+		for step := range seen {
+			if !s.SelectStep(step) {
+				t.Errorf("%s: %s cannot be selected", pod, step)
+			}
+			sc := s.Screen(Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80})
+			if sc.Story.Cursor < 0 {
+				t.Errorf("%s: %s is selected and not on the screen", pod, step)
+			}
+		}
+		if s.SelectStep("no.such") || s.SelectStep("evict.pod") {
+			t.Error("a step that was not seen is selected")
+		}
+	}
+}
+
+func TestTimelines(t *testing.T) {
+	s := record(t).play(English)
+	s.SelectPodNamed("default", "web")
+	s.SelectStep("cri.RunPodSandbox")
+	s.SetMain(MainTimeline)
+	golden(t, "timeline-web", dumpTimeline(s.Screen(allRows)))
+	s.ZoomTime(0.1)
+	s.Pan(0.25)
+	golden(t, "timeline-zoomed", dumpTimeline(s.Screen(Sizes{Pods: 10, Main: 12, Detail: 5})))
+	s.ToggleMany()
+	golden(t, "timeline-many", dumpTimeline(s.Screen(allRows)))
+}
+
+func TestEventLists(t *testing.T) {
+	s := record(t).play(English)
+	s.SetMain(MainEvents)
+	golden(t, "events-last", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 12})))
+	if err := s.SetFilter("pod=held (kind=hold or kind=release)"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "events-holds", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 12})))
+	if err := s.SetFilter("pod=no-image err"); err != nil {
+		t.Fatal(err)
+	}
+	s.Home()
+	golden(t, "events-errors", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 8})))
+	if err := s.SetFilter("pod~("); err == nil {
+		t.Error("a filter that cannot be read is taken")
+	}
+}
+
+func TestChinese(t *testing.T) {
+	s := record(t).play(Chinese)
+	for _, pod := range []string{"web", "crashloop"} {
+		s.SelectPodNamed("default", pod)
+		golden(t, "zh-"+pod, dump(s.Screen(allRows)))
+	}
+	s.SelectPod(0)
+	s.SetLang(English)
+	golden(t, "node", dump(s.Screen(allRows)))
+}

@@ -1,0 +1,125 @@
+package state
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// maxText bounds one text on a screen: longer ones come from somebody who
+// means no good, or have no place in a terminal.
+const maxText = 16 << 10
+
+// Clean makes foreign text safe to show: control characters, and those that
+// change the direction of writing or cannot be seen, become what they are
+// called. All text of pods, runtimes and files passes through here, once.
+func Clean(s string) string {
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "…"
+	}
+	for i, r := range s {
+		if unsafe(r) || r == utf8.RuneError {
+			return escape(s, i)
+		}
+	}
+	return s
+}
+
+func escape(s string, from int) string {
+	var b strings.Builder
+	b.WriteString(s[:from])
+	for i := from; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unsafe(r):
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		default:
+			b.WriteRune(r)
+		}
+		i += max(n, 1)
+	}
+	return b.String()
+}
+
+// unsafe tells characters that a terminal would act on, or that nobody sees.
+func unsafe(r rune) bool {
+	if r < 0x7f {
+		return r < ' '
+	}
+	return r == 0x7f || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
+}
+
+// oneLine is clean for a text that may have several lines, put into one.
+func oneLine(s string) string {
+	if strings.ContainsAny(s, "\n\t\r") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return Clean(s)
+}
+
+// cut shortens a text to n runes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i, r := 0, 0; i < len(s); r++ {
+		if r == n-1 {
+			return s[:i] + "…"
+		}
+		_, w := utf8.DecodeRuneInString(s[i:])
+		i += w
+	}
+	return s
+}
+
+// text is one of our own sentences, in both languages.
+func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
+
+// sayf says a sentence with values in it. Both languages take the same values
+// in the same order.
+func (l Lang) sayf(t probes.Text, values ...any) string {
+	return fmt.Sprintf(l.Say(t), values...)
+}
+
+// span of time for people: 0.3 ms, 402 ms, 1.8 s, 3:12, 2:03:04.
+func took(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+}
+
+// nth says which try it is.
+func (l Lang) nth(n int) string {
+	if l == Chinese {
+		return fmt.Sprintf("第 %d 次", n)
+	}
+	suffix := "th"
+	switch {
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 == 1:
+		suffix = "st"
+	case n%10 == 2:
+		suffix = "nd"
+	case n%10 == 3:
+		suffix = "rd"
+	}
+	return fmt.Sprintf("%d%s try", n, suffix)
+}

@@ -1,0 +1,242 @@
+package state
+
+import "time"
+
+// timeView is what part of the time a timeline shows.
+type timeView struct {
+	many     bool
+	top      int
+	from, to int64 // session time; both zero: all of it
+	critical criticalCache
+}
+
+func (t *timeView) reset() { t.top, t.from, t.to, t.critical = 0, 0, 0, criticalCache{} }
+
+// leastWindow is how far one can zoom in.
+const leastWindow = int64(10 * time.Microsecond)
+
+// ToggleMany shows all pods in the timeline, or the selected one.
+func (s *State) ToggleMany() {
+	s.time.many = !s.time.many
+	s.time.from, s.time.to = 0, 0
+}
+
+// ZoomTime shows a part of the time that is factor times as long.
+func (s *State) ZoomTime(factor float64) {
+	v := s.view()
+	from, to := s.timeWindow(v)
+	middle := float64(from) + float64(to-from)/2
+	if n := s.selectedLine(v); n != nil && !s.time.many {
+		if sp := s.spans.at(n.span); sp != nil && sp.start >= from && sp.start <= to {
+			middle = float64(sp.start)
+		}
+	}
+	half := max(float64(to-from)*factor, float64(leastWindow)) / 2
+	s.setTime(int64(middle-half), int64(middle+half), v)
+}
+
+// Pan moves by a part of what is shown.
+func (s *State) Pan(part float64) {
+	v := s.view()
+	from, to := s.timeWindow(v)
+	by := int64(float64(to-from) * part)
+	s.setTime(from+by, to+by, v)
+}
+
+func (s *State) setTime(from, to int64, v *view) {
+	first, last := s.wholeTime(v)
+	if to-from >= last-first {
+		s.time.from, s.time.to = 0, 0
+		return
+	}
+	if from < first {
+		from, to = first, first+to-from
+	}
+	if to > last {
+		from, to = last-(to-from), last
+	}
+	s.time.from, s.time.to = from, to
+}
+
+// wholeTime is from the beginning of what is told until now.
+func (s *State) wholeTime(v *view) (from, to int64) {
+	from, to = v.pod(s.pod).first, v.now
+	if s.time.many {
+		from = v.now
+		for i := 1; i < len(v.w.pods); i++ {
+			if f := v.w.pods[i].first; f != 0 {
+				from = min(from, f)
+			}
+		}
+	} else if now := v.pod(s.pod); now.goneAt != 0 && !now.worker {
+		to = max(now.last, now.goneAt)
+	}
+	return from, max(to, from+leastWindow)
+}
+
+func (s *State) timeWindow(v *view) (from, to int64) {
+	if s.time.from == 0 && s.time.to == 0 {
+		return s.wholeTime(v)
+	}
+	return s.time.from, s.time.to
+}
+
+// timeline is the story as bars, or one bar for each pod.
+func (s *State) timeline(rows int, v *view) *Timeline {
+	from, to := s.timeWindow(v)
+	t := &Timeline{From: time.Duration(from), To: time.Duration(to), Now: time.Duration(v.now), Many: s.time.many, Cursor: none}
+	if s.time.many {
+		s.podBars(t, rows, v)
+	} else {
+		s.callBars(t, rows, v)
+	}
+	if t.Total == 0 {
+		t.Empty = s.lang.Say(text("Nothing to show in time yet.", "还没有可以按时间显示的内容。"))
+	}
+	return t
+}
+
+// callBars are the rows of the story that took time.
+func (s *State) callBars(t *Timeline, rows int, v *view) {
+	p := s.pods[s.pod]
+	ls := s.layout(p, v.at)
+	critical := s.criticalPath(v)
+	at := s.cursorPlace(ls, v)
+	places := s.barPlaces(ls)
+	t.Total = len(places)
+	place := lowerBound(places, at)
+	s.time.top = window(s.time.top, min(place, len(places)-1), rows, len(places), usualMargin)
+	t.Top = s.time.top
+	for i := t.Top; i < min(t.Top+rows, len(places)); i++ {
+		if places[i] == at {
+			t.Cursor = i - t.Top
+		}
+		b := s.callBar(p, ls.at(places[i]), critical, v)
+		b.To = max(b.To, b.From) // clocks of foreign events may go back
+		t.Bars = append(t.Bars, b)
+	}
+}
+
+// barPlaces are the places of the lines that are about calls.
+func (s *State) barPlaces(ls *lines) []int {
+	out := make([]int, 0, ls.len())
+	for i := range ls.len() {
+		if k := ls.at(i).kind; k != RowExpected && k != RowNote {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) Bar {
+	r := s.row(p, n, v)
+	b := Bar{ID: r.ID, Label: r.Label, Depth: r.Depth, Mark: r.Mark, Step: r.Step, Span: r.Span}
+	if r.Note != "" && n.kind == RowStep {
+		b.Label += "  " + cut(r.Note, 40)
+	}
+	ref := n.span
+	if t := p.turnAt(n.item); n.kind == RowSync && t != nil && t.span != none {
+		ref = t.span
+	}
+	if n.kind == RowFolded {
+		s.foldBar(p, n, &b, v)
+		b.Critical = s.foldCritical(p, n)
+		return b
+	}
+	sp := s.spans.at(ref)
+	if sp == nil {
+		if it := p.items.at(n.item); it != nil {
+			b.From = time.Duration(s.timeAt(it.pos))
+		}
+		b.To = b.From + r.Took
+		return b
+	}
+	b.From, b.Open = time.Duration(sp.start), !sp.over(v.at)
+	b.To = b.From + s.callTook(sp, v)
+	b.Critical = critical[ref] || n.span != ref && critical[n.span]
+	return b
+}
+
+func (p *pod) turnAt(item int) *turn {
+	if it := p.items.at(item); it != nil {
+		return p.turns.at(it.turn)
+	}
+	return nil
+}
+
+func (s *State) callTook(sp *span, v *view) time.Duration {
+	if sp.over(v.at) {
+		return since(sp.start, sp.end)
+	}
+	return since(sp.start, v.now)
+}
+
+// foldBar reaches from the first of what is folded to the end of the last.
+func (s *State) foldBar(p *pod, n *line, b *Bar, v *view) {
+	if it := p.items.at(n.item); it != nil {
+		b.From = time.Duration(s.timeAt(it.pos))
+	}
+	b.To = b.From
+	if sp := s.spans.at(s.lastOfFold(p, n)); sp != nil {
+		b.To = time.Duration(sp.start) + s.callTook(sp, v)
+		b.Open = !sp.over(v.at)
+	}
+}
+
+func (s *State) lastOfFold(p *pod, n *line) int {
+	if n.key.kind == keyFold {
+		if t := p.turns.at(n.last); t != nil {
+			return t.span
+		}
+		return none
+	}
+	if it := p.items.at(n.last); it != nil {
+		return it.span
+	}
+	return none
+}
+
+// podBars has one bar for each pod: from when it was first seen until it was
+// ready, gone, or until now.
+func (s *State) podBars(t *Timeline, rows int, v *view) {
+	o := s.order(v)
+	t.Total = len(o.rows)
+	at := 0
+	for i, pp := range o.rows {
+		if pp.pod == s.pod {
+			at = i
+		}
+	}
+	s.podTop = window(s.podTop, at, rows, len(o.rows), 1)
+	t.Top = s.podTop
+	for i := t.Top; i < min(t.Top+rows, len(o.rows)); i++ {
+		b := s.podBar(o.rows[i], v)
+		b.To = max(b.To, b.From)
+		t.Bars = append(t.Bars, b)
+		if i == at {
+			t.Cursor = i - t.Top
+		}
+	}
+}
+
+var barMarks = [...]RowMark{
+	PodHeld: RowHeld, PodStuck: RowFailed, PodRetrying: RowWaits, PodWorking: RowCurrent, PodWaiting: RowWaits,
+	PodRunning: RowDone, PodDone: RowDone, PodGone: RowDone,
+}
+
+func (s *State) podBar(pp podPlace, v *view) Bar {
+	now, e := v.pod(pp.pod), &s.pods[pp.pod].entity
+	b := Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.first), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
+	if e.Namespace != "" {
+		b.Label = e.Namespace + "/" + e.Name
+	}
+	switch {
+	case now.deleting && now.goneAt != 0:
+		b.To, b.Open = time.Duration(now.goneAt), false
+	case now.readyAt != 0:
+		b.To, b.Open = time.Duration(now.readyAt), false
+	case now.goneAt != 0:
+		b.To, b.Open = time.Duration(now.goneAt), false
+	}
+	return b
+}

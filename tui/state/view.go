@@ -1,0 +1,223 @@
+package state
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes/filter"
+)
+
+// reader is where the reader is in a session.
+type reader struct {
+	main   Main
+	focus  Pane
+	zoom   bool
+	split  int
+	sizes  Sizes
+	pod    int // selected
+	picked bool
+	podTop int
+	list   podOrder
+
+	frozenAt int   // position, or none: at the end
+	seekTime int64 // session time of that position, if it was asked for by time
+
+	follow   bool
+	cursor   lineKey
+	cursorAt int // where it was last
+	storyTop int
+	leftAt   int // events of the pod when the reader stopped following
+
+	detailTop  int
+	breakRow   int
+	filter     *filter.Filter
+	filterText string
+	events     eventsView
+	time       timeView
+}
+
+func newReader() reader {
+	return reader{frozenAt: none, follow: true, events: newEventsView()}
+}
+
+func (s *State) frozen() bool { return s.frozenAt != none }
+
+// view is the position that is shown now.
+func (s *State) view() *view {
+	v := view{at: s.arena.end}
+	if s.frozen() {
+		v.at = min(s.frozenAt, s.arena.end)
+	}
+	v.w = s.worldAt(v.at)
+	v.now = v.w.time
+	switch {
+	case s.frozen():
+		v.now = max(v.now, s.seekTime)
+	case s.clock != 0 && s.origin != 0 && s.link != LinkReplay:
+		v.now = max(v.now, s.clock-s.origin)
+	}
+	return &v
+}
+
+func (s *State) header(pos int) (h wire.Header, ok bool) {
+	raw := s.arena.at(pos)
+	if raw == nil {
+		return h, false
+	}
+	h, err := wire.ReadHeader(raw)
+	return h, err == nil
+}
+
+// String is the row's ID.
+func (k lineKey) String() string {
+	b := append(make([]byte, 0, 24), k.kind)
+	b = strconv.AppendInt(b, int64(k.a), 10)
+	b = append(b, '.')
+	return string(strconv.AppendInt(b, int64(k.b), 10))
+}
+
+// parseKey reads a row's ID.
+func parseKey(id string) (k lineKey, ok bool) {
+	if id == "" {
+		return k, false
+	}
+	k.kind = id[0]
+	a, b, ok := strings.Cut(id[1:], ".")
+	if !ok {
+		return k, false
+	}
+	var err, err2 error
+	k.a, err = strconv.Atoi(a)
+	k.b, err2 = strconv.Atoi(b)
+	return k, err == nil && err2 == nil
+}
+
+// words are all fields in one line, by name.
+func words(fields map[string]any) string {
+	if len(fields) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, n := range sortedNames(fields) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(Clean(n))
+		b.WriteByte('=')
+		b.WriteString(cut(short(fields[n]), 200))
+		if b.Len() > 600 {
+			break
+		}
+	}
+	return b.String()
+}
+
+// Screen works out one frame. It costs what the rows that fit cost, however
+// many events there are.
+func (s *State) Screen(z Sizes) *Screen {
+	s.sizes = z
+	v := s.view()
+	s.pick(v)
+	out := &Screen{
+		Lang: s.lang, Main: s.main, Focus: s.focus, Zoom: s.zoom, Split: s.split,
+		Pods: s.podList(z.Pods, v), Why: s.whyOf(s.pod, v), Hold: s.banner(v),
+	}
+	out.Header = s.headerOf(v)
+	switch s.main {
+	case MainStory:
+		out.Story = s.story(z.Main, v)
+	case MainTimeline:
+		out.Timeline = s.timeline(z.Main, v)
+	case MainEvents:
+		out.Events = s.eventList(z.Main, v)
+	case MainBreaks:
+		out.Breaks = s.breakList(z.Main)
+	}
+	sel := s.selectedLine(v)
+	if out.Detail = s.detail(sel, v); out.Detail != nil {
+		s.detailTop = max(0, min(s.detailTop, out.Detail.lines()-1))
+		out.Detail.Top = s.detailTop
+	}
+	out.Crumbs = s.crumbs(sel, v)
+	return out
+}
+
+// pick selects a pod if none is: the worst.
+func (s *State) pick(v *view) {
+	if s.pod < len(s.pods) && (s.picked || s.pod != 0) {
+		return
+	}
+	for _, pp := range s.order(v).rows {
+		if pp.pod != 0 {
+			s.selectPod(pp.pod)
+			s.picked = false
+			return
+		}
+	}
+}
+
+func (s *State) headerOf(v *view) Header {
+	o := s.order(v)
+	info := s.epoch.info
+	h := Header{
+		Link: s.link, LinkText: s.says, Frozen: s.frozen() && s.link != LinkReplay, Node: Clean(info.GetNode()),
+		Kubelet: Clean(info.GetKubeletVersion()), Probe: Clean(info.GetProbe()), Lab: info.GetLab(), Blind: s.blind(),
+		Stuck: o.counts[PodStuck], Retrying: o.counts[PodRetrying], Held: o.counts[PodHeld], Filter: Clean(s.filterText),
+	}
+	for _, n := range o.counts {
+		h.Pods += n
+	}
+	h.Pods -= o.counts[PodGone]
+	for _, n := range s.dropped {
+		h.Dropped += n
+	}
+	if s.link == LinkReplay {
+		h.At, h.Of = s.Position()
+	}
+	return h
+}
+
+// blind says what the probe cannot see, empty if nothing.
+func (s *State) blind() string {
+	unseen, example := 0, ""
+	for _, st := range s.epoch.info.GetSteps() {
+		if !st.GetSeen() {
+			if unseen++; example == "" {
+				example = st.GetName()
+			}
+		}
+	}
+	if unseen == 0 {
+		return ""
+	}
+	return Clean(s.lang.sayf(text("%d steps not seen, such as %s", "有 %d 个步骤看不到，例如 %s"), unseen, example))
+}
+
+func (s *State) crumbs(sel *line, v *view) []string {
+	out := []string{Clean(s.epoch.info.GetNode())}
+	p := s.pods[s.pod]
+	if s.pod != 0 {
+		out = append(out, p.entity.Namespace+"/"+p.entity.Name)
+	}
+	if sel == nil {
+		return out
+	}
+	if it := p.items.at(sel.item); it != nil && it.turn != none {
+		if t := p.turns.at(it.turn); t != nil {
+			out = append(out, s.turnLabel(p, t, v))
+		}
+	}
+	if sel.key.kind == keySpan || sel.key.kind == keyExpected {
+		out = append(out, s.title(s.steps.at(s.stepOf(sel))))
+	}
+	return out
+}
+
+// stepOf is the step that a line is about, or 0.
+func (s *State) stepOf(n *line) stepID {
+	if sp := s.spans.at(n.span); sp != nil {
+		return sp.step
+	}
+	return n.step
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/state"
+)
+
+var tourActions = []action{
+	{id: "tour.list", keys: []string{"T"}, group: groupTour, title: say("Guided walks", "导览列表"), do: (*Model).listTours},
+	{id: "tour.next", keys: []string{"n", "enter"}, scope: inTour, group: groupTour, title: say("To the walk's next stop", "到导览的下一站"),
+		hint: say("next stop", "下一站"), rank: rank(99), do: (*Model).walkNext},
+	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: say("Show the answer", "显示答案"),
+		hint: say("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
+	{id: "tour.end", keys: []string{"x"}, scope: inTour, group: groupTour, title: say("End the walk", "结束导览"),
+		hint: say("end the walk", "结束导览"), rank: rank(80), do: (*Model).endWalk},
+}
+
+// question is the question of the present stop, or nil.
+func (m *Model) question() *tours.Question {
+	if m.walk == nil || m.walk.phase != walkHere {
+		return nil
+	}
+	return m.walk.stops[m.walk.at].Question
+}
+
+func offNoQuestion(m *Model) text {
+	if m.question() == nil {
+		return say("there is no question here", "这一站没有问题")
+	}
+	return text{}
+}
+
+func rankQuestion(m *Model) int {
+	if m.question() != nil {
+		return 98
+	}
+	return 0
+}
+
+// listTours lists the walks, in the order in which they are best taken.
+func (m *Model) listTours() tea.Cmd {
+	all, err := tours.Load()
+	if err != nil {
+		m.fail(err)
+		return nil
+	}
+	var choices []choice
+	for i := range all {
+		t := &all[i]
+		choices = append(choices, choice{
+			id: "tour." + t.Name, text: m.say(t.Title), also: t.Name, off: m.walkOff(t),
+			do: func(m *Model) tea.Cmd { return m.startWalk(t) },
+		})
+	}
+	m.push(newPicker(state.OverTours, m.say(say("Guided walks", "导览")), "/", choices))
+	return nil
+}
+
+// offerTour starts the walk that was asked for when podstep was started, or
+// offers the first one on a lab in which nothing runs yet.
+func (m *Model) offerTour() tea.Cmd {
+	if !m.caughtUp || !m.linked || (m.offered && m.opts.Tour == "") {
+		return nil
+	}
+	all, err := tours.Load()
+	if err != nil || len(all) == 0 {
+		m.offered = true
+		return nil
+	}
+	if name := m.opts.Tour; name != "" {
+		m.opts.Tour, m.offered = "", true
+		if t := tours.Find(all, name); t != nil {
+			return m.startWalk(t)
+		}
+		m.notice(m.sayf(say("there is no walk %q; T lists them", "没有导览 %q；按 T 查看列表"), name))
+		return nil
+	}
+	m.offered = true
+	if !m.opts.Lab && !m.info.GetLab() || len(m.pods()) > 0 || m.walk != nil {
+		return nil
+	}
+	first := &all[0]
+	return m.appear(&dialog{
+		title: m.say(say("A first walk?", "来一次导览？")),
+		text: append([]string{m.say(first.Title), ""}, append(paragraphs(m.say(first.Text)), "",
+			m.say(say("T lists all walks later.", "以后可按 T 查看所有导览。")))...),
+		buttons: []string{m.say(say("Not now", "以后再说")), m.say(say("Walk", "开始"))},
+		chosen:  1,
+		chose: func(m *Model, button int) tea.Cmd {
+			if button != 1 {
+				return nil
+			}
+			return m.startWalk(first)
+		},
+	})
+}

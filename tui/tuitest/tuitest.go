@@ -1,0 +1,184 @@
+// Package tuitest runs a program in a terminal of its own, presses keys, and
+// looks at the screen, as a person does. The terminal is tmux's, so what is seen
+// is what a real terminal makes of the program's output.
+package tuitest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Terminal is a terminal in which a shell runs.
+type Terminal struct {
+	t      testing.TB
+	socket string
+	ctx    context.Context
+}
+
+// patience is how long anything may take to appear. It ends tests that would
+// wait for ever; no test depends on how long something took.
+const patience = 45 * time.Second
+
+// prompt is the shell's.
+const prompt = "shell>"
+
+// lookEvery is how often the screen is looked at. tmux tells nobody when it
+// changes.
+const lookEvery = 20 * time.Millisecond
+
+// Start opens a terminal of that size and types a command into its shell. It is
+// closed when the test ends.
+func Start(t testing.TB, width, height int, env []string, command ...string) *Terminal {
+	t.Helper()
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Fatal("tmux is not there; make node-deps installs it")
+	}
+	dir, err := os.MkdirTemp("", "tui")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &Terminal{t: t, socket: filepath.Join(dir, "tmux"), ctx: context.Background()}
+	cmd := exec.Command(tmux, "-f", os.DevNull, "-u", "-S", term.socket, "new-session", "-d",
+		"-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "env", "PS1="+prompt+" ", "HISTFILE=/dev/null", "bash", "--norc", "--noprofile")
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("start tmux: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		_ = exec.Command(tmux, "-S", term.socket, "kill-server").Run()
+		os.RemoveAll(dir)
+	})
+	term.Until(prompt)
+	term.Type(strings.Join(command, " "))
+	term.Press("Enter")
+	return term
+}
+
+func (s *Terminal) tmux(args ...string) (string, error) {
+	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+// Press presses keys, by tmux's names: a, Enter, Escape, C-c, Tab, Up.
+func (s *Terminal) Press(keys ...string) {
+	s.t.Helper()
+	for _, k := range keys {
+		if out, err := s.tmux("send-keys", k); err != nil {
+			s.t.Fatalf("press %s: %v: %s", k, err, out)
+		}
+	}
+}
+
+// Type types text as it is.
+func (s *Terminal) Type(text string) {
+	s.t.Helper()
+	if out, err := s.tmux("send-keys", "-l", text); err != nil {
+		s.t.Fatalf("type %q: %v: %s", text, err, out)
+	}
+}
+
+// Screen is what is to be seen, without colours.
+func (s *Terminal) Screen() string {
+	out, err := s.tmux("capture-pane", "-p")
+	if err != nil {
+		return fmt.Sprintf("(no screen: %v: %s)", err, out)
+	}
+	return out
+}
+
+// Colours is the screen with its escape sequences.
+func (s *Terminal) Colours() string {
+	out, _ := s.tmux("capture-pane", "-p", "-e")
+	return out
+}
+
+// Until waits until a text is to be seen, and returns the screen.
+func (s *Terminal) Until(text string) string {
+	s.t.Helper()
+	return s.UntilThat(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// UntilGone waits until a text is not to be seen any more.
+func (s *Terminal) UntilGone(text string) string {
+	s.t.Helper()
+	return s.UntilThat(fmt.Sprintf("no %q", text), func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+// UntilThat waits until the screen is as it should be.
+func (s *Terminal) UntilThat(what string, is func(screen string) bool) string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		screen := s.Screen()
+		if is(screen) {
+			return screen
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.t.Fatalf("the screen never had %s:\n%s", what, s.Screen())
+		}
+	}
+}
+
+// Resize changes the terminal's size.
+func (s *Terminal) Resize(width, height int) {
+	s.t.Helper()
+	if out, err := s.tmux("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height)); err != nil {
+		s.t.Fatalf("resize: %v: %s", err, out)
+	}
+}
+
+// Flags are what tmux knows of the terminal: alternate_on, cursor_flag,
+// mouse_any_flag and others, each as "1" or "0".
+func (s *Terminal) Flags(names ...string) string {
+	s.t.Helper()
+	format := ""
+	for _, n := range names {
+		format += n + "=#{" + n + "} "
+	}
+	out, err := s.tmux("display-message", "-p", strings.TrimSpace(format))
+	if err != nil {
+		s.t.Fatalf("ask tmux: %v: %s", err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// Usable checks that a shell has its terminal back: keys are echoed, lines are
+// edited, the cursor is there, and the alternate screen and the mouse are gone.
+func (s *Terminal) Usable() {
+	s.t.Helper()
+	s.UntilThat("the shell's prompt", func(screen string) bool {
+		return strings.HasSuffix(strings.TrimSpace(screen), "\n"+prompt) || strings.TrimSpace(screen) == prompt
+	})
+	s.Type("echo us''able")
+	s.Press("Enter")
+	s.Until("usable\n")
+	if got := s.Flags("alternate_on", "cursor_flag", "mouse_any_flag"); got != "alternate_on=0 cursor_flag=1 mouse_any_flag=0" {
+		s.t.Errorf("the terminal is left with %s", got)
+	}
+	s.Type("stty -a | grep -o -w -e '-\\?icanon' -e '-\\?echo'")
+	s.Press("Enter")
+	s.UntilThat("icanon and echo", func(screen string) bool {
+		return strings.Contains(screen, "\nicanon\n") && strings.Contains(screen, "\necho\n")
+	})
+}
+
+// Hangup closes the terminal while the program runs.
+func (s *Terminal) Hangup() {
+	s.t.Helper()
+	if out, err := s.tmux("kill-server"); err != nil {
+		s.t.Fatalf("close terminal: %v: %s", err, out)
+	}
+}

@@ -1,0 +1,191 @@
+package view
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// detail draws a step in full, scrolled to where the reader is.
+func (f *frame) detail(r Rect) {
+	d := f.s.Detail
+	if r.empty() || d == nil {
+		return
+	}
+	f.zone(r, Target{Kind: OnPane, Pane: state.PaneDetail})
+	r = f.detailTitle(r, d)
+	lines := f.detailLines(d, r.W-4, r.H)
+	top := max(0, min(d.Top, len(lines)-r.H))
+	shown := min(r.H, len(lines)-top)
+	for i := range shown {
+		f.rich(r.line(i).inset(1, 0, 2, 0), lines[top+i], onNothing)
+	}
+	f.thumb(r, top, shown, len(lines))
+}
+
+// DetailRows says how many lines the detail of a screen has, and how many of
+// them are shown: what its Top may be.
+func DetailRows(s *state.Screen, st *Styles) (all, shown int) {
+	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
+	r := f.lay.Detail
+	if s.Detail == nil || r.empty() {
+		return 0, 0
+	}
+	h := max(0, r.H-f.lay.titleHeight(r))
+	return len(f.detailLines(s.Detail, r.W-4, h)), h
+}
+
+func (f *frame) detailTitle(r Rect, d *state.Detail) Rect {
+	name := d.Title
+	if name == "" {
+		name = d.Step
+	}
+	if name == "" {
+		name = f.say(wordDetail)
+	}
+	var right []string
+	if d.Step != "" && d.Step != name && r.W-width(name)-width(d.Step) > 20 {
+		right = append(right, d.Step)
+	}
+	if d.Took > 0 {
+		right = append(right, took(d.Took))
+	}
+	return f.title(r, state.PaneDetail, name, strings.Join(right, "   "))
+}
+
+// detailLines are all lines of it, h of which can be seen at once.
+func (f *frame) detailLines(d *state.Detail, w, h int) []rich {
+	var lines []rich
+	part := func(more []rich) {
+		if len(more) == 0 {
+			return
+		}
+		if len(lines) > 0 && h > 8 {
+			lines = append(lines, nil)
+		}
+		lines = append(lines, more...)
+	}
+	text, rest := d.Text, ""
+	if h < 20 {
+		text, rest = sentence(d.Text)
+	}
+	part(wrapped(text, min(w, 96), 0, inkPlain))
+	if d.Error != "" {
+		part(wrapped(f.m.failed+" "+f.say(wordFailed)+": "+d.Error, w, 2, inkFailedText))
+	}
+	part(f.sourceLines(d, w, max(3, h/3)))
+	part(f.valueLines(wordArguments, d.Args, w))
+	part(f.valueLines(wordResults, d.Results, w))
+	part(f.yamlLines(f.m.request+" "+f.say(wordRequest), d.Request))
+	part(f.yamlLines(f.m.answer+" "+f.say(wordAnswer), d.Response))
+	part(wrapped(rest, min(w, 96), 0, inkMuted))
+	part(f.factLines(d, w))
+	return lines
+}
+
+// sourceLines are the lines of the kubelet around the one that is marked.
+func (f *frame) sourceLines(d *state.Detail, w, most int) []rich {
+	if d.Place == "" && len(d.Source) == 0 {
+		return nil
+	}
+	lines := []rich{{{path.Base(d.Place), inkAccent}}}
+	if dir := path.Dir(d.Place); dir != "." && width(d.Place)+2 < w {
+		lines[0] = append(lines[0], span{"  " + dir, inkFaint})
+	}
+	from, to := 0, len(d.Source)
+	if to > most {
+		from = min(max(0, d.Mark-most/2), to-most)
+		to = from + most
+	}
+	number := len(fmt.Sprint(d.First + to))
+	margin := indentation(d.Source[from:to])
+	for i := from; i < to; i++ {
+		head, k := "  ", inkMuted
+		headInk := inkFaint
+		if i == d.Mark {
+			head, k, headInk = f.m.pointer+" ", inkStrong, inkCurrent
+		}
+		line := rich{{fmt.Sprintf("%s%*d  ", head, number, d.First+i), headInk}}
+		lines = append(lines, append(line, goLine(strings.TrimPrefix(d.Source[i], margin), k)...))
+	}
+	return lines
+}
+
+// indentation is the white space that all lines begin with that have text.
+func indentation(lines []string) string {
+	common, found := "", false
+	for _, l := range lines {
+		body := strings.TrimLeft(l, "\t ")
+		if body == "" {
+			continue
+		}
+		lead := l[:len(l)-len(body)]
+		if !found {
+			common, found = lead, true
+		}
+		for !strings.HasPrefix(lead, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return common
+}
+
+// valueLines are named values under each other, the names in a column.
+func (f *frame) valueLines(title probes.Text, values []state.Value, w int) []rich {
+	if len(values) == 0 {
+		return nil
+	}
+	column := 0
+	for _, v := range values {
+		column = max(column, min(width(v.Name), w/3))
+	}
+	lines := []rich{{{f.say(title), inkAccent}}}
+	for _, v := range values {
+		name := fit(v.Name, column, f.m.ellipsis)
+		name += strings.Repeat(" ", column-width(name)+2)
+		if v.Text == "" {
+			lines = append(lines, rich{{"  " + name, inkField}, {`""`, inkFaint}})
+			continue
+		}
+		for i, text := range wrap(v.Text, max(8, w-column-4)) {
+			if i > 0 {
+				name = strings.Repeat(" ", column+2)
+			}
+			lines = append(lines, rich{{"  " + name, inkField}, {text, inkPlain}})
+		}
+	}
+	return lines
+}
+
+func (f *frame) yamlLines(title string, yaml []string) []rich {
+	if len(yaml) == 0 {
+		return nil
+	}
+	lines := []rich{{{title, inkAccent}}}
+	for _, y := range yaml {
+		lines = append(lines, append(rich{{"  ", inkPlain}}, yamlLine(y)...))
+	}
+	return lines
+}
+
+// factLines say when and on what it runs, and what a hold costs.
+func (f *frame) factLines(d *state.Detail, w int) []rich {
+	var lines []rich
+	fact := func(name probes.Text, text string) {
+		if text != "" {
+			head := f.say(name) + "  "
+			more := wrapped(head+text, w, 2, inkMuted)
+			more[0] = rich{{head, inkFaint}, {strings.TrimPrefix(more[0][0].text, head), inkMuted}}
+			lines = append(lines, more...)
+		}
+	}
+	fact(wordToHold, d.Hold)
+	fact(wordRunsOn, d.Goroutine)
+	if !d.Began.IsZero() {
+		fact(wordBegan, d.Began.Format("15:04:05.000"))
+	}
+	return lines
+}

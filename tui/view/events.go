@@ -1,0 +1,176 @@
+package view
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// column is one of a table. Its width counts the two blanks behind it.
+type column struct {
+	name  probes.Text
+	width int
+	right bool
+}
+
+// eventColumns are the columns that a width has room for; the last one takes
+// what is left.
+func eventColumns(w int) []column {
+	clock, pod, step := column{wordTime, 14, false}, column{wordPod, 24, false}, column{wordStep, 20, false}
+	kind, tookCol, text := column{wordKind, 11, false}, column{wordTook, 10, true}, column{wordText, 0, false}
+	switch {
+	case w >= 130:
+		pod.width, step.width = 34, 24
+		fallthrough
+	case w >= 96:
+		return []column{clock, pod, step, kind, tookCol, text}
+	case w >= 80:
+		pod.width, step.width = 17, 19
+		return []column{clock, pod, step, kind, text}
+	case w >= 64:
+		return []column{clock, step, kind, tookCol, text}
+	}
+	return []column{{wordTime, 10, false}, step, kind, text}
+}
+
+// events draws the table of events. It is scrolled sideways as a whole.
+func (f *frame) events(r Rect) {
+	e := f.s.Events
+	if e == nil {
+		f.title(r, state.PaneMain, f.say(wordEvents), "")
+		return
+	}
+	f.titleNew(r, state.PaneMain, f.say(wordEvents), f.eventsSummary(e), e.Newer)
+	r = r.inset(0, 1, 0, 0)
+	if len(e.Rows) == 0 {
+		f.empty(r, e.Empty)
+		return
+	}
+	cols := eventColumns(r.W)
+	f.headings(r.line(0).inset(1, 0, 1, 0), cols, e.Offset)
+	r = r.inset(0, 1, 0, 0)
+	from, to := window(len(e.Rows), e.Cursor, r.H)
+	for i := from; i < to; i++ {
+		f.event(r.line(i-from), cols, &e.Rows[i], e.Offset, i == e.Cursor)
+	}
+	f.thumb(r, e.Top+from, to-from, e.Total)
+}
+
+// eventsSummary says how many match, what is searched for, and whether the list
+// follows.
+func (f *frame) eventsSummary(e *state.EventList) string {
+	var parts []string
+	if e.Filter != "" {
+		parts = append(parts, f.say(wordFilter)+" "+e.Filter)
+	}
+	if e.More {
+		parts = append(parts, f.say(wordOlder))
+	}
+	if e.Follow {
+		parts = append(parts, f.m.down+" "+f.say(wordFollows))
+	}
+	return strings.Join(append(parts, thousands(e.Total)), "   ")
+}
+
+// thousands writes a number with blanks between its thousands.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
+
+// headings writes the names of the columns.
+func (f *frame) headings(line Rect, cols []column, offset int) {
+	texts := make([]span, len(cols))
+	for i, c := range cols {
+		texts[i] = span{f.say(c.name), inkFaint}
+	}
+	f.cells(line, cols, texts, offset, onNothing)
+}
+
+// cells writes one line of a table, from offset cells on.
+func (f *frame) cells(line Rect, cols []column, texts []span, offset int, ground ink) {
+	x := line.X - offset
+	for i, c := range cols {
+		text, k := texts[i].text, texts[i].ink.on(ground)
+		if c.width == 0 {
+			if offset == 0 {
+				text = fit(text, line.right()-x, f.m.ellipsis)
+			}
+			f.c.put(line, x, line.Y, text, k)
+			return
+		}
+		text = fitMiddle(text, c.width-2, f.m.ellipsis)
+		at := x
+		if c.right {
+			at += c.width - 2 - width(text)
+		}
+		f.c.put(line, at, line.Y, text, k)
+		x += c.width
+	}
+}
+
+func (f *frame) event(line Rect, cols []column, row *state.EventRow, offset int, selected bool) {
+	ground := onNothing
+	if selected {
+		ground = f.gutter(line, state.PaneMain, onNothing)
+	}
+	f.zone(line, Target{Kind: OnEvent, Pane: state.PaneMain, Index: row.Pos})
+	texts := make([]span, len(cols))
+	for i, c := range cols {
+		texts[i] = f.eventCell(c, row)
+	}
+	f.cells(line.inset(1, 0, 2, 0), cols, texts, offset, ground)
+}
+
+func (f *frame) eventCell(c column, row *state.EventRow) span {
+	e := &row.Event
+	switch c.name {
+	case wordTime:
+		if c.width < 14 {
+			return span{e.Time.Format("15:04:05"), inkFaint}
+		}
+		return span{e.Time.Format("15:04:05.000"), inkFaint}
+	case wordPod:
+		if e.Pod == nil {
+			return span{"", inkFaint}
+		}
+		return span{e.Pod.Namespace + "/" + e.Pod.Name, inkMuted}
+	case wordStep:
+		return span{e.Step, inkPlain}
+	case wordKind:
+		return f.eventKind(e)
+	case wordTook:
+		if e.DurationNs > 0 {
+			return span{took(time.Duration(e.DurationNs)), inkMuted}
+		}
+		return span{}
+	}
+	if e.Error != "" {
+		return span{row.Text, inkFailedText}
+	}
+	return span{row.Text, inkMuted}
+}
+
+// eventKind is the kind with a sign: the same words as in the output of the
+// commands.
+func (f *frame) eventKind(e *probes.Event) span {
+	switch {
+	case e.Error != "" && e.Kind == probes.Exit:
+		return span{f.m.failed + " " + string(e.Kind), inkFailed}
+	case e.Kind == probes.Enter:
+		return span{f.m.pointer + " " + string(e.Kind), inkPlain}
+	case e.Kind == probes.Exit:
+		return span{f.m.done + " " + string(e.Kind), inkDone}
+	case e.Kind == probes.Held:
+		return span{f.m.held + " " + string(e.Kind), inkHeld}
+	case e.Kind == probes.Fault, e.Kind == probes.Drop:
+		return span{f.m.stuck + " " + string(e.Kind), inkWarn}
+	}
+	return span{f.m.said + " " + string(e.Kind), inkAccent}
+}

@@ -1,0 +1,167 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+// why draws the sentence why the selected pod is where it is.
+func (f *frame) why() { f.whyIn(f.lay.Why) }
+
+func (f *frame) whyIn(r Rect) {
+	w := f.s.Why
+	if r.empty() || w.Text == "" {
+		return
+	}
+	r = r.inset(1, 0, 1, 0)
+	glyph, k := f.m.pod(w.Mark)
+	f.put(r.line(0), glyph, k)
+	r = r.inset(2, 0, 0, 0)
+	lines := wrap(w.Text, r.W)
+	if len(lines) > r.H {
+		lines[r.H-1] = strings.Join(lines[r.H-1:], " ")
+		lines = lines[:r.H]
+	}
+	x := r.X
+	for i, l := range lines {
+		x = f.put(r.line(i), l, inkPlain)
+	}
+	f.evidence(r, len(lines)-1, x)
+}
+
+// evidence says where the reason is seen: in the next line, or behind the text.
+func (f *frame) evidence(r Rect, last, x int) {
+	if f.s.Why.Evidence == "" {
+		return
+	}
+	text := f.sayf(wordSeenIn, f.s.Why.Evidence)
+	if last+1 < r.H {
+		f.put(r.line(last+1), text, inkFaint)
+		return
+	}
+	if rest := after(r.line(last), x+2); width(text) <= rest.W {
+		f.put(rest, text, inkFaint)
+	}
+}
+
+// foot draws the last line: what is being typed, or what just happened, or which
+// keys do something here.
+func (f *frame) foot() {
+	line := f.lay.Foot.inset(1, 0, 1, 0)
+	switch {
+	case f.s.Input != nil:
+		in := *f.s.Input
+		if width(in.Error) > line.W/2 {
+			f.c.clear(f.lay.Why)
+			f.aside(f.lay.Why.inset(1, 0, 1, 0), f.m.failed+" "+in.Error, inkFailedText)
+			in.Error = ""
+		}
+		f.input(line, &in)
+	case f.s.Notice != nil:
+		f.notice(f.helpHint(line))
+	default:
+		f.hints(f.helpHint(line))
+	}
+}
+
+// helpHint draws the last hint, the way to the help page, at the end of the line
+// where it always is, and gives the rest of the line.
+func (f *frame) helpHint(line Rect) Rect {
+	n := len(f.s.Hints)
+	if n == 0 {
+		return line
+	}
+	h := f.s.Hints[n-1]
+	w := hintWidth(h)
+	at := Rect{line.right() - w, line.Y, w, 1}
+	f.hint(at, h)
+	return Rect{line.X, line.Y, max(0, line.W-w-2), 1}
+}
+
+// hints draws as many as fit, the most important first.
+func (f *frame) hints(line Rect) {
+	x := line.X
+	for _, h := range f.s.Hints[:max(0, len(f.s.Hints)-1)] {
+		w := hintWidth(h)
+		if x+w > line.right() {
+			return
+		}
+		f.hint(Rect{x, line.Y, w, 1}, h)
+		x += w + 2
+	}
+}
+
+func hintWidth(h state.Hint) int { return width(h.Key) + 1 + width(h.Text) }
+
+func (f *frame) hint(r Rect, h state.Hint) {
+	key, text := inkKey, inkMuted
+	if h.Off != "" {
+		key, text = inkFaint, inkFaint
+	}
+	x := f.c.put(r, r.X, r.Y, h.Key, key)
+	f.c.put(r, x+1, r.Y, h.Text, text)
+	f.zone(r, Target{Kind: OnHint, ID: h.Key})
+}
+
+// notice says what happened. A long one takes the place of the reason above, so
+// that nothing of it is lost.
+func (f *frame) notice(line Rect) {
+	text, k := f.s.Notice.Text, inkAccent
+	if f.s.Notice.Error {
+		text, k = f.m.failed+" "+text, inkFailedText
+	}
+	why := f.lay.Why
+	f.aside(Rect{line.X, why.Y, line.W, line.bottom() - why.Y}, text, k)
+}
+
+// aside writes a text at the bottom of a part, over what is there.
+func (f *frame) aside(r Rect, text string, k ink) {
+	lines := wrap(text, r.W)
+	if len(lines) > r.H {
+		lines[r.H-1] = strings.Join(lines[r.H-1:], " ")
+		lines = lines[:r.H]
+	}
+	if len(lines) > 1 {
+		f.c.clear(f.lay.Why)
+	}
+	r = r.inset(0, r.H-len(lines), 0, 0)
+	for i, l := range lines {
+		f.put(r.line(i), l, k)
+	}
+}
+
+// input draws a line that is being typed, scrolled so that its cursor is seen.
+// What is wrong with it, or a help, is at its end.
+func (f *frame) input(line Rect, in *state.Input) {
+	switch {
+	case in.Error != "":
+		line = f.putRight(line, fit(in.Error, line.W/2, f.m.ellipsis), inkFailedText, 16)
+	case in.Help != "":
+		line = f.putRight(line, fit(in.Help, line.W/2, f.m.ellipsis), inkFaint, 16)
+	}
+	x := line.X
+	if in.Prompt != "" {
+		x = f.put(line, in.Prompt, inkTitle) + 1
+	}
+	f.typed(after(line, x), in, onNothing)
+}
+
+func (f *frame) typed(r Rect, in *state.Input, ground ink) {
+	runes := []rune(in.Text)
+	at := min(max(0, in.Cursor), len(runes))
+	before, under, behind := string(runes[:at]), " ", ""
+	if at < len(runes) {
+		under = firstOf(string(runes[at:]))
+		behind = string(runes[at:])[len(under):]
+	}
+	cursor := inkCursor
+	if f.st.reversed(ground) {
+		cursor = inkPlain // on a ground that is reversed itself
+	}
+	x := r.X + min(0, r.W-width(under)-width(before))
+	x = f.c.put(r, x, r.Y, before, inkPlain.on(ground))
+	f.cursor = Rect{min(x, r.right()-1), r.Y, 1, 1}
+	x = f.c.put(r, x, r.Y, under, cursor)
+	f.c.put(r, x, r.Y, behind, inkPlain.on(ground))
+}

@@ -1,0 +1,113 @@
+package view
+
+import "github.com/podstep/podstep/tui/state"
+
+// Glyphs is the set of signs that are drawn with.
+type Glyphs int
+
+const (
+	// Unicode has lines, blocks and marks that every terminal font has. It has
+	// no braille patterns: they are letters to those who read braille.
+	Unicode Glyphs = iota
+	// ASCII is for terminals and fonts without anything else.
+	ASCII
+)
+
+// marks are the signs of a set. All but those named as words are one cell wide.
+type marks struct {
+	done, failed, current, held, toCome, unseen, waits, said string
+	stuck, running, working, waiting, finished, gone         string
+	live, connecting, replay, frozen, ended, record          string
+	open, closed, cursor, cursorOff                          string
+	lineH, lineV, teeDown, teeUp, teeRight, teeLeft, cross   string
+	cornerTL, cornerTR, cornerBL, cornerBR                   string
+	thumb, knob, played                                      string
+	crumb, ellipsis, pointer, times, down, dot, critical     string
+	request, answer                                          string
+	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
+	// eighths are bars of one to seven eighths of a cell; empty if there are none.
+	eighths []string
+}
+
+var glyphSets = [...]marks{
+	Unicode: {
+		done: "✓", failed: "✗", current: "►", held: "■", toCome: "·", unseen: "◌", waits: "↻", said: "»",
+		stuck: "!", running: "●", working: "►", waiting: "○", finished: "✓", gone: "×",
+		live: "●", connecting: "◌", replay: "▮", frozen: "‖", ended: "○", record: "●",
+		open: "▾", closed: "▸", cursor: "▌", cursorOff: "▏",
+		lineH: "─", lineV: "│", teeDown: "┬", teeUp: "┴", teeRight: "├", teeLeft: "┤", cross: "┼",
+		cornerTL: "╭", cornerTR: "╮", cornerBL: "╰", cornerBR: "╯",
+		thumb: "┃", knob: "●", played: "━",
+		crumb: "›", ellipsis: "…", pointer: "▸", times: "×", down: "↓", dot: "·", critical: "◆",
+		request: "→", answer: "←",
+		grid: "┊", now: "│", barEnd: "►", barHalf: "▐", barPlain: "█", barBusy: "█", barNo: "┄",
+		eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
+	},
+	ASCII: {
+		done: "v", failed: "x", current: "@", held: "#", toCome: ".", unseen: "?", waits: "~", said: "-",
+		stuck: "!", running: "*", working: "@", waiting: "o", finished: "v", gone: "x",
+		live: "*", connecting: "~", replay: "|", frozen: "=", ended: "o", record: "*",
+		open: "-", closed: "+", cursor: ">", cursorOff: ":",
+		lineH: "-", lineV: "|", teeDown: "+", teeUp: "+", teeRight: "+", teeLeft: "+", cross: "+",
+		cornerTL: "+", cornerTR: "+", cornerBL: "+", cornerBR: "+",
+		thumb: "|", knob: "o", played: "=",
+		crumb: ">", ellipsis: "..", pointer: ">", times: "x", down: "v", dot: "-", critical: "*",
+		request: "->", answer: "<-",
+		grid: ":", now: "|", barEnd: ">", barHalf: "=", barPlain: "=", barBusy: "#", barNo: ".",
+	},
+}
+
+// row is the sign and the ink of how far a row is.
+func (m *marks) row(r state.RowMark) (string, ink) {
+	switch r {
+	case state.RowDone:
+		return m.done, inkDone
+	case state.RowFailed:
+		return m.failed, inkFailed
+	case state.RowCurrent:
+		return m.current, inkCurrent
+	case state.RowHeld:
+		return m.held, inkHeld
+	case state.RowUnseen:
+		return m.unseen, inkFaint
+	case state.RowWaits:
+		return m.waits, inkWarn
+	case state.RowSaid:
+		return m.said, inkAccent
+	}
+	return m.toCome, inkFaint
+}
+
+// pod is the sign and the ink of the state of a pod.
+func (m *marks) pod(p state.PodMark) (string, ink) {
+	switch p {
+	case state.PodHeld:
+		return m.held, inkHeld
+	case state.PodStuck:
+		return m.stuck, inkFailed
+	case state.PodRetrying:
+		return m.waits, inkWarn
+	case state.PodWorking:
+		return m.working, inkCurrent
+	case state.PodWaiting:
+		return m.waiting, inkMuted
+	case state.PodRunning:
+		return m.running, inkDone
+	case state.PodDone:
+		return m.finished, inkDone
+	}
+	return m.gone, inkFaint
+}
+
+// link is the sign and the ink of how the session is connected.
+func (m *marks) link(l state.Link) (string, ink) {
+	switch l {
+	case state.LinkConnecting, state.LinkReconnecting:
+		return m.connecting, inkWarn
+	case state.LinkReplay:
+		return m.replay, inkAccent
+	case state.LinkEnded:
+		return m.ended, inkFailed
+	}
+	return m.live, inkDone
+}

@@ -1,0 +1,125 @@
+package view
+
+import (
+	"github.com/podstep/podstep/tui/state"
+)
+
+// pods draws the list of pods. A pod in trouble has a second line.
+func (f *frame) pods(r Rect) {
+	if r.empty() {
+		return
+	}
+	f.zone(r, Target{Kind: OnPane, Pane: state.PanePods})
+	list := &f.s.Pods
+	r = f.title(r, state.PanePods, f.say(wordPods), f.say(wordWorst))
+	if len(list.Rows) == 0 {
+		f.empty(r, list.Empty)
+		return
+	}
+	from := podsFrom(list, r.H)
+	y := 0
+	shown := 0
+	for i := from; i < len(list.Rows) && y < r.H; i++ {
+		n := podLines(&list.Rows[i])
+		f.pod(Rect{r.X, r.Y + y, r.W, min(n, r.H-y)}, &list.Rows[i], i == list.Cursor)
+		y += n
+		shown++
+	}
+	f.thumb(r, list.Top+from, shown, list.Total)
+}
+
+func podLines(p *state.PodRow) int {
+	if p.Line != "" {
+		return 2
+	}
+	return 1
+}
+
+// podsFrom is the first pod to draw so that the selected one is seen.
+func podsFrom(list *state.PodList, h int) int {
+	from, used := 0, 0
+	for i := 0; i <= list.Cursor && i < len(list.Rows); i++ {
+		used += podLines(&list.Rows[i])
+		for used > h && from < i {
+			used -= podLines(&list.Rows[from])
+			from++
+		}
+	}
+	return from
+}
+
+func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
+	ground, name := onNothing, inkPlain
+	if p.Mark == state.PodGone || p.Mark == state.PodDone {
+		name = inkMuted
+	}
+	if selected {
+		for i := range r.H {
+			ground = f.gutter(r.line(i), state.PanePods, onNothing)
+		}
+		name = inkStrong
+	}
+	f.zone(r, Target{Kind: OnPod, Pane: state.PanePods, Pod: p.Key})
+	glyph, k := f.m.pod(p.Mark)
+	line := r.line(0).inset(1, 0, 2, 0)
+	f.put(line, glyph, k.on(ground))
+	line = line.inset(2, 0, 0, 0)
+
+	word := k
+	if p.Mark >= state.PodWaiting {
+		word = inkFaint
+	}
+	text := podState(p)
+	if line.W-width(text)-2 < 9 {
+		text = p.Word
+	}
+	line = f.putRight(line, text, word.on(ground), 6)
+	f.podName(line, p, name, ground)
+	if p.Line != "" && r.H > 1 {
+		f.put(r.line(1).inset(3, 0, 2, 0), p.Line, inkMuted.on(ground))
+	}
+}
+
+// podName is the full name. The node itself has a row without a namespace.
+func podName(p *state.PodRow) string {
+	if p.Namespace == "" {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+// podName writes the name, and where the pod is if there is room behind it.
+func (f *frame) podName(line Rect, p *state.PodRow, name, ground ink) {
+	full := podName(p)
+	if width(full) > line.W {
+		full = f.shortName(p, line.W)
+	}
+	x := f.put(line, full, name.on(ground))
+	if rest := after(line, x+2); p.Where != "" && width(p.Where) <= rest.W {
+		f.put(rest, p.Where, inkFaint.on(ground))
+	}
+}
+
+// shortName cuts the namespace first, then the middle of the name.
+func (f *frame) shortName(p *state.PodRow, w int) string {
+	room := w - width(p.Name) - 1
+	switch {
+	case p.Namespace != "" && room >= 3:
+		return fit(p.Namespace, room, f.m.ellipsis) + "/" + p.Name
+	case p.Namespace != "" && room >= width(f.m.ellipsis):
+		return f.m.ellipsis + "/" + p.Name
+	}
+	return fitMiddle(p.Name, w, f.m.ellipsis)
+}
+
+// podState is the word of its state with the time that matters: what is left of
+// a hold, else how long it has been so.
+func podState(p *state.PodRow) string {
+	switch {
+	case p.Mark == state.PodHeld && p.Left > 0:
+		return p.Word + " " + clock(p.Left)
+	case p.Mark <= state.PodWaiting && p.For > 0:
+		return p.Word + " " + clock(p.For)
+	}
+	return p.Word
+}

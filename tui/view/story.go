@@ -1,0 +1,240 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+// timeWidth is the column of times at the right of a story.
+const timeWidth = 11
+
+// story draws the pipeline of the selected pod.
+func (f *frame) story(r Rect) {
+	s := f.s.Story
+	if s == nil {
+		f.title(r, state.PaneMain, f.say(wordPipeline), "")
+		return
+	}
+	r = f.storyTitle(r, s)
+	if len(s.Rows) == 0 {
+		f.empty(r, s.Empty)
+		return
+	}
+	from, to := window(len(s.Rows), s.Cursor, r.H)
+	for i := from; i < to; i++ {
+		f.row(r.line(i-from), s.Rows, i, i == s.Cursor)
+	}
+	f.thumb(r, s.Top+from, to-from, s.Total)
+}
+
+func (f *frame) storyTitle(r Rect, s *state.Story) Rect {
+	right := s.Title
+	if s.Took > 0 {
+		right += "   " + took(s.Took)
+	}
+	name := f.say(wordPipeline)
+	if s.Pod.Name != "" {
+		name = fitMiddle(podName(&s.Pod), r.W-4, f.m.ellipsis)
+	}
+	return f.titleNew(r, state.PaneMain, name, right, s.Newer)
+}
+
+// row draws one line of a story: arrow, mark, label, what came of it, time. The
+// step that the pod is at has a ground of its own, those around it have not.
+func (f *frame) row(line Rect, rows []state.Row, i int, selected bool) {
+	row := &rows[i]
+	ground := onNothing
+	switch {
+	case row.Mark == state.RowHeld:
+		ground = onHeld
+	case row.Mark == state.RowCurrent && innermost(rows, i):
+		ground = onCurrent
+	}
+	lit := ground != onNothing
+	f.c.fill(line, inkPlain.on(ground))
+	if selected {
+		ground = f.gutter(line, state.PaneMain, ground)
+	}
+	f.zone(line, Target{Kind: OnRow, Pane: state.PaneMain, ID: row.ID})
+	rest := f.rowHead(line, row, ground)
+	if row.Kind == state.RowChapter {
+		f.chapter(line, rest, row, ground)
+		return
+	}
+	rest = f.rowTime(rest, row, lit, ground)
+	noteAt := line.X + noteColumn(line.W)
+	x := f.put(rest, row.Label, labelInk(row, lit).on(ground))
+	if row.Times > 1 {
+		k := inkMuted
+		if row.Mark == state.RowFailed || row.Mark == state.RowWaits {
+			k = inkWarn
+		}
+		x = f.put(after(rest, x+1), f.m.times+strconv.Itoa(row.Times), k.on(ground))
+	}
+	if row.Hidden > 0 {
+		x = f.put(after(rest, x+1), "+"+strconv.Itoa(row.Hidden), inkFaint.on(ground))
+	}
+	f.rowNote(after(rest, max(x+2, noteAt)), row, ground)
+}
+
+// innermost says that no step within this one is under way.
+func innermost(rows []state.Row, i int) bool {
+	for _, r := range rows[i+1:] {
+		if r.Depth <= rows[i].Depth {
+			break
+		}
+		if r.Mark == state.RowCurrent || r.Mark == state.RowHeld {
+			return false
+		}
+	}
+	return true
+}
+
+// indent is how far one level of a story is to the right of the one around it.
+func indent(w int) int {
+	if w < 56 {
+		return 1
+	}
+	return 2
+}
+
+// noteColumn is where notes begin, if the label before is not longer.
+func noteColumn(w int) int { return min(max(18, w*46/100), 46) }
+
+// rowHead draws what is before the label.
+func (f *frame) rowHead(line Rect, row *state.Row, ground ink) Rect {
+	x := line.X + 1 + row.Depth*indent(line.W)
+	rest := line.inset(0, 0, 2, 0)
+	if row.Opens {
+		arrow := f.m.closed
+		if row.Open {
+			arrow = f.m.open
+		}
+		f.c.put(rest, x, line.Y, arrow, inkMuted.on(ground))
+		f.zone(Rect{x, line.Y, 2, 1}, Target{Kind: OnFold, Pane: state.PaneMain, ID: row.ID})
+	}
+	x += 2
+	if row.Kind != state.RowChapter {
+		glyph, k := f.m.row(row.Mark)
+		f.c.put(rest, x, line.Y, glyph, k.on(ground))
+		x += 2
+	}
+	return after(rest, x)
+}
+
+// chapter draws a heading with a thin line up to its time.
+func (f *frame) chapter(line, rest Rect, row *state.Row, ground ink) {
+	k := inkStrong
+	if row.Mark == state.RowToCome {
+		k = inkFaint
+	}
+	x := f.put(rest, row.Label, k.on(ground))
+	if row.Note != "" {
+		x = f.put(after(rest, x+2), row.Note, inkMuted.on(ground))
+	}
+	end := rest.right()
+	if row.Took > 0 {
+		rest = f.putRight(after(rest, x+1), took(row.Took), inkMuted.on(ground), 3)
+		end = rest.right()
+	}
+	f.c.repeat(line, x+1, line.Y, end-x-1, f.m.lineH, inkLine.on(ground))
+}
+
+// rowTime draws the time at the right and gives what is left of the line.
+func (f *frame) rowTime(rest Rect, row *state.Row, lit bool, ground ink) Rect {
+	text, k := f.rowTook(row, lit)
+	f.c.put(rest, rest.right()-width(text), rest.Y, text, k.on(ground))
+	if rest.W > 84 && row.At > 0 { // when it began
+		rest.W -= timeWidth
+		at := since(row.At)
+		f.c.put(rest, rest.right()-width(at), rest.Y, at, inkFaint.on(ground))
+		text = at
+	}
+	if row.CRI && rest.W > 50 {
+		f.c.put(rest, rest.right()-timeWidth-3, rest.Y, "CRI", inkFaint.on(ground))
+		rest.W -= timeWidth + 5
+		return rest
+	}
+	if text != "" {
+		rest.W -= width(text) + 2
+	}
+	return rest
+}
+
+func (f *frame) rowTook(row *state.Row, lit bool) (string, ink) {
+	switch row.Mark {
+	case state.RowHeld:
+		if row.Left > 0 {
+			return f.say(wordHeld) + " " + clock(row.Left), inkHeld
+		}
+		return f.say(wordHeld), inkHeld
+	case state.RowWaits:
+		if row.Left > 0 {
+			return f.sayf(wordAgain, clock(row.Left)), inkWarn
+		}
+	case state.RowCurrent:
+		if lit {
+			return f.say(wordNow) + " " + took(row.Took), inkCurrent
+		}
+		return took(row.Took), inkCurrent
+	case state.RowToCome, state.RowUnseen:
+		return "", inkFaint
+	}
+	switch {
+	case row.Took <= 0:
+		return "", inkFaint
+	case row.Took < 10*time.Millisecond:
+		return took(row.Took), inkFaint
+	case row.Took < time.Second:
+		return took(row.Took), inkMuted
+	}
+	return took(row.Took), inkPlain
+}
+
+func labelInk(row *state.Row, lit bool) ink {
+	if lit {
+		return inkStrong
+	}
+	switch row.Mark {
+	case state.RowToCome, state.RowUnseen:
+		return inkFaint
+	case state.RowFailed:
+		if row.Open { // what failed is beneath
+			return inkPlain
+		}
+		return inkFailed
+	case state.RowSaid:
+		return inkAccent
+	}
+	if row.Kind == state.RowSync {
+		return inkStrong
+	}
+	return inkPlain
+}
+
+// rowNote writes what came of the step, and in its own colour what it failed
+// with.
+func (f *frame) rowNote(line Rect, row *state.Row, ground ink) {
+	if line.W <= 0 {
+		return
+	}
+	note := inkMuted
+	if row.Mark == state.RowToCome || row.Mark == state.RowUnseen {
+		note = inkFaint
+	}
+	switch {
+	case row.Mark == state.RowUnseen && row.Error != "":
+		f.put(line, f.say(wordUnseen)+": "+row.Error, note.on(ground))
+		return
+	case row.Error == "":
+		f.put(line, row.Note, note.on(ground))
+		return
+	}
+	if row.Note != "" && line.W-width(row.Note) > 24 {
+		line = after(line, f.put(line, row.Note, note.on(ground))+2)
+	}
+	x := f.put(line, f.say(wordFailed)+": ", inkFailed.on(ground))
+	f.put(after(line, x), row.Error, inkFailedText.on(ground))
+}

@@ -1,0 +1,179 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// width is how many cells a text takes.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// fit cuts a text to w cells and puts tail where it was cut.
+func fit(s string, w int, tail string) string {
+	if w <= 0 {
+		return ""
+	}
+	if width(s) <= w {
+		return s
+	}
+	room := w - width(tail)
+	if room < 1 {
+		tail, room = "", w
+	}
+	return head(s, room) + tail
+}
+
+// fitMiddle cuts a name in its middle: the ends of pod names tell them apart.
+func fitMiddle(s string, w int, tail string) string {
+	if width(s) <= w || w < 12 {
+		return fit(s, w, tail)
+	}
+	back := (w - width(tail)) / 3
+	return head(s, w-width(tail)-back) + tail + last(s, back)
+}
+
+// head is as much of the beginning as takes at most w cells.
+func head(s string, w int) string {
+	at := 0
+	for at < len(s) {
+		g, gw := first(s[at:])
+		if w -= gw; w < 0 {
+			break
+		}
+		at += len(g)
+	}
+	return s[:at]
+}
+
+// last is as much of the end as takes at most w cells.
+func last(s string, w int) string {
+	drop := width(s) - w
+	at := 0
+	for at < len(s) && drop > 0 {
+		g, gw := first(s[at:])
+		drop -= gw
+		at += len(g)
+	}
+	return s[at:]
+}
+
+// notFirst are signs that no line begins with.
+const notFirst = "，。、；：！？）」』》】…,.;:!?)]}"
+
+// wrap breaks a text into lines of at most w cells: at blanks, and between wide
+// characters, which need none. Words that are too long are cut.
+func wrap(s string, w int) []string {
+	if w < 1 {
+		return nil
+	}
+	var lines []string
+	for _, paragraph := range strings.Split(s, "\n") {
+		lines = append(lines, wrapLine(paragraph, w)...)
+	}
+	return lines
+}
+
+func wrapLine(s string, w int) []string {
+	var lines []string
+	for width(s) > w {
+		cut := breakAt(s, w)
+		lines = append(lines, strings.TrimRight(s[:cut], " "))
+		if s = strings.TrimLeft(s[cut:], " "); s == "" {
+			return lines
+		}
+	}
+	return append(lines, s)
+}
+
+// breakAt says where a line of at most w cells ends.
+func breakAt(s string, w int) int {
+	full := len(head(s, w))
+	best, wide := 0, false
+	for at := 0; at <= full && at < len(s); {
+		g, gw := first(s[at:])
+		switch {
+		case g == " ":
+			best, wide = at, false
+		case at > 0 && (wide || gw == 2) && !strings.Contains(notFirst, g):
+			best = at
+		}
+		if g != " " {
+			wide = gw == 2
+		}
+		at += len(g)
+	}
+	if best == 0 { // one long word
+		best = max(full, len(firstOf(s)))
+	}
+	return best
+}
+
+func firstOf(s string) string {
+	g, _ := first(s)
+	return g
+}
+
+// sentence cuts a text behind its first sentence. In a low pane the rest comes
+// last, so that the source and the values can be seen.
+func sentence(text string) (string, string) {
+	for _, end := range []string{". ", "。"} {
+		if at := strings.Index(text, end); at >= 0 {
+			at += len(strings.TrimRight(end, " "))
+			return text[:at], strings.TrimLeft(text[at:], " ")
+		}
+	}
+	return text, ""
+}
+
+// took writes how long something took, with three digits at most.
+func took(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case d < 0:
+		return "-" + took(-d)
+	case ms < 0.01:
+		return "0 ms"
+	case ms < 0.095:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms < 10_000:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	case ms < 60_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	}
+	return clock(d)
+}
+
+// clock writes a countdown or an age: 0:24, 12:05, 3h05, 2d04h.
+func clock(d time.Duration) string {
+	s := int(max(0, d).Round(time.Second) / time.Second)
+	switch {
+	case s < 3600:
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	case s < 86400:
+		return fmt.Sprintf("%dh%02d", s/3600, s/60%60)
+	}
+	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
+}
+
+// since writes an offset from a beginning.
+func since(d time.Duration) string {
+	if d == 0 {
+		return "+0"
+	}
+	return "+" + took(d)
+}

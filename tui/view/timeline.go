@@ -1,0 +1,215 @@
+package view
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+// chart is where the bars of a timeline are, and their scale.
+type chart struct {
+	Rect
+	from, span time.Duration
+}
+
+// at is the place of a moment, in cells from the left edge of the chart.
+func (c chart) at(d time.Duration) float64 {
+	return float64(d-c.from) / float64(c.span) * float64(c.W)
+}
+
+// timeline draws a waterfall of calls.
+func (f *frame) timeline(r Rect) {
+	t := f.s.Timeline
+	if t == nil || len(t.Bars) == 0 {
+		r = f.title(r, state.PaneMain, f.say(wordTimeline), "")
+		if t != nil {
+			f.empty(r, t.Empty)
+		}
+		return
+	}
+	span := max(t.To-t.From, time.Microsecond)
+	f.title(r, state.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+took(span))
+	r = r.inset(0, 1, 0, 0)
+	label := min(max(14, r.W*38/100), 44)
+	c := chart{r.inset(label, 0, 2, 0), t.From, span}
+	if c.W < 8 || c.H < 2 {
+		return
+	}
+	f.axis(c, t)
+	c.Rect = c.inset(0, 1, 0, 0)
+	r = r.inset(0, 1, 0, 0)
+	from, to := window(len(t.Bars), t.Cursor, r.H)
+	for i := from; i < to; i++ {
+		line := r.line(i - from)
+		f.bar(line, c, &t.Bars[i], label, i == t.Cursor, t)
+	}
+	f.thumb(r, t.Top+from, to-from, t.Total)
+}
+
+// axis writes the times over the chart.
+func (f *frame) axis(c chart, t *state.Timeline) {
+	free := c.X
+	if x, ok := c.column(t.Now); ok && t.Now < t.To {
+		word := f.say(wordNow)
+		f.c.put(c.line(0), min(x, c.right()-width(word)), c.Y, word, inkCurrent)
+	}
+	for _, tick := range c.ticks() {
+		x, _ := c.column(c.from + tick)
+		text := since(tick)
+		if x < free || x+width(text) > c.right() || f.taken(x, c.Y, width(text)) {
+			continue
+		}
+		f.c.put(c.line(0), x, c.Y, text, inkFaint)
+		free = x + width(text) + 1
+	}
+}
+
+// taken says that there is text already.
+func (f *frame) taken(x, y, w int) bool {
+	for i := range w {
+		if f.c.cells[y*f.c.w+x+i].text != " " {
+			return true
+		}
+	}
+	return false
+}
+
+// ticks are round times, at least a dozen cells apart, from the left edge on.
+func (c chart) ticks() []time.Duration {
+	least := float64(c.span) * 12 / float64(c.W)
+	step := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, by := range []float64{1, 2, 5, 10} {
+		if step*by >= least {
+			step *= by
+			break
+		}
+	}
+	var ticks []time.Duration
+	for d := 0.0; d < float64(c.span) && len(ticks) < c.W; d += step {
+		ticks = append(ticks, time.Duration(d))
+	}
+	return ticks
+}
+
+// column is the cell of a moment, if it is shown.
+func (c chart) column(d time.Duration) (int, bool) {
+	at := int(c.at(d))
+	return c.X + min(max(at, 0), c.W-1), at >= 0 && at < c.W
+}
+
+// bar draws one call: mark, label, and when it ran.
+func (f *frame) bar(line Rect, c chart, b *state.Bar, label int, selected bool, t *state.Timeline) {
+	ground := onNothing
+	if selected {
+		ground = f.gutter(line, state.PaneMain, onNothing)
+	}
+	f.zone(line, Target{Kind: OnBar, Pane: state.PaneMain, ID: b.ID})
+	f.barLabel(Rect{line.X, line.Y, label, 1}, b, ground)
+	line = c.line(line.Y - c.Y)
+	for _, tick := range c.ticks()[1:] {
+		x, _ := c.column(c.from + tick)
+		f.c.put(line, x, line.Y, f.m.grid, inkLine.on(ground))
+	}
+	if x, ok := c.column(t.Now); ok && t.Now < t.To {
+		f.c.put(line, x, line.Y, f.m.now, inkCurrent.on(ground))
+	}
+	end := b.To
+	if b.Open {
+		end = max(t.Now, b.From)
+	}
+	f.blocks(line, c, b, max(0, c.at(b.From)), min(float64(c.W), c.at(end)), end-b.From, ground)
+}
+
+func (f *frame) barLabel(line Rect, b *state.Bar, ground ink) {
+	rest := line.inset(1, 0, 1, 0)
+	if b.Critical {
+		f.c.put(rest, rest.X, rest.Y, f.m.critical, inkBarCritical.on(ground))
+	}
+	rest = rest.inset(2+b.Depth, 0, 0, 0)
+	if b.Mark != state.RowDone {
+		glyph, k := f.m.row(b.Mark)
+		rest = after(rest, f.put(rest, glyph+" ", k.on(ground)))
+	}
+	k := inkPlain
+	switch {
+	case b.Mark == state.RowFailed:
+		k = inkFailed
+	case b.Critical:
+		k = inkStrong
+	}
+	f.put(rest, b.Label, k.on(ground))
+}
+
+// barLook is the glyph and the ink of a bar.
+func (f *frame) barLook(b *state.Bar) (string, ink) {
+	glyph, k := f.m.barPlain, inkBar
+	if b.Critical {
+		glyph, k = f.m.barBusy, inkBarCritical
+	}
+	switch b.Mark {
+	case state.RowFailed:
+		k = inkFailed
+	case state.RowHeld:
+		k = inkHeld
+	case state.RowCurrent:
+		k = inkCurrent
+	case state.RowWaits:
+		glyph, k = f.m.barNo, inkWarn
+	case state.RowToCome, state.RowUnseen:
+		glyph, k = f.m.barNo, inkFaint
+	}
+	return glyph, k
+}
+
+// blocks draws a bar from a to b, in cells, with ends finer than a cell, and how
+// long it took beside it.
+func (f *frame) blocks(line Rect, c chart, bar *state.Bar, a, b float64, d time.Duration, ground ink) {
+	if b < 0 || a >= float64(c.W) {
+		return
+	}
+	glyph, k := f.barLook(bar)
+	k = k.on(ground)
+	first, end := int(a), int(b)
+	if first == end || bar.Open && end >= c.W {
+		end = first + 1
+		f.c.put(line, line.X+first, line.Y, f.partial(b-a, glyph), k)
+	} else {
+		x := first
+		if a-float64(first) >= 0.5 {
+			f.c.put(line, line.X+x, line.Y, f.m.barHalf, k)
+			x++
+		}
+		f.c.put(line, line.X+x, line.Y, strings.Repeat(glyph, max(0, end-x)), k)
+		if b-float64(end) >= 0.125 {
+			f.c.put(line, line.X+end, line.Y, f.partial(b-float64(end), glyph), k)
+			end++
+		}
+	}
+	if bar.Open {
+		f.c.put(line, line.X+min(end, c.W-1), line.Y, f.m.barEnd, k)
+		end++
+	}
+	f.barTook(line, first, end, took(d), ground)
+}
+
+// partial is a bar shorter than a cell.
+func (f *frame) partial(part float64, glyph string) string {
+	n := int(math.Round(part * 8))
+	if len(f.m.eighths) == 0 || n >= 8 || glyph == f.m.barNo {
+		return glyph
+	}
+	return f.m.eighths[max(0, n-1)]
+}
+
+// barTook writes the time behind a bar, or before it.
+func (f *frame) barTook(line Rect, first, end int, text string, ground ink) {
+	w := width(text)
+	switch {
+	case end+1+w <= line.W:
+		f.c.put(line, line.X+end+1, line.Y, text, inkFaint.on(ground))
+	case first-1-w >= 0:
+		f.c.put(line, line.X+first-1-w, line.Y, text, inkFaint.on(ground))
+	}
+}

@@ -1,0 +1,135 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+// tour draws the card of a guided walk: where one is in it, what is to be seen,
+// a question, and at its end always what it waits for.
+func (f *frame) tour(r Rect) {
+	t := f.s.Tour
+	if t == nil || r.empty() {
+		return
+	}
+	f.zone(r, Target{Kind: OnTour})
+	line := r.line(0).inset(1, 0, 1, 0)
+	line = f.putRight(line, fmt.Sprintf("%d/%d", t.Stop, t.Stops), inkMuted, 10)
+	title := f.tourTitle(line.W)
+	if r.H < 8 {
+		title = []string{strings.Join(title, " ")}
+	}
+	for i, l := range title {
+		f.put(Rect{line.X, line.Y + i, line.W, 1}, l, inkTitle)
+	}
+	body := r.inset(1, len(title), 1, 0)
+	switch {
+	case !f.lay.TourRule.empty():
+		f.progress(f.lay.TourRule, t)
+	case r.H > 6:
+		f.progress(body.line(0), t)
+		body = body.inset(0, 1, 0, 0)
+	}
+	lines := f.tourFit(body.W, body.H)
+	if len(lines) < body.H && !f.lay.TourRule.empty() {
+		body = body.inset(0, 1, 0, 0)
+	}
+	wait := len(f.tourWait(body.W))
+	for i, l := range lines {
+		y := i
+		if fromEnd := len(lines) - i; fromEnd <= wait {
+			y = body.H - fromEnd // what is waited for is always at the end
+		}
+		f.rich(body.line(y), l, onNothing)
+	}
+}
+
+// tourFit is the card in h lines. What it waits for is always there. If there is
+// no room for the rest, the blank lines go first, then the ends of the text and
+// of the question; an answer that was asked for goes before the text.
+func (f *frame) tourFit(w, h int) []rich {
+	text, question, wait := f.tourText(w), f.tourQuestion(w), f.tourWait(w)
+	all := slices.Concat(text, question, wait)
+	if len(all) <= h {
+		return all
+	}
+	blank := func(l rich) bool { return len(l) == 0 }
+	question, wait = slices.DeleteFunc(question, blank), slices.DeleteFunc(wait, blank)
+	wait = wait[:min(len(wait), h)]
+	room := h - len(wait)
+	if len(text)+len(question) > room {
+		share := room
+		if f.s.Tour.Answer == "" {
+			share = max(room/2, room-len(text))
+		}
+		question = f.cutLines(question, share)
+		text = f.cutLines(text, room-len(question))
+	}
+	return slices.Concat(text, question, wait)
+}
+
+// cutLines takes the first n lines, and says in the last that there are more.
+func (f *frame) cutLines(lines []rich, n int) []rich {
+	if len(lines) <= n || n < 1 {
+		return lines[:min(len(lines), n)]
+	}
+	last := lines[n-1][0]
+	last.text += " " + f.m.ellipsis
+	return append(slices.Clone(lines[:n-1]), rich{last})
+}
+
+// tourTitle is the title in one or two lines.
+func (f *frame) tourTitle(w int) []string {
+	lines := wrap(f.say(wordTour)+" "+f.m.dot+" "+f.s.Tour.Title, max(1, w))
+	if len(lines) > 2 {
+		lines = []string{lines[0], strings.Join(lines[1:], " ")}
+	}
+	return lines
+}
+
+// progress is a thin line, as far as one has come.
+func (f *frame) progress(line Rect, t *state.TourCard) {
+	if t.Stops < 1 {
+		return
+	}
+	n := line.W * min(t.Stop, t.Stops) / t.Stops
+	f.c.repeat(line, line.X, line.Y, n, f.m.played, inkAccent)
+	if line != f.lay.TourRule {
+		f.c.repeat(line, line.X+n, line.Y, line.W-n, f.m.lineH, inkLine)
+	}
+}
+
+// tourText is the text of the card. It is cut if there is no room for all of the
+// card; the question and what is waited for are not.
+func (f *frame) tourText(w int) []rich {
+	return wrapped(f.s.Tour.Text, w, 0, inkPlain)
+}
+
+func (f *frame) tourQuestion(w int) []rich {
+	t := f.s.Tour
+	var lines []rich
+	if t.Question != "" {
+		lines = append(append(lines, nil), wrapped("? "+t.Question, w, 2, inkAccent)...)
+	}
+	if t.Answer != "" {
+		lines = append(append(lines, nil), wrapped(f.m.done+" "+t.Answer, w, 2, inkPlain)...)
+	}
+	return lines
+}
+
+func (f *frame) tourWait(w int) []rich {
+	if f.s.Tour.Wait == "" {
+		return nil
+	}
+	return append([]rich{nil}, wrapped(f.m.pointer+" "+f.s.Tour.Wait, w, 2, inkKey)...)
+}
+
+// tourLines is how many lines the card wants in a width.
+func tourLines(s *state.Screen, w int) int {
+	f := &frame{s: s, m: &glyphSets[Unicode]}
+	n := len(f.tourTitle(w-9)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2))
+	return n + 1 // the progress, or a blank before the text
+}

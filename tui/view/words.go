@@ -1,0 +1,58 @@
+package view
+
+import "github.com/podstep/podstep/probes"
+
+// The words that drawing adds. All other text comes with the screen.
+var (
+	wordPods      = probes.Text{En: "Pods", Zh: "Pod"}
+	wordWorst     = probes.Text{En: "worst first", Zh: "最要紧的在前"}
+	wordPipeline  = probes.Text{En: "Pipeline", Zh: "流水线"}
+	wordTimeline  = probes.Text{En: "Timeline", Zh: "时间线"}
+	wordEvents    = probes.Text{En: "Events", Zh: "事件"}
+	wordBreaks    = probes.Text{En: "Breakpoints", Zh: "断点"}
+	wordDetail    = probes.Text{En: "Step", Zh: "步骤"}
+	wordHeld      = probes.Text{En: "held", Zh: "停住"}
+	wordHELD      = probes.Text{En: "HELD", Zh: "停住"}
+	wordFailed    = probes.Text{En: "failed", Zh: "失败"}
+	wordNow       = probes.Text{En: "now", Zh: "现在"}
+	wordAgain     = probes.Text{En: "again in %s", Zh: "%s 后再试"}
+	wordUnseen    = probes.Text{En: "not seen", Zh: "看不到"}
+	wordNew       = probes.Text{En: "new", Zh: "条新的"}
+	wordFollows   = probes.Text{En: "follows", Zh: "跟随"}
+	wordFrozen    = probes.Text{En: "frozen", Zh: "画面定住"}
+	wordRecords   = probes.Text{En: "rec", Zh: "录制"}
+	wordLost      = probes.Text{En: "lost", Zh: "丢失"}
+	wordFilter    = probes.Text{En: "filter", Zh: "过滤"}
+	wordLab       = probes.Text{En: "lab", Zh: "实验节点"}
+	wordStuck     = probes.Text{En: "stuck", Zh: "卡住"}
+	wordRetrying  = probes.Text{En: "retrying", Zh: "重试"}
+	wordPodCount  = probes.Text{En: "pods", Zh: "个 Pod"}
+	wordBefore    = probes.Text{En: "before %s", Zh: "在 %s 之前"}
+	wordAfter     = probes.Text{En: "after %s", Zh: "在 %s 之后"}
+	wordGoesOn    = probes.Text{En: "goes on in %s", Zh: "%s 后自行继续"}
+	wordTimer     = probes.Text{En: "timer: %s", Zh: "计时器：%s"}
+	wordNoTimer   = probes.Text{En: "no timer runs", Zh: "没有计时器在走"}
+	wordMorePods  = probes.Text{En: "and %d more", Zh: "另有 %d 个"}
+	wordNodeHeld  = probes.Text{En: "the node stands still", Zh: "整个节点停着"}
+	wordSeenIn    = probes.Text{En: "seen in %s", Zh: "依据：%s"}
+	wordRequest   = probes.Text{En: "request", Zh: "请求"}
+	wordAnswer    = probes.Text{En: "answer", Zh: "应答"}
+	wordArguments = probes.Text{En: "arguments", Zh: "参数"}
+	wordResults   = probes.Text{En: "results", Zh: "结果"}
+	wordToHold    = probes.Text{En: "to hold here", Zh: "停在这里"}
+	wordRunsOn    = probes.Text{En: "runs on", Zh: "运行于"}
+	wordBegan     = probes.Text{En: "began", Zh: "开始于"}
+	wordTime      = probes.Text{En: "time", Zh: "时间"}
+	wordPod       = probes.Text{En: "pod", Zh: "Pod"}
+	wordStep      = probes.Text{En: "step", Zh: "步骤"}
+	wordKind      = probes.Text{En: "kind", Zh: "种类"}
+	wordTook      = probes.Text{En: "took", Zh: "用时"}
+	wordText      = probes.Text{En: "what", Zh: "内容"}
+	wordWhen      = probes.Text{En: "when", Zh: "何时"}
+	wordDoes      = probes.Text{En: "does", Zh: "做什么"}
+	wordHits      = probes.Text{En: "hits", Zh: "次数"}
+	wordEnds      = probes.Text{En: "ends", Zh: "期限"}
+	wordTour      = probes.Text{En: "Tour", Zh: "导览"}
+	wordCritical  = probes.Text{En: "critical path", Zh: "关键路径"}
+	wordOlder     = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
+)

@@ -1,0 +1,214 @@
+package tui
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
+)
+
+// shortWalk has a stop of each kind.
+func shortWalk() *tours.Tour {
+	return &tours.Tour{
+		Name: "short", Title: say("A short walk", "短途"), Text: say("What it is about.", "内容。"), Ending: say("That was all.", "结束。"),
+		Pod: "default/hello",
+		Stops: []tours.Stop{
+			{Act: &tours.Action{Do: tours.Apply, Manifest: "kind: Pod"}, Title: say("Make it", "创建"), Text: say("A pod is made.", "创建 Pod。")},
+			{Step: "sync.dirs", On: probes.Exit, Pod: "default/hello", Title: say("Directories", "目录"), Text: say("They are there.", "有了。"), Within: time.Minute},
+			{
+				Step: "cri.RunPodSandbox", On: probes.Enter, Pod: "default/hello", Hold: tours.HoldPod,
+				Where: map[string]string{"attempt": "1"}, Title: say("Sandbox", "沙箱"), Text: say("It is asked for.", "请求。"),
+				Question: &tours.Question{Text: say("Who makes it?", "谁创建？"), Answer: say("The runtime.", "运行时。")}, Within: time.Minute,
+			},
+			{Act: &tours.Action{Do: tours.Delete, Object: "pod/default/hello"}, Title: say("Delete it", "删除"), Text: say("It goes.", "它走了。")},
+			{Step: "sync.volumes", On: probes.Exit, Pod: "default/hello", Title: say("Volumes", "卷"), Text: say("The end.", "末尾。"), Within: time.Minute},
+		},
+	}
+}
+
+func walking(t *testing.T) *desk {
+	t.Helper()
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live()
+	d.run(d.m.startWalk(shortWalk()))
+	return d
+}
+
+// helloHeld is the pod at the walk's breakpoint.
+func (d *desk) helloHeld(attempt int64) *agentpb.HoldInfo {
+	h := d.w.held("breakpoint "+itoa(d.w.points[len(d.w.points)-1].Id), "cri.RunPodSandbox")
+	h.Pod = hello
+	h.Fields = []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: attempt}}}
+	return h
+}
+
+func itoa(n uint32) string { return string(rune('0' + n)) }
+
+func TestWalk(t *testing.T) {
+	d := walking(t)
+	d.sees("What it is about.")
+	d.press("n").sees("A pod is made.", "kubectl apply").called()
+	d.press("n").called("break default/hello cri.RunPodSandbox", "do apply")
+	d.sees("waiting for sync.dirs")
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.sees("They are there.")
+	d.press("n").called().sees("waiting for cri.RunPodSandbox")
+	d.helloHeld(0)
+	d.poll()
+	d.called("continue u-hello").sees("waiting for cri.RunPodSandbox")
+	d.helloHeld(1)
+	d.poll()
+	d.called("remove").sees("It is asked for.", "Who makes it?").seesNot("The runtime.")
+	d.press("a").sees("The runtime.")
+	d.press("enter").sees("It goes.").called()
+	d.press("n").called("continue u-hello", "do delete").sees("waiting for sync.volumes")
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.sees("The end.")
+	d.press("n").sees("That was all.").called()
+	d.press("n").sees("Delete what the walk made?").called()
+	d.press("right", "enter").called("undo 2")
+	if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
+		t.Error("the walk left something behind")
+	}
+}
+
+// TestWalkEndsAnywhere: at no moment does an ended walk leave a breakpoint or a
+// held pod behind, not even one that was on its way.
+func TestWalkEndsAnywhere(t *testing.T) {
+	for stop := range 4 {
+		d := walking(t)
+		steps := []func(){
+			func() { d.press("n") },
+			func() { d.press("n") },
+			func() { d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}}); d.press("n") },
+			func() { d.helloHeld(1); d.poll() },
+		}
+		for _, do := range steps[:stop+1] {
+			do()
+		}
+		d.press("x")
+		if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
+			t.Errorf("ended after %d steps: %d breakpoints, %d holds", stop+1, len(d.w.points), len(d.w.holds))
+		}
+	}
+	d := walking(t)
+	d.press("n")
+	d.park = true
+	d.press("n", "x")
+	d.unpark()
+	if len(d.w.points) != 0 {
+		t.Error("a breakpoint that was on its way when the walk ended stays")
+	}
+}
+
+func TestWalkTellsErrors(t *testing.T) {
+	d := walking(t)
+	d.press("n")
+	d.w.fail = errors.New("the API server is not there")
+	d.press("n").sees("the API server is not there", "A pod is made.")
+	d.w.fail = nil
+	d.press("n").sees("waiting for sync.dirs")
+}
+
+func TestWalkSaysWhenItTakesLong(t *testing.T) {
+	d := walking(t)
+	d.press("n", "n")
+	d.now = d.now.Add(2 * time.Minute)
+	d.send(tickMsg{})
+	if wait := d.m.walk.card(d.m).Wait; !strings.Contains(wait, "has not come in 1m0s") {
+		t.Errorf("after two minutes the card says %q", wait)
+	}
+}
+
+// TestRecordedWalk reads what was there before it began.
+func TestRecordedWalk(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	w.past = []*agentpb.Batch{w.creation(hello)}
+	d.live()
+	tour := shortWalk()
+	tour.Needs.Recorded = true
+	tour.Stops = tour.Stops[1:2]
+	d.run(d.m.startWalk(tour))
+	d.press("n").sees("They are there.")
+}
+
+func TestFirstWalkIsOffered(t *testing.T) {
+	d := newDesk(t, newWorld(), Options{})
+	d.live().sees("A first walk?")
+	d.now = d.now.Add(quietTime)
+	d.press("left", "enter").seesNot("A first walk?")
+	if d.m.walk != nil {
+		t.Error("a walk is on that was not wanted")
+	}
+	w := newWorld()
+	d = newDesk(t, w, Options{})
+	d.live(w.creation(web)).seesNot("A first walk?")
+}
+
+func TestWalkByName(t *testing.T) {
+	all, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, newWorld(), Options{Tour: all[0].Name})
+	d.live()
+	if d.m.walk == nil || d.m.walk.tour.Name != all[0].Name {
+		t.Errorf("--tour %s did not begin it", all[0].Name)
+	}
+	d.sees("x ends the walk")
+}
+
+func TestToursAreListed(t *testing.T) {
+	all, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := started(t)
+	d.press("T")
+	p := d.m.top().layer.(*picker)
+	if len(p.all) != len(all) {
+		t.Errorf("%d of %d walks are listed", len(p.all), len(all))
+	}
+	d.press("enter")
+	if d.m.walk == nil {
+		t.Error("choosing a walk did not begin it")
+	}
+}
+
+// TestNextHold: the place of a hold is set over watched stops, never over an
+// action.
+func TestNextHold(t *testing.T) {
+	w := newWalk(shortWalk(), newWorld().info)
+	var got []int
+	for i := range w.stops {
+		got = append(got, w.nextHold(i))
+	}
+	if want := []int{-1, 2, 2, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("places %v, want %v", got, want)
+	}
+}
+
+// TestNodeStopsAreWatchedElsewhere: where the node may not stand still, a stop
+// that wants it is only watched.
+func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
+	info := newWorld().info
+	tour := shortWalk()
+	for _, s := range info.Steps {
+		if s.Name == tour.Stops[2].Step {
+			s.HoldEnter = "no"
+		}
+	}
+	if w := newWalk(tour, info); w.nextHold(1) != -1 {
+		t.Error("a pod is to be held where it may not be")
+	}
+}

@@ -1,0 +1,348 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/tui/session"
+
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// walkLease is the lease of a walk's holds: time to read in peace. A timer of
+// the kubelet may end it before.
+const walkLease = 10 * time.Minute
+
+// tourMsg is what came of something that a walk did.
+type tourMsg struct {
+	walk *walk
+	// point is the breakpoint that was set for stop pointFor.
+	point    uint32
+	pointFor int
+	// done is the action that was done.
+	done *tours.Action
+	// seen are the recorded events.
+	seen []*agentpb.Batch
+	err  error
+}
+
+// startWalk begins a walk by telling about it.
+func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
+	m.offered = true
+	if why := m.walkOff(t); why != "" {
+		m.notice(m.say(t.Title) + ": " + why)
+		return nil
+	}
+	w := newWalk(t, m.info)
+	m.walk = w
+	m.state.SetMain(state.MainStory)
+	if !t.Needs.Recorded {
+		return nil
+	}
+	w.busy = true
+	control := m.control
+	return func() tea.Msg {
+		msg := tourMsg{walk: w, pointFor: -1}
+		ctx, cancel := m.within()
+		defer cancel()
+		msg.err = control.History(ctx, func(_ *agentpb.InfoResponse, b *agentpb.Batch) error {
+			msg.seen = append(msg.seen, b)
+			return nil
+		})
+		return msg
+	}
+}
+
+// walkOff says why a walk cannot be taken here.
+func (m *Model) walkOff(t *tours.Tour) string {
+	if why := offNoAgent(m); why != (text{}) {
+		return m.say(why)
+	}
+	if t.Needs.Runtime == tours.Sim && runtimeOf(m.info) != tours.Sim {
+		return m.say(say("it needs the simulated lab: podstep lab", "需要模拟实验环境：podstep lab"))
+	}
+	return ""
+}
+
+// walkNext is the one key by which a walk goes on.
+func (m *Model) walkNext() tea.Cmd {
+	w := m.walk
+	if w.busy {
+		return nil
+	}
+	w.err = ""
+	switch w.phase {
+	case walkIntro:
+		return m.walkTo(0, nil)
+	case walkOver:
+		return m.endWalk()
+	case walkGoing:
+		w.since = m.clock.now()
+		return nil
+	}
+	s := w.stops[w.at]
+	if s.Act != nil {
+		return m.walkTo(w.at+1, s.Act)
+	}
+	if w.at+1 < len(w.stops) && w.stops[w.at+1].Act != nil {
+		// An action is shown before it is done; the pod waits meanwhile.
+		w.enter(w.at+1, walkHere)
+		return nil
+	}
+	return m.walkTo(w.at+1, nil)
+}
+
+// enter makes i the stop.
+func (w *walk) enter(i int, p phase) {
+	w.at, w.phase, w.answer = i, p, false
+}
+
+// walkTo goes on to stop i: the place of the next hold is set, the pod is let
+// go, the action is done, and the stop is waited for.
+func (m *Model) walkTo(i int, act *tours.Action) tea.Cmd {
+	w := m.walk
+	if i >= len(w.stops) {
+		return m.walkEnd()
+	}
+	if w.phase == walkIntro && w.stops[i].Act != nil {
+		w.enter(i, walkHere)
+		w.after = w.lastSeen()
+		return nil
+	}
+	if act == nil {
+		w.enter(i, walkGoing)
+		w.since = m.clock.now()
+	}
+	w.busy = true
+	job := walkJob{m: m, w: w, control: m.control, act: act, held: w.held, place: w.nextHold(i), first: len(w.made) == 0}
+	job.keep = w.point != 0 && w.pointFor == job.place
+	w.held = nil
+	return job.run
+}
+
+// walkJob is what is done between two stops, in the background. It reads only
+// what does not change while it runs.
+type walkJob struct {
+	m       *Model
+	w       *walk
+	control session.Control
+	act     *tours.Action
+	held    *agentpb.HoldInfo
+	place   int
+	keep    bool
+	// first: nothing of the walk is there yet, unless an earlier one left it.
+	first bool
+}
+
+// walkTime bounds what is done between two stops: an object may take its grace
+// period to go.
+const walkTime = time.Minute
+
+func (j walkJob) run() tea.Msg {
+	msg := tourMsg{walk: j.w, pointFor: -1}
+	ctx, cancel := context.WithTimeout(j.m.ctx, walkTime)
+	defer cancel()
+	if j.first && j.act != nil {
+		// Before the place is set: what goes must not be held there.
+		if msg.err = j.m.opts.Cluster.Clear(ctx, j.act); msg.err != nil {
+			return msg
+		}
+	}
+	if !j.keep && j.place >= 0 {
+		msg.point, msg.err = j.setPlace(ctx, j.w.stops[j.place])
+		msg.pointFor = j.place
+	}
+	if msg.err == nil && j.held != nil {
+		_, msg.err = j.control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: j.held.GetPod().GetUid()}})
+		if msg.err != nil && strings.Contains(msg.err.Error(), "not held") {
+			msg.err = nil // its lease was over before
+		}
+	}
+	if msg.err == nil && j.act != nil {
+		msg.err = j.m.opts.Cluster.Do(ctx, j.act)
+		if msg.err == nil {
+			msg.done = j.act
+		}
+	}
+	return msg
+}
+
+func (j walkJob) setPlace(ctx context.Context, s *tours.Stop) (uint32, error) {
+	on := agentpb.On_ON_ENTER
+	switch {
+	case s.On == probes.Exit && s.Failed:
+		on = agentpb.On_ON_ERROR
+	case s.On == probes.Exit:
+		on = agentpb.On_ON_EXIT
+	}
+	namespace, name, _ := strings.Cut(s.Pod, "/")
+	b, err := j.control.AddBreakpoint(ctx, &agentpb.AddBreakpointRequest{
+		Pods: &agentpb.PodSelector{Namespace: namespace, Name: name}, Step: s.Step, On: on,
+		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationpb.New(walkLease)}},
+	})
+	return b.GetId(), err
+}
+
+// takeTour goes on when what was done in the background is done.
+func (m *Model) takeTour(msg tourMsg) tea.Cmd {
+	w := msg.walk
+	if w != m.walk {
+		return m.undo(msg) // the walk was ended meanwhile
+	}
+	w.busy = false
+	for _, b := range msg.seen {
+		w.add(b)
+	}
+	if msg.point != 0 {
+		w.point, w.pointFor = msg.point, msg.pointFor
+	}
+	if msg.done != nil {
+		w.made = append(w.made, msg.done)
+		w.enter(w.at+1, walkGoing)
+		w.since = m.clock.now()
+	}
+	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
+		w.err = msg.err.Error()
+	}
+	return m.walkLook()
+}
+
+// walkLook looks whether the stop that is waited for has come.
+func (m *Model) walkLook() tea.Cmd {
+	w := m.walk
+	if w == nil || w.busy || w.phase != walkGoing {
+		return nil
+	}
+	s := w.stops[w.at]
+	if s.Act != nil {
+		w.enter(w.at, walkHere)
+		return nil
+	}
+	if w.holds(s) {
+		return m.walkHold(s)
+	}
+	e := w.find(s)
+	if e == nil {
+		return nil
+	}
+	w.after = e.Seq
+	w.enter(w.at, walkHere)
+	m.showStop(e.Pod, s.Step)
+	return nil
+}
+
+// walkHold looks for the pod among those that are held.
+func (m *Model) walkHold(s *tours.Stop) tea.Cmd {
+	w := m.walk
+	at, pass := w.holdAt(s, m.holds)
+	var cmds []tea.Cmd
+	for _, h := range pass {
+		cmds = append(cmds, m.act("", func(ctx context.Context, c session.Control) error {
+			_, err := c.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
+			return err
+		}))
+	}
+	if at == nil {
+		return tea.Batch(cmds...)
+	}
+	w.held = at
+	w.after = w.lastSeen()
+	w.enter(w.at, walkHere)
+	p := at.GetPod()
+	m.showStop(&probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}, s.Step)
+	cmds = append(cmds, m.dropPoint())
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) showStop(p *probes.Pod, step string) {
+	if p == nil {
+		p = &probes.Pod{}
+	}
+	m.aimAt(p.Namespace, p.Name, step)
+}
+
+// dropPoint takes the walk's breakpoint away.
+func (m *Model) dropPoint() tea.Cmd {
+	w := m.walk
+	if w.point == 0 {
+		return nil
+	}
+	id := w.point
+	w.point, w.pointFor = 0, -1
+	return m.act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, id) })
+}
+
+// undo takes back what was set up for a walk that is over.
+func (m *Model) undo(msg tourMsg) tea.Cmd {
+	if msg.point == 0 {
+		return nil
+	}
+	return m.act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, msg.point) })
+}
+
+// walkEnd is after the last stop.
+func (m *Model) walkEnd() tea.Cmd {
+	m.walk.enter(len(m.walk.stops)-1, walkOver)
+	return m.letWalkGo()
+}
+
+// letWalkGo lets go what the walk holds, and takes its breakpoint away.
+func (m *Model) letWalkGo() tea.Cmd {
+	w := m.walk
+	cmds := []tea.Cmd{m.dropPoint()}
+	if h := w.held; h != nil {
+		w.held = nil
+		cmds = append(cmds, m.act("", func(ctx context.Context, c session.Control) error {
+			_, err := c.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
+			if err != nil && strings.Contains(err.Error(), "not held") {
+				return nil
+			}
+			return err
+		}))
+	}
+	return tea.Sequence(cmds...)
+}
+
+// endWalk ends a walk anywhere: nothing stays held or armed, and what it made is
+// offered for deletion.
+func (m *Model) endWalk() tea.Cmd {
+	w := m.walk
+	let := m.letWalkGo()
+	m.walk = nil
+	made := w.made
+	if len(made) == 0 {
+		return let
+	}
+	m.push(&dialog{
+		title:   m.say(say("Delete what the walk made?", "删除导览创建的内容？")),
+		text:    []string{m.sayf(say("The walk %q made objects in the cluster.", "导览“%s”在集群中创建了对象。"), m.say(w.tour.Title))},
+		buttons: []string{m.say(say("Keep", "保留")), m.say(say("Delete", "删除"))},
+		chose: func(m *Model, button int) tea.Cmd {
+			if button != 1 {
+				return nil
+			}
+			cluster := m.opts.Cluster
+			return m.act(m.say(say("what the walk made is deleted", "导览创建的内容已删除")), func(ctx context.Context, _ session.Control) error {
+				return cluster.Undo(ctx, made)
+			})
+		},
+	})
+	return let
+}
+
+// endWalkFor ends a walk when another agent is there: what it held is gone.
+func (m *Model) endWalkFor(*agentpb.InfoResponse) {
+	if m.walk != nil {
+		m.walk = nil
+		m.fail(fmt.Errorf("%s", m.say(say("the walk has ended, because the agent did", "代理已退出，导览随之结束"))))
+	}
+}
