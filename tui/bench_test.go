@@ -7,60 +7,61 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// busy makes the events of a node with many pods, each of which is created and
-// then looked at again and again.
-type busy struct {
-	*world
-	pods []*agentpb.Pod
-	made int
+// Measurements of the screen, with the events of a real node. Each is beside
+// what it is compared with, in the same run.
+
+const (
+	// recorded has 26 pods and 166 events a second; so many tellers of it make
+	// more than 500 pods, and, told this much faster, 10,000 events a second.
+	recorded = "../agent/trace/testdata/node.podstep"
+	tellers   = 20
+	pace      = 3
+	perSecond = 10_000
+)
+
+var benchSizes = []tea.WindowSizeMsg{{Width: 120, Height: 36}, {Width: 200, Height: 50}}
+
+func crowd(t testing.TB, pace int) *tracetest.Crowd {
+	t.Helper()
+	c, err := tracetest.NewCrowd(recorded, tellers, time.Now(), pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
-const manyPods = 500
-
-func newBusy() *busy {
-	b := &busy{world: newWorld()}
-	for i := range manyPods {
-		b.pods = append(b.pods, &agentpb.Pod{Id: uint32(i + 1), Namespace: "shop", Name: fmt.Sprintf("web-%03d", i), Uid: fmt.Sprintf("uid-%d", i)})
+func batch(t testing.TB, c *tracetest.Crowd, n int) *agentpb.Batch {
+	t.Helper()
+	b, err := c.Batch(n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return b
 }
 
-// batch makes about so many events.
-func (b *busy) batch(events int) *agentpb.Batch {
-	out := &agentpb.Batch{}
-	for len(out.Events) < events {
-		p := b.pods[b.made%manyPods]
-		c := b.creation(p)
-		if b.made < manyPods {
-			out.Pods = append(out.Pods, p)
-		}
-		b.made++
-		out.Events = append(out.Events, c.Events...)
-		for span := b.spans + 4; span >= b.spans; span -= 4 {
-			out.Events = append(out.Events, b.event(agentpb.Kind_EXIT, map[bool]string{true: "sync.pod", false: "cri.RunPodSandbox"}[span == b.spans], p, span, 0))
-		}
-	}
-	return out
-}
-
-// flood is a session in which so many events a second arrive.
+// flood is a session in which events arrive without end.
 type flood struct {
-	*busy
+	*world
 	news chan session.News
 }
 
@@ -73,150 +74,259 @@ func (f *flood) Next(ctx context.Context) (session.News, error) {
 	}
 }
 
-// run brings events at the pace of frames, as a session does.
-func (f *flood) run(ctx context.Context, perSecond int) {
-	const frame = 16 * time.Millisecond
-	tick := time.NewTicker(frame)
+// run brings the batches at the pace of frames, as a session does. Who is slow to
+// take them gets them later, but all of them.
+func (f *flood) run(ctx context.Context, batches []*agentpb.Batch) {
+	tick := time.NewTicker(frameTime)
 	defer tick.Stop()
-	for {
+	for began, told := time.Now(), 0; told < len(batches); {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
+		due := min(len(batches), int(time.Since(began)/frameTime))
+		if due == told {
+			continue
+		}
 		select {
-		case f.news <- session.News{Batches: []*agentpb.Batch{f.batch(perSecond * int(frame) / int(time.Second))}}:
+		case f.news <- session.News{Batches: batches[told:due]}:
+			told = due
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// glass is what a terminal would get; it tells when words appear on it.
+// frameTime is that of package session.
+const frameTime = 16 * time.Millisecond
+
+// counting is the model, with the number of keys it has taken as the title of the
+// window: a frame with that title shows what the key did.
+type counting struct {
+	*Model
+	keys int
+}
+
+const titled = "keys taken: "
+
+func (c *counting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(tea.KeyPressMsg); ok {
+		c.keys++
+	}
+	_, cmd := c.Model.Update(msg)
+	return c, cmd
+}
+
+func (c *counting) View() tea.View {
+	v := c.Model.View()
+	v.WindowTitle = titled + strconv.Itoa(c.keys)
+	return v
+}
+
+// glass is what a terminal would get. It notes when the frame with a title came.
 type glass struct {
-	mu   sync.Mutex
-	word []byte
-	seen chan struct{}
+	mu    sync.Mutex
+	bytes int
+	seen  map[int]time.Time
+	last  chan struct{}
+	want  int
 }
 
 func (g *glass) Write(b []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.word != nil && bytes.Contains(b, g.word) {
-		g.word = nil
-		g.seen <- struct{}{}
+	g.bytes += len(b)
+	for rest := b; ; {
+		_, after, ok := bytes.Cut(rest, []byte(titled))
+		if !ok {
+			return len(b), nil
+		}
+		end := bytes.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
+		n, err := strconv.Atoi(string(after[:max(0, end)]))
+		if err == nil {
+			g.seen[n] = time.Now()
+			if n == g.want {
+				close(g.last)
+			}
+		}
+		rest = after
 	}
-	return len(b), nil
 }
 
-func (g *glass) expect(word string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.word = []byte(word)
-}
+// presses are keys that a person presses while looking around: through the pods,
+// into a story, to the timeline and the events, into the palette and out.
+var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w \x1b p / w e \x1b g G ] [ F F ? \x1b : t \x1b L L z z")
 
-// TestBenchKeyToFrame measures from a key to the frame that shows what it did,
-// with 10,000 events a second arriving for 500 pods.
-func TestBenchKeyToFrame(t *testing.T) {
-	f := &flood{busy: newBusy(), news: make(chan session.News, 1)}
-	f.news <- session.News{Info: f.info, Link: &session.LinkNews{Link: state.LinkLive}, Batches: []*agentpb.Batch{f.batch(20 * manyPods)}, CaughtUp: true}
+const keyCount = 500
+
+// keyEvery is no multiple of a frame, so that keys come at any moment of one.
+const keyEvery = 41 * time.Millisecond
+
+// keyToFrame presses keys while batches arrive, and tells for each how long it
+// took until its frame.
+func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse, past, batches []*agentpb.Batch) []time.Duration {
+	f := &flood{world: newWorld(), news: make(chan session.News, 1)}
+	f.news <- session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, Batches: past, CaughtUp: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	keys, press := io.Pipe()
-	g := &glass{seen: make(chan struct{}, 1)}
+	g := &glass{seen: map[int]time.Time{}, last: make(chan struct{}), want: keyCount}
 	m := newModel(ctx, f, Options{Lang: state.English, Theme: "dark"}, wallClock)
 	m.offered = true
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(keys), tea.WithOutput(g), tea.WithWindowSize(200, 50), tea.WithoutSignalHandler(),
-		tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}))
+	p := tea.NewProgram(&counting{Model: m}, tea.WithContext(ctx), tea.WithInput(keys), tea.WithOutput(g), tea.WithWindowSize(size.Width, size.Height),
+		tea.WithoutSignalHandler(), tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}))
 	ended := make(chan error)
 	go func() { _, err := p.Run(); ended <- err }()
-	g.expect("live")
-	<-g.seen
-	go f.run(ctx, 10_000)
-	var took []time.Duration
-	for i := range 400 {
-		word := "实时"
-		if i%2 == 1 {
-			word = "live"
-		}
-		g.expect(word)
-		began := time.Now()
-		if _, err := press.Write([]byte("L")); err != nil {
+	go f.run(ctx, batches)
+	tick := time.NewTicker(keyEvery)
+	defer tick.Stop()
+	var pressed [keyCount]time.Time
+	for i := range pressed {
+		<-tick.C
+		pressed[i] = time.Now()
+		if _, err := press.Write(keyBytes(presses[i%len(presses)])); err != nil {
 			t.Fatal(err)
 		}
-		<-g.seen
-		took = append(took, time.Since(began))
 	}
-	events := f.seq
+	<-g.last
 	cancel()
 	<-ended
-	slices.Sort(took)
-	at := func(part float64) time.Duration {
-		return took[int(part*float64(len(took)-1))].Round(100 * time.Microsecond)
-	}
-	fmt.Printf("key to frame, 10,000 events/s, %d pods, %d events in all: median %v, 99th percentile %v (aim 50ms), worst %v\n", manyPods, events, at(0.5), at(0.99), at(1))
+	return waits(pressed[:], g.seen)
 }
 
-// TestBenchFrame compares the cost of one frame with few and with many events.
-func TestBenchFrame(t *testing.T) {
-	cost := func(events int) time.Duration {
-		b := newBusy()
-		d := newDesk(t, b.world, Options{Theme: "dark"})
-		d.m.offered = true
-		d.send(tea.WindowSizeMsg{Width: 200, Height: 50})
-		d.live()
-		for n := 0; n < events; n += 1000 {
-			d.tell(session.News{Batches: []*agentpb.Batch{b.batch(1000)}})
+// waits are the times from keys to frames. Keys that came close together share a
+// frame, that of the last.
+func waits(pressed []time.Time, seen map[int]time.Time) []time.Duration {
+	var took []time.Duration
+	var next time.Time
+	for i := len(pressed) - 1; i >= 0; i-- {
+		if at, ok := seen[i+1]; ok {
+			next = at
 		}
-		r := testing.Benchmark(func(bench *testing.B) {
-			for bench.Loop() {
-				d.m.frame.touch()
-				d.m.View()
+		took = append(took, next.Sub(pressed[i]))
+	}
+	slices.Sort(took)
+	return took
+}
+
+func keyBytes(name string) []byte {
+	switch name {
+	case "enter":
+		return []byte("\r")
+	case "tab":
+		return []byte("\t")
+	}
+	return []byte(name)
+}
+
+// at is the time that a part of all takes at most.
+func at(sorted []time.Duration, part float64) time.Duration {
+	return sorted[int(part*float64(len(sorted)-1))].Round(100 * time.Microsecond)
+}
+
+// TestBenchKeyToFrame measures from a key to the frame that shows what it did,
+// with 10,000 events a second arriving for 500 pods, beside the same node when
+// nothing happens on it.
+func TestBenchKeyToFrame(t *testing.T) {
+	c := crowd(t, pace)
+	var past, batches []*agentpb.Batch
+	for range 20 {
+		past = append(past, batch(t, c, perSecond))
+	}
+	for range int(keyCount * keyEvery / frameTime) {
+		batches = append(batches, batch(t, c, int(perSecond*frameTime/time.Second)))
+	}
+	for _, size := range benchSizes {
+		idle := keyToFrame(t, size, c.Info, past, nil)
+		busy := keyToFrame(t, size, c.Info, past, batches)
+		fmt.Printf("key to frame %dx%d, %d events/s: median %v, 99th percentile %v (aim 50ms), worst %v; when nothing arrives %v, %v, %v; ratio of the 99th %.2f\n",
+			size.Width, size.Height, perSecond, at(busy, 0.5), at(busy, 0.99), at(busy, 1), at(idle, 0.5), at(idle, 0.99), at(idle, 1), float64(at(busy, 0.99))/float64(at(idle, 0.99)))
+	}
+}
+
+// TestBenchFrame compares the cost of one frame with few events behind it and
+// with many. Each frame has new events in it.
+func TestBenchFrame(t *testing.T) {
+	const frames = 300
+	views := []struct{ key, name string }{{"p", "pipeline"}, {"t", "timeline"}, {"e", "events"}}
+	cost := func(events int) map[string]time.Duration {
+		c := crowd(t, 1)
+		d := newDesk(t, newWorld(), Options{Theme: "dark"})
+		d.m.offered = true
+		d.tell(session.News{Info: c.Info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		for n := 0; n < events; n += 1000 {
+			d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 1000)}})
+		}
+		d.m.state.SelectPodNamed("default", "web")
+		out := map[string]time.Duration{}
+		for _, size := range benchSizes {
+			d.send(size)
+			for _, v := range views {
+				d.press(v.key)
+				if !strings.Contains(ansi.Strip(d.m.View().Content), "default/web") {
+					t.Fatalf("%s does not show the pod", v.name)
+				}
+				var took []time.Duration
+				for range frames {
+					d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 160)}})
+					began := time.Now()
+					d.m.View()
+					took = append(took, time.Since(began))
+				}
+				slices.Sort(took)
+				out[fmt.Sprintf("%dx%d %s", size.Width, size.Height, v.name)] = took[frames/2]
 			}
-		})
-		return time.Duration(r.NsPerOp())
+		}
+		return out
 	}
 	few, many := cost(1000), cost(1_000_000)
-	fmt.Printf("one frame of 200x50: %v with 1,000 events, %v with 1,000,000; ratio %.2f (aim 1)\n", few, many, float64(many)/float64(few))
-}
-
-// TestBenchOpen measures how long a trace file of a million events takes to be
-// on the screen, and what memory it takes.
-func TestBenchOpen(t *testing.T) {
-	const events = 1_000_000
-	b := newBusy()
-	path := filepath.Join(t.TempDir(), "x.podstep")
-	w, err := trace.Create(path, &trace.Header{Podstep: "bench", Began: time.Now(), Info: b.info})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for b.seq < events {
-		if err := w.Add(b.batch(1000)); err != nil {
-			t.Fatal(err)
+	for _, size := range benchSizes {
+		for _, v := range views {
+			name := fmt.Sprintf("%dx%d %s", size.Width, size.Height, v.name)
+			fmt.Printf("one frame of %s: %v with 1,000 events, %v with 1,000,000; ratio %.2f (aim 1)\n",
+				name, few[name].Round(time.Microsecond), many[name].Round(time.Microsecond), float64(many[name])/float64(few[name]))
 		}
 	}
-	if err := w.Close(); err != nil {
+}
+
+// TestBenchOpen measures how long podstep replay takes to have a million events
+// on the screen of a terminal, and what memory that takes, beside a file of a
+// thousand.
+func TestBenchOpen(t *testing.T) {
+	took, peak := open(t, 1_000_000)
+	smallTook, smallPeak := open(t, 1000)
+	fmt.Printf("podstep replay of 1,000,000 events: %v (aim 2s), %d MiB at most (aim 400); of 1,000: %v, %d MiB; ratio %.2f, %.2f\n",
+		took.Round(time.Millisecond), peak>>10, smallTook.Round(time.Millisecond), smallPeak>>10, float64(took)/float64(smallTook), float64(peak)/float64(smallPeak))
+}
+
+// open gives the time until the last second of the trace is on the screen, and
+// the KiB of memory that the program has had at most.
+func open(t *testing.T, events int) (took time.Duration, peak int) {
+	t.Helper()
+	bin := os.Getenv("PODSTEP_BIN")
+	if bin == "" {
+		t.Skip("PODSTEP_BIN is not set: run this with make bench")
+	}
+	path := filepath.Join(t.TempDir(), "x.podstep")
+	c := crowd(t, 1)
+	if _, err := c.Write(path, events); err != nil {
 		t.Fatal(err)
 	}
-	size := w.Size()
-	b = nil
-	runtime.GC()
+	end := minutes(c.Length())
+	term := tuitest.Start(t, 200, 50, []string{"LANG=C.UTF-8"}, "")
 	began := time.Now()
-	s, err := session.NewReplay(path)
+	term.Type("exec " + filepath.Join(bin, "podstep") + " replay --theme dark " + path)
+	term.Press("Enter")
+	term.Until(end + "/" + end)
+	took = time.Since(began)
+	pid := strings.TrimPrefix(term.Flags("pane_pid"), "pane_pid=")
+	out, err := exec.Command("awk", "/^VmHWM/ {print $2}", "/proc/"+pid+"/status").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	m := newModel(t.Context(), s, Options{Lang: state.English, Theme: "dark"}, wallClock)
-	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
-	for !m.caughtUp {
-		n, err := s.Next(t.Context())
-		m.Update(newsMsg{n, err})
-		m.View()
+	if peak, err = strconv.Atoi(strings.TrimSpace(string(out))); err != nil {
+		t.Fatal(err)
 	}
-	took := time.Since(began)
-	runtime.GC()
-	var mem runtime.MemStats
-	runtime.ReadMemStats(&mem)
-	fmt.Printf("open %d events (%.1f bytes each on disk): %v (aim 2s), %d MiB of heap (aim 400)\n", m.state.Events(), float64(size)/events, took.Round(time.Millisecond), mem.HeapInuse>>20)
+	return took, peak
 }

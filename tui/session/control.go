@@ -58,12 +58,15 @@ func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.Hol
 	return h, nil
 }
 
+// Step lets a held pod go on to the next place. The new hold ends with the
+// connection, as that of Hold.
 func (l *live) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	c, err := l.agent()
 	if err != nil {
 		return nil, err
 	}
 	defer l.Poll()
+	req.WhileConnected = true
 	return c.Step(ctx, req)
 }
 
@@ -77,12 +80,15 @@ func (l *live) Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*a
 	return answer.GetReleased(), err
 }
 
+// AddBreakpoint sets a breakpoint that ends with the connection, and with it
+// what it holds: a screen that is killed leaves nothing armed.
 func (l *live) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	c, err := l.agent()
 	if err != nil {
 		return nil, err
 	}
 	defer l.Poll()
+	req.WhileConnected = true
 	return c.AddBreakpoint(ctx, req)
 }
 

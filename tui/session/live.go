@@ -165,7 +165,8 @@ func (l *live) polls(ctx context.Context, c *client.Client) {
 	}
 }
 
-// poll is nil if the agent does not answer; the stream of events says why.
+// poll is nil if the agent does not answer; the stream of events says why. What
+// an agent does not know to answer is left out.
 func poll(ctx context.Context, c *client.Client) *Poll {
 	ctx, cancel := context.WithTimeout(ctx, lastRetry)
 	defer cancel()
@@ -174,16 +175,24 @@ func poll(ctx context.Context, c *client.Client) *Poll {
 		return nil
 	}
 	breaks, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
-	if err != nil {
+	if gone(err) {
 		return nil
 	}
 	stats, err := c.Stats(ctx, &agentpb.StatsRequest{})
-	if err != nil {
+	if gone(err) {
 		return nil
 	}
 	holds, err := c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
-	if err != nil {
+	if gone(err) {
 		return nil
 	}
-	return &Poll{At: time.Now(), Pods: pods.Pods, Holds: holds.Holds, Breaks: breaks.Breakpoints, Dropped: stats.Dropped}
+	return &Poll{
+		At: time.Now(), Pods: pods.GetPods(), Holds: holds.GetHolds(), Breaks: breaks.GetBreakpoints(), Dropped: stats.GetDropped(),
+	}
+}
+
+// gone tells an agent that is not there, or not in time, from one that does not
+// know a request.
+func gone(err error) bool {
+	return client.KindOf(err) == client.NoAgent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

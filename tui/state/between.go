@@ -35,10 +35,10 @@ func (l *layouter) between(g *segment) {
 // routine are steps that happen around every turn of every pod: told one by one
 // they would hide what matters.
 var routine = map[stepName]bool{
-	stepApiSend: true, stepFileSend: true, stepMerge: true, "loop.reconcile": true, "loop.sync": true,
+	stepAPISend: true, stepFileSend: true, stepMerge: true, "loop.reconcile": true, "loop.sync": true,
 	"vol.process": true, "vol.op": true, "vol.mountattached": true, "vol.mount": true, "vol.unmount": true,
-	"vol.verifyattach": true, "vol.waitattach": true, "cri.ContainerStatus": true, stepCandelete: true,
-	"pleg.cache": true, "worker.forget": true, "gc.sandbox": true, "loop.update": true, stepRemove1: true,
+	"vol.verifyattach": true, "vol.waitattach": true, "cri.ContainerStatus": true, stepCanDelete: true,
+	"pleg.cache": true, "worker.forget": true, "gc.sandbox": true, "loop.update": true, stepRemoveContainer: true,
 }
 
 func (s *State) isRoutine(p *pod, e *entry, at int) bool {

@@ -12,33 +12,33 @@ import (
 var usual = [turnKinds]map[stepName][]stepName{
 	turnCreate: {
 		stepTurn:           {stepNewer, stepSync},
-		stepSync:           {stepGenstatus, stepSetstatus, stepNetwork, "sync.cgroup", "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
+		stepSync:           {stepGenerateStatus, stepSetStatus, stepNetwork, "sync.cgroup", "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
 		stepRtSync:         {stepCompute, stepSandbox, "cri.PodSandboxStatus", "rt.sandboxready", stepStartOne},
 		stepSandbox:        {stepRunSandbox},
 		stepStartOne:       {stepBackoff, stepStartContainer},
 		stepStartContainer: {stepEnsure, "rt.config", stepCreate, stepStarted},
-		stepLoop:           {stepCwork},
+		stepLoop:           {stepCompleteWork},
 	},
 	turnSync: {
 		stepTurn:   {stepNewer, stepSync},
-		stepSync:   {stepGenstatus, stepSetstatus, stepNetwork, "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
+		stepSync:   {stepGenerateStatus, stepSetStatus, stepNetwork, "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
 		stepRtSync: {stepCompute},
-		stepLoop:   {stepCwork},
+		stepLoop:   {stepCompleteWork},
 	},
 	turnTerminating: {
 		stepTurn:            {stepNewer, stepTerminating},
-		stepTerminating:     {stepGenstatus, stepSetstatus, "probe.stop", "term.killpod", "probe.remove"},
+		stepTerminating:     {stepGenerateStatus, stepSetStatus, "probe.stop", "term.killpod", "probe.remove"},
 		"term.killpod":      {"rt.killpodapi"},
-		"rt.killpodapi":     {stepKillpod},
-		stepKillpod:         {"rt.killcontainers", "cri.StopPodSandbox"},
+		"rt.killpodapi":     {stepKillPod},
+		stepKillPod:         {"rt.killcontainers", "cri.StopPodSandbox"},
 		"rt.killcontainers": {stepKillOne},
 		stepKillOne:         {stepStop},
-		stepLoop:            {stepCterminating, stepCwork},
+		stepLoop:            {stepTerminatingEnds, stepCompleteWork},
 	},
 	turnTerminated: {
 		stepTurn:       {stepNewer, stepTerminated},
-		stepTerminated: {stepGenstatus, stepSetstatus, stepTermUnmount, "term.status"},
-		stepLoop:       {stepCterminated},
+		stepTerminated: {stepGenerateStatus, stepSetStatus, stepTermUnmount, "term.status"},
+		stepLoop:       {stepTerminatedEnds},
 	},
 }
 
@@ -199,7 +199,7 @@ func (l *layouter) expectedAfter(tn *turn, t *tree, depth int) {
 	if !slices.Contains(seen, turn) {
 		f.calls(turn, nil, plan{}, depth)
 	}
-	if len(seen) > 0 && l.s.steps.role(seen[len(seen)-1]) == roleAfter && l.s.steps.is(seen[len(seen)-1], stepCwork) {
+	if len(seen) > 0 && l.s.steps.role(seen[len(seen)-1]) == roleAfter && l.s.steps.is(seen[len(seen)-1], stepCompleteWork) {
 		return
 	}
 	f.calls(l.s.steps.byName[string(stepLoop)], seen, plan{}, depth)
@@ -251,7 +251,7 @@ func (f *forecast) planned(step stepID, pl plan, usual bool) bool {
 		return pl.start
 	case st.is(step, stepSandbox):
 		return pl.sandbox
-	case st.is(step, "cri.PodSandboxStatus"), st.is(step, "rt.ips"), st.is(step, "rt.sandboxready"), st.is(step, stepKillpod):
+	case st.is(step, "cri.PodSandboxStatus"), st.is(step, "rt.ips"), st.is(step, "rt.sandboxready"), st.is(step, stepKillPod):
 		return usual && pl.sandbox
 	}
 	return usual

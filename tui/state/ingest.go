@@ -50,8 +50,8 @@ func (s *State) newPod(p probes.Pod) int {
 	if len(s.pods) >= maxPods {
 		return 0
 	}
-	s.pods = append(s.pods, &pod{entity: p})
-	i := len(s.pods) - 1
+	i := len(s.pods)
+	s.pods = append(s.pods, &pod{entity: p, place: i})
 	if p.UID != "" {
 		s.byUID[p.UID] = i
 	}

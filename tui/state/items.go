@@ -8,6 +8,7 @@ import (
 // pod is a pod of the session, with its story. Place 0 is the node itself.
 type pod struct {
 	entity probes.Pod
+	place  int       // in the session's pods
 	events list[int] // positions
 	spans  list[int]
 	items  list[item]
@@ -46,6 +47,7 @@ type turn struct {
 	same       uint64 // equal in turns that try the same thing; 0: nothing to compare
 	kind       turnKind
 	sandboxes  bool // it made a sandbox
+	deeds      []deed
 }
 
 // note is an event that is no call: a hold, a release, a fault, a loss.

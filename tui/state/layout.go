@@ -94,11 +94,11 @@ func (s *State) layout(p *pod, at int) *lines {
 	}
 	tail := max(end-settled, t.segments.first)
 	s.cacheLines(p, tail)
-	l := layouter{s: s, p: p, at: at, now: s.worldAt(at).get(s.place(p))}
+	l := layouter{s: s, p: p, at: at, now: s.worldAt(at).get(p.place)}
 	c.last.done = c.lines[:c.offset(tail)]
 	if tail > t.segments.first {
 		l.chapter = t.segments.at(tail - 1).chapter
-		l.base = p.chapterBase(l.chapter)
+		l.base = s.chapterBase(p, l.chapter)
 		l.any = true
 	}
 	last := s.lastSegments(p, tail, end, at)
@@ -160,7 +160,7 @@ func (s *State) cacheLines(p *pod, before int) {
 	for i := c.first + len(c.offsets) - 1; i < before; i++ {
 		if i > c.first {
 			l.chapter, l.any = t.segments.at(i-1).chapter, true
-			l.base = p.chapterBase(l.chapter)
+			l.base = s.chapterBase(p, l.chapter)
 		}
 		l.segment(t.segments.at(i))
 		c.offsets = append(c.offsets, len(l.out))
@@ -198,7 +198,7 @@ type layouter struct {
 func (l *layouter) segment(g *segment) {
 	if !l.any || g.chapter != l.chapter {
 		l.any, l.chapter = true, g.chapter
-		l.base = l.p.chapterBase(g.chapter)
+		l.base = l.s.chapterBase(l.p, g.chapter)
 		l.add(line{key: lineKey{kind: keyChapter, a: int(g.chapter)}, kind: RowChapter, span: none, item: g.first, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true)})
 	}
 	if !l.isOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true) {
@@ -227,22 +227,16 @@ func (l *layouter) item(i, depth int) {
 	}
 }
 
-// place is a pod's place in pods.
-func (s *State) place(p *pod) int {
-	if i, ok := s.byUID[p.entity.UID]; ok && s.pods[i] == p {
-		return i
+// chapterBase is when a chapter began.
+func (s *State) chapterBase(p *pod, c chapter) int64 {
+	if c == creation {
+		return s.now.get(p.place).first
 	}
-	for i := range s.pods {
-		if s.pods[i] == p {
-			return i
-		}
-	}
-	return 0
-}
-
-func (p *pod) chapterBase(c chapter) int64 {
 	for _, m := range p.marks {
 		if m.chapter == c {
+			if it := p.items.at(m.item); it != nil && it.pos >= s.arena.first {
+				return s.timeAt(it.pos)
+			}
 			return m.at
 		}
 	}

@@ -69,7 +69,7 @@ func show(names ...string) noteFunc {
 }
 
 var noteFuncs = map[stepName]noteFunc{
-	stepApiSend:  func(Lang, *call) string { return "API" },
+	stepAPISend:  func(Lang, *call) string { return "API" },
 	stepFileSend: func(l Lang, _ *call) string { return l.Say(text("manifest file", "清单文件")) },
 	stepMerge:    show("op"), stepFirstSeen: show("source"), stepCheck: checkNote,
 	stepAdd: silent, stepRemove: silent, "loop.update": silent, "loop.sync": silent, "loop.reconcile": silent,
@@ -84,14 +84,14 @@ var noteFuncs = map[stepName]noteFunc{
 		}
 		return l.sayf(text("again in %s", "%s 后再来"), took(d))
 	},
-	stepCwork: func(l Lang, c *call) string {
+	stepCompleteWork: func(l Lang, c *call) string {
 		if c.is("phaseTransition") {
 			return l.Say(text("at once", "立即"))
 		}
 		return ""
 	},
-	stepGenstatus: statusNote,
-	stepSetstatus: func(l Lang, c *call) string { return c.text("phase") + changed(l, c) },
+	stepGenerateStatus: statusNote,
+	stepSetStatus:      func(l Lang, c *call) string { return c.text("phase") + changed(l, c) },
 	"status.internal": func(l Lang, c *call) string {
 		return c.text("phase") + changed(l, c)
 	},
@@ -109,12 +109,12 @@ var noteFuncs = map[stepName]noteFunc{
 		return ""
 	},
 	"rt.config": show("container"), stepSandbox: show("podSandboxID"),
-	stepKillOne: show("container", "message"), stepPrestop: show("container"), stepPoststart: show("container", "hook"),
+	stepKillOne: show("container", "message"), stepPreStop: show("container"), stepPostStart: show("container", "hook"),
 	stepCreate: show("container", "containerID"), stepStarted: show("containerID"), stepRunSandbox: show("podSandboxID"),
 	"cri.PodSandboxStatus": show("state", "ip"), "cri.ContainerStatus": show("state", "reason"),
-	"term.killpod": killNote, stepKillpod: killNote,
+	"term.killpod": killNote, stepKillPod: killNote,
 	stepTerminating: func(l Lang, c *call) string { return grace(l, c, "gracePeriod") },
-	stepPatch:       show("phase", "reason"), stepCandelete: flagNote("canBeDeleted", text("may go", "可以删除"), text("not yet", "还不行")),
+	stepPatch:       show("phase", "reason"), stepCanDelete: flagNote("canBeDeleted", text("may go", "可以删除"), text("not yet", "还不行")),
 	"probe.do": show("probeType", "container", "lastResult"), stepProbeRun: show("probeType", "container", "result"),
 	stepProbeWorker: show("probeType", "container"),
 	"vol.domount":   show("volume", "plugin"), "vol.dounmount": show("volume", "plugin"), "vol.mountattached": show("volume"),

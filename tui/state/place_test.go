@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -93,4 +94,21 @@ func seen(s *State) string {
 		}
 	}
 	return b.String()
+}
+
+// TestAt: rows tell when they began, since their chapter did.
+func TestAt(t *testing.T) {
+	s := record(t).play(English)
+	for _, pod := range []string{"web", "held"} {
+		s.SelectPodNamed("default", pod)
+		var chapter time.Duration
+		for _, r := range s.Screen(allRows).Story.Rows {
+			if r.Kind == RowChapter {
+				chapter = r.Took
+			}
+			if r.Span != 0 && r.Kind != RowNote && (r.At < -time.Millisecond || r.At > chapter+time.Minute) {
+				t.Errorf("%s: %q began at %s of a chapter of %s", pod, r.Label, r.At, chapter)
+			}
+		}
+	}
 }

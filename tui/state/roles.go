@@ -27,15 +27,15 @@ const (
 )
 
 var rolesByName = map[stepName]role{
-	stepLoop: roleWorker, stepProbeWorker: roleLife, stepSyncloop: roleLife,
+	stepLoop: roleWorker, stepProbeWorker: roleLife, stepSyncLoop: roleLife,
 	stepStart: roleStart, stepTurn: roleTurn,
 	stepSync: roleWork, stepTerminating: roleWork, stepTerminatingRT: roleWork, stepTerminated: roleWork,
-	stepCsync: roleAfter, stepCterminating: roleAfter, stepCruntime: roleAfter, stepCwork: roleAfter,
-	stepCterminated: roleEnd, stepEnqueue: roleNext,
-	stepGenstatus: roleStatus, stepMerge: roleMerge, stepUpdate: roleUpdate, stepRemove: roleRemove,
+	stepSyncEnds: roleAfter, stepTerminatingEnds: roleAfter, stepOrphanEnds: roleAfter, stepCompleteWork: roleAfter,
+	stepTerminatedEnds: roleEnd, stepEnqueue: roleNext,
+	stepGenerateStatus: roleStatus, stepMerge: roleMerge, stepUpdate: roleUpdate, stepRemove: roleRemove,
 	stepAdmit: roleAdmit, stepCompute: rolePlan, stepStartOne: roleStartOne,
 	stepSandbox: roleDoes, stepKillOne: roleDoes, stepRunSandbox: roleSandbox,
-	stepCreate: roleDoes, stepStop: roleDoes, stepPoststart: roleDoes, stepPrestop: roleDoes,
+	stepCreate: roleDoes, stepStop: roleDoes, stepPostStart: roleDoes, stepPreStop: roleDoes,
 	"resize.do": roleDoes, "cri.UpdateContainerResources": roleDoes, "cri.StopPodSandbox": roleDoes,
 	"probe.do": roleProbe, stepProbeRun: roleProbe,
 }

@@ -71,7 +71,7 @@ func (s *State) chapterRow(p *pod, n *line, v *view, r *Row) {
 			break
 		}
 	}
-	now := v.pod(s.place(p))
+	now := v.pod(p.place)
 	if c == termination && now.goneAt > from {
 		to = now.goneAt
 	}
@@ -152,11 +152,11 @@ func (s *State) turnRow(p *pod, n *line, c *call, v *view, r *Row) {
 			r.Error = cut(oneLine(whole.err), 400)
 		}
 	}
-	now := v.pod(s.place(p))
+	now := v.pod(p.place)
 	if r.Mark == RowFailed && now.next > v.now && whole.span.sync == now.sync {
 		r.Mark, r.Left = RowWaits, since(v.now, now.next)
 	}
-	r.Note = ""
+	r.Note = s.lang.deedsOf(t, v.at)
 	if whole.ended && !t.eventful && t.kind <= turnSync {
 		r.Note = s.lang.Say(text("nothing to do", "没有要做的事"))
 	}
@@ -189,7 +189,7 @@ func (s *State) foldRow(p *pod, n *line, v *view, r *Row) {
 		return
 	}
 	r.Span, r.Took = whole.id, whole.took(v.now)
-	now := v.pod(s.place(p))
+	now := v.pod(p.place)
 	r.Mark = s.markOf(&whole, t.span, now, v)
 	if r.Mark == RowFailed && !n.open {
 		r.Error = cut(oneLine(whole.err), 400)

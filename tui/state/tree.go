@@ -176,7 +176,7 @@ func (t *tree) opensItself(nd *node, sp *span) bool {
 		return true
 	}
 	switch st := t.l.s.steps; {
-	case st.is(sp.step, stepRtSync), st.is(sp.step, stepAdd), st.is(sp.step, stepKillpod), st.is(sp.step, "term.killpod"):
+	case st.is(sp.step, stepRtSync), st.is(sp.step, stepAdd), st.is(sp.step, stepKillPod), st.is(sp.step, "term.killpod"):
 		return true
 	}
 	return nd.inner

@@ -2,6 +2,9 @@ package state
 
 import (
 	"hash/maphash"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // tellInTurn notes what a call says about the turn that it belongs to.
@@ -21,12 +24,48 @@ func (s *State) tellInTurn(p *pod, sp *span, f *fact) {
 		t.work = f.span
 	case roleDoes:
 		t.eventful = true
+		if s.steps.is(f.step, stepKillOne) {
+			t.did(f, text("stop %s", "停止 %s"), lookup(f.raw, "container").String())
+		}
 	case roleSandbox:
 		t.eventful, t.sandboxes = true, true
+		t.did(f, text("sandbox", "沙箱"), "")
 	case roleStartOne:
 		t.same ^= hash("start", lookup(f.raw, "container").text)
 		t.eventful = true
+		t.did(f, text("start %s", "启动 %s"), lookup(f.raw, "container").String())
 	}
+}
+
+// deed is something that a turn did, for a note on it.
+type deed struct {
+	pos  int
+	what probes.Text
+	to   string
+}
+
+// maxDeeds bounds what is noted of one turn.
+const maxDeeds = 6
+
+func (t *turn) did(f *fact, what probes.Text, to string) {
+	if len(t.deeds) < maxDeeds {
+		t.deeds = append(t.deeds, deed{f.pos, what, oneLine(to)})
+	}
+}
+
+// deedsOf says what a turn had done by a position.
+func (l Lang) deedsOf(t *turn, at int) string {
+	var out []string
+	for _, d := range t.deeds {
+		switch {
+		case d.pos >= at:
+		case d.to == "":
+			out = append(out, l.Say(d.what))
+		default:
+			out = append(out, l.sayf(d.what, d.to))
+		}
+	}
+	return strings.Join(out, l.Say(text(", ", "、")))
 }
 
 var seed = maphash.MakeSeed()
@@ -79,6 +118,11 @@ func (s *State) tellStatus(p *pod, sp *span, f *fact) {
 	if p.statuses&status == 0 {
 		p.statuses |= status
 		t.eventful = true
+		if now.ready {
+			t.did(f, text("%s and ready", "%s，已就绪"), phases[now.phase])
+		} else {
+			t.did(f, text("%s", "%s"), phases[now.phase])
+		}
 	}
 	if now.ready || now.phase == phaseSucceeded || now.phase == phaseFailed {
 		s.begin(p, t.item, running, f)
@@ -101,7 +145,7 @@ func (s *State) tellTurnExit(p *pod, t *turn, sp *span, f *fact) {
 		s.learnTurn(p, t)
 		p.tale.finish(s, p, p.items.at(t.item).turn)
 	case roleAfter, roleEnd:
-		if s.steps.is(f.step, stepCwork) || s.steps.role(f.step) == roleEnd {
+		if s.steps.is(f.step, stepCompleteWork) || s.steps.role(f.step) == roleEnd {
 			s.endTurn(p, t)
 		}
 	}

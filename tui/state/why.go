@@ -125,8 +125,8 @@ var places = map[stepName]probes.Text{
 	stepStarted:     text("the runtime starts a container", "运行时正在启动容器"),
 	stepStop:        text("a container is asked to end, and has its grace period for it", "容器已被要求退出，正在宽限期内"),
 	stepKillOne:     text("a container is being stopped", "正在停止一个容器"),
-	stepPrestop:     text("a preStop hook runs", "preStop 钩子正在执行"),
-	stepPoststart:   text("a lifecycle hook runs", "生命周期钩子正在执行"),
+	stepPreStop:     text("a preStop hook runs", "preStop 钩子正在执行"),
+	stepPostStart:   text("a lifecycle hook runs", "生命周期钩子正在执行"),
 	stepNewer:       text("the worker waits for PLEG to look at the pod", "worker 在等 PLEG 查看这个 Pod"),
 	stepTermUnmount: text("its volumes are being unmounted", "正在卸载它的卷"),
 	"cri.ExecSync":  text("a command runs in a container", "容器中正在执行命令"),
@@ -229,7 +229,7 @@ func (s *State) whyIdle(i int, name string, p *podNow, mark PodMark, from int64,
 
 // lastStatus is the event in which the pod's status was worked out last.
 func (s *State) lastStatus(i int, v *view) *probes.Event {
-	c, ok := s.lastCall(i, s.steps.byName[string(stepGenstatus)], v.at)
+	c, ok := s.lastCall(i, s.steps.byName[string(stepGenerateStatus)], v.at)
 	if !ok || c.exit == none {
 		return nil
 	}

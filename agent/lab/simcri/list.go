@@ -38,32 +38,20 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-func (s *Server) sandboxesLike(fits func(*sandbox) bool) []*sandbox {
+func (s *Server) listSandboxes(f *runtimeapi.PodSandboxFilter) []*runtimeapi.PodSandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*sandbox
-	for _, b := range s.sandboxes {
-		if fits(b) {
-			all = append(all, b)
-		}
-	}
-	sortByAge(all, func(b *sandbox) (time.Time, string) { return b.createdAt, b.id })
-	return all
-}
-
-func (s *Server) listSandboxes(f *runtimeapi.PodSandboxFilter) []*runtimeapi.PodSandbox {
 	var all []*runtimeapi.PodSandbox
-	s.sandboxesLike(func(b *sandbox) bool {
+	for _, b := range s.sandboxes {
 		if f.GetId() != "" && f.GetId() != b.id || f.GetState() != nil && f.GetState().GetState() != b.state ||
 			!hasLabels(b.config.GetLabels(), f.GetLabelSelector()) {
-			return false
+			continue
 		}
 		all = append(all, &runtimeapi.PodSandbox{
 			Id: b.id, Metadata: b.config.GetMetadata(), State: b.state, CreatedAt: nanos(b.createdAt),
 			Labels: b.config.GetLabels(), Annotations: b.config.GetAnnotations(), RuntimeHandler: b.handler,
 		})
-		return true
-	})
+	}
 	slices.SortFunc(all, func(a, b *runtimeapi.PodSandbox) int {
 		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.Id, b.Id))
 	})

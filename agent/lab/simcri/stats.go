@@ -144,6 +144,20 @@ func (s *Server) PodSandboxStats(_ context.Context, r *runtimeapi.PodSandboxStat
 	return &runtimeapi.PodSandboxStatsResponse{Stats: s.podStats(b, time.Now())}, nil
 }
 
+// sandboxesLike are the sandboxes that fit, oldest first.
+func (s *Server) sandboxesLike(fits func(*sandbox) bool) []*sandbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*sandbox
+	for _, b := range s.sandboxes {
+		if fits(b) {
+			all = append(all, b)
+		}
+	}
+	sortByAge(all, func(b *sandbox) (time.Time, string) { return b.createdAt, b.id })
+	return all
+}
+
 func (s *Server) listPodStats(f *runtimeapi.PodSandboxStatsFilter) []*runtimeapi.PodSandboxStats {
 	like := s.sandboxesLike(func(b *sandbox) bool {
 		return b.state == runtimeapi.PodSandboxState_SANDBOX_READY && (f.GetId() == "" || f.GetId() == b.id) &&

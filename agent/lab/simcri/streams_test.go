@@ -103,6 +103,7 @@ func TestInterrupt(t *testing.T) {
 	}()
 	screen := bufio.NewReader(shown)
 	for _, c := range []struct{ keys, until string }{
+		{"", "/ # "},
 		{"echo begin; sleep infinity\r", "\nbegin\r\n"},
 		{"\x03", "^C\r\n/ # "},
 		{"echo typed; cat\r", "\ntyped\r\n"},
@@ -247,4 +248,18 @@ func TestPortForward(t *testing.T) {
 	if a := get(t, fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local)); a.code != 200 {
 		t.Error(a)
 	}
+}
+
+// FuzzTerminal: whatever is typed, what is read are lines of printable bytes.
+func FuzzTerminal(f *testing.F) {
+	f.Add([]byte("ls\rab\x7f\x7f\x7f\x03\x15x\r\x1b[A\x04"))
+	f.Fuzz(func(t *testing.T, keys []byte) {
+		tty := newTerminal(bytes.NewReader(keys), io.Discard)
+		text, _ := io.ReadAll(tty)
+		for _, b := range text {
+			if b < ' ' && b != '\n' || b == keyDelete {
+				t.Fatalf("%q gives %q", keys, text)
+			}
+		}
+	})
 }

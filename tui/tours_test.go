@@ -1,4 +1,4 @@
-//go:build sim
+//go:build sim || node
 
 package tui_test
 
@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/docs/tours"
 )
 
-// TestTours walks every walk to its end by keys alone, and takes away what it
-// made. Nothing is left held or armed.
+// TestTours walks every walk that this node allows to its end by keys alone, and
+// takes away what it made. Nothing is left held or armed.
 func TestTours(t *testing.T) {
 	all, err := tours.Load()
 	if err != nil {
@@ -20,6 +20,9 @@ func TestTours(t *testing.T) {
 	for i := range all {
 		tour := &all[i]
 		t.Run(tour.Name, func(t *testing.T) {
+			if need := tour.Needs.Runtime; need != tours.Any && need != runtime {
+				t.Skipf("it needs %s", need)
+			}
 			p := open(t, 200, 50, "--tour", tour.Name)
 			p.Until("n begins")
 			p.Press("n")

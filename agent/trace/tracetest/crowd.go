@@ -1,0 +1,196 @@
+// Package tracetest makes long traces of many pods out of a recorded one, for
+// measurements: the events are a real node's, only there are more of them.
+package tracetest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace"
+)
+
+// Crowd tells a recording several times at once, each time of other pods, and
+// each time again when it is over. Who tells begins at another place, so that
+// every part of a pod's life happens at any moment.
+type Crowd struct {
+	Info    *agentpb.InfoResponse
+	events  []*agentpb.Event
+	pods    map[uint32]*agentpb.Pod
+	length  int64 // nanoseconds
+	tellers []*teller
+	begin   time.Time
+	pace    int64
+	told    int64 // when the last event was, in the recording's time
+	seq     uint64
+	rounds  uint32
+	// Distances between the numbers of two rounds.
+	podStep  uint32
+	spanStep uint64
+}
+
+// teller tells the recording of pods of its own.
+type teller struct {
+	suffix string
+	next   int
+	shift  int64
+	round  uint32
+	told   map[uint32]bool
+}
+
+// NewCrowd reads the recording at path. The first event is at begin, and time
+// goes pace times as fast as it was recorded.
+func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c := &Crowd{Info: r.Header().Info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: int64(pace)}
+	for {
+		b, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read recording: %w", err)
+		}
+		if err := c.take(b); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.events) == 0 || c.length == 0 {
+		return nil, fmt.Errorf("read recording %s: it has no events", path)
+	}
+	for i := range tellers {
+		c.seat(i, tellers)
+	}
+	return c, nil
+}
+
+// take adds a batch of the recording. Its clock begins with its first event.
+func (c *Crowd) take(b *agentpb.Batch) error {
+	for _, p := range b.Pods {
+		c.pods[p.Id] = p
+		c.podStep = max(c.podStep, p.Id)
+	}
+	for _, raw := range b.Events {
+		e := &agentpb.Event{}
+		if err := proto.Unmarshal(raw, e); err != nil {
+			return fmt.Errorf("read event of recording: %w", err)
+		}
+		c.events = append(c.events, e)
+		c.spanStep = max(c.spanStep, e.Span)
+		c.length = e.Mono - c.events[0].Mono
+	}
+	return nil
+}
+
+// seat gives the i-th of n tellers its place to begin.
+func (c *Crowd) seat(i, n int) {
+	t := &teller{next: i * len(c.events) / n}
+	if i > 0 {
+		t.suffix = "-" + strconv.Itoa(i)
+	}
+	t.shift = -c.at(t.next)
+	c.again(t)
+	c.tellers = append(c.tellers, t)
+}
+
+// at is when an event was recorded, since the first one.
+func (c *Crowd) at(i int) int64 { return c.events[i].Mono - c.events[0].Mono }
+
+// again makes t tell of new pods from now on.
+func (c *Crowd) again(t *teller) {
+	t.round, t.told = c.rounds, map[uint32]bool{}
+	c.rounds++
+}
+
+// Batch is the next n events.
+func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
+	b := &agentpb.Batch{}
+	for range n {
+		t, at := c.first()
+		e := c.events[t.next]
+		if e.Pod != 0 && !t.told[e.Pod] {
+			t.told[e.Pod] = true
+			b.Pods = append(b.Pods, c.pod(t, e.Pod))
+		}
+		raw, err := proto.Marshal(c.event(t, e, at))
+		if err != nil {
+			return nil, fmt.Errorf("encode event: %w", err)
+		}
+		b.Events = append(b.Events, raw)
+		if t.next++; t.next == len(c.events) {
+			t.next, t.shift = 0, t.shift+c.length
+			c.again(t)
+		}
+	}
+	return b, nil
+}
+
+// first is who has the next event, and when that is.
+func (c *Crowd) first() (first *teller, at int64) {
+	for _, t := range c.tellers {
+		if when := t.shift + c.at(t.next); first == nil || when < at {
+			first, at = t, when
+		}
+	}
+	return first, at
+}
+
+func (c *Crowd) pod(t *teller, id uint32) *agentpb.Pod {
+	p := c.pods[id]
+	return &agentpb.Pod{
+		Id: id + t.round*c.podStep, Namespace: p.GetNamespace(), Name: p.GetName() + t.suffix,
+		Uid: p.GetUid() + "-" + strconv.FormatUint(uint64(t.round), 10),
+	}
+}
+
+func (c *Crowd) event(t *teller, e *agentpb.Event, at int64) *agentpb.Event {
+	c.seq++
+	c.told = max(c.told, at)
+	out := &agentpb.Event{
+		Seq: c.seq, Time: c.begin.UnixNano() + at/c.pace, Mono: 1 + at/c.pace, Kind: e.Kind, Step: e.Step, Sync: e.Sync,
+		Goroutine: e.Goroutine, Fields: e.Fields, Error: e.Error, Duration: e.Duration / c.pace,
+	}
+	if e.Pod != 0 {
+		out.Pod = e.Pod + t.round*c.podStep
+	}
+	spans := uint64(t.round) * c.spanStep
+	if e.Span != 0 {
+		out.Span = e.Span + spans
+	}
+	if e.Parent != 0 {
+		out.Parent = e.Parent + spans
+	}
+	return out
+}
+
+// Length is how long what was told has taken, from the first event to the last.
+func (c *Crowd) Length() time.Duration { return time.Duration(c.told / c.pace) }
+
+// Write writes so many events to a trace file, in blocks like those of a
+// recording of that many events. It returns the file's size in bytes.
+func (c *Crowd) Write(path string, events int) (int64, error) {
+	w, err := trace.Create(path, &trace.Header{Podstep: "v0", Began: c.begin, Info: c.Info})
+	if err != nil {
+		return 0, err
+	}
+	const block = 3000
+	for n := 0; n < events; n += block {
+		b, err := c.Batch(min(block, events-n))
+		if err != nil {
+			return 0, errors.Join(err, w.Close())
+		}
+		if err := errors.Join(w.Add(b), w.Flush()); err != nil {
+			return 0, errors.Join(err, w.Close())
+		}
+	}
+	return w.Size(), w.Close()
+}

@@ -1,0 +1,68 @@
+package tracetest
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace"
+)
+
+const recording = "../testdata/node.podstep"
+
+// TestCrowd: what a crowd tells is one node's story: numbered in order, of pods
+// that were introduced, and no span begins twice.
+func TestCrowd(t *testing.T) {
+	const tellers, events = 3, 60_000
+	c, err := NewCrowd(recording, tellers, time.Unix(1e9, 0), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "crowd.podstep")
+	if _, err := c.Write(path, events); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	pods, begun := map[uint32]bool{}, map[uint64]bool{}
+	var last uint64
+	for r.Events() < events {
+		b, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range b.Pods {
+			if pods[p.Id] {
+				t.Fatalf("pod %d is introduced twice", p.Id)
+			}
+			pods[p.Id] = true
+		}
+		for _, raw := range b.Events {
+			e := &agentpb.Event{}
+			if err := proto.Unmarshal(raw, e); err != nil {
+				t.Fatal(err)
+			}
+			if last++; e.Seq != last {
+				t.Fatalf("event %d is numbered %d", last, e.Seq)
+			}
+			if e.Pod != 0 && !pods[e.Pod] {
+				t.Fatalf("event %d is of pod %d, which was not introduced", e.Seq, e.Pod)
+			}
+			if e.Kind == agentpb.Kind_ENTER {
+				if begun[e.Span] {
+					t.Fatalf("span %d begins twice", e.Span)
+				}
+				begun[e.Span] = true
+			}
+		}
+	}
+	if want := tellers * len(c.pods); len(pods) <= want {
+		t.Errorf("%d pods in more than one round of %d", len(pods), want)
+	}
+}

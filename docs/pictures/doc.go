@@ -1,0 +1,3 @@
+// Package pictures has the pictures of the screen that the documentation shows.
+// `make pictures` makes them anew, by keys pressed on a node of the lab.
+package pictures

@@ -1,0 +1,203 @@
+//go:build pictures
+
+package pictures
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/docs/pictures/gen"
+	"github.com/podstep/podstep/tui/tuitest"
+)
+
+// colourful is a terminal that can do everything.
+var colourful = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "COLORTERM=truecolor"}
+
+// shop is what there is to be seen.
+const shop = "../examples/shop.yaml"
+
+// TestPictures makes all pictures, one after the other, on one node.
+func TestPictures(t *testing.T) {
+	l := labtest.StartSim(t)
+	s := &studio{t: t, lab: l}
+	s.kubectl("apply", "-f", shop, "-l", "app notin (api, db)")
+	s.stuck()
+	t.Run("held", func(t *testing.T) { s.on(t).held() })
+	t.Run("stuck", func(t *testing.T) { s.on(t).stuckPods() })
+	t.Run("timeline", func(t *testing.T) { s.on(t).timeline() })
+	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
+	t.Run("tour", func(t *testing.T) { s.on(t).tour() })
+}
+
+// studio is a node that has its picture taken.
+type studio struct {
+	t   *testing.T
+	lab *labtest.Lab
+}
+
+func (s *studio) on(t *testing.T) *studio { return &studio{t: t, lab: s.lab.For(t)} }
+
+func (s *studio) kubectl(args ...string) {
+	s.t.Helper()
+	args = append([]string{"kubectl", "--dir", s.lab.Dir}, args...)
+	if out, err := exec.Command(labtest.Bin(s.t, "podstep-lab"), args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("podstep-lab %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+// stuck waits until all of the shop that will run does, and the rest is stuck.
+func (s *studio) stuck() {
+	s.t.Helper()
+	wait := func(what string, pods ...string) {
+		s.kubectl(append([]string{"-n", "shop", "wait", "--timeout=2m", "--for", what}, pods...)...)
+	}
+	reason := func(waiting string) string {
+		return "jsonpath={.status.containerStatuses[0].state.waiting.reason}=" + waiting
+	}
+	wait("condition=Ready", "pod", "-l", "app=web")
+	wait("condition=Complete", "job/stocktake")
+	wait(reason("CrashLoopBackOff"), "pod/payments")
+	wait(reason("ImagePullBackOff"), "pod/cart")
+}
+
+// open opens podstep in a terminal of that size.
+func (s *studio) open(width, height int, flags ...string) *camera {
+	s.t.Helper()
+	command := append([]string{labtest.Bin(s.t, "podstep"), "--socket", s.lab.State.Agent}, flags...)
+	return s.run(width, height, command...)
+}
+
+func (s *studio) run(width, height int, command ...string) *camera {
+	s.t.Helper()
+	return &camera{s.t, width, height, tuitest.Start(s.t, width, height, colourful, command...)}
+}
+
+// camera is a terminal and its size.
+type camera struct {
+	t             *testing.T
+	width, height int
+	*tuitest.Terminal
+}
+
+// take writes the screen as a picture.
+func (c *camera) take(name string, theme gen.Theme) {
+	c.t.Helper()
+	picture := gen.SVG(c.Colours(), c.width, c.height, gen.Options{Theme: theme, Title: "podstep"})
+	if err := os.WriteFile(name+".svg", picture, 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// choose selects a pod by the palette, and waits until its name heads the
+// pipeline.
+func (c *camera) choose(pod string) {
+	c.t.Helper()
+	c.Until("worst first")
+	c.Press(":")
+	c.Until("Commands, pods and steps")
+	c.Type(pod)
+	c.Press("Enter")
+	c.Until("│ " + pod)
+}
+
+// held: a new pod is held before its sandbox, between pods that are stuck.
+func (s *studio) held() {
+	c := s.open(120, 36)
+	c.Until("shop/payments")
+	c.breakpoint("shop/api", "RunPodSandbox")
+	s.kubectl("apply", "-f", shop, "-l", "app=api")
+	c.Until("HELD")
+	c.Press("J")
+	c.Until("› shop/api")
+	c.Until("s step")
+	c.take("held", gen.Dark)
+	c.Press("C-t", "C-t")
+	c.take("held-light", gen.Light)
+	c.Press("q")
+	c.Usable()
+}
+
+// breakpoint adds one by keys.
+func (c *camera) breakpoint(pod, step string) {
+	c.Press("b")
+	c.Until("Breakpoint")
+	c.Press("Up", "Up", "Up", "Up", "Up", "Up", "C-u")
+	c.Type(pod)
+	c.Press("Down", "C-u")
+	c.Type(step)
+	c.Press("Tab")
+	c.Until("cri." + step)
+	c.Press("Down", "Down", "Down", "Down", "Down", "Enter")
+	c.Until("breakpoint")
+}
+
+// stuckPods: why one of them is, in Chinese on a light ground, and on a small screen.
+func (s *studio) stuckPods() {
+	c := s.open(120, 36, "--theme", "light", "--lang", "zh")
+	c.Until("shop/payments")
+	c.take("zh-light", gen.Light)
+	c.Press("q")
+	c.Usable()
+
+	c = s.open(80, 24)
+	c.choose("shop/checkout")
+	c.take("small", gen.Dark)
+	c.Press("q")
+	c.Usable()
+}
+
+// timeline: where the time of a pod's creation went.
+func (s *studio) timeline() {
+	c := s.open(200, 50)
+	s.kubectl("apply", "-f", shop, "-l", "app=db")
+	s.kubectl("-n", "shop", "wait", "--timeout=2m", "--for", "condition=Ready", "pod/db")
+	c.choose("shop/db")
+	c.Press("t")
+	c.Until("critical path")
+	c.Press("g")
+	c.Until("› source.api.send")
+	c.take("timeline", gen.Dark)
+	c.Press("q")
+	c.Usable()
+}
+
+// replay: a file, stopped in the middle.
+func (s *studio) replay() {
+	file := filepath.Join(s.t.TempDir(), "shop.podstep")
+	s.lab.Must("trace", "--for", "1s", "-w", file)
+	c := s.run(120, 36, labtest.Bin(s.t, "podstep"), "replay", file)
+	c.Until("shop/db")
+	c.Press("0")
+	c.Until("replay 00:00")
+	c.Press("2")
+	c.UntilGone("replay 00:00")
+	c.take("replay", gen.Dark)
+	c.Press("q")
+	c.Usable()
+}
+
+// tour: a guided walk, half way.
+func (s *studio) tour() {
+	c := s.open(120, 36, "--tour", "creation")
+	c.Until("n begins")
+	for !strings.Contains(c.Screen(), "6/15") {
+		before := c.stop()
+		c.Press("n")
+		c.UntilThat("the stop after "+before, func(screen string) bool {
+			return c.stop() != before && (strings.Contains(screen, "n goes on") || strings.Contains(screen, "n does it"))
+		})
+	}
+	c.take("tour", gen.Dark)
+	c.Press("C-c")
+	c.Usable()
+}
+
+// stop is where a guided walk is.
+func (c *camera) stop() string {
+	return regexp.MustCompile(`\d+/15`).FindString(c.Screen())
+}

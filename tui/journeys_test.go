@@ -1,0 +1,77 @@
+//go:build sim || node
+
+package tui_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// TestNewcomer: with only the screen to go by, a pod is held at the creation of
+// its sandbox, stepped to the next call to the runtime, its request is seen, and
+// it is let go.
+func TestNewcomer(t *testing.T) {
+	p := open(t, 160, 50)
+	p.noWalk()
+	p.Until("b break") // the footer leads
+	p.holdAtSandbox("newcomer")
+	p.Until("RunPodSandbox")
+	p.Until("request")
+	p.Until("s step")
+	p.Until("next CRI call")
+	p.Press("i")
+	p.UntilThat("the next call to the runtime", func(s string) bool {
+		return strings.Contains(s, "HELD") && !strings.Contains(s, "before cri.RunPodSandbox")
+	})
+	p.Until("c let go")
+	p.Press("c")
+	p.UntilGone("HELD")
+	p.lab.UntilReady("newcomer")
+	p.Press("q")
+	p.Usable()
+}
+
+// TestEndsLetGo: however the program ends, what it held goes on, and the
+// terminal is as it was.
+func TestEndsLetGo(t *testing.T) {
+	for i, c := range []struct {
+		name   string
+		end    func(*place)
+		usable bool
+	}{
+		{"q", func(p *place) { p.Press("q") }, true},
+		{"Ctrl-C", func(p *place) { p.Press("C-c") }, true},
+		{"Ctrl-C in a dialog", func(p *place) { p.Press("H", "?", "C-c") }, true},
+		{"SIGTERM", func(p *place) { p.signal(syscall.SIGTERM) }, true},
+		{"SIGINT", func(p *place) { p.signal(syscall.SIGINT) }, true},
+		{"SIGHUP", func(p *place) { p.signal(syscall.SIGHUP) }, true},
+		{"the terminal is closed", func(p *place) { p.Hangup() }, false},
+		{"kill -9", func(p *place) { p.signal(syscall.SIGKILL) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := open(t, 120, 36)
+			p.noWalk()
+			name := fmt.Sprintf("ends-%d", i)
+			p.lab.Create(labtest.BusyboxPod(name, labtest.Sleep))
+			t.Cleanup(func() { p.lab.Delete(name) })
+			p.lab.UntilReady(name)
+			p.choose(name)
+			p.Press("H")
+			p.Until("Hold default/" + name)
+			p.Press("Right", "Enter")
+			p.Until("waiting for default/" + name)
+			p.touch(name)
+			p.waitHeld("")
+			p.Until("HELD")
+			c.end(p)
+			p.nothingLeft()
+			if c.usable {
+				p.Usable()
+			}
+		})
+	}
+}

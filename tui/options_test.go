@@ -1,0 +1,52 @@
+package tui
+
+import (
+	"os"
+	"testing"
+
+	"github.com/podstep/podstep/tui/state"
+)
+
+func TestAdapt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		env  map[string]string
+		in   bool
+		out  bool
+		was  Options
+		want Options
+	}{
+		{"a plain terminal", nil, true, true, Options{}, Options{Lang: state.English}},
+		{"Chinese", map[string]string{"LANG": "zh_CN.UTF-8"}, true, true, Options{}, Options{Lang: state.Chinese}},
+		{"the flag wins", map[string]string{"LANG": "zh_CN.UTF-8"}, true, true, Options{Lang: state.English}, Options{Lang: state.English}},
+		{"an old locale", map[string]string{"LC_ALL": "de_DE.ISO-8859-1", "LANG": "C.UTF-8"}, true, true, Options{}, Options{Lang: state.English, ASCII: true}},
+		{"POSIX", map[string]string{"LANG": "C"}, true, true, Options{}, Options{Lang: state.English, ASCII: true}},
+		{"NO_COLOR", map[string]string{"NO_COLOR": "1"}, true, true, Options{}, Options{Lang: state.English, NoColour: true}},
+		{"empty NO_COLOR", map[string]string{"NO_COLOR": ""}, true, true, Options{}, Options{Lang: state.English}},
+		{"dumb", map[string]string{"TERM": "dumb"}, true, true, Options{}, Options{Lang: state.English, Plain: "TERM=dumb"}},
+		{"screen reader", map[string]string{"ACCESSIBLE": "1"}, true, true, Options{}, Options{Lang: state.English, Plain: "ACCESSIBLE"}},
+		{"no screen reader", map[string]string{"ACCESSIBLE": "false"}, true, true, Options{}, Options{Lang: state.English}},
+		{"a pipe", nil, true, false, Options{}, Options{Lang: state.English, Plain: "stdout is no terminal"}},
+		{"no keys", nil, false, true, Options{}, Options{Lang: state.English, Plain: "stdin is no terminal"}},
+		{"the switch is named first", map[string]string{"TERM": "dumb"}, false, false, Options{Plain: "--plain"}, Options{Lang: state.English, Plain: "--plain"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.was
+			got.Adapt(Terminal{In: c.in, Out: c.out, Getenv: func(k string) string { return c.env[k] }})
+			if got != c.want {
+				t.Errorf("options %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestKeysDoc: the page of keys is made from the table of actions.
+func TestKeysDoc(t *testing.T) {
+	page, err := os.ReadFile("../docs/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != string(KeysDoc()) {
+		t.Error("docs/keys.md is stale; run go generate ./tui")
+	}
+}

@@ -1,0 +1,207 @@
+//go:build sim || node
+
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tuitest"
+)
+
+// shared is the node that most tests use.
+var shared *labtest.Lab
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) (code int) {
+	var err error
+	if shared, err = launch(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = m.Run()
+	if err := shared.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	return code
+}
+
+// place is a node with a screen on it, and an eye on the agent beside it.
+type place struct {
+	t     *testing.T
+	lab   *labtest.Lab
+	agent *client.Client
+	*tuitest.Terminal
+}
+
+// utf8 is an environment that says nothing about colours and languages.
+var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color"}
+
+func open(t *testing.T, width, height int, flags ...string) *place {
+	t.Helper()
+	l := shared.For(t)
+	command := append([]string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}, flags...)
+	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, width, height, utf8, command...)}
+	p.Until(" live ")
+	t.Cleanup(p.nothingLeft)
+	return p
+}
+
+func dial(t *testing.T, socket string) *client.Client {
+	t.Helper()
+	c, err := client.Dial(t.Context(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// nothingLeft waits until nothing is held and armed. A test that leaves
+// something behind runs out of time here.
+func (p *place) nothingLeft() {
+	p.t.Helper()
+	if p.t.Failed() {
+		return // it stopped somewhere on its way
+	}
+	c, err := client.Dial(context.Background(), p.agent.Path)
+	if err != nil {
+		return // the agent is gone, and with it what it held
+	}
+	defer c.Close()
+	waitUntil(p.t, "nothing is held and armed", func(ctx context.Context) bool {
+		holds, err := c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
+		points, err2 := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
+		if err := errors.Join(err, err2); err != nil {
+			p.t.Error(err)
+			return true
+		}
+		return len(holds.Holds)+len(points.Breakpoints) == 0
+	})
+}
+
+// waitUntil asks again and again what no event tells.
+func waitUntil(t *testing.T, what string, is func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), labtest.Patience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !is(ctx) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// waitHeld waits until a pod is held, for the agent.
+func (p *place) waitHeld(step string) {
+	p.t.Helper()
+	waitUntil(p.t, "a pod is held at "+step, func(ctx context.Context) bool {
+		holds, err := p.agent.ListHolds(ctx, &agentpb.ListHoldsRequest{})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return len(holds.Holds) > 0 && (step == "" || holds.Holds[0].Step == step)
+	})
+}
+
+// noWalk says no to the walk that is offered on an empty simulated node.
+func (p *place) noWalk() {
+	p.t.Helper()
+	if runtime != tours.Sim {
+		return
+	}
+	p.UntilThat("the pods, or the walk that is offered", func(s string) bool {
+		return strings.Contains(s, "A first walk?") || strings.Contains(s, "default/")
+	})
+	for strings.Contains(p.Screen(), "A first walk?") {
+		p.Press("Escape")
+		time.Sleep(100 * time.Millisecond) // the keys are taken only after quiet
+	}
+}
+
+// holdAtSandbox creates a pod that is held before its sandbox is asked for, by
+// keys alone.
+func (p *place) holdAtSandbox(name string) {
+	p.t.Helper()
+	p.Press("b")
+	p.Until("Breakpoint")
+	p.Press("Up", "Up", "Up", "Up", "Up", "Up", "C-u")
+	p.Type("default/" + name)
+	p.Press("Down", "C-u")
+	p.Type("RunPodSandbox")
+	p.Press("Tab")
+	p.Until("cri.RunPodSandbox")
+	p.Press("Down", "Down", "Down", "Down", "Down", "Enter")
+	p.Until("breakpoint")
+	pod := labtest.BusyboxPod(name, labtest.Sleep)
+	p.lab.Create(pod)
+	p.t.Cleanup(func() { p.lab.Delete(name) })
+	p.Until("HELD")
+}
+
+// choose selects a pod by the palette.
+func (p *place) choose(name string) {
+	p.t.Helper()
+	p.Until("default/" + name)
+	p.Press(":")
+	p.Until("Commands, pods and steps")
+	p.Type("default/" + name)
+	p.Press("Enter")
+	p.Until("› default/" + name)
+}
+
+// touch changes a pod, so that its worker looks at it.
+func (p *place) touch(name string) {
+	p.t.Helper()
+	_, err := p.lab.Client.CoreV1().Pods("default").Patch(p.lab.Context(), name, types.StrategicMergePatchType,
+		[]byte(`{"metadata":{"labels":{"touched":"yes"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// pid is that of the podstep in the terminal.
+func (p *place) pid() int {
+	p.t.Helper()
+	out, err := exec.Command("pgrep", "-f", "-n", "^"+regexp.QuoteMeta(labtest.Bin(p.t, "podstep")+" --socket "+p.lab.State.Agent)).Output()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return pid
+}
+
+func (p *place) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := unix.Kill(p.pid(), s); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,94 @@
+//go:build sim
+
+package tui_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/lab"
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/tui/tuitest"
+)
+
+// TestAgentDies: the screen says that the agent is gone, and goes on when
+// another is there. What was held is not.
+func TestAgentDies(t *testing.T) {
+	l := labtest.StartSim(t, "--restart-kubelet")
+	command := []string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}
+	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
+	p.Until(" live ")
+	p.noWalk()
+	p.holdAtSandbox("survivor")
+	before := l.State.Pids["kubelet"]
+	if err := unix.Kill(before, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.Until("reconnecting")
+	p.UntilGone("HELD")
+	waitUntil(t, "another agent answers", func(ctx context.Context) bool {
+		// Its socket is the lab user's, until it is made ours.
+		_ = os.Chown(l.State.Agent, os.Getuid(), -1)
+		c, err := client.Dial(ctx, l.State.Agent)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		return c.About().GetPid() != int64(before)
+	})
+	p.Until(" live ")
+	l.UntilReady("survivor")
+	p.Until("survivor")
+	p.nothingLeft()
+	p.Press("q")
+	p.Usable()
+}
+
+// TestLabVerb: one command starts a node, opens the screen on it, offers the
+// first walk, and ends both. Nothing of the node is left.
+func TestLabVerb(t *testing.T) {
+	dir, err := os.MkdirTemp("", "verb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "lab", "--dir", filepath.Join(dir, "l"))
+	term.Until("kube-apiserver") // progress
+	term.Until("A first walk?")
+	state, err := lab.ReadState(filepath.Join(dir, "l"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	term.UntilThat("the walk, when the dialog takes keys", func(screen string) bool {
+		term.Press("Enter")
+		return strings.Contains(screen, "n begins")
+	})
+	term.Press("C-c")
+	term.Usable()
+	if err := unix.Kill(state.Pids["kubelet"], 0); err == nil {
+		t.Error("the kubelet still runs")
+	}
+}
+
+// TestLabVerbKilled: with kill -9 the node ends as well.
+func TestLabVerbKilled(t *testing.T) {
+	dir, err := os.MkdirTemp("", "verb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "lab", "--dir", filepath.Join(dir, "l"))
+	term.Until(" live ")
+	state, err := lab.ReadState(filepath.Join(dir, "l"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	term.Hangup()
+	waitUntil(t, "the node has ended", func(context.Context) bool { return unix.Kill(state.Pids["kubelet"], 0) != nil })
+}
