@@ -42,6 +42,10 @@ test: ## unit tests: no root, no network
 test-sim: build ## tests on the simulated node, the UI in a terminal among them (tmux); no root
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 30m -p 1 ./agent/lab/... ./tui/...
 
+.PHONY: test-cri
+test-cri: ## the CRI's own validation of the simulated runtime
+	go test -tags critest -count=1 -timeout 20m -v ./agent/lab/simcri/critest
+
 .PHONY: test-node
 test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./cmd/podstep-kubelet
@@ -62,7 +66,7 @@ bench: build ## measure against peers, in one run (root)
 lint: ## formatting, vet, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
-	for tag in node sim bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
+	for tag in node sim critest bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
 	go test -run 'TestArrows|TestPackageComments' .
 
 .PHONY: generate

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// colourful is a terminal that can do everything.
-var colourful = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "COLORTERM=truecolor"}
+// colourful runs a program as in a terminal that has all colours. tmux keeps
+// them, though it does not say so to what runs in it.
+var colourful = []string{"env", "-u", "TMUX", "-u", "NO_COLOR", "-u", "ACCESSIBLE", "-u", "LC_ALL", "LANG=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor"}
 
 // shop is what there is to be seen.
 const shop = "../examples/shop.yaml"
@@ -25,9 +27,10 @@ const shop = "../examples/shop.yaml"
 func TestPictures(t *testing.T) {
 	l := labtest.StartSim(t)
 	s := &studio{t: t, lab: l}
-	s.kubectl("apply", "-f", shop, "-l", "app notin (api, db)")
+	s.kubectl("create", "-f", shop, "-l", "app notin (api, db)")
 	s.stuck()
-	t.Run("held", func(t *testing.T) { s.on(t).held() })
+	t.Run("held", func(t *testing.T) { s.on(t).held("held", "dark", gen.Dark) })
+	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", gen.Light) })
 	t.Run("stuck", func(t *testing.T) { s.on(t).stuckPods() })
 	t.Run("timeline", func(t *testing.T) { s.on(t).timeline() })
 	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
@@ -74,7 +77,7 @@ func (s *studio) open(width, height int, flags ...string) *camera {
 
 func (s *studio) run(width, height int, command ...string) *camera {
 	s.t.Helper()
-	return &camera{s.t, width, height, tuitest.Start(s.t, width, height, colourful, command...)}
+	return &camera{s.t, width, height, tuitest.Start(s.t, width, height, nil, append(slices.Clone(colourful), command...)...)}
 }
 
 // camera is a terminal and its size.
@@ -105,21 +108,32 @@ func (c *camera) choose(pod string) {
 	c.Until("│ " + pod)
 }
 
+// until presses a key until a text is to be seen.
+func (c *camera) until(key, text string) {
+	c.t.Helper()
+	c.UntilThat(text, func(screen string) bool {
+		if strings.Contains(screen, text) {
+			return true
+		}
+		c.Press(key)
+		return false
+	})
+}
+
 // held: a new pod is held before its sandbox, between pods that are stuck.
-func (s *studio) held() {
-	c := s.open(120, 36)
+func (s *studio) held(name, flag string, theme gen.Theme) {
+	c := s.open(120, 46, "--theme", flag)
 	c.Until("shop/payments")
 	c.breakpoint("shop/api", "RunPodSandbox")
-	s.kubectl("apply", "-f", shop, "-l", "app=api")
+	s.kubectl("create", "-f", shop, "-l", "app=api")
 	c.Until("HELD")
 	c.Press("J")
 	c.Until("› shop/api")
 	c.Until("s step")
-	c.take("held", gen.Dark)
-	c.Press("C-t", "C-t")
-	c.take("held-light", gen.Light)
+	c.take(name, theme)
 	c.Press("q")
 	c.Usable()
+	s.kubectl("delete", "-f", shop, "-l", "app=api")
 }
 
 // breakpoint adds one by keys.
@@ -154,13 +168,14 @@ func (s *studio) stuckPods() {
 // timeline: where the time of a pod's creation went.
 func (s *studio) timeline() {
 	c := s.open(200, 50)
-	s.kubectl("apply", "-f", shop, "-l", "app=db")
+	s.kubectl("create", "-f", shop, "-l", "app=db")
 	s.kubectl("-n", "shop", "wait", "--timeout=2m", "--for", "condition=Ready", "pod/db")
 	c.choose("shop/db")
 	c.Press("t")
 	c.Until("critical path")
 	c.Press("g")
-	c.Until("› source.api.send")
+	c.until("j", "› create, sync 1")
+	c.Press("l")
 	c.take("timeline", gen.Dark)
 	c.Press("q")
 	c.Usable()
@@ -185,7 +200,7 @@ func (s *studio) replay() {
 func (s *studio) tour() {
 	c := s.open(120, 36, "--tour", "creation")
 	c.Until("n begins")
-	for !strings.Contains(c.Screen(), "6/15") {
+	for !strings.Contains(c.Screen(), "11/15") {
 		before := c.stop()
 		c.Press("n")
 		c.UntilThat("the stop after "+before, func(screen string) bool {
