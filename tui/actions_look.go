@@ -10,11 +10,11 @@ import (
 
 var lookActions = []action{
 	{id: "look.pipeline", keys: []string{"p"}, group: groupLook, title: say("Pipeline of the pod", "Pod 的流水线"),
-		do: show(state.MainStory)},
+		hint: say("pipeline", "流水线"), rank: rankUnless(state.MainStory, 57), do: show(state.MainStory)},
 	{id: "look.timeline", keys: []string{"t"}, group: groupLook, title: say("Timeline", "时间线"),
-		hint: say("timeline", "时间线"), rank: rank(30), do: show(state.MainTimeline)},
+		hint: say("timeline", "时间线"), rank: rankUnless(state.MainTimeline, 30), do: show(state.MainTimeline)},
 	{id: "look.events", keys: []string{"e"}, group: groupLook, title: say("Events", "事件"),
-		hint: say("events", "事件"), rank: rank(25), do: show(state.MainEvents)},
+		hint: say("events", "事件"), rank: rankUnless(state.MainEvents, 25), do: show(state.MainEvents)},
 	{id: "look.why", keys: []string{"w"}, group: groupLook, title: say("Why the pod is where it is", "Pod 为什么停在这里"),
 		hint: say("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: say("Filter events and pods", "过滤事件和 Pod"),
@@ -33,6 +33,16 @@ var lookActions = []action{
 		off: offNoAgent, do: (*Model).toggleRecord},
 	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: say("Copy what is selected", "复制选中内容"),
 		do: (*Model).copySelected},
+}
+
+// rankUnless ranks what leads to a view, while another is shown.
+func rankUnless(what state.Main, n int) func(*Model) int {
+	return func(m *Model) int {
+		if m.main() == what {
+			return 0
+		}
+		return n
+	}
 }
 
 func show(what state.Main) func(*Model) tea.Cmd {

@@ -33,7 +33,7 @@ import (
 const (
 	// recorded has 26 pods and 166 events a second; so many tellers of it make
 	// more than 500 pods, and, told this much faster, 10,000 events a second.
-	recorded = "../agent/trace/testdata/node.podstep"
+	recorded  = "../agent/trace/testdata/node.podstep"
 	tellers   = 20
 	pace      = 3
 	perSecond = 10_000
@@ -156,7 +156,7 @@ func (g *glass) Write(b []byte) (int, error) {
 
 // presses are keys that a person presses while looking around: through the pods,
 // into a story, to the timeline and the events, into the palette and out.
-var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w \x1b p / w e \x1b g G ] [ F F ? \x1b : t \x1b L L z z")
+var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w esc p / w e esc g G ] [ F F ? esc : t esc L L z z")
 
 const keyCount = 500
 
@@ -189,7 +189,13 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 			t.Fatal(err)
 		}
 	}
-	<-g.last
+	select {
+	case <-g.last:
+	case err := <-ended:
+		t.Fatalf("the program has ended: %v", err)
+	case <-time.After(keyCount * keyEvery):
+		t.Fatalf("of %d keys the last %d were never shown", keyCount, keyCount-len(g.seen))
+	}
 	cancel()
 	<-ended
 	return waits(pressed[:], g.seen)
@@ -216,6 +222,8 @@ func keyBytes(name string) []byte {
 		return []byte("\r")
 	case "tab":
 		return []byte("\t")
+	case "esc":
+		return []byte("\x1b[27u") // not to be taken for Alt with the next key
 	}
 	return []byte(name)
 }

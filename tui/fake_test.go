@@ -357,3 +357,14 @@ func (d *desk) called(want ...string) *desk {
 	d.w.calls = nil
 	return d
 }
+
+// ledgerOf is the ledger through which a model acts.
+func ledgerOf(m *Model) *session.Ledger { return m.control.(*session.Ledger) }
+
+// seesBanner is true whatever else is on the screen.
+func (d *desk) seesBanner() {
+	d.t.Helper()
+	if d.m.screen().Hold == nil {
+		d.t.Error("no banner tells of the hold")
+	}
+}

@@ -295,6 +295,47 @@ func TestBreakpointForm(t *testing.T) {
 	d.press("x").called("remove")
 }
 
+// TestBreakpointHits: the screen goes to the pod that has come to a breakpoint,
+// but not away from who is typing, and not to a pod that somebody else holds.
+func TestBreakpointHits(t *testing.T) {
+	hit := func(d *desk, why string) {
+		h := d.w.held(why, "cri.RunPodSandbox")
+		h.Pod = hello
+		d.poll()
+	}
+	for _, c := range []struct {
+		name  string
+		do    func(*desk)
+		there bool
+	}{
+		{"quiet", func(d *desk) { d.now = d.now.Add(time.Second) }, true},
+		{"a key just now", func(d *desk) { d.send(keyPress("j")) }, false},
+		{"typing", func(d *desk) { d.press("/").write("err"); d.now = d.now.Add(time.Second) }, false},
+		{"reading help", func(d *desk) { d.press("?"); d.now = d.now.Add(time.Second) }, false},
+	} {
+		w := newWorld()
+		d := newDesk(t, w, Options{})
+		d.m.offered = true
+		d.live(w.creation(web), w.creation(hello))
+		d.m.state.SelectPodNamed("default", "web")
+		d.press("b", "ctrl+u").write("cri.RunPodSandbox").press("down", "down", "down", "down", "down", "enter")
+		c.do(d)
+		hit(d, "breakpoint 1")
+		d.seesBanner()
+		if pod, _ := d.m.selected(); (pod != nil && pod.Name == "hello") != c.there {
+			t.Errorf("%s: %v is selected", c.name, pod)
+		}
+	}
+	d := started(t)
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.m.state.SelectPodNamed("default", "web")
+	d.now = d.now.Add(time.Second)
+	hit(d, "breakpoint 7")
+	if pod, _ := d.m.selected(); pod.Name != "web" {
+		t.Errorf("the screen went to %s, which somebody else holds", pod.Name)
+	}
+}
+
 func TestBreakpointWhereTheNodeStandsStill(t *testing.T) {
 	d := started(t)
 	node := slices.IndexFunc(d.w.info.Steps, func(s *agentpb.Step) bool { return s.HoldEnter == "node" })

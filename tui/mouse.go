@@ -19,9 +19,8 @@ func (m *Model) mouseEvent(msg tea.MouseMsg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		m.wheel(at)
 	case tea.MouseMotionMsg:
-		if m.drag && m.frame.options.Width > 0 {
-			s := m.screen()
-			m.state.Resize(at.X*100/m.frame.options.Width - s.Split)
+		if m.drag {
+			m.dragTo(at.X)
 		}
 	case tea.MouseReleaseMsg:
 		m.drag = false
@@ -31,6 +30,13 @@ func (m *Model) mouseEvent(msg tea.MouseMsg) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// dragTo puts the divider at a column.
+func (m *Model) dragTo(x int) {
+	m.state.Resize(0) // the split is a share from now on, no longer by size
+	m.frame.touch()
+	m.state.Resize(x*100/max(1, m.frame.options.Width) - m.screen().Split)
 }
 
 func (m *Model) wheel(at tea.Mouse) {

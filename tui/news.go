@@ -78,11 +78,26 @@ func sameAgent(a, b *agentpb.InfoResponse) bool {
 }
 
 func (m *Model) takePoll(p *session.Poll) {
+	before := m.lastHeld().GetId()
 	m.holds, m.breaks = p.Holds, p.Breaks
+	if h := m.lastHeld(); h.GetId() > before {
+		m.newlyHeld(h)
+	}
 	m.state.SetPods(p.Pods)
 	m.state.SetHolds(p.Holds, p.At)
 	m.state.SetBreakpoints(p.Breaks, p.At)
 	m.state.SetDropped(p.Dropped)
+}
+
+// newlyHeld goes to a pod that has come to a breakpoint of the person's, unless
+// they are doing something else just now: then the banner and the footer say
+// where it is.
+func (m *Model) newlyHeld(h *agentpb.HoldInfo) {
+	l, ok := m.control.(*session.Ledger)
+	busy := m.top() != nil || m.input != nil || m.walk != nil || m.clock.now().Sub(m.lastKey) < quietTime
+	if ok && l.Mine(h) && !busy {
+		m.aimAtHold(h)
+	}
 }
 
 // tellLink keeps the header's word about the connection up to date.

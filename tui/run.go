@@ -98,10 +98,15 @@ func (e *ending) onSignals() (stop func()) {
 
 // finishRecording waits until the file of a recording is complete.
 func (m *Model) finishRecording() {
-	if r := m.record; r != nil {
-		r.stop()
-		<-r.ended
+	r := m.record
+	if r == nil {
+		return
+	}
+	r.stop()
+	select {
+	case <-r.ended:
 		m.recorded = append(m.recorded, absolute(r.path))
+	case <-time.After(releaseTime): // it had not begun, or the disk does not answer
 	}
 }
 

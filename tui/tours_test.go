@@ -3,6 +3,7 @@
 package tui_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,14 +26,20 @@ func TestTours(t *testing.T) {
 			}
 			p := open(t, 200, 50, "--tour", tour.Name)
 			p.Until("n begins")
-			p.Press("n")
-			for at := p.arrive(""); !strings.Contains(p.Screen(), "n ends the walk"); at = p.arrive(at) {
+			stops := stopsHere(tour)
+			for i, stop := range stops {
+				p.Press("n")
+				p.arrive(i+1, len(stops))
+				if holds(stop) {
+					p.Until("HELD")
+				}
 				if strings.Contains(p.Screen(), "a answers") {
 					p.Press("a")
 					p.UntilGone("a answers")
 				}
-				p.Press("n")
 			}
+			p.Press("n")
+			p.Until("n ends the walk")
 			p.Press("n")
 			p.UntilGone("n ends the walk")
 			if strings.Contains(p.Screen(), "Delete what the walk made?") {
@@ -46,21 +53,27 @@ func TestTours(t *testing.T) {
 	}
 }
 
-// arrive waits until a walk is at another stop than before, and is ready to go
-// on. It returns where it is.
-func (p *place) arrive(before string) string {
+// stopsHere are the stops that a walk has on this node.
+func stopsHere(tour *tours.Tour) (stops []*tours.Stop) {
+	for i := range tour.Stops {
+		if stop := &tour.Stops[i]; stop.In(runtime) {
+			stops = append(stops, stop)
+		}
+	}
+	return stops
+}
+
+// holds tells whether a pod is held at a stop here: only a simulated node may
+// stand still.
+func holds(stop *tours.Stop) bool {
+	return stop.Hold == tours.HoldPod || stop.Hold == tours.HoldNode && runtime == tours.Sim
+}
+
+// arrive waits until a walk is at a stop, and ready to go on.
+func (p *place) arrive(at, stops int) {
 	p.t.Helper()
-	at := ""
-	p.UntilThat("the next stop after "+before, func(s string) bool {
-		if strings.Contains(s, "n ends the walk") {
-			return true
-		}
-		card := regexp.MustCompile(`Tour .*?(\d+/\d+)`).FindStringSubmatch(s)
-		if card == nil || card[1] == before {
-			return false
-		}
-		at = card[1]
-		return strings.Contains(s, "n goes on") || strings.Contains(s, "n does it")
+	here := regexp.MustCompile(fmt.Sprintf(`Tour .*\b%d/%d\b`, at, stops))
+	p.UntilThat(fmt.Sprintf("stop %d/%d", at, stops), func(s string) bool {
+		return here.MatchString(s) && (strings.Contains(s, "n goes on") || strings.Contains(s, "n does it"))
 	})
-	return at
 }

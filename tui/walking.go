@@ -5,7 +5,6 @@ import (
 
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -268,81 +267,4 @@ func (m *Model) showStop(p *probes.Pod, step string) {
 		p = &probes.Pod{}
 	}
 	m.aimAt(p.Namespace, p.Name, step)
-}
-
-// dropPoint takes the walk's breakpoint away.
-func (m *Model) dropPoint() tea.Cmd {
-	w := m.walk
-	if w.point == 0 {
-		return nil
-	}
-	id := w.point
-	w.point, w.pointFor = 0, -1
-	return m.act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, id) })
-}
-
-// undo takes back what was set up for a walk that is over.
-func (m *Model) undo(msg tourMsg) tea.Cmd {
-	if msg.point == 0 {
-		return nil
-	}
-	return m.act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, msg.point) })
-}
-
-// walkEnd is after the last stop.
-func (m *Model) walkEnd() tea.Cmd {
-	m.walk.enter(len(m.walk.stops)-1, walkOver)
-	return m.letWalkGo()
-}
-
-// letWalkGo lets go what the walk holds, and takes its breakpoint away.
-func (m *Model) letWalkGo() tea.Cmd {
-	w := m.walk
-	cmds := []tea.Cmd{m.dropPoint()}
-	if h := w.held; h != nil {
-		w.held = nil
-		cmds = append(cmds, m.act("", func(ctx context.Context, c session.Control) error {
-			_, err := c.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
-			if err != nil && strings.Contains(err.Error(), "not held") {
-				return nil
-			}
-			return err
-		}))
-	}
-	return tea.Sequence(cmds...)
-}
-
-// endWalk ends a walk anywhere: nothing stays held or armed, and what it made is
-// offered for deletion.
-func (m *Model) endWalk() tea.Cmd {
-	w := m.walk
-	let := m.letWalkGo()
-	m.walk = nil
-	made := w.made
-	if len(made) == 0 {
-		return let
-	}
-	m.push(&dialog{
-		title:   m.say(say("Delete what the walk made?", "删除导览创建的内容？")),
-		text:    []string{m.sayf(say("The walk %q made objects in the cluster.", "导览“%s”在集群中创建了对象。"), m.say(w.tour.Title))},
-		buttons: []string{m.say(say("Keep", "保留")), m.say(say("Delete", "删除"))},
-		chose: func(m *Model, button int) tea.Cmd {
-			if button != 1 {
-				return nil
-			}
-			cluster := m.opts.Cluster
-			return m.act(m.say(say("what the walk made is deleted", "导览创建的内容已删除")), func(ctx context.Context, _ session.Control) error {
-				return cluster.Undo(ctx, made)
-			})
-		},
-	})
-	return let
-}
-
-// endWalkFor ends a walk when another agent is there: what it held is gone.
-func (m *Model) endWalkFor(*agentpb.InfoResponse) {
-	if m.walk != nil {
-		m.walk = nil
-		m.fail(fmt.Errorf("%s", m.say(say("the walk has ended, because the agent did", "代理已退出，导览随之结束"))))
-	}
 }

@@ -30,11 +30,11 @@ func TestPictures(t *testing.T) {
 	s.kubectl("create", "-f", shop, "-l", "app notin (api, db)")
 	s.stuck()
 	t.Run("held", func(t *testing.T) { s.on(t).held("held", "dark", gen.Dark) })
-	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", gen.Light) })
 	t.Run("stuck", func(t *testing.T) { s.on(t).stuckPods() })
 	t.Run("timeline", func(t *testing.T) { s.on(t).timeline() })
 	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
 	t.Run("tour", func(t *testing.T) { s.on(t).tour() })
+	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", gen.Light) })
 }
 
 // studio is a node that has its picture taken.
@@ -122,6 +122,7 @@ func (c *camera) until(key, text string) {
 
 // held: a new pod is held before its sandbox, between pods that are stuck.
 func (s *studio) held(name, flag string, theme gen.Theme) {
+	s.kubectl("delete", "--ignore-not-found", "-f", shop, "-l", "app=api")
 	c := s.open(120, 46, "--theme", flag)
 	c.Until("shop/payments")
 	c.breakpoint("shop/api", "RunPodSandbox")
@@ -133,7 +134,6 @@ func (s *studio) held(name, flag string, theme gen.Theme) {
 	c.take(name, theme)
 	c.Press("q")
 	c.Usable()
-	s.kubectl("delete", "-f", shop, "-l", "app=api")
 }
 
 // breakpoint adds one by keys.
@@ -176,6 +176,7 @@ func (s *studio) timeline() {
 	c.Press("g")
 	c.until("j", "› create, sync 1")
 	c.Press("l")
+	c.Until("Create the sandbox")
 	c.take("timeline", gen.Dark)
 	c.Press("q")
 	c.Usable()
@@ -198,8 +199,9 @@ func (s *studio) replay() {
 
 // tour: a guided walk, half way.
 func (s *studio) tour() {
-	c := s.open(120, 36, "--tour", "creation")
+	c := s.open(140, 42, "--tour", "creation")
 	c.Until("n begins")
+	c.Press(">", ">", ">")
 	for !strings.Contains(c.Screen(), "11/15") {
 		before := c.stop()
 		c.Press("n")

@@ -98,8 +98,8 @@ func (l *Ledger) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRe
 	return b, nil
 }
 
-// mine tells whether a hold came about through this ledger.
-func (l *Ledger) mine(h *agentpb.HoldInfo) bool {
+// Mine tells whether a hold came about through this ledger.
+func (l *Ledger) Mine(h *agentpb.HoldInfo) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pods[h.GetPod().GetUid()] {
@@ -144,7 +144,7 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 	held, err := l.Control.Holds(ctx)
 	errs = append(errs, err)
 	for _, h := range held {
-		if !l.mine(h) {
+		if !l.Mine(h) {
 			continue
 		}
 		_, err := l.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})

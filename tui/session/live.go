@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -95,10 +96,15 @@ func (l *live) again(ctx context.Context, why error) *client.Client {
 	}
 }
 
+// errSilent is what ends a connection at whose other end nobody does anything: a
+// process that is stopped keeps its connections. What was held through it goes
+// on when it wakes and finds the connection closed.
+var errSilent = fmt.Errorf("the agent has not answered for %s; is its process stopped?", lastRetry)
+
 // serve tells what one connection brings, until it breaks.
 func (l *live) serve(ctx context.Context, c *client.Client) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	l.use(c)
 	defer l.use(nil)
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{History: true, Node: true})
@@ -111,9 +117,19 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 	polls := make(chan struct{})
 	go func() {
 		defer close(polls)
-		l.polls(ctx, c)
+		cancel(l.polls(ctx, c))
 	}()
-	defer func() { cancel(); <-polls }()
+	err = l.follow(ctx, w)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	<-polls
+	return err
+}
+
+// follow tells what a stream of events brings, until it ends.
+func (l *live) follow(ctx context.Context, w *client.Watch) error {
 	for {
 		b, err := w.NextRaw()
 		if errors.Is(err, io.EOF) {
@@ -148,47 +164,52 @@ func (l *live) use(c *client.Client) {
 	l.conn = c
 }
 
-// polls asks at a modest rate, and soon after somebody did something.
-func (l *live) polls(ctx context.Context, c *client.Client) {
+// polls asks at a modest rate, and soon after somebody did something. It ends
+// with ctx, or with errSilent.
+func (l *live) polls(ctx context.Context, c *client.Client) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for {
-		if p := poll(ctx, c); p != nil && l.news.put(ctx, News{Poll: p}) != nil {
-			return
+		p, err := poll(ctx, c)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return errSilent
+		}
+		if err == nil {
+			err = l.news.put(ctx, News{Poll: p})
 		}
 		select {
 		case <-t.C:
 		case <-l.ask:
 		case <-ctx.Done():
-			return
+			return err
 		}
 	}
 }
 
-// poll is nil if the agent does not answer; the stream of events says why. What
-// an agent does not know to answer is left out.
-func poll(ctx context.Context, c *client.Client) *Poll {
+// poll fails if the agent does not answer. What an agent does not know to answer
+// is left out.
+func poll(ctx context.Context, c *client.Client) (*Poll, error) {
 	ctx, cancel := context.WithTimeout(ctx, lastRetry)
 	defer cancel()
 	pods, err := c.Pods(ctx, &agentpb.PodsRequest{})
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	breaks, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
 	if gone(err) {
-		return nil
+		return nil, err
 	}
 	stats, err := c.Stats(ctx, &agentpb.StatsRequest{})
 	if gone(err) {
-		return nil
+		return nil, err
 	}
 	holds, err := c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
 	if gone(err) {
-		return nil
+		return nil, err
 	}
 	return &Poll{
 		At: time.Now(), Pods: pods.GetPods(), Holds: holds.GetHolds(), Breaks: breaks.GetBreakpoints(), Dropped: stats.GetDropped(),
-	}
+	}, nil
 }
 
 // gone tells an agent that is not there, or not in time, from one that does not

@@ -233,8 +233,8 @@ func (s *State) sourceOf(st *step, ref int, d *Detail) {
 		}
 		if calls := caller.Calls(st.name); len(calls) > 0 {
 			excerpt(&caller, calls[0], d)
-			return
 		}
+		return // what is further up may come to the step by another way
 	}
 }
 

@@ -19,7 +19,7 @@ var failures = map[string]failure{
 	"InvalidImageName":           {text("image name invalid", "镜像名无效"), text("its image's name is not valid", "镜像名无效")},
 	"ImageInspectError":          {text("image unreadable", "镜像无法检查"), text("its image cannot be inspected", "无法检查镜像")},
 	"CrashLoopBackOff":           {text("crash loop", "反复崩溃"), text("it ends again and again, and the kubelet waits before it starts it anew", "容器反复退出，kubelet 等一会儿再启动它")},
-	"CreateContainerConfigError": {text("config missing", "缺少配置"), text("its configuration cannot be made", "无法生成它的配置")},
+	"CreateContainerConfigError": {text("config error", "配置有误"), text("its configuration cannot be made", "无法生成它的配置")},
 	"CreateContainerError":       {text("create failed", "创建失败"), text("the runtime cannot create it", "运行时无法创建它")},
 	"RunContainerError":          {text("start failed", "启动失败"), text("the runtime cannot start it", "运行时无法启动它")},
 	"PostStartHookError":         {text("postStart failed", "postStart 失败"), text("its postStart hook failed", "它的 postStart 钩子失败")},
@@ -31,6 +31,13 @@ var failures = map[string]failure{
 var (
 	failedTo  = regexp.MustCompile(`failed to "(\w+)" for "([^"]*)" with (\w+)(?:: (".*))?`)
 	unmounted = regexp.MustCompile(`unmounted volumes=\[([^\]]+)\]`)
+	ofPod     = regexp.MustCompile(`^[^_"]+_[^("]+\([^)]+\)$`)
+	missing   = regexp.MustCompile(`\b(configmap|secret) \\?"([^"\\]*)\\?" not found`)
+	// wrapping is what the kubelet and gRPC put around a reason, which says
+	// nothing that the sentence around it does not.
+	wrapping = regexp.MustCompile(`rpc error: code = \w+ desc = |Failed to create sandbox for pod "[^"]*": |Back-off pulling image "[^"]*": (?:ErrImagePull: )?|` +
+		`failed to pull and unpack image "[^"]*": |failed to resolve reference "[^"]*": | for sandbox "[0-9a-f]{64}"|` +
+		` \(pod: "[^"]*", container: [^)]*\)| restarting failed container=.*`)
 )
 
 // maxReason bounds the part of an error that goes into a sentence.
@@ -43,7 +50,10 @@ func (l Lang) because(err string) string {
 		if f, ok := failures[m[3]]; ok {
 			what = l.Say(f.full) + l.sayf(text(" (%s)", "（%s）"), what)
 		}
-		out := l.sayf(text("%s: %s", "%s：%s"), target(m[2]), what)
+		out := what
+		if !ofPod.MatchString(m[2]) {
+			out = l.sayf(text("%s: %s", "%s：%s"), target(m[2]), what)
+		}
 		if why := reason(m[4]); why != "" {
 			out += l.Say(text(": ", "：")) + why
 		}
@@ -61,10 +71,17 @@ func (l Lang) because(err string) string {
 // briefly is because in a few words.
 func (l Lang) briefly(err string) string {
 	if m := failedTo.FindStringSubmatch(err); m != nil {
-		if f, ok := failures[m[3]]; ok {
-			return l.Say(f.brief)
+		f, ok := failures[m[3]]
+		switch {
+		case !ok:
+			return oneLine(m[3])
+		case strings.Contains(err, "runAsNonRoot"):
+			return l.Say(text("may not run as root", "不许以 root 运行"))
+		case m[3] == "CreateContainerConfigError" && missing.MatchString(err):
+			what := missing.FindStringSubmatch(err)
+			return l.sayf(text("no %s %s", "没有 %s %s"), what[1], oneLine(what[2]))
 		}
-		return oneLine(m[3])
+		return l.Say(f.brief)
 	}
 	if m := unmounted.FindStringSubmatch(err); m != nil {
 		return l.sayf(text("not mounted: %s", "未挂载：%s"), oneLine(m[1]))
@@ -89,7 +106,7 @@ func target(s string) string {
 func reason(quoted string) string {
 	if q, err := strconv.QuotedPrefix(quoted); err == nil {
 		if s, err := strconv.Unquote(q); err == nil {
-			return cut(strings.TrimRight(oneLine(s), ". "), maxReason)
+			return cut(strings.TrimRight(oneLine(wrapping.ReplaceAllString(s, "")), ". "), maxReason)
 		}
 	}
 	return ""

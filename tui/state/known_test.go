@@ -161,9 +161,13 @@ func TestTook(t *testing.T) {
 func TestBecause(t *testing.T) {
 	for _, c := range []struct{ err, full, brief string }{
 		{`failed to "StartContainer" for "app" with CreateContainerConfigError: "configmap \"nope\" not found"`,
-			`app: its configuration cannot be made (CreateContainerConfigError): configmap "nope" not found`, "config missing"},
+			`app: its configuration cannot be made (CreateContainerConfigError): configmap "nope" not found`, "no configmap nope"},
+		{`failed to "StartContainer" for "app" with CreateContainerConfigError: "container has runAsNonRoot and image will run as root (pod: \"web_default(12)\", container: app)"`,
+			"app: its configuration cannot be made (CreateContainerConfigError): container has runAsNonRoot and image will run as root", "may not run as root"},
+		{`failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off pulling image \"a:1\": ErrImagePull: rpc error: code = NotFound desc = failed to resolve reference \"a:1\": a:1: not found"`,
+			"app: its image cannot be pulled, and the kubelet waits before it tries again (ImagePullBackOff): a:1: not found", "image pull failed"},
 		{`failed to "CreatePodSandbox" for "web_default(12)" with CreatePodSandboxError: "Failed to create sandbox: rpc error\n"`,
-			`web_default: its sandbox cannot be created (CreatePodSandboxError): Failed to create sandbox: rpc error`, "sandbox failed"},
+			`its sandbox cannot be created (CreatePodSandboxError): Failed to create sandbox: rpc error`, "sandbox failed"},
 		{`[failed to "StartContainer" for "a" with NewReason, failed to "StartContainer" for "b" with ErrImagePull: "x"]`, "a: NewReason", "NewReason"},
 		{"unmounted volumes=[c d], unattached volumes=[]: context deadline exceeded", "volumes are not mounted: c d", "not mounted: c d"},
 		{"network is not ready: container runtime network not ready", "the node's pod network is not ready", "network not ready"},

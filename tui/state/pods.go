@@ -154,7 +154,7 @@ func (s *State) podRow(pp podPlace, v *view) PodRow {
 	case now.deleting && pp.mark == PodWorking:
 		r.Word = s.lang.Say(endingWord)
 	}
-	if pp.mark <= PodWorking {
+	if pp.mark <= PodWorking && now.at != none {
 		r.Where = tail(s.steps.at(now.step).name)
 	}
 	if pp.mark == PodHeld {

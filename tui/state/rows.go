@@ -251,9 +251,9 @@ func (l Lang) noteWords(e *probes.Event) (label, note string) {
 	word := func(name string) string { return short(e.Fields[name]) }
 	switch e.Kind {
 	case probes.Held:
-		return l.Say(text("held", "停住")), word("on") + "  " + word("why")
+		return l.Say(text("held", "停住")), l.beforeOrAfter(word("on"))
 	case probes.Released:
-		return l.sayf(text("was held %s", "曾停住 %s"), took(time.Duration(e.DurationNs))), word("on") + "  " + word("reason")
+		return l.Say(text("was held", "曾停住")), l.beforeOrAfter(word("on"))
 	case probes.Fault:
 		return l.Say(text("podstep made it fail", "podstep 注入的故障")), ""
 	case probes.Drop:
@@ -263,6 +263,14 @@ func (l Lang) noteWords(e *probes.Event) (label, note string) {
 		return l.sayf(text("%s earlier syncs are no longer known", "更早的 %s 次同步已不可知"), n), word("foldedEvents")
 	}
 	return l.Say(text("note", "说明")), words(e.Fields)
+}
+
+// beforeOrAfter says where in a call a pod was held.
+func (l Lang) beforeOrAfter(on string) string {
+	if on == "exit" {
+		return l.Say(text("after it", "在它之后"))
+	}
+	return l.Say(text("before it", "在它之前"))
 }
 
 // isHold tells whether the event at a position is a hold.

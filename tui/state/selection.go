@@ -147,7 +147,8 @@ func (s *State) SelectRow(id string) {
 }
 
 // SelectStep selects the latest call of a step in the selected pod's story, and
-// opens what it is in. It returns false if there is none.
+// opens what it is in. If the pod is held there, that call is meant: others may
+// make the same one meanwhile. It returns false if there is none.
 func (s *State) SelectStep(step string) bool {
 	id, ok := s.steps.byName[step]
 	if !ok {
@@ -155,6 +156,11 @@ func (s *State) SelectStep(step string) bool {
 	}
 	v := s.view()
 	p := s.pods[s.pod]
+	if held := v.pod(s.pod).held; held != none {
+		if sp := s.spans.at(held); sp != nil && sp.step == id {
+			return s.reveal(p, held, v)
+		}
+	}
 	for i, n := p.spans.end()-1, 0; i >= p.spans.first && n < 10*lookBack; i, n = i-1, n+1 {
 		ref := *p.spans.at(i)
 		if sp := s.spans.at(ref); sp != nil && sp.step == id && sp.enter < v.at {

@@ -160,7 +160,7 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 // every pod's story, or it is where things are, or went wrong.
 func (t *tree) shows(nd *node, sp *span) bool {
 	st := t.l.s.steps.at(sp.step)
-	if t.l.now.at == nd.span || t.l.now.held == nd.span || sp.failed && sp.over(t.l.at) && len(nd.children) == 0 {
+	if t.l.now.at == nd.span || t.l.now.held == nd.span || len(nd.notes) > 0 || sp.failed && sp.over(t.l.at) && len(nd.children) == 0 {
 		return true
 	}
 	if _, touched := t.l.p.opened[lineKey{kind: keySpan, a: nd.span}]; touched {

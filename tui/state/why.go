@@ -31,7 +31,7 @@ func (s *State) trouble(pp podPlace, p *podNow, v *view) string {
 		}
 		return what
 	}
-	return l.sayf(text("%s takes unusually long", "%s 耗时异常"), s.title(s.steps.at(p.step)))
+	return s.title(s.steps.at(p.step))
 }
 
 // heldStep is the step at which a pod is held.
@@ -135,7 +135,10 @@ var places = map[stepName]probes.Text{
 func (s *State) whyTurning(i int, name string, p *podNow, v *view) (string, *probes.Event) {
 	st := s.steps.at(p.step)
 	what, ok := places[stepName(st.name)]
-	if !ok {
+	switch {
+	case st.name == string(stepPull) && s.inPullQueue(i, p, v):
+		what = s.pullQueue(v)
+	case !ok:
 		what = text("the kubelet is at “"+s.title(st)+"”", "kubelet 正在“"+s.title(st)+"”")
 	}
 	var e *probes.Event
@@ -151,6 +154,9 @@ func (s *State) whyTurning(i int, name string, p *podNow, v *view) (string, *pro
 			return line + " " + why, ev
 		}
 	}
+	if p.deleting && p.work == workSync {
+		line += s.lang.sayf(text(" It was told to end %s ago.", "%s 前已要求它终止。"), took(since(p.deletedAt, v.now)))
+	}
 	if d > stuckAfter {
 		line += s.lang.Say(text(" That is longer than usual.", "这比平常久。"))
 	}
@@ -160,10 +166,10 @@ func (s *State) whyTurning(i int, name string, p *podNow, v *view) (string, *pro
 func (s *State) whyRetrying(i int, name string, p *podNow, v *view) (string, *probes.Event) {
 	err, e := s.lastError(p)
 	what := s.lang.because(err)
-	line := s.lang.sayf(text("%s waits for its next turn because the last one failed (%s): %s.", "%s 在等下一轮，因为上一轮失败了（%s）：%s。"),
-		name, s.lang.nth(int(p.tries)), what)
-	if p.tries == 1 {
-		line = s.lang.sayf(text("%s waits for its next turn because the last one failed: %s.", "%s 在等下一轮，因为上一轮失败了：%s。"), name, what)
+	line := s.lang.sayf(text("%s: %s.", "%s：%s。"), name, what)
+	line += s.lastExit(i, err, v)
+	if p.tries > 1 {
+		line += s.lang.sayf(text(" Failed %d times.", "已失败 %d 次。"), p.tries)
 	}
 	if unmounted.MatchString(err) {
 		if why, ev := s.volumeTrouble(i, v); ev != nil {
@@ -171,7 +177,7 @@ func (s *State) whyRetrying(i int, name string, p *podNow, v *view) (string, *pr
 		}
 	}
 	if p.next > v.now {
-		line += s.lang.sayf(text(" Next try in %s.", " %s 后再试。"), took(time.Duration(p.next-v.now)))
+		line += s.lang.sayf(text(" Next try in %s.", "%s 后再试。"), took(time.Duration(p.next-v.now)))
 	}
 	return line, e
 }
@@ -211,12 +217,15 @@ func (s *State) whyIdle(i int, name string, p *podNow, mark PodMark, from int64,
 	case PodRunning:
 		line := l.sayf(text("%s runs and is ready.", "%s 正在运行，已就绪。"), name)
 		if p.next > v.now {
-			line += l.sayf(text(" The kubelet looks again in %s.", " kubelet 将在 %s 后再看。"), took(time.Duration(p.next-v.now)))
+			line += l.sayf(text(" The kubelet looks again in %s.", "kubelet 将在 %s 后再看。"), took(time.Duration(p.next-v.now)))
 		}
 		return line, e
 	case PodWaiting:
 		switch {
 		case p.phase == phaseRunning:
+			if line, ev := s.whyUnready(i, name, v); ev != nil {
+				return line, ev
+			}
 			return l.sayf(text("%s runs but is not ready: a health probe has not succeeded, or a container is not up.", "%s 正在运行但没有就绪：健康探针尚未成功，或有容器没起来。"), name), e
 		case p.sandboxed:
 			return l.sayf(text("%s waits for something to happen to its containers; PLEG will tell.", "%s 在等容器发生变化，由 PLEG 报告。"), name), e

@@ -24,7 +24,7 @@ type Terminal struct {
 
 // patience is how long anything may take to appear. It ends tests that would
 // wait for ever; no test depends on how long something took.
-const patience = 45 * time.Second
+const patience = 2 * time.Minute
 
 // prompt is the shell's.
 const prompt = "shell>"

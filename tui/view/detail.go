@@ -76,11 +76,24 @@ func (f *frame) detailLines(d *state.Detail, w, h int) []rich {
 	if d.Error != "" {
 		part(wrapped(f.m.failed+" "+f.say(wordFailed)+": "+d.Error, w, 2, inkFailedText))
 	}
-	part(f.sourceLines(d, w, max(3, h/3)))
+	call := func() {
+		part(f.yamlLines(f.m.request+" "+f.say(wordRequest), d.Request))
+		part(f.yamlLines(f.m.answer+" "+f.say(wordAnswer), d.Response))
+	}
+	source := max(3, h/3)
+	tight := h < 20 && len(d.Request) > 0
+	if tight {
+		source = 1 // the request matters most
+	}
+	part(f.sourceLines(d, w, source))
+	if tight {
+		call()
+	}
 	part(f.valueLines(wordArguments, d.Args, w))
 	part(f.valueLines(wordResults, d.Results, w))
-	part(f.yamlLines(f.m.request+" "+f.say(wordRequest), d.Request))
-	part(f.yamlLines(f.m.answer+" "+f.say(wordAnswer), d.Response))
+	if !tight {
+		call()
+	}
 	part(wrapped(rest, min(w, 96), 0, inkMuted))
 	part(f.factLines(d, w))
 	return lines

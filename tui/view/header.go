@@ -121,7 +121,11 @@ func add(ps []piece, text string, k ink, rank int) []piece {
 // counts is how many pods are how.
 func (f *frame) counts() []piece {
 	h := &f.s.Header
-	ps := []piece{{text: strconv.Itoa(h.Pods) + " " + f.say(wordPodCount), ink: inkMuted, rank: 4}}
+	pods := wordPodCount
+	if h.Pods == 1 {
+		pods = wordOnePod
+	}
+	ps := []piece{{text: strconv.Itoa(h.Pods) + " " + f.say(pods), ink: inkMuted, rank: 4}}
 	some := func(n int, mark state.PodMark, word probes.Text, rank int) {
 		if n > 0 {
 			glyph, k := f.m.pod(mark)

@@ -193,7 +193,11 @@ func (f *frame) item(line Rect, o *state.Overlay, i int, group bool) {
 		text, key = inkFaint, inkFaint
 	}
 	rest := f.putRight(line, it.Key, key.on(ground), 12)
-	if group && it.Group != "" && rest.W-width(it.Text) > width(it.Group)+24 {
+	room := width(it.Group) + 4
+	if it.Off != "" {
+		room += 20
+	}
+	if group && it.Group != "" && rest.W-width(it.Text) > room {
 		rest = f.putRight(rest, it.Group, inkFaint.on(ground), 12)
 	}
 	x := f.matched(rest, it, text, ground)

@@ -27,6 +27,7 @@ var (
 	wordStuck     = probes.Text{En: "stuck", Zh: "卡住"}
 	wordRetrying  = probes.Text{En: "retrying", Zh: "重试"}
 	wordPodCount  = probes.Text{En: "pods", Zh: "个 Pod"}
+	wordOnePod    = probes.Text{En: "pod", Zh: "个 Pod"}
 	wordBefore    = probes.Text{En: "before %s", Zh: "在 %s 之前"}
 	wordAfter     = probes.Text{En: "after %s", Zh: "在 %s 之后"}
 	wordGoesOn    = probes.Text{En: "goes on in %s", Zh: "%s 后自行继续"}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestLabArguments: what is given is handed on to podstep-lab, and nothing else.
+func TestLabArguments(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	a := &app{name: "podstep", out: io.Discard, err: io.Discard}
+	for _, c := range []struct {
+		given, want []string
+	}{
+		{nil, nil},
+		{[]string{"--runtime", "containerd", "--restart-kubelet"}, []string{"--runtime=containerd", "--restart-kubelet=true"}},
+		{[]string{"--scenario", "x.yaml", "--port", "7", "--lang", "zh"}, []string{"--scenario=x.yaml", "--port=7"}},
+	} {
+		cmd := a.lab()
+		if err := cmd.ParseFlags(c.given); err != nil {
+			t.Fatal(err)
+		}
+		var f labFlags
+		got, dir, err := f.arguments(cmd.Flags())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := append([]string{"--dir", dir}, c.want...); !slices.Equal(got, want) || !filepath.IsAbs(dir) {
+			t.Errorf("%q gives %q, want %q", c.given, got, want)
+		}
+	}
+}
+
+// TestNoLabProgram says what is missing and how to get it.
+func TestNoLabProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := beside("podstep-lab"); err == nil {
+		t.Error("a program was found that is not there")
+	}
+}

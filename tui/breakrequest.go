@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// request makes what the agent is asked, or says what is wrong.
+func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
+	steps := strings.TrimSpace(f.fields[fieldSteps].line.String())
+	if err := m.checkStep(steps); err != nil {
+		return nil, err
+	}
+	pods, err := podSelector(f.fields[fieldPods].line.String())
+	if err != nil {
+		return nil, errors.New(m.say(say("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
+	}
+	times, err := strconv.ParseUint(strings.TrimSpace(f.fields[fieldTimes].line.String()), 10, 32)
+	if err != nil {
+		return nil, errors.New(m.say(say("times is a number, 0 for without end", "次数是一个数字，0 表示不限")))
+	}
+	req := &agentpb.AddBreakpointRequest{
+		Pods: pods, Step: steps, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
+	}
+	return req, f.setAction(m, req)
+}
+
+func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error {
+	value := strings.TrimSpace(f.fields[fieldValue].line.String())
+	switch f.fields[fieldAction].at {
+	case actFail:
+		if value == "" {
+			return errors.New(m.say(say("say with which error it is to fail", "请输入要返回的错误信息")))
+		}
+		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
+	case actDelay:
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return errors.New(m.say(say("say how long, such as 2s", "请输入时长，例如 2s")))
+		}
+		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
+	default:
+		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}
+	}
+	return nil
+}
+
+// podSelector reads NAMESPACE/NAME, or NAME; globs are welcome.
+func podSelector(s string) (*agentpb.PodSelector, error) {
+	s = strings.TrimSpace(s)
+	namespace, name, two := strings.Cut(s, "/")
+	if !two {
+		namespace, name = "", s
+	}
+	for _, g := range []string{namespace, name} {
+		if _, err := path.Match(g, ""); err != nil || strings.Contains(g, "/") {
+			return nil, fmt.Errorf("read pod %q: no name", s)
+		}
+	}
+	return &agentpb.PodSelector{Namespace: namespace, Name: name}, nil
+}
+
+// addBreak sets a breakpoint, after asking where the node would stand still.
+func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
+	_, holds := req.Action.(*agentpb.AddBreakpointRequest_Hold)
+	if holds && m.standsStill(req.Step, req.On) {
+		m.push(&dialog{
+			title: m.say(say("The node stands still", "整个节点会停住")),
+			text: []string{
+				m.sayf(say("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里按住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
+				m.say(say("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
+			},
+			danger:  true,
+			buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold the node", "按住节点"))},
+			chose: func(m *Model, button int) tea.Cmd {
+				if button != 1 {
+					return nil
+				}
+				return m.sendBreak(req)
+			},
+		})
+		return nil
+	}
+	return m.sendBreak(req)
+}
+
+// standsStill tells whether a hold at one of the steps stops the whole node.
+func (m *Model) standsStill(glob string, on agentpb.On) bool {
+	for _, s := range m.info.GetSteps() {
+		if ok, _ := path.Match(glob, s.GetName()); !ok {
+			continue
+		}
+		rule := s.GetHoldExit()
+		if on == agentpb.On_ON_ENTER {
+			rule = s.GetHoldEnter()
+		}
+		if rule == "node" {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) sendBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
+	control, lang := m.control, m.lang
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(m.ctx, callTime)
+		defer cancel()
+		b, err := control.AddBreakpoint(ctx, req)
+		if err != nil {
+			return doneMsg{err: err}
+		}
+		said := fmt.Sprintf(lang.Say(say("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
+		if r := b.GetRefused(); len(r) > 0 {
+			said += fmt.Sprintf(lang.Say(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), r[0].GetWhy())
+		}
+		return doneMsg{text: said}
+	}
+}

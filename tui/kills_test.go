@@ -1,0 +1,100 @@
+//go:build sim || node
+
+package tui_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/tui/tuitest"
+)
+
+// on opens the screen on a lab that only this test uses.
+func on(t *testing.T, l *labtest.Lab, flags ...string) *place {
+	t.Helper()
+	command := append([]string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}, flags...)
+	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
+	p.Until(" live ")
+	p.noWalk()
+	return p
+}
+
+// kubelet signals the lab's kubelet.
+func (p *place) kubelet(s syscall.Signal) {
+	p.t.Helper()
+	if err := unix.Kill(p.lab.State.Pids["kubelet"], s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestKilledWithBreakpoint: who is killed at a breakpoint of his leaves neither
+// the pod held nor the breakpoint, for the pods to come.
+func TestKilledWithBreakpoint(t *testing.T) {
+	for name, end := range map[string]func(*place){
+		"kill -9":                func(p *place) { p.signal(syscall.SIGKILL) },
+		"the terminal is closed": func(p *place) { p.Hangup() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, 120, 36)
+			p.noWalk()
+			pod := "broken-" + strings.Fields(name)[0]
+			p.holdAtSandbox(pod)
+			p.waitHeld("cri.RunPodSandbox")
+			p.Press("s") // the next hold is not the breakpoint's
+			p.UntilGone("before cri.RunPodSandbox")
+			p.waitHeld("")
+			end(p)
+			p.nothingLeft()
+			p.lab.UntilReady(pod)
+		})
+	}
+}
+
+// TestAgentStops: an agent that does not answer any more, as when the machine
+// does not get to it or a debugger has its process, is told. The pod goes on when
+// it wakes, and the screen as well.
+func TestAgentStops(t *testing.T) {
+	p := on(t, start(t))
+	p.holdAtSandbox("asleep")
+	p.kubelet(syscall.SIGSTOP)
+	p.Until("has not answered")
+	p.UntilGone("HELD")
+	p.Until("reconnecting")
+	p.kubelet(syscall.SIGCONT)
+	p.Until(" live ")
+	p.lab.UntilReady("asleep")
+	p.nothingLeft()
+
+	// To leave needs no answer either.
+	p.holdAtSandbox("left")
+	p.kubelet(syscall.SIGSTOP)
+	p.Press("q")
+	p.Usable()
+	p.kubelet(syscall.SIGCONT)
+	p.lab.UntilReady("left")
+	p.nothingLeft()
+}
+
+// TestLabEnds: the node ends under the screen.
+func TestLabEnds(t *testing.T) {
+	l, err := launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := on(t, l.For(t))
+	p.holdAtSandbox("last")
+	p.Press("?") // in the middle of something
+	p.Until("Keys")
+	if err := l.Stop(); err != nil {
+		t.Error(err)
+	}
+	p.Press("Escape")
+	p.Until("reconnecting")
+	p.UntilGone("HELD")
+	p.Press("q")
+	p.Usable()
+}

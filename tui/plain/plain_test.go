@@ -1,0 +1,165 @@
+package plain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
+)
+
+// tape is a session that tells what it was given, then nothing.
+type tape struct {
+	news  chan session.News
+	file  string
+	calls []string
+	held  []*agentpb.HoldInfo
+}
+
+func (s *tape) Next(ctx context.Context) (session.News, error) {
+	select {
+	case n := <-s.news:
+		return n, nil
+	case <-ctx.Done():
+		return session.News{}, ctx.Err()
+	}
+}
+
+func (s *tape) File() string { return s.file }
+func (s *tape) Close()       {}
+
+func (s *tape) Control() session.Control {
+	if s.file != "" {
+		return nil
+	}
+	return control{tape: s}
+}
+
+// control is what the commands reach.
+type control struct {
+	session.Control
+	*tape
+}
+
+func (s control) Hold(_ context.Context, r *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
+	s.calls = append(s.calls, "hold "+r.Pods.Namespace+"/"+r.Pods.Name)
+	if r.Pods.Name == "gone" {
+		return nil, errors.New("no pod gone")
+	}
+	h := &agentpb.HoldInfo{Id: 1, Pod: web, Step: "sync.pod", On: "enter"}
+	s.held = []*agentpb.HoldInfo{h}
+	return h, nil
+}
+
+func (s control) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {
+	s.calls = append(s.calls, "continue "+r.Pods.GetUid())
+	let := s.held
+	s.held = nil
+	return let, nil
+}
+
+func (s control) Holds(context.Context) ([]*agentpb.HoldInfo, error)         { return s.held, nil }
+func (s control) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { return nil, nil }
+
+var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "w\x1beb", Uid: "u1"}
+
+func event(t *testing.T, e *agentpb.Event) []byte {
+	t.Helper()
+	raw, err := proto.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// lines gives what is printed, line by line, to who waits for it.
+type lines struct {
+	t    *testing.T
+	all  *bytes.Buffer
+	pipe *io.PipeReader
+	rest string
+}
+
+func (l *lines) until(want string) {
+	l.t.Helper()
+	for !strings.Contains(l.rest, want) {
+		b := make([]byte, 4096)
+		n, err := l.pipe.Read(b)
+		if err != nil {
+			l.t.Fatalf("%q was never printed:\n%s", want, l.all)
+		}
+		l.all.Write(b[:n])
+		l.rest += string(b[:n])
+	}
+	_, l.rest, _ = strings.Cut(l.rest, want)
+}
+
+func TestPlain(t *testing.T) {
+	s := &tape{news: make(chan session.News, 8)}
+	info := &agentpb.InfoResponse{Node: "node-1", KubeletVersion: "v1.36.3", Probe: "woven", Goroutines: []string{""},
+		Steps: []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "sync.volumes", Stage: "syncpod"}}}
+	old := event(t, &agentpb.Event{Seq: 1, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "of before"})
+	s.news <- session.News{Info: info, CaughtUp: true, Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: [][]byte{old}}},
+		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "waiting", Step: "sync.pod"}}}}
+	in, type_ := io.Pipe()
+	read, out := io.Pipe()
+	ended := make(chan error)
+	go func() {
+		ended <- Run(t.Context(), s, Options{Lang: state.English, Because: "TERM=dumb", In: in, Out: out})
+		out.Close()
+	}()
+	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
+	say := func(line string) { io.WriteString(type_, line+"\n") }
+	l.until("podstep: plain lines, because of TERM=dumb\n")
+	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
+	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
+	l.until("10 quit: end, and let go what is held\n")
+	s.news <- session.News{Batches: []*agentpb.Batch{{Events: [][]byte{
+		event(t, &agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 1, Duration: 3_200_000_000, Error: "no\x1b[31mvolume"}),
+		event(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Duration: 5_000_000}),
+	}}}}
+	l.until(`Pod default/w\x1beb: step sync.volumes (`)
+	l.until(`) failed after 3.2s: no\x1b[31mvolume` + "\n")
+	l.until(`Pod default/w\x1beb: step sync.pod (`)
+	l.until("done after 5 ms\n")
+	say("2 default/gone")
+	l.until("Error: no pod gone\n")
+	say("hold default/web")
+	l.until("held at enter of sync.pod")
+	say("quit")
+	l.until(`Pod default/w\x1beb: goes on` + "\n")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(s.calls, ", "); got != "hold default/gone, hold default/web, continue u1" {
+		t.Errorf("calls: %s", got)
+	}
+	if text := l.all.String(); strings.Contains(text, "of before") || strings.ContainsAny(text, "\x1b│─▸●") {
+		t.Errorf("history, drawings or control characters are printed:\n%s", text)
+	}
+}
+
+// TestPlainFile prints a trace file, and ends where it does.
+func TestPlainFile(t *testing.T) {
+	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}
+	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}}}
+	s.news <- session.News{CaughtUp: true, Fault: errors.New("the trace is damaged at byte 7"), Batches: []*agentpb.Batch{{
+		Pods: []*agentpb.Pod{web}, Events: [][]byte{event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "no"})},
+	}}}
+	var out bytes.Buffer
+	if err := Run(t.Context(), s, Options{Lang: state.Chinese, Because: "--plain", Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"纯文本模式，原因：--plain", "失败：no", "damaged at byte 7"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not printed:\n%s", want, out.String())
+		}
+	}
+}

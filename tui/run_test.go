@@ -1,0 +1,36 @@
+package tui
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFarewell: what stays in the terminal says what was wrong, what was
+// recorded, and what was let go, or not.
+func TestFarewell(t *testing.T) {
+	d := started(t)
+	d.press("H", "right", "enter", "r", "ctrl+u").write("x.podstep").press("enter")
+	d.look()
+	lines := d.m.farewell(&ending{released: []string{"default/web"}, err: errors.New("no answer")})
+	for _, want := range []string{"web: the runtime creates its sandbox", "x.podstep", "default/web was held and goes on", "no answer"} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
+			t.Errorf("%q is not among %q", want, lines)
+		}
+	}
+}
+
+// TestEndingOnce: the person, a signal and a panic may all end it; it is let go
+// once, and whoever comes second waits until that is done.
+func TestEndingOnce(t *testing.T) {
+	d := started(t)
+	d.press("H", "right", "enter").called("hold web")
+	e := &ending{ledger: ledgerOf(d.m)}
+	e.release()
+	e.release()
+	d.called("continue u-web")
+	if !slices.Equal(e.released, []string{"default/web"}) {
+		t.Errorf("released %q", e.released)
+	}
+}
