@@ -48,7 +48,7 @@ test-cri: ## the CRI's own validation of the simulated runtime
 
 .PHONY: test-node
 test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./cmd/podstep-kubelet
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./cmd/podstep-kubelet ./tui/...
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
@@ -67,12 +67,17 @@ lint: ## formatting, vet, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
 	for tag in node sim critest bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
+	go vet -tags pictures ./docs/pictures
 	go test -run 'TestArrows|TestPackageComments' .
 
 .PHONY: generate
 generate: ## what is made from something else: protocol, docs pages
 	scripts/generate-proto.sh
 	go generate ./...
+
+.PHONY: pictures
+pictures: build ## the pictures in docs/pictures, taken of the UI on a simulated node (tmux); no root
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags pictures -count=1 -timeout 10m -run TestPictures ./docs/pictures
 
 .PHONY: node-deps
 node-deps: ## install containerd, runc, CNI plugins and busybox (Debian, root)

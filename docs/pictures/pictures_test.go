@@ -108,15 +108,20 @@ func (c *camera) choose(pod string) {
 	c.Until("│ " + pod)
 }
 
-// until presses a key until a text is to be seen.
-func (c *camera) until(key, text string) {
+// until presses a key until a place is named above the panes, and looks each
+// time where that led.
+func (c *camera) until(key, place string) {
 	c.t.Helper()
-	c.UntilThat(text, func(screen string) bool {
-		if strings.Contains(screen, text) {
-			return true
+	last := ""
+	c.UntilThat(place, func(screen string) bool {
+		crumbs := strings.Split(screen, "\n")[1]
+		if crumbs != last {
+			last = crumbs
+			if !strings.Contains(crumbs, place) {
+				c.Press(key)
+			}
 		}
-		c.Press(key)
-		return false
+		return strings.Contains(crumbs, place)
 	})
 }
 
@@ -201,8 +206,8 @@ func (s *studio) replay() {
 func (s *studio) tour() {
 	c := s.open(140, 42, "--tour", "creation")
 	c.Until("n begins")
-	c.Press(">", ">", ">")
-	for !strings.Contains(c.Screen(), "11/15") {
+	c.Press(">", ">")
+	for !strings.Contains(c.Screen(), "RunPodSandbox: the pod") {
 		before := c.stop()
 		c.Press("n")
 		c.UntilThat("the stop after "+before, func(screen string) bool {
@@ -216,5 +221,5 @@ func (s *studio) tour() {
 
 // stop is where a guided walk is.
 func (c *camera) stop() string {
-	return regexp.MustCompile(`\d+/15`).FindString(c.Screen())
+	return regexp.MustCompile(`Tour .* \d+/\d+`).FindString(c.Screen())
 }
