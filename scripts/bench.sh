@@ -14,6 +14,19 @@ go test -run '^$' -bench Memory -benchtime 1x ./agent | grep Benchmark
 awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
 	END {printf "enter plus exit, watched: %d ns (aim 600); %.2f of a klog V(4) line, %.2f of an OpenTelemetry span (aim 0.20)\n", p, p/k, p/o}' "$PODSTEP_BIN/bench.out"
 
+echo "== trace files"
+go test -tags bench -run '^$' -bench 'Open|Size' -benchtime 1x ./agent/trace | tee "$PODSTEP_BIN/bench.out"
+awk '{sub(/-[0-9]+$/, "", $1); for (i = 3; i < NF; i += 2) v[$1 " " $(i+1)] = $i}
+	END {o = "BenchmarkOpen "; s = "BenchmarkSize "
+	printf "an event on disk: %.1f bytes (aim 20); %.2f of a line of JSON in gzip\n", v[s "B/event"], v[s "size-ratio"]
+	printf "a file of 1,000,000 events read: %.2f s, %d MiB; %.3f and %.2f of the same as JSON in gzip\n", v[o "s/open"], v[o "MiB-live"], v[o "time-ratio"], v[o "MiB-live"]/v[o "json-MiB-live"]}' "$PODSTEP_BIN/bench.out"
+
+echo "== the screen"
+go test -tags bench -v -count=1 -timeout 10m -run TestBench ./tui
+
+echo "== a simulated node"
+go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/lab
+
 echo "== pods on the real node"
 go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
 go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet

@@ -46,8 +46,8 @@ const (
 
 var groupTitles = map[group]text{
 	groupMove:   say("Move", "移动"),
-	groupStep:   say("Step a held pod", "单步执行被按住的 Pod"),
-	groupHold:   say("Hold and let go", "按住与放行"),
+	groupStep:   say("Step a held pod", "单步执行被停住的 Pod"),
+	groupHold:   say("Hold and let go", "停住与放行"),
 	groupLook:   say("Look", "查看"),
 	groupReplay: say("Replay a trace file", "回放跟踪文件"),
 	groupTour:   say("Guided walk", "导览"),

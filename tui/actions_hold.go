@@ -13,8 +13,8 @@ import (
 )
 
 var holdActions = []action{
-	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: say("Hold the selected pod at its next step", "在下一步按住选中的 Pod"),
-		hint: say("hold", "按住"), rank: rankFree(70), off: offHold, do: (*Model).askHold},
+	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: say("Hold the selected pod at its next step", "在下一步停住选中的 Pod"),
+		hint: say("hold", "停住"), rank: rankFree(70), off: offHold, do: (*Model).askHold},
 	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: say("Let all pods go on", "放行所有 Pod"),
 		hint: say("let all go", "全部放行"), rank: rankMany, off: offNoAgent, do: (*Model).releaseAll},
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: say("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
@@ -56,7 +56,7 @@ func offHold(m *Model) text {
 		return say("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
 	}
 	if m.heldHere() != nil {
-		return say("it is held already", "它已经被按住")
+		return say("it is held already", "它已经被停住")
 	}
 	return text{}
 }
@@ -70,13 +70,13 @@ func (m *Model) askHold() tea.Cmd {
 	name := pod.Namespace + "/" + pod.Name
 	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
 	m.push(&dialog{
-		title: m.sayf(say("Hold %s?", "按住 %s？"), name),
+		title: m.sayf(say("Hold %s?", "停住 %s？"), name),
 		text: []string{
 			m.sayf(say("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
 			m.say(say("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
 		},
 		danger:  true,
-		buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold", "按住"))},
+		buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold", "停住"))},
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 {
 				return nil
@@ -96,8 +96,12 @@ func (m *Model) releaseAll() tea.Cmd {
 		ctx, cancel := m.within()
 		defer cancel()
 		let, err := m.control.Continue(ctx, &agentpb.ContinueRequest{All: true})
-		said := lang.Say(say("no pod was held", "没有被按住的 Pod"))
-		if len(let) > 0 {
+		said := lang.Say(say("no pod was held", "没有被停住的 Pod"))
+		switch len(let) {
+		case 0:
+		case 1:
+			said = lang.Say(say("1 pod goes on", "已放行 1 个 Pod"))
+		default:
 			said = fmt.Sprintf(lang.Say(say("%d pods go on", "已放行 %d 个 Pod")), len(let))
 		}
 		return doneMsg{text: said, err: err}

@@ -1,6 +1,10 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/state"
+)
 
 // intent wraps what only changes what is shown.
 func intent(do func(*Model)) func(*Model) tea.Cmd {
@@ -39,8 +43,8 @@ var moveActions = []action{
 		do: intent(func(m *Model) { m.sideways(1) })},
 	{id: "move.sideleft", keys: []string{"{", "shift+left"}, group: groupMove, title: say("Scroll left; pan the timeline", "向左滚动；平移时间线"),
 		do: intent(func(m *Model) { m.sideways(-1) })},
-	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the held pod", "跳到被按住的 Pod"),
-		hint: say("held pod", "被按住的 Pod"), rank: rankElsewhere, off: offNoHold, do: intent((*Model).selectHeld)},
+	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the held pod", "跳到被停住的 Pod"),
+		hint: say("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, do: intent((*Model).selectHeld)},
 }
 
 // nextError goes to an error of the pod's story.
@@ -67,13 +71,16 @@ func (m *Model) sideways(dir int) {
 
 func (m *Model) selectHeld() {
 	if h := m.lastHeld(); h != nil {
+		if m.screen().Main == state.MainBreaks {
+			m.state.SetMain(state.MainStory)
+		}
 		m.aimAtHold(h)
 	}
 }
 
 func offNoHold(m *Model) text {
 	if len(m.holds) == 0 {
-		return say("no pod is held", "没有被按住的 Pod")
+		return say("no pod is held", "没有被停住的 Pod")
 	}
 	return text{}
 }

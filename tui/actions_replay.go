@@ -21,9 +21,9 @@ var replayActions = append([]action{
 		hint: say("forth", "前进"), rank: rank(88), do: intent(func(m *Model) { m.replay.stepEvent(m, false) })},
 	{id: "replay.back", keys: []string{","}, scope: inReplay, group: groupReplay, title: say("To the pod's previous event", "到该 Pod 的上一个事件"),
 		hint: say("back", "后退"), rank: rank(87), do: intent(func(m *Model) { m.replay.stepEvent(m, true) })},
-	{id: "replay.scrubforth", keys: []string{"W", "ctrl+right"}, scope: inReplay, group: groupReplay, title: say("Scrub on", "向后拖动"),
+	{id: "replay.scrubforth", keys: []string{"W", "ctrl+right"}, scope: inReplay, group: groupReplay, title: say("On by a fiftieth of the file", "前进文件的五十分之一"),
 		do: seeking(func(m *Model) time.Duration { return m.replay.at + m.replay.of/scrubParts })},
-	{id: "replay.scrubback", keys: []string{"E", "ctrl+left"}, scope: inReplay, group: groupReplay, title: say("Scrub back", "向前拖动"),
+	{id: "replay.scrubback", keys: []string{"E", "ctrl+left"}, scope: inReplay, group: groupReplay, title: say("Back by a fiftieth of the file", "后退文件的五十分之一"),
 		do: seeking(func(m *Model) time.Duration { return m.replay.at - m.replay.of/scrubParts })},
 	{id: "replay.slower", keys: []string{"("}, scope: inReplay, group: groupReplay, title: say("Slower", "减速"),
 		do: intent(func(m *Model) { m.replay.faster(m, -1) })},
@@ -41,7 +41,7 @@ func tenths() (out []action) {
 		digit := strconv.Itoa(n)
 		out = append(out, action{
 			id: "replay.to" + digit, keys: []string{digit}, scope: inReplay, group: groupReplay,
-			title: say("To "+digit+" tenths of the file", "到文件的十分之"+digit),
+			title: say("To "+digit+"0 % of the file", "到文件的 "+digit+"0%"),
 			do:    seeking(func(m *Model) time.Duration { return m.replay.of * time.Duration(n) / 10 }),
 		})
 	}

@@ -30,7 +30,7 @@ var screenActions = []action{
 var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: say("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
-	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: say("End podstep, and let go what it holds", "退出并放行按住的 Pod"), do: (*Model).quit},
+	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: say("End podstep, and let go what it holds", "退出并放行停住的 Pod"), do: (*Model).quit},
 	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: say("End podstep at once, from anywhere", "随时立即退出"), do: (*Model).quit},
 }
 
@@ -75,6 +75,5 @@ func (m *Model) out() tea.Cmd {
 
 func (m *Model) quit() tea.Cmd {
 	m.stopWaiting()
-	m.quitting = true
 	return tea.Quit
 }

@@ -54,7 +54,7 @@ func offNotHeld(m *Model) text {
 		return say("no pod is selected", "没有选中 Pod")
 	}
 	if m.heldHere() == nil {
-		return say("the selected pod is not held; H holds it", "选中的 Pod 没有被按住；按 H 按住它")
+		return say("the selected pod is not held; H holds it", "选中的 Pod 没有被停住；按 H 停住它")
 	}
 	return text{}
 }

@@ -3,28 +3,20 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
-	"github.com/podstep/podstep/tui/tuitest"
 )
 
 // Measurements of the screen, with the events of a real node. Each is beside
@@ -101,59 +93,6 @@ func (f *flood) run(ctx context.Context, batches []*agentpb.Batch) {
 // frameTime is that of package session.
 const frameTime = 16 * time.Millisecond
 
-// counting is the model, with the number of keys it has taken as the title of the
-// window: a frame with that title shows what the key did.
-type counting struct {
-	*Model
-	keys int
-}
-
-const titled = "keys taken: "
-
-func (c *counting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(tea.KeyPressMsg); ok {
-		c.keys++
-	}
-	_, cmd := c.Model.Update(msg)
-	return c, cmd
-}
-
-func (c *counting) View() tea.View {
-	v := c.Model.View()
-	v.WindowTitle = titled + strconv.Itoa(c.keys)
-	return v
-}
-
-// glass is what a terminal would get. It notes when the frame with a title came.
-type glass struct {
-	mu    sync.Mutex
-	bytes int
-	seen  map[int]time.Time
-	last  chan struct{}
-	want  int
-}
-
-func (g *glass) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.bytes += len(b)
-	for rest := b; ; {
-		_, after, ok := bytes.Cut(rest, []byte(titled))
-		if !ok {
-			return len(b), nil
-		}
-		end := bytes.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
-		n, err := strconv.Atoi(string(after[:max(0, end)]))
-		if err == nil {
-			g.seen[n] = time.Now()
-			if n == g.want {
-				close(g.last)
-			}
-		}
-		rest = after
-	}
-}
-
 // presses are keys that a person presses while looking around: through the pods,
 // into a story, to the timeline and the events, into the palette and out.
 var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w esc p / w e esc g G ] [ F F ? esc : t esc L L z z")
@@ -171,13 +110,21 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	keys, press := io.Pipe()
-	g := &glass{seen: map[int]time.Time{}, last: make(chan struct{}), want: keyCount}
+	g := make(glass, keyCount+2)
 	m := newModel(ctx, f, Options{Lang: state.English, Theme: "dark"}, wallClock)
 	m.offered = true
 	p := tea.NewProgram(&counting{Model: m}, tea.WithContext(ctx), tea.WithInput(keys), tea.WithOutput(g), tea.WithWindowSize(size.Width, size.Height),
 		tea.WithoutSignalHandler(), tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}))
 	ended := make(chan error)
 	go func() { _, err := p.Run(); ended <- err }()
+	frames := map[int]time.Time{}
+	send := func(key string) {
+		if _, err := press.Write(keyBytes(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("p")
+	g.until(t, 1, frames) // the past has been taken in
 	go f.run(ctx, batches)
 	tick := time.NewTicker(keyEvery)
 	defer tick.Stop()
@@ -185,29 +132,21 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 	for i := range pressed {
 		<-tick.C
 		pressed[i] = time.Now()
-		if _, err := press.Write(keyBytes(presses[i%len(presses)])); err != nil {
-			t.Fatal(err)
-		}
+		send(presses[i%len(presses)])
 	}
-	select {
-	case <-g.last:
-	case err := <-ended:
-		t.Fatalf("the program has ended: %v", err)
-	case <-time.After(keyCount * keyEvery):
-		t.Fatalf("of %d keys the last %d were never shown", keyCount, keyCount-len(g.seen))
-	}
+	g.until(t, keyCount+1, frames)
 	cancel()
 	<-ended
-	return waits(pressed[:], g.seen)
+	return waits(pressed[:], frames)
 }
 
 // waits are the times from keys to frames. Keys that came close together share a
 // frame, that of the last.
-func waits(pressed []time.Time, seen map[int]time.Time) []time.Duration {
+func waits(pressed []time.Time, frames map[int]time.Time) []time.Duration {
 	var took []time.Duration
 	var next time.Time
 	for i := len(pressed) - 1; i >= 0; i-- {
-		if at, ok := seen[i+1]; ok {
+		if at, ok := frames[i+2]; ok {
 			next = at
 		}
 		took = append(took, next.Sub(pressed[i]))
@@ -254,10 +193,13 @@ func TestBenchKeyToFrame(t *testing.T) {
 }
 
 // TestBenchFrame compares the cost of one frame with few events behind it and
-// with many. Each frame has new events in it.
+// with many, of the same pods. Each frame has new events in it.
 func TestBenchFrame(t *testing.T) {
 	const frames = 300
-	views := []struct{ key, name string }{{"p", "pipeline"}, {"t", "timeline"}, {"e", "events"}}
+	views := []struct {
+		key, name string
+		main      state.Main
+	}{{"p", "pipeline", state.MainStory}, {"t", "timeline", state.MainTimeline}, {"e", "events", state.MainEvents}}
 	cost := func(events int) map[string]time.Duration {
 		c := crowd(t, 1)
 		d := newDesk(t, newWorld(), Options{Theme: "dark"})
@@ -266,14 +208,15 @@ func TestBenchFrame(t *testing.T) {
 		for n := 0; n < events; n += 1000 {
 			d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 1000)}})
 		}
-		d.m.state.SelectPodNamed("default", "web")
+		d.tell(session.News{Poll: &session.Poll{At: d.now, Pods: podStates(c)}})
+		d.m.state.SelectPodNamed("default", "web0")
 		out := map[string]time.Duration{}
 		for _, size := range benchSizes {
 			d.send(size)
 			for _, v := range views {
 				d.press(v.key)
-				if !strings.Contains(ansi.Strip(d.m.View().Content), "default/web") {
-					t.Fatalf("%s does not show the pod", v.name)
+				if d.m.screen().Main != v.main {
+					t.Fatalf("%s does not show the %s", v.key, v.name)
 				}
 				var took []time.Duration
 				for range frames {
@@ -298,43 +241,10 @@ func TestBenchFrame(t *testing.T) {
 	}
 }
 
-// TestBenchOpen measures how long podstep replay takes to have a million events
-// on the screen of a terminal, and what memory that takes, beside a file of a
-// thousand.
-func TestBenchOpen(t *testing.T) {
-	took, peak := open(t, 1_000_000)
-	smallTook, smallPeak := open(t, 1000)
-	fmt.Printf("podstep replay of 1,000,000 events: %v (aim 2s), %d MiB at most (aim 400); of 1,000: %v, %d MiB; ratio %.2f, %.2f\n",
-		took.Round(time.Millisecond), peak>>10, smallTook.Round(time.Millisecond), smallPeak>>10, float64(took)/float64(smallTook), float64(peak)/float64(smallPeak))
-}
-
-// open gives the time until the last second of the trace is on the screen, and
-// the KiB of memory that the program has had at most.
-func open(t *testing.T, events int) (took time.Duration, peak int) {
-	t.Helper()
-	bin := os.Getenv("PODSTEP_BIN")
-	if bin == "" {
-		t.Skip("PODSTEP_BIN is not set: run this with make bench")
+// podStates is what an agent says of pods with nothing wrong.
+func podStates(c *tracetest.Crowd) (all []*agentpb.PodState) {
+	for _, p := range c.Pods() {
+		all = append(all, &agentpb.PodState{Pod: p, Phase: "Running", State: "waiting"})
 	}
-	path := filepath.Join(t.TempDir(), "x.podstep")
-	c := crowd(t, 1)
-	if _, err := c.Write(path, events); err != nil {
-		t.Fatal(err)
-	}
-	end := minutes(c.Length())
-	term := tuitest.Start(t, 200, 50, []string{"LANG=C.UTF-8"}, "")
-	began := time.Now()
-	term.Type("exec " + filepath.Join(bin, "podstep") + " replay --theme dark " + path)
-	term.Press("Enter")
-	term.Until(end + "/" + end)
-	took = time.Since(began)
-	pid := strings.TrimPrefix(term.Flags("pane_pid"), "pane_pid=")
-	out, err := exec.Command("awk", "/^VmHWM/ {print $2}", "/proc/"+pid+"/status").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if peak, err = strconv.Atoi(strings.TrimSpace(string(out))); err != nil {
-		t.Fatal(err)
-	}
-	return took, peak
+	return all
 }

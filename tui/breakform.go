@@ -51,7 +51,7 @@ func newBreakForm(pods, steps string) *breakForm {
 		fieldPods:   {label: say("pods", "Pod"), help: say("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: newLine(pods)},
 		fieldSteps:  {label: say("step", "步骤"), help: say("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: newLine(steps)},
 		fieldOn:     {label: say("on", "时机"), of: []text{say("enter", "进入时"), say("exit", "返回时"), say("error", "出错时")}},
-		fieldAction: {label: say("action", "动作"), of: []text{say("hold the pod", "按住 Pod"), say("fail with an error", "返回错误"), say("delay", "延迟")}},
+		fieldAction: {label: say("action", "动作"), of: []text{say("hold the pod", "停住 Pod"), say("fail with an error", "返回错误"), say("delay", "延迟")}},
 		fieldValue:  {label: say("with", "内容"), help: say("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
 		fieldTimes:  {label: say("times", "次数"), help: say("how often; 0 is without end", "生效几次；0 表示不限"), line: newLine("1")},
 	}
@@ -130,7 +130,12 @@ func (f *breakForm) move(by int) {
 
 func (f *breakForm) buttonKey(m *Model, name string) (tea.Cmd, bool) {
 	switch name {
-	case "left", "right", "h", "l", "tab":
+	case "tab": // round: Add, Cancel, and the first line again
+		if f.button == 0 {
+			f.cursor = 0
+		}
+		f.button = 1 - f.button
+	case "left", "right", "h", "l":
 		f.button = 1 - f.button
 	case "enter", "space":
 		return f.press(m, f.button)
@@ -153,6 +158,9 @@ func (f *breakForm) press(m *Model, button int) (tea.Cmd, bool) {
 
 // complete puts in the next completion; false if there is none.
 func (f *breakForm) complete(m *Model, in *field) bool {
+	if f.offers == nil && in.line.String() == "" {
+		return false // Tab goes on
+	}
 	if f.offers == nil {
 		f.offers, f.offer = f.completions(m), -1
 	}

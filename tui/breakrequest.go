@@ -77,11 +77,11 @@ func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 		m.push(&dialog{
 			title: m.say(say("The node stands still", "整个节点会停住")),
 			text: []string{
-				m.sayf(say("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里按住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
+				m.sayf(say("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里停住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
 				m.say(say("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
 			},
 			danger:  true,
-			buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold the node", "按住节点"))},
+			buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold the node", "停住节点"))},
 			chose: func(m *Model, button int) tea.Cmd {
 				if button != 1 {
 					return nil

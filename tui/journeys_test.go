@@ -19,13 +19,14 @@ func TestNewcomer(t *testing.T) {
 	p.noWalk()
 	p.Until("b break") // the footer leads
 	p.holdAtSandbox("newcomer")
-	p.Until("RunPodSandbox")
-	p.Until("request")
+	p.UntilThat("its request", func(s string) bool {
+		return strings.Contains(s, "cri.RunPodSandbox") && strings.Contains(s, "hostname: newcomer")
+	})
 	p.Until("s step")
 	p.Until("next CRI call")
 	p.Press("i")
-	p.UntilThat("the next call to the runtime", func(s string) bool {
-		return strings.Contains(s, "HELD") && !strings.Contains(s, "before cri.RunPodSandbox")
+	p.UntilThat("the next call to the runtime, and its request", func(s string) bool {
+		return strings.Contains(s, "before cri.PodSandboxStatus") && strings.Contains(s, "podSandboxID:")
 	})
 	p.Until("c let go")
 	p.Press("c")

@@ -17,7 +17,7 @@ import (
 func on(t *testing.T, l *labtest.Lab, flags ...string) *place {
 	t.Helper()
 	command := append([]string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}, flags...)
-	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
+	p := &place{t: t, lab: l, own: true, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
 	p.Until(" live ")
 	p.noWalk()
 	return p
@@ -44,6 +44,7 @@ func TestKilledWithBreakpoint(t *testing.T) {
 			pod := "broken-" + strings.Fields(name)[0]
 			p.holdAtSandbox(pod)
 			p.waitHeld("cri.RunPodSandbox")
+			p.choose(pod)
 			p.Press("s") // the next hold is not the breakpoint's
 			p.UntilGone("before cri.RunPodSandbox")
 			p.waitHeld("")
@@ -73,6 +74,7 @@ func TestAgentStops(t *testing.T) {
 	p.holdAtSandbox("left")
 	p.kubelet(syscall.SIGSTOP)
 	p.Press("q")
+	p.Until("not all could be let go")
 	p.Usable()
 	p.kubelet(syscall.SIGCONT)
 	p.lab.UntilReady("left")
@@ -88,11 +90,12 @@ func TestLabEnds(t *testing.T) {
 	p := on(t, l.For(t))
 	p.holdAtSandbox("last")
 	p.Press("?") // in the middle of something
-	p.Until("Keys")
+	p.Until("type to search")
 	if err := l.Stop(); err != nil {
 		t.Error(err)
 	}
 	p.Press("Escape")
+	p.UntilGone("type to search")
 	p.Until("reconnecting")
 	p.UntilGone("HELD")
 	p.Press("q")

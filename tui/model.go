@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
@@ -42,8 +43,10 @@ type Model struct {
 	saidUntil time.Time
 	pending   *pending
 	walk      *walk
-	replay    *replayClock
-	record    *recording
+	// told knows the pods that the agent has told of, also those of before a walk.
+	told   *wire.Decoder
+	replay *replayClock
+	record *recording
 	// recorded are the files of the recordings that have ended.
 	recorded []string
 	aim      *aim
@@ -51,7 +54,6 @@ type Model struct {
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
-	quitting bool
 	mouse    bool
 	drag     bool
 	// lastKey is when a key was last pressed: what appears by itself takes no
@@ -83,6 +85,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 		info: &agentpb.InfoResponse{}, mouse: !o.NoMouse,
 	}
 	m.state = state.New(m.info, probes.MustLoad(), m.lang)
+	m.told = wire.NewDecoder(m.info)
 	m.frame.options = view.Options{NoColour: o.NoColour}
 	m.frame.choose(o.Theme)
 	if o.ASCII {
@@ -153,6 +156,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.takeTour(msg)
 	case recordMsg:
 		m.takeRecord(msg)
+	case quietMsg:
+		return m, m.takeQuiet(msg)
 	case playMsg:
 		return m, m.takePlay(msg)
 	case tickMsg:

@@ -119,7 +119,7 @@ func TestWaiting(t *testing.T) {
 func TestReleaseAll(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
-	d.press("R").called("continue all").sees("1 pods go on")
+	d.press("R").called("continue all").sees("1 pod goes on")
 	d.press("C").called("continue all").sees("no pod was held")
 }
 
@@ -326,7 +326,20 @@ func TestBreakpointHits(t *testing.T) {
 			t.Errorf("%s: %v is selected", c.name, pod)
 		}
 	}
-	d := started(t)
+	// A key that came just before the hold is not one that goes elsewhere.
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.press("b", "ctrl+u").write("cri.RunPodSandbox").press("down", "down", "down", "down", "down", "enter")
+	hit(d, "breakpoint 1")
+	d.now = d.now.Add(quietTime)
+	d.send(d.waits[len(d.waits)-1])
+	if pod, _ := d.m.selected(); pod == nil || pod.Name != "hello" {
+		t.Errorf("when it is quiet, %v is selected", pod)
+	}
+
+	d = started(t)
 	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.m.state.SelectPodNamed("default", "web")
 	d.now = d.now.Add(time.Second)

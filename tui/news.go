@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -43,13 +44,14 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	}
 	for _, b := range n.Batches {
 		m.state.Add(b)
+		m.told.AddPods(b.GetPods())
 		if m.walk != nil {
 			m.walk.add(b)
 		}
 	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
 	if n.Poll != nil {
-		m.takePoll(n.Poll)
+		cmds = append(cmds, m.takePoll(n.Poll))
 	}
 	if n.Fault != nil {
 		m.fail(n.Fault)
@@ -68,6 +70,7 @@ func (m *Model) meet(info *agentpb.InfoResponse) {
 		l.Forget()
 	}
 	m.info = info
+	m.told = wire.NewDecoder(info)
 	m.state.SetInfo(info)
 	m.caughtUp = false
 	m.endWalkFor(info)
@@ -77,27 +80,46 @@ func sameAgent(a, b *agentpb.InfoResponse) bool {
 	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime())
 }
 
-func (m *Model) takePoll(p *session.Poll) {
+func (m *Model) takePoll(p *session.Poll) (cmd tea.Cmd) {
 	before := m.lastHeld().GetId()
 	m.holds, m.breaks = p.Holds, p.Breaks
 	if h := m.lastHeld(); h.GetId() > before {
-		m.newlyHeld(h)
+		cmd = m.newlyHeld(h)
 	}
 	m.state.SetPods(p.Pods)
 	m.state.SetHolds(p.Holds, p.At)
 	m.state.SetBreakpoints(p.Breaks, p.At)
 	m.state.SetDropped(p.Dropped)
+	return cmd
+}
+
+// quietMsg tells that it was quiet for a while after a pod was held, unless a
+// key was pressed since.
+type quietMsg struct {
+	hold *agentpb.HoldInfo
+	key  time.Time // the last one when the pod was held
 }
 
 // newlyHeld goes to a pod that has come to a breakpoint of the person's, unless
 // they are doing something else just now: then the banner and the footer say
 // where it is.
-func (m *Model) newlyHeld(h *agentpb.HoldInfo) {
+func (m *Model) newlyHeld(h *agentpb.HoldInfo) tea.Cmd {
 	l, ok := m.control.(*session.Ledger)
-	busy := m.top() != nil || m.input != nil || m.walk != nil || m.clock.now().Sub(m.lastKey) < quietTime
-	if ok && l.Mine(h) && !busy {
-		m.aimAtHold(h)
+	if !ok || !l.Mine(h) || m.top() != nil || m.input != nil || m.walk != nil {
+		return nil
 	}
+	if m.clock.now().Sub(m.lastKey) < quietTime {
+		return m.clock.after(quietTime, quietMsg{h, m.lastKey})
+	}
+	m.aimAtHold(h)
+	return nil
+}
+
+func (m *Model) takeQuiet(msg quietMsg) tea.Cmd {
+	if h := m.lastHeld(); h.GetId() != msg.hold.GetId() || !m.lastKey.Equal(msg.key) {
+		return nil
+	}
+	return m.newlyHeld(msg.hold)
 }
 
 // tellLink keeps the header's word about the connection up to date.
@@ -119,7 +141,6 @@ func (m *Model) tellLink() {
 type pending struct {
 	text   string
 	cancel context.CancelFunc
-	since  time.Time
 }
 
 // heldMsg ends a wait.
@@ -138,7 +159,7 @@ type doneMsg struct {
 // wait does what ends with a held pod. Esc gives it up.
 func (m *Model) wait(what string, do func(context.Context, session.Control) (*agentpb.HoldInfo, error)) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
-	p := &pending{text: what, cancel: cancel, since: m.clock.now()}
+	p := &pending{text: what, cancel: cancel}
 	m.pending = p
 	m.said = nil
 	control := m.control

@@ -34,6 +34,7 @@ func TestKubeletKilled(t *testing.T) {
 	p.kubelet(syscall.SIGKILL)
 	p.Until("reconnecting")
 	p.Press("Escape")
+	p.UntilGone("Cancel")
 	p.UntilGone("HELD")
 	p.Until(" live ")
 	p.lab.UntilReady("survivor")
@@ -101,8 +102,11 @@ func TestContainerdVerb(t *testing.T) {
 			}
 			ended := untilEnd(t, state.Pids["podstep-lab"])
 			term.UntilThat("the screen without the dialog", func(s string) bool {
-				term.Press("Escape")
-				return !strings.Contains(s, "A first walk?")
+				if !strings.Contains(s, "A first walk?") {
+					return true
+				}
+				term.Press("Escape") // it takes keys only after quiet
+				return false
 			})
 			c.end(term)
 			ended()

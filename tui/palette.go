@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,6 +15,8 @@ import (
 // openPalette lists all that can be done, all pods, and all steps.
 func (m *Model) openPalette() tea.Cmd {
 	all := m.actionChoices()
+	moves := m.say(groupTitles[groupMove])
+	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Compare(a.useful(moves), b.useful(moves)) })
 	all = append(all, m.podChoices()...)
 	all = append(all, m.stepChoices()...)
 	m.push(newPicker(state.OverPalette, m.say(say("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
@@ -25,6 +29,18 @@ func (m *Model) openHelp() tea.Cmd {
 	p.byKey = true
 	m.push(p)
 	return nil
+}
+
+// useful orders commands in the palette: what can be done now, what cannot, and
+// last what everybody does by keys, the group of moves.
+func (c *choice) useful(moves string) int {
+	switch {
+	case c.group == moves:
+		return 2
+	case c.off != "":
+		return 1
+	}
+	return 0
 }
 
 func (m *Model) actionChoices() (out []choice) {

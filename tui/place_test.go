@@ -52,6 +52,8 @@ type place struct {
 	t     *testing.T
 	lab   *labtest.Lab
 	agent *client.Client
+	// own: the lab ends with the test.
+	own bool
 	*tuitest.Terminal
 }
 
@@ -160,7 +162,9 @@ func (p *place) holdAtSandbox(name string) {
 	p.Until("breakpoint")
 	pod := labtest.BusyboxPod(name, labtest.Sleep)
 	p.lab.Create(pod)
-	p.t.Cleanup(func() { p.lab.Delete(name) })
+	if !p.own {
+		p.t.Cleanup(func() { p.lab.Delete(name) })
+	}
 	p.Until("HELD")
 }
 

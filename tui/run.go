@@ -18,7 +18,7 @@ import (
 )
 
 // releaseTime is how long letting go may take when the program ends. What is
-// not let go by then goes on when its lease ends.
+// not let go by then goes on when the agent finds the connection closed.
 const releaseTime = 5 * time.Second
 
 // Run shows a session until the person leaves. However it ends, what was held
@@ -123,7 +123,7 @@ func (m *Model) farewell(e *ending) (lines []string) {
 		lines = append(lines, m.sayf(say("%s was held and goes on", "%s 已放行"), name))
 	}
 	if e.err != nil {
-		lines = append(lines, m.sayf(say("podstep: not all could be let go: %v; what is held goes on when its lease ends, see podstep pods", "podstep：未能全部放行：%v；被按住的会在租期结束后继续，见 podstep pods"), e.err))
+		lines = append(lines, m.sayf(say("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
 	}
 	return lines
 }

@@ -63,8 +63,8 @@ const maxSeen = 1 << 15
 
 // newWalk prepares a walk on a node. A stop at which the node would have to
 // stand still is watched where that is not allowed.
-func newWalk(t *tours.Tour, info *agentpb.InfoResponse) *walk {
-	w := &walk{tour: t, wanted: map[string]bool{}, decode: wire.NewDecoder(info), steps: info.GetSteps(), pointFor: -1}
+func newWalk(t *tours.Tour, info *agentpb.InfoResponse, pods *wire.Decoder) *walk {
+	w := &walk{tour: t, wanted: map[string]bool{}, decode: pods, steps: info.GetSteps(), pointFor: -1}
 	for i := range t.Stops {
 		if s := &t.Stops[i]; s.In(runtimeOf(info)) {
 			w.stops = append(w.stops, s)
@@ -206,7 +206,7 @@ func (w *walk) cardGoing(m *Model, c *state.TourCard) {
 
 func (w *walk) cardHere(m *Model, c *state.TourCard) {
 	s := w.stops[w.at]
-	c.Title += " · " + m.say(s.Title)
+	c.Heading = m.say(s.Title)
 	c.Text = m.say(s.Text)
 	if q := s.Question; q != nil {
 		c.Question = m.say(q.Text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
@@ -74,7 +75,7 @@ func TestWalk(t *testing.T) {
 	d.sees("The end.")
 	d.press("n").sees("That was all.").called()
 	d.press("n").sees("Delete what the walk made?").called()
-	d.press("right", "enter").called("undo 2")
+	d.press("right", "enter").called("undo 1")
 	if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
 		t.Error("the walk left something behind")
 	}
@@ -188,7 +189,7 @@ func TestToursAreListed(t *testing.T) {
 // TestNextHold: the place of a hold is set over watched stops, never over an
 // action.
 func TestNextHold(t *testing.T) {
-	w := newWalk(shortWalk(), newWorld().info)
+	w := newWalk(shortWalk(), newWorld().info, wire.NewDecoder(newWorld().info))
 	var got []int
 	for i := range w.stops {
 		got = append(got, w.nextHold(i))
@@ -208,7 +209,7 @@ func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
 			s.HoldEnter = "no"
 		}
 	}
-	if w := newWalk(tour, info); w.nextHold(1) != -1 {
+	if w := newWalk(tour, info, wire.NewDecoder(info)); w.nextHold(1) != -1 {
 		t.Error("a pod is to be held where it may not be")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -59,7 +60,7 @@ func (m *Model) endWalk() tea.Cmd {
 	w := m.walk
 	let := m.letWalkGo()
 	m.walk = nil
-	made := w.made
+	made := tours.Left(w.made)
 	if len(made) == 0 {
 		return let
 	}

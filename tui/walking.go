@@ -41,7 +41,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 		m.notice(m.say(t.Title) + ": " + why)
 		return nil
 	}
-	w := newWalk(t, m.info)
+	w := newWalk(t, m.info, m.told)
 	m.walk = w
 	m.state.SetMain(state.MainStory)
 	if !t.Needs.Recorded {
@@ -235,7 +235,7 @@ func (m *Model) walkLook() tea.Cmd {
 	}
 	w.after = e.Seq
 	w.enter(w.at, walkHere)
-	m.showStop(e.Pod, s.Step)
+	m.aimAtEvent(e)
 	return nil
 }
 
@@ -256,15 +256,7 @@ func (m *Model) walkHold(s *tours.Stop) tea.Cmd {
 	w.held = at
 	w.after = w.lastSeen()
 	w.enter(w.at, walkHere)
-	p := at.GetPod()
-	m.showStop(&probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}, s.Step)
+	m.aimAtHold(at)
 	cmds = append(cmds, m.dropPoint())
 	return tea.Batch(cmds...)
-}
-
-func (m *Model) showStop(p *probes.Pod, step string) {
-	if p == nil {
-		p = &probes.Pod{}
-	}
-	m.aimAt(p.Namespace, p.Name, step)
 }

@@ -45,3 +45,27 @@ func TestCleanup(t *testing.T) {
 		t.Errorf("Cleanup = %q, want %q", got, want)
 	}
 }
+
+func TestLeft(t *testing.T) {
+	pod := &Action{Do: Apply, Manifest: "{kind: Pod, metadata: {name: b, namespace: x}}"}
+	two := &Action{Do: Apply, Manifest: "{kind: ConfigMap, metadata: {name: a, namespace: x}}\n---\n" + pod.Manifest}
+	deleted := &Action{Do: Delete, Object: "pod/x/b"}
+	static, removed := &Action{Do: WriteStatic, Object: "s.yaml"}, &Action{Do: RemoveStatic, Object: "s.yaml"}
+	for _, c := range []struct {
+		name       string
+		done, want []*Action
+	}{
+		{"nothing was done", nil, nil},
+		{"it is there", []*Action{pod}, []*Action{pod}},
+		{"it was deleted", []*Action{pod, deleted}, nil},
+		{"one of two was deleted", []*Action{two, deleted}, []*Action{two}},
+		{"it was made again", []*Action{pod, deleted, pod}, []*Action{pod}},
+		{"the file was removed", []*Action{static, removed}, nil},
+		{"the node is still under pressure", []*Action{{Do: Pressure, Object: "memory.available=50Mi"}}, []*Action{{Do: Pressure, Object: "memory.available=50Mi"}}},
+	} {
+		same := func(a, b *Action) bool { return *a == *b }
+		if got := Left(c.done); !slices.EqualFunc(got, c.want, same) {
+			t.Errorf("%s: %v is left, want %v", c.name, got, c.want)
+		}
+	}
+}

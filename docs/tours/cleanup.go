@@ -1,6 +1,7 @@
 package tours
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -23,6 +24,24 @@ func (t *Tour) Cleanup() []Action {
 		}
 	}
 	return out
+}
+
+// Left are those of the actions, in their order, of which something is still
+// there: what a later action took back is left out.
+func Left(done []*Action) (left []*Action) {
+	type trace struct {
+		do     Do
+		object string
+	}
+	gone := map[trace]bool{}
+	for _, a := range slices.Backward(done) {
+		gone[trace{a.Do, a.Object}] = true
+		if slices.ContainsFunc(a.undo(), func(u Action) bool { return !gone[trace{u.Do, u.Object}] }) {
+			left = append(left, a)
+		}
+	}
+	slices.Reverse(left)
+	return left
 }
 
 // undo is what takes an action back.

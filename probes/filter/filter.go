@@ -58,7 +58,14 @@ func (f *Filter) Empty() bool { return f.root == nil }
 
 // Match tells whether the filter selects an event.
 func (f *Filter) Match(e *probes.Event) bool {
-	return f.root == nil || f.root.match(e, true) == Yes
+	return f.root == nil || f.root.match(e, everything) == Yes
+}
+
+// MatchPod tells whether the filter may select events of a pod, going by its
+// name and by its error, if it has one. What is said about anything else does
+// not count: a pod has events of all kinds.
+func (f *Filter) MatchPod(p *probes.Pod, err string) bool {
+	return f.root == nil || f.root.match(&probes.Event{Pod: p, Error: err}, podAlone) != No
 }
 
 // MatchOutline is Match for an event whose Fields are not decoded. Maybe is for
@@ -67,13 +74,21 @@ func (f *Filter) MatchOutline(e *probes.Event) Answer {
 	if f.root == nil {
 		return Yes
 	}
-	return f.root.match(e, false)
+	return f.root.match(e, outline)
 }
 
-// expr is a part of a filter. If whole is not set, the fields of the event are
-// not known.
+// knowledge is how much of an event is known.
+type knowledge int8
+
+const (
+	everything knowledge = iota
+	outline              // not its fields
+	podAlone             // its pod, and an error
+)
+
+// expr is a part of a filter.
 type expr interface {
-	match(e *probes.Event, whole bool) Answer
+	match(e *probes.Event, k knowledge) Answer
 	text() string
 }
 
@@ -83,27 +98,27 @@ type (
 	not  struct{ expr }
 )
 
-func (a all) match(e *probes.Event, whole bool) Answer {
+func (a all) match(e *probes.Event, k knowledge) Answer {
 	worst := Yes
 	for _, x := range a {
-		if worst = min(worst, x.match(e, whole)); worst == No {
+		if worst = min(worst, x.match(e, k)); worst == No {
 			break
 		}
 	}
 	return worst
 }
 
-func (s some) match(e *probes.Event, whole bool) Answer {
+func (s some) match(e *probes.Event, k knowledge) Answer {
 	best := No
 	for _, x := range s {
-		if best = max(best, x.match(e, whole)); best == Yes {
+		if best = max(best, x.match(e, k)); best == Yes {
 			break
 		}
 	}
 	return best
 }
 
-func (n not) match(e *probes.Event, whole bool) Answer { return Yes - n.expr.match(e, whole) }
+func (n not) match(e *probes.Event, k knowledge) Answer { return Yes - n.expr.match(e, k) }
 
 func (a all) text() string {
 	s := ""

@@ -242,6 +242,28 @@ func TestMatchOutline(t *testing.T) {
 	}
 }
 
+func TestMatchPod(t *testing.T) {
+	pod := &probes.Pod{Namespace: "shop", Name: "web-1", UID: "u1"}
+	for text, want := range map[string]bool{
+		"": true, "pod~web": true, "pod~db": false, "web": true, "db": false, "uid=u1": true,
+		"pod~web step~vol": true, "pod~db step~vol": false, "kind=exit": true, "slow>2s": true, "field.image": true,
+		"not pod~web": false, "not step~vol": true, "ns=shop or step~vol": true,
+		"err": true, `error~"not found"`: true, "error~denied": false,
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.MatchPod(pod, "image not found"); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+	f, _ := Parse("err")
+	if f.MatchPod(pod, "") {
+		t.Error("a pod without an error is taken for one with an error")
+	}
+}
+
 func TestEmpty(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " ": true, "a": false} {
 		if f, err := Parse(text); err != nil || f.Empty() != want {

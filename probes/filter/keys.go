@@ -42,6 +42,7 @@ type key struct {
 	// text is what a value is compared with.
 	text   func(e *probes.Event, value string) string
 	number func(*probes.Event) (v float64, known bool)
+	ofPod  bool   // MatchPod goes by it
 	form   string // an example
 	about  probes.Text
 }
@@ -52,11 +53,11 @@ var kinds = []string{
 }
 
 var keys = []key{
-	{name: "pod", form: "pod~web-*", text: podName,
+	{name: "pod", form: "pod~web-*", text: podName, ofPod: true,
 		about: probes.Text{En: "the pod's name, or namespace/name", Zh: "Pod 的名称，或 namespace/name"}},
-	{name: "ns", other: "namespace", form: "ns=shop", text: namespace,
+	{name: "ns", other: "namespace", form: "ns=shop", text: namespace, ofPod: true,
 		about: probes.Text{En: "the pod's namespace", Zh: "Pod 所在的命名空间"}},
-	{name: "uid", form: "uid~6a8872fd", text: uid,
+	{name: "uid", form: "uid~6a8872fd", text: uid, ofPod: true,
 		about: probes.Text{En: "the pod's UID", Zh: "Pod 的 UID"}},
 	{name: "step", form: "step~cri.*", text: func(e *probes.Event, _ string) string { return e.Step },
 		about: probes.Text{En: "the step", Zh: "步骤"}},
@@ -64,7 +65,7 @@ var keys = []key{
 		about: probes.Text{En: "the stage that the step belongs to", Zh: "步骤所属的阶段"}},
 	{name: "kind", form: "kind=exit", values: kinds, text: func(e *probes.Event, _ string) string { return string(e.Kind) },
 		about: probes.Text{En: "what happened: " + strings.Join(kinds, ", "), Zh: "发生了什么：" + strings.Join(kinds, "、")}},
-	{name: "error", sort: textKey, form: `error~"not found"`, text: func(e *probes.Event, _ string) string { return e.Error },
+	{name: "error", sort: textKey, ofPod: true, form: `error~"not found"`, text: func(e *probes.Event, _ string) string { return e.Error },
 		about: probes.Text{En: "the text of the error", Zh: "错误的文字"}},
 	{name: "slow", other: "took", sort: durationKey, form: "slow>2s", number: duration,
 		about: probes.Text{En: "how long the step, or the hold, took", Zh: "步骤或停留用了多长时间"}},

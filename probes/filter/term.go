@@ -18,7 +18,7 @@ type word struct {
 	value   string
 }
 
-func (w *word) match(e *probes.Event, _ bool) Answer {
+func (w *word) match(e *probes.Event, _ knowledge) Answer {
 	return answer(w.pattern.match(podName(e, w.value)) || w.pattern.match(e.Step) || w.pattern.match(e.Error))
 }
 
@@ -64,14 +64,14 @@ const flagError = "err"
 
 type failed struct{}
 
-func (failed) match(e *probes.Event, _ bool) Answer { return answer(e.Error != "") }
-func (failed) text() string                         { return flagError }
+func (failed) match(e *probes.Event, _ knowledge) Answer { return answer(e.Error != "") }
+func (failed) text() string                              { return flagError }
 
 // hasField asks for a field of that name, whatever its value.
 type hasField string
 
-func (f hasField) match(e *probes.Event, whole bool) Answer {
-	if !whole {
+func (f hasField) match(e *probes.Event, k knowledge) Answer {
+	if k != everything {
 		return Maybe
 	}
 	_, ok := e.Fields[string(f)]
@@ -160,10 +160,13 @@ func readNumber(s string) (float64, bool) {
 	return n, err == nil && n == n
 }
 
-func (t *term) match(e *probes.Event, whole bool) Answer {
+func (t *term) match(e *probes.Event, k knowledge) Answer {
+	if k == podAlone && !t.key.ofPod {
+		return Maybe
+	}
 	switch t.key.sort {
 	case fieldKey:
-		if !whole {
+		if k != everything {
 			return Maybe
 		}
 		return answer(t.fields(e.Fields) != t.negated())

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,34 +147,78 @@ const lookEvery = 200 * time.Millisecond
 
 // gone waits until no object of a manifest is there.
 func (a *api) gone(ctx context.Context, manifest string) error {
-	docs, err := documents(manifest)
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for _, d := range docs {
+	return each(manifest, func(d document) error {
 		path, err := a.path(ctx, d.object)
 		if err != nil {
 			return err
 		}
-		for {
+		return until(ctx, d.object, func() (bool, error) {
 			err := a.call(ctx, http.MethodGet, path, nil, "", nil, nil)
 			var status *statusError
 			if errors.As(err, &status) && status.code == http.StatusNotFound {
-				break
+				return true, nil
 			}
-			if err != nil {
-				return fmt.Errorf("wait until %s %s is gone: %w", d.Kind, d.Name, err)
+			return false, err
+		})
+	})
+}
+
+// mirrorsGone waits until the static pods of a manifest have no mirror: their
+// kubelet deletes it when they have ended.
+func (a *api) mirrorsGone(ctx context.Context, manifest string) error {
+	return each(manifest, func(d document) error {
+		return until(ctx, d.object, func() (bool, error) {
+			var pods struct {
+				Items []struct {
+					Metadata struct {
+						Name        string
+						Annotations map[string]string
+					}
+				}
 			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return fmt.Errorf("%s %s is there from before and is not gone yet: %w", d.Kind, d.Name, ctx.Err())
+			namespace := cmp.Or(d.Namespace, "default")
+			if err := a.call(ctx, http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods", nil, "", nil, &pods); err != nil {
+				return false, err
 			}
+			for _, p := range pods.Items {
+				if _, mirror := p.Metadata.Annotations[mirrorAnnotation]; mirror && strings.HasPrefix(p.Metadata.Name, d.Name+"-") {
+					return false, nil
+				}
+			}
+			return true, nil
+		})
+	})
+}
+
+// mirrorAnnotation is what the kubelet marks its mirror pods with.
+const mirrorAnnotation = "kubernetes.io/config.mirror"
+
+// each does something for the objects of a manifest, one after the other.
+func each(manifest string, do func(document) error) error {
+	docs, err := documents(manifest)
+	for i := 0; i < len(docs) && err == nil; i++ {
+		err = do(docs[i])
+	}
+	return err
+}
+
+// until looks again and again whether an object is gone.
+func until(ctx context.Context, o object, gone func() (bool, error)) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		switch yes, err := gone(); {
+		case yes:
+			return nil
+		case err != nil:
+			return fmt.Errorf("wait until %s %s is gone: %w", o.Kind, o.Name, err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s %s is there from before and is not gone yet: %w", o.Kind, o.Name, ctx.Err())
 		}
 	}
-	return nil
 }
 
 // resize patches the resources of a pod that runs.

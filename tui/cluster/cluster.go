@@ -83,7 +83,14 @@ func (c *Cluster) Do(ctx context.Context, a *tours.Action) error {
 func (c *Cluster) Clear(ctx context.Context, a *tours.Action) error {
 	switch a.Do {
 	case tours.WriteStatic:
-		return c.removeStatic(a.Object)
+		if err := c.removeStatic(a.Object); err != nil {
+			return err
+		}
+		api, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return api.mirrorsGone(ctx, a.Manifest)
 	case tours.Apply:
 		api, err := c.connect()
 		if err != nil {

@@ -21,6 +21,8 @@ type server struct {
 	mu      sync.Mutex
 	calls   []string
 	objects map[string]bool
+	// mirrors is how often yet the pods of a namespace are listed with a mirror.
+	mirrors int
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -33,6 +35,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/apis/batch/v1":
 		fmt.Fprint(w, `{"resources":[{"name":"jobs","kind":"Job","namespaced":true}]}`)
+		return
+	case "/api/v1/namespaces/default/pods":
+		fmt.Fprint(w, `{"items":[{"metadata":{"name":"s-other"}}`)
+		if s.mirrors > 0 {
+			s.mirrors--
+			fmt.Fprint(w, `,{"metadata":{"name":"s-node-1","annotations":{"kubernetes.io/config.mirror":"x"}}}`)
+		}
+		fmt.Fprint(w, `]}`)
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
@@ -170,6 +180,26 @@ func TestStaticAndPressure(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("manifests/x", true)
+}
+
+// TestClearStatic: the file of an earlier walk is taken away, and its mirror is
+// waited for.
+func TestClearStatic(t *testing.T) {
+	s, c := start(t)
+	s.mirrors = 2
+	a := &tours.Action{Do: tours.WriteStatic, Object: "s.yaml", Manifest: "{kind: Pod, metadata: {name: s}}"}
+	if err := c.Do(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Clear(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if s.mirrors != 0 {
+		t.Errorf("the mirror was there %d times more", s.mirrors)
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "manifests", "s.yaml")); err == nil {
+		t.Error("the file is still there")
+	}
 }
 
 func TestNoCluster(t *testing.T) {

@@ -135,6 +135,9 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 	var errs []error
 	// Breakpoints first: a pod that is let go must not run into the next one.
 	here, err := l.Control.Breakpoints(ctx)
+	if ctx.Err() != nil {
+		return nil, err // nobody answers; the end of the connection lets all go
+	}
 	errs = append(errs, err)
 	for _, b := range here {
 		if slices.Contains(points, b.Id) {

@@ -24,13 +24,18 @@ const (
 // pollEvery is how often the agent is asked for what it does not stream.
 const pollEvery = time.Second
 
+// silence is how long an agent may take to answer what it knows. It is far more
+// than it needs: a connection that is given up lets all pods go.
+const silence = 5 * time.Second
+
 // live is the session of an agent. It comes back when the agent does.
 type live struct {
-	path string
-	news *queue
-	ask  chan struct{}
-	stop context.CancelFunc
-	done chan struct{}
+	path    string
+	silence time.Duration
+	news    *queue
+	ask     chan struct{}
+	stop    context.CancelFunc
+	done    chan struct{}
 
 	mu   sync.Mutex
 	conn *client.Client // nil while there is none
@@ -38,11 +43,11 @@ type live struct {
 
 // NewLive opens a session on the agent that c is connected to. The session owns
 // the connection, and makes new ones to the same socket.
-func NewLive(c *client.Client) Session { return startLive(c) }
+func NewLive(c *client.Client) Session { return startLive(c, silence) }
 
-func startLive(c *client.Client) *live {
+func startLive(c *client.Client, silence time.Duration) *live {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &live{path: c.Path, news: newQueue(), ask: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	l := &live{path: c.Path, silence: silence, news: newQueue(), ask: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	go l.run(ctx, c)
 	return l
 }
@@ -99,7 +104,9 @@ func (l *live) again(ctx context.Context, why error) *client.Client {
 // errSilent is what ends a connection at whose other end nobody does anything: a
 // process that is stopped keeps its connections. What was held through it goes
 // on when it wakes and finds the connection closed.
-var errSilent = fmt.Errorf("the agent has not answered for %s; is its process stopped?", lastRetry)
+func (l *live) errSilent() error {
+	return fmt.Errorf("the agent has not answered for %s; is its process stopped?", l.silence)
+}
 
 // serve tells what one connection brings, until it breaks.
 func (l *live) serve(ctx context.Context, c *client.Client) error {
@@ -165,14 +172,14 @@ func (l *live) use(c *client.Client) {
 }
 
 // polls asks at a modest rate, and soon after somebody did something. It ends
-// with ctx, or with errSilent.
+// with ctx, or when the agent is silent.
 func (l *live) polls(ctx context.Context, c *client.Client) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for {
-		p, err := poll(ctx, c)
+		p, err := poll(ctx, c, l.silence)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return errSilent
+			return l.errSilent()
 		}
 		if err == nil {
 			err = l.news.put(ctx, News{Poll: p})
@@ -188,8 +195,8 @@ func (l *live) polls(ctx context.Context, c *client.Client) error {
 
 // poll fails if the agent does not answer. What an agent does not know to answer
 // is left out.
-func poll(ctx context.Context, c *client.Client) (*Poll, error) {
-	ctx, cancel := context.WithTimeout(ctx, lastRetry)
+func poll(ctx context.Context, c *client.Client, within time.Duration) (*Poll, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	pods, err := c.Pods(ctx, &agentpb.PodsRequest{})
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -152,7 +154,7 @@ func open(t *testing.T, path string) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := startLive(c)
+	l := startLive(c, silence)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -183,6 +185,47 @@ func TestLive(t *testing.T) {
 		until(t, l, func(n News) bool { return n.CaughtUp })
 	}
 	until(t, l, func(n News) bool { return n.Poll != nil && len(n.Poll.Pods) == 1 })
+}
+
+// TestLiveSilent: a connection at whose other end nobody answers is given up, and
+// that is told.
+func TestLiveSilent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := newAgent(1)
+	a.serve(t, path)
+	c, err := client.Dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := startLive(c, time.Millisecond)
+	t.Cleanup(l.Close)
+	a.mu.Lock() // it cannot look at its holds
+	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkReconnecting })
+	a.mu.Unlock()
+	if !strings.Contains(n.Link.Why, "has not answered") {
+		t.Errorf("the silence is told as %q", n.Link.Why)
+	}
+	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkLive })
+}
+
+// TestWhileConnected: what is armed and held ends with the connection.
+func TestWhileConnected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := newAgent(1)
+	a.serve(t, path)
+	l := open(t, path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	step := &agentpb.StepRequest{}
+	if _, err := l.Step(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	b, err := l.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !step.WhileConnected || !b.Spec.WhileConnected {
+		t.Errorf("a step %v and a breakpoint %v end with the connection", step.WhileConnected, b.Spec.WhileConnected)
+	}
 }
 
 // TestLiveComesBack: when the agent dies the session says so and why, tries

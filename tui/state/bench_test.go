@@ -3,66 +3,30 @@ package state
 import (
 	"fmt"
 	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 )
 
-// many makes a stream of n events by telling the recording again and again, of
-// groups of pods in turn, each time with later times and other spans.
-func many(tb testing.TB, n, groups int) (*agentpb.InfoResponse, []*agentpb.Batch) {
-	r := record(tb)
-	var out []*agentpb.Batch
-	var seq, spans, lastSpan uint64
-	var shift, lastMono int64
-	for round := 0; n > 0; round++ {
-		group := uint32(round % groups)
-		for _, b := range r.batches {
-			nb := &agentpb.Batch{}
-			for _, p := range b.Pods {
-				q := proto.CloneOf(p)
-				q.Id += group * 100
-				q.Name, q.Uid = q.Name+strconv.Itoa(int(group)), q.Uid+strconv.Itoa(int(group))
-				nb.Pods = append(nb.Pods, q)
-			}
-			for _, raw := range b.Events {
-				var e agentpb.Event
-				if err := proto.Unmarshal(raw, &e); err != nil {
-					tb.Fatal(err)
-				}
-				seq++
-				e.Seq, e.Mono, e.Time = seq, e.Mono+shift, e.Time+shift
-				lastMono = max(lastMono, e.Mono)
-				if e.Pod != 0 {
-					e.Pod += group * 100
-				}
-				if e.Span != 0 {
-					e.Span += spans
-				}
-				if e.Parent != 0 {
-					e.Parent += spans
-				}
-				lastSpan = max(lastSpan, e.Span)
-				raw, err := proto.Marshal(&e)
-				if err != nil {
-					tb.Fatal(err)
-				}
-				nb.Events = append(nb.Events, raw)
-				n--
-			}
-			out = append(out, nb)
-			if n <= 0 {
-				break
-			}
-		}
-		shift, spans = lastMono, lastSpan
+// many is a node's stream of n events. Each teller has 26 pods of its own.
+func many(tb testing.TB, n, tellers int) (*agentpb.InfoResponse, []*agentpb.Batch) {
+	c, err := tracetest.NewCrowd("../../agent/trace/testdata/node.podstep", tellers, time.Now(), 1)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return r.info, out
+	const size = 100
+	var out []*agentpb.Batch
+	for ; n > 0; n -= size {
+		b, err := c.Batch(min(n, size))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, b)
+	}
+	return c.Info, out
 }
 
 func load(info *agentpb.InfoResponse, batches []*agentpb.Batch) *State {
@@ -74,7 +38,7 @@ func load(info *agentpb.InfoResponse, batches []*agentpb.Batch) *State {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	info, batches := many(b, 1_000_000, 62)
+	info, batches := many(b, 1_000_000, 20)
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -93,11 +57,11 @@ func BenchmarkAdd(b *testing.B) {
 	runtime.KeepAlive(batches)
 }
 
-// BenchmarkScreen draws what follows 0 to 99 new events: one frame at 10,000
-// events a second, with few events behind it, and with many.
+// BenchmarkScreen works out what follows 100 new events: about one frame at
+// 10,000 events a second, with few events behind it, and with many.
 func BenchmarkScreen(b *testing.B) {
 	for _, n := range []int{1_000, 100_000, 1_000_000} {
-		info, batches := many(b, n+200_000, 62)
+		info, batches := many(b, n+200_000, 20)
 		for _, main := range []Main{MainStory, MainTimeline, MainEvents} {
 			b.Run(fmt.Sprintf("events=%d/main=%d", n, main), func(b *testing.B) {
 				s := New(info, probes.MustLoad(), English)
@@ -123,7 +87,7 @@ func BenchmarkScreen(b *testing.B) {
 }
 
 func BenchmarkSeek(b *testing.B) {
-	info, batches := many(b, 1_000_000, 62)
+	info, batches := many(b, 1_000_000, 20)
 	s := load(info, batches)
 	s.SetLink(LinkReplay, "replay")
 	s.SelectPodNamed("default", "web0")

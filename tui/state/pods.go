@@ -126,16 +126,11 @@ func (s *State) comparePods(a, b podPlace) int {
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a.pod, b.pod))
 }
 
-// selects tells whether the filter selects a pod, by what it is doing.
+// selects tells whether the filter selects a pod: by its name, or by the error
+// of its last turn.
 func (s *State) selects(i int, p *podNow) bool {
-	st := s.steps.at(p.step)
-	e := probes.Event{Kind: probes.Enter, Pod: &s.pods[i].entity, Step: st.name, Stage: st.stage, Sync: p.sync}
-	if p.failed != none {
-		if f, ok := s.event(p.failed); ok {
-			e.Error = f.Error
-		}
-	}
-	return s.filter.Match(&e)
+	err, _ := s.lastError(p)
+	return s.filter.MatchPod(&s.pods[i].entity, err)
 }
 
 // podRow puts a pod into words.

@@ -255,7 +255,10 @@ func (l Lang) noteWords(e *probes.Event) (label, note string) {
 	case probes.Released:
 		return l.Say(text("was held", "曾停住")), l.beforeOrAfter(word("on"))
 	case probes.Fault:
-		return l.Say(text("podstep made it fail", "podstep 注入的故障")), ""
+		if d, ok := e.Fields["delay"]; ok {
+			return l.Say(text("podstep delayed it", "podstep 延迟了它")), short(d)
+		}
+		return l.Say(text("podstep made it fail", "podstep 让它失败")), ""
 	case probes.Drop:
 		return l.Say(text("events were lost here", "此处有事件丢失")), words(e.Fields)
 	}

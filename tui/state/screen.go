@@ -371,7 +371,8 @@ type HoldBanner struct {
 
 // TourCard is the present stop of a guided walk.
 type TourCard struct {
-	Title string
+	// Title is the walk's, Heading that of the stop it is at.
+	Title, Heading string
 	// Stop of Stops, from 1.
 	Stop, Stops int
 	Text        string

@@ -170,6 +170,20 @@ func (s *State) SelectStep(step string) bool {
 	return false
 }
 
+// SelectCall selects the call of a span's number at the agent, in the story that
+// it belongs to. It returns false if it has not been seen.
+func (s *State) SelectCall(span uint64) bool {
+	ref := none
+	if span != 0 {
+		ref = s.spans.find(span + s.epoch.spans)
+	}
+	if ref == none {
+		return false
+	}
+	s.selectPod(s.spans.at(ref).pod)
+	return s.reveal(s.pods[s.pod], ref, s.view())
+}
+
 // reveal opens all that a call is in, and selects it.
 func (s *State) reveal(p *pod, ref int, v *view) bool {
 	sp := s.spans.at(ref)

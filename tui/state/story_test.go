@@ -83,6 +83,31 @@ func TestSelectSteps(t *testing.T) {
 	}
 }
 
+// TestSelectCall: a call is selected by its number at the agent, also if a later
+// one of the same step was seen, and in the story that it belongs to.
+func TestSelectCall(t *testing.T) {
+	s := record(t).play(English)
+	s.SelectPodNamed("default", "crashloop")
+	pod := s.pod
+	for i := s.pods[pod].spans.first; i < s.pods[pod].spans.end(); i++ {
+		sp := s.spans.at(*s.pods[pod].spans.at(i))
+		step := s.steps.at(sp.step).name
+		if step != "rt.backoff" {
+			continue
+		}
+		s.SelectPod(0)
+		if !s.SelectCall(sp.id - s.epoch.spans) {
+			t.Fatalf("span %d of %s cannot be selected", sp.id, step)
+		}
+		if n := s.selectedLine(s.view()); s.pod != pod || n == nil || s.spans.at(n.span) != sp {
+			t.Errorf("span %d of %s: another row is selected", sp.id, step)
+		}
+	}
+	if s.SelectCall(0) || s.SelectCall(1<<60) {
+		t.Error("a call that was not seen is selected")
+	}
+}
+
 func TestTimelines(t *testing.T) {
 	s := record(t).play(English)
 	s.SelectPodNamed("default", "web")

@@ -9,6 +9,9 @@ import (
 	"github.com/podstep/podstep/tui/state"
 )
 
+// signOnly is how wide the column of kinds is without its words.
+const signOnly = 2
+
 // column is one of a table. Its width counts the two blanks behind it.
 type column struct {
 	name  probes.Text
@@ -30,10 +33,12 @@ func eventColumns(w int) []column {
 	case w >= 80:
 		pod.width, step.width = 17, 19
 		return []column{clock, pod, step, kind, text}
-	case w >= 64:
-		return []column{clock, step, kind, tookCol, text}
 	}
-	return []column{{wordTime, 10, false}, step, kind, text}
+	clock.width, kind.width, pod.width, step.width = 10, signOnly, 16, 21
+	if w >= 64 {
+		return []column{clock, pod, kind, step, text}
+	}
+	return []column{clock, pod, kind, {wordStep, 0, false}}
 }
 
 // events draws the table of events. It is scrolled sideways as a whole.
@@ -88,7 +93,9 @@ func thousands(n int) string {
 func (f *frame) headings(line Rect, cols []column, offset int) {
 	texts := make([]span, len(cols))
 	for i, c := range cols {
-		texts[i] = span{f.say(c.name), inkFaint}
+		if c.width != signOnly {
+			texts[i] = span{f.say(c.name), inkFaint}
+		}
 	}
 	f.cells(line, cols, texts, offset, onNothing)
 }
@@ -105,7 +112,9 @@ func (f *frame) cells(line Rect, cols []column, texts []span, offset int, ground
 			f.c.put(line, x, line.Y, text, k)
 			return
 		}
-		text = fitMiddle(text, c.width-2, f.m.ellipsis)
+		if c.width > signOnly {
+			text = fitMiddle(text, c.width-2, f.m.ellipsis)
+		}
 		at := x
 		if c.right {
 			at += c.width - 2 - width(text)
@@ -140,11 +149,18 @@ func (f *frame) eventCell(c column, row *state.EventRow) span {
 		if e.Pod == nil {
 			return span{"", inkFaint}
 		}
+		if c.width < 24 {
+			return span{e.Pod.Name, inkMuted}
+		}
 		return span{e.Pod.Namespace + "/" + e.Pod.Name, inkMuted}
 	case wordStep:
 		return span{e.Step, inkPlain}
 	case wordKind:
-		return f.eventKind(e)
+		kind := f.eventKind(e)
+		if c.width == signOnly {
+			kind.text, _, _ = strings.Cut(kind.text, " ")
+		}
+		return kind
 	case wordTook:
 		if e.DurationNs > 0 {
 			return span{took(time.Duration(e.DurationNs)), inkMuted}

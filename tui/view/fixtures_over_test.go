@@ -75,7 +75,7 @@ func pageOf() *state.Screen {
 func tourOf() *state.Screen {
 	s := held()
 	s.Tour = &state.TourCard{
-		Title: "A pod is created: the sandbox is asked for", Stop: 4, Stops: 11,
+		Title: "A pod is created", Heading: "The sandbox is asked for", Stop: 4, Stops: 11,
 		Text:     "The kubelet has made all that stands around the containers. Now it asks the runtime for the sandbox: the namespaces that the pod's containers share, and its network address.",
 		Question: "Which container keeps the namespaces alive while nothing else runs?",
 		Wait:     "enter goes on to the image pull",
@@ -143,6 +143,7 @@ func chinese() *state.Screen {
 	s.Detail.Title = "创建沙箱"
 	s.Detail.Text = "请运行时为 Pod 建立沙箱：命名空间、cgroup，以及通过 CNI ADD 得到的网络。沙箱就绪，或者过了 4 分钟的期限，调用才会返回。"
 	s.Tour.Title = "一个 Pod 的创建"
+	s.Tour.Heading = "请求创建沙箱"
 	s.Tour.Text = "kubelet 已经备好容器之外的一切。现在它请运行时建立沙箱：这个 Pod 的容器共用的命名空间，以及它的网络地址。"
 	s.Tour.Question = "没有别的容器在运行时，是谁维持着这些命名空间？"
 	s.Tour.Wait = "回车继续，到拉取镜像"

@@ -60,9 +60,39 @@ func (f *frame) foot() {
 		f.input(line, &in)
 	case f.s.Notice != nil:
 		f.notice(f.helpHint(line))
+	case f.s.Over != nil && len(f.s.Hints) == 0:
+		f.overHints(line)
 	default:
 		f.hints(f.helpHint(line))
 	}
+}
+
+// overHints says which keys do something in what is on top of the screen.
+func (f *frame) overHints(line Rect) {
+	x := line.X
+	for _, h := range f.overKeys() {
+		r := Rect{x, line.Y, hintWidth(h), 1}
+		if r.right() > line.right() {
+			return
+		}
+		f.hint(r, h)
+		x = r.right() + 2
+	}
+}
+
+func (f *frame) overKeys() []state.Hint {
+	choose, leave := state.Hint{Key: "Enter", Text: f.say(wordChoose)}, state.Hint{Key: "Esc", Text: f.say(wordBack)}
+	switch f.s.Over.Kind {
+	case state.OverDialog:
+		next := state.Hint{Key: "Tab", Text: f.say(wordNext)}
+		if len(f.s.Over.Items) > 0 {
+			next.Key = "Up Down"
+		}
+		return []state.Hint{choose, leave, next}
+	case state.OverPage:
+		return []state.Hint{leave}
+	}
+	return []state.Hint{choose, leave}
 }
 
 // helpHint draws the last hint, the way to the help page, at the end of the line

@@ -18,10 +18,11 @@ func (f *frame) tour(r Rect) {
 	f.zone(r, Target{Kind: OnTour})
 	line := r.line(0).inset(1, 0, 1, 0)
 	line = f.putRight(line, fmt.Sprintf("%d/%d", t.Stop, t.Stops), inkMuted, 10)
-	title := f.tourTitle(line.W)
+	most := 2
 	if r.H < 8 {
-		title = []string{strings.Join(title, " ")}
+		most = 1
 	}
+	title := f.tourTitle(line.W, most)
 	for i, l := range title {
 		f.put(Rect{line.X, line.Y + i, line.W, 1}, l, inkTitle)
 	}
@@ -81,11 +82,24 @@ func (f *frame) cutLines(lines []rich, n int) []rich {
 	return append(slices.Clone(lines[:n-1]), rich{last})
 }
 
-// tourTitle is the title in one or two lines.
-func (f *frame) tourTitle(w int) []string {
-	lines := wrap(f.say(wordTour)+" "+f.m.dot+" "+f.s.Tour.Title, max(1, w))
-	if len(lines) > 2 {
-		lines = []string{lines[0], strings.Join(lines[1:], " ")}
+// tourTitle is the title in one line or two: that of the walk and of the stop,
+// or of the stop alone where both do not fit.
+func (f *frame) tourTitle(w, most int) []string {
+	t, dot := f.s.Tour, " "+f.m.dot+" "
+	head := f.say(wordTour) + dot
+	if t.Heading == "" {
+		return joinFrom(wrap(head+t.Title, max(1, w)), most)
+	}
+	if lines := wrap(head+t.Title+dot+t.Heading, max(1, w)); len(lines) <= most {
+		return lines
+	}
+	return joinFrom(wrap(head+t.Heading, max(1, w)), most)
+}
+
+// joinFrom puts what is too long into the last of most lines, where it is cut.
+func joinFrom(lines []string, most int) []string {
+	if len(lines) > most {
+		lines = append(lines[:most-1], strings.Join(lines[most-1:], " "))
 	}
 	return lines
 }
@@ -130,6 +144,6 @@ func (f *frame) tourWait(w int) []rich {
 // tourLines is how many lines the card wants in a width.
 func tourLines(s *state.Screen, w int) int {
 	f := &frame{s: s, m: &glyphSets[Unicode]}
-	n := len(f.tourTitle(w-9)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2))
+	n := len(f.tourTitle(w-9, 2)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2))
 	return n + 1 // the progress, or a blank before the text
 }

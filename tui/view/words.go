@@ -55,5 +55,8 @@ var (
 	wordEnds      = probes.Text{En: "ends", Zh: "期限"}
 	wordTour      = probes.Text{En: "Tour", Zh: "导览"}
 	wordCritical  = probes.Text{En: "critical path", Zh: "关键路径"}
+	wordChoose    = probes.Text{En: "choose", Zh: "选择"}
+	wordBack      = probes.Text{En: "back", Zh: "返回"}
+	wordNext      = probes.Text{En: "next", Zh: "下一个"}
 	wordOlder     = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
 )

@@ -15,9 +15,9 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Crowd tells a recording several times at once, each time of other pods, and
-// each time again when it is over. Who tells begins at another place, so that
-// every part of a pod's life happens at any moment.
+// Crowd tells a recording several times at once, each time of other pods, and of
+// the same ones again when it is over. Each teller begins at another place, so
+// that every part of a pod's life happens at any moment.
 type Crowd struct {
 	Info    *agentpb.InfoResponse
 	events  []*agentpb.Event
@@ -28,22 +28,22 @@ type Crowd struct {
 	pace    int64
 	told    int64 // when the last event was, in the recording's time
 	seq     uint64
-	rounds  uint32
-	// Distances between the numbers of two rounds.
-	podStep  uint32
-	spanStep uint64
+	// How far apart the numbers of two tellers' pods are, and those of the spans
+	// of two rounds, of which there were so many.
+	podStep, spanStep uint64
+	rounds            uint64
 }
 
 // teller tells the recording of pods of its own.
 type teller struct {
-	suffix string
-	next   int
-	shift  int64
-	round  uint32
-	told   map[uint32]bool
+	suffix      string
+	next        int
+	shift       int64
+	pods, spans uint64 // what is added to their numbers
+	told        map[uint32]bool
 }
 
-// NewCrowd reads the recording at path. The first event is at begin, and time
+// NewCrowd reads the recording at path. Pod web is web0, web1 and so on. The first event is at begin, and time
 // goes pace times as fast as it was recorded.
 func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, error) {
 	r, err := trace.Open(path)
@@ -77,7 +77,7 @@ func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, erro
 func (c *Crowd) take(b *agentpb.Batch) error {
 	for _, p := range b.Pods {
 		c.pods[p.Id] = p
-		c.podStep = max(c.podStep, p.Id)
+		c.podStep = max(c.podStep, uint64(p.Id))
 	}
 	for _, raw := range b.Events {
 		e := &agentpb.Event{}
@@ -93,10 +93,7 @@ func (c *Crowd) take(b *agentpb.Batch) error {
 
 // seat gives the i-th of n tellers its place to begin.
 func (c *Crowd) seat(i, n int) {
-	t := &teller{next: i * len(c.events) / n}
-	if i > 0 {
-		t.suffix = "-" + strconv.Itoa(i)
-	}
+	t := &teller{suffix: strconv.Itoa(i), next: i * len(c.events) / n, pods: uint64(i) * c.podStep, told: map[uint32]bool{}}
 	t.shift = -c.at(t.next)
 	c.again(t)
 	c.tellers = append(c.tellers, t)
@@ -105,9 +102,9 @@ func (c *Crowd) seat(i, n int) {
 // at is when an event was recorded, since the first one.
 func (c *Crowd) at(i int) int64 { return c.events[i].Mono - c.events[0].Mono }
 
-// again makes t tell of new pods from now on.
+// again begins a round of t: its spans are new ones.
 func (c *Crowd) again(t *teller) {
-	t.round, t.told = c.rounds, map[uint32]bool{}
+	t.spans = c.rounds * c.spanStep
 	c.rounds++
 }
 
@@ -119,7 +116,7 @@ func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 		e := c.events[t.next]
 		if e.Pod != 0 && !t.told[e.Pod] {
 			t.told[e.Pod] = true
-			b.Pods = append(b.Pods, c.pod(t, e.Pod))
+			b.Pods = append(b.Pods, t.pod(c.pods[e.Pod]))
 		}
 		raw, err := proto.Marshal(c.event(t, e, at))
 		if err != nil {
@@ -144,12 +141,19 @@ func (c *Crowd) first() (first *teller, at int64) {
 	return first, at
 }
 
-func (c *Crowd) pod(t *teller, id uint32) *agentpb.Pod {
-	p := c.pods[id]
-	return &agentpb.Pod{
-		Id: id + t.round*c.podStep, Namespace: p.GetNamespace(), Name: p.GetName() + t.suffix,
-		Uid: p.GetUid() + "-" + strconv.FormatUint(uint64(t.round), 10),
+// pod is a pod of the recording as one of t's own.
+func (t *teller) pod(p *agentpb.Pod) *agentpb.Pod {
+	return &agentpb.Pod{Id: p.GetId() + uint32(t.pods), Namespace: p.GetNamespace(), Name: p.GetName() + t.suffix, Uid: p.GetUid() + t.suffix}
+}
+
+// Pods are all pods that there are in the end.
+func (c *Crowd) Pods() (all []*agentpb.Pod) {
+	for _, t := range c.tellers {
+		for _, p := range c.pods {
+			all = append(all, t.pod(p))
+		}
 	}
+	return all
 }
 
 func (c *Crowd) event(t *teller, e *agentpb.Event, at int64) *agentpb.Event {
@@ -160,14 +164,13 @@ func (c *Crowd) event(t *teller, e *agentpb.Event, at int64) *agentpb.Event {
 		Goroutine: e.Goroutine, Fields: e.Fields, Error: e.Error, Duration: e.Duration / c.pace,
 	}
 	if e.Pod != 0 {
-		out.Pod = e.Pod + t.round*c.podStep
+		out.Pod = e.Pod + uint32(t.pods)
 	}
-	spans := uint64(t.round) * c.spanStep
 	if e.Span != 0 {
-		out.Span = e.Span + spans
+		out.Span = e.Span + t.spans
 	}
 	if e.Parent != 0 {
-		out.Parent = e.Parent + spans
+		out.Parent = e.Parent + t.spans
 	}
 	return out
 }

@@ -62,7 +62,7 @@ func TestCrowd(t *testing.T) {
 			}
 		}
 	}
-	if want := tellers * len(c.pods); len(pods) <= want {
-		t.Errorf("%d pods in more than one round of %d", len(pods), want)
+	if want := len(c.Pods()); len(pods) != want {
+		t.Errorf("%d pods, want %d", len(pods), want)
 	}
 }
