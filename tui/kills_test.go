@@ -3,6 +3,10 @@
 package tui_test
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +33,21 @@ func (p *place) kubelet(s syscall.Signal) {
 	if err := unix.Kill(p.lab.State.Pids["kubelet"], s); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// stop stops the lab's kubelet, and waits until none of its threads runs.
+func (p *place) stop() {
+	p.t.Helper()
+	p.kubelet(syscall.SIGSTOP)
+	waitUntil(p.t, "the kubelet stands still", func(context.Context) bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", p.lab.State.Pids["kubelet"]))
+		for _, file := range threads {
+			if text, err := os.ReadFile(file); err == nil && !strings.Contains(string(text), "T (stopped)") {
+				return false
+			}
+		}
+		return len(threads) > 0
+	})
 }
 
 // TestKilledWithBreakpoint: who is killed at a breakpoint of his leaves neither
@@ -61,7 +80,7 @@ func TestKilledWithBreakpoint(t *testing.T) {
 func TestAgentStops(t *testing.T) {
 	p := on(t, start(t))
 	p.holdAtSandbox("asleep")
-	p.kubelet(syscall.SIGSTOP)
+	p.stop()
 	p.Until("has not answered")
 	p.UntilGone("HELD")
 	p.Until("reconnecting")
@@ -72,7 +91,7 @@ func TestAgentStops(t *testing.T) {
 
 	// To leave needs no answer either.
 	p.holdAtSandbox("left")
-	p.kubelet(syscall.SIGSTOP)
+	p.stop()
 	p.Press("q")
 	p.Until("not all could be let go")
 	p.Usable()

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +13,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/podstep/podstep/tui/session"
 )
 
 // releaseTime is how long letting go may take when the program ends. What is
@@ -32,6 +32,7 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	defer s.Close()
 	stop := end.onSignals()
 	defer stop()
+	defer onHangup(os.Stdin, end.leave)()
 	defer end.release()
 	m := newModel(ctx, s, o, wallClock)
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
@@ -76,6 +77,12 @@ func (e *ending) release() {
 	})
 }
 
+// leave lets go and ends the program.
+func (e *ending) leave() {
+	e.release()
+	e.cancel()
+}
+
 // onSignals lets go at a signal before anything is done about the screen: the
 // terminal may be gone, and writing to it may block.
 func (e *ending) onSignals() (stop func()) {
@@ -85,8 +92,7 @@ func (e *ending) onSignals() (stop func()) {
 	go func() {
 		select {
 		case <-signals:
-			e.release()
-			e.cancel()
+			e.leave()
 		case <-done:
 		}
 	}()
