@@ -1,14 +1,13 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
 

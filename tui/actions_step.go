@@ -1,13 +1,12 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/session"
 )
 
 // stepping makes the action of a way of stepping.

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 	"fmt"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
 )

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 	"errors"
 	"math"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
 

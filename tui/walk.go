@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"slices"
 	"time"
 
@@ -10,6 +8,7 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -218,7 +217,7 @@ func (w *walk) cardHere(m *Model, c *state.TourCard) {
 	case w.busy:
 		c.Wait = m.say(say("one moment", "请稍候"))
 	case s.Act != nil:
-		c.Wait = m.sayf(say("n does it: %s", "按 n 执行：%s"), actionWords(s.Act))
+		c.Wait = m.sayf(say("n does it: %s", "按 n 执行：%s"), s.Act.Command("DIR", w.tour.Name+".yaml"))
 	case w.at+1 == len(w.stops):
 		c.Wait = m.say(say("n goes on to the end", "n 到结尾"))
 	default:
@@ -228,6 +227,3 @@ func (w *walk) cardHere(m *Model, c *state.TourCard) {
 		c.Wait += m.say(say(" · a answers", " · a 看答案"))
 	}
 }
-
-// actionWords is what an action does as a command, short enough for a card.
-func actionWords(a *tours.Action) string { return a.Command("DIR", "FILE") }

@@ -69,6 +69,7 @@ func TestWalk(t *testing.T) {
 	d.poll()
 	d.called("remove").sees("It is asked for.", "Who makes it?").seesNot("The runtime.")
 	d.press("a").sees("The runtime.")
+	d.press("v").sees("It is asked for.", "Who makes it?", "The runtime.").press("esc")
 	d.press("enter").sees("It goes.").called()
 	d.press("n").called("continue u-hello", "do delete").sees("waiting for sync.volumes")
 	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"github.com/podstep/podstep/tui/session"
-
 	"context"
 	"errors"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
 
