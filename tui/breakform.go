@@ -144,6 +144,14 @@ func (f *breakForm) buttonKey(m *Model, name string) (tea.Cmd, bool) {
 }
 
 // press is a click on a button.
+// item is a click on a field.
+func (f *breakForm) item(_ *Model, i int) (tea.Cmd, bool) {
+	if inRange(i, fieldCount) {
+		f.cursor, f.offers = i, nil
+	}
+	return nil, false
+}
+
 func (f *breakForm) press(m *Model, button int) (tea.Cmd, bool) {
 	if button == 0 {
 		return nil, true
@@ -186,7 +194,7 @@ func (f *breakForm) completions(m *Model) (out []string) {
 	return out
 }
 
-func (f *breakForm) overlay(m *Model, _ int) *state.Overlay {
+func (f *breakForm) overlay(m *Model) *state.Overlay {
 	o := &state.Overlay{
 		Kind: state.OverDialog, Title: m.say(say("Breakpoint", "断点")), Cursor: f.cursor,
 		Buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Add", "添加"))},

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // dialog asks something that is answered by a button. The first button is the
@@ -34,7 +35,7 @@ func (d *dialog) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-func (d *dialog) overlay(*Model, int) *state.Overlay {
+func (d *dialog) overlay(*Model) *state.Overlay {
 	return &state.Overlay{Kind: state.OverDialog, Title: d.title, Text: d.text, Buttons: d.buttons, Cursor: d.chosen, Danger: d.danger}
 }
 
@@ -51,8 +52,9 @@ type page struct {
 	title string
 	lines []string
 	from  int
-	// rows is how many lines fitted when it was last drawn.
-	rows int
+	// wrapped are the lines as they were last drawn, rows how many of them fitted.
+	wrapped []string
+	rows    int
 }
 
 func (p *page) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
@@ -69,19 +71,20 @@ func (p *page) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "home", "g":
 		p.from = 0
 	case "end", "G":
-		p.from = len(p.lines)
+		p.from = len(p.wrapped)
 	case "esc", "q", "enter", "h", "left", "w":
 		return nil, true
 	}
-	p.from = max(0, min(p.from, len(p.lines)-p.rows))
+	p.from = max(0, min(p.from, len(p.wrapped)-p.rows))
 	return nil, false
 }
 
-func (p *page) overlay(m *Model, rows int) *state.Overlay {
-	p.rows = rows
-	p.from = max(0, min(p.from, len(p.lines)-rows))
-	shown := p.lines[p.from:min(len(p.lines), p.from+rows)]
-	return &state.Overlay{Kind: state.OverPage, Title: p.title, Text: shown, Top: p.from, Total: len(p.lines)}
+func (p *page) overlay(m *Model) *state.Overlay {
+	p.wrapped = view.OverText(p.lines, m.frame.styles)
+	p.rows = view.OverRows(state.OverPage, m.frame.styles)
+	p.from = max(0, min(p.from, len(p.wrapped)-p.rows))
+	shown := p.wrapped[p.from:min(len(p.wrapped), p.from+p.rows)]
+	return &state.Overlay{Kind: state.OverPage, Title: p.title, Text: shown, Top: p.from, Total: len(p.wrapped)}
 }
 
 // paragraphs takes a text apart into lines, one a paragraph.

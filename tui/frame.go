@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
@@ -21,6 +22,8 @@ type frame struct {
 	stale, dirty bool
 	screen       *state.Screen
 	text         string
+	// cursor is where something is typed.
+	cursor *tea.Cursor
 }
 
 // touch says that what is shown may have changed.
@@ -57,6 +60,14 @@ func (f *frame) background(dark bool) {
 	f.restyle()
 }
 
+// colours is told how many the terminal has.
+func (f *frame) colours(p colorprofile.Profile) {
+	if few := p <= colorprofile.ANSI; few != f.options.FewColours {
+		f.options.FewColours = few
+		f.restyle()
+	}
+}
+
 // View draws what is to be seen.
 func (m *Model) View() tea.View {
 	v := tea.NewView("")
@@ -70,10 +81,24 @@ func (m *Model) View() tea.View {
 	}
 	if m.frame.dirty || m.frame.text == "" {
 		m.frame.text = view.Draw(m.screen(), m.frame.styles)
+		m.frame.cursor = m.typedAt()
 		m.frame.dirty = false
 	}
 	v.Content = m.frame.text
+	v.Cursor = m.frame.cursor
 	return v
+}
+
+// typedAt is where the terminal's own cursor goes: an input method shows there
+// what it is about to give. Nil if nothing is typed.
+func (m *Model) typedAt() *tea.Cursor {
+	if s := m.screen(); s.Input == nil && s.Over == nil {
+		return nil
+	}
+	if x, y, ok := view.Cursor(m.screen(), m.frame.styles); ok {
+		return tea.NewCursor(x, y)
+	}
+	return nil
 }
 
 // screen is what is to be seen now. How many rows fit depends on which parts
@@ -128,14 +153,11 @@ func (m *Model) dress(s *state.Screen) {
 	}
 	s.Hints = m.hints()
 	if l := m.top(); l != nil {
-		s.Over = l.overlay(m, m.overRows())
+		s.Over = l.overlay(m)
 		s.Over.Armed = l.armed(m)
 		s.Hints = nil
 	}
 }
-
-// overRows is how many rows of a list or a page fit on top of the screen.
-func (m *Model) overRows() int { return max(3, m.frame.options.Height-9) }
 
 // maxHints is how many hints the footer has, besides the one for help.
 const maxHints = 6

@@ -13,7 +13,7 @@ import (
 type layer interface {
 	// key takes a key. It is done when the layer is to go.
 	key(m *Model, k tea.KeyPressMsg) (cmd tea.Cmd, done bool)
-	overlay(m *Model, rows int) *state.Overlay
+	overlay(m *Model) *state.Overlay
 }
 
 // layered is a layer, and since when it is there.

@@ -139,6 +139,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.frame.resize(msg.Width, msg.Height)
 	case tea.BackgroundColorMsg:
 		m.frame.background(msg.IsDark())
+	case tea.ColorProfileMsg:
+		m.frame.colours(msg.Profile)
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:

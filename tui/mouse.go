@@ -59,10 +59,15 @@ func (m *Model) wheel(at tea.Mouse) {
 	m.state.Move(by)
 }
 
-// pressable is a layer with buttons or lines to click.
-type pressable interface {
-	press(m *Model, i int) (tea.Cmd, bool)
-}
+// What can be clicked in a layer: buttons, and lines.
+type (
+	pressable interface {
+		press(m *Model, button int) (tea.Cmd, bool)
+	}
+	itemised interface {
+		item(m *Model, i int) (tea.Cmd, bool)
+	}
+)
 
 func (m *Model) click(x, y int) tea.Cmd {
 	t, ok := view.Hit(m.screen(), m.frame.styles, x, y)
@@ -99,11 +104,17 @@ func (m *Model) click(x, y int) tea.Cmd {
 }
 
 func (m *Model) clickLayer(l *layered, t view.Target) tea.Cmd {
-	p, ok := l.layer.(pressable)
-	if !ok || !l.armed(m) || (t.Kind != view.OnButton && t.Kind != view.OnItem) {
+	if !l.armed(m) {
 		return nil
 	}
-	cmd, done := p.press(m, t.Index)
+	var cmd tea.Cmd
+	var done bool
+	if on, ok := l.layer.(pressable); ok && t.Kind == view.OnButton {
+		cmd, done = on.press(m, t.Index)
+	}
+	if on, ok := l.layer.(itemised); ok && t.Kind == view.OnItem {
+		cmd, done = on.item(m, t.Index)
+	}
 	if done {
 		m.drop(l)
 	}

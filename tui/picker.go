@@ -10,6 +10,7 @@ import (
 	"github.com/sahilm/fuzzy"
 
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // choice is one line of a picker.
@@ -174,7 +175,8 @@ func (p *picker) choose(m *Model, i int) (tea.Cmd, bool) {
 	return c.do(m), false
 }
 
-func (p *picker) overlay(m *Model, rows int) *state.Overlay {
+func (p *picker) overlay(m *Model) *state.Overlay {
+	rows := view.OverRows(p.kind, m.frame.styles)
 	p.rows = rows
 	p.from = max(min(p.from, p.cursor), p.cursor-rows+1, 0)
 	o := &state.Overlay{
@@ -187,5 +189,5 @@ func (p *picker) overlay(m *Model, rows int) *state.Overlay {
 	return o
 }
 
-// press is a click on a line.
-func (p *picker) press(m *Model, row int) (tea.Cmd, bool) { return p.choose(m, p.from+row) }
+// item is a click on a line.
+func (p *picker) item(m *Model, row int) (tea.Cmd, bool) { return p.choose(m, p.from+row) }

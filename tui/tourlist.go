@@ -14,9 +14,17 @@ var tourActions = []action{
 	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: say("Show the answer", "显示答案"),
 		hint: say("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
 	{id: "tour.read", keys: []string{"v"}, scope: inTour, group: groupTour, title: say("Read the walk's card in full", "完整阅读导览卡片"),
-		hint: say("read", "全文"), rank: rank(81), do: (*Model).readWalk},
+		hint: say("read all", "全文"), rank: rankRead, do: (*Model).readWalk},
 	{id: "tour.end", keys: []string{"x"}, scope: inTour, group: groupTour, title: say("End the walk", "结束导览"),
 		hint: say("end the walk", "结束导览"), rank: rank(80), do: (*Model).endWalk},
+}
+
+// rankRead ranks reading the card high where it has little room.
+func rankRead(m *Model) int {
+	if m.frame.options.Height < 30 {
+		return 98
+	}
+	return 40
 }
 
 // question is the question of the present stop, or nil.

@@ -13,7 +13,6 @@ type criticalCache struct {
 	pod, at int
 	items   int
 	spans   map[int]bool
-	roots   []int // those of them that were made in no other call
 }
 
 // criticalItems bounds how many calls at the outermost level are looked at.
@@ -28,7 +27,7 @@ func (s *State) criticalPath(v *view) map[int]bool {
 	if c.spans != nil && c.pod == s.pod && c.at == v.at && c.items == p.spans.end() {
 		return c.spans
 	}
-	c.pod, c.at, c.items, c.spans, c.roots = s.pod, v.at, p.spans.end(), map[int]bool{}, nil
+	c.pod, c.at, c.items, c.spans = s.pod, v.at, p.spans.end(), map[int]bool{}
 	end := v.now
 	for _, m := range p.marks {
 		if m.chapter > creation && m.pos < v.at {
@@ -55,11 +54,6 @@ func (s *State) criticalPath(v *view) map[int]bool {
 	}
 	w := pathWalk{s: s, v: v, kids: kids, out: c.spans}
 	w.chain(roots, end, 0)
-	for _, ref := range roots {
-		if c.spans[ref] {
-			c.roots = append(c.roots, ref)
-		}
-	}
 	return c.spans
 }
 
@@ -110,30 +104,4 @@ func (w *pathWalk) covering(calls []int, ends []int64, until int64) int {
 		}
 	}
 	return found
-}
-
-// foldCritical tells whether one of the calls of a fold is on the path.
-func (s *State) foldCritical(p *pod, n *line) bool {
-	for _, ref := range s.time.critical.roots {
-		sp := s.spans.at(ref)
-		if sp == nil || sp.item < n.item || sp.item > n.last && n.key.kind != keyFold {
-			continue
-		}
-		name := stepName(s.steps.at(sp.step).name)
-		switch n.key.kind {
-		case keyEntry:
-			if sp.step == n.step {
-				return true
-			}
-		case keyRoutine:
-			if routine[name] {
-				return true
-			}
-		case keyFold:
-			if t := p.turns.at(n.last); t != nil && sp.item <= t.item && name == stepTurn {
-				return true
-			}
-		}
-	}
-	return false
 }

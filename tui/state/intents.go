@@ -50,9 +50,14 @@ func (s *State) moveStory(rows int, v *view) {
 	s.selectLine(ls, at)
 }
 
-// selectLine selects a row. Who selects one no longer follows.
+// selectLine selects a row. Who selects one no longer follows, unless it is
+// where the pod is now.
 func (s *State) selectLine(ls *lines, at int) {
-	s.unfollow()
+	if at == s.currentPlace(ls, s.view()) {
+		s.follow = true
+	} else {
+		s.unfollow()
+	}
 	s.cursor, s.cursorAt, s.detailTop = ls.at(at).key, at, 0
 }
 

@@ -94,7 +94,7 @@ func (s *State) layout(p *pod, at int) *lines {
 	}
 	tail := max(end-settled, t.segments.first)
 	s.cacheLines(p, tail)
-	l := layouter{s: s, p: p, at: at, now: s.worldAt(at).get(p.place)}
+	l := layouter{s: s, p: p, at: at, now: s.podAt(p.place, at)}
 	c.last.done = c.lines[:c.offset(tail)]
 	if tail > t.segments.first {
 		l.chapter = t.segments.at(tail - 1).chapter
@@ -206,11 +206,17 @@ func (l *layouter) segment(g *segment) {
 	}
 	switch n := len(g.tries); {
 	case n == 1:
-		l.turn(g.tries[0], 1, l.current)
+		l.turn(g.tries[0], 1, l.current && !l.idle(g.tries[0]))
 	case n > 1:
 		l.fold(g)
 	}
 	l.between(g)
+}
+
+// idle tells whether a turn has ended in which there was nothing to do.
+func (l *layouter) idle(turn int) bool {
+	t := l.p.turns.at(turn)
+	return t != nil && t.done != none && t.done < l.at && !t.eventful && t.kind <= turnSync
 }
 
 // item is one call with what happened in it, a turn, or a note.

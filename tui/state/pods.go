@@ -25,6 +25,8 @@ func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
 	switch {
 	case i == 0:
 		return PodRunning, p.first
+	case p.told != nil:
+		return PodHeld, p.told.GetSince().AsTime().UnixNano() - s.origin
 	case p.holds > 0:
 		return PodHeld, s.timeAt(p.heldAt)
 	case p.removed && !p.worker:
@@ -149,7 +151,7 @@ func (s *State) podRow(pp podPlace, v *view) PodRow {
 	case now.deleting && pp.mark == PodWorking:
 		r.Word = s.lang.Say(endingWord)
 	}
-	if pp.mark <= PodWorking && now.at != none {
+	if pp.mark == PodWorking && now.at != none {
 		r.Where = tail(s.steps.at(now.step).name)
 	}
 	if pp.mark == PodHeld {

@@ -33,6 +33,9 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 	case keyRoutine:
 		r.Times = n.times
 		r.Label = s.lang.Say(text("routine calls around it", "前后的例行调用"))
+		if n.times == 1 {
+			r.Label = s.lang.Say(text("a routine call around it", "前后的一次例行调用"))
+		}
 	default:
 		s.callRow(p, n, v, &r)
 	}
@@ -44,10 +47,11 @@ type view struct {
 	at  int   // events before this one are known
 	now int64 // session time
 	w   *world
+	s   *State
 }
 
 func (v *view) pod(i int) *podNow {
-	return v.w.get(i)
+	return v.s.podAt(i, v.at)
 }
 
 var chapterTitles = [...]probes.Text{
@@ -227,7 +231,9 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 		inner := s.call(it.fault, v.at)
 		r.Mark, r.Error = RowFailed, cut(oneLine(inner.err), 400)
 	}
-	r.At = time.Duration(c.start - n.base)
+	if first := p.items.at(n.item); first != nil {
+		r.At = time.Duration(s.timeAt(first.pos) - n.base)
+	}
 }
 
 // noteRow is a hold that is over, a fault, a loss.

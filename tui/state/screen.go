@@ -293,6 +293,9 @@ type Bar struct {
 	Depth int
 	From  time.Duration
 	To    time.Duration
+	// Parts are the calls of a fold, oldest first: what is drawn instead of the
+	// whole. A fold is never critical.
+	Parts []Part
 	// Open: it has not ended yet.
 	Open bool
 	Mark RowMark
@@ -301,6 +304,9 @@ type Bar struct {
 	Step     string
 	Span     uint64
 }
+
+// Part is one call of a bar that stands for several.
+type Part struct{ From, To time.Duration }
 
 // EventList is the events, newest last.
 type EventList struct {

@@ -256,7 +256,7 @@ func (s *State) CurrentStep(k PodKey) string {
 	v := s.view()
 	p := v.pod(int(k))
 	switch {
-	case p.held != none:
+	case p.holds > 0:
 		return s.heldStep(p)
 	case p.at == none:
 		return ""

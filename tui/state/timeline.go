@@ -140,7 +140,6 @@ func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) Bar {
 	}
 	if n.kind == RowFolded {
 		s.foldBar(p, n, &b, v)
-		b.Critical = s.foldCritical(p, n)
 		return b
 	}
 	sp := s.spans.at(ref)
@@ -169,31 +168,6 @@ func (s *State) callTook(sp *span, v *view) time.Duration {
 		return since(sp.start, sp.end)
 	}
 	return since(sp.start, v.now)
-}
-
-// foldBar reaches from the first of what is folded to the end of the last.
-func (s *State) foldBar(p *pod, n *line, b *Bar, v *view) {
-	if it := p.items.at(n.item); it != nil {
-		b.From = time.Duration(s.timeAt(it.pos))
-	}
-	b.To = b.From
-	if sp := s.spans.at(s.lastOfFold(p, n)); sp != nil {
-		b.To = time.Duration(sp.start) + s.callTook(sp, v)
-		b.Open = !sp.over(v.at)
-	}
-}
-
-func (s *State) lastOfFold(p *pod, n *line) int {
-	if n.key.kind == keyFold {
-		if t := p.turns.at(n.last); t != nil {
-			return t.span
-		}
-		return none
-	}
-	if it := p.items.at(n.last); it != nil {
-		return it.span
-	}
-	return none
 }
 
 // podBars has one bar for each pod: from when it was first seen until it was

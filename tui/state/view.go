@@ -45,7 +45,7 @@ func (s *State) frozen() bool { return s.frozenAt != none }
 
 // view is the position that is shown now.
 func (s *State) view() *view {
-	v := view{at: s.arena.end}
+	v := view{at: s.arena.end, s: s}
 	if s.frozen() {
 		v.at = min(s.frozenAt, s.arena.end)
 	}

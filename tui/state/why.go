@@ -36,6 +36,9 @@ func (s *State) trouble(pp podPlace, p *podNow, v *view) string {
 
 // heldStep is the step at which a pod is held.
 func (s *State) heldStep(p *podNow) string {
+	if p.told != nil {
+		return Clean(p.told.GetStep())
+	}
 	if e, ok := s.event(p.heldAt); ok {
 		return Clean(e.Step)
 	}
@@ -44,15 +47,27 @@ func (s *State) heldStep(p *podNow) string {
 
 // heldPlace says where a pod is held: before or after a step.
 func (s *State) heldPlace(p *podNow) string {
-	e, ok := s.event(p.heldAt)
-	if !ok {
+	title, on, _ := s.whereHeld(p)
+	switch {
+	case title == "":
 		return s.lang.Say(text("held", "停住"))
-	}
-	title := s.title(s.steps.at(s.steps.byName[e.Step]))
-	if e.Fields["on"] == "exit" {
+	case on == "exit":
 		return s.lang.sayf(text("after: %s", "之后：%s"), title)
 	}
 	return s.lang.sayf(text("before: %s", "之前：%s"), title)
+}
+
+// whereHeld is the title of the step at which a pod is held, the side of it, and
+// the event that tells so, if it has come. The title is empty if nothing does.
+func (s *State) whereHeld(p *podNow) (title, on string, e *probes.Event) {
+	if p.told != nil {
+		return s.title(s.steps.at(s.steps.byName[p.told.GetStep()])), p.told.GetOn(), nil
+	}
+	ev, ok := s.event(p.heldAt)
+	if !ok {
+		return "", "", nil
+	}
+	return s.title(s.steps.at(s.steps.byName[ev.Step])), short(ev.Fields["on"]), &ev
 }
 
 // whyOf says in one sentence why a pod is where it is, and what shows it.
@@ -92,17 +107,16 @@ func (s *State) whyOf(i int, v *view) Why {
 }
 
 func (s *State) whyHeld(name string, p *podNow) (string, *probes.Event) {
-	e, ok := s.event(p.heldAt)
-	if !ok {
+	title, on, e := s.whereHeld(p)
+	if title == "" {
 		return s.lang.sayf(text("%s waits because it is held.", "%s 在等，因为它被停住了。"), name), nil
 	}
-	title := s.title(s.steps.at(s.steps.byName[e.Step]))
-	if e.Fields["on"] == "exit" {
+	if on == "exit" {
 		return s.lang.sayf(text("%s waits because you hold it after “%s”. That call has ended; what comes next has not begun.",
-			"%s 在等，因为你把它停在“%s”之后。这次调用已经结束，下一步还没开始。"), name, title), &e
+			"%s 在等，因为你把它停在“%s”之后。这次调用已经结束，下一步还没开始。"), name, title), e
 	}
 	return s.lang.sayf(text("%s waits because you hold it before “%s”. The call has not begun.",
-		"%s 在等，因为你把它停在“%s”之前。这次调用还没开始。"), name, title), &e
+		"%s 在等，因为你把它停在“%s”之前。这次调用还没开始。"), name, title), e
 }
 
 func (s *State) whyRefused(i int, name string, p *podNow) (string, *probes.Event) {

@@ -12,12 +12,15 @@ import (
 // alone, one after the other, so that a place in a trace file shows what was
 // known there. It is copied often, and holds places instead of texts.
 type podNow struct {
-	first  int64 // session time of the first event
-	last   int64
-	at     int // span that its worker is in, or none
-	step   stepID
-	since  int64
-	held   int // span, or none
+	first int64 // session time of the first event
+	last  int64
+	at    int // span that its worker is in, or none
+	step  stepID
+	since int64
+	held  int // span, or none
+	// told is a hold that the agent told of before its event came. Never set in
+	// a world, only in what is made of it for the present.
+	told   *agentpb.HoldInfo
 	heldAt int // position of the hold
 	holds  uint8
 
@@ -128,7 +131,7 @@ func (s *State) apply(w *world, f *fact) {
 	}
 	w.at, w.time = f.pos+1, max(w.time, f.time)
 	p := w.pod(f.pod)
-	if p.first == 0 {
+	if p.first == 0 || f.time < p.first { // a call may be told late
 		p.first = f.time
 	}
 	p.last = max(p.last, f.time)

@@ -119,7 +119,32 @@ func (f *frame) bar(line Rect, c chart, b *state.Bar, label int, selected bool, 
 	if b.Open {
 		end = max(t.Now, b.From)
 	}
+	if len(b.Parts) > 0 {
+		f.parts(line, c, b, ground)
+		return
+	}
 	f.blocks(line, c, b, max(0, c.at(b.From)), min(float64(c.W), c.at(end)), end-b.From, ground)
+}
+
+// parts draws the calls of a fold where they were, and their sum behind them.
+func (f *frame) parts(line Rect, c chart, b *state.Bar, ground ink) {
+	var sum time.Duration
+	glyph, k := f.barLook(b)
+	first, end := c.W, 0
+	for _, p := range b.Parts {
+		sum += p.To - p.From
+		from, to := c.at(p.From), c.at(p.To)
+		if to < 0 || from >= float64(c.W) {
+			continue
+		}
+		x := max(0, int(from))
+		n := max(1, min(c.W, int(to))-x)
+		f.c.put(line, line.X+x, line.Y, strings.Repeat(glyph, n), k.on(ground))
+		first, end = min(first, x), max(end, x+n)
+	}
+	if end > 0 {
+		f.barTook(line, first, end, took(sum), ground)
+	}
 }
 
 func (f *frame) barLabel(line Rect, b *state.Bar, ground ink) {

@@ -1,0 +1,102 @@
+package state
+
+import (
+	"testing"
+	"time"
+)
+
+// TestFoldBars: the bar of a fold has a part for each call, and is not critical.
+func TestFoldBars(t *testing.T) {
+	s := record(t).play(English)
+	folds := 0
+	for _, pod := range []string{"web", "crashloop", "no-image", "missing"} {
+		s.SelectPodNamed("default", pod)
+		times := map[string]int{}
+		s.SetMain(MainStory)
+		for _, r := range s.Screen(allRows).Story.Rows {
+			if r.Kind == RowFolded {
+				times[r.ID] = r.Times
+			}
+		}
+		s.SetMain(MainTimeline)
+		for _, b := range s.Screen(allRows).Timeline.Bars {
+			n, fold := times[b.ID]
+			if !fold {
+				continue
+			}
+			folds++
+			if b.Critical || len(b.Parts) != min(n, maxParts) {
+				t.Errorf("%s: %q: critical %t, %d parts of %d", pod, b.Label, b.Critical, len(b.Parts), n)
+			}
+			for _, p := range b.Parts {
+				if p.From < b.From || p.To > b.To || p.To < p.From {
+					t.Errorf("%s: %q: %+v in %s..%s", pod, b.Label, p, b.From, b.To)
+				}
+			}
+		}
+	}
+	if folds < 10 {
+		t.Errorf("%d folds", folds)
+	}
+}
+
+// TestIdleTurns: a turn in which there was nothing to do stays closed, also
+// while it is the last one.
+func TestIdleTurns(t *testing.T) {
+	s := record(t).play(English)
+	idle := 0
+	for _, pod := range []string{"web", "crashloop"} {
+		s.SelectPodNamed("default", pod)
+		p := s.pods[s.pod]
+		for i := p.turns.first; i < p.turns.end(); i++ {
+			tn := p.turns.at(i)
+			if tn.done == none || tn.eventful || tn.kind > turnSync {
+				continue
+			}
+			s.SeekEvent(tn.done)
+			for _, r := range s.Screen(allRows).Story.Rows {
+				if r.ID == (lineKey{kind: keyTurn, a: tn.item}).String() {
+					idle++
+					if r.Open {
+						t.Errorf("%s: %q is open after event %d", pod, r.Label, tn.done)
+					}
+				}
+			}
+		}
+	}
+	if idle == 0 {
+		t.Error("no turn without anything to do")
+	}
+}
+
+// TestPlain: what pods in trouble say is no tail of a step's name, one call is
+// not several, and folds begin with their first call.
+func TestPlain(t *testing.T) {
+	s := record(t).play(English)
+	for at := 100; at < s.Events(); at += 97 {
+		s.SeekEvent(at)
+		for _, r := range s.Screen(allRows).Pods.Rows {
+			if (r.Mark == PodStuck || r.Mark == PodRetrying) && r.Where != "" {
+				t.Errorf("%s is %s at %q", r.Name, r.Word, r.Where)
+			}
+		}
+	}
+	s.SelectPodNamed("default", "web")
+	var before time.Duration
+	folds := 0
+	for _, r := range s.Screen(allRows).Story.Rows {
+		if r.Kind == RowFolded && r.Span != 0 {
+			folds++
+			if began := time.Duration(s.timeAt(r.Event)); r.At < 0 || r.At > began {
+				t.Errorf("%q began at %s", r.Label, r.At)
+			}
+		}
+		if r.Label == "routine calls around it" && r.Times == 1 {
+			t.Errorf("%+v", r)
+		}
+		before = max(before, r.At)
+	}
+	if folds == 0 || before == 0 {
+		t.Errorf("%d folds", folds)
+	}
+}
