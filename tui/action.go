@@ -81,15 +81,6 @@ func init() {
 	actions = slices.Concat(moveActions, stepActions, holdActions, lookActions, replayActions, tourActions, screenActions, leaveActions)
 }
 
-// actionOf finds an action by its id.
-func actionOf(id string) *action {
-	i := slices.IndexFunc(actions, func(a action) bool { return a.id == id })
-	if i < 0 {
-		panic("no action " + id)
-	}
-	return &actions[i]
-}
-
 // active tells whether a scope's keys count now.
 func (m *Model) active(s scope) bool {
 	switch s {

@@ -82,13 +82,6 @@ func runtimeOf(info *agentpb.InfoResponse) tours.Runtime {
 	return tours.Containerd
 }
 
-func (w *walk) stop() *tours.Stop {
-	if w.phase == walkIntro || w.phase == walkOver || !inRange(w.at, len(w.stops)) {
-		return nil
-	}
-	return w.stops[w.at]
-}
-
 // holds tells whether a pod is to be held at a stop.
 func (w *walk) holds(s *tours.Stop) bool {
 	if s.Act != nil || s.Hold == "" {

@@ -37,7 +37,6 @@ type screen struct {
 	Options
 	session session.Session
 	control session.Control
-	state   *state.State
 	decode  *wire.Decoder
 	info    *agentpb.InfoResponse
 	names   *probes.Catalogue

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"time"
-
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -27,9 +25,8 @@ type rawField struct {
 	num  int64
 }
 
-func (f rawField) String() string          { return string(f.text) }
-func (f rawField) flag() bool              { return f.kind == fieldFlag && f.num != 0 }
-func (f rawField) duration() time.Duration { return time.Duration(f.num) }
+func (f rawField) String() string { return string(f.text) }
+func (f rawField) flag() bool     { return f.kind == fieldFlag && f.num != 0 }
 
 // lookup finds a field of an encoded event by its name.
 func lookup(raw []byte, name string) rawField {

@@ -37,6 +37,8 @@ type cell struct {
 type canvas struct {
 	w, h  int
 	cells []cell
+	// plain replaces the signs of ordinary texts, nil if they are left as they are.
+	plain map[string]string
 }
 
 func newCanvas(w, h int) *canvas {
@@ -58,6 +60,9 @@ func (c *canvas) set(x, y int, text string, width int, k ink) {
 	}
 	if end := x + width; end < c.w && row[end].text == "" {
 		row[end].text = " "
+	}
+	if p, ok := c.plain[text]; ok {
+		text = p
 	}
 	row[x] = cell{text, k}
 	if width == 2 {

@@ -36,6 +36,9 @@ func drawn(s *state.Screen, st *Styles) *frame {
 		s: s, st: st, m: st.m, c: newCanvas(st.Width, st.Height),
 		lay: Arrange(st.Width, st.Height, ArrangementOf(s)),
 	}
+	if st.Glyphs == ASCII {
+		f.c.plain = plainSigns
+	}
 	if f.lay.Tiny {
 		f.tiny()
 	} else {

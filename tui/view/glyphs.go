@@ -57,6 +57,13 @@ var glyphSets = [...]marks{
 	},
 }
 
+// plainSigns stand in texts for signs that ASCII does not have: in the names of
+// keys, around quoted words, where something was cut.
+var plainSigns = map[string]string{
+	"↑": "^", "↓": "v", "←": "<", "→": ">", "·": "-", "…": ".", "–": "-", "—": "-", "×": "x",
+	"“": "\"", "”": "\"", "‘": "'", "’": "'",
+}
+
 // row is the sign and the ink of how far a row is.
 func (m *marks) row(r state.RowMark) (string, ink) {
 	switch r {

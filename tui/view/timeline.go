@@ -139,7 +139,11 @@ func (f *frame) parts(line Rect, c chart, b *state.Bar, ground ink) {
 		}
 		x := max(0, int(from))
 		n := max(1, min(c.W, int(to))-x)
-		f.c.put(line, line.X+x, line.Y, strings.Repeat(glyph, n), k.on(ground))
+		cells := strings.Repeat(glyph, n)
+		if int(from) == int(to) {
+			cells = f.partial(to-from, glyph)
+		}
+		f.c.put(line, line.X+x, line.Y, cells, k.on(ground))
 		first, end = min(first, x), max(end, x+n)
 	}
 	if end > 0 {
