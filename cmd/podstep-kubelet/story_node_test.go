@@ -113,7 +113,7 @@ func TestWebStory(t *testing.T) {
 		switch {
 		case e.Step == "cri.RunPodSandbox":
 			sandboxRequest(t, e, uid)
-			nests(t, created, e, "rt.sandbox", "rt.sync", "sync.pod", "worker.turn", "worker.loop")
+			nests(t, created, e, "rt.measured", "rt.sandbox", "rt.sync", "sync.pod", "worker.turn", "worker.loop")
 		case e.Step == "cri.CreateContainer" && e.Kind == probes.Enter:
 			containerRequest(t, e)
 			nests(t, created, e, "rt.startcontainer", "rt.start", "rt.sync", "sync.pod", "worker.turn", "worker.loop")
