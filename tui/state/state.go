@@ -141,8 +141,13 @@ func (e *epoch) pod(id uint32) int {
 	return i
 }
 
-// Tick tells the time. A session has no clock of its own.
-func (s *State) Tick(now time.Time) { s.clock = now.UnixNano() }
+// Tick tells the time. A session has no clock of its own. While the agent is
+// gone the time stands still: nothing is known of what has happened since.
+func (s *State) Tick(now time.Time) {
+	if s.link != LinkReconnecting {
+		s.clock = now.UnixNano()
+	}
+}
 
 // SetLink tells how the session is connected, in a word or two.
 func (s *State) SetLink(l Link, says string) { s.link, s.says = l, Clean(says) }

@@ -121,7 +121,7 @@ func (s *State) Screen(z Sizes) *Screen {
 	s.pick(v)
 	out := &Screen{
 		Lang: s.lang, Main: s.main, Focus: s.focus, Zoom: s.zoom, Split: s.split,
-		Pods: s.podList(z.Pods, v), Why: s.whyOf(s.pod, v), Hold: s.banner(v),
+		Pods: s.podList(z.Pods, v), Why: s.lastKnown(s.whyOf(s.pod, v)), Hold: s.banner(v),
 	}
 	out.Header = s.headerOf(v)
 	switch s.main {
