@@ -140,10 +140,7 @@ func (p *place) noWalk() {
 	p.UntilThat("the pods, or the walk that is offered", func(s string) bool {
 		return strings.Contains(s, "A first walk?") || strings.Contains(s, "default/")
 	})
-	for strings.Contains(p.Screen(), "A first walk?") {
-		p.Press("Escape")
-		time.Sleep(100 * time.Millisecond) // the keys are taken only after quiet
-	}
+	p.Escape("A first walk?")
 }
 
 // holdAtSandbox creates a pod that is held before its sandbox is asked for, by

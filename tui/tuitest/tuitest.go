@@ -132,6 +132,21 @@ func (s *Terminal) UntilThat(what string, is func(screen string) bool) string {
 	}
 }
 
+// Escape presses Escape until a text is gone: what appears by itself takes keys
+// only after a quiet moment. The pause is that of a person's fingers; an Escape
+// that follows another at once is read as a key with Alt.
+func (s *Terminal) Escape(text string) {
+	s.t.Helper()
+	s.UntilThat("the screen without "+text, func(screen string) bool {
+		if !strings.Contains(screen, text) {
+			return true
+		}
+		s.Press("Escape")
+		time.Sleep(150 * time.Millisecond)
+		return false
+	})
+}
+
 // Resize changes the terminal's size.
 func (s *Terminal) Resize(width, height int) {
 	s.t.Helper()
