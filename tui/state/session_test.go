@@ -2,20 +2,16 @@ package state
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -28,36 +24,15 @@ type recording struct {
 	batches []*agentpb.Batch
 }
 
-// record reads testdata/lab.rec.gz: three minutes of the containerd lab with
+// record reads testdata/lab.podstep: three minutes of the containerd lab with
 // the pods of docs/examples, of which some were held, failed or were deleted.
 func record(t testing.TB) *recording {
 	t.Helper()
-	f, err := os.Open("testdata/lab.rec.gz")
+	info, batches, err := tracetest.Read("testdata/lab.podstep")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &recording{info: &agentpb.InfoResponse{}}
-	var into proto.Message = r.info
-	for len(b) >= 4 {
-		n := binary.LittleEndian.Uint32(b)
-		if err := proto.Unmarshal(b[4:4+n], into); err != nil {
-			t.Fatal(err)
-		}
-		if batch, ok := into.(*agentpb.Batch); ok {
-			r.batches = append(r.batches, batch)
-		}
-		b, into = b[4+n:], &agentpb.Batch{}
-	}
-	return r
+	return &recording{info: info, batches: batches}
 }
 
 // play makes a session of the whole recording.

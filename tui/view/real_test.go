@@ -1,16 +1,10 @@
 package view
 
 import (
-	"compress/gzip"
-	"encoding/binary"
-	"io"
-	"os"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -19,32 +13,12 @@ import (
 // tests.
 func session(t *testing.T, lang state.Lang) *state.State {
 	t.Helper()
-	f, err := os.Open("../state/testdata/lab.rec.gz")
+	info, batches, err := tracetest.Read("../state/testdata/lab.podstep")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := func(m proto.Message) {
-		n := 4 + binary.LittleEndian.Uint32(b)
-		if err := proto.Unmarshal(b[4:n], m); err != nil {
-			t.Fatal(err)
-		}
-		b = b[n:]
-	}
-	info := &agentpb.InfoResponse{}
-	next(info)
 	s := state.New(info, probes.MustLoad(), lang)
-	for len(b) > 0 {
-		batch := &agentpb.Batch{}
-		next(batch)
+	for _, batch := range batches {
 		s.Add(batch)
 	}
 	return s

@@ -1,11 +1,11 @@
-// Package tracetest makes long traces of many pods out of a recorded one, for
-// measurements: the events are a real node's, only there are more of them.
+// Package tracetest gives tests recorded traces: as they are, and for
+// measurements long ones of many pods, made out of a recorded one: the events
+// are a real node's, only there are more of them.
 package tracetest
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -46,20 +46,12 @@ type teller struct {
 // NewCrowd reads the recording at path. Pod web is web0, web1 and so on. The first event is at begin, and time
 // goes pace times as fast as it was recorded.
 func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, error) {
-	r, err := trace.Open(path)
+	info, batches, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	c := &Crowd{Info: r.Header().Info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: int64(pace)}
-	for {
-		b, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read recording: %w", err)
-		}
+	c := &Crowd{Info: info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: int64(pace)}
+	for _, b := range batches {
 		if err := c.take(b); err != nil {
 			return nil, err
 		}
