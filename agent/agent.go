@@ -26,6 +26,12 @@ type Options struct {
 	Probe string
 	// Seen has the names of the steps that the probe can see.
 	Seen map[string]bool
+	// Unseen says of steps that are not seen why; the default is that they are
+	// not woven into this kubelet.
+	Unseen map[string]string
+	// NoHold says of steps why this probe cannot hold a pod there, whatever the
+	// catalogue says.
+	NoHold map[string]string
 	// Fails has the names of the steps that can be made to fail; nil: all.
 	Fails map[string]bool
 	// Lab: the node is there for one person, who may have it stand still. Pods
@@ -58,7 +64,10 @@ type Agent struct {
 	opts    Options
 	started time.Time
 	steps   []stepInfo
+	byName  map[string]int
 	roles   roles
+	worker  uint8 // the role of a pod's worker
+	caller  timer // the deadline that came with a call
 
 	pods    podTable
 	journal *journal
@@ -77,6 +86,7 @@ type stepInfo struct {
 	// shape of the values that woven code gives.
 	enterPods, exitPods int
 	hold                [2]probes.HoldRule // by side: enter, exit
+	noHold              string             // why it is no
 	late                bool               // enter is told only if something comes of the call
 	life                life
 }
@@ -98,14 +108,23 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	if opts.QueueEvents == 0 {
 		opts.QueueEvents = defaultQueueEvents
 	}
-	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{})}
+	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}
+	var err error
+	if a.caller, err = newTimer(c.Timer(callerTimer)); err != nil {
+		return nil, err
+	}
 	for i := range c.Steps {
 		info, err := newStepInfo(c, &c.Steps[i], &a.roles, opts.Lab)
 		if err != nil {
 			return nil, err
 		}
+		if why, no := opts.NoHold[info.Name]; no {
+			info.hold, info.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
+		}
+		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
 	}
+	a.worker = a.roles.index(roleWorker)
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.init()
 	a.holds.init()
@@ -136,7 +155,7 @@ func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles, lab bool) (stepI
 	} else {
 		info.enterPods = n
 	}
-	info.hold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}
+	info.hold, info.noHold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}, s.Hold.Why.En
 	for side, rule := range info.hold {
 		if rule == probes.HoldNode && !lab {
 			info.hold[side] = probes.HoldNo

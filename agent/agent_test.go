@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -506,14 +508,14 @@ func TestBudget(t *testing.T) {
 func TestFaults(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "cri.StartContainer", Action: &agentpb.AddBreakpointRequest_Fail{Fail: "boom"}}); err != nil {
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "cri.StartContainer", Action: &agentpb.AddBreakpointRequest_Fail{Fail: "NotFound: no such container"}}); err != nil {
 		t.Fatal(err)
 	}
 	start := func() error {
 		return r.sync(p, func() error { return r.call("cri.StartContainer", []any{"c"}, nil, nil) })
 	}
-	if err := start(); err == nil || err.Error() != "boom (injected by podstep)" {
-		t.Errorf("err = %v, want the fault", err)
+	if err := start(); status.Code(err) != codes.NotFound || status.Convert(err).Message() != "no such container (injected by podstep)" {
+		t.Errorf("err = %v, want the fault, as the runtime would give it", err)
 	}
 	if err := start(); err != nil {
 		t.Errorf("the fault did not undo itself: %v", err)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -81,7 +84,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	if spec.GetOn() != agentpb.On_ON_ENTER || spec.GetSlowerThan() != nil {
 		side = exit
 	}
-	_, fails := spec.GetAction().(*agentpb.AddBreakpointRequest_Fail)
+	fails := b.fails()
 	if fails && side == exit {
 		return nil, invalid("a step can be made to fail only as it is entered")
 	}
@@ -89,8 +92,8 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
-		case !s.canHold(side):
-			why = s.Hold.Why.En
+		case !s.canHold(side) && !(fails && s.failsUnheld()):
+			why = s.noHold
 		case !a.opts.Seen[s.Name]:
 			why = "this kubelet's probe does not see it"
 		case fails && !a.canFail(s.Name):
@@ -123,6 +126,10 @@ func (b *breakpoint) setLimits() {
 	}
 	b.expires = time.Now().Add(expiry)
 }
+
+// failsUnheld tells whether the step may be made to fail where no pod may be
+// held: a call to the runtime comes back at once, with an error for its pod.
+func (s *stepInfo) failsUnheld() bool { return s.Stage == stageCRI }
 
 func (a *Agent) canFail(step string) bool { return a.opts.Fails == nil || a.opts.Fails[step] }
 
@@ -157,10 +164,10 @@ func (t *breakpoints) list() []*breakpoint {
 }
 
 // stop does what the first breakpoint says that applies here, and tells whether
-// there was one.
-func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string) (acted bool, fault error) {
+// there was one. Unless the pod may be held, only those apply that do not.
+func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string, may bool) (acted bool, fault error) {
 	p := ps.pod
-	b := t.hit(s, p, side, errText)
+	b := t.hit(s, p, side, errText, may)
 	if b == nil {
 		return false, nil
 	}
@@ -169,7 +176,7 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
-		err := errors.New(act.Fail + " (injected by podstep)")
+		err := faultError(s.step, act.Fail)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
@@ -183,12 +190,35 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	return true, nil
 }
 
+// stageCRI is the stage of the calls to the runtime.
+const stageCRI = "cri"
+
+// faultError is the error of a step that is made to fail. One of the CRI is as
+// the runtime would give it: a text such as "NotFound: no such sandbox" begins
+// with its code.
+func faultError(step *stepInfo, say string) error {
+	if step.Stage != stageCRI {
+		return errors.New(say + injected)
+	}
+	code := codes.Unknown
+	if name, rest, ok := strings.Cut(say, ":"); ok {
+		for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
+			if c.String() == name {
+				code, say = c, strings.TrimSpace(rest)
+			}
+		}
+	}
+	return status.Error(code, say+injected)
+}
+
+const injected = " (injected by podstep)"
+
 // hit finds the breakpoint that applies, and counts.
-func (t *breakpoints) hit(s *span, p *pod, side int, errText string) *breakpoint {
+func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {
 	t.mu.RLock()
 	var found *breakpoint
 	for _, b := range t.all {
-		if b.steps[s.step.ID] && b.applies(s, p, side, errText) && (found == nil || b.id < found.id) {
+		if b.steps[s.step.ID] && (may || b.fails()) && b.applies(s, p, side, errText) && (found == nil || b.id < found.id) {
 			found = b
 		}
 	}
@@ -209,6 +239,11 @@ func (t *breakpoints) hit(s *span, p *pod, side int, errText string) *breakpoint
 		t.remove(found.id)
 	}
 	return found
+}
+
+func (b *breakpoint) fails() bool {
+	_, fails := b.spec.GetAction().(*agentpb.AddBreakpointRequest_Fail)
+	return fails
 }
 
 func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {

@@ -20,7 +20,10 @@ const (
 	stepSetStatus   = "sync.setstatus"
 	fieldWaitsKill  = "waitsForKill"
 	fieldPhase      = "phase"
+	stepGone        = "cluster.gone"
+	stepPhase       = "reported.phase"
 	roleWorker      = "worker"
+	roleKill        = "kill"
 	roleSyncLoop    = "syncloop"
 	roleMux         = "mux"
 	rolePuller      = "puller"
@@ -172,16 +175,32 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		return
 	}
 	vals := hook.Eval(values)
-	errText := outcome(how, err)
-	if s.isQuiet(how, errText, vals) {
-		return
+	end := ending{how: how, err: outcome(how, err)}
+	end.wall, end.mono = a.now()
+	if a.leave(s, end, vals) && !s.fault {
+		// A fault at exit would change what was done; only enter has them.
+		_ = a.stop(s, &s.one, exit, end.err)
+	}
+}
+
+// ending is how and when a call ended.
+type ending struct {
+	how        hook.Outcome
+	err        string // its error as text
+	wall, mono int64
+}
+
+// leave tells that a call has ended. It returns whether the call is about one
+// pod, which may now be stopped.
+func (a *Agent) leave(s *span, end ending, vals []any) bool {
+	if s.isQuiet(end.how, end.err, vals) {
+		return false
 	}
 	s.results = a.namedFields(s.step.Results, vals, 1+s.step.exitPods)
-	wall, mono := a.now()
-	last := event{kind: agentpb.Kind_EXIT, wall: wall, mono: mono, fields: s.results, err: errText, duration: mono - s.start}
+	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, fields: s.results, err: end.err, duration: end.mono - s.start}
 	if s.many != nil {
 		a.leaveMany(s, vals, last)
-		return
+		return false
 	}
 	if s.step.Pod.Exit && len(vals) > 1 {
 		if p := a.pods.fromValue(vals[1]); p != nil && !s.one.wasTold() {
@@ -189,18 +208,16 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		}
 	}
 	if s.one.id == 0 {
-		return
+		return false
 	}
 	a.tellEnter(s, &s.one)
 	a.put(s, &s.one, a.parentID(s, s.one.pod), last)
-	if p := s.one.pod; p != nil {
+	p := s.one.pod
+	if p != nil {
 		a.learnID(s, p, vals)
-		a.unfollow(s, p, errText, wall)
-		if !s.fault {
-			// A fault at exit would change what was done; only enter has them.
-			_ = a.stop(s, &s.one, exit, errText)
-		}
+		a.unfollow(s, p, end.err, end.wall)
 	}
+	return p != nil
 }
 
 // outcome is the error with which a call ended, as text.
@@ -311,11 +328,13 @@ const (
 	lifeShutdown      // the node ends all pods
 	lifeMakes         // the runtime made something of it
 	lifeStatus        // its status is set
+	lifeGone          // the cluster has it no more
 )
 
 var lives = map[string]life{
 	stepWorker: lifeWorker, stepTurn: lifeTurn, stepUpdatePod: lifeUpdate, stepAdd: lifeAdd, stepRemove: lifeRemove,
 	stepShutdown: lifeShutdown, stepRunSandbox: lifeMakes, stepCreate: lifeMakes, stepSetStatus: lifeStatus,
+	stepPhase: lifeStatus, stepGone: lifeGone,
 }
 
 // follow notes where a pod is as a step of it begins.
@@ -376,6 +395,9 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 		w.working.Store(false)
 		w.err.Store(&err)
 		w.since.Store(now)
+	case lifeGone:
+		w.finished.Store(true)
+		w.removed.Store(true)
 	case lifeStatus:
 		for _, f := range s.fields {
 			if f.name == fieldPhase && f.text != "" {

@@ -43,6 +43,17 @@ type terms struct {
 // reasonClientGone is why a hold ends that lives by its client.
 const reasonClientGone = "the client that held it is gone"
 
+// reasonGaveUp is why a hold ends whose call nobody waits for any more.
+const reasonGaveUp = "the kubelet gave the call up"
+
+// gaveUp is closed when nobody waits for the call any more.
+func (s *span) gaveUp() <-chan struct{} {
+	if s.caller == nil {
+		return nil
+	}
+	return s.caller.Done()
+}
+
 // let lets the pod go on. Only the first call says why.
 func (h *hold) let(reason string) {
 	h.once.Do(func() {
@@ -96,13 +107,14 @@ func (t *holdTable) of(p *pod) []*hold {
 // kubelet's goroutine. It holds the pod there if somebody wants it, and returns
 // the error with which the step is to fail, if it is to.
 func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
-	if a.holds.armed.Load() == 0 || !a.mayHold(s, side) {
+	if a.holds.armed.Load() == 0 {
 		return nil
 	}
-	if a.stopWished(s, ps, side, errText) {
+	may := a.mayHold(s, side)
+	if may && a.stopWished(s, ps, side, errText) {
 		return nil
 	}
-	_, err := a.points.stop(a, s, ps, side, errText)
+	_, err := a.points.stop(a, s, ps, side, errText, may)
 	return err
 }
 
@@ -121,7 +133,7 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 		return nil
 	}
 	for _, ps := range parts {
-		if acted, err := a.points.stop(a, s, ps, side, errText); acted {
+		if acted, err := a.points.stop(a, s, ps, side, errText, true); acted {
 			return err
 		}
 	}
@@ -172,6 +184,8 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	t := time.NewTimer(end.Sub(now))
 	defer t.Stop()
 	select {
+	case <-s.gaveUp():
+		h.let(reasonGaveUp)
 	case <-h.released:
 	case <-t.C:
 		h.let(reason)

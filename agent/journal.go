@@ -45,6 +45,10 @@ func newJournal(limit int, r *recorder) *journal {
 // counted, unless it is about a hold: there are few of those.
 func (j *journal) put(e event) {
 	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return
+	}
 	if len(j.queue) >= j.limit && e.kind != agentpb.Kind_HOLD && e.kind != agentpb.Kind_RELEASE {
 		j.dropped[e.kind]++
 		j.mu.Unlock()
@@ -57,6 +61,14 @@ func (j *journal) put(e event) {
 		j.wake.Signal()
 	}
 	j.mu.Unlock()
+}
+
+// lose counts calls of which there will be neither enter nor exit.
+func (j *journal) lose(calls int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.dropped[agentpb.Kind_ENTER] += uint64(calls)
+	j.dropped[agentpb.Kind_EXIT] += uint64(calls)
 }
 
 func (j *journal) close() {

@@ -50,7 +50,7 @@ func findLines(symbols map[string]bool) map[string]place {
 func (a *Agent) stepLines() map[string]place {
 	symbols := map[string]bool{}
 	for i := range a.steps {
-		if s := &a.steps[i]; s.Closure == "" {
+		if s := &a.steps[i]; s.Closure == "" && !s.Outside() {
 			symbols[s.Symbol] = true
 		}
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,14 @@ const (
 	annotationMirror = "kubernetes.io/config.mirror"
 	annotationHash   = "kubernetes.io/config.hash"
 	annotationSource = "kubernetes.io/config.source"
+)
+
+const (
+	systemNamespace = "kube-system"
+	criticalStatic  = "it is a static pod of the control plane"
+	// labelsOfKubelet begin the names of labels that the kubelet adds to those of
+	// the pod.
+	labelsOfKubelet = "io.kubernetes."
 )
 
 // systemCritical is the least priority of a system-critical pod, of
@@ -80,6 +89,10 @@ type podWhere struct {
 	removed  atomic.Bool  // gone from its source
 	deleting atomic.Bool
 	err      atomic.Pointer[string] // of the last turn
+
+	// Of pods that are seen from outside of the kubelet:
+	calls  atomic.Int32             // calls of its worker under way
+	failed atomic.Pointer[stepInfo] // the step that err is of
 }
 
 // at notes that the pod is at a step since then.
@@ -197,6 +210,13 @@ func (t *podTable) learn(id string, p *pod) {
 	t.byID[id] = p
 }
 
+// unlearn forgets an id.
+func (t *podTable) unlearn(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byID, id)
+}
+
 func (t *podTable) all() []*pod {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -287,8 +307,8 @@ func critical(o *v1.Pod, mirror bool) string {
 		return "it is system-critical (priority class " + o.Spec.PriorityClassName + ")"
 	}
 	src := o.Annotations[annotationSource]
-	if o.Namespace == "kube-system" && (mirror || (src != "" && src != "api")) {
-		return "it is a static pod of the control plane"
+	if o.Namespace == systemNamespace && (mirror || (src != "" && src != "api")) {
+		return criticalStatic
 	}
 	return ""
 }
@@ -322,7 +342,32 @@ func (t *podTable) sandbox(c *runtimeapi.PodSandboxConfig) *pod {
 	if p.ident.Load() == nil {
 		p.name(md.GetNamespace(), md.GetName())
 	}
+	if p.meta.Load() == nil {
+		p.learnSandbox(c)
+	}
 	return p
+}
+
+// learnSandbox takes from a sandbox's configuration what the pod's object would
+// tell, until there is one. It has no version: any object is newer.
+func (p *pod) learnSandbox(c *runtimeapi.PodSandboxConfig) {
+	m := &podMeta{labels: map[string]string{}}
+	for k, v := range c.GetLabels() {
+		if !strings.HasPrefix(k, labelsOfKubelet) {
+			m.labels[k] = v
+		}
+	}
+	if src := c.GetAnnotations()[annotationSource]; src != "" && src != "api" && c.GetMetadata().GetNamespace() == systemNamespace {
+		m.critical = criticalStatic
+	}
+	p.meta.CompareAndSwap(nil, m)
+}
+
+// known returns the pod with that uid, if there is one.
+func (t *podTable) known(uid string) *pod {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byUID[uid]
 }
 
 // fromList finds the pods of a list. With changed, only those whose resource

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
 )
 
 // maxRequest bounds what a client may send in one message, in bytes.
@@ -91,7 +92,12 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 			HoldEnter: string(st.hold[enter]), HoldExit: string(st.hold[exit]),
 		}
 		if !p.Seen {
-			p.Why = "not woven into this kubelet"
+			p.Why = a.opts.Unseen[st.Name]
+			if p.Why == "" {
+				p.Why = notWoven(st.Step)
+			}
+		} else if st.Outside() {
+			p.Probe = string(st.Step.Seen)
 		}
 		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
 			p.File, p.Line = moduleFile(at.file), int32(at.line)
@@ -99,6 +105,14 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 		out.Steps = append(out.Steps, p)
 	}
 	return out, nil
+}
+
+// notWoven says why a woven kubelet does not show a step.
+func notWoven(s *probes.Step) string {
+	if s.Outside() {
+		return "no function of the kubelet; a podstep attached beside it sees this"
+	}
+	return "not woven into this kubelet"
 }
 
 func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +18,9 @@ type span struct {
 	fault  bool  // the step was made to fail
 	start  int64 // mono
 	wall   int64
+	// caller ends when whoever waits for the call gives up; nil: that is not
+	// seen.
+	caller context.Context
 
 	// one is the call as part of a pod's story, or of the node's; its id is 0
 	// if the call is part of none. many is set instead for a call that is about

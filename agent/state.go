@@ -50,7 +50,7 @@ func stringOf(p *atomic.Pointer[string]) string {
 // state is the word for it: held by a person, working through its steps,
 // waiting for its next turn, stuck at a step or in a row of failures, or done.
 func (w *podWhere) state(held bool) string {
-	switch working := w.working.Load(); {
+	switch working := w.working.Load() || w.calls.Load() > 0; {
 	case held:
 		return "held"
 	case w.finished.Load():

@@ -119,7 +119,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}, nil
 	case agentpb.StepMode_NEXT_CRI:
 		return func(s *span, side int) bool {
-			return side == enter && onward(s) && s != from && s.step.Stage == "cri"
+			return side == enter && onward(s) && s != from && s.step.Stage == stageCRI
 		}, nil
 	case agentpb.StepMode_NEXT_SYNC:
 		return func(s *span, side int) bool {

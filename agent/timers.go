@@ -10,8 +10,12 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// graceTimer stands for the pod's own grace period.
-const graceTimer = "grace"
+const (
+	// graceTimer stands for the pod's own grace period.
+	graceTimer = "grace"
+	// callerTimer is the deadline that came with a call.
+	callerTimer = "caller"
+)
 
 // timer is a timer of the catalogue, ready to use.
 type timer struct {
@@ -25,7 +29,7 @@ func newTimer(t *probes.Timer) (timer, error) {
 		return timer{}, fmt.Errorf("a step names a timer that is not in the catalogue")
 	}
 	out := timer{name: t.Name, text: t.Text.En}
-	if t.After == graceTimer {
+	if t.After == graceTimer || t.After == callerTimer {
 		return out, nil
 	}
 	d, err := time.ParseDuration(t.After)
@@ -46,7 +50,7 @@ type budget struct {
 // from now: those of its step, and of the calls it happens in, each running
 // since that call began. nil: none.
 func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
-	var first *budget
+	first := a.callerBudget(s)
 	for ; s != nil; s = s.parent {
 		for _, t := range s.step.timers {
 			after := t.after
@@ -60,6 +64,18 @@ func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 		}
 	}
 	return first
+}
+
+// callerBudget is the deadline of whoever waits for the call, if it has one.
+func (a *Agent) callerBudget(s *span) *budget {
+	if s.caller == nil {
+		return nil
+	}
+	end, ok := s.caller.Deadline()
+	if !ok {
+		return nil
+	}
+	return &budget{a.caller, end}
 }
 
 func (p *pod) gracePeriod() time.Duration {

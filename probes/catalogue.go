@@ -68,7 +68,8 @@ func joinChinese(s string) string {
 // wide tells Chinese characters and their punctuation from Latin ones.
 func wide(r rune) bool { return r >= 0x2e80 }
 
-// Step is one function of the kubelet's pod pipeline.
+// Step is one function of the kubelet's pod pipeline, or something about a pod
+// that others than the kubelet's code tell: see Seen.
 type Step struct {
 	// ID is the step's place in the catalogue. It is what woven code carries,
 	// and means nothing outside one build.
@@ -80,6 +81,10 @@ type Step struct {
 	Tier  int    `yaml:"tier"`
 	Title Text   `yaml:"title"`
 	Text  Text   `yaml:"text"`
+
+	// Seen says who tells a step that is no function of the kubelet. Such a step
+	// has no symbol and no expressions, and is never woven.
+	Seen Witness `yaml:"seen"`
 
 	// Symbol is the function as the linker names it. For a closure it is the
 	// function that encloses it.
@@ -120,6 +125,28 @@ type Step struct {
 	// root, and nothing that a client asks for.
 	Skip bool `yaml:"skip"`
 }
+
+// Witness is who tells of a step that is no function of the kubelet.
+type Witness string
+
+const (
+	// ByAPI: the API server, by the pod's object and the events about it.
+	ByAPI Witness = "api"
+	// ByKubelet: the kubelet's own list of its pods.
+	ByKubelet Witness = "kubelet"
+)
+
+// told says in words who tells.
+func (w Witness) told() string {
+	if w == ByKubelet {
+		return "the kubelet's list of its pods tells it"
+	}
+	return "the API server tells it"
+}
+
+// Outside tells whether the step is no function of the kubelet, so that only a
+// podstep beside the kubelet can see it.
+func (s *Step) Outside() bool { return s.Seen != "" }
 
 // PodKind is the kind of value that PodSource.Expr yields.
 type PodKind string
@@ -168,7 +195,7 @@ type Update struct {
 
 // Field is a value worth showing. Expr is a Go expression that is evaluated
 // in the function itself: at entry over receiver and arguments, at exit over
-// the results too.
+// the results too. A step that is no function has none.
 type Field struct {
 	Name string `yaml:"name"`
 	Expr string `yaml:"expr"`
@@ -315,14 +342,18 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 		}
 	}
 	add(s.Name == "", "has no name")
-	_, err := ParseSymbol(s.Symbol)
-	add(err != nil, "symbol cannot be read")
+	if s.Outside() {
+		add(!s.plainlyOutside(), "is told by "+string(s.Seen)+", but has something of a function")
+	} else {
+		_, err := ParseSymbol(s.Symbol)
+		add(err != nil, "symbol cannot be read")
+	}
 	add(s.Tier != 1 && s.Tier != 2, "tier must be 1 or 2")
 	add(s.Title.En == "" || s.Title.Zh == "", "title is missing in a language")
 	add(s.Text.En == "" || s.Text.Zh == "", "text is missing in a language")
 	add(s.Goroutine == "", "has no goroutine")
 	add(s.Pod.Kind == PodUpdates && (!s.Pod.Exit || len(s.Pod.Updates) == 0), "updates need exit and a list")
-	needsExpr := s.Pod.Kind != PodInherit && s.Pod.Kind != PodNone && s.Pod.Kind != PodUpdates
+	needsExpr := !s.Outside() && s.Pod.Kind != PodInherit && s.Pod.Kind != PodNone && s.Pod.Kind != PodUpdates
 	add(needsExpr != (s.Pod.Expr != ""), "pod kind and pod expression do not fit")
 	for _, r := range []HoldRule{s.Hold.Enter, s.Hold.Exit} {
 		switch r {
@@ -337,7 +368,16 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 		add(c.Timer(t) == nil, "timer "+t+" is not in index.yaml")
 	}
 	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
-		add(f.Name == "" || f.Expr == "", "a field lacks its name or expression")
+		add(f.Name == "" || (f.Expr == "") != s.Outside(), "a field lacks its name or expression")
 	}
 	return out
+}
+
+// plainlyOutside tells whether a step that others tell has nothing that only a
+// function has.
+func (s *Step) plainlyOutside() bool {
+	known := s.Seen == ByAPI || s.Seen == ByKubelet
+	ofFunction := s.Symbol + s.Closure + s.File + s.Pod.Expr + s.Quiet
+	return known && ofFunction == "" && s.Pod.Kind == PodObject && !s.Pod.Exit && !s.Idle && !s.Root && !s.Skip &&
+		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

@@ -42,6 +42,57 @@ func TestParseSymbol(t *testing.T) {
 	}
 }
 
+// TestOutside: what is told by others has nothing of a function, and the rest has
+// nobody who tells it.
+func TestOutside(t *testing.T) {
+	c := MustLoad()
+	seen := map[Witness]int{}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		seen[s.Seen]++
+		stage := s.Stage == "cluster" || s.Stage == "reported"
+		if s.Outside() != stage {
+			t.Errorf("step %q of stage %s is told by %q", s.Name, s.Stage, s.Seen)
+		}
+		if ok, why := new(Binary).Has(s); s.Outside() && (ok || !strings.Contains(why, "no function")) {
+			t.Errorf("a kubelet has %q: %v, %q", s.Name, ok, why)
+		}
+	}
+	if seen[ByAPI] == 0 || seen[ByKubelet] == 0 || len(seen) != 3 {
+		t.Errorf("steps by who tells them: %v", seen)
+	}
+	for path, steps := range c.Packages() {
+		for _, s := range steps {
+			if s.Outside() {
+				t.Errorf("%s is to be woven into %q", s.Name, path)
+			}
+		}
+	}
+}
+
+// TestOutsideIsChecked: a step that others tell cannot be one of a function too.
+func TestOutsideIsChecked(t *testing.T) {
+	c := MustLoad()
+	for name, change := range map[string]func(*Step){
+		"nothing":       func(*Step) {},
+		"a symbol":      func(s *Step) { s.Symbol = "a/b.F" },
+		"an expression": func(s *Step) { s.Fields = []Field{{"node", "pod.Name"}} },
+		"a pod's":       func(s *Step) { s.Pod.Expr = "pod" },
+		"quiet":         func(s *Step) { s.Quiet = "true" },
+		"a hold":        func(s *Step) { s.Hold.Enter = HoldYes },
+		"a result":      func(s *Step) { s.Results = []Field{{"x", ""}} },
+		"nobody's":      func(s *Step) { s.Seen = "oracle" },
+		"about no pod":  func(s *Step) { s.Pod.Kind = PodNone },
+		"only a name":   func(s *Step) { s.Seen = "" },
+	} {
+		s := *c.Step("cluster.bound")
+		change(&s)
+		if problems := s.problems(c); (len(problems) == 0) != (name == "nothing") {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}
+
 func TestJoinChinese(t *testing.T) {
 	if got, want := joinChinese("交给 Pod 的 函数， 再来 x"), "交给 Pod 的函数，再来 x"; got != want {
 		t.Errorf("joinChinese = %q, want %q", got, want)

@@ -18,6 +18,13 @@ func FuzzReadBinary(f *testing.F) {
 		if bin, err := readBinary(bytes.NewReader(b)); err == nil && bin == nil {
 			t.Error("neither a binary nor an error")
 		}
+		r, size := bytes.NewReader(b), int64(len(b))
+		if build, err := ReadBuild(r, size); err == nil && build.Kubelet && !build.Kubernetes {
+			t.Error("a kubelet without Kubernetes")
+		}
+		if v, err := ReadVersion(r, size); err != nil && v != "" {
+			t.Errorf("version %q in spite of %v", v, err)
+		}
 	})
 }
 

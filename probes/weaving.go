@@ -55,10 +55,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Packages returns the steps by the import path of their function.
+// Packages returns the steps by the import path of their function. Steps that
+// are no function are in no package.
 func (c *Catalogue) Packages() map[string][]*Step {
 	out := map[string][]*Step{}
 	for i := range c.Steps {
+		if c.Steps[i].Outside() {
+			continue
+		}
 		// Load has checked the symbols.
 		f, _ := ParseSymbol(c.Steps[i].Symbol)
 		out[f.Package] = append(out[f.Package], &c.Steps[i])

@@ -87,7 +87,9 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 		return nil
 	}
 	lines := append([]string{m.say(s.Title), ""}, paragraphs(m.say(s.Text))...)
-	lines = append(lines, "", s.Symbol, s.File)
+	if !s.Outside() {
+		lines = append(lines, "", s.Symbol, s.File)
+	}
 	if why := m.unseen(s.Name); why != "" {
 		lines = append(lines, "", why)
 	}

@@ -799,8 +799,11 @@ type Step struct {
 	Why string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
 	// file and line are where the step's function begins in this kubelet. The
 	// file is relative to its module. Zero: not known.
-	File          string `protobuf:"bytes,8,opt,name=file,proto3" json:"file,omitempty"`
-	Line          int32  `protobuf:"varint,9,opt,name=line,proto3" json:"line,omitempty"`
+	File string `protobuf:"bytes,8,opt,name=file,proto3" json:"file,omitempty"`
+	Line int32  `protobuf:"varint,9,opt,name=line,proto3" json:"line,omitempty"`
+	// probe is what sees the step, if that is not InfoResponse.probe: api or
+	// kubelet.
+	Probe         string `protobuf:"bytes,10,opt,name=probe,proto3" json:"probe,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -896,6 +899,13 @@ func (x *Step) GetLine() int32 {
 		return x.Line
 	}
 	return 0
+}
+
+func (x *Step) GetProbe() string {
+	if x != nil {
+		return x.Probe
+	}
+	return ""
 }
 
 // PodSelector selects pods that are, and pods to come. All that is set must
@@ -2504,7 +2514,7 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"goroutines\x18\b \x03(\tR\n" +
 	"goroutines\x12\x10\n" +
-	"\x03lab\x18\t \x01(\bR\x03lab\"\xce\x01\n" +
+	"\x03lab\x18\t \x01(\bR\x03lab\"\xe4\x01\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -2515,7 +2525,9 @@ const file_agent_proto_rawDesc = "" +
 	"\thold_exit\x18\x06 \x01(\tR\bholdExit\x12\x10\n" +
 	"\x03why\x18\a \x01(\tR\x03why\x12\x12\n" +
 	"\x04file\x18\b \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\t \x01(\x05R\x04line\"\xcf\x01\n" +
+	"\x04line\x18\t \x01(\x05R\x04line\x12\x14\n" +
+	"\x05probe\x18\n" +
+	" \x01(\tR\x05probe\"\xcf\x01\n" +
 	"\vPodSelector\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +

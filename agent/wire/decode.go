@@ -78,7 +78,7 @@ func (d *Decoder) Outline(h *Header) probes.Event {
 		Goroutine:  d.Goroutine(h.Goroutine),
 		Error:      string(h.ErrorText),
 		DurationNs: h.Duration,
-		Probe:      d.info.GetProbe(),
+		Probe:      d.Probe(h.Step),
 	}
 }
 
@@ -92,6 +92,16 @@ func (d *Decoder) Step(n uint32) (stage, name string) {
 		return steps[n-1].GetStage(), steps[n-1].GetName()
 	}
 	return "", "step#" + strconv.FormatUint(uint64(n), 10)
+}
+
+// Probe gives what saw an event of the step: one agent may have several probes.
+func (d *Decoder) Probe(n uint32) string {
+	if steps := d.info.GetSteps(); n > 0 && int64(n) <= int64(len(steps)) {
+		if p := steps[n-1].GetProbe(); p != "" {
+			return p
+		}
+	}
+	return d.info.GetProbe()
 }
 
 // Pod gives the pod of Event.pod, nil for the node. It is shared by all events

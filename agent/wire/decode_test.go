@@ -33,6 +33,20 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestProbe: one agent may have several probes.
+func TestProbe(t *testing.T) {
+	d := NewDecoder(&agentpb.InfoResponse{Probe: "cri", Steps: []*agentpb.Step{{Name: "cri.StopContainer"}, {Name: "cluster.bound", Probe: "api"}}})
+	for step, want := range map[uint32]string{0: "cri", 1: "cri", 2: "api", 3: "cri"} {
+		raw, err := proto.Marshal(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: step})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Event(raw).Probe; got != want {
+			t.Errorf("step %d is seen by %q, want %q", step, got, want)
+		}
+	}
+}
+
 func TestPods(t *testing.T) {
 	d := NewDecoder(about)
 	if d.Pod(0) != nil {

@@ -109,11 +109,14 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 	if err != nil {
 		return fmt.Errorf("%w; --kubelet takes the program of a kubelet for Linux", err)
 	}
-	found := 0
+	found, functions := 0, 0
 	for i, s := range steps {
 		ok, why := b.Has(s)
 		if ok {
 			found++
+		}
+		if !s.Outside() {
+			functions++
 		}
 		data[i].Has, data[i].Missing = &ok, why
 	}
@@ -125,7 +128,7 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 	if version == "" {
 		version = "of unknown version"
 	}
-	a.say("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, len(steps))
+	a.say("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, functions)
 	if minor(version) != minor(probes.KubernetesVersion) {
 		a.say("podstep: warning: the catalogue was read from kubelet %s; what is missing may have another name in this one", probes.KubernetesVersion)
 	}
@@ -139,11 +142,13 @@ func minor(version string) string {
 
 // stepJSON is a step as scripts get it.
 type stepJSON struct {
-	Name      string       `json:"name"`
-	Stage     string       `json:"stage"`
-	Tier      int          `json:"tier"`
-	Title     string       `json:"title"`
-	Text      string       `json:"text"`
+	Name  string `json:"name"`
+	Stage string `json:"stage"`
+	Tier  int    `json:"tier"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Seen says who tells a step that is no function: api or kubelet.
+	Seen      string       `json:"seen,omitempty"`
 	Symbol    string       `json:"symbol"`
 	Closure   string       `json:"closure,omitempty"`
 	File      string       `json:"file"`
@@ -167,7 +172,7 @@ func newStepJSON(s *probes.Step, lang string) stepJSON {
 	return stepJSON{
 		Name: s.Name, Stage: s.Stage, Tier: s.Tier,
 		Title: in(lang, s.Title), Text: strings.TrimSpace(in(lang, s.Text)),
-		Symbol: s.Symbol, Closure: s.Closure, File: s.File, Goroutine: s.Goroutine,
+		Seen: string(s.Seen), Symbol: s.Symbol, Closure: s.Closure, File: s.File, Goroutine: s.Goroutine,
 		Hold:   stepHoldJSON{string(s.Hold.Enter), string(s.Hold.Exit), in(lang, s.Hold.Why)},
 		Timers: append([]string{}, s.Timers...), Fields: fieldNames(s.Fields), Results: fieldNames(s.Results),
 	}
@@ -227,8 +232,12 @@ func presence(s stepJSON) string {
 	return "no: " + s.Missing
 }
 
-// shortSymbol leaves out the import path, which the file tells as well.
+// shortSymbol leaves out the import path, which the file tells as well. A step
+// that is no function has neither.
 func shortSymbol(s stepJSON) string {
+	if s.Seen != "" {
+		return "told by " + s.Seen
+	}
 	name := path.Base(s.Symbol)
 	if s.Closure != "" {
 		name += " literal " + s.Closure

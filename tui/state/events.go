@@ -77,7 +77,7 @@ func (s *State) matches(pos int, decodes *int) bool {
 	st := s.steps.at(e.step(h.Step))
 	out := probes.Event{
 		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.stage, Step: st.name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
-		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.info.GetProbe(), Error: string(h.ErrorText),
+		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.Probe(h.Step), Error: string(h.ErrorText),
 	}
 	if h.Pod != 0 {
 		out.Pod = &s.pods[e.pod(h.Pod)].entity

@@ -178,11 +178,13 @@ func (s *State) headerOf(v *view) Header {
 	return h
 }
 
-// blind says what the probe cannot see, empty if nothing.
+// blind says what the probe cannot see, empty if nothing. That a probe in the
+// kubelet does not see what others say is no blindness of it.
 func (s *State) blind() string {
 	unseen, example := 0, ""
 	for _, st := range s.epoch.info.GetSteps() {
-		if !st.GetSeen() {
+		about := s.catalogue.Step(st.GetName())
+		if !st.GetSeen() && (about == nil || !about.Outside()) {
 			if unseen++; example == "" {
 				example = st.GetName()
 			}

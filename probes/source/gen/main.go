@@ -55,6 +55,9 @@ func generate(c *probes.Catalogue) (*source.Data, error) {
 	functions := map[string]*function{}
 	for i := range c.Steps {
 		step := &c.Steps[i]
+		if step.Outside() {
+			continue
+		}
 		sym, err := probes.ParseSymbol(step.Symbol)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+func sandboxOf(p *v1.Pod) *runtimeapi.PodSandboxConfig {
+	return &runtimeapi.PodSandboxConfig{
+		Metadata: &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: string(p.UID)},
+		Labels:   map[string]string{"app": "web", "io.kubernetes.pod.name": p.Name},
+	}
+}
+
+// run is RunPodSandbox seen from outside.
+func (r *rig) run(p *v1.Pod) *Call {
+	return r.Begin(Seen{Step: "cri.RunPodSandbox", At: time.Now(), Values: []any{sandboxOf(p), sandboxOf(p), "runc"}})
+}
+
+func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
+	return r.state(r.pods.known(string(p.UID)))
+}
+
+// TestWhoSees: a step that the API server or the kubelet tells says so, whatever
+// the agent's own probe is.
+func TestWhoSees(t *testing.T) {
+	r := newRig(t, Options{})
+	r.opts.Seen = map[string]bool{"cluster.bound": true, "cluster.kubelet": true, "sync.pod": true}
+	info, err := r.service.Info(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"cluster.bound": "api", "cluster.kubelet": "kubelet"}
+	for _, s := range info.Steps {
+		if s.Probe != want[s.Name] {
+			t.Errorf("%s is seen by %q, want %q", s.Name, s.Probe, want[s.Name])
+		}
+		if (s.Why == "") != s.Seen {
+			t.Errorf("%s is seen: %v, and why not is %q", s.Name, s.Seen, s.Why)
+		}
+	}
+}
+
+func TestOutsideCallIsAStory(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	c := r.run(p)
+	if got := r.stateOf(p).GetState(); got != "working" {
+		t.Errorf("during the call the pod is %q", got)
+	}
+	c.End(time.Now(), nil, []any{false, "s1"})
+	r.Begin(Seen{Step: "cri.StopContainer", At: time.Now(), Values: []any{"s1", "s1", int64(3)}}).End(time.Now(), nil, []any{false})
+	if got := r.stateOf(p).GetState(); got != "waiting" {
+		t.Errorf("after the calls the pod is %q", got)
+	}
+	wantNames(t, r.names(r.events("web")), []string{
+		"ENTER cri.RunPodSandbox", "EXIT cri.RunPodSandbox", "ENTER cri.StopContainer", "EXIT cri.StopContainer",
+	})
+}
+
+// TestOutsideErrorStands: from outside no turn of a worker tells that a pod is
+// in trouble; the same call doing well says that it is no more.
+func TestOutsideErrorStands(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	for _, x := range []struct {
+		step  string
+		err   error
+		state string
+	}{
+		{"cri.RunPodSandbox", errors.New("no network"), "stuck"},
+		{"cri.StopPodSandbox", nil, "stuck"},
+		{"cri.RunPodSandbox", nil, "waiting"},
+	} {
+		r.Sandbox(sandboxOf(p), "s1")
+		vals := []any{"s1", "s1"}
+		if x.step == "cri.RunPodSandbox" {
+			vals = []any{sandboxOf(p), sandboxOf(p), "runc"}
+		}
+		r.Begin(Seen{Step: x.step, At: time.Now(), Values: vals}).End(time.Now(), x.err, []any{false})
+		if got := r.stateOf(p).GetState(); got != x.state {
+			t.Errorf("after %s with error %v the pod is %q, want %q", x.step, x.err, got, x.state)
+		}
+	}
+}
+
+func TestOutsideHold(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	hold := func() {
+		t.Helper()
+		spec := &agentpb.AddBreakpointRequest{
+			Pods: &agentpb.PodSelector{Labels: map[string]string{"app": "web"}}, Step: "cri.RunPodSandbox", Times: 1,
+			Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationpb.New(time.Hour)}},
+		}
+		if _, err := r.addBreakpoint(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := func(ctx context.Context) chan error {
+		c, done := r.run(p), make(chan error, 1)
+		go func() { done <- c.Stop(ctx) }()
+		return done
+	}
+	if r.Stopping() {
+		t.Error("nobody wants anything, yet calls are to be stopped")
+	}
+
+	hold()
+	if !r.Stopping() {
+		t.Error("there is a breakpoint, yet calls are not to be stopped")
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
+	done := stop(ctx)
+	h := r.held(p)
+	if h.budget == nil || h.budget.timer.name != callerTimer {
+		t.Errorf("budget %+v, want the caller's deadline", h.budget)
+	}
+	cancel()
+	if err := <-done; err != nil || h.reason != reasonGaveUp {
+		t.Errorf("the caller gave up: error %v, reason %q", err, h.reason)
+	}
+
+	hold()
+	done = stop(t.Context())
+	r.held(p).let("continue")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOutsideStep: from call to call, also from what the pod's worker does to
+// what it has a goroutine of its own do.
+func TestOutsideStep(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	r.Sandbox(sandboxOf(p), "s1", "c1")
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "cri.StopContainer", Action: &agentpb.AddBreakpointRequest_Hold{}}); err != nil {
+		t.Fatal(err)
+	}
+	calls := func() {
+		for _, v := range [][]any{{"cri.StopContainer", "c1", int64(1)}, {"cri.StopPodSandbox", "s1"}} {
+			c := r.Begin(Seen{Step: v[0].(string), At: time.Now(), Values: append([]any{v[1]}, v[1:]...)})
+			if err := c.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			c.End(time.Now(), nil, []any{false})
+		}
+	}
+	done := make(chan struct{})
+	go func() { calls(); close(done) }()
+	r.held(p)
+	h, err := r.svc.Step(t.Context(), &agentpb.StepRequest{Pods: sel(p), Mode: agentpb.StepMode_NEXT_CRI})
+	if err != nil || h.GetStep() != "cri.StopPodSandbox" {
+		t.Errorf("stepped to %v, error %v", h, err)
+	}
+	r.releaseAll("continue")
+	<-done
+}
+
+func TestOutsideNoHold(t *testing.T) {
+	r := newRig(t, Options{NoHold: map[string]string{"cri.PodSandboxStatus": "PLEG asks too"}})
+	_, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "cri.PodSandboxStatus", Action: &agentpb.AddBreakpointRequest_Hold{}})
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("a hold that this probe cannot do: %v", err)
+	}
+}
+
+// TestOutsideNobody: what is about no pod that is known, or no step, does nothing.
+func TestOutsideNobody(t *testing.T) {
+	r := newRig(t, Options{})
+	for _, seen := range []Seen{
+		{Step: "no.such.step"},
+		{Step: "cri.ImageStatus", Values: []any{"busybox"}},
+		{Step: "cri.ImageStatus", Values: []any{"busybox"}, UID: "nobody"},
+	} {
+		c := r.Begin(seen)
+		if c != nil {
+			t.Errorf("%+v is a call", seen)
+		}
+		if err := c.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c.End(time.Now(), nil, nil)
+	}
+}
+
+// TestOutsideFaults: a call may be made to fail also where no pod may be held,
+// for its own pod alone.
+func TestOutsideFaults(t *testing.T) {
+	r := newRig(t, Options{NoHold: map[string]string{"cri.PullImage": "one puller works for all pods"}})
+	web, other := newPod("default", "web"), newPod("default", "other")
+	fail := &agentpb.AddBreakpointRequest_Fail{Fail: "Unavailable: registry"}
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(web), Step: "cri.PullImage", Action: fail, Times: 2}); err != nil {
+		t.Fatal(err)
+	}
+	pull := func(p *v1.Pod) error {
+		c := r.Begin(Seen{Step: "cri.PullImage", At: time.Now(), Values: []any{sandboxOf(p), "busybox"}})
+		err := c.Stop(t.Context())
+		c.End(time.Now(), err, []any{false})
+		return err
+	}
+	for i, x := range []struct {
+		pod  *v1.Pod
+		code codes.Code
+	}{{other, codes.OK}, {web, codes.Unavailable}, {web, codes.Unavailable}, {web, codes.OK}} {
+		if err := pull(x.pod); status.Code(err) != x.code {
+			t.Errorf("pull %d: %v, want %v", i, err, x.code)
+		}
+	}
+}
