@@ -1,0 +1,81 @@
+package cri
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// TestHoldable: outside of the kubelet never more may be held than inside, and
+// every no has its reason.
+func TestHoldable(t *testing.T) {
+	held := 0
+	for _, s := range probes.MustLoad().Steps {
+		may, why := Holdable(s.Name)
+		switch {
+		case may && s.Hold.Enter != probes.HoldYes && s.Hold.Enter != probes.HoldWorker:
+			t.Errorf("%s may be held, where the catalogue says %s", s.Name, s.Hold.Enter)
+		case may == (why != ""):
+			t.Errorf("%s: may be held: %v, because %q", s.Name, may, why)
+		case may:
+			held++
+		}
+	}
+	if held != len(holdable) {
+		t.Errorf("%d steps may be held, want %d", held, len(holdable))
+	}
+}
+
+func TestShared(t *testing.T) {
+	x := NewIdentities()
+	learn(t, x, &runtimeapi.RunPodSandboxRequest{Config: sandbox1}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s1"})
+	stop := &runtimeapi.StopPodSandboxRequest{PodSandboxId: "s1"}
+	update := func(l *runtimeapi.LinuxContainerResources) proto.Message {
+		return &runtimeapi.UpdateContainerResourcesRequest{ContainerId: "c1", Linux: l}
+	}
+	check := func(what string, q proto.Message, shared bool) {
+		t.Helper()
+		if why := x.Shared(decoded(t, q)); (why != "") != shared {
+			t.Errorf("%s: shared because %q, want %v", what, why, shared)
+		}
+	}
+	check("the first stop", stop, false)
+	check("a stop of an unknown sandbox", &runtimeapi.StopPodSandboxRequest{PodSandboxId: "s2"}, false)
+	check("a resize", update(&runtimeapi.LinuxContainerResources{CpuShares: 512, CpuQuota: 1}), false)
+	check("a resize of memory, with the cpuset as it is", update(&runtimeapi.LinuxContainerResources{CpusetCpus: "1", MemoryLimitInBytes: 1}), false)
+	check("a cpuset", update(&runtimeapi.LinuxContainerResources{CpusetCpus: "0-3"}), true)
+	check("nothing", update(nil), false)
+
+	for _, state := range []runtimeapi.PodSandboxState{runtimeapi.PodSandboxState_SANDBOX_READY, runtimeapi.PodSandboxState_SANDBOX_NOTREADY} {
+		learn(t, x, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: "s1"}, &runtimeapi.PodSandboxStatusResponse{
+			Status: &runtimeapi.PodSandboxStatus{Id: "s1", Metadata: sandbox1.Metadata, CreatedAt: 1, State: state},
+		})
+		if p, _ := x.Pod("s1"); p.Ready != (state == runtimeapi.PodSandboxState_SANDBOX_READY) {
+			t.Errorf("the sandbox is %v and ready: %v", state, p.Ready)
+		}
+	}
+	check("a stop of a sandbox that died by itself", stop, false)
+	learn(t, x, stop, &runtimeapi.StopPodSandboxResponse{})
+	check("the second stop", stop, true)
+}
+
+func TestUnseen(t *testing.T) {
+	why := Unseen()
+	for _, s := range probes.MustLoad().Steps {
+		if (why[s.Name] == "") != (OfStep(s.Name) != nil || s.Outside()) {
+			t.Errorf("%s is unseen because %q", s.Name, why[s.Name])
+		}
+	}
+	stages := map[string]bool{}
+	for _, s := range probes.MustLoad().Stages {
+		stages[s.Name] = true
+	}
+	for s := range insideOf {
+		if !stages[s] {
+			t.Errorf("there is no stage %s", s)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/status"
+)
+
+// phase is how far a call's message has come.
+type phase int
+
+const (
+	passing   phase = iota // what comes goes on, in order
+	gathering              // the message is kept back until it is whole
+	asking                 // the watcher is being asked
+	held                   // its gate is waited for
+)
+
+// call is a call under way. The connection's mutex guards it.
+type call struct {
+	Call
+	id       uint32
+	phase    phase
+	told     bool // the watcher knows it, and is owed its end
+	over     bool
+	late     func() // the end, if it came while the watcher was asked
+	begun    bool   // the runtime's headers went to the client
+	encoding string // of the request
+
+	kept     []byte // of the request, not sent; never written to but at its end
+	keptEnd  bool   // the client's end of the stream is kept as well
+	queued   bool   // among the released
+	window   int64  // bytes that the runtime takes on the stream
+	debt     int64  // lent to the client on the stream
+	reserved int64
+
+	answer answer
+	cancel context.CancelFunc
+}
+
+func (k *call) hasUnsent() bool { return len(k.kept) > 0 || k.keptEnd }
+
+// keeping tells whether what comes of the request must wait.
+func (k *call) keeping() bool { return k.phase != passing || k.queued }
+
+// givenUp tells whether a call cannot go on when its client is gone.
+func (k *call) givenUp() bool { return k.phase != passing }
+
+func (k *call) entangled() bool {
+	return k.debt > 0 || k.hasUnsent() || k.phase == asking || k.phase == held
+}
+
+// appendData appends the next n kept bytes as a frame.
+func (k *call) appendData(b []byte, n int64) []byte {
+	var flags byte
+	if k.keptEnd && n == int64(len(k.kept)) {
+		flags, k.keptEnd = flagEndStream, false
+	}
+	b = append(appendHead(b, int(n), frameData, flags, k.id), k.kept[:n]...)
+	k.kept = k.kept[n:]
+	k.window -= n
+	return b
+}
+
+// unreserve gives back the room that the call's request took.
+func (c *Conn) unreserve(k *call) {
+	c.account.reserved -= k.reserved
+	k.reserved = 0
+}
+
+// release lets what is kept of a call go on as there is window for it.
+func (c *Conn) release(k *call) {
+	k.phase = passing
+	if !k.hasUnsent() {
+		c.unreserve(k)
+		return
+	}
+	if !k.queued {
+		k.queued = true
+		c.released = append(c.released, k)
+	}
+	c.toRuntime.poke()
+}
+
+// end takes a call out. It returns what tells the watcher, to be called without
+// the mutex and before the client sees the end.
+func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
+	if k.over {
+		return func() {}
+	}
+	k.over = true
+	delete(c.calls, k.id)
+	if k.cancel != nil {
+		k.cancel()
+	}
+	c.grantClient(c.account.drop(int64(len(k.kept))))
+	k.kept, k.keptEnd = nil, false // a queued call leaves the queue by that
+	c.unreserve(k)
+	c.account.answers -= int64(len(k.answer.bytes))
+	tell := func() {
+		if k.told {
+			c.watcher.End(&k.Call, k.answer.message(), st, at)
+		}
+	}
+	if k.phase == asking {
+		k.late = tell
+		return func() {}
+	}
+	return tell
+}
+
+// grantClient grants the client window on the connection.
+func (c *Conn) grantClient(n int64) {
+	if n > 0 {
+		c.toClient.credit += n
+		c.toClient.poke()
+	}
+}
+
+// ask shows the watcher a message that is whole, the first that is kept of the
+// call. It tells whether the last piece of it passes as it came: the common
+// case, without a detour. Only the upward pump calls it, without the mutex.
+func (c *Conn) ask(k *call, last *piece) bool {
+	message, err := plainMessage(last.whole, k.encoding)
+	var gate func(context.Context) error
+	if err == nil {
+		gate = c.watcher.Request(&k.Call, message)
+	}
+	pass, late := c.asked(k, last, err == nil, gate)
+	if late != nil {
+		late()
+	}
+	return pass
+}
+
+func (c *Conn) asked(k *call, last *piece, told bool, gate func(context.Context) error) (pass bool, late func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.told = told
+	switch {
+	case k.over:
+		return false, k.late
+	case gate != nil:
+		k.phase = held
+		var ctx context.Context
+		ctx, k.cancel = withDeadline(k.Deadline)
+		go c.hold(ctx, k, gate)
+	case last.all && c.fits(k, last.size):
+		k.phase = passing
+		k.kept, k.keptEnd = nil, false
+		c.account.kept -= last.size
+		c.spend(k, last.size)
+		c.unreserve(k)
+		return true, nil
+	default:
+		c.release(k)
+	}
+	return false, nil
+}
+
+func withDeadline(t time.Time) (context.Context, context.CancelFunc) {
+	if t.IsZero() {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithDeadline(context.Background(), t)
+}
+
+// hold waits for a gate, on a goroutine of its own.
+func (c *Conn) hold(ctx context.Context, k *call, gate func(context.Context) error) {
+	err := gate(ctx)
+	if st, tell := c.unhold(ctx, k, err); st != nil {
+		tell()
+		c.refuse(k, st)
+	}
+}
+
+// unhold ends a hold. The status is nil if the call is not to be answered here.
+func (c *Conn) unhold(ctx context.Context, k *call, err error) (st *status.Status, tell func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.over {
+		return nil, nil
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		k.cancel()
+		c.release(k)
+		return nil, nil
+	}
+	st = refusal(err)
+	c.answered.add(k.id)
+	c.plain = true
+	return st, c.end(k, st, time.Now())
+}
+
+// refuse answers a call in the runtime's place.
+func (c *Conn) refuse(k *call, st *status.Status) {
+	headers := encodePlain(statusHeaders(st, k.begun))
+	c.mu.Lock()
+	c.toClient.side = appendHeaders(c.toClient.side, k.id, headers, true)
+	c.toRuntime.side = appendReset(c.toRuntime.side, k.id, resetCancel)
+	c.mu.Unlock()
+	c.toClient.poke()
+	c.toRuntime.poke()
+}
+
+// answeredCalls are the last calls that were answered here: what the runtime
+// still says of them is not for the client. It says no more once it has read
+// the reset, so the last ones are enough.
+type answeredCalls struct {
+	ids  map[uint32]bool
+	last []uint32
+}
+
+const maxAnswered = 1024
+
+func (a *answeredCalls) add(id uint32) {
+	if a.ids == nil {
+		a.ids = map[uint32]bool{}
+	}
+	if len(a.last) == maxAnswered {
+		delete(a.ids, a.last[0])
+		a.last = a.last[1:]
+	}
+	a.ids[id] = true
+	a.last = append(a.last, id)
+}
+
+func (a *answeredCalls) has(id uint32) bool { return len(a.ids) > 0 && a.ids[id] }
+
+var errNotHTTP2 = errors.New("the client does not speak HTTP/2")

@@ -1,0 +1,257 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sort"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Call is one gRPC call of the client.
+type Call struct {
+	Method   string    // "/runtime.v1.RuntimeService/RunPodSandbox"
+	Began    time.Time // when its headers came
+	Deadline time.Time // by grpc-timeout; zero: none
+	State    any       // the watcher's own
+}
+
+// Watcher is told of calls. Its methods run on the connection's own goroutines
+// and must be quick: the connection waits for them.
+type Watcher interface {
+	// Wants tells whether calls of a method are to be seen. Others pass. It is
+	// to name unary methods only.
+	Wants(method string) bool
+
+	// Request has the whole request message, uncompressed, before any of it is
+	// forwarded. It may be kept, and must not be changed. With a nil gate it is
+	// forwarded at once. Otherwise gate runs on a goroutine of its own: when it
+	// returns nil the message goes on; with an error the call is not forwarded,
+	// and the client is answered with the error's status. The gate's context ends
+	// when the client gives up or the call ended otherwise; then the message is
+	// never forwarded.
+	//
+	// It is not called for a message that is larger than 16 MiB or compressed in
+	// an unknown way, nor while more than 64 MiB are kept back on the connection.
+	Request(c *Call, message []byte) (gate func(ctx context.Context) error)
+
+	// End is called once for each call for which Request was, before the client
+	// sees the end of the answer. answer is nil if there is none that could be
+	// kept. A call that the client gave up ends as Canceled, or DeadlineExceeded
+	// if it was past its deadline; one whose connection broke as Unavailable.
+	End(c *Call, answer []byte, st *status.Status, at time.Time)
+}
+
+// Conn relays one connection.
+type Conn struct {
+	client, runtime net.Conn
+	watcher         Watcher
+
+	up, down     *pump // client to runtime, runtime to client
+	toRuntime    *output
+	toClient     *output
+	helpers      sync.WaitGroup
+	ended        chan struct{}
+	clientStream uint32 // the client's last stream; up's alone
+
+	mu       sync.Mutex
+	err      error // why it was closed or no longer looked at
+	closed   bool
+	raw      bool // passes as bytes, not looked at
+	upDone   bool // the client sends no more
+	downDone bool // the runtime sends no more
+	speaks   bool // the runtime's first SETTINGS went on: HTTP/2 may follow
+	plain    bool // the runtime's header blocks are written anew
+	calls    map[uint32]*call
+	released []*call // have bytes that may go on when there is window for them
+	answered answeredCalls
+	account  account
+	maxFrame [2]int // of the frames that up and down may meet
+}
+
+// New relays between a client and the runtime. With a nil watcher everything
+// passes as bytes.
+func New(client, runtime net.Conn, w Watcher) *Conn {
+	c := &Conn{
+		client: client, runtime: runtime, watcher: w, raw: w == nil,
+		ended: make(chan struct{}), calls: map[uint32]*call{},
+		account: newAccount(), maxFrame: [2]int{minMaxFrame, minMaxFrame},
+	}
+	c.toRuntime, c.toClient = newOutput(runtime), newOutput(client)
+	c.up = newPump(c, client, c.toRuntime, upward)
+	c.down = newPump(c, runtime, c.toClient, downward)
+	return c
+}
+
+// Run relays until both sides are done, and closes both. The error says why the
+// connection was closed early, or from when on it was not looked at.
+func (c *Conn) Run() error {
+	c.helpers.Go(func() { c.toRuntime.run(c.ended, c.moreToRuntime) })
+	c.helpers.Go(func() { c.toClient.run(c.ended, c.moreToClient) })
+	down := make(chan struct{})
+	go func() {
+		defer close(down)
+		c.down.run()
+		c.runtimeGone()
+	}()
+	c.up.run()
+	c.clientGone()
+	<-down
+	// What was released and waits for a window that will not come now is lost
+	// with the connection, as it would be in the client's own socket.
+	c.fail(nil)
+	close(c.ended)
+	c.helpers.Wait()
+	c.endAll(anyCall, status.New(codes.Unavailable, "the connection ended"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Drain asks the client to open no new calls here. Those under way go on; a
+// gRPC client closes the connection after them. A connection that passes as
+// bytes cannot be asked.
+func (c *Conn) Drain() {
+	c.mu.Lock()
+	if !c.raw {
+		c.toClient.side = appendGoAway(c.toClient.side)
+	}
+	c.mu.Unlock()
+	c.toClient.poke()
+}
+
+// Calls returns the calls under way, oldest first, without their State.
+func (c *Conn) Calls() []Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]Call, 0, len(c.calls))
+	for _, k := range c.calls {
+		out = append(out, Call{Method: k.Method, Began: k.Began, Deadline: k.Deadline})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Began.Before(out[j].Began) })
+	return out
+}
+
+// Close ends it now.
+func (c *Conn) Close() error {
+	c.fail(nil)
+	return nil
+}
+
+// fail closes both connections, which ends the pumps. The first error is kept.
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	if c.err == nil {
+		c.err = err
+	}
+	c.mu.Unlock()
+	c.client.Close()
+	c.runtime.Close()
+}
+
+// lose stops looking because of something unheard of. If nothing is kept back
+// the connection goes on as bytes; otherwise it cannot, and is closed.
+func (c *Conn) lose(why error) {
+	why = fmt.Errorf("read HTTP/2: %w", why)
+	ends, ok := c.loseSight(why)
+	if !ok {
+		c.fail(why)
+		return
+	}
+	// Who waits for the rest of a frame has to pass on what it has.
+	past := time.Unix(1, 0)
+	c.client.SetReadDeadline(past)  //nolint:errcheck // on a closed connection the read fails by itself
+	c.runtime.SetReadDeadline(past) //nolint:errcheck
+	for _, end := range ends {
+		end()
+	}
+}
+
+func (c *Conn) loseSight(why error) (ends []func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.raw {
+		return nil, true
+	}
+	if c.closed || c.entangled() {
+		return nil, false
+	}
+	c.raw = true
+	if c.err == nil && !errors.Is(why, errNotHTTP2) {
+		c.err = why
+	}
+	return c.endWhich(anyCall, status.New(codes.Unknown, "the connection could not be followed any further")), true
+}
+
+// entangled tells whether the two sides depend on the relay: what they say is
+// not all that the other hears.
+func (c *Conn) entangled() bool {
+	if c.plain || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {
+		return true
+	}
+	for _, k := range c.calls {
+		if k.entangled() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Conn) isRaw() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.raw
+}
+
+// clientGone is after the last byte of the client. A client that is held has
+// given up; what else is under way may still be answered, if only the client's
+// sending side is closed.
+func (c *Conn) clientGone() {
+	c.endAll((*call).givenUp, status.New(codes.Unavailable, "the client's connection ended"))
+	c.mu.Lock()
+	c.upDone = true
+	c.mu.Unlock()
+	c.toRuntime.poke()
+}
+
+// runtimeGone is after the last byte of the runtime: nothing will be answered.
+func (c *Conn) runtimeGone() {
+	c.endAll(anyCall, status.New(codes.Unavailable, "the runtime's connection ended"))
+	c.mu.Lock()
+	c.downDone = true
+	c.mu.Unlock()
+	c.toClient.poke()
+}
+
+func anyCall(*call) bool { return true }
+
+// endAll ends the calls that which picks.
+func (c *Conn) endAll(which func(*call) bool, st *status.Status) {
+	c.mu.Lock()
+	ends := c.endWhich(which, st)
+	c.mu.Unlock()
+	for _, end := range ends {
+		end()
+	}
+}
+
+func (c *Conn) endWhich(which func(*call) bool, st *status.Status) []func() {
+	now := time.Now()
+	var ends []func()
+	for _, k := range c.calls {
+		if which(k) {
+			ends = append(ends, c.end(k, st, now))
+		}
+	}
+	return ends
+}

@@ -1,0 +1,274 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// direction is that of a pump; it indexes Conn.maxFrame.
+type direction int
+
+const (
+	upward direction = iota
+	downward
+)
+
+// bufferSize is what a pump reads at once; a larger frame makes it grow.
+const bufferSize = 64 << 10
+
+// pump carries one direction. It reads as much as there is, looks at the whole
+// frames in it, and writes those that pass in one go.
+type pump struct {
+	conn *Conn
+	way  direction
+	src  net.Conn
+	out  *output
+
+	buf        []byte
+	start, end int // of what was read and not yet looked at
+	now        time.Time
+
+	// What is written next: pieces in order, and behind them those bytes of buf
+	// that pass as they are.
+	pieces     net.Buffers
+	from, upTo int
+
+	headers *headerReader
+
+	greeted int  // bytes of the client's preface that were passed
+	hello   int  // bytes of the runtime's first frame, still in buf, that were passed
+	spoke   bool // the preface, or the first frame, was whole
+}
+
+func newPump(c *Conn, src net.Conn, out *output, way direction) *pump {
+	return &pump{conn: c, way: way, src: src, out: out, headers: newHeaderReader()}
+}
+
+// run carries until there is no more to read, or nobody to write to.
+func (p *pump) run() {
+	p.buf = make([]byte, bufferSize)
+	for {
+		p.makeRoom()
+		n, err := p.src.Read(p.buf[p.end:])
+		p.end += n
+		if werr := p.forward(); werr != nil {
+			closeRead(p.src)
+			return
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && p.conn.isRaw():
+			// lose has set the deadline, so that what is left here goes on.
+			p.src.SetReadDeadline(time.Time{}) //nolint:errcheck // the next read tells
+		default:
+			p.rest(err)
+			return
+		}
+	}
+}
+
+// rest passes what is left of a frame that will not be whole any more.
+func (p *pump) rest(err error) {
+	if p.end == p.start || !errors.Is(err, io.EOF) {
+		return
+	}
+	p.conn.lose(io.ErrUnexpectedEOF)
+	if p.conn.isRaw() {
+		p.forward() //nolint:errcheck // it was the last
+	}
+}
+
+// makeRoom moves what was not yet looked at to the front, and grows the buffer
+// for a frame that does not fit.
+func (p *pump) makeRoom() {
+	if p.start == p.end {
+		p.start, p.end = 0, 0
+		return
+	}
+	need := headLen
+	if p.end-p.start >= headLen && p.spoke {
+		need = frameLen(p.buf[p.start:])
+	}
+	if p.start == 0 && need <= len(p.buf) && p.end < len(p.buf) {
+		return
+	}
+	to := p.buf
+	if need > len(p.buf) {
+		to = make([]byte, need)
+	}
+	p.end = copy(to, p.buf[p.start:p.end])
+	p.start, p.buf = 0, to
+}
+
+// forward looks at what was read and writes what passes of it.
+func (p *pump) forward() error {
+	p.out.writing.Lock()
+	defer p.out.writing.Unlock()
+	p.now = time.Now()
+	if !p.conn.isRaw() {
+		if err := p.look(); err != nil {
+			p.conn.lose(err)
+		}
+	}
+	if p.conn.isRaw() {
+		p.passAll()
+	}
+	return p.write()
+}
+
+// passAll passes whatever is there, also what was taken to be part of a frame
+// or of a header block.
+func (p *pump) passAll() {
+	if b := p.headers.giveUp(); b != nil {
+		p.put(b)
+	}
+	p.pass(p.start+p.hello, p.end)
+	p.start, p.hello = p.end, 0
+}
+
+// look looks at each whole frame. Whatever is wrong with the bytes, also if it
+// is our own fault, must not break the connection.
+func (p *pump) look() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	if !p.spoke {
+		if err := p.first(); err != nil || !p.spoke {
+			return err
+		}
+	}
+	for p.end-p.start >= headLen {
+		n := frameLen(p.buf[p.start:])
+		if n > p.conn.frameLimit(p.way)+headLen {
+			return fmt.Errorf("frame of %d bytes is larger than agreed", n)
+		}
+		if p.end-p.start < n {
+			break
+		}
+		f := parseFrame(p.buf[p.start : p.start+n])
+		pass, err := p.frame(&f)
+		if err != nil {
+			return err
+		}
+		if pass {
+			p.pass(p.start, p.start+n)
+		}
+		p.start += n
+	}
+	p.conn.batchDone(p.way)
+	return nil
+}
+
+func (p *pump) frame(f *frame) (pass bool, err error) {
+	if p.way == upward {
+		return p.conn.fromClientFrame(p, f)
+	}
+	return p.conn.fromRuntimeFrame(p, f)
+}
+
+// first sees to what a connection begins with: the client's preface, and the
+// runtime's SETTINGS. Nothing of it is kept back, since it may turn out to be
+// something else, whose other end waits for each byte.
+func (p *pump) first() error {
+	got := p.buf[p.start:p.end]
+	if p.way == upward {
+		n := min(len(got), len(preface)-p.greeted)
+		if string(got[:n]) != preface[p.greeted:p.greeted+n] {
+			return errNotHTTP2
+		}
+		p.pass(p.start, p.start+n)
+		p.start += n
+		p.greeted += n
+		p.spoke = p.greeted == len(preface)
+		return nil
+	}
+	if !couldBeSettings(got) {
+		return errNotHTTP2
+	}
+	if len(got) >= headLen && len(got) >= frameLen(got) {
+		return p.firstSettings(got[:frameLen(got)])
+	}
+	p.pass(p.start+p.hello, p.end)
+	p.hello = len(got)
+	return nil
+}
+
+func (p *pump) firstSettings(raw []byte) error {
+	f := parseFrame(raw)
+	if _, err := p.conn.fromRuntimeFrame(p, &f); err != nil {
+		return err
+	}
+	p.pass(p.start+p.hello, p.start+len(raw))
+	p.start += len(raw)
+	p.hello, p.spoke = 0, true
+	p.conn.runtimeSpeaks()
+	return nil
+}
+
+// couldBeSettings tells whether b begins like a SETTINGS frame of usual size.
+func couldBeSettings(b []byte) bool {
+	want := [headLen]byte{3: frameSettings}
+	for i, c := range b[:min(len(b), headLen)] {
+		if i != 1 && i != 2 && c != want[i] {
+			return false
+		}
+	}
+	return len(b) < 2 || b[1] < minMaxFrame>>8
+}
+
+// pass has bytes of the buffer written as they are.
+func (p *pump) pass(from, to int) {
+	if from != p.upTo || p.from == p.upTo {
+		p.cut()
+		p.from = from
+	}
+	p.upTo = to
+}
+
+// put has b written next.
+func (p *pump) put(b []byte) {
+	p.cut()
+	p.pieces = append(p.pieces, b)
+}
+
+// cut ends the run of bytes that pass as they are.
+func (p *pump) cut() {
+	if p.from < p.upTo {
+		p.pieces = append(p.pieces, p.buf[p.from:p.upTo])
+	}
+	p.from, p.upTo = 0, 0
+}
+
+func (p *pump) write() error {
+	if len(p.pieces) == 0 {
+		b := p.buf[p.from:p.upTo]
+		p.from, p.upTo = 0, 0
+		if len(b) == 0 {
+			return nil
+		}
+		_, err := p.out.conn.Write(b)
+		return err
+	}
+	p.cut()
+	all := p.pieces
+	_, err := all.WriteTo(p.out.conn)
+	clear(p.pieces)
+	p.pieces = p.pieces[:0]
+	return err
+}
+
+// closeRead tells a connection that nothing more of it is read, as it would be
+// told if the one it writes to was gone.
+func closeRead(c net.Conn) {
+	if r, ok := c.(interface{ CloseRead() error }); ok {
+		r.CloseRead() //nolint:errcheck // the peer may be gone
+		return
+	}
+	c.Close()
+}

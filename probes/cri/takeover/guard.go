@@ -1,0 +1,266 @@
+package takeover
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// order tells the guard what it would have to give back. With it comes the open
+// directory, unless it is the last order.
+type order struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // the state file
+	Ours   fileID `json:"ours"`
+	Theirs fileID `json:"theirs"`
+	// Done: all was given back, and the guard ends.
+	Done bool `json:"done,omitempty"`
+}
+
+const (
+	guardFD       = 3 // the guard's end of the pipe, its first file after stderr
+	maxOrder      = 16 << 10
+	guardPatience = 5 * time.Second
+)
+
+// guard is our side of the guard process.
+type guard struct {
+	cmd   *exec.Cmd
+	fd    int
+	ended chan struct{} // closed when the process has
+}
+
+// startGuard starts a process that nothing ends that ends us.
+func startGuard(command []string) (*guard, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("start guard: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "guard")
+	defer theirs.Close()
+	// A guard that is alive, but does not answer, must not stop us for good.
+	t := unix.NsecToTimeval(int64(guardPatience))
+	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
+	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
+	g := &guard{cmd: exec.Command(command[0], command[1:]...), fd: fds[0], ended: make(chan struct{})}
+	g.cmd.Dir = "/"
+	g.cmd.Env = []string{"GOMAXPROCS=1"}
+	g.cmd.ExtraFiles = []*os.File{theirs}
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := g.cmd.Start(); err != nil {
+		_ = unix.Close(fds[0])
+		return nil, fmt.Errorf("start guard: %w", err)
+	}
+	go func() {
+		_ = g.cmd.Wait()
+		close(g.ended)
+	}()
+	return g, nil
+}
+
+// tell gives the guard an order, and returns when it has it.
+func (g *guard) tell(o order, dir int) error {
+	b, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("tell guard: %w", err)
+	}
+	var rights []byte
+	if !o.Done {
+		rights = unix.UnixRights(dir)
+	}
+	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
+		return fmt.Errorf("tell guard: %w", err)
+	}
+	var answer [8]byte
+	var n int
+	err = retry(func() (err error) { n, err = unix.Read(g.fd, answer[:]); return err })
+	if err != nil {
+		return fmt.Errorf("tell guard: no answer: %w", err)
+	}
+	if n == 0 {
+		return errors.New("tell guard: it ended without a word")
+	}
+	return nil
+}
+
+func retry(do func() error) error {
+	for {
+		if err := do(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// end lets the guard end, with nothing left to give back.
+func (g *guard) end() {
+	if g.tell(order{Done: true}, -1) != nil {
+		// It may not act on what was true once.
+		_ = g.cmd.Process.Kill()
+	}
+	<-g.ended
+	_ = unix.Close(g.fd)
+}
+
+// close forgets a guard that has ended.
+func (g *guard) close() { _ = unix.Close(g.fd) }
+
+// Guard is the main function of the guard process. It waits until podstep has
+// ended, gives the path back if podstep has not, and returns the exit code.
+func Guard() int {
+	// Who ends podstep often sends the signal to all that belong to it.
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
+	if _, err := unix.Getpeername(guardFD); err != nil {
+		fmt.Fprintln(os.Stderr, "podstep guard: it is started by podstep attach, not by hand")
+		return 2
+	}
+	unix.CloseOnExec(guardFD)
+	w := &watchman{dir: -1, ours: pinned{fd: -1}}
+	for {
+		o, dir, err := receive(guardFD)
+		if err != nil {
+			break // podstep has ended
+		}
+		if !o.Done {
+			w.take(o, dir)
+		}
+		_ = retry(func() error { return unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL) })
+		if o.Done {
+			return 0
+		}
+	}
+	if err := w.act(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+var errEnded = errors.New("podstep has ended")
+
+// receive reads one order.
+func receive(fd int) (order, int, error) {
+	b, rights := make([]byte, maxOrder), make([]byte, unix.CmsgSpace(4))
+	var n, extra int
+	err := retry(func() (err error) {
+		n, extra, _, _, err = unix.Recvmsg(fd, b, rights, unix.MSG_CMSG_CLOEXEC)
+		return err
+	})
+	if err != nil {
+		return order{}, -1, fmt.Errorf("read order: %w", err)
+	}
+	if n == 0 {
+		return order{}, -1, errEnded
+	}
+	dir := rightIn(rights[:extra])
+	o, err := parseOrder(b[:n])
+	if err != nil {
+		// From another podstep than this one; what was known before stays.
+		return order{}, dir, err
+	}
+	return o, dir, nil
+}
+
+func parseOrder(b []byte) (order, error) {
+	var o order
+	if err := json.Unmarshal(b, &o); err != nil {
+		return order{}, fmt.Errorf("read order: %w", err)
+	}
+	return o, nil
+}
+
+// rightIn is the file that came along, or -1.
+func rightIn(b []byte) int {
+	messages, err := unix.ParseSocketControlMessage(b)
+	if err != nil || len(messages) == 0 {
+		return -1
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1
+	}
+	return fds[0]
+}
+
+// watchman is what the guard knows.
+type watchman struct {
+	order
+	dir int
+	// ours is our socket held open: while it is, no other file gets its identity.
+	ours pinned
+}
+
+func (w *watchman) take(o order, dir int) {
+	w.ours.close()
+	if w.dir >= 0 {
+		_ = unix.Close(w.dir)
+	}
+	w.order, w.dir, w.ours = o, dir, pinned{fd: -1}
+	p := w.place()
+	for _, name := range []string{p.backup(), p.name} {
+		s, err := p.pin(name)
+		if err == nil && s.id == o.Ours {
+			w.ours = s
+			return
+		}
+		s.close()
+	}
+}
+
+func (w *watchman) place() *place { return &place{dir: w.dir, name: w.Name} }
+
+// act gives back what a dead podstep cannot.
+func (w *watchman) act() error {
+	if w.dir < 0 {
+		return nil
+	}
+	s, err := w.claim()
+	if err != nil {
+		return err
+	}
+	p := w.place()
+	if w.Ours == (fileID{}) {
+		err = p.dropUnserved()
+	} else {
+		_, err = p.giveBack(w.Ours, w.Theirs)
+	}
+	if err != nil || s == nil {
+		return err // the state stays for podstep restore
+	}
+	return s.remove()
+}
+
+// dropUnserved removes the socket of a podstep that died before it could put
+// it to the path.
+func (p *place) dropUnserved() error {
+	f, err := p.stat(p.backup())
+	if err != nil || !f.socket || p.whoServes(p.backup()).alive {
+		return err
+	}
+	return p.unlink(p.backup())
+}
+
+// claim locks the state. Another podstep, or a restore, may have it by now; then
+// the work is theirs.
+func (w *watchman) claim() (*stateFile, error) {
+	const tries, pitch = 100, 10 * time.Millisecond
+	var err error
+	for range tries {
+		var s *stateFile
+		s, err = lockState(w.State, 0)
+		var held *servedError
+		if err == nil || !errors.As(err, &held) {
+			if errors.Is(err, os.ErrNotExist) {
+				err = nil // removed by somebody; our names may still be there
+			}
+			return s, err
+		}
+		time.Sleep(pitch)
+	}
+	return nil, err
+}

@@ -1,0 +1,133 @@
+package takeover
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// exchange lets the two names change places, in one moment for all who look.
+func (p *place) exchange() error {
+	err := unix.Renameat2(p.dir, p.backup(), p.dir, p.name, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("exchange %s and %s: this file system cannot: %w", p.name, p.backup(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("exchange %s and %s: %w", p.name, p.backup(), err)
+	}
+	return nil
+}
+
+func (p *place) unlink(name string) error {
+	if err := unix.Unlinkat(p.dir, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return nil
+}
+
+// rounds bounds how often the names are looked at anew because somebody else
+// changes them meanwhile.
+const rounds = 5
+
+// giveBack brings the two names into the order that they would have without
+// us. It says what it did. ours and theirs are what is known of the two sockets.
+func (p *place) giveBack(ours, theirs fileID) (done []string, err error) {
+	for range rounds {
+		did, again, err := p.giveBackOnce(ours, theirs)
+		if did != "" {
+			done = append(done, did)
+		}
+		if err != nil || !again {
+			return done, err
+		}
+	}
+	return done, fmt.Errorf("give %s back: somebody else changes it all the time", p.name)
+}
+
+func (p *place) giveBackOnce(ours, theirs fileID) (did string, again bool, err error) {
+	none := fileID{}
+	at, second := p.idOf(p.name), p.idOf(p.backup())
+	switch {
+	case at == ours && at != none && second == none:
+		return "removed our socket from " + p.name + "; the runtime's own is gone", false, p.unlink(p.name)
+	case at == ours && at != none:
+		if err := p.exchange(); err != nil {
+			return "", false, err
+		}
+		if p.idOf(p.backup()) != ours {
+			// A new socket came to the path between look and exchange. It stays there.
+			return "", true, p.exchange()
+		}
+		return "gave " + p.name + " back to the runtime", true, nil
+	case second == ours && second != none:
+		return "removed our socket " + p.backup(), false, p.unlink(p.backup())
+	case second == none || second != theirs:
+		return "", false, nil
+	}
+	return p.giveBackSecond(at)
+}
+
+// giveBackSecond finds the second name to be the runtime's, and the path not
+// ours any more.
+func (p *place) giveBackSecond(at fileID) (did string, again bool, err error) {
+	if !p.whoServes(p.backup()).alive {
+		return "removed " + p.backup() + ", that nobody serves", false, p.unlink(p.backup())
+	}
+	if at == (fileID{}) {
+		err := unix.Renameat2(p.dir, p.backup(), p.dir, p.name, unix.RENAME_NOREPLACE)
+		if errors.Is(err, unix.EEXIST) {
+			return "", true, nil
+		}
+		if err != nil {
+			return "", false, fmt.Errorf("give %s back: %w", p.name, err)
+		}
+		return "gave " + p.name + ", that was missing, back to the runtime", false, nil
+	}
+	if p.sameServer() {
+		return "removed " + p.backup() + "; the runtime has made " + p.name + " anew", false, p.unlink(p.backup())
+	}
+	// The last name of a living runtime's socket is never taken away.
+	return "", false, fmt.Errorf("%s belongs to process %d now; the runtime's own socket stays as %s: rename it over %s when that process has ended",
+		p.name, p.whoServes(p.name).pid, p.backup(), p.name)
+}
+
+// sameServer tells whether one process serves both names.
+func (p *place) sameServer() bool {
+	a, b := p.whoServes(p.name), p.whoServes(p.backup())
+	return a.alive && b.alive && a.pid == b.pid && a.pid != 0
+}
+
+// servedError is a socket that somebody living took over.
+type servedError struct {
+	name string
+	pid  int
+}
+
+func (e *servedError) Error() string {
+	return fmt.Sprintf("%s is taken over already, by process %d: end that one first (podstep restore cleans up after dead ones)", e.name, e.pid)
+}
+
+// tidy clears what a dead podstep has left, from what the names alone tell:
+// whoever is not served is not the runtime's.
+func (p *place) tidy() ([]string, error) {
+	second, err := p.stat(p.backup())
+	if err != nil || second.id == (fileID{}) {
+		return nil, err
+	}
+	if !second.socket {
+		return nil, fmt.Errorf("%s is there, and is no socket of podstep's: remove it first", p.backup())
+	}
+	at, err := p.stat(p.name)
+	if err != nil {
+		return nil, err
+	}
+	on, aside := p.whoServes(p.name), p.whoServes(p.backup())
+	switch {
+	case on.alive && aside.alive && (on.pid != aside.pid || on.pid == 0):
+		return nil, &servedError{p.name, on.pid}
+	case on.alive:
+		return p.giveBack(second.id, at.id)
+	}
+	return p.giveBack(at.id, second.id)
+}

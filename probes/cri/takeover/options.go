@@ -1,0 +1,89 @@
+package takeover
+
+import (
+	"errors"
+	"net"
+	"path/filepath"
+	"time"
+)
+
+// DefaultDir is where the state of takeovers is kept.
+const DefaultDir = "/run/podstep/attach"
+
+// Options say what is taken over, and who is told.
+type Options struct {
+	// Path is that of the runtime's socket, as the kubelet names it, without "unix://".
+	Path string
+	// Root is the kubelet's view of files, such as /proc/PID/root; "" is ours.
+	Root string
+	// Kubelet tells whether a process is the kubelet, whose connections are
+	// asked to come over. Without it no connection is touched.
+	Kubelet func(pid int) bool
+	// Serve is called for each connection to the path, on a goroutine of its own,
+	// with the process that made it. It owns the connection.
+	Serve func(c *net.UnixConn, pid int)
+	// Note, if not nil, is told what happens to the socket meanwhile. It must not
+	// call Give.
+	Note func(Note)
+	// Dir is where the state is kept; "" is DefaultDir.
+	Dir string
+	// GuardCommand starts the guard; none is this program with "guard".
+	GuardCommand []string
+	// ForceAfter shuts a connection of the kubelet down that could not be asked to
+	// come over by then, because it is never quiet; its calls under way fail. Zero
+	// never does. One that was asked is left its calls, however long they take.
+	ForceAfter time.Duration
+}
+
+func (o *Options) check() error {
+	switch {
+	case !filepath.IsAbs(o.Path):
+		return errors.New("take socket over: its path must be absolute, not " + o.Path)
+	case o.Serve == nil:
+		return errors.New("take socket over: nobody is there to serve its connections")
+	}
+	if o.Root == "" {
+		o.Root = "/"
+	}
+	if o.Dir == "" {
+		o.Dir = DefaultDir
+	}
+	if o.Note == nil {
+		o.Note = func(Note) {}
+	}
+	if len(o.GuardCommand) == 0 {
+		o.GuardCommand = []string{"/proc/self/exe", "guard"}
+	}
+	return nil
+}
+
+// What a Note is about.
+const (
+	// RuntimeGone: the runtime has ended or listens no more. The path is as if we
+	// were not there, until it is back.
+	RuntimeGone = "runtime-gone"
+	// RuntimeBack: a runtime listens again.
+	RuntimeBack = "runtime-back"
+	// PathLost: somebody removed or replaced the path or its directory.
+	PathLost = "path-lost"
+	// PathRetaken: the path is ours again.
+	PathRetaken = "path-retaken"
+	// NotRetaken: the path cannot be taken now, Err says why. It is tried again.
+	NotRetaken = "not-retaken"
+	// GuardRestarted: the guard had ended, and there is another one.
+	GuardRestarted = "guard-restarted"
+	// GuardMissing: the guard had ended, and Err says why there is no other one.
+	GuardMissing = "guard-missing"
+	// ConnectionBusy: a connection of the kubelet cannot be asked to come over yet.
+	ConnectionBusy = "connection-busy"
+	// ConnectionForced: a connection of the kubelet was shut down.
+	ConnectionForced = "connection-forced"
+)
+
+// Note is something that happened to the socket while it is taken over.
+type Note struct {
+	What string // one of the constants
+	Text string
+	Err  error
+	At   time.Time
+}

@@ -1,0 +1,223 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a process that cannot be mistaken for another one with its number.
+type process struct {
+	pid  int
+	file *os.File // a pidfd
+}
+
+func openProcess(pid int) (*process, error) {
+	fd, err := unix.PidfdOpen(pid, unix.O_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", pid, err)
+	}
+	return &process{pid: pid, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid))}, nil
+}
+
+func (p *process) close() { _ = p.file.Close() }
+
+// ended tells whether the process has.
+func (p *process) ended() bool {
+	gone := false
+	if raw, err := p.file.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { gone = readable(int(fd)) })
+	}
+	return gone
+}
+
+// wait returns when the process has ended, or is closed.
+func (p *process) wait() {
+	if raw, err := p.file.SyscallConn(); err == nil {
+		_ = raw.Read(func(fd uintptr) bool { return readable(int(fd)) })
+	}
+}
+
+func readable(fd int) bool {
+	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(polled, 0)
+	return err == nil && n > 0
+}
+
+// end is a duplicate of a process's end of a connection.
+type end struct {
+	fd    int
+	inode uint64
+	peer  int
+}
+
+func (e end) close() { _ = unix.Close(e.fd) }
+
+// errNoRight is what the kernel says to who may not look into a process.
+var errNoRight = errors.New("this user may not look into it: run as root, with CAP_SYS_PTRACE")
+
+// ends gives the ends that the process has of connections to the socket of that
+// name, which those made whom want wants. The inodes of other sockets are put
+// into skip, and what is there is not looked at again.
+func (p *process) ends(name string, want func(peer int) bool, skip map[uint64]bool) ([]end, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(p.pid), "fd")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look at the files of process %d: %w", p.pid, rightOr(err))
+	}
+	var out []end
+	there := map[uint64]bool{}
+	defer maps.DeleteFunc(skip, func(inode uint64, _ bool) bool { return !there[inode] })
+	for _, e := range entries {
+		inode := socketInode(dir, e.Name())
+		there[inode] = true
+		if inode == 0 || skip[inode] {
+			continue
+		}
+		number, _ := strconv.Atoi(e.Name())
+		fd, err := p.duplicate(number)
+		if errors.Is(err, errNoRight) {
+			closeAll(out)
+			return nil, fmt.Errorf("take a connection of process %d: %w", p.pid, err)
+		}
+		if err != nil {
+			continue // closed meanwhile
+		}
+		peer := peerIf(fd, name)
+		if peer == 0 || !want(peer) {
+			skip[inode] = true
+			_ = unix.Close(fd)
+			continue
+		}
+		out = append(out, end{fd: fd, inode: inode, peer: peer})
+	}
+	return out, nil
+}
+
+func closeAll(ends []end) {
+	for _, e := range ends {
+		e.close()
+	}
+}
+
+// duplicate gets a file of the process for us.
+func (p *process) duplicate(number int) (fd int, err error) {
+	fd = -1
+	raw, err := p.file.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	failed := raw.Control(func(own uintptr) { fd, err = unix.PidfdGetfd(int(own), number, 0) })
+	return fd, rightOr(errors.Join(failed, err))
+}
+
+func rightOr(err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return errNoRight
+	}
+	return err
+}
+
+// socketInode is the inode of a socket in /proc/PID/fd, 0 for other files.
+func socketInode(dir, name string) uint64 {
+	to, err := os.Readlink(filepath.Join(dir, name))
+	if err != nil {
+		return 0
+	}
+	number, ok := strings.CutPrefix(to, "socket:[")
+	if !ok {
+		return 0
+	}
+	inode, _ := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+	return inode
+}
+
+// peerIf is who made the connection, if it is one to the unix socket of that
+// name and this is the listener's end of it; otherwise 0.
+func peerIf(fd int, name string) int {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0
+	}
+	if u, ok := sa.(*unix.SockaddrUnix); !ok || u.Name != name {
+		return 0
+	}
+	if listens, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil || listens != 0 {
+		return 0
+	}
+	u, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0
+	}
+	return int(u.Pid)
+}
+
+const (
+	acceptPatience = 2 * time.Second
+	acceptPitch    = 5 * time.Millisecond
+)
+
+// holder finds the process that has the other end of a connection of ours. It
+// is not always the one that made the socket listen: systemd may have, and
+// hands it to the runtime when somebody connects.
+func holder(ctx context.Context, c *net.UnixConn) (*process, error) {
+	maker, name := peerOf(c), boundName(c)
+	if maker == 0 {
+		return nil, errors.New("find the runtime's process: it is in no process list of ours (podstep must see the host's processes)")
+	}
+	ctx, cancel := context.WithTimeout(ctx, acceptPatience)
+	defer cancel()
+	for {
+		for _, pid := range append([]int{maker}, otherMakers(maker)...) {
+			p, err := holds(pid, name)
+			if p != nil || (err != nil && pid == maker) {
+				return p, err
+			}
+		}
+		select {
+		case <-time.After(acceptPitch):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("find the runtime's process: process %d listens, but nobody accepts a connection: %w", maker, ctx.Err())
+		}
+	}
+}
+
+// otherMakers are the processes to look at when the one that made the socket
+// listen has the init's number: then any may have been handed it.
+func otherMakers(maker int) []int {
+	if maker != 1 {
+		return nil
+	}
+	entries, _ := os.ReadDir("/proc")
+	var out []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && pid > 1 && pid != os.Getpid() {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// holds opens the process if it has the other end of a connection of ours.
+func holds(pid int, name string) (*process, error) {
+	p, err := openProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := p.ends(name, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
+	closeAll(ours)
+	if err != nil || len(ours) == 0 {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}

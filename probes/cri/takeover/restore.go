@@ -1,0 +1,210 @@
+package takeover
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Restored is a takeover that was found, and what was done about it.
+type Restored struct {
+	Socket string `json:"socket"`
+	Root   string `json:"root,omitempty"`
+	// PID is that of the podstep that took it over, as far as it is known.
+	PID int `json:"pid,omitempty"`
+	// Living takeovers are left alone.
+	Living bool     `json:"living"`
+	Done   []string `json:"done"`
+	Error  string   `json:"error,omitempty"`
+}
+
+// Restore cleans up after dead podsteps: whatever dir knows of, and what is
+// found at the given sockets. An error is that dir cannot be read; what went
+// wrong with a single takeover is told with it.
+func Restore(dir string, sockets ...string) ([]Restored, error) {
+	if dir == "" {
+		dir = DefaultDir
+	}
+	files, err := filepath.Glob(filepath.Join(escape(dir), "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("look for takeovers in %s: %w", dir, err)
+	}
+	if _, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for takeovers: %w", err)
+	}
+	out := []Restored{}
+	for _, path := range files {
+		if r, ok := restoreState(path); ok {
+			out = append(out, r)
+		}
+	}
+	for _, socket := range sockets {
+		if r := restoreSocket(socket); r.Living || r.Error != "" || len(r.Done) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// escape makes a directory's name one that a pattern means by itself.
+func escape(dir string) string {
+	var b []byte
+	for i := range len(dir) {
+		switch dir[i] {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, dir[i])
+	}
+	return string(b)
+}
+
+// restoreState cleans up what one state file tells of. It is not ok if
+// somebody else did meanwhile.
+func restoreState(path string) (Restored, bool) {
+	r := Restored{Socket: path, Done: []string{}}
+	f, err := lockState(path, 0)
+	var held *servedError
+	switch {
+	case errors.As(err, &held):
+		r.PID, r.Living = held.pid, true
+		if held.name != "" {
+			r.Socket = held.name
+		}
+		return r, true
+	case errors.Is(err, fs.ErrNotExist):
+		return r, false
+	case err != nil:
+		r.Error = err.Error()
+		return r, true
+	}
+	if !f.begun() {
+		return r, f.remove() != nil
+	}
+	s, err := f.read()
+	if err != nil {
+		f.close()
+		r.Error = fmt.Sprintf("%s; name the socket, and remove %s then", err, path)
+		return r, true
+	}
+	r.Socket, r.PID = s.Path, s.PID
+	if s.Root != "/" {
+		r.Root = s.Root
+	}
+	if err := s.restore(&r); err != nil {
+		f.close()
+		r.failed(err)
+		return r, true
+	}
+	if err := f.remove(); err != nil {
+		r.Error = err.Error()
+	}
+	r.did("forgot the takeover of process " + fmt.Sprint(s.PID))
+	return r, true
+}
+
+func (r *Restored) did(what ...string) { r.Done = append(r.Done, what...) }
+
+func (r *Restored) failed(err error) {
+	var held *servedError
+	if errors.As(err, &held) {
+		r.Living, r.PID = true, held.pid
+		return
+	}
+	r.Error = err.Error()
+}
+
+// restore gives back what the state says was taken.
+func (s *state) restore(r *Restored) error {
+	p, err := s.place()
+	if errors.Is(err, fs.ErrNotExist) {
+		r.did("the socket's directory is gone, and all that was in it")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ours := s.Ours
+	if at := p.idOf(p.name); at == ours && p.whoServes(p.name).alive {
+		// A file that is gone may have left its number to a new one.
+		ours = fileID{}
+	}
+	did, err := p.giveBack(ours, s.Theirs)
+	r.did(did...)
+	if err != nil {
+		return err
+	}
+	did, err = p.tidy()
+	r.did(did...)
+	return err
+}
+
+// place finds the socket again. The kubelet through which it was seen may be
+// gone; then any process with the same view of files will do.
+func (s *state) place() (*place, error) {
+	for _, root := range s.roots() {
+		dir, err := openRoot(root)
+		if err != nil {
+			continue
+		}
+		p, err := find(dir, s.Path)
+		dir.close()
+		return p, err
+	}
+	return nil, fmt.Errorf("find %s below %s: no process has that view of files any more: %w", s.Path, s.Root, fs.ErrNotExist)
+}
+
+func (s *state) roots() []string {
+	if s.Namespace == "" || namespaceOf(s.Root) == s.Namespace {
+		return []string{s.Root}
+	}
+	views, _ := filepath.Glob("/proc/[0-9]*/root")
+	var out []string
+	for _, root := range views {
+		if namespaceOf(root) == s.Namespace {
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// restoreSocket cleans up around a socket of which no state may be left.
+func restoreSocket(path string) Restored {
+	r := Restored{Socket: path, Done: []string{}}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		r.Error = err.Error()
+		return r
+	}
+	r.Socket = abs
+	p, err := findOwn(abs)
+	if err != nil {
+		r.Error = err.Error()
+		return r
+	}
+	defer p.close()
+	did, err := p.tidy()
+	r.did(did...)
+	if err != nil {
+		r.failed(err)
+	}
+	return r
+}
+
+func findOwn(path string) (*place, error) {
+	root, err := openRoot("/")
+	if err != nil {
+		return nil, err
+	}
+	defer root.close()
+	p, err := find(root, path)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, fmt.Errorf("%w: there is no such directory", err)
+	}
+	return p, err
+}

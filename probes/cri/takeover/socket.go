@@ -1,0 +1,179 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	backlog      = 4096 // the kernel takes less if it is told to
+	maxBound     = 107  // bytes of a socket's path
+	labelAttr    = "security.selinux"
+	queueFull    = 5 * time.Millisecond // how long to wait when a listener's queue is full
+	dialPatience = 5 * time.Second
+)
+
+// listen makes a socket of ours with owner, mode and label of another one.
+func (p *place) listen(name string, like file, likeName string) (*net.UnixListener, fileID, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fileID{}, fmt.Errorf("make socket: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if len(p.at(name)) > maxBound {
+		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, unix.ENAMETOOLONG)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: p.at(name)}); err != nil {
+		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, err)
+	}
+	l, id, err := p.dress(f, name, like, likeName)
+	if err != nil {
+		_ = unix.Unlinkat(p.dir, name, 0)
+		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, err)
+	}
+	return l, id, nil
+}
+
+// dress gives a bound socket its owner, mode and label, and lets it listen.
+func (p *place) dress(f *os.File, name string, like file, likeName string) (*net.UnixListener, fileID, error) {
+	if err := unix.Fchownat(p.dir, name, like.uid, like.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, fileID{}, fmt.Errorf("set owner: %w", err)
+	}
+	if err := unix.Fchmodat(p.dir, name, like.mode, 0); err != nil {
+		return nil, fileID{}, fmt.Errorf("set mode: %w", err)
+	}
+	p.label(name, likeName)
+	if err := unix.Listen(int(f.Fd()), backlog); err != nil {
+		return nil, fileID{}, fmt.Errorf("listen: %w", err)
+	}
+	own, err := p.stat(name)
+	if err != nil {
+		return nil, fileID{}, err
+	}
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fileID{}, fmt.Errorf("listen: %w", err)
+	}
+	return l.(*net.UnixListener), own.id, nil
+}
+
+// label copies the SELinux label. Where there is none, or where we may not,
+// the policy's own for new files in this directory stays.
+func (p *place) label(name, likeName string) {
+	buf := make([]byte, 1024)
+	n, err := unix.Lgetxattr(p.at(likeName), labelAttr, buf)
+	if err == nil && n > 0 {
+		_ = unix.Lsetxattr(p.at(name), labelAttr, buf[:n], 0)
+	}
+}
+
+// pinned is a socket's file held open, whatever names it has or loses.
+type pinned struct {
+	fd int
+	file
+}
+
+func (p *place) pin(name string) (pinned, error) {
+	fd, err := unix.Openat(p.dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return pinned{fd: -1}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return pinned{fd: -1}, err
+	}
+	return pinned{fd: fd, file: newFile(&st)}, nil
+}
+
+func (s pinned) close() {
+	if s.fd >= 0 {
+		_ = unix.Close(s.fd)
+	}
+}
+
+// dial connects to the socket. The file itself is named, so no rename can come
+// between.
+func (s pinned) dial(ctx context.Context) (*net.UnixConn, error) {
+	for {
+		c, err := new(net.Dialer).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", s.fd))
+		if err == nil {
+			return c.(*net.UnixConn), nil
+		}
+		// Unix sockets have no queue of their own to wait in.
+		if !errors.Is(err, unix.EAGAIN) {
+			return nil, err
+		}
+		select {
+		case <-time.After(queueFull):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// served tells who serves a name, by connecting to it.
+type served struct {
+	alive bool
+	pid   int // who made the socket listen; 0 is out of our sight
+}
+
+// whoServes tells whether somebody listens on a name.
+func (p *place) whoServes(name string) served {
+	s, err := p.pin(name)
+	if err != nil || !s.socket {
+		return served{}
+	}
+	defer s.close()
+	return s.served()
+}
+
+func (s pinned) served() served {
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	c, err := s.dial(ctx)
+	if err != nil {
+		// Only this says that nobody is there: a queue may be full, a right missing.
+		return served{alive: !errors.Is(err, unix.ECONNREFUSED)}
+	}
+	defer c.Close()
+	return served{alive: true, pid: peerOf(c)}
+}
+
+// peerOf is the process at the other end, or 0.
+func peerOf(c *net.UnixConn) int {
+	pid := 0
+	control(c, func(fd int) {
+		if u, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(u.Pid)
+		}
+	})
+	return pid
+}
+
+// boundName is the name that the other end's socket was made with. It may not
+// be one that leads anywhere for us: the maker had its own root directory.
+func boundName(c *net.UnixConn) string {
+	name := ""
+	control(c, func(fd int) {
+		if sa, err := unix.Getpeername(fd); err == nil {
+			if u, ok := sa.(*unix.SockaddrUnix); ok {
+				name = u.Name
+			}
+		}
+	})
+	return name
+}
+
+func control(c *net.UnixConn, do func(fd int)) {
+	if raw, err := c.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { do(int(fd)) })
+	}
+}

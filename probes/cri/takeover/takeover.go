@@ -1,0 +1,417 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Takeover is a runtime's socket that is ours for a while.
+type Takeover struct {
+	o     Options
+	root  rootDir
+	ns    string
+	end   context.Context // ours, ended by Give
+	stop  context.CancelFunc
+	looks chan struct{} // somebody changed something: look
+	done  chan struct{} // closed when the watch has ended
+
+	mu    sync.Mutex // of who changes something
+	state *stateFile
+	guard *guard
+	last  gone // what the one before now left
+	told  map[string]string
+	given bool
+	err   error // of giving back
+
+	telling sync.Mutex // notes come one after the other
+
+	// see is held for moments only: connections are served while things change.
+	see sync.Mutex
+	now *taken    // nil while there is no runtime to stand before; changed with mu
+	up  *upstream // nil before and after all
+}
+
+// gone is what is remembered of a runtime's socket that we do not hold any more.
+type gone struct {
+	socket fileID
+	pid    int
+	what   string // why we do not: RuntimeGone or PathLost
+	looks  int    // how often a socket that nobody serves yet was looked at
+}
+
+// taken is the path while it is ours.
+type taken struct {
+	place   *place
+	theirs  pinned
+	up      *upstream // theirs, as long as somebody dials
+	ours    fileID
+	in      *door
+	runtime *process // nil if it is out of sight
+	move    *mover   // nil if no connection is to be touched
+	ctx     context.Context
+	end     context.CancelFunc
+	moving  sync.WaitGroup
+	missed  int // how often the path was not there
+}
+
+// Take takes the path over. It returns when the path is ours; the kubelet's
+// connections are asked to come over from then on, and Came waits for them: who
+// serves them may need what this returns. If it fails, all is as it was.
+func Take(ctx context.Context, o Options) (*Takeover, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	root, err := openRoot(o.Root)
+	if err != nil {
+		return nil, explain(o.Path, err)
+	}
+	t := &Takeover{
+		o: o, root: root, ns: namespaceOf(o.Root), told: map[string]string{},
+		looks: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	t.end, t.stop = context.WithCancel(context.Background())
+	if err := t.begin(ctx); err != nil {
+		t.stop()
+		return nil, errors.Join(explain(o.Path, err), t.leave(ctx))
+	}
+	return t, nil
+}
+
+// begin takes the path and begins to watch it.
+func (t *Takeover) begin(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.first(ctx); err != nil {
+		return err
+	}
+	w, err := newWatcher(t)
+	if err != nil {
+		return err
+	}
+	go w.run()
+	return nil
+}
+
+// first takes the path for the first time: whatever can be known to be in the
+// way is found before anything is changed.
+func (t *Takeover) first(ctx context.Context) error {
+	p, err := find(t.root, t.o.Path)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	s, err := p.pin(p.name)
+	if err != nil {
+		return err
+	}
+	s.close()
+	if !s.socket {
+		return errNoSocket
+	}
+	// Before the first file of ours there is one who removes it.
+	if t.guard, err = startGuard(t.o.GuardCommand); err != nil {
+		return err
+	}
+	if err := t.guard.tell(order{Name: p.name, State: statePath(t.o.Dir, p)}, p.dir); err != nil {
+		return err
+	}
+	if err := t.prepare(p); err != nil {
+		return err
+	}
+	return t.take(ctx)
+}
+
+// prepare makes the state of the path ours, and looks whether it can be taken.
+func (t *Takeover) prepare(p *place) (err error) {
+	if t.state, err = openState(t.o.Dir, p); err != nil {
+		return err
+	}
+	if _, err := p.tidy(); err != nil {
+		return err
+	}
+	if !p.whoServes(p.name).alive {
+		return unix.ECONNREFUSED
+	}
+	return nil
+}
+
+var (
+	errNoSocket = errors.New("it is no socket")
+	errReplaced = errors.New("it is replaced all the time")
+)
+
+// take makes the path ours. The caller has mu.
+func (t *Takeover) take(ctx context.Context) error {
+	for range rounds {
+		p, err := find(t.root, t.o.Path)
+		if err != nil {
+			return err
+		}
+		n, err := t.takeAt(ctx, p)
+		if err != nil {
+			p.close()
+			if errors.Is(err, errMoved) {
+				continue
+			}
+			return err
+		}
+		t.follow(n)
+		return nil
+	}
+	return errReplaced
+}
+
+// follow keeps up with the runtime whose path is ours now.
+func (t *Takeover) follow(n *taken) {
+	n.ctx, n.end = context.WithCancel(t.end)
+	if n.runtime != nil {
+		n.moving.Go(func() {
+			n.runtime.wait()
+			t.look()
+		})
+	}
+	if n.move != nil {
+		n.moving.Go(func() { n.move.run(n.ctx) })
+	}
+	t.see.Lock()
+	defer t.see.Unlock()
+	t.now = n
+}
+
+// errMoved: the runtime made its socket anew just now.
+var errMoved = errors.New("it was replaced meanwhile")
+
+func (t *Takeover) takeAt(ctx context.Context, p *place) (*taken, error) {
+	if _, err := p.tidy(); err != nil {
+		return nil, err
+	}
+	theirs, err := p.pin(p.name)
+	if err != nil {
+		return nil, err
+	}
+	n := &taken{place: p, theirs: theirs, up: t.newUpstream(theirs)}
+	err = t.meet(ctx, n)
+	if err == nil {
+		err = t.stand(n)
+	}
+	if err != nil {
+		if n.runtime != nil {
+			n.runtime.close()
+		}
+		n.up.drop()
+		return nil, err
+	}
+	return n, nil
+}
+
+// stand puts a socket of ours before the runtime's.
+func (t *Takeover) stand(n *taken) error {
+	// The guard knows the directory before anything is in it.
+	if err := t.tell(n); err != nil {
+		return err
+	}
+	l, ours, err := n.place.listen(n.place.backup(), n.theirs.file, n.place.name)
+	if err != nil {
+		return err
+	}
+	n.ours, n.in = ours, newDoor(l, n.up, t.o.Serve)
+	// Who connects from now on is served, so the way to the runtime is open first.
+	before := t.setUpstream(n.up)
+	if err := t.change(n); err != nil {
+		_, back := n.place.giveBack(ours, n.theirs.id)
+		t.setUpstream(before)
+		n.in.close(0)
+		return errors.Join(err, back)
+	}
+	return nil
+}
+
+// meet finds out who the runtime is, and whether its connections can be had.
+func (t *Takeover) meet(ctx context.Context, n *taken) error {
+	if !n.theirs.socket {
+		return errNoSocket
+	}
+	c, err := n.theirs.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if t.o.Kubelet == nil {
+		pid := peerOf(c)
+		if pid == 0 {
+			return nil
+		}
+		n.runtime, err = openProcess(pid)
+		return err
+	}
+	if n.runtime, err = holder(ctx, c); err != nil {
+		return err
+	}
+	n.move = newMover(n.runtime, boundName(c), &t.o, t.note)
+	_, err = n.move.look(false)
+	return err
+}
+
+// change makes the exchange, with guard and state told before.
+func (t *Takeover) change(n *taken) error {
+	if err := t.tell(n); err != nil {
+		return err
+	}
+	if err := n.place.exchange(); err != nil {
+		return err
+	}
+	if n.place.idOf(n.place.backup()) == n.theirs.id {
+		return nil
+	}
+	// What we got is not what we looked at.
+	return errors.Join(errMoved, n.place.exchange())
+}
+
+// tell tells the guard and the state file what is there to be given back.
+func (t *Takeover) tell(n *taken) error {
+	err := t.state.write(state{
+		Path: t.o.Path, Root: t.o.Root, Namespace: t.ns, PID: os.Getpid(), Since: time.Now().UTC(),
+		Dir: n.place.id, Name: n.place.name, Ours: n.ours, Theirs: n.theirs.id,
+	})
+	if err != nil {
+		return err
+	}
+	if t.guard == nil {
+		return errors.New("there is no guard, that would give the path back if podstep died")
+	}
+	return t.guard.tell(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place.dir)
+}
+
+// untake gives the path back, and closes what is ours. The caller has mu.
+func (t *Takeover) untake(ctx context.Context, what string) error {
+	n := t.now
+	if n == nil {
+		return nil
+	}
+	_, err := n.place.giveBack(n.ours, n.theirs.id)
+	if err == nil && n.place.idOf(n.place.name) == (fileID{}) && n.theirs.served().alive {
+		err = errors.New("somebody removed both names of the runtime's socket: restart the runtime, so that it makes it anew")
+	}
+	t.see.Lock()
+	t.now = nil
+	t.see.Unlock()
+	n.end()
+	after := linger
+	if ctx.Err() != nil {
+		after = 0
+	}
+	n.in.close(after)
+	t.last = gone{socket: n.theirs.id, what: what}
+	if n.runtime != nil {
+		t.last.pid = n.runtime.pid
+		n.runtime.close()
+	}
+	n.moving.Wait()
+	n.up.drop()
+	n.place.close()
+	return err
+}
+
+// leave ends all that is ours, but for connections that are being served.
+func (t *Takeover) leave(ctx context.Context) error {
+	err := t.untake(ctx, "")
+	if err != nil && t.state != nil {
+		// What could not be given back is left to podstep restore.
+		t.state.close()
+		t.state = nil
+	}
+	if t.guard != nil {
+		t.guard.end()
+		t.guard = nil
+	}
+	if t.state != nil {
+		err = errors.Join(err, t.state.remove())
+		t.state = nil
+	}
+	t.root.close()
+	return err
+}
+
+// Came waits until no connection of the kubelet goes past us any more, and
+// returns those that are left when ctx ends: a long stream stays as long as it
+// lasts, which is no failure.
+func (t *Takeover) Came(ctx context.Context) ([]Connection, error) {
+	t.see.Lock()
+	n := t.now
+	if n == nil || n.move == nil {
+		t.see.Unlock()
+		return nil, nil
+	}
+	n.moving.Add(1)
+	t.see.Unlock()
+	defer n.moving.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	left, err := n.move.gone(ctx)
+	if err != nil && n.ctx.Err() == nil {
+		return left, fmt.Errorf("wait for the kubelet's connections: %w", err)
+	}
+	return left, nil
+}
+
+// RuntimePID is the process that serves the runtime's socket, 0 if there is
+// none or it is out of sight.
+func (t *Takeover) RuntimePID() int {
+	t.see.Lock()
+	defer t.see.Unlock()
+	if t.now == nil || t.now.runtime == nil {
+		return 0
+	}
+	return t.now.runtime.pid
+}
+
+// Give gives the path back, first, and then stops listening. Connections that
+// are being served go on. Only the first call does something; all tell how it went.
+func (t *Takeover) Give(ctx context.Context) error {
+	t.stop()
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return fmt.Errorf("give %s back: %w", t.o.Path, ctx.Err())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.given {
+		t.given = true
+		if err := t.leave(ctx); err != nil {
+			t.err = fmt.Errorf("give %s back: %w; see podstep restore", t.o.Path, err)
+		}
+	}
+	return t.err
+}
+
+// noteOnce tells what is tried again and again, until it is another reason.
+func (t *Takeover) noteOnce(what, text string, err error) {
+	key := fmt.Sprint(text, err)
+	if t.told[what] != key {
+		t.told[what] = key
+		t.note(what, text, err)
+	}
+}
+
+func (t *Takeover) note(what, text string, err error) {
+	// The kubelet's connections are asked all at once.
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.o.Note(Note{What: what, Text: text, Err: err, At: time.Now()})
+}
+
+// look asks for a look at the path.
+func (t *Takeover) look() {
+	select {
+	case t.looks <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,122 @@
+package kubelets
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+)
+
+// URL is where the kubelet serves a path such as /pods, over TLS, to those with
+// credentials; "" if it does not. It is for this machine: an address that means
+// all of them is reached by the loopback's.
+func (k *Kubelet) URL(path string) string {
+	if k.Port == 0 {
+		return ""
+	}
+	host := k.Address
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "https://" + net.JoinHostPort(host, strconv.Itoa(k.Port)) + path
+}
+
+// maxAnswer is more than any kubelet's configuration or metrics.
+const maxAnswer = 16 << 20
+
+// Configz asks the kubelet what it really runs with, over files and flags, and
+// says in what that differs. The client has the credentials: a kubelet answers
+// only to those who may proxy to nodes. Its transport may have k.Dial to reach
+// kubelets in networks of their own. With an error comes what was known before.
+func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, error) {
+	text, err := k.get(ctx, client, "/configz")
+	if err != nil {
+		return k, err
+	}
+	said, err := parseConfigz(text)
+	if err != nil {
+		return k, err
+	}
+	k.Problems = append([]string(nil), k.Problems...)
+	k.Address, k.Port = or(said.Address, k.Address), or(said.Port, k.Port)
+	k.CgroupRoot = or(said.CgroupRoot, k.CgroupRoot)
+	// The port that is switched off is left out.
+	k.ReadOnlyPort = or(said.ReadOnlyPort, 0)
+	k.adopt(said)
+	if k.Version == "" {
+		k.Version = k.askVersion(ctx, client)
+	}
+	return k, nil
+}
+
+// adopt takes the endpoints that the kubelet says. Older ones had them as flags
+// alone, and say nothing.
+func (k *Kubelet) adopt(said *settings) {
+	runtime := or(said.ContainerRuntimeEndpoint, "")
+	if runtime == "" {
+		return
+	}
+	p := &process{}
+	was := k.RuntimeEndpoint
+	k.RuntimeEndpoint = k.socket(p, runtime)
+	k.ImageEndpoint = k.socket(p, or(said.ImageServiceEndpoint, runtime))
+	if was != k.RuntimeEndpoint {
+		k.problem("its /configz says its runtime is at %s, and not at %s", k.RuntimeEndpoint, was)
+	}
+}
+
+func parseConfigz(text []byte) (*settings, error) {
+	var answer struct {
+		Config *settings `json:"kubeletconfig"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, fmt.Errorf("parse /configz: %w", err)
+	}
+	if answer.Config == nil {
+		return nil, fmt.Errorf("parse /configz: it has no kubeletconfig")
+	}
+	return answer.Config, nil
+}
+
+var gitVersion = regexp.MustCompile(`(?m)^kubernetes_build_info\{[^}\n]*git_version="(v1\.\d+\.\d+[\w.+-]*)"`)
+
+// askVersion asks the kubelet's metrics, "" if they do not tell.
+func (k *Kubelet) askVersion(ctx context.Context, client *http.Client) string {
+	text, err := k.get(ctx, client, "/metrics")
+	if err != nil {
+		return ""
+	}
+	if m := gitVersion.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+func (k *Kubelet) get(ctx context.Context, client *http.Client, path string) ([]byte, error) {
+	url := k.URL(path)
+	if url == "" {
+		return nil, fmt.Errorf("ask kubelet %d: its port is switched off", k.PID)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask kubelet: %w", err)
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask kubelet: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)
+		return nil, fmt.Errorf("ask kubelet: %s answers %s", url, answer.Status)
+	}
+	text, err := readAll(answer.Body, maxAnswer)
+	if err != nil {
+		return nil, fmt.Errorf("ask kubelet: read %s: %w", url, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,177 @@
+// Package kubelets finds the kubelets that run on this machine, and what is to
+// be known of each before somebody attaches to it: which program and version it
+// is, over which socket it speaks to its runtime, where it serves, what its
+// node is called.
+//
+// It looks at the process table, at flags and configuration files as the
+// kubelet itself sees them, and at the sockets that it really has open; it runs
+// nothing and changes nothing. Everything that it reads was written by others:
+// reads are bounded, and names are resolved inside of the kubelet's own view of
+// files. What could not be found out is said in Kubelet.Problems.
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+)
+
+// Kinds of kubelets: what it is a part of.
+const (
+	KindPlain    = "kubelet"
+	KindK3s      = "k3s"
+	KindRKE2     = "rke2"
+	KindK0s      = "k0s"
+	KindKind     = "kind"
+	KindMinikube = "minikube"
+	KindMicroK8s = "microk8s"
+)
+
+// Kubelet is a running kubelet. Paths are in its own view of files, which
+// begins at Root.
+type Kubelet struct {
+	PID int
+	// Started is when, in the kernel's ticks since the machine's start: it tells
+	// the process from a later one with its PID.
+	Started uint64
+	// Program is the path of its executable, "" if that may not be seen.
+	Program string
+	Kind    string
+	// Version is like v1.36.3, "" if it is not known.
+	Version string
+	// Node is the node's name, "" if it is not known.
+	Node string
+	// RuntimeEndpoint and ImageEndpoint are paths of sockets; they are the same
+	// but for kubelets that were told otherwise. "" means it is no unix socket.
+	RuntimeEndpoint, ImageEndpoint string
+	// Connected are the sockets that it has connections to, by the names that
+	// their servers gave them; nil if that may not be seen.
+	Connected []string
+	// Kubeconfig, Config and ConfigDir are the files it was started with, or "".
+	Kubeconfig, Config, ConfigDir string
+	RootDir                       string
+	// CgroupRoot is below which it puts pods, Cgroup where it is itself.
+	CgroupRoot, Cgroup string
+	// Address, Port and ReadOnlyPort are where it serves /pods and /configz; a
+	// port of 0 is switched off.
+	Address            string
+	Port, ReadOnlyPort int
+	// Root is its view of files, as we see it: /proc/PID/root.
+	Root string
+	// OwnNetwork: it is not in our network, as in a kind node; its address means
+	// nothing here.
+	OwnNetwork bool
+	// Log is where its standard error goes: a file's path, "journal", "pipe" or
+	// "".
+	Log string
+	// Flags are its command line's, without dashes, the last of each.
+	Flags map[string]string
+	// Woven: it is a podstep-kubelet, whose own agent sees more.
+	Woven bool
+	// Doubt says why it may be no kubelet at all, in spite of its name.
+	Doubt string
+	// Problems say what could not be found out, and why.
+	Problems []string
+}
+
+func (k *Kubelet) problem(format string, args ...any) {
+	k.Problems = append(k.Problems, fmt.Sprintf(format, args...))
+}
+
+// Options say where to look.
+type Options struct {
+	// Proc is where the process table is: "/proc" if empty. In another one, of
+	// another machine say, connections cannot be seen.
+	Proc string
+}
+
+func (o Options) proc() string {
+	if o.Proc == "" {
+		return "/proc"
+	}
+	return o.Proc
+}
+
+// Find finds all kubelets that run on this machine, by PID. Those that end
+// meanwhile are left out.
+func Find(ctx context.Context, o Options) ([]Kubelet, error) {
+	entries, err := os.ReadDir(o.proc())
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var candidates []*process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("find kubelets: %w", err)
+		}
+		if p, err := readProcess(o.proc(), pid); err == nil && p.hasKubelet() {
+			candidates = append(candidates, p)
+		}
+	}
+	return describeAll(ctx, withoutShadows(candidates))
+}
+
+func describeAll(ctx context.Context, found []*process) ([]Kubelet, error) {
+	var all []Kubelet
+	for _, p := range found {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("find kubelets: %w", err)
+		}
+		if k := describe(p); p.lives() && !p.withoutKubelet {
+			all = append(all, *k)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].PID < all[j].PID })
+	return all, nil
+}
+
+// ByPID describes one kubelet. A process that is known as one by neither name
+// nor build information is an error.
+func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
+	p, err := readProcess(o.proc(), pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Kubelet{}, fmt.Errorf("no process %d runs here: podstep doctor lists the kubelets that do", pid)
+	}
+	if err != nil {
+		return Kubelet{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	if !p.hasKubelet() && !p.buildsKubelet() {
+		return Kubelet{}, fmt.Errorf("process %d (%s) is no kubelet: podstep doctor lists those that run here", pid, p.name())
+	}
+	k := describe(p)
+	if p.withoutKubelet {
+		return Kubelet{}, fmt.Errorf("process %d (%s) runs without a kubelet", pid, p.name())
+	}
+	return *k, nil
+}
+
+// Is tells whether a process is a kubelet, quickly: by its name, and where that
+// leaves doubts by its build information.
+func Is(pid int) bool {
+	p, err := readProcess("/proc", pid)
+	return err == nil && p.hasKubelet()
+}
+
+// Same tells whether a kubelet's process is still there, and not another with
+// its PID.
+func (k *Kubelet) Same() bool {
+	p, err := readProcess(filepath.Dir(filepath.Dir(k.Root)), k.PID)
+	return err == nil && p.started == k.Started
+}
+
+// InRoot is where a path of the kubelet's is for us. It is for reading by
+// people; symbolic links in it that are absolute lead astray, so open with Open.
+func (k *Kubelet) InRoot(path string) string { return filepath.Join(k.Root, path) }
+
+// Open opens a regular file as the kubelet sees it: symbolic links stay inside
+// of its view. Close it.
+func (k *Kubelet) Open(path string) (*os.File, error) { return openIn(k.Root, path) }

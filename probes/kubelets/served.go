@@ -1,0 +1,84 @@
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/sys/unix"
+)
+
+// Served asks whether somebody serves a socket of the kubelet's in the way that
+// runtimes do: it connects, greets in HTTP/2 and waits to be greeted. No call is
+// made.
+func (k *Kubelet) Served(ctx context.Context, socket string) error {
+	c, err := k.dial(ctx, socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	if err := greet(c); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("greet %s: %w", socket, bare(err))
+	}
+	return nil
+}
+
+// dial connects by way of an open file: its name below /proc is short, where
+// the socket's own may be too long, and it cannot lead elsewhere.
+func (k *Kubelet) dial(ctx context.Context, socket string) (net.Conn, error) {
+	f, err := resolve(k.Root, socket, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", socket, err)
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("%s is no socket", socket)
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(f.Fd())))
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", socket, bare(err))
+	}
+	return c, nil
+}
+
+// bare leaves out the name that net puts before an error, which is one that
+// nobody gave us.
+func bare(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+func greet(c net.Conn) error {
+	if _, err := c.Write([]byte(http2.ClientPreface)); err != nil {
+		return err
+	}
+	f := http2.NewFramer(c, c)
+	if err := f.WriteSettings(); err != nil {
+		return err
+	}
+	frame, err := f.ReadFrame()
+	if err != nil {
+		return err
+	}
+	if _, ok := frame.(*http2.SettingsFrame); !ok {
+		return fmt.Errorf("it answers with %s in place of settings", frame.Header().Type)
+	}
+	return nil
+}
