@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/spf13/cobra"
 )
 
 // check is one thing that podstep looks at on this machine.
 type check struct {
 	Name string `json:"name"`
+	// Pid is of the kubelet that it is about, if it is about one.
+	Pid int `json:"pid,omitempty"`
 	// Status is ok, warn or fail. With a fail podstep cannot do its main job.
 	Status string `json:"status"`
 	Text   string `json:"text"`
@@ -34,11 +38,16 @@ func (a *app) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [-o json|yaml]",
 		Short: "What podstep can do on this machine, and why not more",
-		Long: `Looks at what podstep needs on this machine, and says what to do about what is
-missing. The exit code is 0 if there is an agent to work with.`,
+		Long: `Looks at what podstep needs on this machine: at the agent, at the kubelets that
+run here, at what each way of seeing their steps would take, and at what a lab
+needs. It says what to do about what is missing, and changes nothing. Root sees
+more.
+
+The exit code is 0 if there is an agent to work with. Without one it is 1, also
+where podstep attach could host one.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks := append(a.agentChecks(cmd.Context()), theMachine.checks()...)
+			checks := a.doctorChecks(cmd.Context(), &theMachine)
 			if err := out.print(a.out, checks, func(w io.Writer) { checkText(w, checks) }); err != nil {
 				return err
 			}
@@ -55,19 +64,34 @@ missing. The exit code is 0 if there is an agent to work with.`,
 }
 
 func checkText(w io.Writer, checks []check) {
+	const wide = len("kubelet 1234567")
 	for _, c := range checks {
-		fmt.Fprintf(w, "%-4s  %-10s  %s\n", c.Status, c.Name, printable(c.Text))
+		name := c.Name
+		if c.Pid != 0 {
+			name += " " + strconv.Itoa(c.Pid)
+		}
+		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, name, printable(c.Text))
 		if c.Todo != "" {
-			fmt.Fprintf(w, "%-4s  %-10s  -> %s\n", "", "", printable(c.Todo))
+			fmt.Fprintf(w, "%-4s  %-*s  -> %s\n", "", wide, "", printable(c.Todo))
 		}
 	}
 }
 
+// doctorChecks are all there are: the agent first, which the rest is about.
+func (a *app) doctorChecks(ctx context.Context, m *machine) []check {
+	found, err := m.find(ctx)
+	checks := a.agentChecks(ctx, found)
+	checks = append(checks, m.nodeChecks()...)
+	checks = append(checks, m.kubeletChecks(found, err)...)
+	checks = append(checks, m.probeChecks(ctx, found)...)
+	return append(checks, m.labChecks()...)
+}
+
 // agentChecks are about the agent; without one only the first can be made.
-func (a *app) agentChecks(ctx context.Context) []check {
+func (a *app) agentChecks(ctx context.Context, found []kubelets.Kubelet) []check {
 	c, err := a.dial(ctx)
 	if err != nil {
-		return []check{noAgent(err)}
+		return []check{noAgent(err, found)}
 	}
 	defer c.Close()
 	i := c.About()
@@ -78,7 +102,7 @@ func (a *app) agentChecks(ctx context.Context) []check {
 	}
 }
 
-func noAgent(err error) check {
+func noAgent(err error, found []kubelets.Kubelet) check {
 	c := check{Name: "agent", Status: "fail", Text: err.Error()}
 	switch client.KindOf(err) {
 	case client.Denied:
@@ -87,14 +111,22 @@ func noAgent(err error) check {
 		c.Todo = "name another socket"
 	default:
 		c.Todo = "run podstep-kubelet in place of the kubelet, or try podstep-lab"
+		if len(attachable(found)) > 0 {
+			c.Todo = "run podstep attach as root: it hosts one beside the kubelet that runs here, and restarts nothing"
+		}
 	}
 	return c
 }
 
 func probeCheck(c *client.Client) check {
 	i := c.About()
-	seen, holds := 0, 0
+	all, seen, holds := 0, 0, 0
 	for _, s := range i.Steps {
+		about := probes.MustLoad().Step(s.Name)
+		if outside := about != nil && about.Outside(); outside && !s.Seen {
+			continue // a probe in the kubelet need not see what others tell
+		}
+		all++
 		if !s.Seen {
 			continue
 		}
@@ -103,11 +135,11 @@ func probeCheck(c *client.Client) check {
 			holds++
 		}
 	}
-	text := fmt.Sprintf("%s: sees %d of %d steps, can hold at %d", i.Probe, seen, len(i.Steps), holds)
+	text := fmt.Sprintf("%s: sees %d of %d steps, can hold at %d", i.Probe, seen, all, holds)
 	if seen == 0 {
 		return check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
 	}
-	if seen < len(i.Steps) {
+	if seen < all {
 		return warn("probe", text, "the others are not in this kubelet; podstep steps --kubelet PATH tells which and why")
 	}
 	return ok("probe", "%s", text)
@@ -122,4 +154,4 @@ func versionCheck(kubelet string) check {
 }
 
 // theMachine is this one; tests have others.
-var theMachine = machine{root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout}
+var theMachine = machine{root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout, served: (*kubelets.Kubelet).Served}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // machine is what doctor looks at beside the agent: files below root, the
@@ -16,19 +18,24 @@ type machine struct {
 	uid    int
 	getenv func(string) string
 	stdout *os.File
+	// served asks whether a kubelet's socket is served.
+	served func(*kubelets.Kubelet, context.Context, string) error
 }
 
-func (m *machine) checks() []check {
-	return append([]check{
-		m.rootCheck(),
-		m.kernelCheck(),
-		m.cgroupCheck(),
-		m.kubeletCheck(),
+// nodeChecks are about what every node has.
+func (m *machine) nodeChecks() []check {
+	return []check{m.rootCheck(), m.kernelCheck(), m.cgroupCheck()}
+}
+
+// labChecks are about what a lab needs, and a screen.
+func (m *machine) labChecks() []check {
+	return []check{
 		m.program("containerd", "apt-get install containerd, for podstep-lab --runtime=containerd"),
 		m.program("runc", "apt-get install runc, for podstep-lab --runtime=containerd"),
 		m.program("busybox", "apt-get install busybox-static, for the images of podstep-lab --runtime=containerd"),
 		m.cniCheck(),
-	}, m.terminalCheck())
+		m.terminalCheck(),
+	}
 }
 
 func (m *machine) path(name string) string { return filepath.Join(m.root, name) }
@@ -69,32 +76,73 @@ func (m *machine) cgroupCheck() check {
 	return warn("cgroup", "no cgroups below /sys/fs/cgroup", "a kubelet on containerd needs them; podstep-lab --runtime=sim does not")
 }
 
-// kubeletCheck looks for kubelets among the processes.
-func (m *machine) kubeletCheck() check {
-	processes, err := os.ReadDir(m.path("proc"))
-	if err != nil {
-		return warn("kubelets", "processes cannot be listed", "mount /proc")
-	}
-	var found []string
-	for _, p := range processes {
-		if _, err := strconv.Atoi(p.Name()); err != nil {
-			continue
-		}
-		switch name := m.processName(p); name {
-		case "kubelet", "podstep-kubelet":
-			found = append(found, name+" (pid "+p.Name()+")")
-		}
-	}
-	if len(found) == 0 {
-		return warn("kubelets", "none runs here", "start podstep-kubelet, or podstep-lab for a node to play with")
-	}
-	return ok("kubelets", "%s", strings.Join(found, ", "))
+// find finds the kubelets among the processes.
+func (m *machine) find(ctx context.Context) ([]kubelets.Kubelet, error) {
+	return kubelets.Find(ctx, kubelets.Options{Proc: m.path("proc")})
 }
 
-// processName is the program's name as it was started. The kernel's short name
-// ends after 15 bytes: podstep-kubelet just fits.
-func (m *machine) processName(p fs.DirEntry) string {
-	return m.line(filepath.Join("proc", p.Name(), "comm"))
+// kubeletChecks say which kubelets run here, and what is known of each.
+func (m *machine) kubeletChecks(found []kubelets.Kubelet, err error) []check {
+	if err != nil {
+		return []check{warn("kubelets", "processes cannot be listed", "mount /proc")}
+	}
+	if len(found) == 0 {
+		return []check{warn("kubelets", "none runs here", "start podstep-kubelet, or podstep-lab for a node to play with")}
+	}
+	var names []string
+	checks := []check{{}}
+	for i := range found {
+		k := &found[i]
+		names = append(names, fmt.Sprintf("%s (pid %d)", programOf(k), k.PID))
+		checks = append(checks, m.oneKubelet(k))
+	}
+	checks[0] = ok("kubelets", "%s", strings.Join(names, ", "))
+	return checks
+}
+
+// programOf is what a kubelet's program is called, as far as we may see.
+func programOf(k *kubelets.Kubelet) string {
+	switch {
+	case k.Program != "":
+		return filepath.Base(k.Program)
+	case k.Woven:
+		return "podstep-kubelet"
+	}
+	return k.Kind
+}
+
+// oneKubelet says what is known of a kubelet. What is not known stays unsaid,
+// but for the reasons.
+func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
+	text := k.Kind
+	if k.Version != "" {
+		text += " " + k.Version
+	}
+	if k.Woven {
+		text += ", woven"
+	}
+	if k.Node != "" {
+		text += ", node " + k.Node
+	}
+	if k.RuntimeEndpoint != "" {
+		text += ", runtime " + k.RuntimeEndpoint
+	}
+	if k.ImageEndpoint != "" && k.ImageEndpoint != k.RuntimeEndpoint {
+		text += ", images " + k.ImageEndpoint
+	}
+	c := ok("kubelet", "%s", text)
+	if why := k.Problems; len(why) > 0 || k.Doubt != "" {
+		todo := "this is what podstep attach would go by"
+		if m.uid != 0 {
+			todo = "run podstep doctor as root: it sees more"
+		}
+		if k.Doubt != "" {
+			why = append([]string{"perhaps it is none: " + k.Doubt}, why...)
+		}
+		c = warn("kubelet", text+"; "+strings.Join(why, "; "), todo)
+	}
+	c.Pid = k.PID
+	return c
 }
 
 func (m *machine) program(name, todo string) check {

@@ -1,28 +1,39 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
-func TestMachine(t *testing.T) {
+// allCapabilities are those of a root that lacks none.
+const allCapabilities = "000001ffffffffff"
+
+// newMachine is a machine with these files, as a user sees it. A file's text
+// that begins with an arrow makes a link.
+func newMachine(t *testing.T, uid int, files map[string]string) *machine {
+	t.Helper()
 	root := t.TempDir()
-	for name, text := range map[string]string{
-		"proc/sys/kernel/osrelease":         "6.1.0\n",
-		"proc/17/comm":                      "podstep-kubelet\n",
-		"proc/18/comm":                      "bash\n",
-		"proc/self/comm":                    "kubelet\n",
-		"sys/fs/cgroup/cgroup.controllers":  "cpu memory\n",
-		"usr/sbin/runc":                     "",
-		"opt/cni/bin/bridge":                "",
-		"home/me/bin/containerd/not-a-file": "",
-	} {
+	for name, text := range files {
 		file := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		to, link := strings.CutPrefix(text, "-> ")
+		var err error
+		if link {
+			err = os.Symlink(to, file)
+		} else {
+			err = os.WriteFile(file, []byte(text), 0o755)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,24 +41,219 @@ func TestMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stdout.Close()
+	t.Cleanup(func() { stdout.Close() })
 	env := map[string]string{"PATH": "/home/me/bin:relative:"}
-	m := machine{root: root, uid: 7, stdout: stdout, getenv: func(k string) string { return env[k] }}
+	return &machine{
+		root: root, uid: uid, stdout: stdout, getenv: func(k string) string { return env[k] },
+		served: func(k *kubelets.Kubelet, _ context.Context, socket string) error {
+			if k.RuntimeEndpoint != socket || strings.Contains(socket, "dead") {
+				return errors.New("connect to " + socket + ": connection refused")
+			}
+			return nil
+		},
+	}
+}
+
+// kubeletProcess adds a process to the files of a machine. Its root is empty.
+func kubeletProcess(files map[string]string, pid int, program string, args ...string) {
+	dir := fmt.Sprintf("proc/%d/", pid)
+	files[dir+"cmdline"] = strings.Join(append([]string{program}, args...), "\x00") + "\x00"
+	files[dir+"stat"] = fmt.Sprintf("%d (%.15s) S 1 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 12 0 1007 0 0\n", pid, filepath.Base(program))
+	files[dir+"exe"] = "-> " + program
+	files[dir+"root/etc/hostname"] = fmt.Sprintf("node-%d\n", pid)
+}
+
+func TestMachine(t *testing.T) {
+	files := map[string]string{
+		"proc/sys/kernel/osrelease":         "6.1.0\n",
+		"proc/18/comm":                      "bash\n",
+		"proc/self/comm":                    "kubelet\n",
+		"sys/fs/cgroup/cgroup.controllers":  "cpu memory\n",
+		"usr/sbin/runc":                     "",
+		"opt/cni/bin/bridge":                "",
+		"home/me/bin/containerd/not-a-file": "",
+	}
+	kubeletProcess(files, 17, "/usr/bin/podstep-kubelet")
+	m := newMachine(t, 7, files)
 	want := map[string]string{
 		"root": "warn no, uid 7", "kernel": "ok Linux 6.1.0", "cgroup": "ok version 2",
 		"kubelets": "ok podstep-kubelet (pid 17)", "containerd": "warn not found", "runc": "ok /usr/sbin/runc",
 		"busybox": "warn not found", "cni": "ok plugins in /opt/cni/bin", "terminal": "ok stdout is none; podstep prints plain lines",
 	}
-	for _, c := range m.checks() {
-		if got := c.Status + " " + c.Text; got != want[c.Name] {
-			t.Errorf("%s: %s, want %s", c.Name, got, want[c.Name])
-		}
+	found, err := m.find(t.Context())
+	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
+	for _, c := range append(checks, m.labChecks()...) {
 		if (c.Todo == "") != (c.Status == "ok") {
 			t.Errorf("%s is %s with todo %q", c.Name, c.Status, c.Todo)
+		}
+		if c.Pid != 0 {
+			continue
+		}
+		if got := c.Status + " " + c.Text; got != want[c.Name] {
+			t.Errorf("%s: %s, want %s", c.Name, got, want[c.Name])
 		}
 		delete(want, c.Name)
 	}
 	for name := range want {
 		t.Errorf("%s is not checked", name)
+	}
+}
+
+// TestReach is what doctor says of kubelets and of ways to see them, word for word.
+func TestReach(t *testing.T) {
+	const inNone = "perhaps it is none: its program cannot be read: open PROC/exe: no such file or directory"
+	const delve = "warn  delve            not in this version of podstep; this machine would allow it\n" + arrow
+	const uprobe = "warn  uprobe           not in this version of podstep; this machine would allow it\n" + arrow
+	node := func(more map[string]string) map[string]string {
+		files := map[string]string{
+			"proc/self/status":                         "Name:\tpodstep\nCapEff:\t" + allCapabilities + "\n",
+			"proc/sys/kernel/osrelease":                "6.1.0-13-amd64\n",
+			"sys/bus/event_source/devices/uprobe/type": "9\n",
+			"proc/sys/kernel/yama/ptrace_scope":        "1\n",
+			"proc/1/cmdline":                           "init\x00",
+			"proc/1/stat":                              "garbage",
+		}
+		for name, text := range more {
+			files[name] = text
+		}
+		return files
+	}
+	for _, c := range []struct {
+		name  string
+		uid   int
+		files map[string]string
+		runs  func(map[string]string)
+		want  string
+	}{
+		{
+			name: "none", files: node(nil), runs: func(map[string]string) {},
+			want: "warn  kubelets         none runs here\n                       -> start podstep-kubelet, or podstep-lab for a node to play with\n" +
+				noWoven +
+				"warn  cri              there is no kubelet to attach to\n                       -> podstep attach is for a node where one runs\n" +
+				delve + uprobe +
+				"warn  log              not in this version of podstep; there is no kubelet that writes one\n" + arrow,
+		},
+		{
+			name: "one", files: node(nil),
+			runs: func(f map[string]string) {
+				kubeletProcess(f, 17, "/usr/bin/kubelet", "--container-runtime-endpoint=unix:///run/crio/crio.sock", "--image-service-endpoint=/i.sock")
+			},
+			want: "ok    kubelets         kubelet (pid 17)\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/crio/crio.sock, images /i.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				noWoven +
+				"ok    cri 17           possible: podstep attach sees its calls to the runtime, and can hold them\n" +
+				delve + uprobe +
+				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+		},
+		{
+			name: "several, each with a trouble of its own", files: node(map[string]string{
+				"proc/17/root/run/containerd/containerd.sock.podstep": "",
+				"proc/1900000/root/etc/k":                             "",
+			}),
+			runs: func(f map[string]string) {
+				kubeletProcess(f, 17, "/usr/bin/kubelet")
+				kubeletProcess(f, 18, "/usr/bin/kubelet", "--container-runtime-endpoint=unix:///run/dead.sock")
+				kubeletProcess(f, 19, "/usr/bin/kubelet", "--container-runtime-endpoint=tcp://[::1]:1")
+				kubeletProcess(f, 1900000, "/k3s", "server", "--kubelet-arg=kubeconfig=/etc/k")
+			},
+			want: "ok    kubelets         kubelet (pid 17), kubelet (pid 18), kubelet (pid 19), k3s (pid 1900000)\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 18       kubelet, node node-18, runtime /run/dead.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is no unix socket\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 1900000  k3s, node node-1900000, runtime /run/k3s/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				noWoven +
+				"warn  cri 17           not possible now: a podstep has the place of its runtime already, or ended without giving it back: /run/containerd/containerd.sock.podstep is there\n" +
+				"                       -> podstep pods shows what the one that is attached sees; podstep restore cleans up after one that is gone\n" +
+				"warn  cri 18           not possible now: its runtime does not answer: connect to /run/dead.sock: connection refused\n                       -> see whether the container runtime runs: crictl info asks it\n" +
+				"warn  cri 19           not possible now: it speaks to its runtime over no unix socket\n                       -> the cri probe is for unix sockets alone; podstep-kubelet sees every step\n" +
+				"ok    cri 1900000      possible: podstep attach --pid 1900000 sees its calls to the runtime, and can hold them\n" +
+				delve + uprobe +
+				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told, kubelet 18's log is nowhere that could be told, " +
+				"kubelet 19's log is nowhere that could be told, kubelet 1900000's log is nowhere that could be told\n" + arrow,
+		},
+		{
+			name: "no root", uid: 7, files: node(map[string]string{"proc/self/status": "CapEff:\t0000000000000000\n"}),
+			runs: func(f map[string]string) { kubeletProcess(f, 17, "/usr/bin/kubelet") },
+			want: "ok    kubelets         kubelet (pid 17)\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> run podstep doctor as root: it sees more\n" +
+				noWoven +
+				"warn  cri 17           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
+				"warn  delve            not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
+				"warn  uprobe           not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
+				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+		},
+		{
+			name: "an old machine in a container", files: map[string]string{
+				"proc/self/status":                  "CapEff:\t0000000000000002\n", // CAP_DAC_OVERRIDE
+				"proc/sys/kernel/osrelease":         "5.5.19\n",
+				"proc/sys/kernel/yama/ptrace_scope": "3\n",
+			},
+			runs: func(f map[string]string) { kubeletProcess(f, 17, "/usr/bin/kubelet") },
+			want: "ok    kubelets         kubelet (pid 17)\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				noWoven +
+				"warn  cri 17           not possible now: this root lacks CAP_SYS_PTRACE; this kernel cannot hand over a process's sockets, which Linux can since 5.6; " +
+				"kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" +
+				"                       -> run podstep on the node itself, or in a container that is privileged and shares its processes\n" +
+				"warn  delve            not in this version of podstep; and it could not be used now: this root lacks CAP_SYS_PTRACE; kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" + arrow +
+				"warn  uprobe           not in this version of podstep; and it could not be used now: this root lacks CAP_BPF and CAP_PERFMON; the kernel has no uprobes (CONFIG_UPROBE_EVENTS)\n" + arrow +
+				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.runs(c.files)
+			m := newMachine(t, c.uid, c.files)
+			found, err := m.find(t.Context())
+			checks := append(m.kubeletChecks(found, err), m.probeChecks(t.Context(), found)...)
+			var out strings.Builder
+			checkText(&out, checks)
+			want := c.want
+			for _, k := range found {
+				doubt := strings.ReplaceAll(inNone, "PROC", filepath.Join(m.root, "proc", fmt.Sprint(k.PID)))
+				want = strings.Replace(want, "DOUBT", doubt, 1)
+			}
+			if out.String() != want {
+				t.Errorf("doctor says\n%s\nwant\n%s", &out, want)
+			}
+		})
+	}
+}
+
+const (
+	arrow   = "                       -> podstep attach sees the calls to the runtime today, and podstep-kubelet every step\n"
+	noWoven = "warn  woven            no woven kubelet runs here\n                       -> run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it\n"
+)
+
+// TestWovenReach: a woven kubelet is no one's to attach to.
+func TestWovenReach(t *testing.T) {
+	m := newMachine(t, 0, map[string]string{"proc/self/status": "CapEff:\t" + allCapabilities + "\n"})
+	found := []kubelets.Kubelet{{PID: 7, Kind: kubelets.KindPlain, Version: "v1.36.3", Woven: true, Log: "/var/log/kubelet.log"}, {PID: 8, Doubt: "odd"}}
+	if got := attachable(found); len(got) != 0 {
+		t.Errorf("attachable are %+v", got)
+	}
+	var out strings.Builder
+	checkText(&out, append(m.kubeletChecks(found[:1], nil), m.probeChecks(t.Context(), found[:1])...))
+	for _, want := range []string{
+		"ok    kubelets         podstep-kubelet (pid 7)\nok    kubelet 7        kubelet v1.36.3, woven\n",
+		"ok    woven            kubelet 7 is woven: its own agent sees every step\n",
+		"ok    cri 7            not needed: the woven kubelet's own agent sees these calls too\n",
+		"kubelet 7's log is in /var/log/kubelet.log\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("doctor says\n%s, and not\n%s", &out, want)
+		}
+	}
+}
+
+// TestNoAgentTodo: beside a kubelet that can be attached to, that is what to do.
+func TestNoAgentTodo(t *testing.T) {
+	absent := &client.Error{Kind: client.NoAgent, Text: "no agent"}
+	for want, found := range map[string][]kubelets.Kubelet{
+		"podstep attach":  {{PID: 7}},
+		"podstep-kubelet": {{PID: 7, Woven: true}, {PID: 8, Doubt: "odd"}},
+	} {
+		if c := noAgent(absent, found); c.Status != "fail" || !strings.Contains(c.Todo, want) {
+			t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo, want)
+		}
 	}
 }

@@ -57,16 +57,16 @@ code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.trace(), a.replay(), a.steps(), a.lab()},
+		"see":   {a.pods(), a.trace(), a.replay(), a.steps(), a.lab(), a.attach()},
 		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints()},
-		"about": {a.doctor(), a.version(), a.completion()},
+		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group
 			root.AddCommand(v)
 		}
 	}
-	root.AddCommand(a.docs(), filterTopic())
+	root.AddCommand(a.docs(), a.guard(), filterTopic())
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root

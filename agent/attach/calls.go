@@ -1,0 +1,102 @@
+package attach
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/probes/cri"
+	"github.com/podstep/podstep/probes/cri/relay"
+)
+
+// watcher tells the agent of the kubelet's calls, and stops those that somebody
+// wants stopped.
+type watcher struct {
+	agent  *agent.Agent
+	teller *teller
+	pods   *identities
+}
+
+// call is a call of the kubelet on its way.
+type call struct {
+	method  *cri.Method
+	began   time.Time
+	message []byte
+	request cri.Request
+	uid     string // of its pod; empty: not known
+	shared  string // why it must not be held, although its method may
+	seen    *agent.Call
+}
+
+// Wants tells whether a method is a step.
+func (w *watcher) Wants(method string) bool { return cri.Lookup(method) != nil }
+
+// Request tells of a call. Only if somebody wants any pod stopped does it wait
+// until the agent has looked at it.
+func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) error {
+	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
+	c.State = k
+	if !w.agent.Stopping() {
+		if !w.teller.begin(func() { w.begin(k) }, len(message)) {
+			w.agent.Lost(1)
+		}
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if !w.teller.await(ctx, func() { w.begin(k) }, len(message)) {
+			if ctx.Err() == nil {
+				w.agent.Lost(1)
+			}
+			return nil
+		}
+		if k.shared != "" {
+			return nil
+		}
+		return k.seen.Stop(ctx)
+	}
+}
+
+// End tells how a call ended.
+func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
+	if k, ok := c.State.(*call); ok {
+		w.teller.end(func() { w.end(k, answer, st, at) }, len(answer))
+	}
+}
+
+// begin is on the teller's goroutine, as all below.
+func (w *watcher) begin(k *call) {
+	r, err := k.method.Request(k.message)
+	k.message = nil
+	if err != nil {
+		w.agent.Note("a request could not be read: " + err.Error())
+		return
+	}
+	k.request, k.uid = r, w.pods.whose(r)
+	k.shared = w.pods.known.Shared(r)
+	w.pods.began(r, k.uid)
+	k.seen = w.agent.Begin(agent.Seen{Step: k.method.Step, At: k.began, Values: k.method.Enter(r), UID: k.uid})
+}
+
+func (w *watcher) end(k *call, answer []byte, st *status.Status, at time.Time) {
+	a := w.read(k, answer, st)
+	k.seen.End(at, a.Err, k.method.Exit(a))
+	w.pods.ended(k.request, a, k.uid)
+}
+
+// read sees in an answer what the kubelet does.
+func (w *watcher) read(k *call, answer []byte, st *status.Status) cri.Answer {
+	switch {
+	case st.Code() != codes.OK:
+		return k.method.Failed(k.request, st.Code(), st.Message())
+	case answer == nil:
+		return cri.Answer{} // too large to be kept
+	}
+	a, err := k.method.Answer(k.request, answer)
+	if err != nil {
+		w.agent.Note("an answer could not be read: " + err.Error())
+	}
+	return a
+}

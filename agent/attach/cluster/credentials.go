@@ -1,0 +1,200 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Kubeconfig is a file that may say how to reach the API server.
+type Kubeconfig struct {
+	Path string
+	// Root is the root directory that the path, and all paths in the file, are to
+	// be seen in, such as /proc/PID/root for a kubelet in a container; empty: ours.
+	Root string
+	// Named tells that a person named it. Then nothing else will do.
+	Named bool
+}
+
+// adminKubeconfig is where kubeadm leaves credentials that may do everything.
+const adminKubeconfig = "/etc/kubernetes/admin.conf"
+
+// Candidates are the kubeconfigs to try, the best first: one that was named, that
+// of the environment, the administrator's on this machine or where the kubelet
+// is, the kubelet's own. Its own is enough for pods, but not for events.
+func Candidates(named, environment string, kubelet Kubeconfig) []Kubeconfig {
+	if named != "" {
+		return []Kubeconfig{{Path: named, Named: true}}
+	}
+	var out []Kubeconfig
+	for _, path := range filepath.SplitList(environment) {
+		out = append(out, Kubeconfig{Path: path})
+	}
+	if kubelet.Root != "" {
+		out = append(out, Kubeconfig{Path: adminKubeconfig, Root: kubelet.Root})
+	}
+	out = append(out, Kubeconfig{Path: adminKubeconfig})
+	if kubelet.Path != "" {
+		out = append(out, kubelet)
+	}
+	return out
+}
+
+// Credentials gives the configuration of the first kubeconfig that is there and
+// is of the kubelet's cluster, which the last one stands for: a person's may be of
+// any. No configuration and no error mean that none is there.
+func Credentials(candidates []Kubeconfig) (config *rest.Config, from Kubeconfig, err error) {
+	var own *rest.Config
+	if n := len(candidates); n > 0 {
+		own, _ = candidates[n-1].load()
+	}
+	var errs []error
+	for _, k := range candidates {
+		config, err := k.load()
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !k.Named:
+		case err != nil:
+			errs = append(errs, err)
+		case !sameCluster(config, own):
+			errs = append(errs, fmt.Errorf("kubeconfig %s is of another cluster than the kubelet's", k.Path))
+		default:
+			return config, k, nil
+		}
+	}
+	return nil, Kubeconfig{}, errors.Join(errs...)
+}
+
+// sameCluster tells whether two configurations trust a certificate in common. Of
+// one that trusts what the system trusts, nothing can be said.
+func sameCluster(a, b *rest.Config) bool {
+	if a == nil || b == nil || len(a.CAData) == 0 || len(b.CAData) == 0 || bytes.Equal(a.CAData, b.CAData) {
+		return true
+	}
+	has := map[string]bool{}
+	for _, der := range certificates(a.CAData) {
+		has[string(der)] = true
+	}
+	for _, der := range certificates(b.CAData) {
+		if has[string(der)] {
+			return true
+		}
+	}
+	return false
+}
+
+func certificates(text []byte) (out [][]byte) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return out
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			out = append(out, c.Raw)
+		}
+	}
+}
+
+// load reads the kubeconfig and all files that it names, so that nothing is to be
+// found again later under another root.
+func (k Kubeconfig) load() (*rest.Config, error) {
+	text, err := k.read(k.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", k.Path, err)
+	}
+	file, err := clientcmd.Load(text)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", k.Path, err)
+	}
+	if err := k.inline(file); err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", k.Path, err)
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", k.Path, err)
+	}
+	return config, nil
+}
+
+// inline puts what the context in use names into the kubeconfig itself.
+func (k Kubeconfig) inline(file *clientcmdapi.Config) error {
+	context := file.Contexts[file.CurrentContext]
+	if context == nil {
+		return nil // clientcmd says what is wrong
+	}
+	if c := file.Clusters[context.Cluster]; c != nil {
+		if err := k.into(&c.CertificateAuthorityData, &c.CertificateAuthority); err != nil {
+			return err
+		}
+	}
+	user := file.AuthInfos[context.AuthInfo]
+	if user == nil {
+		return nil
+	}
+	if err := k.into(&user.ClientCertificateData, &user.ClientCertificate); err != nil {
+		return err
+	}
+	if err := k.into(&user.ClientKeyData, &user.ClientKey); err != nil {
+		return err
+	}
+	token := []byte(user.Token)
+	if err := k.into(&token, &user.TokenFile); err != nil {
+		return err
+	}
+	user.Token = string(token)
+	if user.Exec != nil && !k.isOurs() {
+		// What runs there need not run here, and would be somebody else's program.
+		return errors.New("it logs in with a program, which cannot be run from outside of the kubelet's container")
+	}
+	return nil
+}
+
+// into reads a file that is named, if one is, in place of its name.
+func (k Kubeconfig) into(data *[]byte, name *string) error {
+	if *name == "" {
+		return nil
+	}
+	path := *name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(k.Path), path)
+	}
+	text, err := k.read(path)
+	if err != nil {
+		return err
+	}
+	*data, *name = text, ""
+	return nil
+}
+
+// maxFile bounds what is read of a file: these are small.
+const maxFile = 4 << 20
+
+func (k Kubeconfig) read(path string) ([]byte, error) {
+	if !k.isOurs() {
+		var err error
+		if path, err = within(k.Root, path); err != nil {
+			return nil, err
+		}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is too large", path)
+	}
+	return os.ReadFile(path)
+}
+
+// isOurs tells whether the root is the one that we see.
+func (k Kubeconfig) isOurs() bool { return k.Root == "" || filepath.Clean(k.Root) == "/" }

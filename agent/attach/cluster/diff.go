@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// The steps that are told, as the catalogue names them.
+const (
+	stepBound     = "cluster.bound"
+	stepChanged   = "cluster.changed"
+	stepDeleting  = "cluster.deleting"
+	stepGone      = "cluster.gone"
+	stepKubelet   = "cluster.kubelet"
+	stepPhase     = "reported.phase"
+	stepCondition = "reported.condition"
+	stepIP        = "reported.ip"
+	stepContainer = "reported.container"
+	stepEvent     = "reported.event"
+)
+
+// source is how an object came, which says when what is in it happened. Its text
+// is what the field "from" shows.
+type source string
+
+const (
+	// live: a watch brought it, as it happened.
+	live source = ""
+	// fromObject: it was there when it was asked for. Its own times count.
+	fromObject source = "object"
+	// fromKubelet: the kubelet's list of its pods has it.
+	fromKubelet source = "kubelet"
+)
+
+// hearing is one object as it was heard of.
+type hearing struct {
+	pod  *v1.Pod
+	from source
+	now  time.Time
+}
+
+// say makes a step of the hearing. The time is that in the object, if it counts.
+func (h *hearing) say(step string, stated time.Time, values ...any) Said {
+	at := h.now
+	if h.from == fromObject && !stated.IsZero() && stated.Before(at) {
+		at = stated
+	}
+	return Said{Step: step, At: at, Pod: h.pod, Values: append(values, some(string(h.from)))}
+}
+
+// some is a value, or nil if there is nothing to show.
+func some(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// words is a text that others wrote, or nil.
+func words(s string) any {
+	if s == "" {
+		return nil
+	}
+	return Words(s)
+}
+
+// wanted is what the API server wants of the pod that it did not want before.
+// old is nil for a pod that was not known.
+func (h *hearing) wanted(old *v1.Pod) (out []Said) {
+	p := h.pod
+	if old == nil {
+		out = append(out, h.say(stepBound, boundAt(p), p.Spec.NodeName, p.Generation, names(p)))
+	} else if changed := differences(old, p); len(changed) > 0 {
+		out = append(out, h.say(stepChanged, time.Time{}, p.Generation, changed))
+	}
+	if p.DeletionTimestamp != nil && (old == nil || old.DeletionTimestamp == nil || !old.DeletionTimestamp.Equal(p.DeletionTimestamp)) {
+		grace := int64(0)
+		if g := p.DeletionGracePeriodSeconds; g != nil {
+			grace = *g
+		}
+		asked := p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
+		out = append(out, h.say(stepDeleting, asked, grace, p.DeletionTimestamp.Time))
+	}
+	return out
+}
+
+// gone is said when the API server has the pod no more.
+func (h *hearing) gone() Said {
+	return h.say(stepGone, time.Time{}, some(string(h.pod.Status.Phase)), some(h.pod.Status.Reason))
+}
+
+// boundAt is when the pod was given to its node. Who names the node when creating
+// the pod needs no scheduler, and then there may be no such condition.
+func boundAt(p *v1.Pod) time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return p.CreationTimestamp.Time
+}
+
+func names(p *v1.Pod) []string {
+	var out []string
+	for _, c := range p.Spec.InitContainers {
+		out = append(out, c.Name)
+	}
+	for _, c := range p.Spec.Containers {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// differences names what differs in what is wanted of a pod: the few things that may
+// be changed after a pod was made.
+func differences(old, p *v1.Pod) (out []string) {
+	add := func(same bool, what string) {
+		if !same {
+			out = append(out, what)
+		}
+	}
+	same := equality.Semantic.DeepEqual
+	add(same(old.Labels, p.Labels), "labels")
+	add(sameContainers(old, p, func(a, b *v1.Container) bool { return a.Image == b.Image }), "images")
+	add(sameContainers(old, p, func(a, b *v1.Container) bool { return same(a.Resources, b.Resources) }), "resources")
+	add(same(old.Spec.EphemeralContainers, p.Spec.EphemeralContainers), "ephemeralContainers")
+	add(same(old.Spec.Tolerations, p.Spec.Tolerations), "tolerations")
+	add(same(old.Spec.ActiveDeadlineSeconds, p.Spec.ActiveDeadlineSeconds), "activeDeadlineSeconds")
+	add(same(old.Spec.TerminationGracePeriodSeconds, p.Spec.TerminationGracePeriodSeconds), "terminationGracePeriodSeconds")
+	// A deletion raises the generation as well.
+	if len(out) == 0 && old.Generation != p.Generation && same(old.DeletionTimestamp, p.DeletionTimestamp) {
+		out = append(out, "spec")
+	}
+	return out
+}
+
+func sameContainers(old, p *v1.Pod, same func(a, b *v1.Container) bool) bool {
+	equal := func(a, b v1.Container) bool { return same(&a, &b) }
+	return slices.EqualFunc(old.Spec.Containers, p.Spec.Containers, equal) &&
+		slices.EqualFunc(old.Spec.InitContainers, p.Spec.InitContainers, equal)
+}

@@ -1,0 +1,299 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// fakeAPI lists and watches as an API server does: with versions, pages,
+// bookmarks, and with a past that it forgets.
+type fakeAPI struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	cond    *sync.Cond
+	version int
+	objects map[string]map[types.UID]any // by path
+	log     []change
+	forgot  int            // watches may not begin before this version
+	refuses map[string]int // path to code
+	asked   []string
+	epoch   int // watches of an earlier one end
+}
+
+type change struct {
+	version    int
+	path, kind string
+	object     any
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	f := &fakeAPI{version: 100, objects: map[string]map[types.UID]any{}, refuses: map[string]int{}}
+	f.cond = sync.NewCond(&f.mu)
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(func() {
+		f.cut()
+		f.CloseClientConnections()
+		f.Close()
+	})
+	return f
+}
+
+func (f *fakeAPI) config() *rest.Config { return &rest.Config{Host: f.URL} }
+
+const podsPath, eventsPath = "/api/v1/pods", "/api/v1/events"
+
+// put makes or changes an object; kind is what a watch calls that.
+func (f *fakeAPI) put(path, kind string, object metav1.Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	object.SetResourceVersion(strconv.Itoa(f.version))
+	if f.objects[path] == nil {
+		f.objects[path] = map[types.UID]any{}
+	}
+	if kind == "DELETED" {
+		delete(f.objects[path], object.GetUID())
+	} else {
+		f.objects[path][object.GetUID()] = object
+	}
+	f.log = append(f.log, change{f.version, path, kind, object})
+	f.cond.Broadcast()
+}
+
+// cut ends all watches.
+func (f *fakeAPI) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.epoch++
+	f.cond.Broadcast()
+}
+
+// forget makes the server forget the past, so that who was away has to list.
+func (f *fakeAPI) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	f.forgot, f.log = f.version, nil
+}
+
+func (f *fakeAPI) refuse(path string, code int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuses[path] = code
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	f.asked = append(f.asked, r.URL.RequestURI())
+	code := f.refuses[r.URL.Path]
+	f.mu.Unlock()
+	switch q := r.URL.Query(); {
+	case code != 0:
+		writeStatus(w, code, fmt.Sprintf("%s is forbidden: the test says so", r.URL.Path))
+	case q.Get("watch") != "":
+		f.watch(w, r)
+	default:
+		f.list(w, r)
+	}
+}
+
+func writeStatus(w http.ResponseWriter, code int, message string) {
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(code), Message: message})
+}
+
+// list gives one object a page, in the order of their names.
+func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var uids []string
+	for id := range f.objects[r.URL.Path] {
+		uids = append(uids, string(id))
+	}
+	meta := metav1.ListMeta{ResourceVersion: strconv.Itoa(f.version)}
+	after := r.URL.Query().Get("continue")
+	next, left := "", 0
+	for _, id := range uids {
+		if id <= after {
+			continue
+		}
+		left++
+		if next == "" || id < next {
+			next = id
+		}
+	}
+	if left > 1 {
+		meta.Continue = next
+	}
+	items := []any{}
+	if next != "" {
+		items = append(items, f.objects[r.URL.Path][types.UID(next)])
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": meta, "items": items})
+}
+
+func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
+	from, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if err != nil {
+		writeStatus(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	out := json.NewEncoder(w)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if from < f.forgot {
+		_ = out.Encode(map[string]any{"type": "ERROR", "object": metav1.Status{Code: http.StatusGone, Message: "too old resource version"}})
+		return
+	}
+	for epoch := f.epoch; epoch == f.epoch; {
+		for _, c := range f.log {
+			if c.version > from && c.path == r.URL.Path {
+				_ = out.Encode(map[string]any{"type": c.kind, "object": c.object})
+			}
+		}
+		from = f.version
+		_ = out.Encode(map[string]any{"type": "BOOKMARK", "object": map[string]any{"metadata": map[string]any{"resourceVersion": strconv.Itoa(from)}}})
+		w.(http.Flusher).Flush()
+		if epoch == f.epoch {
+			f.cond.Wait()
+		}
+	}
+}
+
+// fakeKubelet answers with the pods that it is given.
+type fakeKubelet struct {
+	*httptest.Server
+	mu   sync.Mutex
+	pods []v1.Pod
+	code int
+}
+
+func newFakeKubelet(t *testing.T) *fakeKubelet {
+	k := &fakeKubelet{}
+	k.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.code != 0 {
+			http.Error(w, "Forbidden (user=x)", k.code)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(v1.PodList{Items: k.pods})
+	}))
+	t.Cleanup(k.Close)
+	return k
+}
+
+func (k *fakeKubelet) set(code int, pods ...v1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pods, k.code = pods, code
+}
+
+// heardOf collects what Run tells.
+type heardOf struct {
+	t     *testing.T
+	said  chan Said
+	notes chan string
+	past  []string
+}
+
+// follow runs the package until the test ends.
+func follow(t *testing.T, o Options) *heardOf { return followAs(t, "node-1", o) }
+
+func followAs(t *testing.T, node string, o Options) *heardOf {
+	t.Helper()
+	h := &heardOf{t: t, said: make(chan Said, 10_000), notes: make(chan string, 100)}
+	o.Node = node
+	o.Told = func(s Said) { h.said <- s }
+	o.Note = func(text string, err error) {
+		if err != nil {
+			text += ": " + err.Error()
+		}
+		h.notes <- text
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- Run(t.Context(), o) }()
+	t.Cleanup(func() {
+		// The test's context has ended by now.
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return h
+}
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+// until waits for a step whose fields, as text, contain all of want.
+func (h *heardOf) until(step string, want ...string) Said {
+	h.t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case s := <-h.said:
+			text := line(h.t, s)
+			h.past = append(h.past, text)
+			if s.Step == step && containsAll(text, want) {
+				return s
+			}
+		case <-end:
+			h.t.Fatalf("%s %v was not told, but\n  %s", step, want, strings.Join(h.past, "\n  "))
+		}
+	}
+}
+
+// untilAll waits for steps with these texts, in any order.
+func (h *heardOf) untilAll(want ...string) {
+	h.t.Helper()
+	end := time.After(patience)
+	for len(want) > 0 {
+		select {
+		case s := <-h.said:
+			text := line(h.t, s)
+			h.past = append(h.past, text)
+			want = slices.DeleteFunc(want, func(w string) bool { return strings.Contains(text, w) })
+		case <-end:
+			h.t.Fatalf("%q were not told, but\n  %s", want, strings.Join(h.past, "\n  "))
+		}
+	}
+}
+
+func (h *heardOf) noted(want ...string) {
+	h.t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case text := <-h.notes:
+			h.past = append(h.past, text)
+			if containsAll(text, want) {
+				return
+			}
+		case <-end:
+			h.t.Fatalf("%v was not noted, but\n  %s", want, strings.Join(h.past, "\n  "))
+		}
+	}
+}
+
+func containsAll(text string, want []string) bool {
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}

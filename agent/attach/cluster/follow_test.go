@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+func namedPod(name string) *v1.Pod {
+	return with(webPod(), func(p *v1.Pod) { p.Name, p.UID = name, types.UID("uid-"+name) })
+}
+
+func eventOf(name, reason string) *v1.Event {
+	return &v1.Event{
+		ObjectMeta: metav1.ObjectMeta{UID: types.UID("event-" + name + reason)}, Reason: reason, LastTimestamp: at(9),
+		InvolvedObject: v1.ObjectReference{UID: types.UID("uid-" + name)}, Source: v1.EventSource{Host: "node-1"},
+	}
+}
+
+func TestFollow(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.put(podsPath, "ADDED", namedPod("b"))
+	f.put(podsPath, "ADDED", namedPod("c"))
+	f.put(eventsPath, "ADDED", eventOf("b", "Pulled"))
+	h := follow(t, Options{API: f.config()})
+	if s := h.until("cluster.bound", "from=object"); !s.At.Equal(at(1).Time) {
+		t.Errorf("bound at %v, the object says %v", s.At, at(1))
+	}
+	h.until("reported.event", "reason=Pulled", "from=object")
+	names := map[string]bool{}
+	for _, text := range h.past {
+		names[strings.Fields(text)[0]] = true
+	}
+	if !names["reported.phase"] || !names["reported.condition"] {
+		t.Errorf("the past is only %v", h.past)
+	}
+
+	f.put(podsPath, "ADDED", namedPod("d"))
+	if s := h.until("cluster.bound"); s.Pod.Name != "d" || s.Values[len(s.Values)-1] != nil {
+		t.Errorf("told %s of %s", line(t, s), s.Pod.Name)
+	}
+	f.put(eventsPath, "ADDED", eventOf("d", "Scheduled"))
+	h.until("reported.event", "reason=Scheduled")
+
+	// The server ends the watch, as it does every few minutes.
+	f.cut()
+	f.put(podsPath, "MODIFIED", with(namedPod("d"), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
+	h.until("reported.phase", "phase=Running")
+	f.put(podsPath, "DELETED", with(namedPod("d"), func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }))
+	h.until("cluster.gone", "phase=Succeeded")
+	checkAsked(t, f)
+}
+
+func checkAsked(t *testing.T, f *fakeAPI) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	lists := 0
+	for _, a := range f.asked {
+		if strings.HasPrefix(a, podsPath) && !strings.Contains(a, "fieldSelector=spec.nodeName%3Dnode-1") {
+			t.Errorf("asked for other nodes' pods: %s", a)
+		}
+		if strings.HasPrefix(a, podsPath) && !strings.Contains(a, "watch=1") {
+			lists++
+		}
+	}
+	if lists != 3 { // three pages
+		t.Errorf("%d lists of pods, though the watch could go on: %v", lists, f.asked)
+	}
+}
+
+// TestTooOld: the server has forgotten what happened since: list again, and tell
+// who is gone and what is new.
+func TestTooOld(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.put(podsPath, "ADDED", namedPod("b"))
+	h := follow(t, Options{API: f.config()})
+	h.until("cluster.bound")
+	h.until("cluster.bound")
+	f.put(podsPath, "ADDED", namedPod("c"))
+	h.until("cluster.bound")
+	f.refuse(podsPath, http.StatusServiceUnavailable)
+	f.cut()
+	h.noted("pods of the API server are not told", "the test says so")
+	f.put(podsPath, "DELETED", namedPod("a"))
+	f.put(podsPath, "MODIFIED", with(namedPod("b"), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
+	f.forget()
+	f.refuse(podsPath, 0)
+	h.noted("pods of the API server are told again")
+	if s := h.until("cluster.gone"); s.Pod.Name != "a" {
+		t.Errorf("%s is gone", s.Pod.Name)
+	}
+	f.put(podsPath, "MODIFIED", with(namedPod("c"), func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }))
+	h.until("reported.phase", "phase=Failed")
+	running := 0
+	for _, text := range h.past {
+		if strings.Contains(text, "phase=Running") {
+			running++
+		}
+		if strings.Contains(text, "cluster.bound") && strings.Contains(text, "uid-c") {
+			t.Errorf("told twice: %s", text)
+		}
+	}
+	if running != 1 {
+		t.Errorf("that b runs was told %d times: %v", running, h.past)
+	}
+}
+
+// TestForbidden: who may not read events has the pods all the same, and is told
+// which right is missing.
+func TestForbidden(t *testing.T) {
+	f := newFakeAPI(t)
+	f.refuse(eventsPath, http.StatusForbidden)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	h := follow(t, Options{API: f.config()})
+	h.noted("events of the API server are not told", "/api/v1/events is forbidden", "--kubeconfig")
+	h.until("cluster.bound")
+	f.put(podsPath, "ADDED", namedPod("b"))
+	h.until("cluster.bound")
+}
+
+// TestAbsentAPI: the API server is not there yet; the kubelet is asked meanwhile.
+func TestAbsentAPI(t *testing.T) {
+	f := newFakeAPI(t)
+	f.refuse(podsPath, http.StatusInternalServerError)
+	f.refuse(eventsPath, http.StatusInternalServerError)
+	k := newFakeKubelet(t)
+	static := *with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash" })
+	k.set(0, static)
+	h := follow(t, Options{API: f.config(), Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
+	h.noted("pods of the API server are not told")
+	h.until("cluster.kubelet", "known=true", "from=object")
+	static.Status.Phase = v1.PodRunning
+	k.set(0, static)
+	h.until("reported.phase", "phase=Running", "from=kubelet")
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.refuse(podsPath, 0)
+	h.noted("pods of the API server are told again")
+	h.until("cluster.bound", "from=object")
+}
+
+func TestNobodyThere(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	h := follow(t, Options{
+		API: &rest.Config{Host: gone.URL}, Kubelet: &KubeletPods{URLs: []string{gone.URL}, Client: gone.Client()},
+	})
+	notes := <-h.notes + <-h.notes + <-h.notes
+	for _, what := range []string{"pods of the API server", "events of the API server", "the kubelet's list of its pods"} {
+		if !strings.Contains(notes, what) {
+			t.Errorf("of %s nothing is noted: %s", what, notes)
+		}
+	}
+}
+
+func TestKubeletRefuses(t *testing.T) {
+	k := newFakeKubelet(t)
+	k.set(http.StatusForbidden)
+	h := follow(t, Options{Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
+	h.noted("kubelet's list of its pods is not told", "Forbidden (user=x)", "nodes/pods")
+	k.set(0, *kubeletPod())
+	h.noted("told again")
+	h.until("cluster.kubelet", "known=true", "source=api", "since=+3")
+	// A failure is not the end of the pods.
+	k.set(http.StatusInternalServerError)
+	h.noted("is not told")
+	k.set(0)
+	h.until("cluster.kubelet", "known=false")
+	if n := strings.Count(strings.Join(h.past, "\n"), "known=false"); n != 1 {
+		t.Errorf("the pod was told to be gone %d times", n)
+	}
+}

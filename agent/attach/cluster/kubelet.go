@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// KubeletPods is where the kubelet says which pods it has.
+type KubeletPods struct {
+	// URLs are asked in turn until one answers, such as https://127.0.0.1:10250
+	// and, if the kubelet has that port, http://127.0.0.1:10255.
+	URLs   []string
+	Client *http.Client
+}
+
+const (
+	askEvery  = time.Second
+	askSeldom = 5 * time.Second
+	// askSoon is when the API server has said something that the kubelet hears too.
+	askSoon = 200 * time.Millisecond
+	// quietAsks is how many times nothing new is heard before asking seldom.
+	quietAsks = 30
+	// pollShare bounds the kubelet's work for us: of so much time, one part.
+	pollShare = 20
+	askWithin = 30 * time.Second
+	// maxList bounds what the kubelet may send, in bytes.
+	maxList = 512 << 20
+)
+
+// poll asks the kubelet for its pods: there is no watch.
+type poll struct {
+	kubelet *KubeletPods
+	ledger  *ledger
+	note    func(string, error)
+
+	quiet int           // how many times nothing was new
+	took  time.Duration // by the last time
+
+	url    int // of URLs, which answered last
+	seed   maphash.Seed
+	last   map[uint64]*v1.Pod // of the last answer, by what it was made of
+	asked  bool
+	failed string
+}
+
+func newPoll(k *KubeletPods, l *ledger, o Options) *poll {
+	return &poll{kubelet: k, ledger: l, note: o.Note, seed: maphash.MakeSeed()}
+}
+
+func (p *poll) run(ctx context.Context) {
+	p.look(ctx)
+	p.ledger.ready()
+	for ctx.Err() == nil {
+		p.sleep(ctx)
+		p.look(ctx)
+	}
+}
+
+// look asks, and notes how long that took and whether it was worth it.
+func (p *poll) look(ctx context.Context) {
+	began := time.Now()
+	p.quiet++
+	if p.ask(ctx) {
+		p.quiet = 0
+	}
+	p.took = time.Since(began)
+}
+
+// sleep waits until the kubelet is to be asked again.
+func (p *poll) sleep(ctx context.Context) {
+	wait := askEvery
+	if p.quiet > quietAsks {
+		wait = askSeldom
+	}
+	least := pollShare * p.took
+	t := time.NewTimer(max(wait, least))
+	defer t.Stop()
+	for news := p.ledger.news; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			return
+		case <-news:
+			news = nil // more of it must not put it off
+			p.quiet = 0
+			t.Reset(max(askSoon, least))
+		}
+	}
+}
+
+// ask asks once, and tells whether there was something new. A pod that is not
+// heard of because of a failure is not gone.
+func (p *poll) ask(ctx context.Context) (news bool) {
+	pods, err := p.get(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		if text := err.Error(); text != p.failed {
+			p.failed = text
+			p.note("the kubelet's list of its pods is not told", explainKubelet(err))
+		}
+		return false
+	case p.failed != "":
+		p.failed = ""
+		p.note("the kubelet's list of its pods is told again", nil)
+	}
+	news = p.ledger.list(pods, !p.asked)
+	p.asked = true
+	return news
+}
+
+func explainKubelet(err error) error {
+	if isCode(err, http.StatusForbidden) || isCode(err, http.StatusUnauthorized) {
+		return fmt.Errorf("%w; it takes a kubeconfig whose user may get nodes/pods or nodes/proxy: name one with --kubeconfig", err)
+	}
+	return err
+}
+
+func (p *poll) get(ctx context.Context) ([]*v1.Pod, error) {
+	var errs []error
+	for i := range p.kubelet.URLs {
+		at := (p.url + i) % len(p.kubelet.URLs)
+		pods, err := p.getFrom(ctx, p.kubelet.URLs[at])
+		if err == nil {
+			p.url = at
+			return pods, nil
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		return nil, errors.New("it has no port")
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (p *poll) getFrom(ctx context.Context, base string) ([]*v1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	resp, err := get(ctx, p.kubelet.Client, base+"/pods")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	pods, kept, err := p.read(io.LimitReader(resp.Body, maxList))
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's pods: %w", err)
+	}
+	p.last = kept
+	return pods, nil
+}
+
+// read reads a list of pods one by one, and takes those apart that are not as
+// they were: of thousands of pods, few change in a second.
+func (p *poll) read(r io.Reader) ([]*v1.Pod, map[uint64]*v1.Pod, error) {
+	d := json.NewDecoder(r)
+	if some, err := enter(d, "items"); err != nil || !some {
+		return nil, nil, err
+	}
+	var pods []*v1.Pod
+	kept := make(map[uint64]*v1.Pod, len(p.last))
+	var raw json.RawMessage
+	for d.More() {
+		raw = raw[:0]
+		if err := d.Decode(&raw); err != nil {
+			return nil, nil, err
+		}
+		sum := maphash.Bytes(p.seed, raw)
+		pod := p.last[sum]
+		if pod == nil {
+			var full v1.Pod
+			if err := json.Unmarshal(raw, &full); err != nil {
+				return nil, nil, err
+			}
+			pod = trim(&full)
+		}
+		kept[sum] = pod
+		if pod.UID != "" {
+			pods = append(pods, pod)
+		}
+	}
+	// A list that breaks off would make pods disappear.
+	if _, err := d.Token(); err != nil {
+		return nil, nil, noEnd(err)
+	}
+	return pods, kept, nil
+}
+
+// enter goes into the array of that name in an object. A kubelet without pods
+// has null in its place; some is false then.
+func enter(d *json.Decoder, name string) (some bool, err error) {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false, notList(err)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return false, noEnd(err)
+		}
+		if key == name {
+			t, err := d.Token()
+			if err != nil || t != nil && t != json.Delim('[') {
+				return false, notList(err)
+			}
+			return t != nil, nil
+		}
+		var skipped json.RawMessage
+		if err := d.Decode(&skipped); err != nil {
+			return false, noEnd(err)
+		}
+	}
+	return false, notList(nil)
+}
+
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func notList(err error) error {
+	if err != nil {
+		return noEnd(err)
+	}
+	return errors.New("it is no list of pods")
+}

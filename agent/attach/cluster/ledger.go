@@ -1,0 +1,292 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxPods bounds how many pods are followed. A node has a few hundred.
+const maxPods = 20_000
+
+// ledger knows what was told of each pod, whichever source told it, so that
+// nothing is told twice.
+type ledger struct {
+	told func(Said)
+	note func(string, error)
+	now  func() time.Time
+
+	mu      sync.Mutex
+	pods    map[types.UID]*entry
+	mirrors map[types.UID]types.UID // the pod that an object of the API server mirrors
+	early   []happening             // events of pods that are not known yet
+	apiUp   bool                    // the API server tells what changes
+	full    bool                    // that there are too many pods was noted
+
+	news chan struct{} // the kubelet may have something new
+
+	waiting int    // sources that have not told the past yet
+	begun   bool   // the past was told
+	past    []Said // what is told once it is known whole
+}
+
+// entry is one pod.
+type entry struct {
+	api      *v1.Pod // as the API server has it; nil: it does not
+	left     bool    // the API server had it once
+	kubelet  bool    // the kubelet has it
+	reported *v1.Pod // whose status was told last
+	by       source  // who told it
+	events   map[types.UID]int32
+}
+
+func newLedger(o Options) *ledger {
+	return &ledger{
+		told: o.Told, note: o.Note, now: time.Now, pods: map[types.UID]*entry{}, mirrors: map[types.UID]types.UID{},
+		news: make(chan struct{}, 1),
+	}
+}
+
+// await holds back what is told until that many sources have told the past, or
+// begin is called: the past is told in the order in which it happened.
+func (l *ledger) await(sources int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting = sources; sources == 0 {
+		l.begun = true
+	}
+}
+
+// ready is called by each source once it has told the past, or cannot.
+func (l *ledger) ready() {
+	l.mu.Lock()
+	l.waiting--
+	last := l.waiting == 0
+	l.mu.Unlock()
+	if last {
+		l.begin()
+	}
+}
+
+// begin tells the past.
+func (l *ledger) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.begun {
+		return
+	}
+	l.begun = true
+	slices.SortStableFunc(l.past, func(a, b Said) int { return a.At.Compare(b.At) })
+	for _, s := range l.past {
+		l.told(s)
+	}
+	l.past = nil
+}
+
+// tell tells, or keeps for when the past is told. The caller holds mu.
+func (l *ledger) tell(all ...Said) {
+	for _, s := range all {
+		if l.begun {
+			l.told(s)
+		} else {
+			l.past = append(l.past, s)
+		}
+	}
+}
+
+// uid is the uid under which a pod is known. The API server has static pods as
+// mirrors with uids of their own; the runtime and the kubelet know the original's.
+func uid(p *v1.Pod) types.UID {
+	if original := p.Annotations[annotationMirror]; original != "" {
+		return types.UID(original)
+	}
+	return p.UID
+}
+
+// entry gives the pod's, a new one for a new pod, or nil if there are too many.
+// The caller holds mu.
+func (l *ledger) entry(id types.UID) *entry {
+	if e := l.pods[id]; e != nil {
+		return e
+	}
+	if len(l.pods) >= maxPods {
+		if !l.full {
+			l.full = true
+			l.note("pods beyond the first "+fmt.Sprint(maxPods)+" of this node are not followed", nil)
+		}
+		return nil
+	}
+	e := &entry{}
+	l.pods[id] = e
+	return e
+}
+
+// connected notes whether the API server tells what changes. While it does not,
+// the kubelet's word counts.
+func (l *ledger) connected(up bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.apiUp = up
+}
+
+// object takes a pod as the API server has it.
+func (l *ledger) object(p *v1.Pod, from source) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := uid(p)
+	e := l.entry(id)
+	if e == nil || e.api != nil && e.api.ResourceVersion == p.ResourceVersion && e.api.UID == p.UID {
+		return
+	}
+	if id != p.UID {
+		l.mirrors[p.UID] = id
+	}
+	h := hearing{p, from, l.now()}
+	wanted := h.wanted(e.api)
+	l.tell(wanted...)
+	if len(wanted) > 0 {
+		l.wake()
+	}
+	e.api, e.left = p, false
+	// After an absence the API server may still have an older status than what the
+	// kubelet has told meanwhile; what is new in it comes by the watch.
+	if from == live || e.by != fromKubelet {
+		l.report(e, &h)
+	}
+	l.late(id, e)
+}
+
+// report tells what is new in the status. The caller holds mu.
+func (l *ledger) report(e *entry, h *hearing) {
+	l.tell(h.reported(e.reported)...)
+	e.reported, e.by = h.pod, h.from
+}
+
+// gone is told that the API server has a pod no more. p is its last state, if the
+// API server gave one.
+func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := object
+	if original, ok := l.mirrors[object]; ok {
+		id = original
+		delete(l.mirrors, object)
+	}
+	e := l.pods[id]
+	if e == nil || e.api == nil || e.api.UID != object {
+		return
+	}
+	if p == nil {
+		p = e.api
+	}
+	h := hearing{p, from, l.now()}
+	if from == live {
+		l.tell(h.wanted(e.api)...)
+		l.report(e, &h)
+	}
+	l.tell(h.gone())
+	e.api, e.left = nil, true
+	l.wake()
+	l.forget(id, e)
+}
+
+// all is told with all pods that the API server has, after they were told one by
+// one: those that are not among them are gone.
+func (l *ledger) all(has map[types.UID]bool) {
+	l.mu.Lock()
+	var missing []types.UID
+	for _, e := range l.pods {
+		if e.api != nil && !has[e.api.UID] {
+			missing = append(missing, e.api.UID)
+		}
+	}
+	l.mu.Unlock()
+	for _, id := range missing {
+		l.gone(id, nil, fromObject)
+	}
+}
+
+// wake has the kubelet asked soon: it will hear the same.
+func (l *ledger) wake() {
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+}
+
+// forget forgets a pod that nobody has any more. The caller holds mu.
+func (l *ledger) forget(id types.UID, e *entry) {
+	if e.api == nil && !e.kubelet {
+		delete(l.pods, id)
+	}
+}
+
+// list takes the pods that the kubelet has, and tells whether anything was new.
+func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	has := make(map[types.UID]bool, len(pods))
+	for _, p := range pods {
+		id := uid(p)
+		has[id] = true
+		e := l.entry(id)
+		if e == nil {
+			continue
+		}
+		if !e.kubelet {
+			e.kubelet, news = true, true
+			from := live
+			if first {
+				from = fromObject
+			}
+			h := hearing{p, from, now}
+			l.tell(h.known())
+		}
+		if e.reported != p && (!l.apiUp || e.api == nil && !e.left) {
+			from := fromKubelet
+			if e.reported == nil && first {
+				from = fromObject
+			}
+			h := hearing{p, from, now}
+			l.report(e, &h)
+			e.by = fromKubelet
+			l.late(id, e)
+		}
+	}
+	return l.kubeletLacks(has, now) || news
+}
+
+// kubeletLacks tells of pods that the kubelet has no more. The caller holds mu.
+func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool) {
+	for id, e := range l.pods {
+		if !e.kubelet || has[id] {
+			continue
+		}
+		e.kubelet, news = false, true
+		p := e.reported
+		if p == nil {
+			p = e.api
+		}
+		if p != nil {
+			h := hearing{p, live, now}
+			l.tell(h.say(stepKubelet, now, false, nil, nil))
+		}
+		l.forget(id, e)
+	}
+	return news
+}
+
+// known is said when the kubelet has a pod that it did not have before.
+func (h *hearing) known() Said {
+	seen, err := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
+	var since any
+	if err == nil {
+		since = seen
+	}
+	return h.say(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]), since)
+}

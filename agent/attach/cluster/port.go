@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// KubeletPort says where a kubelet listens.
+type KubeletPort struct {
+	// Address is host:port of its port for those who log in; empty: it has none.
+	Address string
+	// ReadOnly is host:port of the port for everybody; empty: it has none.
+	ReadOnly string
+	// Certificate is the certificate that it serves with, in PEM, if that is known
+	// from its files.
+	Certificate []byte
+}
+
+// NewKubeletPods makes a client for the kubelet's own port that logs in as at the
+// API server; api may be nil for a kubelet that has a port for everybody.
+//
+// Most kubelets sign their certificate themselves. One that is neither signed by
+// the cluster nor the one in the kubelet's files is accepted from an address of
+// this machine only, and only by who logs in with a certificate: then whoever has
+// taken the kubelet's port could tell us wrong pods, but learns nothing that would
+// let it log in anywhere. A token would be given away, so it is not sent there.
+func NewKubeletPods(api *rest.Config, port KubeletPort) (*KubeletPods, error) {
+	out := &KubeletPods{}
+	if port.Address != "" && api != nil {
+		out.URLs = append(out.URLs, "https://"+port.Address)
+	}
+	if port.ReadOnly != "" {
+		out.URLs = append(out.URLs, "http://"+port.ReadOnly)
+	}
+	if len(out.URLs) == 0 {
+		return nil, errors.New("ask the kubelet for its pods: it has no port for everybody, and there are no credentials for the other")
+	}
+	plain := http.DefaultTransport.(*http.Transport).Clone()
+	plain.Proxy = nil // it is this machine's
+	plain.IdleConnTimeout = time.Minute
+	if port.Address == "" || api == nil {
+		out.Client = &http.Client{Transport: plain}
+		return out, nil
+	}
+	transport, err := loggedIn(api, port, plain)
+	if err != nil {
+		return nil, fmt.Errorf("ask the kubelet for its pods: %w", err)
+	}
+	out.Client = &http.Client{Transport: &byScheme{https: transport, http: plain.Clone()}}
+	return out, nil
+}
+
+// byScheme keeps credentials to where they are protected.
+type byScheme struct{ https, http http.RoundTripper }
+
+func (b *byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "https" {
+		return b.https.RoundTrip(r)
+	}
+	return b.http.RoundTrip(r)
+}
+
+func loggedIn(api *rest.Config, port KubeletPort, t *http.Transport) (http.RoundTripper, error) {
+	api = rest.CopyConfig(api)
+	// The API server's name says nothing of the kubelet, and Insecure may have been
+	// said of the API server only.
+	api.ServerName, api.Insecure = "", false
+	conf, err := rest.TLSConfigFor(api)
+	if err != nil {
+		return nil, err
+	}
+	if conf == nil {
+		conf = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	check := peerCheck{
+		roots: conf.RootCAs, pinned: certificates(port.Certificate), address: port.Address,
+		secret: api.BearerToken != "" || api.BearerTokenFile != "" || api.Username != "" || api.ExecProvider != nil || api.AuthProvider != nil,
+	}
+	// Not skipped, but done by VerifyConnection.
+	conf.InsecureSkipVerify = true
+	conf.VerifyConnection = check.verify
+	t = t.Clone()
+	t.TLSClientConfig = conf
+	return rest.HTTPWrappersForConfig(api, t)
+}
+
+// peerCheck decides whether it is the kubelet who answers.
+type peerCheck struct {
+	roots   *x509.CertPool // nil: those of the system
+	pinned  [][]byte
+	address string
+	secret  bool // something is sent that must not be given away
+}
+
+func (c *peerCheck) verify(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("the kubelet shows no certificate")
+	}
+	leaf := state.PeerCertificates[0]
+	for _, known := range c.pinned {
+		if bytes.Equal(known, leaf.Raw) {
+			return nil
+		}
+	}
+	host, _, err := net.SplitHostPort(c.address)
+	if err != nil {
+		return err
+	}
+	chain := x509.NewCertPool()
+	for _, issuer := range state.PeerCertificates[1:] {
+		chain.AddCert(issuer)
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: c.roots, Intermediates: chain, DNSName: host})
+	switch {
+	case err == nil:
+		return nil
+	case c.secret:
+		return fmt.Errorf("verify the kubelet's certificate: %w; a token is not sent to what cannot be verified", err)
+	case !ofThisMachine(host):
+		return fmt.Errorf("verify the kubelet's certificate: %w", err)
+	}
+	return nil
+}
+
+// ofThisMachine tells whether a host is one of our own addresses.
+func ofThisMachine(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	if ip == nil {
+		return false
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+//go:build sim
+
+package cluster
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// TestNode follows a real API server and the kubelet's own code, with the
+// credentials of an administrator and then with those of the kubelet.
+func TestNode(t *testing.T) {
+	node := labtest.StartSim(t)
+	kubelet := Kubeconfig{Path: filepath.Join(node.Dir, "config", "kubelet.kubeconfig")}
+
+	t.Run("administrator", func(t *testing.T) {
+		h := followNode(t, node, node.State.Kubeconfig, kubelet)
+		node.Create(labtest.BusyboxPod("web", labtest.Sleep))
+		// Two sources tell, in no order of each other's.
+		h.untilAll("cluster.kubelet known=true source=api", "reported.condition type=Ready status=True")
+		if err := node.Client.CoreV1().Pods("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		h.untilAll("cluster.gone", "cluster.kubelet known=false", "reason=Killing")
+		h.inOrder(
+			"cluster.bound node="+node.State.Node,
+			"reported.container container=app state=waiting reason=ContainerCreating",
+			"reported.container container=app state=running",
+			"cluster.deleting grace=1",
+			"cluster.gone",
+		)
+		h.inOrder("cluster.bound", "cluster.kubelet known=true source=api", "cluster.deleting", "cluster.kubelet known=false")
+		h.inOrder("type=Initialized status=True", "state=running", "type=Ready status=True", "cluster.deleting")
+		h.inOrder("reported.event type=Normal reason=Scheduled", "reason=Started", "reason=Killing")
+		h.inOrder("reported.ip ips=[", "phase=Running")
+	})
+
+	t.Run("kubelet", func(t *testing.T) {
+		node.Create(labtest.BusyboxPod("before", labtest.Sleep))
+		waitRunning(t, node, "before")
+		h := followNode(t, node, "", kubelet)
+		h.noted("events of the API server are not told", "system:node:", "cannot list resource \"events\"")
+		bound := h.until("cluster.bound", "from=object")
+		if bound.Pod.Name != "before" {
+			t.Errorf("%s is bound", bound.Pod.Name)
+		}
+		h.until("reported.condition", "type=Ready", "status=True", "from=object")
+		h.inOrder("cluster.bound", "type=Initialized", "state=running restartCount=0", "phase=Running", "type=Ready status=True")
+		node.Create(labtest.BusyboxPod("after", labtest.Sleep))
+		for s := h.until("reported.phase", "phase=Running"); s.Pod.Name != "after"; {
+			s = h.until("reported.phase", "phase=Running")
+		}
+	})
+}
+
+// followNode runs the package against a lab.
+func followNode(t *testing.T, node *labtest.Lab, named string, kubelet Kubeconfig) *heardOf {
+	t.Helper()
+	candidates := []Kubeconfig{kubelet}
+	if named != "" {
+		candidates = Candidates(named, "", kubelet)
+	}
+	config, _, err := Credentials(candidates)
+	if err != nil || config == nil {
+		t.Fatalf("no credentials: %v", err)
+	}
+	n, err := node.Client.CoreV1().Nodes().Get(t.Context(), node.State.Node, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort(n.Status.Addresses[0].Address, strconv.Itoa(node.State.Ports["kubelet"]))
+	pods, err := NewKubeletPods(config, KubeletPort{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return followAs(t, node.State.Node, Options{API: config, Kubelet: pods})
+}
+
+func waitRunning(t *testing.T, node *labtest.Lab, name string) {
+	t.Helper()
+	w, err := node.Client.CoreV1().Pods("default").Watch(node.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if p, ok := e.Object.(*v1.Pod); ok && slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool {
+			return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
+		}) {
+			return
+		}
+	}
+	t.Fatalf("%s does not run", name)
+}
+
+// inOrder fails unless what was told has these texts one after the other.
+func (h *heardOf) inOrder(want ...string) {
+	h.t.Helper()
+	next := 0
+	for _, text := range h.past {
+		if next < len(want) && strings.Contains(text, want[next]) {
+			next++
+		}
+	}
+	if next < len(want) {
+		h.t.Errorf("%q was not told after %q:\n  %s", want[next], want[:next], strings.Join(h.past, "\n  "))
+	}
+}

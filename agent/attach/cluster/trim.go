@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The kubelet's marks on pods.
+const (
+	annotationSource = "kubernetes.io/config.source"
+	annotationMirror = "kubernetes.io/config.mirror"
+	annotationHash   = "kubernetes.io/config.hash"
+	annotationSeen   = "kubernetes.io/config.seen"
+)
+
+// trim keeps of a pod what is told, what the agent knows pods by, and what shows
+// that the spec changed. The rest, such as environment variables, commands and
+// the annotation in which kubectl repeats them, may hold secrets, and is most of
+// the memory that a pod takes.
+func trim(p *v1.Pod) *v1.Pod {
+	out := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
+			Generation: p.Generation, CreationTimestamp: p.CreationTimestamp,
+			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
+			Labels: maps.Clone(p.Labels), Annotations: marks(p.Annotations),
+		},
+		Spec: v1.PodSpec{
+			NodeName: p.Spec.NodeName, RestartPolicy: p.Spec.RestartPolicy,
+			TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds,
+			ActiveDeadlineSeconds:         p.Spec.ActiveDeadlineSeconds,
+			Priority:                      p.Spec.Priority, PriorityClassName: p.Spec.PriorityClassName,
+			Tolerations:    p.Spec.Tolerations,
+			InitContainers: containers(p.Spec.InitContainers), Containers: containers(p.Spec.Containers),
+		},
+		Status: p.Status,
+	}
+	for _, c := range p.Spec.EphemeralContainers {
+		kept := v1.EphemeralContainer{}
+		kept.Name, kept.Image = c.Name, c.Image
+		out.Spec.EphemeralContainers = append(out.Spec.EphemeralContainers, kept)
+	}
+	return out
+}
+
+func containers(all []v1.Container) []v1.Container {
+	out := make([]v1.Container, len(all))
+	for i, c := range all {
+		out[i] = v1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+	}
+	return out
+}
+
+func marks(annotations map[string]string) map[string]string {
+	var out map[string]string
+	for _, k := range []string{annotationSource, annotationMirror, annotationHash, annotationSeen} {
+		if v, ok := annotations[k]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package attach
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/probes/cri"
+)
+
+// askRuntime bounds a question of ours to the runtime.
+const askRuntime = 10 * time.Second
+
+// identities keeps the agent told of whose the sandboxes and containers are.
+// Apart from spec, it is used by the teller alone.
+type identities struct {
+	agent   *agent.Agent
+	runtime *grpc.ClientConn
+	known   *cri.Identities
+	asker   *cri.ImageAsker
+
+	mu    sync.Mutex
+	specs map[string][]cri.Wanted // by uid
+}
+
+func newIdentities(a *agent.Agent) *identities {
+	x := &identities{agent: a, known: cri.NewIdentities(), specs: map[string][]cri.Wanted{}}
+	x.asker = cri.NewImageAsker(x.wanted)
+	return x
+}
+
+// reach says how the runtime is reached from now on.
+func (x *identities) reach(dial func(context.Context) (net.Conn, error)) (err error) {
+	// The address is nobody's: dial knows the way.
+	x.runtime, err = grpc.NewClient("passthrough:///runtime",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
+	return err
+}
+
+func (x *identities) close() {
+	if x.runtime != nil {
+		_ = x.runtime.Close()
+	}
+}
+
+// load asks the runtime for the pods that it has.
+func (x *identities) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askRuntime)
+	defer cancel()
+	if _, err := x.known.Load(ctx, x.runtime); err != nil {
+		return err
+	}
+	x.asker.Load(x.known.Containers())
+	x.tellAgent()
+	return nil
+}
+
+// find asks the runtime again if nobody knows whose the id is.
+func (x *identities) find(id string) {
+	if x.agent.Owner(id) != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askRuntime)
+	defer cancel()
+	if done, err := x.known.Reload(ctx, x.runtime); err == nil && done {
+		x.tellAgent()
+	}
+}
+
+// tellAgent hands on what is known.
+func (x *identities) tellAgent() {
+	ids := map[string][]string{}
+	for _, c := range x.known.Containers() {
+		ids[c.Pod.UID] = append(ids[c.Pod.UID], c.ID)
+	}
+	for _, p := range x.known.Pods() {
+		x.agent.Sandbox(&runtimeapi.PodSandboxConfig{
+			Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
+			Labels:      p.Labels,
+			Annotations: map[string]string{sourceAnnotation: p.Source},
+		}, append(ids[p.UID], p.Sandbox)...)
+	}
+}
+
+// sourceAnnotation is where the kubelet notes a pod's source.
+const sourceAnnotation = "kubernetes.io/config.source"
+
+// whose is the uid of the pod that a request is about; empty if it is not known.
+func (x *identities) whose(r cri.Request) string {
+	switch {
+	case r.Ref.Pod.UID != "":
+		return r.Ref.Pod.UID
+	case r.Ref.ID != "":
+		x.find(r.Ref.ID)
+		return string(x.agent.Owner(r.Ref.ID))
+	case r.Ref.Image != "":
+		uid, _ := x.asker.Asked(r.Ref.Image)
+		return uid
+	}
+	return ""
+}
+
+func (x *identities) began(r cri.Request, uid string) { x.asker.Began(r, uid) }
+
+func (x *identities) ended(r cri.Request, a cri.Answer, uid string) {
+	x.known.Learn(r, a)
+	x.asker.Ended(r, a, uid)
+	if a.Gone != "" {
+		x.agent.Forget(a.Gone)
+	}
+}
+
+// wanted are the images that a pod's spec names, nil if there is none.
+func (x *identities) wanted(uid string) []cri.Wanted {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.specs[uid]
+}
+
+// spec takes what a pod's object says of images.
+func (x *identities) spec(p *v1.Pod) {
+	var out []cri.Wanted
+	for _, c := range p.Spec.InitContainers {
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image, Init: true, Sidecar: sidecar})
+	}
+	for _, c := range p.Spec.Containers {
+		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image})
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Image != nil {
+			out = append(out, cri.Wanted{Image: v.Image.Reference})
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.specs[string(p.UID)] = out
+}
+
+// forget drops a pod's spec.
+func (x *identities) forget(uid string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.specs, uid)
+}

@@ -1,0 +1,100 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/kubelets"
+)
+
+// sources are who can be asked beside the runtime.
+type sources struct {
+	options cluster.Options
+	// missing are the witnesses that cannot be asked, and why.
+	missing map[probes.Witness]string
+}
+
+// sources finds out how the API server and the kubelet can be asked. Neither is
+// needed.
+func (s *Session) sources() sources {
+	k := &s.o.Kubelet
+	out := sources{
+		options: cluster.Options{Node: k.Node, Told: s.told, Note: s.source},
+		missing: map[probes.Witness]string{},
+	}
+	config, from, err := cluster.Credentials(cluster.Candidates(s.o.Kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: k.Root}))
+	switch {
+	case err == nil && config == nil:
+		err = errors.New("there is no kubeconfig; name one with --kubeconfig")
+	case err == nil && k.Node == "":
+		err = errors.New("the node's name is not known")
+	}
+	if err != nil {
+		out.missing[probes.ByAPI] = "the API server is not asked: " + err.Error()
+	} else {
+		out.options.API = config
+		s.say("asks the API server with %s", from.Path)
+	}
+	if out.options.Kubelet, err = askKubelet(k, config); err != nil {
+		out.missing[probes.ByKubelet] = fmt.Sprintf("the kubelet is not asked: %v", err)
+	} else if out.options.API == nil {
+		// The kubelet's list tells in part what the API server would.
+		delete(out.missing, probes.ByAPI)
+	}
+	for _, why := range out.missing {
+		s.say("%s", why)
+	}
+	return out
+}
+
+// askKubelet finds the way to the kubelet's /pods.
+func askKubelet(k *kubelets.Kubelet, config *rest.Config) (*cluster.KubeletPods, error) {
+	if k.OwnNetwork {
+		return nil, errors.New("it is in a network of its own")
+	}
+	return cluster.NewKubeletPods(config, cluster.KubeletPort{
+		Address: address(k.Address, k.Port), ReadOnly: address(k.Address, k.ReadOnlyPort), Certificate: certificate(k),
+	})
+}
+
+// address is host:port, from here, of where the kubelet listens; empty for a port
+// that is switched off.
+func address(host string, port int) string {
+	if port == 0 {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// maxCertificate bounds what is read of a certificate file.
+const maxCertificate = 1 << 20
+
+// certificate is the one that the kubelet made for itself, if it did.
+func certificate(k *kubelets.Kubelet) []byte {
+	dir := k.Flags["cert-dir"]
+	if dir == "" {
+		dir = path.Join(k.RootDir, "pki")
+	}
+	f, err := k.Open(path.Join(dir, "kubelet.crt"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCertificate))
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,114 @@
+package attach
+
+import (
+	"context"
+	"sync"
+)
+
+// What waits to be told is bounded, in number and in bytes of messages.
+const (
+	maxUntold      = 1 << 14
+	maxUntoldBytes = 64 << 20
+)
+
+// teller tells the agent of calls, one after the other, on a goroutine of its
+// own: to take a request apart for a person to read takes longer than to pass it
+// on, and the kubelet waits for the latter only.
+type teller struct {
+	mu     sync.Mutex
+	wake   sync.Cond
+	queue  []told
+	bytes  int
+	closed bool
+	done   chan struct{}
+}
+
+// told is something to tell, and the bytes that it keeps.
+type told struct {
+	do    func()
+	bytes int
+}
+
+func newTeller() *teller {
+	t := &teller{done: make(chan struct{})}
+	t.wake.L = &t.mu
+	return t
+}
+
+// run tells until the teller is closed and nothing is left.
+func (t *teller) run() {
+	defer close(t.done)
+	for {
+		batch := t.take()
+		if batch == nil {
+			return
+		}
+		for _, x := range batch {
+			x.do()
+			t.mu.Lock()
+			t.bytes -= x.bytes
+			t.mu.Unlock()
+		}
+	}
+}
+
+func (t *teller) take() []told {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.queue) == 0 && !t.closed {
+		t.wake.Wait()
+	}
+	batch := t.queue
+	t.queue = nil
+	return batch
+}
+
+// begin has do done later. It is false if there is no room for it.
+func (t *teller) begin(do func(), bytes int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || len(t.queue) >= maxUntold || t.bytes+bytes > maxUntoldBytes {
+		return false
+	}
+	t.put(do, bytes)
+	return true
+}
+
+// end has do done later, whether there is room or not: what has begun is told to
+// its end, and there are no more ends than calls under way.
+func (t *teller) end(do func(), bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.put(do, bytes)
+	}
+}
+
+func (t *teller) put(do func(), bytes int) {
+	t.queue = append(t.queue, told{do, bytes})
+	t.bytes += bytes
+	t.wake.Signal()
+}
+
+// await is begin, and waits until it is done or ctx ends.
+func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
+	done := make(chan struct{})
+	if !t.begin(func() { do(); close(done) }, bytes) {
+		return false
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// close tells what is left and ends the teller.
+func (t *teller) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.wake.Signal()
+	t.mu.Unlock()
+	<-t.done
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/agent/attach"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes/kubelets"
+)
+
+// attachFlags say which kubelet, and how.
+type attachFlags struct {
+	pid   int
+	probe choice
+	noTUI bool
+}
+
+func (a *app) attach() *cobra.Command {
+	var ui uiFlags
+	var flags attachFlags
+	cmd := &cobra.Command{
+		Use:   "attach [--pid PID] [--no-tui] [flags]",
+		Short: "Look into the kubelet that is running, without a restart",
+		Long: `Comes between a running kubelet and its container runtime, and opens the screen:
+every call of every pod is seen, and one pod can be held before a call. Neither
+is restarted or changed. When the screen is left the two speak to each other as
+before.
+
+The runtime's socket is taken over by renaming it, and the kubelet is asked to
+connect again; calls that are under way end where they began. If podstep is
+killed, a guard gives the socket back; podstep restore does so by hand.
+
+What the calls do not show is filled in from the API server and the kubelet's
+/pods, if there is a kubeconfig that may read them: --kubeconfig, $KUBECONFIG,
+the node's admin.conf, the kubelet's own. Without any, the calls alone are shown.
+
+With --no-tui there is no screen: the agent is served, for other podsteps, until
+Ctrl-C or SIGTERM.`,
+		Example: `  sudo podstep attach
+  sudo podstep attach --no-tui &
+  sudo podstep break add default/web --step cri.RunPodSandbox`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
+	}
+	cmd.Flags().IntVar(&flags.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
+	flags.probe = choice{value: "cri", of: []string{"cri"}}
+	flags.probe.add(cmd, "probe", "", "what sees the steps")
+	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
+	ui.addLive(cmd)
+	return cmd
+}
+
+func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) error {
+	o, err := ui.options()
+	if err != nil {
+		return err
+	}
+	k, err := a.chooseKubelet(ctx, flags.pid)
+	if err != nil {
+		return err
+	}
+	ctx, hurry, stop := endings(ctx)
+	defer stop()
+	var screen atomic.Bool
+	s, err := attach.Start(ctx, attach.Options{
+		Kubelet: k, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig,
+		Say: func(line string) {
+			if !screen.Load() { // there the node's story has it
+				a.say("%s", line)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
+	}
+	if flags.noTUI {
+		fmt.Fprintf(a.out, "ready  %s\n", printable(a.socketOrDefault()))
+		<-ctx.Done()
+	} else {
+		screen.Store(true)
+		err = a.live(ctx, ui, o)
+		screen.Store(false)
+	}
+	return errors.Join(err, s.Stop(hurry))
+}
+
+// socketOrDefault is where an agent of ours is served.
+func (a *app) socketOrDefault() string {
+	if a.socket != "" {
+		return a.socket
+	}
+	return client.DefaultSocket()
+}
+
+// endings are when to end in order, and when to end at once: at the first and
+// at the second signal. A terminal that is closed is a signal too.
+func endings(ctx context.Context) (end, hurry context.Context, stop func()) {
+	end, cancel := context.WithCancel(ctx)
+	hurry, cut := context.WithCancel(context.WithoutCancel(ctx))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	over := make(chan struct{})
+	go func() {
+		for _, do := range []func(){cancel, cut} {
+			select {
+			case <-signals:
+				do()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return end, hurry, func() { signal.Stop(signals); close(over); cancel(); cut() }
+}
+
+// chooseKubelet finds the kubelet that is meant.
+func (a *app) chooseKubelet(ctx context.Context, pid int) (k kubelets.Kubelet, err error) {
+	if os.Geteuid() != 0 {
+		return k, errors.New("attaching to a kubelet takes root: run sudo podstep attach; podstep doctor says what else it takes")
+	}
+	if pid != 0 {
+		return kubelets.ByPID(ctx, pid, kubelets.Options{})
+	}
+	all, err := kubelets.Find(ctx, kubelets.Options{})
+	if err != nil {
+		return k, err
+	}
+	k, err = kubelets.Choose(all)
+	var several *kubelets.SeveralError
+	switch {
+	case errors.Is(err, kubelets.ErrNone):
+		return k, errors.New("no kubelet runs on this machine; podstep lab starts a node of your own")
+	case errors.As(err, &several):
+		for _, line := range strings.Split(strings.TrimSpace(kubelets.Table(all)), "\n") {
+			a.say("%s", line)
+		}
+		return k, usagef("%d kubelets run on this machine; choose one with --pid", len(all))
+	}
+	return k, err
+}

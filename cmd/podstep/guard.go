@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/probes/cri/takeover"
+)
+
+// guard is started by attach, never by a person: it outlives it, and gives the
+// runtime's socket back if attach did not.
+func (a *app) guard() *cobra.Command {
+	return &cobra.Command{
+		Use:    "guard",
+		Short:  "Give the runtime's socket back when podstep attach is killed",
+		Hidden: true,
+		Args:   arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			if takeover.Guard() != exitDone {
+				return errQuiet
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes/kubelets"
+	"golang.org/x/sys/unix"
+)
+
+// obstacle is a reason why a probe cannot see a kubelet here, and what helps.
+type obstacle struct{ why, todo string }
+
+// probeChecks say for each way of seeing steps whether it can be had here.
+func (m *machine) probeChecks(ctx context.Context, found []kubelets.Kubelet) []check {
+	checks := []check{wovenProbe(found)}
+	for i := range found {
+		c := m.criProbe(ctx, &found[i], len(found) > 1)
+		c.Pid = found[i].PID
+		checks = append(checks, c)
+	}
+	if len(found) == 0 {
+		checks = append(checks, warn("cri", "there is no kubelet to attach to", "podstep attach is for a node where one runs"))
+	}
+	return append(checks, m.delveProbe(), m.uprobeProbe(), logProbe(found))
+}
+
+// attachable are the kubelets that podstep attach is for.
+func attachable(found []kubelets.Kubelet) (out []kubelets.Kubelet) {
+	for _, k := range found {
+		if !k.Woven && k.Doubt == "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func wovenProbe(found []kubelets.Kubelet) check {
+	for _, k := range found {
+		if k.Woven {
+			return ok("woven", "kubelet %d is woven: its own agent sees every step", k.PID)
+		}
+	}
+	return warn("woven", "no woven kubelet runs here", "run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it")
+}
+
+// greeting is how long a runtime may take to answer at all.
+const greeting = 2 * time.Second
+
+// criProbe says whether podstep attach can see a kubelet's calls to its runtime.
+func (m *machine) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) check {
+	if k.Woven {
+		return ok("cri", "not needed: the woven kubelet's own agent sees these calls too")
+	}
+	in := m.attachObstacles()
+	if len(in) == 0 {
+		in = m.socketObstacles(ctx, k)
+	}
+	if len(in) > 0 {
+		return warn("cri", "not possible now: "+whys(in), in[0].todo)
+	}
+	command := "podstep attach"
+	if several {
+		command += " --pid " + strconv.Itoa(k.PID)
+	}
+	return ok("cri", "possible: %s sees its calls to the runtime, and can hold them", command)
+}
+
+func whys(in []obstacle) string {
+	var all []string
+	for _, o := range in {
+		all = append(all, o.why)
+	}
+	return strings.Join(all, "; ")
+}
+
+// attachObstacles are in the way of attaching to any kubelet of this machine.
+func (m *machine) attachObstacles() []obstacle {
+	in := m.lacks(unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE)
+	if major, minor, known := m.kernel(); known && (major < 5 || major == 5 && minor < 6) {
+		in = append(in, obstacle{"this kernel cannot hand over a process's sockets, which Linux can since 5.6", "use a newer kernel, or podstep-kubelet in place of the kubelet"})
+	}
+	return append(in, m.yama()...)
+}
+
+// yama is the kernel's switch for looking into other processes. 3 is for root too.
+func (m *machine) yama() []obstacle {
+	if m.line("proc/sys/kernel/yama/ptrace_scope") != "3" {
+		return nil
+	}
+	return []obstacle{{"kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "set it to 2 or less and boot anew: the kernel does not take 3 back"}}
+}
+
+// socketObstacles are in the way of taking the place of a kubelet's runtime.
+func (m *machine) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
+	if k.RuntimeEndpoint == "" {
+		return []obstacle{{"it speaks to its runtime over no unix socket", "the cri probe is for unix sockets alone; podstep-kubelet sees every step"}}
+	}
+	if aside := k.Aside(); aside != "" {
+		return []obstacle{{"a podstep has the place of its runtime already, or ended without giving it back: " + aside + " is there", "podstep pods shows what the one that is attached sees; podstep restore cleans up after one that is gone"}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, greeting)
+	defer cancel()
+	if err := m.served(k, ctx, k.RuntimeEndpoint); err != nil {
+		return []obstacle{{"its runtime does not answer: " + err.Error(), "see whether the container runtime runs: crictl info asks it"}}
+	}
+	return nil
+}
+
+var capabilities = map[int]string{
+	unix.CAP_SYS_PTRACE: "CAP_SYS_PTRACE", unix.CAP_DAC_OVERRIDE: "CAP_DAC_OVERRIDE",
+	unix.CAP_BPF: "CAP_BPF", unix.CAP_PERFMON: "CAP_PERFMON",
+}
+
+// lacks names the capabilities that this process lacks; containers' root does
+// not have them all.
+func (m *machine) lacks(wanted ...int) []obstacle {
+	has := m.effective()
+	var missing []string
+	for _, c := range wanted {
+		if has&(1<<c) == 0 {
+			missing = append(missing, capabilities[c])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if m.uid != 0 {
+		return []obstacle{{fmt.Sprintf("it takes root, and this is uid %d", m.uid), "run it with sudo"}}
+	}
+	return []obstacle{{"this root lacks " + strings.Join(missing, " and "), "run podstep on the node itself, or in a container that is privileged and shares its processes"}}
+}
+
+// effective are the capabilities that this process has, a bit each.
+func (m *machine) effective() uint64 {
+	status, err := os.ReadFile(m.path("proc/self/status"))
+	if err != nil {
+		return 0
+	}
+	for _, line := range strings.Split(string(status), "\n") {
+		if text, found := strings.CutPrefix(line, "CapEff:"); found {
+			bits, _ := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+			return bits
+		}
+	}
+	return 0
+}
+
+// kernel is the version of Linux.
+func (m *machine) kernel() (major, minor int, known bool) {
+	_, err := fmt.Sscanf(m.line("proc/sys/kernel/osrelease"), "%d.%d", &major, &minor)
+	return major, minor, err == nil
+}
+
+// instead is what there is in place of a probe that is still to come.
+const instead = "podstep attach sees the calls to the runtime today, and podstep-kubelet every step"
+
+// toCome is a probe that this version of podstep does not have yet.
+func toCome(name, allowed string, in []obstacle) check {
+	if len(in) > 0 {
+		allowed = "and it could not be used now: " + whys(in)
+	}
+	return warn(name, "not in this version of podstep; "+allowed, instead)
+}
+
+func (m *machine) delveProbe() check {
+	return toCome("delve", "this machine would allow it", append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...))
+}
+
+func (m *machine) uprobeProbe() check {
+	in := m.lacks(unix.CAP_BPF, unix.CAP_PERFMON)
+	if _, err := os.Stat(m.path("sys/bus/event_source/devices/uprobe")); err != nil {
+		in = append(in, obstacle{why: "the kernel has no uprobes (CONFIG_UPROBE_EVENTS)"})
+	}
+	return toCome("uprobe", "this machine would allow it", in)
+}
+
+func logProbe(found []kubelets.Kubelet) check {
+	where := map[string]string{
+		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "nowhere that could be told",
+	}
+	var logs []string
+	for _, k := range found {
+		at, known := where[k.Log]
+		if !known {
+			at = "in " + k.Log
+		}
+		logs = append(logs, fmt.Sprintf("kubelet %d's log is %s", k.PID, at))
+	}
+	if len(logs) == 0 {
+		logs = []string{"there is no kubelet that writes one"}
+	}
+	return toCome("log", strings.Join(logs, ", "), nil)
+}
