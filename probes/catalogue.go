@@ -134,12 +134,18 @@ const (
 	ByAPI Witness = "api"
 	// ByKubelet: the kubelet's own list of its pods.
 	ByKubelet Witness = "kubelet"
+	// ByRuntime: the runtime, asked for what it has. The probe that passes on the
+	// kubelet's calls asks it.
+	ByRuntime Witness = "cri"
 )
 
 // told says in words who tells.
 func (w Witness) told() string {
-	if w == ByKubelet {
+	switch w {
+	case ByKubelet:
 		return "the kubelet's list of its pods tells it"
+	case ByRuntime:
+		return "the runtime's list of sandboxes tells it"
 	}
 	return "the API server tells it"
 }
@@ -376,8 +382,8 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 // plainlyOutside tells whether a step that others tell has nothing that only a
 // function has.
 func (s *Step) plainlyOutside() bool {
-	known := s.Seen == ByAPI || s.Seen == ByKubelet
+	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig}
 	ofFunction := s.Symbol + s.Closure + s.File + s.Pod.Expr + s.Quiet
-	return known && ofFunction == "" && s.Pod.Kind == PodObject && !s.Pod.Exit && !s.Idle && !s.Root && !s.Skip &&
+	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

@@ -58,7 +58,7 @@ func TestOutside(t *testing.T) {
 			t.Errorf("a kubelet has %q: %v, %q", s.Name, ok, why)
 		}
 	}
-	if seen[ByAPI] == 0 || seen[ByKubelet] == 0 || len(seen) != 3 {
+	if seen[ByAPI] == 0 || seen[ByKubelet] == 0 || seen[ByRuntime] == 0 || len(seen) != 4 {
 		t.Errorf("steps by who tells them: %v", seen)
 	}
 	for path, steps := range c.Packages() {

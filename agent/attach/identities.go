@@ -51,7 +51,10 @@ func (x *identities) close() {
 	}
 }
 
-// load asks the runtime for the pods that it has.
+// stepSandbox is a pod that the runtime had before podstep came.
+const stepSandbox = "cluster.sandbox"
+
+// load asks the runtime for the pods that it has, and tells of them.
 func (x *identities) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askRuntime)
 	defer cancel()
@@ -60,6 +63,10 @@ func (x *identities) load(ctx context.Context) error {
 	}
 	x.asker.Load(x.known.Containers())
 	x.tellAgent()
+	for _, p := range x.known.Pods() {
+		c, now := configOf(&p), time.Now()
+		x.agent.Begin(agent.Seen{Step: stepSandbox, At: now, Values: []any{c, p.Sandbox, p.Ready, p.Created, "runtime"}}).End(now, nil, []any{false})
+	}
 	return nil
 }
 
@@ -82,11 +89,16 @@ func (x *identities) tellAgent() {
 		ids[c.Pod.UID] = append(ids[c.Pod.UID], c.ID)
 	}
 	for _, p := range x.known.Pods() {
-		x.agent.Sandbox(&runtimeapi.PodSandboxConfig{
-			Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
-			Labels:      p.Labels,
-			Annotations: map[string]string{sourceAnnotation: p.Source},
-		}, append(ids[p.UID], p.Sandbox)...)
+		x.agent.Sandbox(configOf(&p), append(ids[p.UID], p.Sandbox)...)
+	}
+}
+
+// configOf is what is known of the configuration of a pod's sandbox.
+func configOf(p *cri.Pod) *runtimeapi.PodSandboxConfig {
+	return &runtimeapi.PodSandboxConfig{
+		Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
+		Labels:      p.Labels,
+		Annotations: map[string]string{sourceAnnotation: p.Source},
 	}
 }
 

@@ -55,6 +55,7 @@ func functions(c *probes.Catalogue) (n int) {
 var told = map[probes.Witness]string{
 	probes.ByAPI:     "Told by the API server",
 	probes.ByKubelet: "Told by the kubelet's list of its pods",
+	probes.ByRuntime: "Told by the runtime's list of sandboxes",
 }
 
 func writeStep(w *bufio.Writer, c *probes.Catalogue, s *probes.Step) {

@@ -124,6 +124,9 @@ func Guard() int {
 	w := &watchman{dir: -1, ours: pinned{fd: -1}}
 	for {
 		o, dir, err := receive(guardFD)
+		if errors.Is(err, errOrder) {
+			continue // and no answer: who sent it gives up on us
+		}
 		if err != nil {
 			break // podstep has ended
 		}
@@ -141,7 +144,10 @@ func Guard() int {
 	return 0
 }
 
-var errEnded = errors.New("podstep has ended")
+var (
+	errEnded = errors.New("podstep has ended")
+	errOrder = errors.New("this is no order")
+)
 
 // receive reads one order.
 func receive(fd int) (order, int, error) {
@@ -159,17 +165,16 @@ func receive(fd int) (order, int, error) {
 	}
 	dir := rightIn(rights[:extra])
 	o, err := parseOrder(b[:n])
-	if err != nil {
-		// From another podstep than this one; what was known before stays.
-		return order{}, dir, err
+	if err != nil && dir >= 0 {
+		_ = unix.Close(dir)
 	}
-	return o, dir, nil
+	return o, dir, err
 }
 
 func parseOrder(b []byte) (order, error) {
 	var o order
 	if err := json.Unmarshal(b, &o); err != nil {
-		return order{}, fmt.Errorf("read order: %w", err)
+		return order{}, fmt.Errorf("read order: %w: %w", errOrder, err)
 	}
 	return o, nil
 }

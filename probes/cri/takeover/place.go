@@ -65,7 +65,7 @@ func (p *place) stat(name string) (file, error) {
 	return newFile(&st), nil
 }
 
-// id is the identity of what has the name, or zero. What cannot be looked at is
+// idOf is the identity of what has the name, or zero. What cannot be looked at is
 // not known to be ours, which is what it is asked for.
 func (p *place) idOf(name string) fileID {
 	f, _ := p.stat(name)
