@@ -36,7 +36,7 @@ func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
 func TestWhoSees(t *testing.T) {
 	r := newRig(t, Options{})
 	r.opts.Seen = map[string]bool{"cluster.bound": true, "cluster.kubelet": true, "sync.pod": true}
-	info, err := r.service.Info(context.Background(), nil)
+	info, err := r.svc.Info(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (s *Session) sources() sources {
 		options: cluster.Options{Node: k.Node, Told: s.told, Note: s.source},
 		missing: map[probes.Witness]string{},
 	}
-	config, from, err := cluster.Credentials(cluster.Candidates(s.o.Kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: k.Root}))
+	config, from, err := cluster.Credentials(cluster.Candidates(s.o.Kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}))
 	switch {
 	case err == nil && config == nil:
 		err = errors.New("there is no kubeconfig; name one with --kubeconfig")
@@ -54,6 +54,18 @@ func (s *Session) sources() sources {
 		s.say("%s", why)
 	}
 	return out
+}
+
+// rootOf is the kubelet's view of files, empty if it is ours: a kubeconfig that
+// logs in with a program can be used then.
+func rootOf(k *kubelets.Kubelet) string {
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", k.PID))
+	ours, err2 := os.Readlink("/proc/self/ns/mnt")
+	root, err3 := os.Readlink(k.Root)
+	if errors.Join(err, err2, err3) == nil && theirs == ours && root == "/" {
+		return ""
+	}
+	return k.Root
 }
 
 // askKubelet finds the way to the kubelet's /pods.

@@ -60,9 +60,11 @@ It stays in the foreground and prints one line that starts with "ready" when the
 	flags.StringVar(&options.Dir, "dir", "", "directory for everything that the lab makes; new, empty, or a lab's")
 	flags.StringVar(&options.Runtime, "runtime", "sim", `what runs containers: "sim" simulates them, "containerd" needs root`)
 	flags.StringVar(&options.Kubelet, "kubelet", "", "kubelet of a containerd lab (default: podstep-kubelet beside this program)")
+	flags.StringVar(&options.Containerd, "containerd", "", "containerd of a containerd lab; its ctr and shim are those beside it (default: the machine's)")
 	flags.StringVar(&options.Scenario, "scenario", "", "file that says how the containers of a sim lab behave: see docs/sim.md")
 	flags.IntVar(&options.KubeletV, "kubelet-v", 2, "log level of the kubelet")
 	flags.BoolVar(&options.RestartKubelet, "restart-kubelet", false, "start the kubelet again when it ends, instead of ending the lab")
+	flags.BoolVar(&options.RestartRuntime, "restart-runtime", false, "start the container runtime again when it ends, instead of ending the lab")
 	flags.IntVar(&options.Port, "port", 0, "port of the kube-apiserver on 127.0.0.1 (default: a free one)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w: see podstep-lab --help", err)}

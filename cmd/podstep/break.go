@@ -48,10 +48,15 @@ func (a *app) breakAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add [POD|GLOB] --step STEP|GLOB|stage:NAME [flags]",
 		Short: "Add a breakpoint, also for pods to come",
+		Long: `Adds a breakpoint, for pods that are there and pods to come.
+
+A step that is made to fail returns the error without doing its work, once unless
+--times says otherwise. For a call to the runtime the message may begin with a
+gRPC code, such as NotFound or Unavailable, and a colon.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
-  podstep break add web --step cri.PullImage --action 'fail=no such registry' --times 2`,
+  podstep break add web --step cri.PullImage --action 'fail=Unavailable: no such registry' --times 2`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {

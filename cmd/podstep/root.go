@@ -29,9 +29,11 @@ func (a *app) root() *cobra.Command {
 other pod on the node goes on living.
 
 Without a command it opens the screen on the agent that it finds; ? there lists
-the keys. podstep lab starts a node to try it on.
+the keys. podstep lab starts a node to try it on, podstep attach looks into the
+kubelet that runs on this machine.
 
-It speaks to the agent inside podstep-kubelet over a unix socket. A pod is named
+It speaks to the agent, which is inside podstep-kubelet or podstep attach, over a
+unix socket. A pod is named
 [NAMESPACE/]NAME or with -n NAMESPACE, as kubectl does; without a namespace all
 of them are searched. Answers go to stdout, words about them to stderr. The exit
 code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`,

@@ -95,7 +95,7 @@ func (a *app) open(ctx context.Context, f *uiFlags) error {
 func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 	c, err := a.dial(ctx)
 	if err != nil {
-		return fmt.Errorf("%w; podstep lab starts a node of your own", err)
+		return fmt.Errorf("%w; podstep attach looks into a kubelet that runs here, podstep lab starts a node of your own", err)
 	}
 	o.Cluster = cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))
 	return a.show(ctx, session.NewLive(c), o)

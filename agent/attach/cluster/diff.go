@@ -42,13 +42,27 @@ type hearing struct {
 	now  time.Time
 }
 
-// say makes a step of the hearing. The time is that in the object, if it counts.
+// say makes a step of the hearing. The time in the object is shown if it counts:
+// it is in whole seconds, and what is heard as it happens has a better one.
 func (h *hearing) say(step string, stated time.Time, values ...any) Said {
+	s := h.sayDated(step, stated, values...)
+	if h.from != fromObject {
+		s.Values[len(values)] = nil
+	}
+	return s
+}
+
+// sayDated is say for what shows the time in the object always.
+func (h *hearing) sayDated(step string, stated time.Time, values ...any) Said {
 	at := h.now
 	if h.from == fromObject && !stated.IsZero() && stated.Before(at) {
 		at = stated
 	}
-	return Said{Step: step, At: at, Pod: h.pod, Values: append(values, some(string(h.from)))}
+	var since any
+	if !stated.IsZero() {
+		since = stated
+	}
+	return Said{Step: step, At: at, Pod: h.pod, Values: append(values, since, some(string(h.from)))}
 }
 
 // some is a value, or nil if there is nothing to show.

@@ -105,15 +105,15 @@ func TestWanted(t *testing.T) {
 		want     []string
 	}{
 		{"new", nil, webPod(), live, []string{"cluster.bound node=node-1 generation=1 containers=[init app]"}},
-		{"there before", nil, webPod(), fromObject, []string{"cluster.bound node=node-1 generation=1 containers=[init app] from=object @1"}},
+		{"there before", nil, webPod(), fromObject, []string{"cluster.bound node=node-1 generation=1 containers=[init app] since=+1 from=object @1"}},
 		{"bound without a scheduler", nil, with(webPod(), func(p *v1.Pod) { p.Status.Conditions = nil }), fromObject,
-			[]string{"cluster.bound node=node-1 generation=1 containers=[init app] from=object @0"}},
+			[]string{"cluster.bound node=node-1 generation=1 containers=[init app] since=+0 from=object @0"}},
 		{"the same", webPod(), webPod(), live, nil},
 		{"only the status", webPod(), with(webPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }), live, nil},
 		{"deleted", webPod(), deleted, live, []string{"cluster.deleting grace=30 until=+90"}},
 		{"deleted before", nil, deleted, fromObject, []string{
-			"cluster.bound node=node-1 generation=2 containers=[init app] from=object @1",
-			"cluster.deleting grace=30 until=+90 from=object @60"}},
+			"cluster.bound node=node-1 generation=2 containers=[init app] since=+1 from=object @1",
+			"cluster.deleting grace=30 until=+90 since=+60 from=object @60"}},
 		{"deleted, told", deleted, deleted, live, nil},
 		{"less grace", deleted, with(deleted, func(p *v1.Pod) {
 			grace, until := int64(0), at(60)
@@ -180,7 +180,7 @@ func TestReported(t *testing.T) {
 		{"new", nil, webPod(), live, []string{
 			"reported.condition type=PodScheduled status=True since=+1", "reported.phase phase=Pending"}},
 		{"there before, in order of time", nil, webPod(), fromObject, []string{
-			"reported.phase phase=Pending from=object @0", "reported.condition type=PodScheduled status=True since=+1 from=object @1"}},
+			"reported.phase phase=Pending since=+0 from=object @0", "reported.condition type=PodScheduled status=True since=+1 from=object @1"}},
 		{"the same", webPod(), webPod(), live, nil},
 		{"resync with other times of probes", ready("True", "", 5), with(ready("True", "", 5), func(p *v1.Pod) {
 			p.Status.Conditions[0].LastProbeTime = at(50)
@@ -219,15 +219,15 @@ func TestReported(t *testing.T) {
 		{"a crash loop of before", nil,
 			status(v1.ContainerStatus{State: waits("CrashLoopBackOff", "back-off"), RestartCount: 2, LastTerminationState: ended(20, 25, 1, "Error")}), fromObject,
 			[]string{
-				"reported.container container=app state=running restartCount=2 ready=false from=object @20",
-				"reported.container container=app state=terminated reason=Error exitCode=1 restartCount=2 ready=false from=object !app ended with exit code 1 (Error) @25",
-				"reported.container container=app state=waiting reason=CrashLoopBackOff message=back-off restartCount=2 ready=false lastReason=Error lastExitCode=1 from=object !app cannot start (CrashLoopBackOff): back-off @25"}},
+				"reported.container container=app state=running restartCount=2 ready=false since=+20 from=object @20",
+				"reported.container container=app state=terminated reason=Error exitCode=1 restartCount=2 ready=false since=+25 from=object !app ended with exit code 1 (Error) @25",
+				"reported.container container=app state=waiting reason=CrashLoopBackOff message=back-off restartCount=2 ready=false lastReason=Error lastExitCode=1 since=+25 from=object !app cannot start (CrashLoopBackOff): back-off @25"}},
 		{"a restart of before", nil,
 			status(v1.ContainerStatus{State: running(30), RestartCount: 1, Ready: true, LastTerminationState: ended(20, 25, 0, "Completed")}), fromObject,
 			[]string{
-				"reported.container container=app state=running restartCount=0 ready=false from=object @20",
-				"reported.container container=app state=terminated reason=Completed exitCode=0 restartCount=0 ready=false from=object @25",
-				"reported.container container=app state=running restartCount=1 ready=true lastReason=Completed lastExitCode=0 from=object @30"}},
+				"reported.container container=app state=running restartCount=0 ready=false since=+20 from=object @20",
+				"reported.container container=app state=terminated reason=Completed exitCode=0 restartCount=0 ready=false since=+25 from=object @25",
+				"reported.container container=app state=running restartCount=1 ready=true lastReason=Completed lastExitCode=0 since=+30 from=object @30"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := hearing{c.pod, c.from, heard}

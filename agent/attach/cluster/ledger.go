@@ -274,7 +274,7 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 		}
 		if p != nil {
 			h := hearing{p, live, now}
-			l.tell(h.say(stepKubelet, now, false, nil, nil))
+			l.tell(h.say(stepKubelet, now, false, nil))
 		}
 		l.forget(id, e)
 	}
@@ -283,10 +283,7 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 
 // known is said when the kubelet has a pod that it did not have before.
 func (h *hearing) known() Said {
-	seen, err := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
-	var since any
-	if err == nil {
-		since = seen
-	}
-	return h.say(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]), since)
+	// A mark that cannot be read is no time.
+	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
+	return h.sayDated(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]))
 }

@@ -166,16 +166,16 @@ func TestEvents(t *testing.T) {
 	for range 2 {
 		b.event(same, "node-1")
 	}
-	b.tells("reported.event type=Normal reason=Pulled message=is there count=1 reporter=kubelet object=spec.containers{app} from=object @7")
+	b.tells("reported.event type=Normal reason=Pulled message=is there count=1 reporter=kubelet object=spec.containers{app} since=+7 from=object @7")
 	b.event(e(func(e *v1.Event) { e.Count, e.LastTimestamp = 2, at(9) }), "node-1")
-	b.tells("reported.event type=Normal reason=Pulled message=is there count=2 reporter=kubelet object=spec.containers{app} from=object @9")
+	b.tells("reported.event type=Normal reason=Pulled message=is there count=2 reporter=kubelet object=spec.containers{app} since=+9 from=object @9")
 	b.event(e(func(e *v1.Event) {
 		e.UID, e.Type, e.Reason, e.Message, e.Count, e.LastTimestamp = "e2", "Warning", "Failed", "no", 0, metav1.Time{}
 		e.Source, e.InvolvedObject.FieldPath, e.ReportingController = v1.EventSource{}, "", "scheduler"
 		e.EventTime = metav1.NewMicroTime(noon.Add(4 * time.Second))
 		e.Series = &v1.EventSeries{Count: 3, LastObservedTime: metav1.NewMicroTime(noon.Add(5 * time.Second))}
 	}), "node-1")
-	b.tells("reported.event type=Warning reason=Failed message=no count=3 reporter=scheduler from=object !warning (Failed): no @5")
+	b.tells("reported.event type=Warning reason=Failed message=no count=3 reporter=scheduler since=+5 from=object !warning (Failed): no @5")
 }
 
 // TestEarlyEvents: an event may come before its pod; one of another node's pod

@@ -10,6 +10,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -70,6 +72,7 @@ func TestKubeletPort(t *testing.T) {
 	})
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{kubelet.pair}, ClientAuth: tls.RequestClientCert}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of who hangs up
 	server.StartTLS()
 	defer server.Close()
 	public := httptest.NewServer(handler)

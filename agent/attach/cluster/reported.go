@@ -108,15 +108,7 @@ func (h *hearing) conditions(was *v1.PodStatus, which func(*v1.PodCondition) boo
 		if i >= 0 && sameCondition(&was.Conditions[i], &c) {
 			continue
 		}
-		var since any
-		if t := c.LastTransitionTime.Time; !t.IsZero() {
-			since = t
-		}
-		at := c.LastTransitionTime.Time
-		if at.IsZero() {
-			at = h.pod.CreationTimestamp.Time
-		}
-		out = append(out, h.say(stepCondition, at, string(c.Type), string(c.Status), some(c.Reason), words(c.Message), since))
+		out = append(out, h.sayDated(stepCondition, c.LastTransitionTime.Time, string(c.Type), string(c.Status), some(c.Reason), words(c.Message)))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,6 +43,28 @@ func TestNode(t *testing.T) {
 		h.inOrder("type=Initialized status=True", "state=running", "type=Ready status=True", "cluster.deleting")
 		h.inOrder("reported.event type=Normal reason=Scheduled", "reason=Started", "reason=Killing")
 		h.inOrder("reported.ip ips=[", "phase=Running")
+	})
+
+	t.Run("static pod", func(t *testing.T) {
+		h := followNode(t, node, node.State.Kubeconfig, kubelet)
+		text, err := os.ReadFile("../../../docs/examples/static.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(node.Dir, "manifests", "static.yaml")
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		known := h.until("cluster.kubelet", "known=true", "source=file")
+		bound := h.until("cluster.bound")
+		if uid(bound.Pod) != known.Pod.UID || bound.Pod.UID == known.Pod.UID {
+			t.Errorf("the mirror %s of %s is not told to be of %s", bound.Pod.UID, uid(bound.Pod), known.Pod.UID)
+		}
+		h.until("reported.phase", "phase=Running")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		h.untilAll("cluster.gone", "cluster.kubelet known=false")
 	})
 
 	t.Run("kubelet", func(t *testing.T) {
