@@ -3,6 +3,11 @@
 # The kubelet's version, which its clients want to know.
 KUBERNETES := v1.36.3
 LDFLAGS := -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
+# Others that podstep is to work with: kubelets, containerds (2.4 has the CRI's list streams), and crictl.
+KUBELETS := v1.31.4 v1.34.4 v1.37.1
+CONTAINERD2 := v2.2.9
+CONTAINERD24 := v2.4.2
+CRI_TOOLS := v1.36.0
 BIN := bin
 # Where `make run` has its node.
 LAB := .lab
@@ -11,7 +16,7 @@ LAB := .lab
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## all programs, into bin/; the kubelets are woven
@@ -25,6 +30,19 @@ build: ## all programs, into bin/; the kubelets are woven
 kubelet: ## an unmodified kubelet, to compare with
 	@mkdir -p $(BIN)
 	go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/kubelet k8s.io/kubernetes/cmd/kubelet
+
+.PHONY: kubelets
+kubelets: ## unmodified kubelets of other versions, as they are released (some minutes each)
+	@for version in $(KUBELETS); do scripts/kubelet.sh $$version $(BIN)/kubelet-$$version || exit 1; done
+
+.PHONY: containerd2
+containerd2: ## containerd 2, an older and a newer, with shim and ctr
+	@scripts/containerd.sh $(CONTAINERD2) $(BIN)/containerd-2
+	@scripts/containerd.sh $(CONTAINERD24) $(BIN)/containerd-2.4
+
+.PHONY: crictl
+crictl: ## the client of container runtimes, which tests use beside the kubelet
+	@scripts/crictl.sh $(CRI_TOOLS) $(BIN)/crictl
 
 .PHONY: run
 run: build ## a whole node of your own, with the kubelet's own code, in the terminal UI
@@ -40,7 +58,7 @@ test: ## unit tests: no root, no network
 
 .PHONY: test-sim
 test-sim: build ## tests on the simulated node, the UI in a terminal among them (tmux); no root
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 30m -p 1 ./agent/lab/... ./tui/...
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags sim -count=1 -timeout 30m -p 1 ./agent/lab/... ./agent/attach/... ./tui/...
 
 .PHONY: test-cri
 test-cri: ## the CRI's own validation of the simulated runtime
@@ -48,7 +66,11 @@ test-cri: ## the CRI's own validation of the simulated runtime
 
 .PHONY: test-node
 test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./cmd/podstep-kubelet ./tui/...
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./probes/kubelets ./cmd/podstep-kubelet ./tui/...
+
+.PHONY: test-versions
+test-versions: build kubelet kubelets containerd2 ## real nodes of other kubelets and of containerd 2 (root)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -run TestVersions ./agent/lab
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree

@@ -28,6 +28,10 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
 [plugins."io.containerd.internal.v1.opt"]
   path = %[5]q
 
+# containerd 2 would serve plugins at the one fixed place of the machine.
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
+
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = %[6]q
   # A profile that containerd loads stays in the kernel.
@@ -72,7 +76,7 @@ const cniConfig = `{
 
 const registryConfig = "server = %[1]q\n\n[host.%[1]q]\n  capabilities = [\"pull\", \"resolve\"]\n"
 
-func (l *realNode) startContainerd(context.Context) error {
+func (l *realNode) startRuntime(context.Context) error {
 	dir := l.paths.containerd
 	files := map[string]string{
 		"containerd.toml": fmt.Sprintf(containerdConfig,
@@ -90,7 +94,9 @@ func (l *realNode) startContainerd(context.Context) error {
 			return fmt.Errorf("configure containerd: %w", err)
 		}
 	}
-	return l.program("containerd", nil, l.programs.containerd, "--config", l.paths.config("containerd.toml"))
+	// containerd looks for its shim in PATH first: one beside it is of its own version.
+	path := "PATH=" + filepath.Dir(l.programs.containerd) + ":" + searchPath()
+	return l.program("containerd", []string{path}, l.programs.containerd, "--config", l.paths.config("containerd.toml"))
 }
 
 // waitContainerd returns when containerd's CRI plugin answers.

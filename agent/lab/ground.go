@@ -27,6 +27,8 @@ type ground interface {
 	add(p *plan)
 	// startKubelet starts the kubelet, for the first time or again.
 	startKubelet(context.Context) error
+	// startRuntime starts the container runtime, for the first time or again.
+	startRuntime(context.Context) error
 }
 
 func newGround(l *Lab) ground {

@@ -12,7 +12,7 @@ import (
 const (
 	// RuntimeSim simulates them: no root, no processes.
 	RuntimeSim = "sim"
-	// RuntimeContainerd runs them with the machine's containerd and runc.
+	// RuntimeContainerd runs them with containerd and runc.
 	RuntimeContainerd = "containerd"
 )
 
@@ -21,9 +21,11 @@ type Options struct {
 	Dir            string // where everything goes; need not exist
 	Runtime        string // RuntimeSim or RuntimeContainerd
 	Kubelet        string // path of the kubelet of a containerd lab; default: podstep-kubelet beside this program
+	Containerd     string // path of the containerd of a containerd lab; default: the machine's
 	Scenario       string // path of the file that says how containers of a sim lab behave; may be empty
 	KubeletV       int    // the kubelet's log level
 	RestartKubelet bool   // start the kubelet again when it ends
+	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
 
 	// Progress is told when a part is ready, and how long that part took. It may be nil.
@@ -50,6 +52,9 @@ func (o *Options) check() error {
 		if o.Kubelet != "" {
 			return usagef("a sim lab has its kubelet in itself: leave out --kubelet, or use --runtime containerd")
 		}
+		if o.Containerd != "" {
+			return usagef("a sim lab has no containerd: leave out --containerd, or use --runtime containerd")
+		}
 	default:
 		return usagef("no runtime %q: there are sim and containerd", o.Runtime)
 	}
@@ -69,18 +74,31 @@ func (o *Options) kubelet() (string, error) {
 		}
 		path = filepath.Join(filepath.Dir(self), "podstep-kubelet")
 	}
+	return program(path, "kubelet", "build podstep-kubelet beside podstep-lab, or give --kubelet PATH")
+}
+
+// containerd is the absolute path of the containerd to run, or empty for the machine's.
+func (o *Options) containerd() (string, error) {
+	if o.Containerd == "" {
+		return "", nil
+	}
+	return program(o.Containerd, "containerd", "give --containerd PATH, or leave it out for the machine's")
+}
+
+// program is the absolute path of a program that somebody named, which must be there.
+func program(path, what, instead string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("find kubelet: %w", err)
+		return "", fmt.Errorf("find %s: %w", what, err)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("no kubelet at %s: build podstep-kubelet beside podstep-lab, or give --kubelet PATH", path)
+		return "", fmt.Errorf("no %s at %s: %s", what, path, instead)
 	case err != nil:
-		return "", fmt.Errorf("find kubelet: %w", err)
+		return "", fmt.Errorf("find %s: %w", what, err)
 	case info.IsDir() || info.Mode()&0o111 == 0:
-		return "", fmt.Errorf("%s is not a program: give --kubelet PATH", path)
+		return "", fmt.Errorf("%s is not a program: give --%s PATH", path, what)
 	}
 	return path, nil
 }

@@ -14,6 +14,7 @@ func TestOptions(t *testing.T) {
 	for _, o := range []Options{
 		{Dir: "d", Runtime: RuntimeContainerd},
 		{Dir: "d", Runtime: RuntimeContainerd, Kubelet: "k"},
+		{Dir: "d", Runtime: RuntimeContainerd, Containerd: "c"},
 		{Dir: "d", Runtime: RuntimeSim},
 		{Dir: "d", Runtime: RuntimeSim, Scenario: "s"},
 	} {
@@ -25,6 +26,7 @@ func TestOptions(t *testing.T) {
 		{Runtime: RuntimeContainerd},
 		{Dir: "d"},
 		{Dir: "d", Runtime: RuntimeSim, Kubelet: "k"},
+		{Dir: "d", Runtime: RuntimeSim, Containerd: "c"},
 		{Dir: "d", Runtime: RuntimeContainerd, Scenario: "s"},
 		{Dir: "d", Runtime: "docker"},
 		{Dir: "d", Runtime: RuntimeContainerd, Port: 65536},
@@ -60,6 +62,23 @@ func TestKubeletPath(t *testing.T) {
 	o := Options{Kubelet: plain}
 	if got, err := o.kubelet(); err != nil || got != plain {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestContainerdPath(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"": "", plain: plain} {
+		o := Options{Containerd: path}
+		if got, err := o.containerd(); err != nil || got != want {
+			t.Errorf("containerd %q: got %q, %v", path, got, err)
+		}
+	}
+	o := Options{Containerd: plain + "no"}
+	if _, err := o.containerd(); err == nil || !strings.Contains(err.Error(), "--containerd PATH") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -116,12 +116,20 @@ func waitsFor(reasons ...string) func(*corev1.Pod) bool {
 func TestNode(t *testing.T) {
 	before := lookAtMachine(t)
 	l := startLab(t, labDir(t))
-	ctx := testContext(t)
+	l.runExamples()
+	l.leave()
+	before.same(t)
+}
+
+// runExamples does with a new node what a node is for.
+func (l *testLab) runExamples() {
+	l.t.Helper()
+	ctx := testContext(l.t)
 
 	l.create(ctx, "web.yaml")
 	web := l.until(ctx, "web", "Ready", isReady)
 	if subnet := netip.MustParsePrefix(l.state.Subnet); web.Status.HostIP != hostAddress(subnet).String() {
-		t.Errorf("the node's address is %s, and its network %s", web.Status.HostIP, subnet)
+		l.t.Errorf("the node's address is %s, and its network %s", web.Status.HostIP, subnet)
 	}
 	l.create(ctx, "no-image.yaml")
 	l.until(ctx, "no-image", "without its image", waitsFor("ErrImagePull", "ImagePullBackOff"))
@@ -135,10 +143,14 @@ func TestNode(t *testing.T) {
 	l.logs(ctx, "crashloop", "no configuration\n")
 
 	l.delete(ctx, "web")
+}
+
+// leave ends the lab, of which only the logs may be left.
+func (l *testLab) leave() {
+	l.t.Helper()
 	l.stop()
-	nothingLeft(t, l.names, l.dir)
-	onlyLogs(t, l.dir)
-	before.same(t)
+	nothingLeft(l.t, l.names, l.dir)
+	onlyLogs(l.t, l.dir)
 }
 
 // static puts a pod into the manifests directory.

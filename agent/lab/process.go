@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ type process struct {
 	err   error         // how it ended; after done
 }
 
-// shortLife is that of a kubelet which cannot start: starting it again would not help.
+// shortLife is that of a part which cannot start: starting it again would not help.
 const shortLife = time.Second
 
 // component starts a part that lives in this binary.
@@ -96,16 +97,31 @@ func (l *Lab) ended(p *process) {
 	}
 	l.running = slices.DeleteFunc(l.running, func(o *process) bool { return o == p })
 	delete(l.state.Pids, p.name)
-	if p.name == "kubelet" && l.options.RestartKubelet && time.Since(p.begun) > shortLife {
+	if again := l.again(p); again != nil && time.Since(p.begun) > shortLife {
 		// Not from here: spawn takes the lock.
 		go func() {
-			if err := l.ground.startKubelet(l.life); err != nil && !errors.Is(err, errStopping) {
+			if err := again(l.life); err != nil && !errors.Is(err, errStopping) {
 				l.die(err)
 			}
 		}()
 		return
 	}
 	l.die(l.died(p))
+}
+
+// again is how a part is started again that ended; nil if the lab ends with it.
+func (l *Lab) again(p *process) func(context.Context) error {
+	switch p.name {
+	case "kubelet":
+		if l.options.RestartKubelet {
+			return l.ground.startKubelet
+		}
+	case "containerd", "simcri":
+		if l.options.RestartRuntime {
+			return l.ground.startRuntime
+		}
+	}
+	return nil
 }
 
 // environment is what the parts get of ours: no proxies (a lab speaks to nobody), nothing of a service manager.

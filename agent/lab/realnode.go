@@ -6,7 +6,7 @@ import (
 	"github.com/podstep/podstep/agent/lab/cgroups"
 )
 
-// realNode is the machine itself: its containerd and runc, and a kubelet.
+// realNode is the machine itself: its containerd and runc, or a containerd of one's own, and a kubelet.
 type realNode struct {
 	*Lab
 	programs    programs
@@ -16,8 +16,11 @@ type realNode struct {
 }
 
 func (n *realNode) require() error {
-	var err error
-	if n.programs, err = requirements(); err != nil {
+	own, err := n.options.containerd()
+	if err != nil {
+		return err
+	}
+	if n.programs, err = requirements(own); err != nil {
 		return err
 	}
 	n.kubelet, err = n.options.kubelet()
@@ -51,7 +54,7 @@ func (n *realNode) enter() error {
 }
 
 func (n *realNode) add(p *plan) {
-	p.add("containerd", inTurn(n.startContainerd, n.waitContainerd))
+	p.add("containerd", inTurn(n.startRuntime, n.waitContainerd))
 	p.add("images", inTurn(n.buildImages, n.importImages), "containerd")
 	p.add("kubelet", inTurn(n.startKubelet, n.waitNode), "containerd", "kube-apiserver")
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// programs are what a lab uses of the machine.
+// programs are what a lab uses of the machine, and a containerd of one's own if somebody named one.
 type programs struct {
 	containerd, ctr, runc, busybox, ip string
 	cni                                string // directory of the CNI plugins
@@ -23,8 +23,8 @@ func searchPath() string {
 // cniDirs are where distributions put CNI plugins.
 var cniDirs = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
 
-// requirements finds what the lab needs of the machine and says all that is missing at once.
-func requirements() (programs, error) {
+// requirements finds what the lab needs of the machine and says all that is missing at once. own is a containerd to use instead of the machine's, or empty.
+func requirements(own string) (programs, error) {
 	if os.Geteuid() != 0 {
 		return programs{}, errors.New("a containerd lab needs root: run it with sudo")
 	}
@@ -36,8 +36,13 @@ func requirements() (programs, error) {
 			missing = append(missing, name)
 		}
 	}
-	find(&p.containerd, "containerd")
-	find(&p.ctr, "ctr")
+	if p.containerd = own; own == "" {
+		find(&p.containerd, "containerd")
+	}
+	// A ctr is to speak to a containerd of its own version.
+	if p.ctr = filepath.Join(filepath.Dir(own), "ctr"); own == "" || !hasAll(filepath.Dir(own), "ctr") {
+		find(&p.ctr, "ctr")
+	}
 	find(&p.runc, "runc")
 	find(&p.busybox, "busybox")
 	find(&p.ip, "ip")

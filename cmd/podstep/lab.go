@@ -20,12 +20,13 @@ import (
 
 // labFlags are those of podstep-lab, which they are handed to.
 type labFlags struct {
-	dir      string
-	runtime  choice
-	kubelet  string
-	scenario string
-	port     int
-	restart  bool
+	dir        string
+	runtime    choice
+	kubelet    string
+	containerd string
+	scenario   string
+	port       int
+	restart    bool
 }
 
 func (a *app) lab() *cobra.Command {
@@ -65,6 +66,7 @@ real.`,
 	cmd.Flags().StringVar(&flags.dir, "dir", "", "`DIR` for everything that the node makes (default: podstep/lab in the user's cache directory)")
 	flags.runtime.add(cmd, "runtime", "", "what runs containers")
 	cmd.Flags().StringVar(&flags.kubelet, "kubelet", "", "kubelet to run, with containerd: a `PATH`")
+	cmd.Flags().StringVar(&flags.containerd, "containerd", "", "containerd to run, with containerd: a `PATH` (default: the machine's)")
 	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "`FILE` that says what the simulated runtime does")
 	cmd.Flags().IntVar(&flags.port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	cmd.Flags().BoolVar(&flags.restart, "restart-kubelet", false, "start the kubelet again when it ends")
@@ -73,7 +75,7 @@ real.`,
 }
 
 // handedOn are the flags that podstep-lab has too.
-var handedOn = []string{"runtime", "kubelet", "scenario", "port", "restart-kubelet"}
+var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet"}
 
 // arguments are those for podstep-lab: the directory, and what was given.
 func (f *labFlags) arguments(set *pflag.FlagSet) (args []string, dir string, err error) {

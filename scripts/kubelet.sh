@@ -1,0 +1,30 @@
+#!/bin/sh
+# Builds an unmodified kubelet as its release is built: stripped, static, without the paths of the machine that built it.
+# kubelet.sh VERSION OUT, such as: kubelet.sh v1.34.4 bin/kubelet-v1.34.4. Does nothing if that is there.
+set -eu
+cd "$(dirname "$0")/.."
+
+version=$1 out=$2
+module=k8s.io/kubernetes@$version
+built=$(dirname "$out")/.$(basename "$out").built
+
+if [ -x "$out" ] && [ "$(cat "$built" 2>/dev/null)" = "$module" ]; then
+	echo "$out is there"
+	exit 0
+fi
+mkdir -p "$(dirname "$out")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The kubelet's libraries are directories beside it, which the module proxy serves as modules of their own: those of v1.34.4 are v0.34.4.
+go mod download "$module"
+source=$(go list -m -f '{{.Dir}}' "$module")
+sed "s|=> \./staging/src/\(k8s\.io/[^ ]*\)\$|=> \1 v0.${version#v1.}|" "$source/go.mod" >"$work/go.mod"
+cat "$source/go.sum" >"$work/go.sum"
+GOWORK=off CGO_ENABLED=0 go -C "$source" build -mod=mod -modfile="$work/go.mod" -trimpath -tags selinux,notest \
+	-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$work/kubelet" ./cmd/kubelet
+
+# A kubelet that runs keeps its file.
+mv -f "$work/kubelet" "$out"
+echo "$module" >"$built"
+echo "$out is built"
