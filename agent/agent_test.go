@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -605,5 +606,31 @@ func TestReadyIsTheSources(t *testing.T) {
 	r.pods.object(copied)
 	if !p.meta.Load().ready {
 		t.Error("a changed copy of the same version counts")
+	}
+}
+
+// TestTimesBesideEachOther: of calls that come at the same moment, a breakpoint
+// acts on as many as it was told.
+func TestTimesBesideEachOther(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	for round := range 200 {
+		if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{
+			Pods: sel(p), Step: "cri.StopContainer", Action: &agentpb.AddBreakpointRequest_Fail{Fail: "boom"}, Times: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var failed atomic.Int32
+		for range 4 {
+			wg.Go(func() {
+				if err := r.sync(p, func() error { return r.call("cri.StopContainer", []any{"c", "c", int64(1)}, nil, nil) }); err != nil {
+					failed.Add(1)
+				}
+			})
+		}
+		if wg.Wait(); failed.Load() != 1 {
+			t.Fatalf("round %d: it acted on %d calls, and was to act on one", round, failed.Load())
+		}
 	}
 }

@@ -138,12 +138,17 @@ func (t *breakpoints) remove(id uint32) *breakpoint {
 	defer t.mu.Unlock()
 	b := t.all[id]
 	if b != nil {
-		b.timer.Stop()
-		b.forget()
-		delete(t.all, id)
-		t.armed(-1)
+		t.drop(b)
 	}
 	return b
+}
+
+// drop takes one away that is there. The caller holds mu.
+func (t *breakpoints) drop(b *breakpoint) {
+	b.timer.Stop()
+	b.forget()
+	delete(t.all, b.id)
+	t.armed(-1)
 }
 
 func (t *breakpoints) clear() {
@@ -215,30 +220,53 @@ const injected = " (injected by podstep)"
 
 // hit finds the breakpoint that applies, and counts.
 func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {
+	for {
+		b := t.first(func(b *breakpoint) bool {
+			return b.steps[s.step.ID] && (may || b.fails()) && b.applies(s, p, side, errText)
+		})
+		if b == nil {
+			return nil
+		}
+		if acts, there := t.count(b); there {
+			if acts {
+				return b
+			}
+			return nil
+		}
+		// Another call, beside this one, was the last that it acted on.
+	}
+}
+
+// first is the oldest breakpoint that suits.
+func (t *breakpoints) first(suits func(*breakpoint) bool) (found *breakpoint) {
 	t.mu.RLock()
-	var found *breakpoint
+	defer t.mu.RUnlock()
 	for _, b := range t.all {
-		if b.steps[s.step.ID] && (may || b.fails()) && b.applies(s, p, side, errText) && (found == nil || b.id < found.id) {
+		if suits(b) && (found == nil || b.id < found.id) {
 			found = b
 		}
 	}
-	t.mu.RUnlock()
-	if found == nil {
-		return nil
-	}
-	t.mu.Lock()
-	found.seen++
-	if found.seen <= found.spec.GetAfter() {
-		t.mu.Unlock()
-		return nil
-	}
-	found.hits++
-	over := found.spec.GetTimes() > 0 && found.hits >= found.spec.GetTimes()
-	t.mu.Unlock()
-	if over {
-		t.remove(found.id)
-	}
 	return found
+}
+
+// count counts a hit, and takes the breakpoint away if that was its last. It
+// tells whether the breakpoint acts on it, and whether it was still there.
+func (t *breakpoints) count(b *breakpoint) (acts, there bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all[b.id] != b {
+		return false, false
+	}
+	b.seen++
+	acts = b.seen > b.spec.GetAfter()
+	if acts {
+		b.hits++
+	}
+	over := acts && b.spec.GetTimes() > 0 && b.hits >= b.spec.GetTimes()
+	if over {
+		t.drop(b)
+	}
+	return acts, true
 }
 
 func (b *breakpoint) fails() bool {
