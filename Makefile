@@ -65,12 +65,12 @@ test-cri: ## the CRI's own validation of the simulated runtime
 	go test -tags critest -count=1 -timeout 20m -v ./agent/lab/simcri/critest
 
 .PHONY: test-node
-test-node: build kubelet ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./probes ./probes/kubelets ./cmd/podstep-kubelet ./tui/...
+test-node: build kubelet crictl ## tests on the real node (root; `make node-deps` first)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./agent/attach ./probes ./probes/kubelets ./cmd/podstep-kubelet ./tui/...
 
 .PHONY: test-versions
 test-versions: build kubelet kubelets containerd2 ## real nodes of other kubelets and of containerd 2 (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -run TestVersions ./agent/lab
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -p 1 -run TestVersions ./agent/lab ./agent/attach
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
