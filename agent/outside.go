@@ -142,9 +142,6 @@ func (a *Agent) Owner(id string) types.UID {
 	return ""
 }
 
-// Forget forgets whose a sandbox or container was.
-func (a *Agent) Forget(id string) { a.pods.unlearn(id) }
-
 // Lost counts calls that a probe saw and had no room to tell of.
 func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
 

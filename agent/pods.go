@@ -93,6 +93,7 @@ type podWhere struct {
 	// Of pods that are seen from outside of the kubelet:
 	calls  atomic.Int32             // calls of its worker under way
 	failed atomic.Pointer[stepInfo] // the step that err is of
+	wanted atomic.Bool              // somebody has told that it is to be here
 }
 
 // at notes that the pod is at a step since then.
@@ -205,16 +206,12 @@ func (t *podTable) learn(id string, p *pod) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.byID) >= maxIDs {
-		clear(t.byID)
+		t.forget()
+	}
+	if len(t.byID) >= maxIDs {
+		clear(t.byID) // too many that live; who asks for one learns it again
 	}
 	t.byID[id] = p
-}
-
-// unlearn forgets an id.
-func (t *podTable) unlearn(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.byID, id)
 }
 
 func (t *podTable) all() []*pod {

@@ -27,6 +27,9 @@ go test -tags bench -v -count=1 -timeout 10m -run TestBench ./tui
 echo "== a simulated node"
 go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/lab
 
+echo "== calls that pass through podstep attach"
+go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/attach
+
 echo "== pods on the real node"
 go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
 go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet

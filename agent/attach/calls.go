@@ -41,6 +41,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	c.State = k
 	if !w.agent.Stopping() {
 		if !w.teller.begin(func() { w.begin(k) }, len(message)) {
+			c.State = nil // its end is not told either
 			w.agent.Lost(1)
 		}
 		return nil
@@ -58,6 +59,9 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 		return k.seen.Stop(ctx)
 	}
 }
+
+// Passed lets the teller begin.
+func (w *watcher) Passed() { w.teller.awake() }
 
 // End tells how a call ended.
 func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {

@@ -125,9 +125,6 @@ func (x *identities) began(r cri.Request, uid string) { x.asker.Began(r, uid) }
 func (x *identities) ended(r cri.Request, a cri.Answer, uid string) {
 	x.known.Learn(r, a)
 	x.asker.Ended(r, a, uid)
-	if a.Gone != "" {
-		x.agent.Forget(a.Gone)
-	}
 }
 
 // wanted are the images that a pod's spec names, nil if there is none.

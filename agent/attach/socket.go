@@ -141,4 +141,5 @@ type nobody struct{}
 
 func (nobody) Wants(string) bool                                       { return false }
 func (nobody) Request(*relay.Call, []byte) func(context.Context) error { return nil }
+func (nobody) Passed()                                                 {}
 func (nobody) End(*relay.Call, []byte, *status.Status, time.Time)      {}

@@ -3,7 +3,13 @@ package attach
 import (
 	"context"
 	"sync"
+	"time"
 )
+
+// linger is how long what there is to tell waits. A call is then over, or in the
+// runtime's hands, and on a busy node no part of it has to wait for a processor
+// that its own telling keeps. Nobody sees it.
+const linger = 5 * time.Millisecond
 
 // What waits to be told is bounded, in number and in bytes of messages.
 const (
@@ -20,6 +26,7 @@ type teller struct {
 	queue  []told
 	bytes  int
 	closed bool
+	hurry  chan struct{} // somebody waits for what is in the queue
 	done   chan struct{}
 }
 
@@ -30,7 +37,7 @@ type told struct {
 }
 
 func newTeller() *teller {
-	t := &teller{done: make(chan struct{})}
+	t := &teller{hurry: make(chan struct{}, 1), done: make(chan struct{})}
 	t.wake.L = &t.mu
 	return t
 }
@@ -58,12 +65,33 @@ func (t *teller) take() []told {
 	for len(t.queue) == 0 && !t.closed {
 		t.wake.Wait()
 	}
+	if !t.closed && len(t.queue) < maxUntold/8 {
+		t.mu.Unlock()
+		t.linger()
+		t.mu.Lock()
+	}
 	batch := t.queue
 	t.queue = nil
 	return batch
 }
 
-// begin has do done later. It is false if there is no room for it.
+func (t *teller) linger() {
+	select {
+	case <-time.After(linger):
+	case <-t.hurry:
+	}
+}
+
+// hasten ends the linger, or the next one.
+func (t *teller) hasten() {
+	select {
+	case t.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// begin has do done some time after the next awake. It is false if there is no
+// room for it.
 func (t *teller) begin(do func(), bytes int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,13 +110,16 @@ func (t *teller) end(do func(), bytes int) {
 	if !t.closed {
 		t.put(do, bytes)
 	}
+	t.awake()
 }
 
 func (t *teller) put(do func(), bytes int) {
 	t.queue = append(t.queue, told{do, bytes})
 	t.bytes += bytes
-	t.wake.Signal()
 }
+
+// awake has the teller look at the queue.
+func (t *teller) awake() { t.wake.Signal() }
 
 // await is begin, and waits until it is done or ctx ends.
 func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
@@ -96,6 +127,8 @@ func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
 	if !t.begin(func() { do(); close(done) }, bytes) {
 		return false
 	}
+	t.awake()
+	t.hasten()
 	select {
 	case <-done:
 		return true
@@ -108,7 +141,8 @@ func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
 func (t *teller) close() {
 	t.mu.Lock()
 	t.closed = true
-	t.wake.Signal()
+	t.awake()
 	t.mu.Unlock()
+	t.hasten()
 	<-t.done
 }

@@ -40,6 +40,12 @@ type Watcher interface {
 	// an unknown way, nor while more than 64 MiB are kept back on the connection.
 	Request(c *Call, message []byte) (gate func(ctx context.Context) error)
 
+	// Passed is called after Request, when a message that it let go on, and that
+	// had come in one piece, is written. What nobody needs to wait for is best
+	// begun here: even to wake another goroutine takes the runtime a processor
+	// that it is about to need.
+	Passed()
+
 	// End is called once for each call for which Request was, before the client
 	// sees the end of the answer. answer is nil if there is none that could be
 	// kept. A call that the client gave up ends as Canceled, or DeadlineExceeded

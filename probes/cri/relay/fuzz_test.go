@@ -76,6 +76,8 @@ type fuzzWatcher struct {
 
 func (w *fuzzWatcher) End(*Call, []byte, *status.Status, time.Time) { w.owed.Done() }
 
+func (w *fuzzWatcher) Passed() {}
+
 func (w *fuzzWatcher) Wants(string) bool { return w.watched }
 
 func (w *fuzzWatcher) Request(_ *Call, message []byte) func(context.Context) error {

@@ -244,6 +244,8 @@ type watcher struct {
 	wants func(method string) bool
 	gate  func(c *Call, message []byte) func(context.Context) error
 	ends  chan ending
+	// passed may be nil.
+	passed func()
 
 	mu   sync.Mutex
 	seen []string // the methods asked for
@@ -267,6 +269,12 @@ func (w *watcher) Request(c *Call, message []byte) func(context.Context) error {
 		return nil
 	}
 	return w.gate(c, message)
+}
+
+func (w *watcher) Passed() {
+	if w.passed != nil {
+		w.passed()
+	}
 }
 
 func (w *watcher) End(c *Call, answer []byte, st *status.Status, _ time.Time) {

@@ -38,6 +38,7 @@ type pump struct {
 	from, upTo int
 
 	headers *headerReader
+	asked   bool // the watcher was, since the last write
 
 	greeted int  // bytes of the client's preface that were passed
 	hello   int  // bytes of the runtime's first frame, still in buf, that were passed
@@ -117,7 +118,12 @@ func (p *pump) forward() error {
 	if p.conn.isRaw() {
 		p.passAll()
 	}
-	return p.write()
+	err := p.write()
+	if p.asked {
+		p.asked = false
+		p.conn.watcher.Passed()
+	}
+	return err
 }
 
 // passAll passes whatever is there, also what was taken to be part of a frame

@@ -82,7 +82,18 @@ func resetStatus(by string, code uint32, deadline, at time.Time) *status.Status 
 	if c == codes.Canceled && !deadline.IsZero() && !at.Before(deadline) {
 		c = codes.DeadlineExceeded
 	}
+	if by == "client" {
+		return givenUp(c)
+	}
 	return status.Newf(c, "the %s reset the call (code %d)", by, code)
+}
+
+// givenUp is what a client says itself of a call that it gave up.
+func givenUp(c codes.Code) *status.Status {
+	if c == codes.DeadlineExceeded {
+		return status.FromContextError(context.DeadlineExceeded)
+	}
+	return status.FromContextError(context.Canceled)
 }
 
 // escape is gRPC's percent-encoding of a message.

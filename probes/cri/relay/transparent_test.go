@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding/gzip"
@@ -176,6 +179,41 @@ func brief() *watcher {
 type unwatched struct{ Watcher }
 
 func (unwatched) Wants(string) bool { return false }
+
+// TestPassed: the watcher hears that a message went on when it has.
+func TestPassed(t *testing.T) {
+	w := newWatcher()
+	there := make(chan string, 10)
+	client, runtime, _ := begin(t, w)
+	w.passed = func() { there <- string(peek(t, runtime.conn)) }
+	m := message("hello")
+	for stream := uint32(1); stream < 5; stream += 2 {
+		client.headers(stream, false, ":path", aMethod)
+		client.must(client.WriteData(stream, true, m))
+		if got := await(t, there, "that it went on"); !strings.Contains(got, "hello") {
+			t.Errorf("when the watcher heard of it the runtime had %q", got)
+		}
+		if f := next[*http2.DataFrame](runtime); !f.StreamEnded() {
+			t.Errorf("%v", f)
+		}
+	}
+}
+
+// peek is what could be read at once.
+func peek(t *testing.T, c *net.UnixConn) []byte {
+	b := make([]byte, 1<<10)
+	n := 0
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			n, _, _ = unix.Recvfrom(int(fd), b, unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return b[:max(n, 0)]
+}
 
 func TestMaxConcurrentStreams(t *testing.T) {
 	f := newFakeRuntime(t, grpc.MaxConcurrentStreams(2))

@@ -96,6 +96,7 @@ func (c *Conn) clientData(p *pump, f *frame) (bool, error) {
 	if whole == nil {
 		return pass, nil
 	}
+	p.asked = true
 	return c.ask(whole, &d), nil
 }
 

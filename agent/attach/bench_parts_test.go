@@ -1,0 +1,215 @@
+//go:build bench
+
+package attach
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri/relay"
+)
+
+// The parts of a measurement are processes of their own, as on a node. All but
+// the off-the-shelf proxy are this test binary.
+
+// Where a part finds what it is, where it listens and where it connects to.
+const (
+	envPart   = "PODSTEP_BENCH_PART"
+	envListen = "PODSTEP_BENCH_LISTEN"
+	envTo     = "PODSTEP_BENCH_TO"
+)
+
+const (
+	partRuntime = "runtime"
+	partBytes   = "byte copy"
+	partNobody  = "podstep, nobody looks"
+	partPodstep = "podstep"
+	partGRPC    = "grpc-proxy"
+)
+
+// peers are what stands between client and runtime, the slowest last.
+var peers = []string{partBytes, partNobody, partPodstep, partGRPC}
+
+// TestPart is a part's process. It ends with its standard input.
+func TestPart(t *testing.T) {
+	what, listen, to := os.Getenv(envPart), os.Getenv(envListen), os.Getenv(envTo)
+	if what == "" {
+		t.Skip("it is a part of TestBench")
+	}
+	l, err := net.Listen("unix", listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch what {
+	case partRuntime:
+		go serveRuntime(l)
+	case partBytes:
+		go serveEach(l, to, copyBytes)
+	case partNobody:
+		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, nobody{}).Run() })
+	case partPodstep:
+		w := hosted(t, to, listen+".agent")
+		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, w).Run() })
+	default:
+		t.Fatalf("no part %q", what)
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// serveEach carries each connection to a socket.
+func serveEach(l net.Listener, to string, carry func(client, runtime *net.UnixConn)) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		runtime, err := net.Dial("unix", to)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		go carry(client.(*net.UnixConn), runtime.(*net.UnixConn))
+	}
+}
+
+func copyBytes(client, runtime *net.UnixConn) {
+	one := func(to, from *net.UnixConn) {
+		_, _ = io.Copy(to, from)
+		_ = to.CloseWrite()
+	}
+	go one(runtime, client)
+	one(client, runtime)
+}
+
+// hosted is the watcher of a session, with an agent that is told everything.
+func hosted(t *testing.T, runtime, socket string) relay.Watcher {
+	c, err := probes.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{o: Options{Socket: socket}, began: time.Now(), teller: newTeller()}
+	if err := s.host(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	err = s.pods.reach(func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", runtime)
+	})
+	if err == nil {
+		err = s.pods.load(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.teller.run()
+	return &watcher{agent: s.agent, teller: s.teller, pods: s.pods}
+}
+
+// part is one of them, as the test sees it.
+type part struct {
+	name, socket string
+	pid          int
+}
+
+// start starts a part, which listens when start returns.
+func start(t *testing.T, cmd *exec.Cmd, name, socket string) *part {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	r := bufio.NewReader(out)
+	for line := ""; line != "ready\n"; {
+		if line, err = r.ReadString('\n'); err != nil {
+			t.Fatalf("%s does not start: %v, %s", name, err, line)
+		}
+	}
+	go io.Copy(io.Discard, r) //nolint:errcheck // what it says at its end
+	return &part{name, socket, cmd.Process.Pid}
+}
+
+func startPart(t *testing.T, name, dir, to string) *part {
+	t.Helper()
+	socket := filepath.Join(dir, strings.ReplaceAll(name, " ", ""))
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPart$")
+	cmd.Env = append(os.Environ(), envPart+"="+name, envListen+"="+socket, envTo+"="+to)
+	return start(t, cmd, name, socket)
+}
+
+// startOffTheShelf builds and starts the proxy that is put together from a library.
+func startOffTheShelf(t *testing.T, dir, to string) *part {
+	t.Helper()
+	program := filepath.Join(dir, "grpcproxy.program")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = "testdata/grpcproxy"
+	build.Env = append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the off-the-shelf proxy: %v\n%s", err, out)
+	}
+	socket := filepath.Join(dir, partGRPC)
+	return start(t, exec.Command(program, socket, to), partGRPC, socket)
+}
+
+// cpu is what a process has used so far.
+func (p *part) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var ts unix.Timespec
+	const schedulers = 2 // CPUCLOCK_SCHED: the clock of a process is made of its id
+	if err := unix.ClockGettime(int32(^p.pid)<<3|schedulers, &ts); err != nil {
+		t.Fatalf("read the CPU time of %s: %v", p.name, err)
+	}
+	return time.Duration(ts.Nano())
+}
+
+// own is the memory that a process has besides its program's file, in KiB.
+func (p *part) own(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kib int
+	_, after, found := strings.Cut(string(text), "RssAnon:")
+	if _, err := fmt.Sscan(after, &kib); !found || err != nil {
+		t.Fatalf("%s: its status has no RssAnon", p.name)
+	}
+	return kib
+}
+
+// dialPart connects as the kubelet does.
+func dialPart(t *testing.T, socket string) *grpc.ClientConn {
+	t.Helper()
+	c, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithAuthority("localhost"), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBenchMessage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
