@@ -1,6 +1,8 @@
 package agent
 
 import (
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
@@ -22,6 +24,10 @@ const (
 	fieldPhase      = "phase"
 	stepGone        = "cluster.gone"
 	stepPhase       = "reported.phase"
+	stepBound       = "cluster.bound"
+	stepKnown       = "cluster.kubelet"
+	stepHasSandbox  = "cluster.sandbox"
+	stepContainer   = "reported.container"
 	roleWorker      = "worker"
 	roleKill        = "kill"
 	roleSyncLoop    = "syncloop"
@@ -329,12 +335,14 @@ const (
 	lifeMakes         // the runtime made something of it
 	lifeStatus        // its status is set
 	lifeGone          // the cluster has it no more
+	lifeReport        // the cluster says something else of it
 )
 
 var lives = map[string]life{
 	stepWorker: lifeWorker, stepTurn: lifeTurn, stepUpdatePod: lifeUpdate, stepAdd: lifeAdd, stepRemove: lifeRemove,
 	stepShutdown: lifeShutdown, stepRunSandbox: lifeMakes, stepCreate: lifeMakes, stepSetStatus: lifeStatus,
 	stepPhase: lifeStatus, stepGone: lifeGone,
+	stepBound: lifeReport, stepKnown: lifeReport, stepHasSandbox: lifeReport, stepContainer: lifeReport,
 }
 
 // follow notes where a pod is as a step of it begins.
@@ -398,10 +406,15 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 	case lifeGone:
 		w.finished.Store(true)
 		w.removed.Store(true)
+	case lifeReport:
+		p.reported(s, err, now)
 	case lifeStatus:
 		for _, f := range s.fields {
 			if f.name == fieldPhase && f.text != "" {
 				p.phase.Store(&f.text)
+				if s.step.Name == stepPhase {
+					w.finished.Store(f.text == string(v1.PodSucceeded) || f.text == string(v1.PodFailed))
+				}
 			}
 		}
 	}

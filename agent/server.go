@@ -96,8 +96,11 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 			if p.Why == "" {
 				p.Why = notWoven(st.Step)
 			}
-		} else if st.Outside() {
-			p.Probe = string(st.Step.Seen)
+		} else {
+			p.Why = a.opts.NoHold[st.Name]
+			if st.Outside() {
+				p.Probe = string(st.Step.Seen)
+			}
 		}
 		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
 			p.File, p.Line = moduleFile(at.file), int32(at.line)

@@ -13,7 +13,7 @@ import (
 func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, keys ...string) action {
 	return action{
 		id: id, keys: keys, group: groupStep, title: title, hint: hint,
-		rank: rankHeld(wanted), off: offNotHeld,
+		rank: rankMode(mode, wanted), off: offMode(mode),
 		do: func(m *Model) tea.Cmd { return m.step(&agentpb.StepRequest{Mode: mode}, title) },
 	}
 }
@@ -58,6 +58,42 @@ func offNotHeld(m *Model) text {
 	return text{}
 }
 
+// besideOff says of ways of stepping that a probe beside the kubelet cannot go,
+// why: it sees calls that are in no other, all of one stage, and no turns.
+var besideOff = map[agentpb.StepMode]text{
+	agentpb.StepMode_OUT:        say("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用"),
+	agentpb.StepMode_NEXT_STAGE: say("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用"),
+	agentpb.StepMode_NEXT_SYNC:  say("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用"),
+}
+
+// offMode is why a pod cannot go on in a way of stepping.
+func offMode(mode agentpb.StepMode) func(*Model) text {
+	return func(m *Model) text {
+		if why := offNotHeld(m); why != (text{}) {
+			return why
+		}
+		if m.attached() {
+			return besideOff[mode]
+		}
+		return text{}
+	}
+}
+
+// rankMode ranks a way of stepping while the selected pod is held, if it can be
+// gone here at all.
+func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
+	held := rankHeld(n)
+	return func(m *Model) int {
+		if m.attached() && besideOff[mode] != (text{}) {
+			return 0
+		}
+		return held(m)
+	}
+}
+
+// attached tells whether the agent stands beside the kubelet, not in it.
+func (m *Model) attached() bool { return m.info.GetProbe() == "cri" }
+
 // rankHeld ranks an action while the selected pod is held.
 func rankHeld(n int) func(*Model) int {
 	return func(m *Model) int {
@@ -96,6 +132,9 @@ func (m *Model) letGo() tea.Cmd {
 func (m *Model) askUntil() tea.Cmd {
 	m.input = newInput(m.say(say("until step", "直到步骤")), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
 		if err := m.checkStep(name); err != nil {
+			return nil, err
+		}
+		if err := m.checkHold(name); err != nil {
 			return nil, err
 		}
 		return m.step(&agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, say("until "+name, "直到 "+name)), nil

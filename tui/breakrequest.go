@@ -21,6 +21,11 @@ func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
 	if err := m.checkStep(steps); err != nil {
 		return nil, err
 	}
+	if f.fields[fieldAction].at == actHold {
+		if err := m.checkHold(steps); err != nil {
+			return nil, err
+		}
+	}
 	pods, err := podSelector(f.fields[fieldPods].line.String())
 	if err != nil {
 		return nil, errors.New(m.say(say("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))

@@ -92,6 +92,8 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 	}
 	if why := m.unseen(s.Name); why != "" {
 		lines = append(lines, "", why)
+	} else if err := m.checkHold(s.Name); m.attached() && err != nil {
+		lines = append(lines, "", err.Error())
 	}
 	m.push(&page{title: s.Name, lines: lines})
 	return nil
@@ -107,6 +109,22 @@ func (m *Model) unseen(step string) string {
 		}
 	}
 	return ""
+}
+
+// checkHold refuses a step at which this agent holds no pod, and says why. What
+// is a pattern of several the agent looks at itself.
+func (m *Model) checkHold(name string) error {
+	for _, s := range m.info.GetSteps() {
+		if s.GetName() != name || s.GetHoldEnter() == "" || s.GetSeen() && (s.GetHoldEnter() != "no" || s.GetHoldExit() != "no") {
+			continue
+		}
+		why := s.GetWhy()
+		if about := m.catalogue().Step(name); why == "" && about != nil {
+			why = m.say(about.Hold.Why)
+		}
+		return fmt.Errorf("%s", m.sayf(say("no pod is held at %s: %s", "不能停在 %s：%s"), name, why))
+	}
+	return nil
 }
 
 // completeStep gives the steps that what was typed may mean: by name, or by a

@@ -45,6 +45,19 @@ func TestReplayClock(t *testing.T) {
 	}
 }
 
+// TestReplayLength: a file is as long as what is in it, however long ago it was
+// recorded.
+func TestReplayLength(t *testing.T) {
+	w := newWorld()
+	w.file = "x.podstep"
+	d := newDesk(t, w, Options{})
+	d.now = d.now.Add(24 * time.Hour)
+	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
+	if of := d.m.replay.of; of <= 0 || of > time.Minute {
+		t.Errorf("the file is %v long", of)
+	}
+}
+
 func TestReplayPlays(t *testing.T) {
 	d := replaying(t, nil)
 	d.press("0", "space")

@@ -36,6 +36,7 @@ func newReplayClock() *replayClock { return &replayClock{speed: 1} }
 
 // grew takes in that more of the file has been read.
 func (r *replayClock) grew(m *Model) {
+	m.tellLink() // how long the file is does not go by what time it is now
 	at, of := m.state.Position()
 	r.of = of
 	if !r.moved {

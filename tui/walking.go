@@ -65,6 +65,9 @@ func (m *Model) walkOff(t *tours.Tour) string {
 	if why := offNoAgent(m); why != (text{}) {
 		return m.say(why)
 	}
+	if m.attached() {
+		return m.say(say("it holds pods inside the kubelet, where an attached podstep cannot; podstep lab has a kubelet for it", "它要把 Pod 停在 kubelet 内部，附加的 podstep 做不到；podstep lab 里有可用的 kubelet"))
+	}
 	if t.Needs.Runtime == tours.Sim && runtimeOf(m.info) != tours.Sim {
 		return m.say(say("it needs the simulated lab: podstep lab", "需要模拟实验环境：podstep lab"))
 	}

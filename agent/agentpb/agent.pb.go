@@ -795,7 +795,8 @@ type Step struct {
 	// only in a lab: the pod is held, and the node stands still meanwhile.
 	HoldEnter string `protobuf:"bytes,5,opt,name=hold_enter,json=holdEnter,proto3" json:"hold_enter,omitempty"`
 	HoldExit  string `protobuf:"bytes,6,opt,name=hold_exit,json=holdExit,proto3" json:"hold_exit,omitempty"`
-	// why says why the step is not seen.
+	// why says why the step is not seen; of one that is, why this probe can hold
+	// no pod there, if only this probe cannot.
 	Why string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
 	// file and line are where the step's function begins in this kubelet. The
 	// file is relative to its module. Zero: not known.

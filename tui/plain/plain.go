@@ -217,11 +217,55 @@ func (p *screen) event(e *probes.Event) {
 		p.say(say("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
 	case e.Kind == probes.Drop:
 		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Error)
+	case p.outside(e.Step):
+		p.report(who, e)
+	case e.Kind == probes.Note && e.Fields["text"] != nil:
+		p.print(fmt.Sprintf("%s: %v", who, e.Fields["text"]))
 	case e.Kind == probes.Exit && e.Error != "":
 		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, took(e.DurationNs), e.Error)
 	case e.Kind == probes.Exit && p.main(e):
 		p.say(say("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, took(e.DurationNs))
 	}
+}
+
+// outside tells steps that are no function of the kubelet.
+func (p *screen) outside(step string) bool {
+	s := p.names.Step(step)
+	return s != nil && s.Outside()
+}
+
+// report prints what the cluster says of a pod. All of it is known as it begins,
+// except that it is an error.
+func (p *screen) report(who string, e *probes.Event) {
+	s := p.names.Step(e.Step)
+	switch {
+	case e.Kind == probes.Exit && e.Error != "":
+		p.say(say("%s: %s: failed: %s", "%s：%s：失败：%s"), who, p.title(e.Step), e.Error)
+	case e.Kind == probes.Enter && s.Tier == 1:
+		p.say(say("%s: %s: %s, told by %s", "%s：%s：%s，来自 %s"), who, p.title(e.Step), reported(s, e.Fields), teller(s, e.Fields))
+	}
+}
+
+// reported are the values of a report, in the catalogue's order. Who told it and
+// since when are said apart, or not at all.
+func reported(s *probes.Step, fields map[string]any) string {
+	var out []string
+	for _, f := range s.Fields {
+		v, ok := fields[f.Name]
+		if !ok || v == "" || f.Name == "from" || f.Name == "since" {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s %v", f.Name, v))
+	}
+	return strings.Join(out, ", ")
+}
+
+// teller is who told a report.
+func teller(s *probes.Step, fields map[string]any) string {
+	if from, ok := fields["from"].(string); ok && from == string(probes.ByKubelet) {
+		return from
+	}
+	return string(s.Seen)
 }
 
 // main tells whether a step is one of the main ones, of a pod.

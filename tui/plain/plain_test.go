@@ -163,3 +163,43 @@ func TestPlainFile(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainBeside: what the cluster says of a pod is told with who told it, and
+// what the agent says of itself in its own words.
+func TestPlainBeside(t *testing.T) {
+	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}
+	field := func(name, value string) *agentpb.Field {
+		return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
+	}
+	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "node-1", Probe: "cri", Goroutines: []string{""}, Steps: []*agentpb.Step{
+		{Name: "reported.condition", Seen: true}, {Name: "reported.ip", Seen: true}, {Name: "reported.container", Seen: true}, {Name: "cluster.kubelet", Seen: true},
+	}}}
+	s.news <- session.News{CaughtUp: true, Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: [][]byte{
+		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("status", "True"), field("type", "Ready"), field("since", "now")}}),
+		event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1}),
+		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 2, Pod: 1, Fields: []*agentpb.Field{field("ips", "10.0.0.1")}}),
+		event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 3, Pod: 1, Error: "app cannot start"}),
+		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("type", "Ready"), field("from", "kubelet")}}),
+		event(t, &agentpb.Event{Kind: agentpb.Kind_NOTE, Fields: []*agentpb.Field{field("text", "the runtime was restarted")}}),
+	}}}}
+	var out bytes.Buffer
+	if err := Run(t.Context(), s, Options{Lang: state.English, Because: "--plain", Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	for _, want := range []string{
+		"reported.condition (Condition of the pod): type Ready, status True, told by api\n",
+		"reported.container (State of a container): failed: app cannot start\n",
+		"type Ready, told by kubelet\n",
+		"Node: the runtime was restarted\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not printed:\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"10.0.0.1", "since", "done after"} {
+		if strings.Contains(got, not) {
+			t.Errorf("%q is printed:\n%s", not, got)
+		}
+	}
+}

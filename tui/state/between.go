@@ -41,6 +41,20 @@ var routine = map[stepName]bool{
 	"pleg.cache": true, "worker.forget": true, "gc.sandbox": true, "loop.update": true, stepRemoveContainer: true,
 }
 
+// foldOf is the kind of the fold that an entry goes into by itself, or 0.
+func (s *State) foldOf(p *pod, e *entry, at int) byte {
+	if s.epoch.beside {
+		if it := p.items.at(e.last); it != nil && !e.failed {
+			return it.quiet
+		}
+		return 0
+	}
+	if s.isRoutine(p, e, at) {
+		return keyRoutine
+	}
+	return 0
+}
+
 func (s *State) isRoutine(p *pod, e *entry, at int) bool {
 	if e.failed || !routine[stepName(s.steps.at(e.step).name)] {
 		return false

@@ -42,7 +42,7 @@ func (s *State) detail(n *line, v *view) *Detail {
 		d.Began = time.Unix(0, s.origin+c.start)
 	}
 	d.Took, d.Error = c.took(v.now), Clean(c.err)
-	if g := s.epoch.Goroutine(uint32(c.goroutine)); g != "" {
+	if g := s.epoch.Goroutine(uint32(c.goroutine)); g != "" && !s.epoch.beside {
 		d.Goroutine = Clean(g)
 	}
 	s.values(&c, d)
@@ -85,7 +85,14 @@ func (s *State) aboutStep(st *step, d *Detail) {
 		d.Text = s.lang.Say(st.about.Text)
 		d.Goroutine = st.about.Goroutine
 	}
-	if st.here != nil && !st.here.GetSeen() {
+	if s.epoch.beside {
+		d.Goroutine = "" // nobody sees whose call it is
+	}
+	switch {
+	case st.here == nil || st.here.GetSeen():
+	case s.epoch.beside: // most steps are not: no failure
+		d.Text = s.lang.sayf(text("Not seen here: %s. %s", "此处看不到：%s。%s"), Clean(st.here.GetWhy()), d.Text)
+	default:
 		d.Error = s.lang.Say(text("This probe does not see the step: ", "此探针看不到这一步：")) + Clean(st.here.GetWhy())
 	}
 	d.Hold = s.holdCost(st)
@@ -265,6 +272,9 @@ var holdWords = map[string]probes.Text{
 func (s *State) holdCost(st *step) string {
 	if st.about == nil {
 		return ""
+	}
+	if s.epoch.beside && st.stage == "cri" {
+		return s.holdCostBeside(st)
 	}
 	enter, exit := string(st.about.Hold.Enter), string(st.about.Hold.Exit)
 	if st.here != nil && st.here.GetHoldEnter() != "" {

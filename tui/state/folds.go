@@ -71,7 +71,7 @@ func (l *layouter) inFold(g *segment, n *line, it *item) bool {
 	}
 	for i := range g.entries {
 		e := &g.entries[i]
-		if (n.key.kind == keyRoutine && l.s.isRoutine(l.p, e, l.at) || n.key == e.key()) && l.belongs(g, it, e) {
+		if (n.key.kind == l.s.foldOf(l.p, e, l.at) || n.key == e.key()) && l.belongs(g, it, e) {
 			return true
 		}
 	}

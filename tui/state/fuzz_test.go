@@ -14,10 +14,14 @@ import (
 )
 
 // stream makes events of bytes: any order, any numbers.
-func stream(info *agentpb.InfoResponse, in []byte) *agentpb.Batch {
+func stream(in []byte) *agentpb.Batch {
+	return streamOf(in, []string{"workType", "updateType", "op", "phase", "conditions", "container", "delay", "lease", "containersToStart", "request"})
+}
+
+// streamOf is stream with fields of certain names.
+func streamOf(in []byte, names []string) *agentpb.Batch {
 	b := &agentpb.Batch{}
-	texts := []string{"sync", "terminating", "terminated", "create", "DELETE", "a\x1b[31mb", "\u202eabc", "x\ny", "{}", `{"Ready":"True"}`, "Running"}
-	names := []string{"workType", "updateType", "op", "phase", "conditions", "container", "delay", "lease", "containersToStart", "request"}
+	texts := []string{"sync", "terminating", "terminated", "create", "DELETE", "a\x1b[31mb", "\u202eabc", "x\ny", "{}", `{"Ready":"True"}`, "Running", "waiting", "ImagePullBackOff", "True", "Ready"}
 	for seq := uint64(1); len(in) >= 12; seq++ {
 		e := &agentpb.Event{
 			Seq: seq, Kind: agentpb.Kind(in[0] % 9), Step: uint32(in[1]), Pod: uint32(in[2] % 6), Span: uint64(in[3] % 64),
@@ -68,7 +72,7 @@ func FuzzState(f *testing.F) {
 		}
 		s := New(r.info, probes.MustLoad(), lang)
 		s.SetLimit(1 << 16)
-		b := stream(r.info, in)
+		b := stream(in)
 		b.Pods = []*agentpb.Pod{{Id: 1, Namespace: "n\x07s", Name: "a", Uid: "u"}, {Id: 2, Name: "b"}}
 		half := len(b.Events) / 2
 		s.Add(&agentpb.Batch{Pods: b.Pods, Events: b.Events[:half]})
@@ -77,6 +81,26 @@ func FuzzState(f *testing.F) {
 			s.SetInfo(&agentpb.InfoResponse{Pid: 7, Steps: r.info.Steps[:10]})
 		}
 		s.Add(&agentpb.Batch{Events: b.Events[half:]})
+		use(t, s, keys+1)
+	})
+}
+
+// FuzzBeside is FuzzState for what an agent beside the kubelet tells.
+func FuzzBeside(f *testing.F) {
+	r := attached(f)
+	for _, k := range []int{1, 40, 400} {
+		f.Add(compact(r, k), uint8(k))
+	}
+	names := []string{"phase", "type", "status", "reason", "state", "container", "containers", "containerID", "from", "since", "known", "exitCode", "restartCount", "ready", "timeout", "grace"}
+	f.Fuzz(func(t *testing.T, in []byte, keys uint8) {
+		if len(in) > 20_000 {
+			return
+		}
+		s := New(r.info, probes.MustLoad(), English)
+		s.SetLimit(1 << 16)
+		s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "n", Name: "a", Uid: "u"}}})
+		s.Add(streamOf(in, names))
+		use(t, s, keys)
 		use(t, s, keys+1)
 	})
 }

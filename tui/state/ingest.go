@@ -51,7 +51,7 @@ func (s *State) newPod(p probes.Pod) int {
 		return 0
 	}
 	i := len(s.pods)
-	s.pods = append(s.pods, &pod{entity: p, place: i})
+	s.pods = append(s.pods, &pod{entity: p, place: i, bound: none})
 	if p.UID != "" {
 		s.byUID[p.UID] = i
 	}

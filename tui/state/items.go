@@ -19,6 +19,10 @@ type pod struct {
 	statuses uint16
 	tale     tale // as of the last event
 	notes    list[note]
+	// names are those of its containers, by id, and bound is the report of which
+	// containers it has, or none. Only beside the kubelet.
+	names map[string]string
+	bound int
 	// opened are the rows that the reader opened or closed.
 	opened map[lineKey]bool
 	cache  layoutCache
@@ -33,6 +37,7 @@ type item struct {
 	turn        int // place in turns, or none
 	fault       int // the call in it that failed first, or none
 	sub         uint32
+	quiet       byte // the kind of the fold that it goes into by itself, or 0
 }
 
 // turn is one turn of the pod's worker, from reading its mailbox until the time
@@ -84,6 +89,9 @@ func (s *State) tell(p *pod, f *fact) {
 			s.tellEnter(p, f)
 		}
 		s.tellExit(p, f)
+		if s.epoch.beside {
+			s.nameContainer(p, f)
+		}
 	default:
 		p.notes.add(note{pos: f.pos, kind: f.h.Kind, span: f.span})
 		if f.span == none {
@@ -139,6 +147,10 @@ func (s *State) stays(p *pod, i int) bool {
 }
 
 func (s *State) newItem(p *pod, sp *span, f *fact) {
+	if s.epoch.beside {
+		s.newItemBeside(p, sp, f)
+		return
+	}
 	last := p.turns.at(p.turns.end() - 1)
 	open := last != nil && !last.ended
 	switch r := s.steps.role(f.step); {

@@ -14,6 +14,7 @@ type line struct {
 	opens, open bool
 	inner       bool   // something beneath failed, and is shown
 	step        stepID // of what is expected, and of folds
+	of          string // the container that is meant by what is expected
 	base        int64  // when its chapter began
 }
 
@@ -33,6 +34,11 @@ const (
 	keyNote     = 'n'
 	keyExpected = 'x'
 	keyRoutine  = 'r' // what is routine in a segment
+	keyReports  = 'q' // what was reported besides
+	keyUnseen   = 'u' // the stages of a chapter that the probe does not see
+	keyStage    = 'g' // one of them
+	keyHidden   = 'v' // a step of it
+	keyToCome   = 'w' // a call that is to come, seen from beside the kubelet
 )
 
 // lines are the rows of a story: those of segments that do not change any more,
@@ -103,7 +109,7 @@ func (s *State) layout(p *pod, at int) *lines {
 	}
 	last := s.lastSegments(p, tail, end, at)
 	for i, g := range last {
-		l.current = i >= len(last)-2
+		l.current, l.latest = i >= len(last)-2, i == len(last)-1
 		l.segment(g)
 	}
 	c.last.tail, c.version, c.at = l.out, s.version, at
@@ -118,6 +124,9 @@ func (s *State) lastSegments(p *pod, from, to, at int) (out []*segment) {
 	sure := to
 	if at < s.arena.end {
 		sure = max(from, to-2)
+		if s.epoch.beside {
+			sure = from // a segment is a whole chapter there, and may not have begun yet
+		}
 	}
 	for i := from; i < sure; i++ {
 		out = append(out, t.segments.at(i))
@@ -189,6 +198,7 @@ type layouter struct {
 	at      int
 	now     *podNow
 	current bool // the segments are the last ones: what matters in them is open
+	latest  bool // the segment is the last one
 	chapter chapter
 	any     bool // chapter is set
 	base    int64
@@ -209,6 +219,10 @@ func (l *layouter) segment(g *segment) {
 		l.turn(g.tries[0], 1, l.current && !l.idle(g.tries[0]))
 	case n > 1:
 		l.fold(g)
+	}
+	if l.s.epoch.beside {
+		l.beside(g)
+		return
 	}
 	l.between(g)
 }

@@ -10,6 +10,9 @@ import (
 
 // noteOf says in a few words what came of a call, or what it is about.
 func (s *State) noteOf(c *call) string {
+	if note := s.containerOf(c); note != "" {
+		return note
+	}
 	if f, ok := noteFuncs[stepName(c.step.name)]; ok {
 		return cut(f(s.lang, c), 160)
 	}
@@ -121,6 +124,9 @@ var noteFuncs = map[stepName]noteFunc{
 	"vol.mount": show("volume"), "vol.op": show("operation"), "vol.verifyattach": show("volume"), "vol.waitattach": show("volume"),
 	"vol.spec": show("volume"), "pleg.cache": flagNote("gone", text("gone", "已消失"), text("", "")),
 	"rt.sandboxconfig": show("hostname"), "worker.forget": show("workType"),
+	stepBound: show("node"), stepChanged: show("changed"), stepDeleting: deletingNote, stepGone: phaseNote,
+	stepKnown: show("source"), stepHasSandbox: show("podSandboxID"), stepPhase: phaseNote, stepCondition: conditionNote,
+	stepIP: show("ips"), stepContainer: containerNote, stepEvent: eventNote,
 }
 
 func silent(Lang, *call) string { return "" }

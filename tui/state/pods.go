@@ -29,6 +29,8 @@ func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
 		return PodHeld, p.told.GetSince().AsTime().UnixNano() - s.origin
 	case p.holds > 0:
 		return PodHeld, s.timeAt(p.heldAt)
+	case s.epoch.beside:
+		return s.markBeside(i, p, v)
 	case p.removed && !p.worker:
 		return PodGone, p.last
 	case p.finished, p.refused && !p.worker:

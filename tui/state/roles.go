@@ -24,6 +24,7 @@ const (
 	roleSandbox
 	roleEnd
 	roleProbe
+	roleReport // what the cluster says: no function of the kubelet
 )
 
 var rolesByName = map[stepName]role{
@@ -36,8 +37,11 @@ var rolesByName = map[stepName]role{
 	stepAdmit: roleAdmit, stepCompute: rolePlan, stepStartOne: roleStartOne,
 	stepSandbox: roleDoes, stepKillOne: roleDoes, stepRunSandbox: roleSandbox,
 	stepCreate: roleDoes, stepStop: roleDoes, stepPostStart: roleDoes, stepPreStop: roleDoes,
-	"resize.do": roleDoes, "cri.UpdateContainerResources": roleDoes, "cri.StopPodSandbox": roleDoes,
+	"resize.do": roleDoes, stepUpdateResources: roleDoes, stepStopSandbox: roleDoes,
 	"probe.do": roleProbe, stepProbeRun: roleProbe,
+	stepBound: roleReport, stepChanged: roleReport, stepDeleting: roleReport, stepGone: roleReport,
+	stepKnown: roleReport, stepHasSandbox: roleReport, stepPhase: roleReport, stepCondition: roleReport,
+	stepIP: roleReport, stepContainer: roleReport, stepEvent: roleReport,
 }
 
 func (t *steps) role(id stepID) role {

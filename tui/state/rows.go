@@ -30,6 +30,14 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 		s.foldRow(p, n, v, &r)
 	case keyEntry:
 		s.entryRow(p, n, v, &r)
+	case keyReports:
+		r.Times = n.times
+		r.Label = s.lang.Say(text("reported besides", "另有上报"))
+	case keyUnseen, keyStage, keyHidden:
+		s.unseenRow(n, &r)
+	case keyToCome:
+		st := s.steps.at(n.step)
+		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.name, s.title(st), Clean(n.of), RowToCome, true
 	case keyRoutine:
 		r.Times = n.times
 		r.Label = s.lang.Say(text("routine calls around it", "前后的例行调用"))
@@ -79,6 +87,10 @@ func (s *State) chapterRow(p *pod, n *line, v *view, r *Row) {
 	if c == termination && now.goneAt > from {
 		to = now.goneAt
 	}
+	if c == creation && s.epoch.beside && string(lookup(s.arena.at(it.pos), "from").text) == "object" {
+		r.Note = s.lang.Say(text("told afterwards: it was before podstep came", "事后得知：发生在 podstep 到来之前"))
+		return
+	}
 	if it.pos < s.arena.first {
 		r.Note = s.lang.Say(text("its beginning is no longer kept", "开头部分已不再保留"))
 	}
@@ -102,7 +114,7 @@ func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
 	}
 	now := v.pod(c.span.pod)
 	r.Step, r.Label, r.Span = c.step.name, s.label(&c), c.id
-	r.CRI = c.step.stage == "cri"
+	r.CRI, r.From = c.step.stage == "cri", s.from(&c)
 	r.Took, r.At = c.took(v.now), time.Duration(c.start-n.base)
 	r.Note = s.noteOf(&c)
 	r.Event = c.enter
@@ -222,6 +234,7 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 		return
 	}
 	r.Step, r.Label, r.Span, r.CRI = c.step.name, s.label(&c), c.id, c.step.stage == "cri"
+	r.From = s.from(&c)
 	r.Note, r.Took = s.noteOf(&c), c.took(v.now)
 	r.Mark = s.markOf(&c, it.span, v.pod(c.span.pod), v)
 	if s.isLife(c.span.step) {
@@ -231,7 +244,14 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 		inner := s.call(it.fault, v.at)
 		r.Mark, r.Error = RowFailed, cut(oneLine(inner.err), 400)
 	}
-	if first := p.items.at(n.item); first != nil {
+	if r.Mark == RowHeld {
+		r.Left, _ = s.holdLeft(c.span.pod, v.pod(c.span.pod), v)
+	}
+	first := p.items.at(n.item)
+	if s.epoch.beside { // there it stands where it happened last
+		first = it
+	}
+	if first != nil {
 		r.At = time.Duration(s.timeAt(first.pos) - n.base)
 	}
 }
@@ -268,6 +288,9 @@ func (l Lang) noteWords(e *probes.Event) (label, note string) {
 	case probes.Drop:
 		return l.Say(text("events were lost here", "此处有事件丢失")), words(e.Fields)
 	}
+	if said := word("text"); said != "" {
+		return said, ""
+	}
 	if n := word("foldedSyncs"); n != "" {
 		return l.sayf(text("%s earlier syncs are no longer known", "更早的 %s 次同步已不可知"), n), word("foldedEvents")
 	}
@@ -301,6 +324,9 @@ func (s *State) title(st *step) string {
 
 // label is title, with the container where a step is about one.
 func (s *State) label(c *call) string {
+	if l := s.reportLabel(c); l != "" {
+		return l
+	}
 	if c.step.name != string(stepStartOne) {
 		return s.title(c.step)
 	}

@@ -89,6 +89,7 @@ type Header struct {
 	Node      string
 	Kubelet   string // version
 	Probe     string // woven, cri, ...
+	Attached  bool   // the probe stands beside the kubelet, not in it
 	Lab       bool   // the node is one person's lab
 	// Blind says what the probe cannot see, empty if nothing.
 	Blind string
@@ -238,6 +239,8 @@ type Row struct {
 	Event int
 	// CRI is set on calls to the runtime.
 	CRI bool
+	// From is who told it, of what is no call: api, kubelet, runtime.
+	From string
 }
 
 // Detail is a step in full.

@@ -32,6 +32,9 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 	if now.held != none {
 		want = now.held
 	}
+	if s.epoch.beside {
+		return s.latestPlace(ls, want)
+	}
 	last := none
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows) && want != none; i-- {
 		if n := ls.at(i); n.kind != RowExpected && n.kind != RowNote && n.span == want {
@@ -227,8 +230,8 @@ func (s *State) openItem(p *pod, item int) {
 		if e.n > 1 && (turn || sp != nil && sp.step == e.step && it.sub == e.sub) {
 			p.setOpen(e.key(), true)
 		}
-		if (turn || sp != nil && sp.step == e.step) && s.isRoutine(p, &e, s.view().at) {
-			p.setOpen(lineKey{kind: keyRoutine, a: g.first}, true)
+		if fold := s.foldOf(p, &e, s.view().at); fold != 0 && (turn || sp != nil && sp.step == e.step) {
+			p.setOpen(lineKey{kind: fold, a: g.first}, true)
 		}
 	}
 }

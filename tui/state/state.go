@@ -56,8 +56,12 @@ type epoch struct {
 	seq   uint64 // of its last event
 	skip  uint64 // events up to this one are known already
 	info  *agentpb.InfoResponse
-	steps []stepID
-	pods  map[uint32]int
+	// beside is set if the probe stands beside the kubelet, not in it: it sees
+	// the calls to the runtime and what is said of a pod, but no worker, no
+	// turns, and nothing in anything else.
+	beside bool
+	steps  []stepID
+	pods   map[uint32]int
 	*wire.Decoder
 	session *State
 }
@@ -68,7 +72,7 @@ func New(info *agentpb.InfoResponse, c *probes.Catalogue, lang Lang) *State {
 		lang: lang, catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit,
 		spans: spans{byID: map[uint64]int{}}, learnt: newLearnt(c), reader: newReader(),
 	}
-	s.pods = []*pod{{entity: probes.Pod{Name: info.GetNode()}}}
+	s.pods = []*pod{{entity: probes.Pod{Name: info.GetNode()}, bound: none}}
 	s.now, s.past = world{pods: []podNow{nothingYet}}, world{pods: []podNow{nothingYet}}
 	s.SetInfo(info)
 	return s
@@ -92,7 +96,7 @@ func (s *State) SetInfo(info *agentpb.InfoResponse) {
 		e.skip = e.seq
 		return
 	}
-	e := &epoch{first: s.arena.end, info: info, pods: map[uint32]int{0: 0}, session: s, Decoder: wire.NewDecoder(info)}
+	e := &epoch{first: s.arena.end, info: info, beside: info.GetProbe() == probeCRI, pods: map[uint32]int{0: 0}, session: s, Decoder: wire.NewDecoder(info)}
 	if s.epoch != nil {
 		e.spans = s.spans.lastID + 1
 		s.spans.lose(e.first-1, s.now.time)

@@ -162,7 +162,7 @@ func (s *State) headerOf(v *view) Header {
 	info := s.epoch.info
 	h := Header{
 		Link: s.link, LinkText: s.says, Frozen: s.frozen() && s.link != LinkReplay, Node: Clean(info.GetNode()),
-		Kubelet: Clean(info.GetKubeletVersion()), Probe: Clean(info.GetProbe()), Lab: info.GetLab(), Blind: s.blind(),
+		Kubelet: Clean(info.GetKubeletVersion()), Probe: Clean(info.GetProbe()), Attached: s.epoch.beside, Lab: info.GetLab(), Blind: s.blind(),
 		Stuck: o.counts[PodStuck], Retrying: o.counts[PodRetrying], Held: o.counts[PodHeld], Filter: Clean(s.filterText),
 	}
 	for _, n := range o.counts {
@@ -181,6 +181,9 @@ func (s *State) headerOf(v *view) Header {
 // blind says what the probe cannot see, empty if nothing. That a probe in the
 // kubelet does not see what others say is no blindness of it.
 func (s *State) blind() string {
+	if s.epoch.beside {
+		return s.blindBeside()
+	}
 	unseen, example := 0, ""
 	for _, st := range s.epoch.info.GetSteps() {
 		about := s.catalogue.Step(st.GetName())

@@ -23,6 +23,8 @@ func (s *State) trouble(pp podPlace, p *podNow, v *view) string {
 		return s.heldPlace(p)
 	case p.refused:
 		return l.Say(text("the kubelet refused it", "kubelet 拒绝了它"))
+	case s.epoch.beside:
+		return s.troubleBeside(p)
 	case p.tries > 0:
 		err, _ := s.lastError(p)
 		what := l.briefly(err)
@@ -86,6 +88,8 @@ func (s *State) whyOf(i int, v *view) Why {
 		w.Text, evidence = s.whyHeld(name, p)
 	case p.refused:
 		w.Text, evidence = s.whyRefused(i, name, p)
+	case s.epoch.beside:
+		w.Text, evidence = s.whyBeside(i, name, p, mark, from, v)
 	case mark == PodGone:
 		w.Text = s.lang.sayf(text("%s is gone: its source has it no more.", "%s 已消失：它的来源里已经没有它。"), name)
 		if c, ok := s.lastCall(i, s.steps.byName[string(stepRemove)], v.at); ok {
@@ -101,7 +105,7 @@ func (s *State) whyOf(i int, v *view) Why {
 		w.Text, evidence = s.whyIdle(i, name, p, mark, from, v)
 	}
 	if evidence != nil {
-		w.Evidence = s.lang.sayf(text("kubelet event %d", "kubelet 事件 %d"), evidence.Seq)
+		w.Evidence = s.evidence(evidence)
 	}
 	return w
 }
@@ -114,6 +118,10 @@ func (s *State) whyHeld(name string, p *podNow) (string, *probes.Event) {
 	if on == "exit" {
 		return s.lang.sayf(text("%s waits because you hold it after “%s”. That call has ended; what comes next has not begun.",
 			"%s 在等，因为你把它停在“%s”之后。这次调用已经结束，下一步还没开始。"), name, title), e
+	}
+	if s.epoch.beside {
+		return s.lang.sayf(text("%s waits because you hold it before “%s”. The kubelet has made the call, the runtime has not heard of it.",
+			"%s 在等，因为你把它停在“%s”之前。kubelet 已发出调用，但运行时还没收到。"), name, title), e
 	}
 	return s.lang.sayf(text("%s waits because you hold it before “%s”. The call has not begun.",
 		"%s 在等，因为你把它停在“%s”之前。这次调用还没开始。"), name, title), e

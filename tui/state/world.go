@@ -26,15 +26,20 @@ type podNow struct {
 
 	failed   int    // position of the event with the error of the last turn, or none
 	failStep stepID // the innermost step that failed in the present turn
-	tries    uint32 // turns that failed in a row
+	tries    uint32 // turns that failed in a row; beside the kubelet, calls
 	trouble  int64  // when the first of them did
 	next     int64  // when the next turn is due; 0: not known
+	// blocked is the report that a container of it cannot start, and warned the
+	// last warning about it; positions, or none. Only beside the kubelet.
+	blocked, warned int
 
 	sync                                uint32
 	work                                workType
 	update                              uint8 // place in updateTypes
 	worker, turning, finished, removed  bool
 	deleting, ready, sandboxed, refused bool
+	ended                               bool // its containers have, and are not started again
+	bound                               bool // somebody who wants it here has told of it
 	phase                               phase
 	readyAt, deletedAt, goneAt          int64
 }
@@ -74,7 +79,7 @@ func indexOf(of []string, b []byte) uint8 {
 	return 0
 }
 
-var nothingYet = podNow{at: none, held: none, heldAt: none, failed: none}
+var nothingYet = podNow{at: none, held: none, heldAt: none, failed: none, blocked: none, warned: none}
 
 // world is what all pods are doing at a position.
 type world struct {
@@ -126,7 +131,8 @@ type fact struct {
 
 // apply takes the next event.
 func (s *State) apply(w *world, f *fact) {
-	if e := s.epochAt(f.pos); e.first == f.pos && f.pos > 0 {
+	e := s.epochAt(f.pos)
+	if e.first == f.pos && f.pos > 0 {
 		w.restart()
 	}
 	w.at, w.time = f.pos+1, max(w.time, f.time)
@@ -137,8 +143,16 @@ func (s *State) apply(w *world, f *fact) {
 	p.last = max(p.last, f.time)
 	switch f.h.Kind {
 	case agentpb.Kind_ENTER:
+		if e.beside {
+			s.enteredBeside(p, f)
+			break
+		}
 		s.entered(p, f)
 	case agentpb.Kind_EXIT:
+		if e.beside {
+			s.leftBeside(p, f)
+			break
+		}
 		s.left(p, f)
 	case agentpb.Kind_HOLD:
 		p.held, p.heldAt = f.span, f.pos

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/state"
@@ -100,10 +101,15 @@ func (f *frame) about() []piece {
 	if h.Lab {
 		ps = add(ps, f.say(wordLab), inkAccent, 10)
 	}
-	if h.Kubelet != "" {
+	switch {
+	case h.Attached:
+		ps = add(ps, strings.TrimSpace("kubelet "+h.Kubelet)+f.sayf(wordAttached, h.Probe), inkMuted, 7)
+	case h.Kubelet != "":
 		ps = add(ps, "kubelet "+h.Kubelet, inkMuted, 9)
+		fallthrough
+	default:
+		ps = add(ps, h.Probe, inkMuted, 7)
 	}
-	ps = add(ps, h.Probe, inkMuted, 7)
 	ps = add(ps, h.Blind, inkFaint, 8)
 	if h.Filter != "" {
 		ps = append(ps, piece{text: " " + f.say(wordFilter) + " " + fit(h.Filter, 32, f.m.ellipsis) + " ", ink: inkAccentChip, rank: 2})

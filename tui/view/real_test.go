@@ -1,19 +1,26 @@
 package view
 
 import (
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/state"
 )
 
-// session is three minutes of a real node, as package state has them for its own
-// tests.
-func session(t *testing.T, lang state.Lang) *state.State {
+// The recordings that package state has for its own tests: some minutes of a real
+// node, seen from in its kubelet and from beside it.
+const woven, attached = "lab", "attached"
+
+func session(t *testing.T, name string, lang state.Lang) *state.State {
 	t.Helper()
-	info, batches, err := tracetest.Read("../state/testdata/lab.podstep")
+	info, batches, err := tracetest.Read("../state/testdata/" + name + ".podstep")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,20 +33,62 @@ func session(t *testing.T, lang state.Lang) *state.State {
 
 // TestRealSession draws a real session in every view, at many sizes and moments.
 func TestRealSession(t *testing.T) {
-	for _, lang := range []state.Lang{state.English, state.Chinese} {
-		s := session(t, lang)
-		for at := time.Duration(0); at < 3*time.Minute; at += 20 * time.Second {
-			s.SeekTime(at)
-			for main := state.MainStory; main <= state.MainBreaks; main++ {
-				s.SetMain(main)
-				for i, w := range []int{36, 40, 52, 60, 79, 80, 100, 120, 159, 160, 200} {
-					st := NewStyles(Options{Width: w, Height: 8 + (i*13+int(main))%43})
-					screen := s.Screen(state.Sizes{})
-					screen = s.Screen(Sizes(screen, st))
-					checkSize(t, "real", screen, st.Options)
-					s.Move(3)
-				}
+	for name, length := range map[string]time.Duration{woven: 3 * time.Minute, attached: time.Minute} {
+		for _, lang := range []state.Lang{state.English, state.Chinese} {
+			s := session(t, name, lang)
+			for at := time.Duration(0); at < length; at += 20 * time.Second {
+				s.SeekTime(at)
+				drawAll(t, s)
 			}
 		}
+	}
+}
+
+// drawAll draws each view at many sizes.
+func drawAll(t *testing.T, s *state.State) {
+	t.Helper()
+	for main := state.MainStory; main <= state.MainBreaks; main++ {
+		s.SetMain(main)
+		for i, w := range []int{36, 40, 52, 60, 79, 80, 100, 120, 159, 160, 200} {
+			st := NewStyles(Options{Width: w, Height: 8 + (i*13+int(main))%43})
+			screen := s.Screen(state.Sizes{})
+			screen = s.Screen(Sizes(screen, st))
+			checkSize(t, "real", screen, st.Options)
+			s.Move(3)
+		}
+	}
+}
+
+// TestAttachedGolden draws a pod that is held beside an unmodified kubelet, at
+// every size: where calls, reports and what is not seen stand in one story.
+func TestAttachedGolden(t *testing.T) {
+	for _, look := range []struct {
+		name string
+		lang state.Lang
+		Options
+	}{
+		{"dark", state.English, Options{Theme: Dark}},
+		{"ascii", state.English, Options{Glyphs: ASCII, NoColour: true}},
+		{"zh", state.Chinese, Options{Theme: Dark}},
+	} {
+		t.Run(look.name, func(t *testing.T) {
+			s := session(t, attached, look.lang)
+			s.SetLink(state.LinkReplay, "replay")
+			s.SelectPodNamed("default", "held")
+			key, _, _ := s.Selected()
+			pos, ok := s.Seen(key, "cri.CreateContainer", probes.Held, 0)
+			if !ok {
+				t.Fatal("the pod is not held in the recording")
+			}
+			s.SeekEvent(pos)
+			var b strings.Builder
+			for _, size := range goldenSizes {
+				look.Width, look.Height = size[0], size[1]
+				st := NewStyles(look.Options)
+				screen := s.Screen(Sizes(s.Screen(state.Sizes{}), st))
+				fmt.Fprintf(&b, "== %dx%d\n%s\n", size[0], size[1], ansi.Strip(Draw(screen, st)))
+			}
+			golden(t, filepath.Join("attached", look.name+".txt"), b.String())
+		})
 	}
 }

@@ -152,15 +152,23 @@ func (f *frame) rowTime(rest Rect, row *state.Row, lit bool, ground ink) Rect {
 		f.c.put(rest, rest.right()-width(at), rest.Y, at, inkFaint.on(ground))
 		text = at
 	}
-	if row.CRI && rest.W > 50 {
-		f.c.put(rest, rest.right()-timeWidth-3, rest.Y, "CRI", inkFaint.on(ground))
-		rest.W -= timeWidth + 5
+	if tag := rowTag(row); tag != "" && rest.W > 50 {
+		f.c.put(rest, rest.right()-timeWidth-width(tag), rest.Y, tag, inkFaint.on(ground))
+		rest.W -= timeWidth + width(tag) + 2
 		return rest
 	}
 	if text != "" {
 		rest.W -= width(text) + 2
 	}
 	return rest
+}
+
+// rowTag says where a row comes from, if not from the kubelet's own steps.
+func rowTag(row *state.Row) string {
+	if row.CRI {
+		return "CRI"
+	}
+	return row.From
 }
 
 func (f *frame) rowTook(row *state.Row, lit bool) (string, ink) {

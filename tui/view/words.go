@@ -23,6 +23,7 @@ var (
 	wordRecords   = probes.Text{En: "rec", Zh: "录制"}
 	wordLost      = probes.Text{En: "lost", Zh: "丢失"}
 	wordFilter    = probes.Text{En: "filter", Zh: "过滤"}
+	wordAttached  = probes.Text{En: ", attached (%s)", Zh: "，附加（%s）"}
 	wordLab       = probes.Text{En: "lab", Zh: "实验节点"}
 	wordStuck     = probes.Text{En: "stuck", Zh: "卡住"}
 	wordRetrying  = probes.Text{En: "retrying", Zh: "重试"}

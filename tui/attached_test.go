@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/docs/tours"
+)
+
+// besideKubelet is a screen on an agent that stands beside its kubelet: it sees
+// the calls to the runtime, and holds pods before some of them.
+func besideKubelet(t *testing.T) *desk {
+	t.Helper()
+	w := newWorld()
+	w.info.Probe, w.info.Lab = "cri", false
+	for _, s := range w.info.Steps {
+		switch {
+		case s.Stage != "cri":
+			s.Seen, s.Why = false, "happens inside the kubelet"
+		case s.Name == "cri.PodSandboxStatus":
+			s.HoldEnter, s.HoldExit, s.Why = "no", "no", "PLEG makes this call too"
+		}
+	}
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	return d.live(w.creation(web))
+}
+
+// TestAttachedStepping: one goes from call to call; what goes by the worker's
+// turns or by calls in others says why it does not.
+func TestAttachedStepping(t *testing.T) {
+	d := besideKubelet(t)
+	d.press("H", "right", "enter").called("hold web")
+	d.press("s").called("step INTO ")
+	d.press("o").called("step OVER ")
+	d.press("i").called("step NEXT_CRI ")
+	for key, why := range map[string]string{"O": "no call is seen to be in another", "S": "calls to the runtime only", "y": "turns of the worker are not seen"} {
+		d.press(key).sees(why).called()
+	}
+	d.press("c").called("continue u-web")
+}
+
+// TestAttachedHolds: a step at which no pod is held here is refused with the
+// reason, wherever it is named.
+func TestAttachedHolds(t *testing.T) {
+	for _, c := range []struct{ step, why string }{
+		{"cri.PodSandboxStatus", "PLEG makes this call too"}, {"sync.volumes", "happens inside the kubelet"},
+	} {
+		d := besideKubelet(t)
+		d.press("H", "right", "enter").called("hold web")
+		d.press("u").write(c.step).press("enter").called()
+		d.sees("no pod is held at "+c.step, c.why).press("esc")
+		if err := d.m.checkHold(c.step); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %v", c.step, err)
+		}
+	}
+	d := besideKubelet(t)
+	for _, step := range []string{"cri.RunPodSandbox", "cri.*", "sync.*"} {
+		if err := d.m.checkHold(step); err != nil {
+			t.Errorf("%s is refused: %v", step, err)
+		}
+	}
+}
+
+// TestAttachedWalks: walks go through the kubelet, and are there with the reason
+// why not here.
+func TestAttachedWalks(t *testing.T) {
+	d := besideKubelet(t)
+	all, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		if why := d.m.walkOff(&all[i]); !strings.Contains(why, "attached podstep") {
+			t.Errorf("%s: %q", all[i].Name, why)
+		}
+	}
+	d.sees("attached (cri)", "not seen: inside the kubelet")
+}

@@ -1,0 +1,371 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/probes"
+)
+
+// attached reads testdata/attached.podstep: a minute beside the unmodified
+// kubelet of the containerd lab, with pods of docs/examples, one that was there
+// before, and one that was held.
+func attached(t testing.TB) *recording {
+	t.Helper()
+	info, batches, err := tracetest.Read("testdata/attached.podstep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &recording{info: info, batches: batches}
+}
+
+// place is an event of a pod: the first of a kind at a step, or one after it.
+type place struct {
+	pod, step string
+	kind      probes.Kind
+	plus      int
+}
+
+// seek goes to a place.
+func (s *State) seekPlace(t *testing.T, at place) {
+	t.Helper()
+	if !s.SelectPodNamed("default", at.pod) {
+		t.Fatalf("there is no pod %s", at.pod)
+	}
+	key, _, _ := s.Selected()
+	pos, ok := s.Seen(key, at.step, at.kind, 0)
+	if !ok {
+		t.Fatalf("%+v is not in the recording", at)
+	}
+	s.SeekEvent(pos + at.plus)
+}
+
+func TestBesideStories(t *testing.T) {
+	r := attached(t)
+	for _, pod := range []string{"web", "held", "no-image", "crashloop", "early"} {
+		t.Run(pod, func(t *testing.T) {
+			s := r.play(English)
+			if !s.SelectPodNamed("default", pod) {
+				t.Fatal("no such pod")
+			}
+			sc := s.Screen(allRows)
+			check(t, sc, allRows)
+			golden(t, "beside-"+pod, dump(sc))
+		})
+	}
+}
+
+// TestBesidePlaces shows stories as they were at a place in the events.
+func TestBesidePlaces(t *testing.T) {
+	for name, at := range map[string]place{
+		"bound":    {"web", "cluster.bound", probes.Exit, 0},
+		"sandbox":  {"web", "cri.RunPodSandbox", probes.Enter, 0},
+		"start":    {"web", "cri.StartContainer", probes.Enter, 0},
+		"hold":     {"held", "cri.CreateContainer", probes.Held, 0},
+		"stop":     {"web", "cri.StopContainer", probes.Enter, 0},
+		"pull":     {"no-image", "cri.PullImage", probes.Exit, 0},
+		"blocked":  {"no-image", "cri.StopPodSandbox", probes.Enter, -1},
+		"restarts": {"crashloop", "cri.RemoveContainer", probes.Exit, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := attached(t).play(English)
+			s.seekPlace(t, at)
+			golden(t, "beside-at-"+name, dump(s.Screen(allRows)))
+		})
+	}
+}
+
+func TestBesideChinese(t *testing.T) {
+	s := attached(t).play(Chinese)
+	s.seekPlace(t, place{"no-image", "cri.StopPodSandbox", probes.Enter, -1})
+	golden(t, "beside-zh", dump(s.Screen(allRows)))
+}
+
+// TestBesideDetails: calls with request and answer, and what is told of a step
+// at which no pod is held, or that is not seen.
+func TestBesideDetails(t *testing.T) {
+	for name, step := range map[string]string{"create": "cri.CreateContainer", "looks": "cri.PodSandboxStatus", "report": "reported.container"} {
+		t.Run(name, func(t *testing.T) {
+			s := attached(t).play(English)
+			s.SelectPodNamed("default", "web")
+			if !s.SelectStep(step) {
+				t.Fatalf("%s cannot be selected", step)
+			}
+			golden(t, "beside-detail-"+name, dumpDetail(s.Screen(allRows)))
+		})
+	}
+}
+
+// TestBesideAnyPlace: going back shows what was shown then.
+func TestBesideAnyPlace(t *testing.T) {
+	r := attached(t)
+	samePlaces(t, r, r.play(English), 17)
+}
+
+// TestBesideSelect: whatever was seen can be selected, and is on the screen.
+func TestBesideSelect(t *testing.T) {
+	s := attached(t).play(English)
+	for _, pod := range []string{"web", "held", "crashloop", "no-image", "early"} {
+		s.SelectPodNamed("default", pod)
+		seen := map[string]bool{}
+		for _, ref := range s.pods[s.pod].spans.all {
+			seen[s.steps.at(s.spans.at(ref).step).name] = true
+		}
+		for step := range seen {
+			if !s.SelectStep(step) {
+				t.Errorf("%s: %s cannot be selected", pod, step)
+			}
+			z := Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
+			sc := s.Screen(z)
+			check(t, sc, z)
+			if sc.Story.Cursor < 0 {
+				t.Errorf("%s: %s is selected and not on the screen", pod, step)
+			}
+		}
+	}
+}
+
+// TestUnseen: what lies inside the kubelet is one row, and opens to each step
+// with the reason why it is not seen.
+func TestUnseen(t *testing.T) {
+	s := attached(t).play(English)
+	s.SelectPodNamed("default", "web")
+	s.SetFocus(PaneMain)
+	row := func(label string) Row {
+		t.Helper()
+		for _, r := range s.Screen(allRows).Story.Rows {
+			if r.Label == label {
+				return r
+			}
+		}
+		t.Fatalf("there is no row %q", label)
+		return Row{}
+	}
+	inside := row("inside the kubelet")
+	if inside.Mark != RowUnseen || !inside.Opens || inside.Open || !strings.Contains(inside.Error, "source to probe") {
+		t.Fatalf("%+v", inside)
+	}
+	s.SelectRow(inside.ID)
+	s.Open()
+	stage := row("Kubelet.SyncPod")
+	if stage.Depth != inside.Depth+1 || stage.Mark != RowUnseen || stage.Open {
+		t.Errorf("%+v", stage)
+	}
+	s.SelectRow(stage.ID)
+	s.Open()
+	step := row(probes.MustLoad().Step("sync.volumes").Title.En)
+	if step.Step != "sync.volumes" || step.Mark != RowUnseen || step.Error == "" || step.Depth != stage.Depth+1 {
+		t.Errorf("%+v", step)
+	}
+	s.SelectRow(step.ID)
+	d := s.Screen(allRows).Detail
+	if d == nil || d.Step != "sync.volumes" || d.Error != "" || !strings.HasPrefix(d.Text, "Not seen here: ") {
+		t.Errorf("detail %+v", d)
+	}
+}
+
+// TestBesideHold: the banner has what the caller's deadline leaves.
+func TestBesideHold(t *testing.T) {
+	s := attached(t).play(English)
+	s.seekPlace(t, place{"held", "cri.CreateContainer", probes.Held, 0})
+	sc := s.Screen(allRows)
+	if h := sc.Hold; h == nil || h.Timer != "caller" || h.Step != "cri.CreateContainer" || h.Left <= 0 {
+		t.Errorf("banner %+v", h)
+	}
+	if row := sc.Story.Rows[sc.Story.Cursor]; row.Mark != RowHeld || row.Left != sc.Hold.Left {
+		t.Errorf("row %+v", row)
+	}
+	if !strings.Contains(sc.Detail.Hold, "Timer caller") {
+		t.Errorf("to hold here: %s", sc.Detail.Hold)
+	}
+}
+
+// teller tells a session events as an agent beside a kubelet does.
+type teller struct {
+	t    *testing.T
+	s    *State
+	info *agentpb.InfoResponse
+	seq  uint64
+}
+
+func newTeller(t *testing.T, info *agentpb.InfoResponse) *teller {
+	s := New(info, probes.MustLoad(), English)
+	s.SetLink(LinkReplay, "replay")
+	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
+	return &teller{t: t, s: s, info: info}
+}
+
+// says tells of one call or report: the step, then name=value; err= is the error
+// with which it ends, open a call that goes on, after how many seconds later it
+// comes.
+func (l *teller) says(line string) {
+	l.t.Helper()
+	words := strings.Fields(line)
+	e := &agentpb.Event{Pod: 1, Kind: agentpb.Kind_ENTER}
+	for i, s := range l.info.Steps {
+		if s.Name == words[0] {
+			e.Step = uint32(i + 1)
+		}
+	}
+	if e.Step == 0 && words[0] != "note" {
+		l.t.Fatalf("no step %s", words[0])
+	}
+	fault, open := "", false
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "err":
+			fault = value
+		case "open":
+			open = true
+		case "after":
+			var n uint64
+			fmt.Sscan(value, &n)
+			l.seq += n * 1000
+		default:
+			e.Fields = append(e.Fields, fieldOf(name, value))
+		}
+	}
+	l.seq++
+	e.Span = l.seq
+	if words[0] == "note" {
+		e.Kind, e.Step, e.Pod, e.Span = agentpb.Kind_NOTE, 0, 0, 0
+	}
+	l.put(e)
+	if open || words[0] == "note" {
+		return
+	}
+	l.seq++
+	l.put(&agentpb.Event{Pod: 1, Kind: agentpb.Kind_EXIT, Step: e.Step, Span: e.Span, Error: fault, Duration: 1e6})
+}
+
+func fieldOf(name, value string) *agentpb.Field {
+	f := &agentpb.Field{Name: name}
+	var n int64
+	switch _, err := fmt.Sscan(value, &n); {
+	case value == "true" || value == "false":
+		f.Value = &agentpb.Field_Flag{Flag: value == "true"}
+	case err == nil && fmt.Sprint(n) == value:
+		f.Value = &agentpb.Field_Number{Number: n}
+	case strings.HasPrefix(value, "["):
+		f.Value = &agentpb.Field_Json{Json: value}
+	default:
+		f.Value = &agentpb.Field_Text{Text: strings.ReplaceAll(value, "_", " ")}
+	}
+	return f
+}
+
+// put tells one event; a number is a millisecond.
+func (l *teller) put(e *agentpb.Event) {
+	e.Seq, e.Mono, e.Time = l.seq, int64(l.seq)*1e6, 1e18+int64(l.seq)*1e6
+	raw, err := proto.Marshal(e)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.s.Add(&agentpb.Batch{Events: [][]byte{raw}})
+}
+
+// TestBesideMarks: how a pod is, by what was heard of it.
+func TestBesideMarks(t *testing.T) {
+	const bound = `cluster.bound containers=["a"]`
+	ready := []string{bound, "cri.RunPodSandbox", "reported.phase phase=Running", "reported.condition type=Ready status=True"}
+	for name, c := range map[string]struct {
+		told            []string
+		word, line, why string
+	}{
+		"bound":          {[]string{bound}, "waiting", "", "is bound to this node"},
+		"the kubelet":    {[]string{bound, "cluster.kubelet known=true"}, "waiting", "", "the kubelet knows it"},
+		"in a call":      {[]string{bound, "cri.RunPodSandbox open"}, "working", "", "creates its sandbox"},
+		"a long call":    {[]string{bound, "cri.PullImage open", "cri.ImageStatus after=61"}, "stuck", "PullImage", "longer than usual"},
+		"a look":         {append(ready, "cri.ContainerStatus open"), "running", "", "runs and is ready"},
+		"nothing comes":  {[]string{bound, "cri.ImageStatus after=61"}, "stuck", "no call has come for it", "is bound"},
+		"a warning":      {[]string{bound, "reported.event type=Warning reason=FailedMount message=no_volume"}, "retry", "FailedMount: no volume", "FailedMount: no volume"},
+		"a call fails":   {[]string{bound, "cri.RunPodSandbox err=no_network"}, "retry", "RunPodSandbox: no_network", "RunPodSandbox fails: no_network"},
+		"twice":          {[]string{bound, "cri.RunPodSandbox err=a", "cri.RunPodSandbox err=b"}, "retry", "RunPodSandbox: b, 2nd try", "Failed 2 times"},
+		"and then works": {[]string{bound, "cri.RunPodSandbox err=a", "cri.RunPodSandbox"}, "waiting", "", "has its sandbox"},
+		"cannot start": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff message=no_such_image"),
+			"stuck", "ImagePullBackOff: image pull failed", "container a: its image cannot be pulled"},
+		"starts after all": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "reported.container container=a state=running"),
+			"waiting", "", "has its sandbox"},
+		"another starts": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "reported.container container=b state=running"),
+			"stuck", "ImagePullBackOff: image pull failed", "container a"},
+		"crashes":       {append(ready, "reported.container container=a state=waiting reason=CrashLoopBackOff lastExitCode=3 lastReason=Error restartCount=4"), "stuck", "CrashLoopBackOff: crash loop", "Its last exit code was 3 (Error). Restarts: 4."},
+		"ended again":   {append(ready, "reported.container container=a state=terminated reason=Error exitCode=3 restartCount=2"), "stuck", "a ended: exit code 3, restarts: 2", "not for the first time"},
+		"ready":         {ready, "running", "", "runs and is ready"},
+		"not any more":  {append(ready, "reported.condition type=Ready status=False"), "waiting", "", "runs but is not ready"},
+		"is stopped":    {append(ready, "cluster.deleting grace=5", "cri.StopContainer containerID=x open"), "ending", "", "asked to end"},
+		"two are":       {append(ready, "cri.StopContainer containerID=x open", "cri.StopContainer containerID=y"), "working", "", "asked to end"},
+		"is deleted":    {append(ready, "cluster.deleting grace=5"), "ending", "", "is being deleted"},
+		"has succeeded": {append(ready, "reported.phase phase=Succeeded"), "done", "", "has ended: Succeeded"},
+		"has ended":     {append(ready, "reported.condition type=Ready status=False reason=PodCompleted"), "done", "", "none of its containers"},
+		"is gone":       {append(ready, "cluster.deleting grace=0", "cluster.gone"), "gone", "", "is gone"},
+		"by force":      {append(ready, "cri.StopContainer containerID=x open", "cluster.gone"), "working", "", "asked to end"},
+		"was there": {[]string{"cluster.sandbox podSandboxID=x ready=true", bound + " from=object", "reported.phase phase=Running from=object", "reported.condition type=Ready status=True from=object"},
+			"running", "", "runs and is ready"},
+		"was left over": {[]string{"cluster.sandbox podSandboxID=x ready=false"}, "gone", "", "a sandbox that has stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newTeller(t, attached(t).info)
+			for _, line := range c.told {
+				l.says(line)
+			}
+			sc := l.s.Screen(allRows)
+			check(t, sc, allRows)
+			row := sc.Pods.Rows[0]
+			if row.Word != c.word || row.Line != c.line || !strings.Contains(sc.Why.Text, c.why) {
+				t.Errorf("%s, %q, why: %s", row.Word, row.Line, sc.Why.Text)
+			}
+			if sc.Why.Evidence == "" {
+				t.Error("nothing shows why")
+			}
+		})
+	}
+}
+
+// TestBesideCallsAlone: without the API server and the kubelet's /pods a story is
+// told by the calls.
+func TestBesideCallsAlone(t *testing.T) {
+	info := proto.CloneOf(attached(t).info)
+	for _, s := range info.Steps {
+		if about := probes.MustLoad().Step(s.Name); about != nil && about.Outside() && about.Seen != probes.ByRuntime {
+			s.Seen, s.Why = false, "nobody is asked"
+		}
+	}
+	l := newTeller(t, info)
+	for _, c := range []struct{ says, word string }{
+		{"cri.RunPodSandbox", "waiting"},
+		{"cri.CreateContainer container=a", "waiting"},
+		{"cri.StartContainer containerID=x", "running"},
+		{"cri.ContainerStatus containerID=x", "running"},
+		{"cri.StopPodSandbox podSandboxID=x", "ending"},
+		{"cri.RemovePodSandbox podSandboxID=x", "gone"},
+	} {
+		l.says(c.says)
+		if row := l.s.Screen(allRows).Pods.Rows[0]; row.Word != c.word {
+			t.Errorf("after %s it is %s, want %s", c.says, row.Word, c.word)
+		}
+	}
+	if h := l.s.Screen(allRows).Header; !strings.Contains(h.Blind, "API server") || !h.Attached {
+		t.Errorf("header %+v", h)
+	}
+}
+
+// TestNote: what the agent says of itself is told in its own words.
+func TestNote(t *testing.T) {
+	l := newTeller(t, attached(t).info)
+	l.says("note text=the_runtime_was_restarted")
+	l.s.SelectPod(0)
+	sc := l.s.Screen(allRows)
+	if last := sc.Story.Rows[len(sc.Story.Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != RowSaid {
+		t.Errorf("row %+v", last)
+	}
+	l.s.SetMain(MainEvents)
+	if rows := l.s.Screen(allRows).Events.Rows; len(rows) != 1 || !strings.Contains(rows[0].Text, "the runtime was restarted") {
+		t.Errorf("events %+v", rows)
+	}
+}

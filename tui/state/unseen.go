@@ -1,0 +1,91 @@
+package state
+
+import "strings"
+
+// insideOf are the stages, by chapter, that a pod passes through inside the
+// kubelet, where a probe beside it sees nothing.
+var insideOf = [...][]string{
+	creation:    {"source", "merge", "syncloop", "admit", "podmanager", "worker", "cache", "syncpod", "runtime", "image", "volume", "pleg", "status", "probe"},
+	running:     nil,
+	termination: {"terminate", "evict"},
+}
+
+// chapters is how many there are.
+const chapters = len(insideOf)
+
+// unseen lays out what the probe does not see of a chapter: one row, which can
+// be opened for the stages, and those for their steps.
+func (l *layouter) unseen(g *segment) {
+	at := g.first*chapters + int(l.chapter)
+	k := lineKey{kind: keyUnseen, a: at}
+	if l.s.unseenIn(l.chapter) == 0 {
+		return
+	}
+	open := l.isOpen(k, false)
+	l.add(line{key: k, kind: RowStage, depth: 1, span: none, item: none, opens: true, open: open})
+	if !open {
+		return
+	}
+	for i, stage := range insideOf[l.chapter] {
+		steps := l.s.unseenOf(stage)
+		if len(steps) == 0 {
+			continue
+		}
+		k := lineKey{kind: keyStage, a: at, b: i}
+		open := l.isOpen(k, false)
+		l.add(line{key: k, kind: RowStage, depth: 2, span: none, item: none, times: len(steps), opens: true, open: open})
+		for _, id := range steps {
+			if open {
+				l.add(line{key: lineKey{kind: keyHidden, a: at, b: int(id)}, kind: RowExpected, depth: 3, span: none, item: none, step: id})
+			}
+		}
+	}
+}
+
+// unseenOf are the steps of a stage that the agent does not see.
+func (s *State) unseenOf(stage string) (out []stepID) {
+	for id := range s.steps.all {
+		if st := &s.steps.all[id]; st.stage == stage && st.here != nil && !st.here.GetSeen() {
+			out = append(out, stepID(id))
+		}
+	}
+	return out
+}
+
+func (s *State) unseenIn(c chapter) (n int) {
+	for _, stage := range insideOf[c] {
+		n += len(s.unseenOf(stage))
+	}
+	return n
+}
+
+// unseenRow puts one of the rows of what is not seen into words.
+func (s *State) unseenRow(n *line, r *Row) {
+	r.Mark = RowUnseen
+	c := chapter(n.key.a % chapters)
+	stages := insideOf[c]
+	switch n.key.kind {
+	case keyUnseen:
+		r.Label = s.lang.Say(text("inside the kubelet", "kubelet 内部"))
+		said := strings.Join(stages, ", ")
+		if len(stages) > 3 {
+			said = s.lang.sayf(text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
+		}
+		r.Error = s.lang.sayf(text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), said, s.unseenIn(c))
+	case keyStage:
+		stage := stages[n.key.b]
+		r.Label = stage
+		for _, st := range s.catalogue.Stages {
+			if st.Name == stage {
+				r.Label = s.lang.Say(st.Title)
+			}
+		}
+		r.Note = s.lang.sayf(text("%d steps", "%d 个步骤"), n.times)
+	case keyHidden:
+		st := s.steps.at(n.step)
+		r.Step, r.Label = st.name, s.title(st)
+		if st.here != nil {
+			r.Error = Clean(st.here.GetWhy())
+		}
+	}
+}
