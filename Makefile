@@ -98,7 +98,7 @@ generate: ## what is made from something else: protocol, docs pages
 	go generate ./...
 
 .PHONY: pictures
-pictures: build ## the pictures in docs/pictures, taken of the UI on a simulated node (tmux); no root
+pictures: build kubelet ## the pictures in docs/pictures, taken of the screen on a simulated node (tmux); that beside a running kubelet takes root
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags pictures -count=1 -timeout 10m -run TestPictures ./docs/pictures
 
 .PHONY: node-deps
