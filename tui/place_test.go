@@ -5,7 +5,6 @@ package tui_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -27,25 +26,9 @@ import (
 )
 
 // shared is the node that most tests use.
-var shared *labtest.Lab
+var shared = labtest.NewShared(launch)
 
-func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) (code int) {
-	var err error
-	if shared, err = launch(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code = m.Run()
-	if err := shared.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	return code
-}
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // place is a node with a screen on it, and an eye on the agent beside it.
 type place struct {

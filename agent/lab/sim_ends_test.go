@@ -127,7 +127,7 @@ func TestSimPartDies(t *testing.T) {
 
 // TestSimBeside: two labs do not meet.
 func TestSimBeside(t *testing.T) {
-	one, other := node(t), labtest.StartSim(t)
+	one, other := shared.For(t), labtest.StartSim(t)
 	for _, l := range []*labtest.Lab{one, other} {
 		l.Create(labtest.BusyboxPod("same", labtest.Sleep))
 	}

@@ -5,13 +5,11 @@ package lab_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -30,33 +28,9 @@ import (
 const examples = "../../docs/examples"
 
 // shared is a lab for all tests that leave it as they found it.
-var shared = sync.OnceValues(func() (*labtest.Lab, error) {
-	l, err := labtest.LaunchSim()
-	started = l
-	return l, err
-})
+var shared = labtest.NewShared(labtest.LaunchSim)
 
-var started *labtest.Lab
-
-func node(t *testing.T) *labtest.Lab {
-	t.Helper()
-	l, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.For(t)
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if started != nil {
-		if err := started.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // waiting tells whether a container waits for one of reasons.
 func waiting(reasons ...string) func(*corev1.Pod) bool {
@@ -83,7 +57,7 @@ func kubectl(t *testing.T, l *labtest.Lab, args ...string) string {
 
 // TestSimExamples: each example behaves as on a real node, and kubectl works.
 func TestSimExamples(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	for _, example := range []string{"web", "deployment", "job", "crashloop", "no-image"} {
 		kubectl(t, l, "apply", "-f", filepath.Join(examples, example+".yaml"))
 	}
@@ -134,7 +108,7 @@ func untilComplete(t *testing.T, l *labtest.Lab, job string) {
 
 // TestSimStaticPod: the kubelet runs a file by itself and tells the API about it.
 func TestSimStaticPod(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	manifest, err := os.ReadFile(filepath.Join(examples, "static.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +127,7 @@ func TestSimStaticPod(t *testing.T) {
 
 // TestSimStory: the steps that need cgroups are told too.
 func TestSimStory(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	l.Create(labtest.BusyboxPod("told", labtest.Sleep))
 	l.UntilReady("told")
 	l.Delete("told")
@@ -221,7 +195,7 @@ func untilPressure(t *testing.T, l *labtest.Lab, want corev1.ConditionStatus) {
 
 // TestSimDrained: eviction by the API, and by a taint.
 func TestSimDrained(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	l.Create(labtest.BusyboxPod("drained", labtest.Sleep))
 	l.UntilReady("drained")
 	kubectl(t, l, "drain", l.State.Node, "--force", "--ignore-daemonsets")

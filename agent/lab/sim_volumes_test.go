@@ -17,7 +17,7 @@ import (
 
 // TestSimVolumes: the kubelet's own volume plugins put real files into place.
 func TestSimVolumes(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	ctx := l.Context()
 	core := l.Client.CoreV1()
 	if _, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"color": "blue"}}, metav1.CreateOptions{}); err != nil {

@@ -40,7 +40,7 @@ const nobody = 65534
 // agent for others.
 func TestAbuse(t *testing.T) {
 	l := labtest.Start(t)
-	h := watchHealth(t, l)
+	h := labtest.WatchHealth(t, l)
 	life(t, l, "before")
 	before := lookAtKubelet(t, l)
 	for _, abuse := range []struct {
@@ -62,7 +62,7 @@ func TestAbuse(t *testing.T) {
 			t.Log(lookAtKubelet(t, l))
 		})
 	}
-	h.end(t)
+	h.End(t)
 	before.check(t, l)
 }
 
@@ -91,7 +91,7 @@ func lookAtKubelet(t *testing.T, l *labtest.Lab) kubeletLoad {
 	}
 	_ = agent.Close()
 	k := kubeletLoad{pid: int(agent.About().GetPid()), faults: stats.GetFaults(), record: stats.GetRecorderBytes()}
-	k.fds = filesOf(t, k.pid)
+	k.fds = labtest.Files(t, k.pid)
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", k.pid))
 	if err != nil {
 		t.Fatal(err)
@@ -104,21 +104,12 @@ func lookAtKubelet(t *testing.T, l *labtest.Lab) kubeletLoad {
 	return k
 }
 
-func filesOf(t *testing.T, pid int) int {
-	t.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(entries)
-}
-
 // check compares with the kubelet of now.
 func (k kubeletLoad) check(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	// Connections that were broken off are closed by and by.
 	const some = 20
-	eventually(t, "files of the kubelet closed", func() bool { return filesOf(t, k.pid) <= k.fds+some })
+	labtest.Eventually(t, "files of the kubelet closed", func() bool { return labtest.Files(t, k.pid) <= k.fds+some })
 	now := lookAtKubelet(t, l)
 	t.Logf("before %v, now %v", k, now)
 	if now.pid != k.pid {
@@ -132,27 +123,12 @@ func (k kubeletLoad) check(t *testing.T, l *labtest.Lab) {
 	}
 }
 
-// eventually asks again and again: nobody tells of what is waited for.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	patience := time.After(labtest.Patience)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-patience:
-			t.Fatalf("not %s", what)
-		}
-	}
-}
-
 func answers(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	begin := time.Now()
 	// While the agent's places are taken by connections that say nothing, it
 	// turns others away until those have run into its time limit.
-	eventually(t, "answered", func() bool {
+	labtest.Eventually(t, "answered", func() bool {
 		_, _, code := l.Podstep("pods")
 		return code == 0
 	})
@@ -162,7 +138,7 @@ func answers(t *testing.T, l *labtest.Lab) {
 // life has one pod come and go.
 func life(t *testing.T, l *labtest.Lab, name string) {
 	t.Helper()
-	if _, _, err := live(l.Client, name); err != nil {
+	if _, _, err := labtest.Live(l.Client, name); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -296,7 +272,7 @@ func deafReader(t *testing.T, l *labtest.Lab) {
 	var wait sync.WaitGroup
 	for i := range 30 {
 		wait.Go(func() {
-			if _, _, err := live(l.Client, fmt.Sprintf("deaf-%d", i)); err != nil {
+			if _, _, err := labtest.Live(l.Client, fmt.Sprintf("deaf-%d", i)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -374,17 +350,17 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 // What cannot be done is said in a sentence, with an exit code that tells
 // whether the request made no sense or the agent could not do it.
 func TestBadInput(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const twin, other = "twin", "elsewhere"
 	if _, err := l.Client.CoreV1().Namespaces().Create(l.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	l.Create(tinyPod(twin))
-	second := tinyPod(twin)
+	l.Create(labtest.TinyPod(twin))
+	second := labtest.TinyPod(twin)
 	second.Namespace = other
 	l.Create(second)
 	l.UntilReady(twin)
-	eventually(t, "two pods of one name", func() bool { return strings.Count(l.Must("pods"), twin) == 2 })
+	labtest.Eventually(t, "two pods of one name", func() bool { return strings.Count(l.Must("pods"), twin) == 2 })
 
 	foreign := foreignSocket(t)
 	file := filepath.Join(t.TempDir(), "file")

@@ -42,12 +42,12 @@ func (p place) String() string { return p.on + " of " + p.step }
 // an hour. Meanwhile other pods come and go as fast as before.
 func TestHoldEveryStep(t *testing.T) {
 	t.Parallel()
-	l := node(t)
-	h := watchHealth(t, l)
+	l := shared.For(t)
+	h := labtest.WatchHealth(t, l)
 	const others, normal, held = 20, 60, 8
-	c := startChurn(t, l, "churn", others)
+	c := labtest.StartChurn(t, l, "churn", others)
 	creation, deletion := placesOnTheWay(t, l)
-	c.until(t, normal)
+	c.Until(t, normal)
 
 	agent := l.Agent()
 	var wait sync.WaitGroup
@@ -64,14 +64,14 @@ func TestHoldEveryStep(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	c.check(t)
-	h.end(t)
+	c.Check(t)
+	h.End(t)
 	if left := strings.TrimSpace(l.Must("break", "ls", "-o", "json")); strings.Contains(left, `"held-`) {
 		t.Errorf("breakpoints that were not come to: %s", left)
 	}
 	t.Logf("%d places held: %v and %v", len(creation)+len(deletion), creation, deletion)
-	notSlower(t, "created to Ready", c.times[0].ready, c.times[1].ready)
-	notSlower(t, "deleted to gone", c.times[0].gone, c.times[1].gone)
+	notSlower(t, "created to Ready", c.Times[0].Ready, c.Times[1].Ready)
+	notSlower(t, "deleted to gone", c.Times[0].Gone, c.Times[1].Gone)
 }
 
 // notSlower compares pods that came and went before the first hold and during
@@ -245,7 +245,7 @@ func (p *heldPod) run(t *testing.T) error {
 	if err := p.untilHeld(ctx, p.creation); err != nil {
 		return fmt.Errorf("as it is created: %w", err)
 	}
-	if err := seen(w, func(e watch.Event) bool { return isReady(e.Object) }); err != nil {
+	if err := labtest.Seen(w, labtest.ReadyEvent); err != nil {
 		return fmt.Errorf("it does not get Ready: %w", err)
 	}
 	if err := pods.Delete(ctx, p.name, metav1.DeleteOptions{}); err != nil {
@@ -254,7 +254,7 @@ func (p *heldPod) run(t *testing.T) error {
 	if err := p.untilHeld(ctx, p.deletion); err != nil {
 		return fmt.Errorf("as it is deleted: %w", err)
 	}
-	if err := seen(w, func(e watch.Event) bool { return e.Type == watch.Deleted }); err != nil {
+	if err := labtest.Seen(w, func(e watch.Event) bool { return e.Type == watch.Deleted }); err != nil {
 		return fmt.Errorf("it does not go: %w", err)
 	}
 	return nil
@@ -358,16 +358,16 @@ func TestHoldTenMinutes(t *testing.T) {
 		t.Skip("takes ten minutes")
 	}
 	t.Parallel()
-	l := node(t)
+	l := shared.For(t)
 	const pod, long = "long", 10 * time.Minute
-	h := watchHealth(t, l)
+	h := labtest.WatchHealth(t, l)
 	l.Must("break", "add", "default/"+pod, "--step", "rt.sandbox", "--lease", "12m", "--times", "1")
-	l.Create(tinyPod(pod))
+	l.Create(labtest.TinyPod(pod))
 	held := untilHeld(l, pod)
 	if b := podState(t, l, pod).Hold.Budget; b != nil {
 		t.Fatalf("a timer runs: %+v", b)
 	}
-	c := startChurn(t, l, "others", 1)
+	c := labtest.StartChurn(t, l, "others", 1)
 
 	released := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -382,9 +382,9 @@ func TestHoldTenMinutes(t *testing.T) {
 	case <-released:
 		t.Error("the hold ended early")
 	}
-	c.check(t)
-	h.end(t)
-	t.Logf("%d pods came and went", c.count())
+	c.Check(t)
+	h.End(t)
+	t.Logf("%d pods came and went", c.Count())
 	if s := podState(t, l, pod); s.State != "held" {
 		t.Errorf("the pod is %s", s.State)
 	}
@@ -395,7 +395,7 @@ func TestHoldTenMinutes(t *testing.T) {
 
 // The hold says which timer of the kubelet runs, and for how long.
 func TestBudget(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const pod = "budget"
 	l.Must("break", "add", "default/"+pod, "--step", "vol.domount", "--times", "1")
 	createWeb(t, l, pod)
@@ -458,7 +458,7 @@ func bye(l *labtest.Lab, pod string) {
 
 // Each way of stepping goes where its name says.
 func TestSteps(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const pod = "steps"
 	l.Must("break", "add", "default/"+pod, "--step", "sync.pod", "--times", "1")
 	createWeb(t, l, pod)
@@ -544,10 +544,10 @@ func otherStage(from, to probes.Event, _ map[uint64]uint64) bool { return to.Sta
 
 // A step that is made to fail shows what a real failure looks like, once.
 func TestFault(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const pod, message = "faulty", "no such luck"
 	l.Must("break", "add", "default/"+pod, "--step", "cri.StartContainer", "--action", "fail="+message)
-	l.Create(tinyPod(pod))
+	l.Create(labtest.TinyPod(pod))
 	l.Until(pod, "failing", func(p *corev1.Pod) bool {
 		for _, c := range p.Status.ContainerStatuses {
 			for _, s := range []corev1.ContainerState{c.State, c.LastTerminationState} {
@@ -573,10 +573,10 @@ func TestFault(t *testing.T) {
 
 // A delay is a hold that ends by itself.
 func TestDelay(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const pod, delay = "late", 2 * time.Second
 	l.Must("break", "add", "default/"+pod, "--step", "cri.StartContainer", "--action", "delay="+delay.String())
-	l.Create(tinyPod(pod))
+	l.Create(labtest.TinyPod(pod))
 	l.UntilReady(pod)
 	story := l.UntilEvent(pod, "end of the call", endOf("cri.StartContainer"))
 	if last := story[len(story)-1]; last.Error != "" || time.Duration(last.DurationNs) < delay {
@@ -590,8 +590,8 @@ func TestDelay(t *testing.T) {
 
 // A static pod of the control plane is held only by force.
 func TestForce(t *testing.T) {
-	l := node(t)
-	p := tinyPod("kube-apiserver")
+	l := shared.For(t)
+	p := labtest.TinyPod("kube-apiserver")
 	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	p.Namespace = "kube-system"
 	p.Spec.Containers[0].Command = []string{"sh", "-c", "sleep 1"} // its ends are syncs to hold it in

@@ -21,9 +21,9 @@ import (
 
 // A hold that lives as long as a command ends when the command is killed.
 func TestClientKilled(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	const pod = "watched"
-	l.Create(tinyPod(pod))
+	l.Create(labtest.TinyPod(pod))
 	l.UntilReady(pod)
 	cmd := l.PodstepCmd("hold", "default/"+pod, "--while-running", "-o", "json")
 	out, err := cmd.StdoutPipe()

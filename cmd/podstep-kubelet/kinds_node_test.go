@@ -20,7 +20,7 @@ import (
 
 // TestStaticPod: a pod of a file and its mirror in the API are one story.
 func TestStaticPod(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	name := "static-" + l.State.Node
 	live := trace(t, l, name, "--no-history", "--until", "deleted")
 	manifest, err := os.ReadFile(examples + "static.yaml")
@@ -76,7 +76,7 @@ func TestStaticPod(t *testing.T) {
 
 // TestEphemeralContainer: one that is added to a pod that runs.
 func TestEphemeralContainer(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	l.Create(labtest.BusyboxPod("debugged", labtest.Sleep))
 	p := l.UntilReady("debugged")
 	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
@@ -109,7 +109,7 @@ func TestEphemeralContainer(t *testing.T) {
 // TestCompletedPod: a pod that ends by itself is terminated without being
 // deleted.
 func TestCompletedPod(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	live := trace(t, l, "job-*", "--no-history", "--until", "step=worker.cterminated")
 	l.Apply(examples + "job.yaml")
 	events := live.end()
@@ -152,7 +152,7 @@ func untilPod(t *testing.T, l *labtest.Lab, name, what string, is func(podLine) 
 
 // TestCrashLoop: a container that fails is held back, and the story says so.
 func TestCrashLoop(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	l.Apply(examples + "crashloop.yaml")
 	pod := l.Until("crashloop", "there", func(*corev1.Pod) bool { return true })
 	back := exit("rt.backoff", values{"isInBackOff": true})
@@ -187,7 +187,7 @@ func TestCrashLoop(t *testing.T) {
 
 // TestNoImage: an image that nobody has, from a registry that wants credentials.
 func TestNoImage(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	auth, err := json.Marshal(map[string]any{"auths": map[string]any{"registry.invalid": map[string]string{"username": pullUser, "password": pullPassword}}})
 	if err != nil {
 		t.Fatal(err)

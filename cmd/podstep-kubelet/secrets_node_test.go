@@ -50,7 +50,7 @@ func talker() *corev1.Pod {
 // TestSecrets: no value of an environment variable, no data of a Secret and no
 // token leaves the kubelet through the agent, however it fails.
 func TestSecrets(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	secret(t, l, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "vault"},
 		StringData: map[string]string{"TOKEN": tokenSecret, "FILE": volumeSecret},

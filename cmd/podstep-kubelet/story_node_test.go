@@ -90,7 +90,7 @@ func containerStart(name, typeName string) []expected {
 // TestWebStory: a pod's creation and deletion, as podstep trace tells them to
 // who watches from before, and to who comes later.
 func TestWebStory(t *testing.T) {
-	l := node(t)
+	l := shared.For(t)
 	live := trace(t, l, "web", "--no-history", "--until", "deleted")
 	toReady := trace(t, l, "web", "--no-history", "--until", "ready")
 	begin := time.Now()

@@ -34,7 +34,7 @@ func TestWaves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some minutes")
 	}
-	l := node(t)
+	l := shared.For(t)
 	c := newCounter(t, l)
 	kubelet := l.State.Pids["kubelet"]
 	t.Logf("before: kubelet %d MiB", memory(t, kubelet)>>20)

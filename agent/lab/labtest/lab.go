@@ -262,7 +262,7 @@ func (l *Lab) Context() context.Context {
 func (l *Lab) showLog(part string) {
 	b, err := os.ReadFile(filepath.Join(l.Dir, "logs", part+".log"))
 	if err == nil {
-		l.tb.Logf("end of %s.log:\n%s", part, b[max(0, len(b)-6000):])
+		l.tb.Logf("end of %s.log:\n%s", part, b[max(0, len(b)-20000):])
 	}
 }
 

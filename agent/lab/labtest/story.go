@@ -2,6 +2,8 @@ package labtest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
@@ -41,9 +43,31 @@ func (l *Lab) UntilEvent(pod, what string, is func(probes.Event) bool) []probes.
 		return !found
 	})
 	if !found {
-		l.tb.Fatalf("the story of %s has no %s in %d events", pod, what, len(out))
+		l.tb.Fatalf("the story of %s has no %s in %d events, the last of which are:\n%s", pod, what, len(out), lines(out[max(0, len(out)-30):]))
 	}
 	return out
+}
+
+// lines are events for who wonders what went wrong.
+func lines(events []probes.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "\t%s %s of %s %s %v\n", e.Time.Format("15:04:05.000"), e.Kind, e.Step, e.Error, e.Fields)
+	}
+	return b.String()
+}
+
+// UntilAnyEvent follows what happens from now on, to any pod, until is says so.
+func (l *Lab) UntilAnyEvent(what string, is func(probes.Event) bool) {
+	l.tb.Helper()
+	found := false
+	l.events(l.Context(), &agentpb.WatchRequest{}, func(e probes.Event) bool {
+		found = is(e)
+		return !found
+	})
+	if !found {
+		l.tb.Fatalf("no %s is seen", what)
+	}
 }
 
 // events calls each with events until it returns false or the stream ends.

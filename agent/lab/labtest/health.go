@@ -1,6 +1,4 @@
-//go:build node
-
-package main
+package labtest
 
 import (
 	"bytes"
@@ -16,14 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/podstep/podstep/agent/lab/labtest"
 )
 
-// health watches what must not suffer whatever is done to pods: that the node
+// Health watches what must not suffer whatever is done to pods: that the node
 // is Ready, that its lease is renewed in time, and that PLEG is healthy.
-type health struct {
-	l     *labtest.Lab
+type Health struct {
+	l     *Lab
 	log   string
 	from  int64 // where the kubelet's log ended when the watch began
 	begin time.Time
@@ -36,31 +32,32 @@ type health struct {
 	duration time.Duration // how long a lease is good for
 }
 
-func watchHealth(t *testing.T, l *labtest.Lab) *health {
-	t.Helper()
+// WatchHealth begins to watch.
+func WatchHealth(tb testing.TB, l *Lab) *Health {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	h := &health{l: l, log: filepath.Join(l.Dir, "logs", "kubelet.log"), begin: time.Now(), stop: cancel}
+	tb.Cleanup(cancel)
+	h := &Health{l: l, log: filepath.Join(l.Dir, "logs", "kubelet.log"), begin: time.Now(), stop: cancel}
 	info, err := os.Stat(h.log)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	h.from = info.Size()
 	only := metav1.ListOptions{FieldSelector: "metadata.name=" + l.State.Node}
 	nodes, err := l.Client.CoreV1().Nodes().Watch(ctx, only)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	leases, err := l.Client.CoordinationV1().Leases("kube-node-lease").Watch(ctx, only)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	h.wait.Go(func() { h.follow(ctx, nodes) })
 	h.wait.Go(func() { h.follow(ctx, leases) })
 	return h
 }
 
-func (h *health) follow(ctx context.Context, w watch.Interface) {
+func (h *Health) follow(ctx context.Context, w watch.Interface) {
 	defer w.Stop()
 	for e := range w.ResultChan() {
 		// The end of a watch that is asked to end may come as an error.
@@ -74,7 +71,7 @@ func (h *health) follow(ctx context.Context, w watch.Interface) {
 	}
 }
 
-func (h *health) see(e watch.Event) {
+func (h *Health) see(e watch.Event) {
 	switch o := e.Object.(type) {
 	case *corev1.Node:
 		for _, c := range o.Status.Conditions {
@@ -96,19 +93,19 @@ func (h *health) see(e watch.Event) {
 	}
 }
 
-func (h *health) say(text string) {
+func (h *Health) say(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wrong = append(h.wrong, text)
 }
 
-// end stops watching and fails the test if anything was wrong.
-func (h *health) end(t *testing.T) {
-	t.Helper()
+// End stops watching and fails the test if anything was wrong.
+func (h *Health) End(tb testing.TB) {
+	tb.Helper()
 	h.stop()
 	h.wait.Wait()
 	for _, text := range h.wrong {
-		t.Error(text)
+		tb.Error(text)
 	}
 	last, longest := h.begin, time.Duration(0)
 	for _, at := range append(h.renewed, time.Now()) {
@@ -116,14 +113,14 @@ func (h *health) end(t *testing.T) {
 		last = at
 	}
 	if longest >= h.duration {
-		t.Errorf("the node's lease was not renewed for %v and is good for %v", longest, h.duration)
+		tb.Errorf("the node's lease was not renewed for %v and is good for %v", longest, h.duration)
 	}
 	text, err := os.ReadFile(h.log)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if bytes.Contains(text[h.from:], []byte("PLEG is not healthy")) {
-		t.Error("the kubelet says that PLEG is not healthy")
+		tb.Error("the kubelet says that PLEG is not healthy")
 	}
-	t.Logf("in %v: node Ready, lease seen %d times, %v apart at most", time.Since(h.begin).Round(time.Second), len(h.renewed), longest.Round(time.Second))
+	tb.Logf("in %v: node Ready, lease seen %d times, %v apart at most", time.Since(h.begin).Round(time.Second), len(h.renewed), longest.Round(time.Second))
 }

@@ -1,0 +1,261 @@
+//go:build node
+
+package attach_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
+)
+
+// The counts are small by default; PODSTEP_CYCLES=200 PODSTEP_KILLS=100 is the
+// whole of it.
+const (
+	cycles, kills = 6, 5
+	others        = 8 // pods that come and go meanwhile
+)
+
+// openFiles are what the kubelet and its runtime have open.
+type openFiles struct{ kubelet, runtime int }
+
+func filesOf(t *testing.T, l *labtest.Lab) openFiles {
+	t.Helper()
+	return openFiles{labtest.Files(t, l.KubeletPID()), labtest.Files(t, l.RuntimePID())}
+}
+
+// someFiles are those that a node may come to have open by itself meanwhile, such
+// as one more connection to the API server. What each round leaves is more.
+const someFiles = 4
+
+// settled waits until hardly more files are open than before: pods that have just
+// gone leave some open for a moment.
+func (f openFiles) settled(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	labtest.Eventually(t, fmt.Sprintf("back to about %+v open files", f), func() bool {
+		now := filesOf(t, l)
+		return now.kubelet <= f.kubelet+someFiles && now.runtime <= f.runtime+someFiles
+	})
+}
+
+// quiet has some pods come and go, so that whatever the node opens once is open,
+// and counts when they are gone.
+func quiet(t *testing.T, l *labtest.Lab) openFiles {
+	t.Helper()
+	c := labtest.StartChurn(t, l, "warm", others)
+	c.Until(t, others)
+	c.Check(t)
+	return filesOf(t, l)
+}
+
+// podstep comes and goes again and again while pods come and go: in order, and
+// killed at any moment. Nothing is lost, and nothing is left.
+func TestCycles(t *testing.T) {
+	l := shared.For(t)
+	files := quiet(t, l)
+	h := labtest.WatchHealth(t, l)
+	c := labtest.StartChurn(t, l, "churn", others)
+	before := socketOf(t, l)
+	comeAndGo(t, l, times(t, "PODSTEP_CYCLES", cycles))
+	beKilled(t, l, times(t, "PODSTEP_KILLS", kills))
+	// The last one's agent socket is still there; who comes next takes it away.
+	a := attach(t, l)
+	a.End(syscall.SIGINT)
+	a.left()
+	if a.before != before {
+		t.Errorf("the socket was %+v and is %+v", before, a.before)
+	}
+	c.Check(t)
+	h.End(t)
+	files.settled(t, l)
+	t.Logf("%d pods came and went meanwhile; open files %+v before, %+v after", c.Count(), files, filesOf(t, l))
+}
+
+// comeAndGo attaches and detaches n times.
+func comeAndGo(t *testing.T, l *labtest.Lab, n int) {
+	t.Helper()
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	var attaching, ending []time.Duration
+	for i := range n {
+		begin := time.Now()
+		a := attach(t, l)
+		attaching = append(attaching, time.Since(begin))
+		// Each is attached in fact: it sees a pod come.
+		l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+		ending = append(ending, a.End(signals[i%len(signals)]))
+		a.left()
+		if t.Failed() {
+			t.Fatalf("in round %d", i)
+		}
+	}
+	t.Logf("attached %d times, in %v, at most %v; ended in %v, at most %v", n,
+		median(attaching), slices.Max(attaching), median(ending), slices.Max(ending))
+}
+
+// longestUntilKilled is when podstep is attached, or nearly so.
+const longestUntilKilled = 1500 * time.Millisecond
+
+// beKilled attaches n times and is killed at any moment: its guard gives the
+// socket back.
+func beKilled(t *testing.T, l *labtest.Lab, n int) {
+	t.Helper()
+	before := socketOf(t, l)
+	var back []time.Duration
+	ready := 0
+	for i := range n {
+		a := l.StartAttach()
+		select {
+		case <-time.After(rand.N(longestUntilKilled)):
+		case <-a.Ended:
+			t.Fatalf("in round %d it ended: %s", i, a.Said())
+		}
+		select {
+		case <-a.Ready:
+			ready++
+		default:
+		}
+		a.Signal(syscall.SIGKILL)
+		begin := time.Now()
+		labtest.Eventually(t, "given back: the socket", func() bool {
+			now, err := l.Socket()
+			return err == nil && now == before
+		})
+		back = append(back, time.Since(begin))
+		labtest.Eventually(t, "gone: its files and its guard", func() bool { return len(l.AttachTraces()) == 0 })
+		a.Wait()
+	}
+	t.Logf("killed %d times, %d of them after it was ready; the socket was back after %v, at most %v",
+		n, ready, median(back), slices.Max(back))
+}
+
+// Of podstep and its guard either may die, or both.
+func TestGuardKilled(t *testing.T) {
+	l := shared.For(t)
+	h := labtest.WatchHealth(t, l)
+	a := attach(t, l)
+	first := a.Guards()
+	if len(first) != 1 {
+		t.Fatalf("there are the guards %v, want one", first)
+	}
+	kill(t, first[0])
+	labtest.Eventually(t, "replaced: the guard", func() bool {
+		now := a.Guards()
+		return len(now) == 1 && now[0] != first[0]
+	})
+	// The new one knows what to do.
+	a.Signal(syscall.SIGKILL)
+	labtest.Eventually(t, "given back: the socket", func() bool {
+		now, err := l.Socket()
+		return err == nil && now == a.before
+	})
+	a.Wait()
+	labtest.Eventually(t, "ended: the guard", func() bool { return len(l.AttachTraces()) == 0 })
+
+	a = attach(t, l)
+	c := labtest.StartChurn(t, l, "churn", others)
+	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+	a.Signal(syscall.SIGSTOP) // or it would have another guard in no time
+	kill(t, a.Guards()[0])
+	a.Signal(syscall.SIGKILL)
+	a.Wait()
+	if s, err := l.Socket(); err == nil {
+		t.Errorf("nobody is there to give the socket back, and it is %+v", s)
+	}
+	out := l.Must("restore")
+	if want := "gave containerd.sock back to the runtime"; !strings.Contains(out, want) {
+		t.Errorf("podstep restore says %q, not that it %s", out, want)
+	}
+	if now := socketOf(t, l); now != a.before {
+		t.Errorf("the socket was %+v and is %+v", a.before, now)
+	}
+	if left := l.AttachTraces(); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	c.Check(t)
+	h.End(t)
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A terminal that is closed ends the screen, and with it all.
+func TestTerminalClosed(t *testing.T) {
+	l := shared.For(t)
+	before := socketOf(t, l)
+	master, terminal := openTerminal(t)
+	cmd := exec.Command(labtest.Bin(t, "podstep"), "attach", "--pid", fmt.Sprint(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	_ = terminal.Close()
+	go func() { // a terminal that nobody reads stands still
+		for b := make([]byte, 4096); ; {
+			if _, err := master.Read(b); err != nil {
+				return
+			}
+		}
+	}()
+	labtest.Eventually(t, "attached", func() bool {
+		s, err := l.Socket()
+		return err == nil && s.Server == cmd.Process.Pid
+	})
+	life(t, l, "seen")
+	l.UntilEvent("seen", "start of its container", func(e probes.Event) bool { return e.Step == "cri.StartContainer" })
+	_ = master.Close()
+	select {
+	case <-ended:
+	case <-time.After(labtest.Patience):
+		t.Fatal("podstep attach does not end with its terminal")
+	}
+	if now := socketOf(t, l); now != before {
+		t.Errorf("the socket was %+v and is %+v", before, now)
+	}
+	labtest.Eventually(t, "cleaned up", func() bool { return len(l.AttachTraces()) == 0 })
+	life(t, l, "after")
+}
+
+// openTerminal makes a terminal of our own.
+func openTerminal(t *testing.T) (master, terminal *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	master = os.NewFile(uintptr(fd), "/dev/ptmx")
+	t.Cleanup(func() { _ = master.Close() })
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, terminal
+}

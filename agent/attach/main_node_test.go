@@ -1,0 +1,160 @@
+//go:build node
+
+package attach_test
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
+)
+
+// These tests attach to an unmodified kubelet of a real node: they need root,
+// containerd, runc, CNI plugins and busybox, and the built programs in PODSTEP_BIN.
+
+// shared is a node for all tests that leave it as they found it. None of them
+// runs in parallel with another: one podstep at a time is attached to a kubelet.
+var shared = labtest.NewShared(labtest.Launch,
+	"--kubelet", os.Getenv("PODSTEP_BIN")+"/kubelet", "--restart-kubelet", "--restart-runtime")
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// times is how often to do something: more where somebody has the time.
+func times(t *testing.T, env string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(env)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", env, err)
+	}
+	return n
+}
+
+// held is a hold as podstep prints it.
+type held struct {
+	Pod           probes.Pod
+	Step, On, Why string
+	Lease         string
+	Budget        *struct{ Timer, Left string }
+	Fields        map[string]json.RawMessage
+}
+
+// step runs a podstep command that prints a hold.
+func step(t *testing.T, l *labtest.Lab, args ...string) held {
+	t.Helper()
+	var h held
+	text := l.Must(append(args, "--wait", "110s", "-o", "json")...)
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
+		t.Fatalf("podstep %v: %v: %s", args, err, text)
+	}
+	return h
+}
+
+// untilHeld waits for a hold of a pod at a step, and returns its event.
+func untilHeld(l *labtest.Lab, pod, at string) probes.Event {
+	story := l.UntilEvent(pod, "hold at "+at, func(e probes.Event) bool { return e.Kind == probes.Held && e.Step == at })
+	return story[len(story)-1]
+}
+
+// released waits for the release from a hold, and returns its event.
+func released(l *labtest.Lab, pod, at string) probes.Event {
+	story := l.UntilEvent(pod, "release at "+at, func(e probes.Event) bool { return e.Kind == probes.Released && e.Step == at })
+	return story[len(story)-1]
+}
+
+func ended(step string) func(probes.Event) bool {
+	return func(e probes.Event) bool { return e.Kind == probes.Exit && e.Step == step && e.Error == "" }
+}
+
+// life has one pod come and go.
+func life(t *testing.T, l *labtest.Lab, name string) {
+	t.Helper()
+	ready, gone, err := labtest.Live(l.Client, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("pod %s was Ready after %v, and gone after %v", name, ready.Round(time.Millisecond), gone.Round(time.Millisecond))
+}
+
+// warnings are what the kubelet warned of in namespace default, by name of what
+// it was about, since the events that are in before.
+func warnings(t *testing.T, l *labtest.Lab, before map[string]bool) (out []corev1.Event) {
+	t.Helper()
+	list, err := l.Client.CoreV1().Events("default").List(l.Context(), metav1.ListOptions{FieldSelector: "type=Warning"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if !before[e.Name] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// attached is the node while podstep is attached to it, with all that must be as
+// before when it has ended.
+type attached struct {
+	*labtest.Attached
+	t      *testing.T
+	l      *labtest.Lab
+	before labtest.Socket
+}
+
+func attach(t *testing.T, l *labtest.Lab, flags ...string) *attached {
+	t.Helper()
+	a := &attached{t: t, l: l, before: socketOf(t, l)}
+	a.Attached = l.Attach(flags...)
+	if now := socketOf(t, l); now.Server != a.PID || now.Mode != a.before.Mode || now.UID != a.before.UID || now.GID != a.before.GID {
+		t.Errorf("the socket was %+v and is %+v while process %d is attached", a.before, now, a.PID)
+	}
+	return a
+}
+
+// socketOf is the runtime's socket, which must be served.
+func socketOf(t *testing.T, l *labtest.Lab) labtest.Socket {
+	t.Helper()
+	s, err := l.Socket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// left checks that nothing is left of an attach that has ended.
+func (a *attached) left() {
+	a.t.Helper()
+	if now := socketOf(a.t, a.l); now != a.before {
+		a.t.Errorf("the socket was %+v and is %+v", a.before, now)
+	}
+	if left := a.l.AttachTraces(); len(left) > 0 {
+		a.t.Errorf("left behind: %q", left)
+	}
+	if _, err := os.Lstat(a.l.State.Agent); err == nil {
+		a.t.Errorf("the agent's socket %s is left behind", a.l.State.Agent)
+	}
+}
+
+// state is a pod as podstep prints it.
+type state struct {
+	Name, State, Step string
+	Hold              *held
+}
+
+func podStates(t *testing.T, l *labtest.Lab) (all []state) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(l.Must("pods", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

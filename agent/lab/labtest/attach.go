@@ -1,0 +1,182 @@
+package labtest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/lab"
+)
+
+// Attached is a podstep attach beside the kubelet of a lab. Its agent is at the
+// lab's State.Agent, where an unmodified kubelet has none.
+type Attached struct {
+	PID   int
+	Ready chan struct{} // closed when it says that it is
+	Ended chan struct{} // closed when it has ended
+
+	tb   testing.TB
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+// WithAgent is the lab with another agent, such as one beside a woven kubelet.
+func (l *Lab) WithAgent(socket string) *Lab {
+	c := *l
+	c.State.Agent = socket
+	return &c
+}
+
+// Attach attaches to the lab's kubelet, and returns when that is done. It ends
+// with the test at the latest.
+func (l *Lab) Attach(flags ...string) *Attached {
+	l.tb.Helper()
+	a := l.StartAttach(flags...)
+	select {
+	case <-a.Ready:
+	case <-a.Ended:
+		l.tb.Fatalf("podstep attach ended: %s", a.Said())
+	case <-time.After(Patience):
+		l.tb.Fatalf("podstep attach does not get ready: %s", a.Said())
+	}
+	return a
+}
+
+// StartAttach begins to attach to the lab's kubelet, as it is now.
+func (l *Lab) StartAttach(flags ...string) *Attached {
+	l.tb.Helper()
+	return l.StartAttachTo(l.KubeletPID(), append([]string{"--kubeconfig", l.State.Kubeconfig}, flags...)...)
+}
+
+// StartAttachTo begins to attach to a process.
+func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
+	l.tb.Helper()
+	a := &Attached{tb: l.tb, Ready: make(chan struct{}), Ended: make(chan struct{})}
+	a.cmd = exec.Command(Bin(l.tb, "podstep"), append([]string{"attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...)...)
+	a.cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	a.cmd.Stderr = a
+	out, err := a.cmd.StdoutPipe()
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	if err := a.cmd.Start(); err != nil {
+		l.tb.Fatal(err)
+	}
+	a.PID = a.cmd.Process.Pid
+	go func() {
+		defer close(a.Ended)
+		s := bufio.NewScanner(out)
+		if s.Scan() {
+			close(a.Ready)
+		}
+		for s.Scan() {
+		}
+		_ = a.cmd.Wait()
+	}()
+	l.tb.Cleanup(func() {
+		_ = a.cmd.Process.Kill()
+		<-a.Ended
+		if l.tb.Failed() {
+			l.tb.Logf("podstep attach, process %d, said:\n%s", a.PID, a.Said())
+		}
+	})
+	return a
+}
+
+// Write takes what it says of itself.
+func (a *Attached) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.said.Write(b)
+}
+
+// Said is what it has said so far.
+func (a *Attached) Said() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.said.String()
+}
+
+// Signal sends it a signal.
+func (a *Attached) Signal(s syscall.Signal) {
+	a.tb.Helper()
+	if err := a.cmd.Process.Signal(s); err != nil {
+		a.tb.Fatalf("signal podstep attach: %v: %s", err, a.Said())
+	}
+}
+
+// End ends it in order, and returns how long that took.
+func (a *Attached) End(s syscall.Signal) time.Duration {
+	a.tb.Helper()
+	begin := time.Now()
+	a.Signal(s)
+	if code := a.Wait(); code != 0 {
+		a.tb.Errorf("podstep attach ended with code %d: %s", code, a.Said())
+	}
+	return time.Since(begin)
+}
+
+// Wait waits for its end and returns its exit code; -1 is that it was killed.
+func (a *Attached) Wait() int {
+	a.tb.Helper()
+	select {
+	case <-a.Ended:
+	case <-time.After(Patience):
+		a.tb.Fatalf("podstep attach does not end: %s", a.Said())
+	}
+	return a.cmd.ProcessState.ExitCode()
+}
+
+// Guards are the processes that would give the socket back if it died.
+func (a *Attached) Guards() []int {
+	return processes(func(p process) bool { return p.parent == a.PID && p.isGuard() })
+}
+
+// KubeletPID is that of the lab's kubelet, which may have been started again.
+func (l *Lab) KubeletPID() int {
+	l.tb.Helper()
+	return l.pid("kubelet")
+}
+
+// RuntimePID is that of the lab's containerd.
+func (l *Lab) RuntimePID() int {
+	l.tb.Helper()
+	return l.pid("containerd")
+}
+
+func (l *Lab) pid(part string) int {
+	l.tb.Helper()
+	now, err := lab.ReadState(l.State.Dir)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	pid := now.Pids[part]
+	if pid == 0 {
+		l.tb.Fatalf("the lab has no %s", part)
+	}
+	return pid
+}
+
+// KillPart kills a part of the lab that is started again, and returns when the
+// next one runs.
+func (l *Lab) KillPart(part string, signal syscall.Signal) {
+	l.tb.Helper()
+	old := l.pid(part)
+	if err := syscall.Kill(old, signal); err != nil {
+		l.tb.Fatalf("kill %s: %v", part, err)
+	}
+	Eventually(l.tb, fmt.Sprintf("started again: %s", part), func() bool {
+		pid := l.pid(part)
+		return pid != old
+	})
+}

@@ -1,0 +1,34 @@
+package labtest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// Eventually asks again and again: nobody tells of what is waited for.
+func Eventually(tb testing.TB, what string, is func() bool) {
+	tb.Helper()
+	// Short enough to measure what takes tenths of a second.
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.After(Patience)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-patience:
+			tb.Fatalf("not %s", what)
+		}
+	}
+}
+
+// Files counts the open files of a process.
+func Files(tb testing.TB, pid int) int {
+	tb.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return len(entries)
+}
