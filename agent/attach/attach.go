@@ -60,12 +60,13 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := endpoints(&o.Kubelet)
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("the kubelet with pid %d does not speak to its runtime over a unix socket, so there is nothing to come between", o.Kubelet.PID)
-	}
 	s := &Session{o: o, began: time.Now(), teller: newTeller()}
 	sources := s.sources()
+	s.askConfig(ctx, sources.options.Kubelet)
+	paths := endpoints(&s.o.Kubelet)
+	if len(paths) == 0 {
+		return nil, errors.New("it does not speak to its runtime over a unix socket, so there is nothing to come between")
+	}
 	if err := s.host(c, sources.missing); err != nil {
 		return nil, err
 	}

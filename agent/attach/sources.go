@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -66,6 +68,22 @@ func rootOf(k *kubelets.Kubelet) string {
 		return ""
 	}
 	return k.Root
+}
+
+// askConfigWithin bounds the wait for the kubelet's configuration.
+const askConfigWithin = 3 * time.Second
+
+// askConfig asks the kubelet what it runs with, which counts more than what its
+// files say. One that does not answer, or not to us, is taken by its files.
+func (s *Session) askConfig(ctx context.Context, kubelet *cluster.KubeletPods) {
+	if kubelet == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askConfigWithin)
+	defer cancel()
+	if k, err := kubelets.Configz(ctx, s.o.Kubelet, kubelet.Client); err == nil {
+		s.o.Kubelet = k
+	}
 }
 
 // askKubelet finds the way to the kubelet's /pods.
