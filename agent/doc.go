@@ -6,11 +6,12 @@
 // goroutine of the kubelet; pods are told apart (pods.go), values become fields
 // with their secrets taken out (values.go, redact.go), and the event is queued
 // (journal.go). One goroutine takes the queue, encodes each event once, keeps it
-// (recorder.go) and hands it to who watches (subscriber.go).
+// (recorder.go) and hands it to who watches (watcher.go). A probe outside of the
+// kubelet tells of calls with Begin and End (outside.go).
 //
-// Holding (holds.go) is done in Enter and Leave too, since that is where the
-// pod's goroutine can be stopped; breakpoints.go and stepping.go decide when,
-// and may.go whether: in a lab also where the node then stands still.
+// Holding (holds.go) is done in Enter and Leave too, or in Stop, since that is
+// where the pod's goroutine can be stopped; breakpoints.go and stepping.go decide
+// when, and may.go whether: in a lab also where the node then stands still.
 //
 // The kubelet comes first: nothing here blocks it unless a person asked for a
 // hold, every buffer is bounded, and what does not fit is counted.

@@ -62,7 +62,7 @@ func (s *Session) drain(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			s.say("cut off while under way: %s; the kubelet makes these calls again", list(calls))
+			s.say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
 			return
 		case <-look.C:
 		}
