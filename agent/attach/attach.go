@@ -103,6 +103,7 @@ func (s *Session) host(c *probes.Catalogue, missing map[probes.Witness]string) e
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	s.teller.failed = func(r any) { s.agent.Note(fmt.Sprintf("podstep failed to tell of a call: %v", r)) }
 	s.pods = newIdentities(s.agent)
 	s.server = agent.Serve(s.agent, l)
 	return nil

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -46,7 +47,8 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 		}
 		return nil
 	}
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) (fault error) {
+		defer w.failed(&fault)
 		if !w.teller.await(ctx, func() { w.begin(k) }, len(message)) {
 			if ctx.Err() == nil {
 				w.agent.Lost(1)
@@ -57,6 +59,14 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 			return nil
 		}
 		return k.seen.Stop(ctx)
+	}
+}
+
+// failed lets a call go on at which we have failed ourselves.
+func (w *watcher) failed(fault *error) {
+	if r := recover(); r != nil {
+		*fault = nil
+		w.agent.Note(fmt.Sprintf("podstep failed at a call, and passed it on: %v", r))
 	}
 }
 

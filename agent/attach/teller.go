@@ -27,6 +27,7 @@ type teller struct {
 	bytes  int
 	closed bool
 	hurry  chan struct{} // somebody waits for what is in the queue
+	failed func(any)     // is told of a panic
 	done   chan struct{}
 }
 
@@ -51,12 +52,23 @@ func (t *teller) run() {
 			return
 		}
 		for _, x := range batch {
-			x.do()
+			t.tell(x.do)
 			t.mu.Lock()
 			t.bytes -= x.bytes
 			t.mu.Unlock()
 		}
 	}
+}
+
+// tell tells one thing. A fault of ours costs an event, not the kubelet's
+// connections.
+func (t *teller) tell(do func()) {
+	defer func() {
+		if r := recover(); r != nil && t.failed != nil {
+			t.failed(r)
+		}
+	}()
+	do()
 }
 
 func (t *teller) take() []told {
@@ -124,7 +136,7 @@ func (t *teller) awake() { t.wake.Signal() }
 // await is begin, and waits until it is done or ctx ends.
 func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
 	done := make(chan struct{})
-	if !t.begin(func() { do(); close(done) }, bytes) {
+	if !t.begin(func() { defer close(done); do() }, bytes) {
 		return false
 	}
 	t.awake()

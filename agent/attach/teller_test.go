@@ -75,3 +75,17 @@ func TestTellerAwait(t *testing.T) {
 		t.Error("what somebody waited for in vain is not told")
 	}
 }
+
+// A panic costs what was to be told, and is told itself; those who wait go on.
+func TestTellerPanic(t *testing.T) {
+	tell := newTeller()
+	var failed, told []any
+	tell.failed = func(r any) { failed = append(failed, r) }
+	tell.begin(func() { panic("oops") }, 1)
+	tell.begin(func() { told = append(told, 1) }, 1)
+	go tell.run()
+	tell.close()
+	if len(failed) != 1 || len(told) != 1 || tell.bytes != 0 {
+		t.Errorf("failed %v, told %v, %d bytes left", failed, told, tell.bytes)
+	}
+}
