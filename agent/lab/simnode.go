@@ -94,7 +94,9 @@ func (n *simNode) startKubelet(context.Context) error {
 	if err := n.configureKubelet(n.kubeletConfig()); err != nil {
 		return err
 	}
-	return n.component("kubelet",
+	// The kubelet runs umount to see what it says of nothing. That makes /run/mount
+	// if root does it where there is none: here no program is found.
+	return n.spawn("kubelet", []string{"PATH="}, "kubelet", "--",
 		"--config="+n.paths.config("kubelet.yaml"),
 		"--kubeconfig="+n.paths.config("kubelet.kubeconfig"),
 		"--root-dir="+n.paths.kubelet(),
