@@ -204,7 +204,14 @@ func manyConnections(t *testing.T, l *labtest.Lab) {
 	for wave := range 10 {
 		var open []net.Conn
 		for range 1000 {
-			open = append(open, dialRaw(t, l))
+			c, err := net.Dial("unix", l.State.Agent)
+			if errors.Is(err, syscall.EAGAIN) {
+				continue // the kernel turns it away: as many as may wait already
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, c)
 		}
 		if wave%5 == 4 {
 			answers(t, l)
