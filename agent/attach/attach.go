@@ -130,7 +130,24 @@ func (s *Session) take(ctx context.Context, paths []string) error {
 	if err := s.pods.load(ctx); err != nil {
 		s.note(fmt.Sprintf("calls about pods that are there already may not be known as theirs: %v", err))
 	}
+	s.awaitKubelet(ctx)
 	return nil
+}
+
+// comeWithin is how long the kubelet's connections are waited for. A call that
+// was under way before may take any time.
+const comeWithin = 3 * time.Second
+
+// awaitKubelet waits until the kubelet's calls come through here, so that who is
+// told that podstep is attached misses none.
+func (s *Session) awaitKubelet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, comeWithin)
+	defer cancel()
+	for _, k := range s.sockets {
+		if left, err := k.taken.Came(ctx); err == nil && len(left) > 0 {
+			s.say("not seen: calls that the kubelet began before, on %d of its connections to %s", len(left), k.path)
+		}
+	}
 }
 
 // isKubelet tells whether a process is the kubelet, or one that was started in
