@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	v1 "k8s.io/api/core/v1"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/probes/cri"
@@ -64,7 +63,7 @@ func (x *identities) load(ctx context.Context) error {
 	x.asker.Load(x.known.Containers())
 	x.tellAgent()
 	for _, p := range x.known.Pods() {
-		c, now := configOf(&p), time.Now()
+		c, now := p.Config(), time.Now()
 		x.agent.Begin(agent.Seen{Step: stepSandbox, At: now, Values: []any{c, p.Sandbox, p.Ready, p.Created, "runtime"}}).End(now, nil, []any{false})
 	}
 	return nil
@@ -89,21 +88,9 @@ func (x *identities) tellAgent() {
 		ids[c.Pod.UID] = append(ids[c.Pod.UID], c.ID)
 	}
 	for _, p := range x.known.Pods() {
-		x.agent.Sandbox(configOf(&p), append(ids[p.UID], p.Sandbox)...)
+		x.agent.Sandbox(p.Config(), append(ids[p.UID], p.Sandbox)...)
 	}
 }
-
-// configOf is what is known of the configuration of a pod's sandbox.
-func configOf(p *cri.Pod) *runtimeapi.PodSandboxConfig {
-	return &runtimeapi.PodSandboxConfig{
-		Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
-		Labels:      p.Labels,
-		Annotations: map[string]string{sourceAnnotation: p.Source},
-	}
-}
-
-// sourceAnnotation is where the kubelet notes a pod's source.
-const sourceAnnotation = "kubernetes.io/config.source"
 
 // whose is the uid of the pod that a request is about; empty if it is not known.
 func (x *identities) whose(r cri.Request) string {

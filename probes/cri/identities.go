@@ -40,6 +40,15 @@ type Pod struct {
 // Static tells a pod that is no object of the API server.
 func (p *Pod) Static() bool { return p.Source != "" && p.Source != "api" }
 
+// Config is what is known of the configuration of the pod's sandbox.
+func (p *Pod) Config() *runtimeapi.PodSandboxConfig {
+	return &runtimeapi.PodSandboxConfig{
+		Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
+		Labels:      p.Labels,
+		Annotations: map[string]string{sourceAnnotation: p.Source},
+	}
+}
+
 // Container is a container and whose it is.
 type Container struct {
 	ID, Name string
@@ -83,14 +92,6 @@ type container struct {
 // NewIdentities returns one that knows nobody yet.
 func NewIdentities() *Identities {
 	return &Identities{max: maxIDs, sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, now: time.Now}
-}
-
-// Who returns the pod that a call is about, if it is known.
-func (x *Identities) Who(r Ref) (Pod, bool) {
-	if p, ok := x.Pod(r.ID); ok && (r.Pod.UID == "" || p.UID == r.Pod.UID) {
-		return p, true
-	}
-	return Pod{Pod: r.Pod}, r.Pod.UID != ""
 }
 
 // Pod returns whose sandbox or container it is.

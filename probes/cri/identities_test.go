@@ -66,14 +66,11 @@ func TestLearn(t *testing.T) {
 	if want := map[string]string{"app": "web"}; !reflect.DeepEqual(p.Labels, want) || p.Static() || !p.Ready || p.Sandbox != "s1" || p.Created.IsZero() {
 		t.Errorf("the pod is %+v", p)
 	}
-	if p, ok := x.Who(Ref{Pod: web}); !ok || p.Pod != web {
-		t.Errorf("who has a sandbox config is %+v", p)
+	if p, ok := x.Pod("c1"); !ok || p.Pod != web {
+		t.Errorf("the pod of the container is %+v", p)
 	}
-	if p, ok := x.Who(Ref{ID: "c1"}); !ok || p.Pod != web {
-		t.Errorf("who names a container is %+v", p)
-	}
-	if p, ok := x.Who(Ref{Image: "nginx"}); ok {
-		t.Errorf("who names an image is %+v", p)
+	if p, ok := x.Pod(""); ok {
+		t.Errorf("the pod of no id is %+v", p)
 	}
 
 	learn(t, x, &runtimeapi.RemoveContainerRequest{ContainerId: "c1"}, &runtimeapi.RemoveContainerResponse{})
@@ -309,17 +306,17 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-func BenchmarkWho(b *testing.B) {
+func BenchmarkPod(b *testing.B) {
 	n := &node{}
 	n.pods(1000, 3, "")
 	x := NewIdentities()
 	if _, err := x.Load(b.Context(), n.serve(b)); err != nil {
 		b.Fatal(err)
 	}
-	ref := Ref{ID: n.containers[1500].Id}
+	id := n.containers[1500].Id
 	b.ReportAllocs()
 	for b.Loop() {
-		if p, ok := x.Who(ref); !ok || p.Pod == (probes.Pod{}) {
+		if p, ok := x.Pod(id); !ok || p.Pod == (probes.Pod{}) {
 			b.Fatal("not known")
 		}
 	}

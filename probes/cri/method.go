@@ -74,8 +74,7 @@ func index() (paths, steps map[string]*Method) {
 	return paths, steps
 }
 
-// Request decodes a request in full. Where a call waits for it, Ref is enough
-// and much cheaper.
+// Request decodes a request.
 func (m *Method) Request(message []byte) (Request, error) {
 	q := m.call.request()
 	if err := proto.Unmarshal(message, q); err != nil {

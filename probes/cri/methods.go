@@ -9,7 +9,7 @@ import (
 // methods are in the catalogue's order. Fields and results are the catalogue's
 // expressions, with the request's members in the place of arguments.
 var methods = []Method{
-	runtimeMethod("RunPodSandbox", places{config: "config"},
+	runtimeMethod("RunPodSandbox", places{},
 		callOf(shape[runtimeapi.RunPodSandboxRequest, runtimeapi.RunPodSandboxResponse]{
 			pod:     func(q *runtimeapi.RunPodSandboxRequest) any { return q.Config },
 			fields:  func(q *runtimeapi.RunPodSandboxRequest) []any { return []any{q.Config, q.RuntimeHandler} },
@@ -24,7 +24,7 @@ var methods = []Method{
 			results: sandboxStatusResults,
 			check:   checkPodSandboxStatus,
 		})),
-	runtimeMethod("CreateContainer", places{config: "sandbox_config", id: "pod_sandbox_id"},
+	runtimeMethod("CreateContainer", places{id: "pod_sandbox_id"},
 		callOf(shape[runtimeapi.CreateContainerRequest, runtimeapi.CreateContainerResponse]{
 			pod:     func(q *runtimeapi.CreateContainerRequest) any { return q.SandboxConfig },
 			fields:  createContainerFields,
@@ -67,7 +67,7 @@ var methods = []Method{
 			results: imageStatusResults,
 			check:   checkImageStatus,
 		})),
-	imageMethod("PullImage", places{config: "sandbox_config", image: "image"},
+	imageMethod("PullImage", places{image: "image"},
 		callOf(shape[runtimeapi.PullImageRequest, runtimeapi.PullImageResponse]{
 			pod:     func(q *runtimeapi.PullImageRequest) any { return q.SandboxConfig },
 			fields:  func(q *runtimeapi.PullImageRequest) []any { return []any{q.GetImage().GetImage()} },

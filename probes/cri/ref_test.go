@@ -55,17 +55,13 @@ func TestRef(t *testing.T) {
 	}
 	for rpc, q := range requests() {
 		m, b := method(t, rpc), marshal(t, q)
-		ref, err := m.Ref(b)
-		if err != nil || ref != want[rpc] {
-			t.Errorf("%s: Ref = %+v, %v; want %+v", rpc, ref, err, want[rpc])
-		}
 		r, err := m.Request(b)
 		if err != nil || r.Ref != want[rpc] {
 			t.Errorf("%s: Request has Ref %+v, %v; want %+v", rpc, r.Ref, err, want[rpc])
 		}
 		if len(b) > 0 {
-			if ref, err := m.Ref(b[:len(b)-1]); err == nil && rpc != "ExecSync" {
-				t.Errorf("%s: a request that is cut short has Ref %+v", rpc, ref)
+			if r, err := m.Request(b[:len(b)-1]); err == nil && rpc != "ExecSync" {
+				t.Errorf("%s: a request that is cut short has Ref %+v", rpc, r.Ref)
 			}
 		}
 	}
@@ -78,27 +74,38 @@ func TestRefTwice(t *testing.T) {
 		return marshal(t, &runtimeapi.RunPodSandboxRequest{Config: &runtimeapi.PodSandboxConfig{Metadata: md}})
 	}
 	b := append(part(&runtimeapi.PodSandboxMetadata{Name: "old", Uid: "u1"}), part(&runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default"})...)
-	if ref, err := m.Ref(b); err != nil || ref.Pod != web {
-		t.Errorf("Ref = %+v, %v; want %+v", ref, err, web)
+	if r, err := m.Request(b); err != nil || r.Ref.Pod != web {
+		t.Errorf("Ref = %+v, %v; want %+v", r.Ref, err, web)
 	}
 }
 
-func FuzzRef(f *testing.F) {
+// FuzzRequest: whatever the bytes, a request that can be read has the values that
+// its step names.
+func FuzzRequest(f *testing.F) {
 	for i, m := range Methods() {
 		f.Add(uint8(i), marshal(f, requests()[m.rpc]))
 	}
 	f.Add(uint8(2), []byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	c := probes.MustLoad()
 	f.Fuzz(func(t *testing.T, n uint8, b []byte) {
 		m := &methods[int(n)%len(methods)]
-		ref, err := m.Ref(b)
-		r, full := m.Request(b)
-		if full != nil {
-			return // what is no request has no Ref to agree with
+		r, err := m.Request(b)
+		if err != nil {
+			return
 		}
-		if err != nil || ref != r.Ref {
-			t.Errorf("%s: Ref = %+v, %v; decoded in full it is %+v", m.rpc, ref, err, r.Ref)
+		if want := len(c.Step(m.Step).Fields); len(r.Values) != want {
+			t.Errorf("%s: %d values, want %d", m.rpc, len(r.Values), want)
+		}
+		if want := len(requestEnter(t, m)); len(m.Enter(r)) != want {
+			t.Errorf("%s: %d values at its entry, want %d", m.rpc, len(m.Enter(r)), want)
 		}
 	})
+}
+
+// requestEnter are the values at the entry of a call with a request that is whole.
+func requestEnter(t *testing.T, m *Method) []any {
+	t.Helper()
+	return m.Enter(decoded(t, requests()[m.rpc]))
 }
 
 // FuzzAnswer: whatever the bytes, a call has the values that its step names.
@@ -204,17 +211,6 @@ func large(b *testing.B) []byte {
 		c.Mounts = append(c.Mounts, &runtimeapi.Mount{ContainerPath: "/etc/config/some/where", HostPath: "/var/lib/kubelet/pods/u1/volumes/x"})
 	}
 	return marshal(b, &runtimeapi.CreateContainerRequest{PodSandboxId: "s1", Config: c, SandboxConfig: sandbox1})
-}
-
-func BenchmarkRef(b *testing.B) {
-	m, q := method(b, "CreateContainer"), large(b)
-	b.SetBytes(int64(len(q)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Ref(q); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 func BenchmarkRequest(b *testing.B) {
