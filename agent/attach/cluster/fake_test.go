@@ -203,12 +203,15 @@ func (k *fakeKubelet) set(code int, pods ...v1.Pod) {
 	k.pods, k.code = pods, code
 }
 
-// heardOf collects what Run tells.
+// heardOf collects what Run tells. Several sources tell, each in its own
+// order: a test waits for each of what it wants, whichever comes first, and
+// asks with inOrder for what must come after what.
 type heardOf struct {
-	t     *testing.T
-	said  chan Said
-	notes chan string
-	past  []string
+	t       *testing.T
+	said    chan Said
+	notes   chan string
+	past    []string // all that was said and noted, as text
+	waiting []Said   // what nobody waited for yet
 }
 
 // follow runs the package until the test ends.
@@ -239,36 +242,27 @@ func followAs(t *testing.T, node string, o Options) *heardOf {
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// until waits for a step whose fields, as text, contain all of want.
+// until waits for a step whose fields, as text, contain all of want. Each step
+// is waited for once.
 func (h *heardOf) until(step string, want ...string) Said {
 	h.t.Helper()
+	is := func(s Said) bool { return s.Step == step && containsAll(line(h.t, s), want) }
+	if i := slices.IndexFunc(h.waiting, is); i >= 0 {
+		s := h.waiting[i]
+		h.waiting = slices.Delete(h.waiting, i, i+1)
+		return s
+	}
 	end := time.After(patience)
 	for {
 		select {
 		case s := <-h.said:
-			text := line(h.t, s)
-			h.past = append(h.past, text)
-			if s.Step == step && containsAll(text, want) {
+			h.past = append(h.past, line(h.t, s))
+			if is(s) {
 				return s
 			}
+			h.waiting = append(h.waiting, s)
 		case <-end:
 			h.t.Fatalf("%s %v was not told, but\n  %s", step, want, strings.Join(h.past, "\n  "))
-		}
-	}
-}
-
-// untilAll waits for steps with these texts, in any order.
-func (h *heardOf) untilAll(want ...string) {
-	h.t.Helper()
-	end := time.After(patience)
-	for len(want) > 0 {
-		select {
-		case s := <-h.said:
-			text := line(h.t, s)
-			h.past = append(h.past, text)
-			want = slices.DeleteFunc(want, func(w string) bool { return strings.Contains(text, w) })
-		case <-end:
-			h.t.Fatalf("%q were not told, but\n  %s", want, strings.Join(h.past, "\n  "))
 		}
 	}
 }

@@ -26,12 +26,15 @@ func TestNode(t *testing.T) {
 	t.Run("administrator", func(t *testing.T) {
 		h := followNode(t, node, node.State.Kubeconfig, kubelet)
 		node.Create(labtest.BusyboxPod("web", labtest.Sleep))
-		// Two sources tell, in no order of each other's.
-		h.untilAll("cluster.kubelet known=true source=api", "reported.condition type=Ready status=True")
+		h.until("cluster.kubelet", "known=true", "source=api")
+		h.until("reported.condition", "type=Ready", "status=True")
+		h.until("reported.event", "reason=Scheduled")
 		if err := node.Client.CoreV1().Pods("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		h.untilAll("cluster.gone", "cluster.kubelet known=false", "reason=Killing")
+		h.until("cluster.gone")
+		h.until("cluster.kubelet", "known=false")
+		h.until("reported.event", "reason=Killing")
 		h.inOrder(
 			"cluster.bound node="+node.State.Node,
 			"reported.container container=app state=waiting reason=ContainerCreating",
@@ -39,9 +42,9 @@ func TestNode(t *testing.T) {
 			"cluster.deleting grace=1",
 			"cluster.gone",
 		)
-		h.inOrder("cluster.bound", "cluster.kubelet known=true source=api", "cluster.deleting", "cluster.kubelet known=false")
+		h.inOrder("cluster.kubelet known=true source=api", "cluster.deleting", "cluster.kubelet known=false")
 		h.inOrder("type=Initialized status=True", "state=running", "type=Ready status=True", "cluster.deleting")
-		h.inOrder("reported.event type=Normal reason=Scheduled", "reason=Started", "reason=Killing")
+		h.inOrder("reported.event type=Normal reason=Started", "reason=Killing")
 		h.inOrder("reported.ip ips=[", "phase=Running")
 	})
 
@@ -64,7 +67,8 @@ func TestNode(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		h.untilAll("cluster.gone", "cluster.kubelet known=false")
+		h.until("cluster.gone")
+		h.until("cluster.kubelet", "known=false")
 	})
 
 	t.Run("kubelet", func(t *testing.T) {
