@@ -172,6 +172,9 @@ func (w *walk) card(m *Model) *state.TourCard {
 		c.Stop = 0
 		c.Text = m.say(w.tour.Text)
 		c.Wait = m.say(say("n begins · x ends the walk", "n 开始 · x 结束导览"))
+		if w.busy {
+			c.Wait = m.say(say("reading what was recorded · x ends the walk", "正在读取已记录的内容 · x 结束导览"))
+		}
 	case w.phase == walkOver:
 		c.Stop = len(w.stops)
 		c.Text = m.say(w.tour.Ending)

@@ -140,7 +140,14 @@ func TestRecordedWalk(t *testing.T) {
 	tour := shortWalk()
 	tour.Needs.Recorded = true
 	tour.Stops = tour.Stops[1:2]
+	d.park = true
 	d.run(d.m.startWalk(tour))
+	// A key that would do nothing yet is not offered.
+	if wait := d.m.walk.card(d.m).Wait; strings.Contains(wait, "n begins") {
+		t.Errorf("while the past is read the card says %q", wait)
+	}
+	d.unpark()
+	d.sees("n begins")
 	d.press("n").sees("They are there.")
 }
 
