@@ -97,7 +97,7 @@ func copyBytes(client, runtime *net.UnixConn) {
 }
 
 // hosted is the watcher of a session, with an agent that is told everything.
-func hosted(t *testing.T, runtime, socket string) relay.Watcher {
+func hosted(t testing.TB, runtime, socket string) *watcher {
 	c, err := probes.Load()
 	if err != nil {
 		t.Fatal(err)
