@@ -69,8 +69,8 @@ test-node: build kubelet crictl ## tests on the real node (root; `make node-deps
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./agent/attach ./probes ./probes/kubelets ./cmd/podstep-kubelet ./tui/...
 
 .PHONY: test-versions
-test-versions: build kubelet kubelets containerd2 ## real nodes of other kubelets and of containerd 2 (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -p 1 -run TestVersions ./agent/lab ./agent/attach
+test-versions: build kubelet kubelets containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -p 1 -run 'TestVersions|TestStreams' ./agent/lab ./agent/attach
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree

@@ -486,8 +486,8 @@ func TestRelease(t *testing.T) {
 func TestBudget(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	one := int64(1)
-	p.Spec.TerminationGracePeriodSeconds = &one
+	grace := int64(5)
+	p.Spec.TerminationGracePeriodSeconds = &grace
 	r.pods.object(p)
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "rt.poststart", Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationOf(time.Hour)}}}); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -149,10 +150,11 @@ func TestStepsOnNode(t *testing.T) {
 			r.breakAt(p, c.from, c.on)
 			// The worker goes on when the sync loop is through.
 			started := make(chan struct{})
+			var done <-chan struct{}
 			if c.from == "loop.add" && c.on == agentpb.On_ON_EXIT {
-				r.loopAddThenWork(p, started)
+				done = r.loopAddThenWork(p, started)
 			} else {
-				r.addPod(p)
+				done = r.addPod(p)
 			}
 			r.held(p)
 			close(started)
@@ -160,28 +162,38 @@ func TestStepsOnNode(t *testing.T) {
 				t.Errorf("came to %s, want %s", got, c.want)
 			}
 			r.releaseAll("continue")
+			<-done // the next one's agent shall not see it
 		})
 	}
 }
 
 // loopAddThenWork is loopAdd with a worker that has begun, and takes its turn
 // when it is told to.
-func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) {
+func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
+	var both sync.WaitGroup
+	done := make(chan struct{})
+	both.Add(1)
 	go func() {
+		defer close(done)
+		defer both.Wait()
 		_ = r.call("loop.add", []any{[]*v1.Pod{p}}, nil, func() error {
 			begun := make(chan struct{})
 			_ = r.call("worker.update", []any{p}, nil, func() error {
-				go r.call("worker.loop", []any{p.UID}, nil, func() error {
-					close(begun)
-					<-turn
-					return r.call("worker.turn", nil, nil, nil)
-				})
+				go func() {
+					defer both.Done()
+					_ = r.call("worker.loop", []any{p.UID}, nil, func() error {
+						close(begun)
+						<-turn
+						return r.call("worker.turn", nil, nil, nil)
+					})
+				}()
 				return nil
 			})
 			<-begun
 			return nil
 		})
 	}()
+	return done
 }
 
 // TestWorkerBesideSyncLoop: what a pod's worker does about earlier news is not

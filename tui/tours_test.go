@@ -42,7 +42,8 @@ func TestTours(t *testing.T) {
 			p.Until("n ends the walk")
 			p.Press("n")
 			p.UntilGone("n ends the walk")
-			if strings.Contains(p.Screen(), "Delete what the walk made?") {
+			if len(leaves(stops)) > 0 {
+				p.Until("Delete what the walk made?")
 				p.Press("Right", "Enter")
 				p.UntilGone("Delete what the walk made?")
 			}
@@ -51,6 +52,17 @@ func TestTours(t *testing.T) {
 			p.Usable()
 		})
 	}
+}
+
+// leaves are the actions whose objects are there at the end of a walk.
+func leaves(stops []*tours.Stop) []*tours.Action {
+	var done []*tours.Action
+	for _, stop := range stops {
+		if stop.Act != nil {
+			done = append(done, stop.Act)
+		}
+	}
+	return tours.Left(done)
 }
 
 // stopsHere are the stops that a walk has on this node.

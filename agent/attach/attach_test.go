@@ -87,8 +87,8 @@ func TestList(t *testing.T) {
 		return relay.Call{Method: method, Began: now.Add(-age)}
 	}
 	got := list([]relay.Call{
-		call("/runtime.v1.RuntimeService/StopContainer", 2*time.Second),
-		call("/runtime.v1.ImageService/PullImage", 3*time.Minute),
+		call("/runtime.v1.RuntimeService/StopContainer", 1600*time.Millisecond),
+		call("/runtime.v1.ImageService/PullImage", 3*time.Minute-400*time.Millisecond),
 	})
 	if want := "PullImage for 3m0s, StopContainer for 2s"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -64,7 +64,7 @@ func TestCycles(t *testing.T) {
 	l := shared.For(t)
 	files := quiet(t, l)
 	h := labtest.WatchHealth(t, l)
-	c := labtest.StartChurn(t, l, "churn", others)
+	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	before := socketOf(t, l)
 	comeAndGo(t, l, times(t, "PODSTEP_CYCLES", cycles))
 	beKilled(t, l, times(t, "PODSTEP_KILLS", kills))
@@ -150,9 +150,9 @@ func TestGuardKilled(t *testing.T) {
 	kill(t, first[0])
 	labtest.Eventually(t, "replaced: the guard", func() bool {
 		now := a.Guards()
-		return len(now) == 1 && now[0] != first[0]
+		// It says so when the new one knows what to do.
+		return len(now) == 1 && now[0] != first[0] && strings.Contains(a.Said(), "there is another one")
 	})
-	// The new one knows what to do.
 	a.Signal(syscall.SIGKILL)
 	labtest.Eventually(t, "given back: the socket", func() bool {
 		now, err := l.Socket()
@@ -162,7 +162,7 @@ func TestGuardKilled(t *testing.T) {
 	labtest.Eventually(t, "ended: the guard", func() bool { return len(l.AttachTraces()) == 0 })
 
 	a = attach(t, l)
-	c := labtest.StartChurn(t, l, "churn", others)
+	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
 	a.Signal(syscall.SIGSTOP) // or it would have another guard in no time
 	kill(t, a.Guards()[0])
@@ -219,6 +219,7 @@ func TestTerminalClosed(t *testing.T) {
 		s, err := l.Socket()
 		return err == nil && s.Server == cmd.Process.Pid
 	})
+	life(t, l, "unseen") // meanwhile the kubelet comes over
 	life(t, l, "seen")
 	l.UntilEvent("seen", "start of its container", func(e probes.Event) bool { return e.Step == "cri.StartContainer" })
 	_ = master.Close()

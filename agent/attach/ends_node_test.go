@@ -69,7 +69,9 @@ func TestRuntimeRestarts(t *testing.T) {
 			s, err := l.Socket()
 			return err == nil && s.Server == a.PID
 		})
-		seen(t, l, "meanwhile-"+strings.ToLower(signal.String()[:4]))
+		name := strings.ToLower(signal.String()[:4])
+		life(t, l, "unseen-"+name) // meanwhile the kubelet comes over
+		seen(t, l, "meanwhile-"+name)
 		if got := l.RuntimePID(); got != runtime {
 			t.Errorf("the runtime is process %d, it was %d", got, runtime)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -129,7 +130,7 @@ func TestParity(t *testing.T) {
 // sameCalls compares a pod's calls as both agents tell them.
 func sameCalls(t *testing.T, inside, beside *labtest.Lab, pod string) {
 	t.Helper()
-	in, out := calls(t, inside.Story(pod)), calls(t, beside.Story(pod))
+	in, out := sameStories(t, inside, beside, pod)
 	t.Logf("inside %d calls: %v", len(in), count(in))
 	t.Logf("beside %d calls: %v", len(out), count(out))
 	for _, c := range difference(in, out) {
@@ -151,6 +152,21 @@ func sameCalls(t *testing.T, inside, beside *labtest.Lab, pod string) {
 	if !slices.Equal(first, second) {
 		t.Errorf("the worker's calls are in another order:\ninside %s\nbeside %s", strings.Join(first, "\n\t"), strings.Join(second, "\n\t"))
 	}
+}
+
+// sameStories reads a pod's calls of both agents, again while they differ: one
+// is read after the other, and the kubelet looks at a pod that is gone for a
+// while yet.
+func sameStories(t *testing.T, inside, beside *labtest.Lab, pod string) (in, out []seenCall) {
+	for range 20 {
+		in, out = calls(t, inside.Story(pod)), calls(t, beside.Story(pod))
+		missing := slices.DeleteFunc(difference(in, out), unseenBeside)
+		if len(missing) == 0 && len(difference(out, in)) == 0 {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	return in, out
 }
 
 // unseenBeside tells calls that cannot be told from outside.

@@ -5,6 +5,7 @@ package attach_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestStory(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
 	const others = 20
-	c := labtest.StartChurn(t, l, "churn", others)
+	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	c.Until(t, 2*others)
 	usual := map[string]bool{}
 	for _, e := range warnings(t, l, nil) {

@@ -169,12 +169,17 @@ func (l *testLab) static(ctx context.Context) {
 // logs goes through the API server to the kubelet.
 func (l *testLab) logs(ctx context.Context, pod, want string) {
 	l.t.Helper()
-	got, err := l.client.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{}).Do(ctx).Raw()
-	if err != nil {
-		l.t.Fatalf("read logs of pod %s: %v", pod, err)
-	}
-	if string(got) != want {
-		l.t.Errorf("logs of pod %s are %q, not %q", pod, got, want)
+	for {
+		got, err := l.client.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{}).Do(ctx).Raw()
+		if err == nil && string(got) == want {
+			return
+		}
+		// A container that was just replaced has none any more.
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			l.t.Fatalf("logs of pod %s are %q, %v, not %q", pod, got, err, want)
+		}
 	}
 }
 

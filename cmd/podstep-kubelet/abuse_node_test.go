@@ -115,7 +115,8 @@ func (k kubeletLoad) check(t *testing.T, l *labtest.Lab) {
 	if now.pid != k.pid {
 		t.Error("it is another kubelet")
 	}
-	if grew := now.rss - k.rss; grew > 64<<20 {
+	// Clients that do not read may each keep 16 MiB of events waiting.
+	if grew := now.rss - k.rss; grew > 128<<20 {
 		t.Errorf("the kubelet grew by %d MiB", grew>>20)
 	}
 	if now.faults != k.faults {

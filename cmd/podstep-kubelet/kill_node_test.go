@@ -52,8 +52,8 @@ func TestClientKilled(t *testing.T) {
 	if last.Fields["reason"] != "the client that held it is gone" {
 		t.Errorf("it is released because %v", last.Fields["reason"])
 	}
-	// The agent is told at once; two seconds are for a busy machine.
-	if took := last.Time.Sub(killed); took > 2*time.Second {
+	// The agent is told at once; its lease would last a minute.
+	if took := last.Time.Sub(killed); took > 30*time.Second {
 		t.Errorf("it is released %v after its client was killed", took)
 	}
 	bye(l, pod)

@@ -47,6 +47,9 @@ func TestDrainLosesNothing(t *testing.T) {
 		}
 		r.mu.Unlock()
 		r.running.Wait() // all connections through the relay have ended
+		for len(reached) > 0 {
+			<-reached // calls of before
+		}
 		for range 200 {
 			await(t, reached, "a call")
 		}

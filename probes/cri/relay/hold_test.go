@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -254,7 +255,11 @@ func TestDeadlineWhileHeld(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
 	c := dial(t, r.listening)
-	ctx, cancel := context.WithTimeout(testContext(t), 200e6)
+	if err := await(t, version(testContext(t), c, "other", 1), "a call"); err != nil {
+		t.Fatal(err) // connect first: the deadline is for the call
+	}
+	h.end(t)
+	ctx, cancel := context.WithTimeout(testContext(t), 2*time.Second)
 	defer cancel()
 	done := version(ctx, c, "web", 0)
 	await(t, h.given, "the end of the gate's context")

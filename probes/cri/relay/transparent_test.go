@@ -64,7 +64,10 @@ var transparent = []struct {
 		return fmt.Sprint(r, err)
 	}},
 	{"deadline at the server", func(t *testing.T, ctx context.Context, c *grpc.ClientConn, f *fakeRuntime) string {
-		ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		if _, err := cri.NewRuntimeServiceClient(c).Version(ctx, &cri.VersionRequest{}); err != nil {
+			return err.Error() // connect first: the deadline is for the call
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		_, err := cri.NewRuntimeServiceClient(c).RunPodSandbox(ctx, &cri.RunPodSandboxRequest{RuntimeHandler: "deadline"})
 		await(t, channel(f, f.over, "deadline"), "the end at the server")
@@ -229,6 +232,7 @@ func TestMaxConcurrentStreams(t *testing.T) {
 		_, err := c.Version(testContext(t), &cri.VersionRequest{Version: "third"})
 		third <- err
 	}()
+	time.Sleep(200 * time.Millisecond) // for what must not come
 	if f.saw("third") || len(r.first(t).Calls()) != 2 {
 		t.Error("a third call came through")
 	}

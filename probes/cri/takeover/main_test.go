@@ -274,8 +274,8 @@ func playStuffer(args []string) error {
 func playHolder(args []string) error {
 	signal.Ignore(unix.SIGPIPE)
 	var r relay
-	r.ready.Add(1)
-	o := Options{Path: args[0], Dir: args[1], Serve: r.serve}
+	serve, taken := r.server()
+	o := Options{Path: args[0], Dir: args[1], Serve: serve}
 	if len(args) > 2 {
 		o.Root = args[2]
 	}
@@ -283,8 +283,7 @@ func playHolder(args []string) error {
 	if err != nil {
 		return err
 	}
-	r.t = t
-	r.ready.Done()
+	taken(t)
 	fmt.Println("ready")
 	untilStdinEnds()
 	return t.Give(context.Background())
@@ -292,18 +291,29 @@ func playHolder(args []string) error {
 
 // relay serves connections by copying bytes.
 type relay struct {
-	ready sync.WaitGroup // until t is set
-	t     *Takeover
 	conns atomic.Int64
 	bytes atomic.Int64
 	fails atomic.Int64
 }
 
-func (r *relay) serve(c *net.UnixConn, _ int) {
-	defer c.Close()
-	r.ready.Wait()
+// server is what serves the connections of one takeover, from when taken says
+// which that is.
+func (r *relay) server() (serve func(*net.UnixConn, int), taken func(*Takeover)) {
+	var t *Takeover
+	ready := make(chan struct{})
+	serve = func(c *net.UnixConn, _ int) {
+		defer c.Close()
+		<-ready
+		if t != nil {
+			r.carry(c, t)
+		}
+	}
+	return serve, func(tk *Takeover) { t = tk; close(ready) }
+}
+
+func (r *relay) carry(c *net.UnixConn, t *Takeover) {
 	r.conns.Add(1)
-	up, err := r.t.Dial(context.Background())
+	up, err := t.Dial(context.Background())
 	if err != nil {
 		r.fails.Add(1)
 		return
@@ -385,20 +395,20 @@ func newSetup(t *testing.T) *setup {
 }
 
 func (s *setup) options() Options {
-	return Options{Path: s.path, Dir: s.state, Serve: s.relay.serve, Note: s.notes.put}
+	return Options{Path: s.path, Dir: s.state, Serve: func(c *net.UnixConn, _ int) { c.Close() }, Note: s.notes.put}
 }
 
 // take takes the path over, and gives it back at the test's end at the latest.
 func (s *setup) take(t *testing.T, change ...func(*Options)) *Takeover {
 	t.Helper()
 	o := s.options()
+	serve, taken := s.relay.server()
+	o.Serve = serve
 	for _, c := range change {
 		c(&o)
 	}
-	s.relay.ready.Add(1)
 	tk, err := Take(t.Context(), o)
-	s.relay.t = tk
-	s.relay.ready.Done()
+	taken(tk)
 	if err != nil {
 		t.Fatal(err)
 	}

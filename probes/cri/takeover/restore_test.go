@@ -1,8 +1,10 @@
 package takeover
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,11 +123,22 @@ func (s *setup) killBoth(t *testing.T, root ...string) {
 	guard := guardOf(t, holder.pid())
 	// Stopped, it does not start another guard.
 	must(t, unix.Kill(holder.pid(), unix.SIGSTOP))
+	until(t, "the holder stands still", func() bool { return standsStill(holder.pid()) })
 	must(t, unix.Kill(guard, unix.SIGKILL))
 	holder.kill()
 	if _, err := os.Lstat(strings.Join(root, "") + s.path + suffix); err != nil {
 		t.Fatalf("nothing is left to restore: %v", err)
 	}
+}
+
+// standsStill tells whether all threads of a process have stopped: some time
+// after kill(2) has returned.
+func standsStill(pid int) bool {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && !strings.Contains(string(text), "T (stopped)")
+	})
 }
 
 // TestRestoreBoth: with runtime and podstep dead there is no telling who was who
