@@ -62,11 +62,11 @@ func TestStandstill(t *testing.T) {
 
 	// Also on the way out, and at steps that know only at their end which pods
 	// they are about.
-	// What its source says of its being Ready goes through there too.
-	ready := false
-	l.UntilEvent("web", "merge of its being Ready", func(e probes.Event) bool {
-		ready = ready || e.Step == "status.ready"
-		return ready && e.Step == "merge.merge" && e.Kind == probes.Exit
+	// What its source says of its running goes through there too.
+	running := false
+	l.UntilEvent("web", "merge of its running", func(e probes.Event) bool {
+		running = running || e.Step == "status.patch" && e.Fields["phase"] == "Running"
+		return running && e.Step == "merge.merge" && e.Kind == probes.Exit
 	})
 	l.Must("break", "add", "web", "--step", "merge.merge", "--on", "exit", "--times", "1")
 	l.Delete("web")
