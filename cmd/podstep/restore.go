@@ -50,7 +50,11 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 			fmt.Fprintf(w, "  %s\n", printable(d))
 		}
 		if r.Living {
-			fmt.Fprintf(w, "  left alone: process %d holds it, and lives; end that one to give it back\n", r.PID)
+			who := fmt.Sprintf("process %d", r.PID)
+			if r.PID == 0 {
+				who = "another process"
+			}
+			fmt.Fprintf(w, "  left alone: %s holds it, and lives; end that one to give it back\n", who)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (k *Kubelet) confirm() {
 	if k.RuntimeEndpoint == "" || k.Aside() != "" {
 		return // while podstep is there, the names are its own
 	}
-	if slices.ContainsFunc(k.Connected, func(name string) bool { return k.sameSocket(name, k.RuntimeEndpoint) }) {
+	if slices.ContainsFunc(k.Connected, func(name string) bool { return k.SameSocket(name, k.RuntimeEndpoint) }) {
 		return
 	}
 	runtimes := slices.DeleteFunc(slices.Clone(k.Connected), func(name string) bool { return !looksLikeRuntime(name) })
@@ -46,6 +46,13 @@ func (k *Kubelet) confirm() {
 		k.problem("it is not connected to its runtime at %s now", k.RuntimeEndpoint)
 		return
 	}
+	// A socket keeps the name that it was made with, whatever it is called now.
+	there := slices.DeleteFunc(slices.Clone(runtimes), func(name string) bool { return !exists(k.Root, name) })
+	if len(there) == 0 {
+		k.problem("it is connected to %s, and no socket is called so now: its runtime is taken to be at %s", strings.Join(runtimes, ", "), k.RuntimeEndpoint)
+		return
+	}
+	runtimes = there
 	k.problem("its flags and files name the runtime %s, but it is connected to %s", k.RuntimeEndpoint, strings.Join(runtimes, ", "))
 	if len(runtimes) == 1 {
 		if k.ImageEndpoint == k.RuntimeEndpoint {
@@ -55,9 +62,9 @@ func (k *Kubelet) confirm() {
 	}
 }
 
-// sameSocket tells whether two names are one socket: /var/run/containerd is
+// SameSocket tells whether two names are one socket: /var/run/containerd is
 // /run/containerd on most machines.
-func (k *Kubelet) sameSocket(a, b string) bool {
+func (k *Kubelet) SameSocket(a, b string) bool {
 	if a == b {
 		return true
 	}

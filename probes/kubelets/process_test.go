@@ -135,6 +135,11 @@ func TestConnections(t *testing.T) {
 	if err := os.Symlink("containerd.sock", dir+"/link.sock"); err != nil {
 		t.Fatal(err)
 	}
+	// Who came between made its socket with another name, and put it to the path.
+	replaced := dir + "/crio.sock"
+	if err := os.Rename(listen(t, replaced+".new"), replaced); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, flag string
 		sockets    []string
@@ -143,8 +148,10 @@ func TestConnections(t *testing.T) {
 	}{
 		{"as it was told", runtime, []string{runtime, other, runtime}, runtime, ""},
 		{"by another name", dir + "/link.sock", []string{dir + "/link.sock", other}, dir + "/link.sock", ""},
-		{"another than it was told", dir + "/crio.sock", []string{runtime, other}, runtime,
-			"its flags and files name the runtime " + dir + "/crio.sock, but it is connected to " + runtime},
+		{"another than it was told", dir + "/none.sock", []string{runtime, other}, runtime,
+			"its flags and files name the runtime " + dir + "/none.sock, but it is connected to " + runtime},
+		{"to one that was renamed", replaced, []string{replaced, other}, replaced,
+			"it is connected to " + replaced + ".new, and no socket is called so now: its runtime is taken to be at " + replaced},
 		{"to none", runtime, []string{other}, runtime, "it is not connected to its runtime at " + runtime + " now"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -157,7 +164,7 @@ func TestConnections(t *testing.T) {
 				t.Errorf("problems %q, want %q", got, c.problem)
 			}
 			for _, s := range c.sockets {
-				if s != dir+"/link.sock" && !slices.Contains(k.Connected, s) {
+				if s != dir+"/link.sock" && s != replaced && !slices.Contains(k.Connected, s) {
 					t.Errorf("it is connected to %s, and only %s are seen", s, k.Connected)
 				}
 			}

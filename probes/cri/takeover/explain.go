@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// notEvenRoot is for who is root already: attaching takes that.
+const notEvenRoot = "this is forbidden to root too: by a security module (see the kernel's log), an immutable directory (lsattr -d shows i), or a container's limits"
+
 // explain says to a person why a socket cannot be taken over, and what helps.
 func explain(path string, err error) error {
 	var held *servedError
@@ -20,13 +23,13 @@ func explain(path string, err error) error {
 		is   error
 		todo string
 	}{
-		{errNoSocket, "name the runtime's socket"},
-		{unix.ENOENT, "start the runtime, or name its socket"},
+		{errNoSocket, "the kubelet is told to find its runtime there (containerRuntimeEndpoint): see podstep doctor"},
+		{unix.ENOENT, "start the runtime, which makes it"},
 		{unix.ECONNREFUSED, "nobody listens on it; start the runtime"},
-		{unix.EPROTOTYPE, "it is no stream socket; name the runtime's"},
+		{unix.EPROTOTYPE, "it is no stream socket, so no runtime of a kubelet listens there: see podstep doctor"},
 		{errNoRight, "nothing was changed"},
-		{unix.EACCES, "run podstep as root"},
-		{unix.EPERM, "run podstep as root"},
+		{unix.EACCES, notEvenRoot},
+		{unix.EPERM, notEvenRoot},
 		{unix.EROFS, "its file system is read-only: nothing can be put before the runtime there"},
 		{unix.ENOSPC, "its file system is full; make room for one more file"},
 		{unix.EDQUOT, "the quota of its file system is used up"},

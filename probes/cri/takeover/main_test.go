@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 		"hidden":  playHidden,
 		"client":  playClient,
 		"holder":  playHolder,
+		"blind":   playBlind,
+		"unseen":  playUnseen,
+		"jail":    playJail,
+		"jailed":  playJailed,
+		"mounter": playMounter,
+		"idle":    playIdle,
+		"witness": playWitness,
 		"stuffer": playStuffer,
 	}
 	if len(os.Args) > 1 {

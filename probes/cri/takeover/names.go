@@ -3,18 +3,24 @@ package takeover
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// exchange lets the two names change places, in one moment for all who look.
-func (p *place) exchange() error {
-	err := unix.Renameat2(p.dir, p.backup(), p.dir, p.name, unix.RENAME_EXCHANGE)
+// exchange lets the two names change places.
+func (p *place) exchange() error { return p.exchangeWith(p.name) }
+
+// exchangeWith lets a name and the second one change places, in one moment for
+// all who look.
+func (p *place) exchangeWith(name string) error {
+	err := unix.Renameat2(p.dir, p.backup(), p.dir, name, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("exchange %s and %s: this file system cannot: %w", p.name, p.backup(), err)
+		return fmt.Errorf("exchange %s and %s: this file system cannot: %w", name, p.backup(), err)
 	}
 	if err != nil {
-		return fmt.Errorf("exchange %s and %s: %w", p.name, p.backup(), err)
+		return fmt.Errorf("exchange %s and %s: %w", name, p.backup(), err)
 	}
 	return nil
 }
@@ -42,7 +48,7 @@ func (p *place) giveBack(ours, theirs fileID) (done []string, err error) {
 			return done, err
 		}
 	}
-	return done, fmt.Errorf("give %s back: somebody else changes it all the time", p.name)
+	return done, fmt.Errorf("somebody else changes %s all the time", p.name)
 }
 
 func (p *place) giveBackOnce(ours, theirs fileID) (did string, again bool, err error) {
@@ -65,12 +71,12 @@ func (p *place) giveBackOnce(ours, theirs fileID) (did string, again bool, err e
 	case second == none || second != theirs:
 		return "", false, nil
 	}
-	return p.giveBackSecond(at)
+	return p.giveBackSecond(at, ours)
 }
 
 // giveBackSecond finds the second name to be the runtime's, and the path not
 // ours any more.
-func (p *place) giveBackSecond(at fileID) (did string, again bool, err error) {
+func (p *place) giveBackSecond(at, ours fileID) (did string, again bool, err error) {
 	if !p.whoServes(p.backup()).alive {
 		return "removed " + p.backup() + ", that nobody serves", false, p.unlink(p.backup())
 	}
@@ -80,16 +86,50 @@ func (p *place) giveBackSecond(at fileID) (did string, again bool, err error) {
 			return "", true, nil
 		}
 		if err != nil {
-			return "", false, fmt.Errorf("give %s back: %w", p.name, err)
+			return "", false, fmt.Errorf("rename %s to %s: %w", p.backup(), p.name, err)
 		}
 		return "gave " + p.name + ", that was missing, back to the runtime", false, nil
 	}
 	if p.sameServer() {
 		return "removed " + p.backup() + "; the runtime has made " + p.name + " anew", false, p.unlink(p.backup())
 	}
+	if name := p.nameOf(ours); name != "" {
+		return p.giveBackAs(name, ours)
+	}
 	// The last name of a living runtime's socket is never taken away.
 	return "", false, fmt.Errorf("%s belongs to process %d now; the runtime's own socket stays as %s: rename it over %s when that process has ended",
 		p.name, p.whoServes(p.name).pid, p.backup(), p.name)
+}
+
+// giveBackAs gives back what somebody else who came between has put aside: who
+// went to us by that name goes to the runtime from now on.
+func (p *place) giveBackAs(name string, ours fileID) (did string, again bool, err error) {
+	err = p.exchangeWith(name)
+	if errors.Is(err, unix.ENOENT) {
+		return "", true, nil // renamed meanwhile
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if p.idOf(p.backup()) != ours {
+		// Another file came to the name between look and exchange. It stays there.
+		return "", true, p.exchangeWith(name)
+	}
+	return fmt.Sprintf("somebody else has %s, and goes to the runtime through %s: gave %s back", p.name, name, name), true, nil
+}
+
+// nameOf finds another name of a file in the directory, "" if it has none.
+func (p *place) nameOf(id fileID) string {
+	if id == (fileID{}) {
+		return ""
+	}
+	entries, _ := os.ReadDir(p.at("."))
+	for _, e := range entries {
+		if e.Type() == fs.ModeSocket && p.idOf(e.Name()) == id {
+			return e.Name()
+		}
+	}
+	return ""
 }
 
 // sameServer tells whether one process serves both names.
@@ -105,7 +145,12 @@ type servedError struct {
 }
 
 func (e *servedError) Error() string {
-	return fmt.Sprintf("%s is taken over already, by process %d: end that one first (podstep restore cleans up after dead ones)", e.name, e.pid)
+	who := fmt.Sprintf("process %d", e.pid)
+	if e.pid == 0 {
+		// Out of sight, or so new that it has not said yet who it is.
+		who = "another process"
+	}
+	return fmt.Sprintf("%s is taken over already, by %s: end that one first (podstep restore cleans up after dead ones)", e.name, who)
 }
 
 // tidy clears what a dead podstep has left, from what the names alone tell:

@@ -74,6 +74,9 @@ const (
 	GuardRestarted = "guard-restarted"
 	// GuardMissing: the guard had ended, and Err says why there is no other one.
 	GuardMissing = "guard-missing"
+	// StillMounted: the path is given back, and containers have our socket mounted
+	// as a file of their own, which leads nowhere now.
+	StillMounted = "still-mounted"
 	// ConnectionBusy: a connection of the kubelet cannot be asked to come over yet.
 	ConnectionBusy = "connection-busy"
 	// ConnectionForced: a connection of the kubelet was shut down.

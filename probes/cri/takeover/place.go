@@ -75,6 +75,7 @@ func (p *place) idOf(name string) fileID {
 // rootDir is the directory that all paths begin at.
 type rootDir struct {
 	fd  int
+	id  fileID
 	own bool // it is ours, too: the kernel needs no telling
 }
 
@@ -83,7 +84,12 @@ func openRoot(root string) (rootDir, error) {
 	if err != nil {
 		return rootDir{}, fmt.Errorf("open the kubelet's view of files, %s: %w", root, err)
 	}
-	return rootDir{fd: fd, own: path.Clean(root) == "/"}, nil
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return rootDir{}, fmt.Errorf("look at the kubelet's view of files, %s: %w", root, err)
+	}
+	return rootDir{fd: fd, id: newFile(&st).id, own: path.Clean(root) == "/"}, nil
 }
 
 func (r rootDir) close() { _ = unix.Close(r.fd) }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +23,13 @@ type process struct {
 }
 
 func openProcess(pid int) (*process, error) {
-	fd, err := unix.PidfdOpen(pid, unix.O_NONBLOCK)
+	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", pid, err)
+	}
+	// Linux opens it so by itself only since 5.10.
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
 		return nil, fmt.Errorf("open process %d: %w", pid, err)
 	}
 	return &process{pid: pid, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid))}, nil
@@ -197,13 +203,18 @@ func otherMakers(maker int) []int {
 	if maker != 1 {
 		return nil
 	}
+	return slices.DeleteFunc(processes(), func(pid int) bool { return pid == 1 || pid == os.Getpid() })
+}
+
+// processes are those that we see, in order.
+func processes() (out []int) {
 	entries, _ := os.ReadDir("/proc")
-	var out []int
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && pid > 1 && pid != os.Getpid() {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			out = append(out, pid)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -98,6 +98,9 @@ func restoreState(path string) (Restored, bool) {
 	if err := s.restore(&r); err != nil {
 		f.close()
 		r.failed(err)
+		if errors.Is(err, errOtherView) {
+			r.Error += fmt.Sprintf("; name the socket by its path here, and remove %s then", path)
+		}
 		return r, true
 	}
 	if err := f.remove(); err != nil {
@@ -144,9 +147,15 @@ func (s *state) restore(r *Restored) error {
 	return err
 }
 
+// errOtherView: who is left sees other files.
+var errOtherView = errors.New("the process through which it was seen is gone, and those that are left see other files")
+
 // place finds the socket again. The kubelet through which it was seen may be
-// gone; then any process with the same view of files will do.
+// gone; then any process will do that sees the same directory there.
 func (s *state) place() (*place, error) {
+	// That nobody is left is as good as that the directory is gone.
+	last := fmt.Errorf("find %s below %s: no process has that view of files any more: %w", s.Path, s.Root, fs.ErrNotExist)
+	known := false
 	for _, root := range s.roots() {
 		dir, err := openRoot(root)
 		if err != nil {
@@ -154,17 +163,34 @@ func (s *state) place() (*place, error) {
 		}
 		p, err := find(dir, s.Path)
 		dir.close()
-		return p, err
+		if err == nil && p.id == s.Dir {
+			return p, nil
+		}
+		if err == nil {
+			p.close()
+			err = fmt.Errorf("find %s: another directory is there now: %w", s.Path, fs.ErrNotExist)
+		}
+		// What it sees counts only if it sees what the kubelet did: it may be in a
+		// root directory of its own, in which others are not to be found.
+		switch {
+		case dir.id == s.RootDir:
+			last, known = err, true
+		case !known:
+			last = fmt.Errorf("find %s below %s: %w", s.Path, s.Root, errOtherView)
+		}
 	}
-	return nil, fmt.Errorf("find %s below %s: no process has that view of files any more: %w", s.Path, s.Root, fs.ErrNotExist)
+	return nil, last
 }
 
-func (s *state) roots() []string {
+// roots are views of files in which the socket may be found.
+func (s *state) roots() (out []string) {
 	if s.Namespace == "" || namespaceOf(s.Root) == s.Namespace {
-		return []string{s.Root}
+		out = append(out, s.Root)
+	}
+	if s.Namespace == "" {
+		return out
 	}
 	views, _ := filepath.Glob("/proc/[0-9]*/root")
-	var out []string
 	for _, root := range views {
 		if namespaceOf(root) == s.Namespace {
 			out = append(out, root)

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -23,18 +24,23 @@ type state struct {
 	Namespace string    `json:"namespace,omitempty"`
 	PID       int       `json:"pid"`
 	Since     time.Time `json:"since"`
-	Dir       fileID    `json:"dir"`
-	Name      string    `json:"name"`
-	Ours      fileID    `json:"ours"`
-	Theirs    fileID    `json:"theirs"`
+	// RootDir is the directory that Root leads to: not all processes of a
+	// namespace have the same.
+	RootDir fileID `json:"rootDir"`
+	Dir     fileID `json:"dir"`
+	Name    string `json:"name"`
+	Ours    fileID `json:"ours"`
+	Theirs  fileID `json:"theirs"`
 }
 
 // maxState bounds what is read of a state file.
 const maxState = 64 << 10
 
+// parseState reads the first value: who was killed while it wrote a shorter
+// state over a longer one has left the end of that.
 func parseState(b []byte) (state, error) {
 	var s state
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
 		return state{}, fmt.Errorf("read state: %w", err)
 	}
 	if !filepath.IsAbs(s.Path) || strings.ContainsRune(s.Name, '/') {

@@ -90,11 +90,7 @@ func (t *Takeover) begin(ctx context.Context) error {
 	if err := t.first(ctx); err != nil {
 		return err
 	}
-	w, err := newWatcher(t)
-	if err != nil {
-		return err
-	}
-	go w.run()
+	go newWatcher(t).run()
 	return nil
 }
 
@@ -276,7 +272,7 @@ func (t *Takeover) change(n *taken) error {
 // tell tells the guard and the state file what is there to be given back.
 func (t *Takeover) tell(n *taken) error {
 	err := t.state.write(state{
-		Path: t.o.Path, Root: t.o.Root, Namespace: t.ns, PID: os.Getpid(), Since: time.Now().UTC(),
+		Path: t.o.Path, Root: t.o.Root, RootDir: t.root.id, Namespace: t.ns, PID: os.Getpid(), Since: time.Now().UTC(),
 		Dir: n.place.id, Name: n.place.name, Ours: n.ours, Theirs: n.theirs.id,
 	})
 	if err != nil {
@@ -326,13 +322,14 @@ func (t *Takeover) leave(ctx context.Context) error {
 		t.state.close()
 		t.state = nil
 	}
-	if t.guard != nil {
-		t.guard.end()
-		t.guard = nil
-	}
+	// As long as there is the state, there is a guard to remove it.
 	if t.state != nil {
 		err = errors.Join(err, t.state.remove())
 		t.state = nil
+	}
+	if t.guard != nil {
+		t.guard.end()
+		t.guard = nil
 	}
 	t.root.close()
 	return err
@@ -385,8 +382,12 @@ func (t *Takeover) Give(ctx context.Context) error {
 	defer t.mu.Unlock()
 	if !t.given {
 		t.given = true
+		n := t.now
 		if err := t.leave(ctx); err != nil {
-			t.err = fmt.Errorf("give %s back: %w; see podstep restore", t.o.Path, err)
+			t.err = fmt.Errorf("give %s back: %w; podstep restore tries again", t.o.Path, err)
+		}
+		if n != nil {
+			t.noteMounted(n.place.name, n.ours)
 		}
 	}
 	return t.err

@@ -170,7 +170,7 @@ func TestRefused(t *testing.T) {
 		make func(t *testing.T, s *setup)
 		want string
 	}{
-		{"nothing there", func(*testing.T, *setup) {}, "start the runtime, or name its socket"},
+		{"nothing there", func(*testing.T, *setup) {}, "start the runtime, which makes it"},
 		{"a file", func(t *testing.T, s *setup) { write(t, s.path) }, "it is no socket"},
 		{"no directory", func(t *testing.T, s *setup) { s.path = filepath.Join(s.dir, "none", "rt.sock") }, "no such file or directory"},
 		{"nobody listens", func(t *testing.T, s *setup) { dead(t, s.path) }, "nobody listens on it"},

@@ -22,25 +22,25 @@ const (
 // watcher keeps the path ours.
 type watcher struct {
 	t      *Takeover
-	events *os.File // inotify
+	events *os.File // inotify; nil where the kernel gives none
 	dir    fileID   // that is watched
 	wd     int
 }
 
-func newWatcher(t *Takeover) (*watcher, error) {
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("watch directory: %w", err)
+// newWatcher goes on without the kernel's events, which are bounded per user and
+// may be used up: the look every second has to do then.
+func newWatcher(t *Takeover) *watcher {
+	w := &watcher{t: t, wd: -1}
+	if fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err == nil {
+		w.events = os.NewFile(uintptr(fd), "inotify")
 	}
-	w := &watcher{t: t, events: os.NewFile(uintptr(fd), "inotify"), wd: -1}
 	w.follow(t.now.place)
-	return w, nil
+	return w
 }
 
-// follow watches the directory of p. Without the kernel's events, which are
-// bounded per user, the look every second has to do.
+// follow watches the directory of p.
 func (w *watcher) follow(p *place) {
-	if p.id == w.dir {
+	if w.events == nil || p.id == w.dir {
 		return
 	}
 	w.onInotify(func(fd int) {
@@ -60,6 +60,19 @@ func (w *watcher) onInotify(do func(fd int)) {
 	}
 }
 
+// listen begins to read events, until the function that it returns is called.
+func (w *watcher) listen() (end func()) {
+	if w.events == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go w.read(ended)
+	return func() {
+		_ = w.events.Close()
+		<-ended
+	}
+}
+
 // read turns events into looks; what they say is seen then.
 func (w *watcher) read(ended chan<- struct{}) {
 	defer close(ended)
@@ -75,12 +88,7 @@ func (w *watcher) read(ended chan<- struct{}) {
 // run looks until the takeover ends.
 func (w *watcher) run() {
 	defer close(w.t.done)
-	ended := make(chan struct{})
-	go w.read(ended)
-	defer func() {
-		_ = w.events.Close()
-		<-ended
-	}()
+	defer w.listen()()
 	tick := time.NewTicker(lookPitch)
 	defer tick.Stop()
 	for {
@@ -169,6 +177,7 @@ func (t *Takeover) checkTaken() {
 	case p.id != n.place.id || p.name != n.place.name:
 		t.lose(PathLost, fmt.Sprintf("%s leads to another directory now", t.o.Path))
 	case at == n.ours:
+		t.checkAside(n)
 	case !n.theirs.served().alive:
 		t.lose(RuntimeGone, "the runtime does not listen any more")
 	case at == (fileID{}) && n.missed == 0:
@@ -179,6 +188,14 @@ func (t *Takeover) checkTaken() {
 		t.lose(PathLost, fmt.Sprintf("somebody removed %s", t.o.Path))
 	default:
 		t.checkOther(p)
+	}
+}
+
+// checkAside sees whether the runtime's own socket still has its second name.
+func (t *Takeover) checkAside(n *taken) {
+	if n.place.idOf(n.place.backup()) != n.theirs.id {
+		t.noteOnce(PathLost, fmt.Sprintf("somebody removed %s, the runtime's own socket, so %s cannot be given back: restart the runtime while podstep is still here",
+			n.place.backup(), t.o.Path), nil)
 	}
 }
 

@@ -1,0 +1,108 @@
+package takeover
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// playBlind is a holder to which the kernel tells no events: it lives in a user
+// namespace whose inotify instances are used up.
+func playBlind(args []string) error {
+	cmd := exec.Command("/proc/self/exe", append([]string{"unseen"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = ownUsers()
+	return cmd.Run()
+}
+
+// ownUsers starts a process in a user namespace of its own.
+func ownUsers() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+}
+
+func playUnseen(args []string) error {
+	if err := os.WriteFile("/proc/sys/user/max_inotify_instances", []byte("0"), 0); err != nil {
+		return err
+	}
+	if _, err := unix.InotifyInit1(unix.IN_CLOEXEC); err == nil {
+		return errors.New("there is inotify")
+	}
+	return playHolder(args)
+}
+
+// playJail is a process in the mount namespace of another one, with another
+// directory as its root.
+func playJail(args []string) error {
+	runtime.LockOSThread()
+	ns, err := os.Open(filepath.Join("/proc", args[0], "ns/mnt"))
+	if err != nil {
+		return err
+	}
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return err
+	}
+	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNS); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", []string{"takeover", "jailed", args[1]}, nil)
+}
+
+func playJailed(args []string) error {
+	if err := unix.Chroot(args[0]); err != nil {
+		return err
+	}
+	return playIdle(nil)
+}
+
+// playMounter is a container with a file mounted into it.
+func playMounter(args []string) error {
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return err
+	}
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := unix.Mount(args[0], args[1], "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", []string{"takeover", "idle"}, nil)
+}
+
+func playIdle([]string) error {
+	fmt.Println("ready")
+	untilStdinEnds()
+	return nil
+}
+
+// playWitness is a guard that writes down whether the state was there when it
+// was told to end.
+func playWitness(args []string) error {
+	state := ""
+	for {
+		o, _, err := receive(guardFD)
+		if err != nil {
+			return err
+		}
+		if o.Done {
+			_, err := os.Lstat(state)
+			if err := os.WriteFile(args[0], fmt.Append(nil, errors.Is(err, os.ErrNotExist)), 0o600); err != nil {
+				return err
+			}
+		}
+		state = o.State
+		if err := unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL); err != nil || o.Done {
+			return err
+		}
+	}
+}
