@@ -218,6 +218,24 @@ func faultError(step *stepInfo, say string) error {
 
 const injected = " (injected by podstep)"
 
+// stopping tells whether a breakpoint has the step, or whether somebody wishes a
+// pod held at whatever step it may be held at.
+func (a *Agent) stopping(s *stepInfo) bool {
+	t := &a.points
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	// What is armed and no breakpoint is a wish.
+	if s.canHold(enter) && int(a.holds.armed.Load()) > len(t.all) {
+		return true
+	}
+	for _, b := range t.all {
+		if b.steps[s.ID] {
+			return true
+		}
+	}
+	return false
+}
+
 // hit finds the breakpoint that applies, and counts.
 func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {
 	for {

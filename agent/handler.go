@@ -22,6 +22,7 @@ const (
 	stepSetStatus   = "sync.setstatus"
 	fieldWaitsKill  = "waitsForKill"
 	fieldPhase      = "phase"
+	fieldContainer  = "container"
 	stepGone        = "cluster.gone"
 	stepPhase       = "reported.phase"
 	stepBound       = "cluster.bound"

@@ -59,13 +59,24 @@ func (a *Agent) Begin(seen Seen) *Call {
 		if a.onWorker(s) {
 			p.where.calls.Add(1)
 		}
+		if step.Name == stepRunSandbox && !p.where.wanted.Load() {
+			// It may have been gone, as far as its sandboxes tell.
+			p.where.removed.Store(false)
+			p.where.finished.Store(false)
+		}
 	}
 	return &Call{a, s}
 }
 
-// Stopping tells whether somebody wants any pod stopped anywhere. If not, Stop
-// does nothing.
-func (a *Agent) Stopping() bool { return a.holds.armed.Load() != 0 }
+// Stopping tells whether somebody may want a pod stopped at calls of that step.
+// If not, Stop does nothing there.
+func (a *Agent) Stopping(step string) bool {
+	if a.holds.armed.Load() == 0 {
+		return false
+	}
+	s := a.stepNamed(step)
+	return s != nil && a.stopping(s)
+}
 
 // Stop holds the call if somebody wants its pod held here, until it is let go
 // or the caller's context ends, whose deadline is a timer like any other. It
@@ -99,14 +110,7 @@ func (c *Call) End(at time.Time, err error, values []any) {
 // does well.
 func (w *podWhere) called(step *stepInfo, end ending) {
 	w.calls.Add(-1)
-	switch {
-	case end.err != "":
-		w.failed.Store(step)
-		w.err.Store(&end.err)
-		w.since.Store(end.wall)
-	case w.failed.CompareAndSwap(step, nil):
-		w.err.Store(nil)
-	}
+	w.tell(trouble{step: step, err: end.err}, end.wall)
 }
 
 // stepNamed finds a step that this agent's probes see.
@@ -140,6 +144,15 @@ func (a *Agent) Owner(id string) types.UID {
 		return types.UID(p.uid)
 	}
 	return ""
+}
+
+// Gone notes that the runtime has removed the last sandbox of a pod. It is the end
+// of a pod of which nobody else tells whether it is here.
+func (a *Agent) Gone(uid types.UID) {
+	p := a.pods.known(string(uid))
+	if p != nil && !p.where.wanted.Load() && p.where.calls.Load() == 0 {
+		p.where.here(false)
+	}
 }
 
 // Lost counts calls that a probe saw and had no room to tell of.

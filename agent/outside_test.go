@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,13 +113,16 @@ func TestOutsideHold(t *testing.T) {
 		go func() { done <- c.Stop(ctx) }()
 		return done
 	}
-	if r.Stopping() {
+	if r.Stopping("cri.RunPodSandbox") {
 		t.Error("nobody wants anything, yet calls are to be stopped")
 	}
 
 	hold()
-	if !r.Stopping() {
+	if !r.Stopping("cri.RunPodSandbox") {
 		t.Error("there is a breakpoint, yet calls are not to be stopped")
+	}
+	if r.Stopping("cri.ContainerStatus") {
+		t.Error("there is a breakpoint, and calls of other steps are to be stopped")
 	}
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
 	done := stop(ctx)
@@ -137,6 +141,37 @@ func TestOutsideHold(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestOutsideStopping: a person who steps has all calls looked at before which a
+// pod may be held, and no others; a fault those that it is for.
+func TestOutsideStopping(t *testing.T) {
+	r := newRig(t, Options{NoHold: map[string]string{"cri.ContainerStatus": "PLEG asks too", "cri.PullImage": "one puller"}})
+	want := func(when string, steps ...string) {
+		t.Helper()
+		for _, step := range []string{"cri.RunPodSandbox", "cri.StopContainer", "cri.ContainerStatus", "cri.PullImage", "no.such.step"} {
+			if got := r.Stopping(step); got != slices.Contains(steps, step) {
+				t.Errorf("%s, calls of %s are looked at: %v", when, step, got)
+			}
+		}
+	}
+	want("at first")
+	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
+	p := r.pods.known("uid-default-web")
+	w := &wish{place: r.nextPlace, client: context.Background()}
+	if err := r.arm(p, w); err != nil {
+		t.Fatal(err)
+	}
+	want("with a wish", "cri.RunPodSandbox", "cri.StopContainer")
+	fail := &agentpb.AddBreakpointRequest_Fail{Fail: "no"}
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "cri.PullImage", Action: fail}); err != nil {
+		t.Fatal(err)
+	}
+	want("with a wish and a fault", "cri.RunPodSandbox", "cri.StopContainer", "cri.PullImage")
+	r.disarm(p, w)
+	want("with a fault", "cri.PullImage")
+	r.points.clear()
+	want("at last")
 }
 
 // TestOutsideStep: from call to call, also from what the pod's worker does to

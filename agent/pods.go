@@ -91,9 +91,9 @@ type podWhere struct {
 	err      atomic.Pointer[string] // of the last turn
 
 	// Of pods that are seen from outside of the kubelet:
-	calls  atomic.Int32             // calls of its worker under way
-	failed atomic.Pointer[stepInfo] // the step that err is of
-	wanted atomic.Bool              // somebody has told that it is to be here
+	calls    atomic.Int32 // calls of its worker under way
+	wanted   atomic.Bool  // somebody has told that it is to be here
+	troubles troubles
 }
 
 // at notes that the pod is at a step since then.

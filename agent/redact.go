@@ -123,7 +123,7 @@ var credential = regexp.MustCompile(`(?i)(://)[^/\s@]+@|(bearer\s+)[\w\-.~+/]+=*
 
 // What the kubelet says of a command in a container that failed: the command,
 // and what it printed.
-var execError = regexp.MustCompile(`(?s)(command )(?:'.*?'|".*?"|\[.*?\])( exited with \d+| timed out)(?:: .*)?`)
+var execError = regexp.MustCompile(`(?s)(command (?:timed out: )?)(?:'.*?'|".*?"|\[.*?\])( exited with -?\d+| timed out)(?:: .*)?`)
 
 // scrub takes credentials out of a text, and what containers print.
 func scrub(s string) string {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -54,6 +56,8 @@ func TestScrub(t *testing.T) {
 		"got bearer abc.def-123 from it":                              "got bearer <redacted> from it",
 		`password="hunter2" given`:                                    `password="<redacted>" given`,
 		"command 'sh -c echo x' exited with 1: the output":            "command <redacted> exited with 1",
+		"command 'sh -c echo x' exited with -1: out":                  "command <redacted> exited with -1",
+		`command timed out: "echo x" timed out after 1s`:              "command timed out: <redacted> timed out after 1s",
 		"nothing to see":                                              "nothing to see",
 		"secret \"db\" not found":                                     "secret \"db\" not found",
 		"MountVolume.SetUp failed: object \"default\"/\"token\" gone": "MountVolume.SetUp failed: object \"default\"/\"token\" gone",
@@ -84,6 +88,39 @@ func TestValues(t *testing.T) {
 	}
 	if f, ok := toField("f", number8(7)); !ok || f.num != 7 {
 		t.Errorf("a number of a named type is %v, %v", f, ok)
+	}
+}
+
+// TestTextsAreUTF8: a text is one wherever it comes from and is cut, or the
+// message that it is part of could not be sent.
+func TestTextsAreUTF8(t *testing.T) {
+	umlauts := strings.Repeat("ü", maxText)
+	for _, c := range []struct{ name, in, want string }{
+		{"short", "für", "für"},
+		{"of raw bytes", "not \xff\xfe here", "not \uFFFD here"},
+		{"cut between runes", umlauts, umlauts[:maxText] + "…"},
+		{"cut in a rune", "x" + umlauts, "x" + umlauts[:maxText-2] + "…"},
+		{"raw bytes where it is cut", strings.Repeat("x", maxText-1) + "\xff\xff", strings.Repeat("x", maxText-1) + "…"},
+	} {
+		if got := errorText(errors.New(c.in)); got != c.want {
+			t.Errorf("%s: an error's text is %q, want %q", c.name, got, c.want)
+		}
+		for what, v := range map[string]any{"a text": c.in, "a word": []string{c.in}, "an error": errors.New(c.in)} {
+			f, ok := toField("f", v)
+			if b, err := proto.Marshal(f.proto()); !ok || err != nil {
+				t.Errorf("%s: %s becomes %x, %v", c.name, what, b, err)
+			}
+		}
+	}
+}
+
+// TestStateOfRawError: pods are told of whatever the runtime says.
+func TestStateOfRawError(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	r.run(p).End(time.Now(), errors.New(strings.Repeat("no \xc3 network, ", maxText)), []any{false, "s1"})
+	if b, err := proto.Marshal(r.stateOf(p)); err != nil {
+		t.Errorf("the pod's state becomes %x, %v", b, err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,9 +128,17 @@ func errorText(err error) (s string) {
 	return clip(scrub(err.Error()))
 }
 
+// clip makes a text short enough to be shown, and one that a message of the
+// agent's may have: what a runtime or a container says can be any bytes, and a
+// single string that is not UTF-8 costs the whole message.
 func clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxText {
 		return s
 	}
-	return s[:maxText] + "…"
+	end := maxText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }

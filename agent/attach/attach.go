@@ -45,6 +45,7 @@ type Session struct {
 	teller  *teller
 	pods    *identities
 	sockets []*socket
+	guard   []string // the command that starts the guard; nil: this program's
 
 	cancel context.CancelFunc
 	beside sync.WaitGroup // what runs until cancel
@@ -79,10 +80,10 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// endpoints are the sockets to take over, each once.
+// endpoints are the sockets to take over, each once, whatever names it has.
 func endpoints(k *kubelets.Kubelet) (paths []string) {
 	for _, p := range []string{k.RuntimeEndpoint, k.ImageEndpoint} {
-		if p != "" && (len(paths) == 0 || paths[0] != p) {
+		if p != "" && (len(paths) == 0 || !k.SameSocket(paths[0], p)) {
 			paths = append(paths, p)
 		}
 	}
@@ -117,7 +118,7 @@ func (s *Session) take(ctx context.Context, paths []string) error {
 	for _, p := range paths {
 		k := &socket{path: p, kubelet: s.isKubelet, see: see}
 		err := k.take(ctx, takeover.Options{
-			Root: s.o.Kubelet.Root, Dir: s.o.State, Note: s.socketNote, ForceAfter: forceAfter,
+			Root: s.o.Kubelet.Root, Dir: s.o.State, Note: s.socketNote, ForceAfter: forceAfter, GuardCommand: s.guard,
 		})
 		if err != nil {
 			return err
@@ -152,4 +153,6 @@ func (s *Session) awaitKubelet(ctx context.Context) {
 
 // isKubelet tells whether a process is the kubelet, or one that was started in
 // its place. One that was named by its pid may have any name.
-func (s *Session) isKubelet(pid int) bool { return pid == s.o.Kubelet.PID || kubelets.Is(pid) }
+func (s *Session) isKubelet(pid int) bool {
+	return pid == s.o.Kubelet.PID && s.o.Kubelet.Same() || kubelets.Is(pid)
+}

@@ -1,6 +1,10 @@
 package attach
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +63,47 @@ func TestEndpoints(t *testing.T) {
 		if got := strings.Join(endpoints(&k), " "); got != test.want {
 			t.Errorf("%q and %q: got %q, want %q", test.runtime, test.image, got, test.want)
 		}
+	}
+}
+
+// TestEndpointsByLink: two names of one socket are taken over once.
+func TestEndpointsByLink(t *testing.T) {
+	root := t.TempDir()
+	for _, err := range []error{
+		os.MkdirAll(root+"/run", 0o755), os.WriteFile(root+"/run/a.sock", nil, 0o600), os.WriteFile(root+"/run/b.sock", nil, 0o600),
+		os.Symlink("/run", root+"/var"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for image, want := range map[string]string{"/var/a.sock": "/run/a.sock", "/var/b.sock": "/run/a.sock /var/b.sock"} {
+		k := kubelets.Kubelet{Root: root, RuntimeEndpoint: "/run/a.sock", ImageEndpoint: image}
+		if got := strings.Join(endpoints(&k), " "); got != want {
+			t.Errorf("with %s: got %q, want %q", image, got, want)
+		}
+	}
+}
+
+// The kubelet's pid may be another process's after its end.
+func TestIsKubelet(t *testing.T) {
+	pid := os.Getpid()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{o: Options{Kubelet: kubelets.Kubelet{PID: pid, Started: started, Root: fmt.Sprintf("/proc/%d/root", pid)}}}
+	if !s.isKubelet(pid) || s.isKubelet(os.Getppid()) {
+		t.Error("the kubelet is not known by its pid alone, or others are taken for it")
+	}
+	s.o.Kubelet.Started--
+	if s.isKubelet(pid) {
+		t.Error("a later process is taken for the kubelet")
 	}
 }
 

@@ -35,12 +35,12 @@ type call struct {
 // Wants tells whether a method is a step.
 func (w *watcher) Wants(method string) bool { return cri.Lookup(method) != nil }
 
-// Request tells of a call. Only if somebody wants any pod stopped does it wait
-// until the agent has looked at it.
+// Request tells of a call. Only if somebody wants a pod stopped at such calls does
+// it wait until the agent has looked at it.
 func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) error {
 	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
 	c.State = k
-	if !w.agent.Stopping() {
+	if !w.agent.Stopping(k.method.Step) {
 		if !w.teller.begin(func() { w.begin(k) }, len(message)) {
 			c.State = nil // its end is not told either
 			w.agent.Lost(1)

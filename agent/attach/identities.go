@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -9,16 +10,22 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// askRuntime bounds a question of ours to the runtime.
-const askRuntime = 10 * time.Second
+const (
+	// askRuntime bounds a question of ours to the runtime.
+	askRuntime = 10 * time.Second
+	// findWithin bounds how long the teller waits for the answer, and who waits for
+	// the teller.
+	findWithin = 500 * time.Millisecond
+)
 
 // identities keeps the agent told of whose the sandboxes and containers are.
-// Apart from spec, it is used by the teller alone.
+// Apart from spec and reload, it is used by the teller alone.
 type identities struct {
 	agent   *agent.Agent
 	runtime *grpc.ClientConn
@@ -60,7 +67,7 @@ func (x *identities) load(ctx context.Context) error {
 	if _, err := x.known.Load(ctx, x.runtime); err != nil {
 		return err
 	}
-	x.asker.Load(x.known.Containers())
+	x.asker.Load(x.known.Pods(), x.known.Containers())
 	x.tellAgent()
 	for _, p := range x.known.Pods() {
 		c, now := p.Config(), time.Now()
@@ -69,11 +76,33 @@ func (x *identities) load(ctx context.Context) error {
 	return nil
 }
 
-// find asks the runtime again if nobody knows whose the id is.
+// find asks the runtime again if nobody knows whose the id is. One that answers
+// late is not waited for: the ids are known to the next calls then.
 func (x *identities) find(id string) {
 	if x.agent.Owner(id) != "" {
 		return
 	}
+	if p, ok := x.known.Pod(id); ok {
+		x.agent.Sandbox(p.Config(), id)
+		return
+	}
+	found := make(chan struct{})
+	go func() {
+		defer close(found)
+		x.reload()
+	}()
+	select {
+	case <-found:
+	case <-time.After(findWithin):
+	}
+}
+
+func (x *identities) reload() {
+	defer func() {
+		if r := recover(); r != nil {
+			x.agent.Note(fmt.Sprintf("podstep failed to ask the runtime for its pods: %v", r))
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), askRuntime)
 	defer cancel()
 	if done, err := x.known.Reload(ctx, x.runtime); err == nil && done {
@@ -110,8 +139,12 @@ func (x *identities) whose(r cri.Request) string {
 func (x *identities) began(r cri.Request, uid string) { x.asker.Began(r, uid) }
 
 func (x *identities) ended(r cri.Request, a cri.Answer, uid string) {
+	of, ok := x.known.Pod(a.Gone)
 	x.known.Learn(r, a)
 	x.asker.Ended(r, a, uid)
+	if ok && of.Sandbox == a.Gone && !x.known.Has(of.UID) {
+		x.agent.Gone(types.UID(of.UID))
+	}
 }
 
 // wanted are the images that a pod's spec names, nil if there is none.
@@ -122,7 +155,7 @@ func (x *identities) wanted(uid string) []cri.Wanted {
 }
 
 // spec takes what a pod's object says of images.
-func (x *identities) spec(p *v1.Pod) {
+func (x *identities) spec(uid string, p *v1.Pod) {
 	var out []cri.Wanted
 	for _, c := range p.Spec.InitContainers {
 		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
@@ -138,7 +171,7 @@ func (x *identities) spec(p *v1.Pod) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.specs[string(p.UID)] = out
+	x.specs[uid] = out
 }
 
 // forget drops a pod's spec.

@@ -24,10 +24,12 @@ type socket struct {
 	ready   chan struct{} // closed when taken is set
 	taken   *takeover.Takeover
 
-	mu    sync.Mutex
-	conns map[*relay.Conn]struct{}
-	wg    sync.WaitGroup
-	over  bool // the path is given back
+	mu      sync.Mutex
+	opening int // connections that the runtime is dialled for
+	conns   map[*relay.Conn]struct{}
+	wg      sync.WaitGroup
+	over    bool // the path is given back
+	closed  bool // nothing is carried any more
 }
 
 // take takes the path over.
@@ -46,24 +48,44 @@ func (s *socket) serve(c *net.UnixConn, pid int) {
 		c.Close()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialRuntime)
-	defer cancel()
-	runtime, err := s.taken.Dial(ctx)
-	if err != nil {
+	conn := s.open(c, pid)
+	if conn == nil {
 		c.Close()
 		return
 	}
-	var see relay.Watcher = nobody{}
-	if s.kubelet(pid) {
-		see = s.see
-	}
-	conn := relay.New(c, runtime, see)
-	drain := s.add(conn)
-	if drain {
-		conn.Drain()
-	}
 	_ = conn.Run()
 	s.remove(conn)
+}
+
+// open makes a connection to the runtime for one of a client's; nil if that
+// cannot be done.
+func (s *socket) open(c *net.UnixConn, pid int) *relay.Conn {
+	s.mu.Lock()
+	s.opening++
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), dialRuntime)
+	defer cancel()
+	runtime, err := s.taken.Dial(ctx)
+	var conn *relay.Conn
+	if err == nil {
+		var see relay.Watcher = nobody{}
+		if s.kubelet(pid) {
+			see = s.see
+		}
+		conn = relay.New(c, runtime, see)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening--
+	if conn == nil {
+		return nil
+	}
+	if s.closed {
+		_ = conn.Close()
+		return nil
+	}
+	s.add(conn)
+	return conn
 }
 
 // dial connects to the runtime itself.
@@ -75,13 +97,14 @@ func (s *socket) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// add tells whether the connection came so late that it is to go at once.
-func (s *socket) add(c *relay.Conn) (late bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// add takes a connection in; one that comes late is to go at once. The caller
+// holds mu.
+func (s *socket) add(c *relay.Conn) {
 	s.conns[c] = struct{}{}
 	s.wg.Add(1)
-	return s.over
+	if s.over {
+		c.Drain()
+	}
 }
 
 func (s *socket) remove(c *relay.Conn) {
@@ -111,6 +134,13 @@ var endless = map[string]bool{
 	"/containerd.services.events.ttrpc.v1.Events/Forward": true,
 }
 
+// left is how many connections there are still.
+func (s *socket) left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opening + len(s.conns)
+}
+
 // calls are those under way that are waited for.
 func (s *socket) calls() (out []relay.Call) {
 	s.mu.Lock()
@@ -128,6 +158,7 @@ func (s *socket) calls() (out []relay.Call) {
 // hangUp ends what is left.
 func (s *socket) hangUp() {
 	s.mu.Lock()
+	s.closed = true
 	for c := range s.conns {
 		_ = c.Close()
 	}

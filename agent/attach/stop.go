@@ -17,6 +17,13 @@ const (
 	waitForCalls = 2 * time.Minute
 	// lookAgain is how often it is said what is waited for.
 	lookAgain = 2 * time.Second
+	// settle is how long no call may have been under way before a client is left
+	// that does not hang up: one with an endless stream, or one that cannot be
+	// asked to go. A client that was asked has read it by then.
+	settle = time.Second
+	// waitForSources bounds the wait for what was asked of the cluster. A program
+	// that logs in may hang, and cannot be ended.
+	waitForSources = 2 * time.Second
 )
 
 // Stop detaches: pods that are held go on, the runtime's path is given back, the
@@ -30,13 +37,12 @@ func (s *Session) Stop(ctx context.Context) error {
 func (s *Session) detach(ctx context.Context) error {
 	var errs []error
 	s.cancel()
-	s.beside.Wait()
 	s.agent.Close()
 	s.server.Stop()
 	// Giving the path back is short and is done whatever ctx says.
 	for _, k := range s.sockets {
 		if err := k.give(context.WithoutCancel(ctx)); err != nil {
-			errs = append(errs, fmt.Errorf("give %s back: %w; podstep restore tries again", k.path, err))
+			errs = append(errs, err)
 		}
 	}
 	s.drain(ctx)
@@ -45,32 +51,64 @@ func (s *Session) detach(ctx context.Context) error {
 	}
 	s.pods.close()
 	s.teller.close()
+	s.leaveBeside(ctx)
 	return errors.Join(errs...)
 }
 
-// drain waits until no call is under way.
+// leaveBeside waits a little for what runs beside. The kubelet needs nothing of
+// it.
+func (s *Session) leaveBeside(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, waitForSources)
+	defer cancel()
+	done := make(chan struct{})
+	go func() { s.beside.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// drain waits until every client has hung up, as they do once they were asked
+// to go and their calls are over. That no call is seen does not say so: the next
+// may be on its way, and the end of the last as well. Clients that stay are left
+// when there was no call for a while.
 func (s *Session) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, waitForCalls)
 	defer cancel()
 	look := time.NewTicker(lookAgain / 100)
 	defer look.Stop()
-	said := time.Now()
+	said, busy := time.Now(), time.Now()
 	for {
 		calls := s.calls()
-		if len(calls) == 0 {
-			return
-		}
 		select {
 		case <-ctx.Done():
-			s.say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
+			if len(calls) > 0 {
+				s.say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
+			}
 			return
 		case <-look.C:
 		}
+		switch now := time.Now(); {
+		case len(calls) > 0:
+			busy = now
+		case s.left() == 0 || now.Sub(busy) > settle:
+			return
+		}
 		if time.Since(said) > lookAgain {
 			said = time.Now()
-			s.say("waits for what is under way: %s", list(calls))
+			if len(calls) > 0 {
+				s.say("waits for what is under way: %s", list(calls))
+			}
 		}
 	}
+}
+
+// left is how many connections there are still.
+func (s *Session) left() (n int) {
+	for _, k := range s.sockets {
+		n += k.left()
+	}
+	return n
 }
 
 func (s *Session) calls() (out []relay.Call) {

@@ -10,8 +10,18 @@ import (
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
-// stepGone is told when the API server has a pod no more.
-const stepGone = "cluster.gone"
+const (
+	// stepGone is told when the API server has a pod no more.
+	stepGone = "cluster.gone"
+	// stepKnown is told when the kubelet has a pod, and when it has it no more.
+	stepKnown = "cluster.kubelet"
+)
+
+// over tells the last that a source has to say of a pod. Which source is the
+// last to have it nobody knows.
+func over(said *cluster.Said) bool {
+	return said.Step == stepGone || said.Step == stepKnown && len(said.Values) > 0 && said.Values[0] == false
+}
 
 // told puts what the cluster said into the pod's story. What had happened before
 // podstep came is told as it comes to know of it: a story goes forward, and its
@@ -22,10 +32,10 @@ func (s *Session) told(said cluster.Said) {
 		at = time.Now()
 	}
 	s.agent.Object(said.Pod)
-	if said.Step == stepGone {
-		s.pods.forget(string(said.Pod.UID))
+	if over(&said) {
+		s.pods.forget(string(said.UID()))
 	} else {
-		s.pods.spec(said.Pod)
+		s.pods.spec(string(said.UID()), said.Pod)
 	}
 	var err error
 	if said.Err != "" {

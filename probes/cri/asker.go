@@ -58,16 +58,19 @@ func NewImageAsker(spec func(uid string) []Wanted) *ImageAsker {
 	return &ImageAsker{spec: spec, pods: map[string]*asker{}, pulled: map[string]int{}}
 }
 
-// Load takes over the containers that there are when podstep comes.
-func (a *ImageAsker) Load(all []Container) {
+// Load takes over the pods and the containers that there are when podstep comes.
+// A pod whose sandbox has stopped gets a new one before it asks; one that is
+// there may ask although it has no container yet.
+func (a *ImageAsker) Load(pods []Pod, all []Container) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, c := range all {
-		p := a.pods[c.Pod.UID]
-		if p == nil {
-			p = a.add(c.Pod.UID)
+	for _, p := range pods {
+		if p.Ready && a.pods[p.UID] == nil {
+			a.add(p.UID)
 		}
-		if !c.Exited {
+	}
+	for _, c := range all {
+		if p := a.pods[c.Pod.UID]; p != nil && !c.Exited {
 			p.live[c.Name] = c.ID
 		}
 	}

@@ -32,6 +32,15 @@ func (s story) run(uid string) {
 	s.call(uid, &runtimeapi.RunPodSandboxRequest{}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s-" + uid})
 }
 
+// load is Load with pods whose sandboxes are ready.
+func (s story) load(all ...Container) {
+	var pods []Pod
+	for _, c := range all {
+		pods = append(pods, Pod{Pod: c.Pod, Ready: true})
+	}
+	s.Load(pods, all)
+}
+
 func creation(name string) *runtimeapi.CreateContainerRequest {
 	return &runtimeapi.CreateContainerRequest{Config: &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: name}}}
 }
@@ -150,10 +159,24 @@ func TestImageAsker(t *testing.T) {
 		}, "nginx:latest", "a"},
 
 		{"a pod that was there before", func(s story) {
-			s.Load([]Container{{ID: "b/main", Name: "main", Pod: pod("b")}, {ID: "b/log", Name: "log", Pod: pod("b"), Exited: true}})
+			s.load(Container{ID: "b/main", Name: "main", Pod: pod("b")}, Container{ID: "b/log", Name: "log", Pod: pod("b"), Exited: true})
 		}, "fluentd:1", "b"},
 		{"whose other container runs", func(s story) {
-			s.Load([]Container{{ID: "b/main", Name: "main", Pod: pod("b")}, {ID: "b/log", Name: "log", Pod: pod("b"), Exited: true}})
+			s.load(Container{ID: "b/main", Name: "main", Pod: pod("b")}, Container{ID: "b/log", Name: "log", Pod: pod("b"), Exited: true})
+		}, "nginx:latest", ""},
+		{"that has no container yet", func(s story) { s.Load([]Pod{{Pod: pod("b"), Ready: true}}, nil) }, "fluentd:1", "b"},
+		{"beside another that waits for the same", func(s story) {
+			s.Load([]Pod{{Pod: pod("b"), Ready: true}}, nil)
+			s.run("a")
+		}, "nginx:latest", ""},
+		{"whose sandbox has stopped", func(s story) {
+			s.Load([]Pod{{Pod: pod("b")}}, []Container{{ID: "b/log", Name: "log", Pod: pod("b"), Exited: true}})
+			s.run("a")
+		}, "nginx:latest", "a"},
+		{"known by its calls already", func(s story) {
+			s.run("b")
+			s.create("b", "main")
+			s.Load([]Pod{{Pod: pod("b"), Ready: true}}, nil)
 		}, "nginx:latest", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

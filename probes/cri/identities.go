@@ -107,6 +107,18 @@ func (x *Identities) Pod(id string) (Pod, bool) {
 	return Pod{}, false
 }
 
+// Has tells whether a pod has a sandbox.
+func (x *Identities) Has(uid string) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.sandboxes {
+		if s.pod.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
 // stopped tells a sandbox that nobody has a reason to stop any more.
 func (x *Identities) stopped(id string) bool {
 	x.mu.RLock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -41,6 +42,10 @@ type Said struct {
 	// Err is what went wrong, if the step tells of something that did.
 	Err string
 }
+
+// UID is the uid under which the pod is known on the node; that of a static pod
+// is not its object's.
+func (s *Said) UID() types.UID { return uid(s.Pod) }
 
 // Words is a text that others wrote: a message of an object. As an error it is
 // shown like one, which is without credentials that may be in it.

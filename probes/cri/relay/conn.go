@@ -66,12 +66,15 @@ type Conn struct {
 	clientStream uint32 // the client's last stream; up's alone
 
 	mu       sync.Mutex
-	err      error // why it was closed or no longer looked at
+	err      error          // why it was closed or no longer looked at
+	why      *status.Status // of calls that end with the connection; nil: it is there
 	closed   bool
 	raw      bool // passes as bytes, not looked at
 	upDone   bool // the client sends no more
 	downDone bool // the runtime sends no more
 	speaks   bool // the runtime's first SETTINGS went on: HTTP/2 may follow
+	drain    bool // the client is to be asked to go
+	away     bool // the client was asked to go, by the runtime or from here
 	plain    bool // the runtime's header blocks are written anew
 	calls    map[uint32]*call
 	released []*call // have bytes that may go on when there is window for them
@@ -102,18 +105,16 @@ func (c *Conn) Run() error {
 	down := make(chan struct{})
 	go func() {
 		defer close(down)
-		c.down.run()
-		c.runtimeGone()
+		c.runtimeGone(c.down.run())
 	}()
-	c.up.run()
-	c.clientGone()
+	c.clientGone(c.up.run())
 	<-down
 	// What was released and waits for a window that will not come now is lost
 	// with the connection, as it would be in the client's own socket.
 	c.fail(nil)
 	close(c.ended)
 	c.helpers.Wait()
-	c.endAll(anyCall, status.New(codes.Unavailable, "the connection ended"))
+	c.endAll(anyCall, c.over(""))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
@@ -121,21 +122,29 @@ func (c *Conn) Run() error {
 
 // Drain asks the client to open no new calls here. Those under way go on; a
 // gRPC client closes the connection after them. A connection that passes as
-// bytes cannot be asked.
+// bytes cannot be asked, and one whose runtime has asked need not be.
 func (c *Conn) Drain() {
 	c.mu.Lock()
-	if !c.raw {
-		c.toClient.side = appendGoAway(c.toClient.side)
-	}
+	c.drain = true
 	c.mu.Unlock()
 	c.toClient.poke()
 }
 
-// Calls returns the calls under way, oldest first, without their State.
+// asks tells whether the client is to be asked to go now. A runtime may have
+// done so meanwhile, and named the last call that it serves: to name a later one
+// after that is an error that costs the client its connection.
+func (c *Conn) asks() bool { return c.drain && !c.away && c.speaks && !c.raw }
+
+// Calls returns the calls under way, oldest first, without their State. A client
+// that has closed its connection waits for none, however long the runtime is at
+// them.
 func (c *Conn) Calls() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]Call, 0, len(c.calls))
+	if c.upDone && closed(c.client) {
+		return out
+	}
 	for _, k := range c.calls {
 		out = append(out, Call{Method: k.Method, Began: k.Began, Deadline: k.Deadline})
 	}
@@ -159,6 +168,9 @@ func (c *Conn) fail(err error) {
 	c.closed = true
 	if c.err == nil {
 		c.err = err
+	}
+	if c.why == nil {
+		c.why = ended("")
 	}
 	c.mu.Unlock()
 	c.client.Close()
@@ -202,7 +214,7 @@ func (c *Conn) loseSight(why error) (ends []func(), ok bool) {
 // entangled tells whether the two sides depend on the relay: what they say is
 // not all that the other hears.
 func (c *Conn) entangled() bool {
-	if c.plain || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {
+	if c.plain || c.asks() || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {
 		return true
 	}
 	for _, k := range c.calls {
@@ -219,24 +231,43 @@ func (c *Conn) isRaw() bool {
 	return c.raw
 }
 
-// clientGone is after the last byte of the client. A client that is held has
-// given up; what else is under way may still be answered, if only the client's
-// sending side is closed.
-func (c *Conn) clientGone() {
-	c.endAll((*call).givenUp, status.New(codes.Unavailable, "the client's connection ended"))
+// clientGone is after the last byte that goes from the client to the runtime. A
+// client that is held has given up; what else is under way may still be
+// answered, if only the client's sending side is closed.
+func (c *Conn) clientGone(gone side) {
+	c.endAll((*call).givenUp, c.over(gone))
 	c.mu.Lock()
 	c.upDone = true
 	c.mu.Unlock()
 	c.toRuntime.poke()
 }
 
-// runtimeGone is after the last byte of the runtime: nothing will be answered.
-func (c *Conn) runtimeGone() {
-	c.endAll(anyCall, status.New(codes.Unavailable, "the runtime's connection ended"))
+// runtimeGone is after the last byte that goes from the runtime to the client:
+// nothing will be answered.
+func (c *Conn) runtimeGone(gone side) {
+	c.endAll(anyCall, c.over(gone))
 	c.mu.Lock()
 	c.downDone = true
 	c.mu.Unlock()
 	c.toClient.poke()
+}
+
+// over is the status of calls that end with the connection. The side that went
+// first is to blame: the other goes because it was told so.
+func (c *Conn) over(gone side) *status.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why == nil {
+		c.why = ended(gone)
+	}
+	return c.why
+}
+
+func ended(gone side) *status.Status {
+	if gone == "" {
+		return status.New(codes.Unavailable, "the connection ended")
+	}
+	return status.Newf(codes.Unavailable, "the %s's connection ended", gone)
 }
 
 func anyCall(*call) bool { return true }

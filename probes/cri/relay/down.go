@@ -27,6 +27,10 @@ func (c *Conn) fromRuntimeFrame(p *pump, f *frame) (bool, error) {
 		return c.runtimeWindow(p, f)
 	case frameSettings:
 		return true, f.settings(c.runtimeSetting)
+	case frameGoAway:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.away = true
 	case framePush:
 		return false, errPush
 	}

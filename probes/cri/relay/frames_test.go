@@ -307,9 +307,15 @@ func TestConnectionWindow(t *testing.T) {
 
 // TestNotHTTP2: whoever speaks first, and however little, it goes on at once.
 func TestNotHTTP2(t *testing.T) {
-	for name, w := range map[string]Watcher{"watched": newWatcher(), "bytes": nil} {
+	for name, tt := range map[string]struct {
+		w     Watcher
+		drain bool // from the beginning
+	}{"watched": {newWatcher(), false}, "bytes": {nil, false}, "late": {newWatcher(), true}} {
 		t.Run(name, func(t *testing.T) {
-			client, runtime, c := silent(t, w)
+			client, runtime, c := silent(t, tt.w)
+			if tt.drain {
+				c.Drain()
+			}
 			say := func(from, to *peer, what string) {
 				t.Helper()
 				got := make([]byte, len(what))

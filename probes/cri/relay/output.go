@@ -3,6 +3,9 @@ package relay
 import (
 	"net"
 	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // output is what goes to one side. The pump writes what passes. Everything
@@ -89,6 +92,25 @@ func closeWrite(c net.Conn) {
 	c.Close()
 }
 
+// closed tells whether a peer has closed its connection, and not just its
+// sending side, as far as it can be known.
+func closed(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return true // so have we
+	}
+	fds := []unix.PollFd{{}}
+	err = raw.Control(func(fd uintptr) {
+		fds[0].Fd = int32(fd)
+		_, _ = unix.Poll(fds, 0) // what it did not tell is not so
+	})
+	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
 // moreToClient is what the client's output writes besides what passes.
 func (c *Conn) moreToClient() ([]byte, bool) {
 	c.mu.Lock()
@@ -98,6 +120,9 @@ func (c *Conn) moreToClient() ([]byte, bool) {
 		return nil, c.downDone
 	}
 	b := c.toClient.take()
+	if c.asks() {
+		b, c.away = appendGoAway(b), true
+	}
 	return b, len(b) == 0 && c.downDone
 }
 

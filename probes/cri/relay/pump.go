@@ -17,6 +17,28 @@ const (
 	downward
 )
 
+// side is an end of the connection, by its name.
+type side string
+
+const (
+	theClient  side = "client"
+	theRuntime side = "runtime"
+)
+
+func (d direction) from() side {
+	if d == upward {
+		return theClient
+	}
+	return theRuntime
+}
+
+func (d direction) to() side {
+	if d == upward {
+		return theRuntime
+	}
+	return theClient
+}
+
 // bufferSize is what a pump reads at once; a larger frame makes it grow.
 const bufferSize = 64 << 10
 
@@ -49,8 +71,9 @@ func newPump(c *Conn, src net.Conn, out *output, way direction) *pump {
 	return &pump{conn: c, way: way, src: src, out: out, headers: newHeaderReader()}
 }
 
-// run carries until there is no more to read, or nobody to write to.
-func (p *pump) run() {
+// run carries until there is no more to read, or nobody to write to. It returns
+// whose connection it was that ended.
+func (p *pump) run() (gone side) {
 	p.buf = make([]byte, bufferSize)
 	for {
 		p.makeRoom()
@@ -58,7 +81,7 @@ func (p *pump) run() {
 		p.end += n
 		if werr := p.forward(); werr != nil {
 			closeRead(p.src)
-			return
+			return p.way.to()
 		}
 		switch {
 		case err == nil:
@@ -67,7 +90,7 @@ func (p *pump) run() {
 			p.src.SetReadDeadline(time.Time{}) //nolint:errcheck // the next read tells
 		default:
 			p.rest(err)
-			return
+			return p.way.from()
 		}
 	}
 }

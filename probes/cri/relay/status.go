@@ -64,11 +64,19 @@ func refusal(err error) *status.Status {
 	return st
 }
 
-// resetCodes are the statuses that gRPC sees in resets (gRPC over HTTP/2,
-// "HTTP2 Transport Mapping"); all others are internal errors.
+// resetCodes are the statuses that grpc-go's client sees in resets. All other
+// codes that HTTP/2 has are internal errors, and those that it has not unknown.
 var resetCodes = map[uint32]codes.Code{
-	0x7: codes.Unavailable, 0x8: codes.Canceled, 0xb: codes.ResourceExhausted, 0xc: codes.PermissionDenied,
+	0x3: codes.ResourceExhausted, 0x7: codes.Unavailable, 0x8: codes.Canceled, 0xb: codes.ResourceExhausted, 0xc: codes.PermissionDenied,
 }
+
+// lastResetCode is the last that HTTP/2 has, HTTP_1_1_REQUIRED.
+const lastResetCode = 0xd
+
+// slack is how long before its deadline, as it is known here, a call may be over
+// it: it is counted from when its headers were read, and its time may have been
+// rounded up, for long ones to a millisecond.
+const slack = 5 * time.Millisecond
 
 // resetStatus is the status of a call that one side reset.
 func resetStatus(by string, code uint32, deadline, at time.Time) *status.Status {
@@ -76,10 +84,12 @@ func resetStatus(by string, code uint32, deadline, at time.Time) *status.Status 
 	switch {
 	case by == "client":
 		c = codes.Canceled
-	case !ok:
+	case !ok && code <= lastResetCode:
 		c = codes.Internal
+	case !ok:
+		c = codes.Unknown
 	}
-	if c == codes.Canceled && !deadline.IsZero() && !at.Before(deadline) {
+	if c == codes.Canceled && !deadline.IsZero() && !at.Before(deadline.Add(-slack)) {
 		c = codes.DeadlineExceeded
 	}
 	if by == "client" {

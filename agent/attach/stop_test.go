@@ -1,0 +1,253 @@
+package attach
+
+import (
+	"context"
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri/takeover"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 60 * time.Second
+
+// TestPlayGuard is the guard's process.
+func TestPlayGuard(t *testing.T) {
+	if flag.Arg(0) != "guard" {
+		t.Skip("it is the guard of other tests")
+	}
+	os.Exit(takeover.Guard())
+}
+
+// playedRuntime is a runtime in this process.
+type playedRuntime struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
+	path      string
+	sandboxes []*runtimeapi.PodSandbox
+	list      chan struct{} // if not nil, lists wait until it is closed
+
+	mu    sync.Mutex
+	lists int // that were asked for
+}
+
+func playRuntime(t *testing.T) *playedRuntime {
+	t.Helper()
+	r := &playedRuntime{path: filepath.Join(t.TempDir(), "r.sock")}
+	l, err := net.Listen("unix", r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	runtimeapi.RegisterRuntimeServiceServer(s, r)
+	go s.Serve(l) //nolint:errcheck // ends with Stop
+	t.Cleanup(s.Stop)
+	return r
+}
+
+func (r *playedRuntime) Version(_ context.Context, q *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+	return &runtimeapi.VersionResponse{Version: q.Version}, nil
+}
+
+// Status has its answer ready after a while.
+func (r *playedRuntime) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
+	time.Sleep(time.Millisecond)
+	return &runtimeapi.StatusResponse{}, nil
+}
+
+func (r *playedRuntime) ListPodSandbox(ctx context.Context, _ *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+	r.mu.Lock()
+	r.lists++
+	r.mu.Unlock()
+	if r.list != nil {
+		select {
+		case <-r.list:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return &runtimeapi.ListPodSandboxResponse{Items: r.sandboxes}, nil
+}
+
+func (r *playedRuntime) ListContainers(context.Context, *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	return &runtimeapi.ListContainersResponse{}, nil
+}
+
+// GetContainerEvents is a stream without an end.
+func (r *playedRuntime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, s runtimeapi.RuntimeService_GetContainerEventsServer) error {
+	if err := s.Send(&runtimeapi.ContainerEventResponse{}); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+// attachTo is a session that stands before that runtime. What comes through is
+// nobody's that it looks at.
+func attachTo(t *testing.T, r *playedRuntime) *Session {
+	t.Helper()
+	dir := t.TempDir()
+	s := &Session{o: Options{Socket: filepath.Join(dir, "agent.sock")}, began: time.Now(), teller: newTeller(), cancel: func() {}}
+	if err := s.host(probes.MustLoad(), nil); err != nil {
+		t.Fatal(err)
+	}
+	go s.teller.run()
+	t.Cleanup(func() { _ = s.Stop(t.Context()) })
+	k := &socket{path: r.path, kubelet: func(int) bool { return false }, see: nobody{}}
+	err := k.take(t.Context(), takeover.Options{
+		Dir: filepath.Join(dir, "state"), GuardCommand: []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sockets = append(s.sockets, k)
+	return s
+}
+
+func dialPath(t *testing.T, path string) runtimeapi.RuntimeServiceClient {
+	t.Helper()
+	c, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return runtimeapi.NewRuntimeServiceClient(c)
+}
+
+// calling makes calls all the time, until it is told to stop.
+type calling struct {
+	t       *testing.T
+	made    chan struct{} // told of calls that were made, as it has room
+	stop    atomic.Bool
+	callers sync.WaitGroup
+}
+
+func startCalling(t *testing.T, client runtimeapi.RuntimeServiceClient) *calling {
+	c := &calling{t: t, made: make(chan struct{})}
+	// Few, so that again and again no call is under way.
+	for i := range 2 {
+		c.callers.Go(func() {
+			for !c.stop.Load() {
+				var err error
+				if i%2 == 0 {
+					_, err = client.Version(t.Context(), &runtimeapi.VersionRequest{})
+				} else {
+					_, err = client.Status(t.Context(), &runtimeapi.StatusRequest{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case c.made <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	return c
+}
+
+// await waits for that many more calls.
+func (c *calling) await(n int) {
+	c.t.Helper()
+	for range n {
+		select {
+		case <-c.made:
+		case <-time.After(patience):
+			c.t.Fatal("no call is made any more")
+		}
+	}
+}
+
+func (c *calling) end() {
+	c.stop.Store(true)
+	c.callers.Wait()
+}
+
+// TestDetachLosesNothing: no call fails that is made while podstep detaches.
+func TestDetachLosesNothing(t *testing.T) {
+	r := playRuntime(t)
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
+		s := attachTo(t, r)
+		c := startCalling(t, dialPath(t, r.path))
+		c.await(50)
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c.await(50)
+		c.end()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestDetachLeavesStreams: a stream without an end keeps nobody from going, nor
+// does who cannot be asked to go.
+func TestDetachLeavesStreams(t *testing.T) {
+	r := playRuntime(t)
+	s := attachTo(t, r)
+	events, err := dialPath(t, r.path).GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := events.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Dial("unix", r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	stopped(t, s)
+	if _, err := events.Recv(); err == nil {
+		t.Error("the stream goes on")
+	}
+}
+
+// TestDetachLeavesHungSources: whatever asks the cluster and hangs, the path is
+// given back, and podstep ends.
+func TestDetachLeavesHungSources(t *testing.T) {
+	r := playRuntime(t)
+	s := attachTo(t, r)
+	hung := make(chan struct{})
+	defer close(hung)
+	s.beside.Go(func() { <-hung })
+	stopped(t, s)
+	if _, err := os.Lstat(r.path + ".podstep"); err == nil {
+		t.Error("the path is not given back")
+	}
+	if _, err := dialPath(t, r.path).Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// stopped stops a session, which must come to its end.
+func stopped(t *testing.T, s *Session) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- s.Stop(context.WithoutCancel(t.Context())) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not stop")
+	}
+}
