@@ -62,8 +62,11 @@ const releaseTime = 5 * time.Second
 // Run prints until the session or the person ends it, and lets go what was held
 // through it. The end of the input ends it, if there is one.
 func Run(ctx context.Context, s session.Session, o Options) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
-	defer stop()
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
 	s, ledger := session.WithLedger(s)
 	defer s.Close()
 	p := &screen{Options: o, session: s, control: s.Control(), names: probes.MustLoad(), results: make(chan result)}
