@@ -6,10 +6,14 @@ import (
 	"time"
 )
 
-// linger is how long what there is to tell waits. A call is then over, or in the
-// runtime's hands, and on a busy node no part of it has to wait for a processor
-// that its own telling keeps. Nobody sees it.
-const linger = 5 * time.Millisecond
+// What there is to tell waits for a pause of the calls, but not for long: a
+// kubelet makes them in rows, and on a busy node none of a row then waits for a
+// processor that the telling of another keeps. Nobody sees it: it is the time
+// that the screen takes for a frame or two.
+const (
+	pause  = 2 * time.Millisecond
+	linger = 20 * time.Millisecond
+)
 
 // What waits to be told is bounded, in number and in bytes of messages.
 const (
@@ -24,6 +28,7 @@ type teller struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []told
+	came   int // how many have come into it
 	bytes  int
 	closed bool
 	hurry  chan struct{} // somebody waits for what is in the queue
@@ -87,11 +92,30 @@ func (t *teller) take() []told {
 	return batch
 }
 
+// linger returns when nothing came for a pause, at the latest when it has taken
+// long enough or somebody waits.
 func (t *teller) linger() {
-	select {
-	case <-time.After(linger):
-	case <-t.hurry:
+	late := time.After(linger)
+	for last := t.count(); ; {
+		select {
+		case <-t.hurry:
+			return
+		case <-late:
+			return
+		case <-time.After(pause):
+		}
+		now := t.count()
+		if now == last {
+			return
+		}
+		last = now
 	}
+}
+
+func (t *teller) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.came
 }
 
 // hasten ends the linger, or the next one.
@@ -127,6 +151,7 @@ func (t *teller) end(do func(), bytes int) {
 
 func (t *teller) put(do func(), bytes int) {
 	t.queue = append(t.queue, told{do, bytes})
+	t.came++
 	t.bytes += bytes
 }
 
