@@ -48,13 +48,19 @@ func (p *plan) add(name string, start func(context.Context) error, needs ...stri
 			p.fail(fmt.Errorf("start %s: %w", name, err))
 			return
 		}
+		p.tell(name, time.Since(begin))
 		close(ready)
-		if p.progress != nil {
-			p.report.Lock()
-			defer p.report.Unlock()
-			p.progress(name, time.Since(begin))
-		}
 	})
+}
+
+// tell says that a part is ready, before those begin that need it.
+func (p *plan) tell(name string, took time.Duration) {
+	if p.progress == nil {
+		return
+	}
+	p.report.Lock()
+	defer p.report.Unlock()
+	p.progress(name, took)
 }
 
 // wait returns when every part is ready, or with the first failure.
