@@ -4,9 +4,6 @@ package tui_test
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,13 +37,7 @@ func (p *place) stop() {
 	p.t.Helper()
 	p.kubelet(syscall.SIGSTOP)
 	waitUntil(p.t, "the kubelet stands still", func(context.Context) bool {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", p.lab.State.Pids["kubelet"]))
-		for _, file := range threads {
-			if text, err := os.ReadFile(file); err == nil && !strings.Contains(string(text), "T (stopped)") {
-				return false
-			}
-		}
-		return len(threads) > 0
+		return labtest.Stopped(p.lab.State.Pids["kubelet"])
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -166,7 +165,7 @@ func TestGuardKilled(t *testing.T) {
 	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
 	a.Signal(syscall.SIGSTOP) // or it would have another guard in no time
-	labtest.Eventually(t, "stopped: podstep", func() bool { return stopped(a.PID) })
+	labtest.Eventually(t, "stopped: podstep", func() bool { return labtest.Stopped(a.PID) })
 	kill(t, a.Guards()[0])
 	a.Signal(syscall.SIGKILL)
 	a.Wait()
@@ -185,16 +184,6 @@ func TestGuardKilled(t *testing.T) {
 	}
 	c.Check(t)
 	h.End(t)
-}
-
-// stopped tells whether all threads of a process stand still: some time after the
-// signal was sent.
-func stopped(pid int) bool {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(file string) bool {
-		text, err := os.ReadFile(file)
-		return err == nil && !strings.Contains(string(text), "T (stopped)")
-	})
 }
 
 func kill(t *testing.T, pid int) {

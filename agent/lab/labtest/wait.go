@@ -3,6 +3,9 @@ package labtest
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,4 +34,14 @@ func Files(tb testing.TB, pid int) int {
 		tb.Fatal(err)
 	}
 	return len(entries)
+}
+
+// Stopped tells whether all threads of a process stand still: some time after
+// SIGSTOP was sent.
+func Stopped(pid int) bool {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && !strings.Contains(string(text), "T (stopped)")
+	})
 }

@@ -149,14 +149,19 @@ func playEcho(args []string) error {
 	return l.Close()
 }
 
-// playHidden is an echo in a mount namespace of its own, with a directory that
-// nobody else sees.
-func playHidden(args []string) error {
+// ownMounts moves the calling goroutine into a mount namespace of its own.
+func ownMounts() error {
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err
 	}
-	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	return unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+}
+
+// playHidden is an echo in a mount namespace of its own, with a directory that
+// nobody else sees.
+func playHidden(args []string) error {
+	if err := ownMounts(); err != nil {
 		return err
 	}
 	if err := unix.Mount("none", filepath.Dir(args[0]), "tmpfs", 0, ""); err != nil {

@@ -66,11 +66,7 @@ func playJailed(args []string) error {
 
 // playMounter is a container with a file mounted into it.
 func playMounter(args []string) error {
-	runtime.LockOSThread()
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		return err
-	}
-	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	if err := ownMounts(); err != nil {
 		return err
 	}
 	if err := unix.Mount(args[0], args[1], "", unix.MS_BIND, ""); err != nil {
