@@ -68,6 +68,10 @@ test-cri: ## the CRI's own validation of the simulated runtime
 test-node: build kubelet crictl ## tests on the real node (root; `make node-deps` first)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -p 1 ./agent/lab/... ./agent/attach ./probes ./probes/kubelets ./cmd/podstep-kubelet ./tui/...
 
+.PHONY: test-long
+test-long: build ## two hours of the soak, of which test-node has ten minutes (root)
+	PODSTEP_BIN=$(CURDIR)/$(BIN) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} go test -tags node -count=1 -timeout 170m -v -run TestSoak ./agent/lab/soak
+
 .PHONY: test-versions
 test-versions: build kubelet kubelets containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) go test -tags node -count=1 -timeout 40m -v -p 1 -run 'TestVersions|TestStreams' ./agent/lab ./agent/attach

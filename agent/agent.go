@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,11 +38,20 @@ type Options struct {
 	// Lab: the node is there for one person, who may have it stand still. Pods
 	// may then also be held where the catalogue's rule is probes.HoldNode.
 	Lab bool
+	// ReadOnly: the agent serves only those who look. It holds no pod and injects
+	// no fault, whoever asks.
+	ReadOnly bool
+	// Differs has the names of steps whose function is not the one that the
+	// catalogue was read from. No pod is held there, nor in what they call.
+	Differs map[string]bool
 	// RecorderBytes bounds the flight recorder in memory.
 	RecorderBytes int64
 	// QueueEvents bounds the queue between the kubelet's goroutines and the
 	// agent's own.
 	QueueEvents int
+	// PodSeen is called once, on the agent's goroutine, at the first event about
+	// a pod, before any client is sent the event.
+	PodSeen func()
 }
 
 const (
@@ -66,8 +76,10 @@ type Agent struct {
 	steps   []stepInfo
 	byName  map[string]int
 	roles   roles
-	worker  uint8 // the role of a pod's worker
-	caller  timer // the deadline that came with a call
+	worker  uint8  // the role of a pod's worker
+	other   uint8  // the role of a goroutine of which nothing is known
+	caller  *timer // the deadline that came with a call
+	timers  []timer
 
 	pods    podTable
 	journal *journal
@@ -75,21 +87,32 @@ type Agent struct {
 	holds   holdTable
 	lines   func() map[string]place // found when somebody first asks
 	spanIDs atomic.Uint64
+	// clock is when the wall clock was read last, in the agent's time, and by how
+	// much it is ahead of that.
+	clock   struct{ read, offset atomic.Int64 }
 	closed  chan struct{}
+	closing sync.Once
 }
 
 // stepInfo is what the hot path needs of a step.
 type stepInfo struct {
 	*probes.Step
 	role   uint8
-	timers []timer
+	timers []*timer // that run while the step is held
+	starts []*timer // that the step's function starts
 	// shape of the values that woven code gives.
-	enterPods, exitPods int
-	hold                [2]probes.HoldRule // by side: enter, exit
-	noHold              string             // why it is no
-	late                bool               // enter is told only if something comes of the call
-	life                life
+	enterPods, exitPods   int
+	enterNames, exitNames []fieldName
+	hold                  [2]probes.HoldRule // by side: enter, exit
+	noHold                string             // why it is no
+	differs               bool               // the function is not that of the catalogue
+	late                  bool               // enter is told only if something comes of the call
+	life                  life
+	keeps                 bool // the fields of its enter are needed after that
 }
+
+// differsText is why no pod is held at a step whose function is another one.
+const differsText = "this kubelet's function is not the one of " + probes.KubernetesVersion + " from which podstep knows which locks are held here"
 
 // sides of a step.
 const (
@@ -109,40 +132,45 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		opts.QueueEvents = defaultQueueEvents
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}
-	var err error
-	if a.caller, err = newTimer(c.Timer(callerTimer)); err != nil {
+	if err := a.loadTimers(c); err != nil {
 		return nil, err
 	}
 	for i := range c.Steps {
-		info, err := newStepInfo(c, &c.Steps[i], &a.roles, opts.Lab)
-		if err != nil {
-			return nil, err
+		info := a.newStepInfo(c, &c.Steps[i])
+		why, no := opts.NoHold[info.Name]
+		if info.differs = opts.Differs[info.Name]; info.differs {
+			why, no = differsText, true
 		}
-		if why, no := opts.NoHold[info.Name]; no {
+		if no {
 			info.hold, info.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
 		}
 		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
 	}
-	a.worker = a.roles.index(roleWorker)
+	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.init()
 	a.holds.init()
-	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes))
-	go a.journal.run()
+	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.now)
+	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.forgetOld
+	hook.Go(a.journal.run)
 	return a, nil
 }
 
-func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles, lab bool) (stepInfo, error) {
-	info := stepInfo{Step: s, role: r.index(s.Goroutine), life: lives[s.Name]}
+func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
+	info := stepInfo{Step: s, role: a.roles.index(s.Goroutine), life: lives[s.Name]}
 	info.late = s.Quiet != "" || s.Idle || s.Pod.Exit
-	for _, name := range s.Timers {
-		t, err := newTimer(c.Timer(name))
-		if err != nil {
-			return info, err
+	info.enterNames, info.exitNames = fieldNames(s.Fields), fieldNames(s.Results)
+	for i := range a.timers {
+		t := &a.timers[i]
+		if slices.Contains(s.Timers, t.name) {
+			info.timers = append(info.timers, t)
 		}
-		info.timers = append(info.timers, t)
+		if t.from == s.Name {
+			info.starts = append(info.starts, t)
+		}
 	}
+	info.keeps = info.late || readsFields[info.life] || len(info.starts) > 0
 	n := 1
 	switch s.Pod.Kind {
 	case probes.PodInherit, probes.PodNone:
@@ -157,11 +185,11 @@ func newStepInfo(c *probes.Catalogue, s *probes.Step, r *roles, lab bool) (stepI
 	}
 	info.hold, info.noHold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}, s.Hold.Why.En
 	for side, rule := range info.hold {
-		if rule == probes.HoldNode && !lab {
+		if rule == probes.HoldNode && !a.opts.Lab {
 			info.hold[side] = probes.HoldNo
 		}
 	}
-	return info, nil
+	return info
 }
 
 // canHold tells whether a pod may be held at a side of the step at all.
@@ -176,12 +204,10 @@ func (a *Agent) Attach() {
 }
 
 // Close lets every held pod go, takes the agent off the hook, and ends it.
-func (a *Agent) Close() {
-	select {
-	case <-a.closed:
-		return
-	default:
-	}
+// Whoever calls it, and however often, it has ended when Close returns.
+func (a *Agent) Close() { a.closing.Do(a.close) }
+
+func (a *Agent) close() {
 	close(a.closed)
 	a.points.clear()
 	a.releaseAll("the agent ends")
@@ -193,10 +219,24 @@ func (a *Agent) Close() {
 }
 
 // now is the wall clock and the time since the agent began, in nanoseconds.
+//
+// To read both clocks costs nearly twice as much as to read one. So the wall
+// clock is what it was, plus the time since then, for clockAge at a time.
 func (a *Agent) now() (wall, mono int64) {
+	mono = int64(time.Since(a.started))
+	if read := a.clock.read.Load(); read != 0 && mono-read < int64(clockAge) {
+		return mono + a.clock.offset.Load(), mono
+	}
 	t := time.Now()
-	return t.UnixNano(), int64(t.Sub(a.started))
+	wall, mono = t.UnixNano(), int64(t.Sub(a.started))
+	a.clock.offset.Store(wall - mono)
+	a.clock.read.Store(mono)
+	return wall, mono
 }
+
+// clockAge is for how long the wall clock is not read again. It bounds for how
+// long events have a wrong time after somebody has set the clock.
+const clockAge = 10 * time.Millisecond
 
 // roles numbers the kinds of goroutines.
 type roles struct {

@@ -51,7 +51,7 @@ func newRig(t *testing.T, opts Options) *rig {
 
 // addBreakpoint adds one that lives by itself.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return r.Agent.addBreakpoint(spec, context.Background())
+	return r.Agent.addBreakpoint(spec, context.Background(), peerProcess{})
 }
 
 // call does what woven code of a step does around body.
@@ -61,9 +61,9 @@ func (r *rig) call(step string, in, out []any, body func() error) (err error) {
 		r.t.Errorf("no step %q", step)
 		return nil
 	}
-	p, fault := hook.Enter(s.ID, func() []any { return in })
+	p, fault := hook.Enter(s.ID, hook.List(in...))
 	if p != nil || fault != nil {
-		defer hook.Leave(p, func() error { return err }, func() []any { return append([]any{false}, out...) })
+		defer hook.Leave(p, func() error { return err }, hook.List(out...))
 		if fault != nil {
 			return fault
 		}
@@ -96,10 +96,10 @@ func (r *rig) events(pod string) []*agentpb.Event {
 		r.t.Fatal(err)
 	}
 	r.settle()
-	r.journal.watch(w, true)
+	r.watch(w, true)
 	defer r.journal.unwatch(w)
 	var out []*agentpb.Event
-	for _, k := range w.history {
+	for _, k := range w.history.all() {
 		e := &agentpb.Event{}
 		if err := proto.Unmarshal(k.data, e); err != nil {
 			r.t.Fatal(err)
@@ -116,7 +116,7 @@ func (r *rig) settle() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.journal.watch(w, false)
+	r.watch(w, false)
 	defer r.journal.unwatch(w)
 	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "settle"})
 	for {
@@ -264,10 +264,9 @@ func TestQuiet(t *testing.T) {
 	p := newPod("default", "web")
 	_ = r.sync(p, nil)
 	before := len(r.events("web"))
-	// The only value woven code gives first at exit is whether it was quiet.
 	s := r.c.Step("merge.check")
-	ptr, _ := hook.Enter(s.ID, func() []any { return []any{p} })
-	hook.Leave(ptr, nil, func() []any { return []any{true, false, false, false} })
+	ptr, _ := hook.Enter(s.ID, hook.List(p))
+	hook.Leave(ptr, nil, func(to hook.To) { hook.Quiet(to, true) })
 	if after := len(r.events("web")); after != before {
 		t.Errorf("a quiet call left %d events", after-before)
 	}
@@ -290,14 +289,14 @@ func TestLateChild(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
 	s := r.c.Step("vol.process")
-	ptr, _ := hook.Enter(s.ID, func() []any { return []any{p} })
+	ptr, _ := hook.Enter(s.ID, hook.List(p))
 	begin, done := make(chan struct{}), make(chan struct{})
 	go func() { // has its labels, and with them its span, from here
 		defer close(done)
 		<-begin
 		_ = r.call("vol.spec", []any{p, "config"}, nil, nil)
 	}()
-	hook.Leave(ptr, nil, func() []any { return []any{false} })
+	hook.Leave(ptr, nil, nil)
 	close(begin)
 	<-done
 	events := r.events("web")
@@ -360,7 +359,7 @@ func (r *rig) held(p *v1.Pod) *hold {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.journal.watch(w, false)
+	r.watch(w, false)
 	defer r.journal.unwatch(w)
 	for {
 		if h := r.holds.of(r.pods.uid(string(p.UID))); len(h) > 0 {
@@ -500,7 +499,7 @@ func TestBudget(t *testing.T) {
 		})
 	}()
 	h := r.held(p)
-	if h.budget == nil || h.budget.timer.name != graceTimer {
+	if h.budget == nil || h.budget.timer.name != "grace" {
 		t.Errorf("budget %+v, want the grace period", h.budget)
 	}
 	<-done

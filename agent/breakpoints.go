@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
 )
 
 // maxBreakpoints bounds the list that every step goes through.
@@ -34,6 +35,8 @@ type breakpoint struct {
 	// waiting for that.
 	client context.Context
 	forget func() bool
+	peer   peerProcess // asked for it
+	missed uint32      // pods that it let pass for want of room
 }
 
 // breakpoints has those there are.
@@ -45,12 +48,15 @@ type breakpoints struct {
 }
 
 // AddBreakpoint checks and adds one.
-func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context, peer peerProcess) (*agentpb.Breakpoint, error) {
+	if err := a.mayAct(); err != nil {
+		return nil, err
+	}
 	b, err := a.newBreakpoint(spec)
 	if err != nil {
 		return nil, err
 	}
-	b.client = client
+	b.client, b.peer = client, peer
 	t := &a.points
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,12 +71,15 @@ func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context
 	b.id = t.last
 	t.all[b.id] = b
 	t.armed(1)
-	b.timer = time.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
-	b.forget = context.AfterFunc(client, func() { t.remove(b.id) })
-	return a.pointProto(b), nil
+	b.timer = hook.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
+	b.forget = hook.AfterDone(client, func() { t.remove(b.id) })
+	return a.protoOf(b), nil
 }
 
 func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, error) {
+	if err := a.limits().check(spec); err != nil {
+		return nil, err
+	}
 	sel, err := newSelector(spec.GetPods())
 	if err != nil {
 		return nil, err
@@ -169,11 +178,19 @@ func (t *breakpoints) list() []*breakpoint {
 }
 
 // stop does what the first breakpoint says that applies here, and tells whether
-// there was one. Unless the pod may be held, only those apply that do not.
+// there was one. Unless the pod may be held, and there is room for one more, only
+// those apply that do not hold.
 func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string, may bool) (acted bool, fault error) {
 	p := ps.pod
-	b := t.hit(s, p, side, errText, may)
+	room := may && a.holds.reserve(a.limits())
+	if room {
+		defer a.holds.free()
+	}
+	b := t.hit(s, p, side, errText, room)
 	if b == nil {
+		if may && !room {
+			t.miss(a, s, ps, side, errText)
+		}
 		return false, nil
 	}
 	why := "breakpoint " + itoa(b.id)
@@ -182,15 +199,15 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: err.Error(), fields: []field{text("why", why)}})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", why)}, b.peer.fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: []field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}})
-		a.hold(s, ps, side, errText, terms{"delay, " + why, d, b.client}, nil)
+		delay := append([]field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}, b.peer.fields()...)
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
+		a.hold(s, ps, side, errText, terms{"delay, " + why, d, b.client, b.peer}, nil)
 	default:
-		lease := leaseOr(b.spec.GetHold().GetLease().AsDuration(), a.standsStill(s, side))
-		a.hold(s, ps, side, errText, terms{why, lease, b.client}, nil)
+		a.hold(s, ps, side, errText, terms{why, b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer}, nil)
 	}
 	return true, nil
 }
@@ -255,6 +272,22 @@ func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *
 	}
 }
 
+// miss counts a pod that the first breakpoint that suits lets pass, since there is
+// no room for one more hold. The pod's story says so the first time.
+func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, side int, errText string) {
+	b := t.first(func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(s, ps.pod, side, errText) })
+	if b == nil {
+		return
+	}
+	t.mu.Lock()
+	b.missed++
+	first := b.missed == 1
+	t.mu.Unlock()
+	if first {
+		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: []field{text("text", "breakpoint "+itoa(b.id)+" lets the pod pass: "+a.tooManyHeld())}})
+	}
+}
+
 // first is the oldest breakpoint that suits.
 func (t *breakpoints) first(suits func(*breakpoint) bool) (found *breakpoint) {
 	t.mu.RLock()
@@ -316,8 +349,19 @@ func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {
 	return b.client.Err() == nil && b.pods.matches(p) && p.checkForce(b.spec.GetForce()) == nil
 }
 
+// pointProto is the breakpoint as a message.
 func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
-	out := &agentpb.Breakpoint{Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Expires: timestamppb.New(b.expires)}
+	a.points.mu.RLock()
+	defer a.points.mu.RUnlock()
+	return a.protoOf(b)
+}
+
+// protoOf is pointProto for a caller that holds mu.
+func (a *Agent) protoOf(b *breakpoint) *agentpb.Breakpoint {
+	out := &agentpb.Breakpoint{
+		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed,
+		Expires: timestamppb.New(b.expires), Peer: b.peer.proto(),
+	}
 	for i := range a.steps {
 		if b.steps[i] {
 			out.Steps = append(out.Steps, a.steps[i].Name)

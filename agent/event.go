@@ -19,6 +19,7 @@ type event struct {
 	sync     uint32
 	role     uint8
 	fields   []field
+	wire     fieldBytes // more fields
 	err      string
 	duration int64
 }
@@ -70,11 +71,9 @@ func (e *event) appendTo(b []byte) []byte {
 	b = appendUint(b, 9, uint64(e.sync))
 	b = appendUint(b, 10, uint64(e.role))
 	for i := range e.fields {
-		f := &e.fields[i]
-		b = protowire.AppendTag(b, 11, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(f.size()))
-		b = f.appendTo(b)
+		b = fieldBytes(b).append(&e.fields[i])
 	}
+	b = append(b, e.wire...)
 	b = appendString(b, 12, e.err)
 	return appendUint(b, 13, uint64(e.duration))
 }

@@ -31,10 +31,10 @@ const (
 	stepContainer   = "reported.container"
 	roleWorker      = "worker"
 	roleKill        = "kill"
+	roleOther       = "other"
 	roleSyncLoop    = "syncloop"
 	roleMux         = "mux"
 	rolePuller      = "puller"
-	roleBoot        = "boot"
 	reasonKillWaits = "somebody waits for the pod to be killed"
 	reasonShutdown  = "the node shuts down"
 )
@@ -45,17 +45,20 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 		return nil, nil
 	}
 	step := &a.steps[id]
-	vals := hook.Eval(values)
-	s := &span{step: step, role: step.role, late: step.late}
+	s := newSpan(step)
 	s.wall, s.start = a.now()
-	if !step.Root {
-		// Goroutines started at boot are what their own steps say they are.
-		if s.parent = spanOf(cur); s.parent != nil && a.roles.names[s.parent.role] != roleBoot {
-			s.role = s.parent.role
-		}
+	a.findGoroutine(s, spanOf(cur))
+	var t taker
+	t.atEnter(a, s)
+	hook.Eval(values, &t)
+	s.Init(a.enterPods(s, &t), s)
+	if step.keeps {
+		t.save()
 	}
-	s.Init(a.enterPods(s, vals), s)
-	s.fields = a.namedFields(step.Fields, vals, step.enterPods)
+	if step.life == lifeWorker && s.proven {
+		s.worker = s.only()
+	}
+	a.startTimers(s)
 	p := s.only()
 	if p != nil && step.life == lifeTurn {
 		p.sync.Add(1)
@@ -65,45 +68,51 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 			return &s.Span, nil
 		}
 		// Whoever stops the pod here wants to see the call, whatever comes of it.
+		if !t.keep() {
+			return &s.Span, nil
+		}
 		return &s.Span, a.stop(s, &s.one, enter, "")
 	}
 	if s.many != nil {
 		parts := s.parts()
 		for _, ps := range parts {
-			a.tellEnter(s, ps)
+			a.tellNew(s, ps, t.wire)
 		}
 		a.followMany(s)
+		if !t.keep() {
+			return &s.Span, nil
+		}
 		return &s.Span, a.stopMany(s, parts, enter, "")
 	}
 	if s.one.id != 0 {
-		a.tellEnter(s, &s.one)
+		a.tellNew(s, &s.one, t.wire)
 	}
 	if p == nil {
 		return &s.Span, nil
 	}
 	a.follow(s, p)
+	if !t.keep() {
+		return &s.Span, nil
+	}
 	return &s.Span, a.stop(s, &s.one, enter, "")
 }
 
 // enterPods finds the pods of a call as it begins, and its profiler labels.
-func (a *Agent) enterPods(s *span, vals []any) []hook.Label {
+func (a *Agent) enterPods(s *span, t *taker) []hook.Label {
 	switch s.step.Pod.Kind {
 	case probes.PodUpdates:
 		s.many = &podSpans{}
 		return nodeLabels
 	case probes.PodList, probes.PodObjects:
 		s.many = &podSpans{}
-		if len(vals) > 0 {
-			for _, p := range a.pods.fromList(vals[0], s.step.Pod.Kind == probes.PodObjects) {
-				s.many.all = append(s.many.all, newPodSpan(p, &a.spanIDs))
-			}
+		for _, o := range t.list {
+			ps := newPodSpan(o.pod, &a.spanIDs)
+			ps.object = o.uid
+			s.many.all = append(s.many.all, ps)
 		}
 		return nodeLabels
 	}
-	var p *pod
-	if s.step.enterPods == 1 && len(vals) > 0 {
-		p = a.pods.fromValue(vals[0])
-	}
+	p := t.pod
 	if p == nil && s.step.Pod.Kind != probes.PodNone {
 		p = s.parent.inherited()
 	}
@@ -118,32 +127,27 @@ func (a *Agent) enterPods(s *span, vals []any) []hook.Label {
 	return p.profilerLabels()
 }
 
-// namedFields makes fields of the values after the first skip.
-func (a *Agent) namedFields(names []probes.Field, vals []any, skip int) []field {
-	if len(names) == 0 || len(vals) < skip+len(names) {
-		return nil // the latter: an expression ran into a nil pointer
-	}
-	out := make([]field, 0, len(names))
-	for i, n := range names {
-		if f, ok := toField(n.Name, vals[skip+i]); ok {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // tellEnter puts out the enter event of a call in one pod's story, once, after
 // those of the calls it happens in. It returns false for a call that has ended
 // without a word. The lock is held until the event is out, so that neither what
 // happens in the call nor its exit comes before it.
 func (a *Agent) tellEnter(s *span, ps *podSpan) bool {
+	if ps.told.Load() {
+		return true
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if !ps.told && !ps.over {
-		ps.told = true
-		a.put(s, ps, a.parentID(s, ps.pod), event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, fields: s.fields})
+	if !ps.told.Load() && !ps.over {
+		a.tellNew(s, ps, s.fields())
 	}
-	return ps.told
+	return ps.told.Load()
+}
+
+// tellNew is tellEnter for a call that nobody else knows of yet.
+func (a *Agent) tellNew(s *span, ps *podSpan, shown fieldBytes) {
+	ps.parent = a.parentID(s, ps.pod)
+	a.putWire(s, ps, &event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}, shown)
+	ps.told.Store(true)
 }
 
 // parentID is the id, in the story of p, of the call that s happens in. Calls
@@ -164,15 +168,19 @@ func (a *Agent) parentID(s *span, p *pod) uint64 {
 
 // put fills in what all events of a call share, and queues the event.
 func (a *Agent) put(s *span, ps *podSpan, parent uint64, e event) {
+	e.parent = parent
+	a.putWire(s, ps, &e, nil)
+}
+
+// putWire is put for an event that knows its parent and has more fields, which
+// are copied.
+func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) {
 	e.step = uint32(s.step.ID) + 1
-	e.pod, e.span, e.parent, e.role = ps.pod, ps.id, parent, s.role
-	if e.wall == 0 {
-		e.wall, e.mono = a.now()
-	}
+	e.pod, e.span, e.role = ps.pod, ps.id, s.role
 	if ps.pod != nil {
 		e.sync = ps.pod.sync.Load()
 	}
-	a.journal.put(e)
+	a.journal.putWire(e, more)
 }
 
 // Leave is called by the hook when the function is left.
@@ -181,10 +189,20 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 	if s == nil {
 		return
 	}
-	vals := hook.Eval(values)
+	s.ended.Store(true)
+	a.endTimers(s)
 	end := ending{how: how, err: outcome(how, err)}
+	if s.endIdle(end) {
+		return
+	}
+	var t taker
+	t.atExit(a, s, how)
+	hook.Eval(values, &t)
+	if t.quiet {
+		return
+	}
 	end.wall, end.mono = a.now()
-	if a.leave(s, end, vals) && !s.fault {
+	if a.leave(s, end, &t) && !s.fault && t.keep() {
 		// A fault at exit would change what was done; only enter has them.
 		_ = a.stop(s, &s.one, exit, end.err)
 	}
@@ -199,29 +217,24 @@ type ending struct {
 
 // leave tells that a call has ended. It returns whether the call is about one
 // pod, which may now be stopped.
-func (a *Agent) leave(s *span, end ending, vals []any) bool {
-	if s.isQuiet(end.how, end.err, vals) {
-		return false
-	}
-	s.results = a.namedFields(s.step.Results, vals, 1+s.step.exitPods)
-	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, fields: s.results, err: end.err, duration: end.mono - s.start}
+func (a *Agent) leave(s *span, end ending, t *taker) bool {
+	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, err: end.err, duration: end.mono - s.start}
 	if s.many != nil {
-		a.leaveMany(s, vals, last)
+		a.leaveMany(s, t, &last)
 		return false
 	}
-	if s.step.Pod.Exit && len(vals) > 1 {
-		if p := a.pods.fromValue(vals[1]); p != nil && !s.one.wasTold() {
-			s.one.pod, s.one.id = p, a.spanIDs.Add(1)
-		}
+	if p := t.pod; p != nil && !s.one.told.Load() {
+		s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 	}
 	if s.one.id == 0 {
 		return false
 	}
 	a.tellEnter(s, &s.one)
-	a.put(s, &s.one, a.parentID(s, s.one.pod), last)
+	last.parent = s.one.parent
+	a.putWire(s, &s.one, &last, t.wire)
 	p := s.one.pod
 	if p != nil {
-		a.learnID(s, p, vals)
+		a.learnID(p, t)
 		a.unfollow(s, p, end.err, end.wall)
 	}
 	return p != nil
@@ -240,11 +253,16 @@ func outcome(how hook.Outcome, err error) string {
 	return ""
 }
 
-// isQuiet tells whether a call is not worth an event, and then ends it so: its
-// step says that, or nothing came of it. If calls in it told its enter, it gets
-// its exit.
-func (s *span) isQuiet(how hook.Outcome, errText string, vals []any) bool {
-	if !s.late || how != hook.Returned || !s.cameToNothing(errText, vals) {
+// endIdle ends a call of which nothing came, if its step says that this is
+// worth no event. See endQuietly.
+func (s *span) endIdle(end ending) bool {
+	return s.step.Idle && end.err == "" && s.endQuietly(end.how)
+}
+
+// endQuietly ends a call without a word, if it can be so ended. If calls in it
+// told its enter, it gets its exit.
+func (s *span) endQuietly(how hook.Outcome) bool {
+	if !s.late || how != hook.Returned {
 		return false
 	}
 	if s.many == nil {
@@ -257,68 +275,50 @@ func (s *span) isQuiet(how hook.Outcome, errText string, vals []any) bool {
 	return quiet
 }
 
-func (s *span) cameToNothing(errText string, vals []any) bool {
-	if s.step.Idle && errText == "" {
-		return true
-	}
-	quiet := false
-	if len(vals) > 0 {
-		quiet, _ = vals[0].(bool)
-	}
-	return quiet
-}
-
 // leaveMany puts out the exit events of a call that is about several pods.
-func (a *Agent) leaveMany(s *span, vals []any, last event) {
-	ops := map[*pod]string{}
-	for i, u := range s.step.Pod.Updates {
-		if 1+i >= len(vals) {
-			break
-		}
-		for _, p := range a.pods.fromList(vals[1+i], false) {
-			ops[p] = u.Op
-			s.add(p, &a.spanIDs)
-		}
+func (a *Agent) leaveMany(s *span, t *taker, last *event) {
+	for _, o := range t.list {
+		s.add(o.pod, &a.spanIDs)
 	}
 	var told []*podSpan
 	for _, ps := range s.parts() {
-		op := ops[ps.pod]
+		op := t.ops[ps.pod]
 		if s.step.Pod.Kind == probes.PodUpdates && op == "" && ps.hush() || !a.tellEnter(s, ps) {
 			continue
 		}
-		e := last
+		e := *last
 		if op != "" {
-			e.fields = append([]field{text("op", op)}, last.fields...)
+			e.fields = []field{text("op", op)}
 		}
-		a.put(s, ps, a.parentID(s, ps.pod), e)
+		e.parent = ps.parent
+		a.putWire(s, ps, &e, t.wire)
 		told = append(told, ps)
 	}
-	// As in Leave, there are no faults at exit.
-	_ = a.stopMany(s, told, exit, last.err)
+	if t.keep() {
+		// As in Leave, there are no faults at exit.
+		_ = a.stopMany(s, told, exit, last.err)
+	}
 	if s.step.life == lifeRemove {
 		for _, ps := range told {
-			a.remove(ps.pod)
+			a.remove(ps)
 		}
 	}
 }
 
 // remove notes that a pod's source has it no more. That is after the event is
-// out, so that who finds the pod gone has been sent the end of its story.
-func (a *Agent) remove(p *pod) {
-	p.where.removed.Store(true)
-	a.pods.hide(p)
+// out, so that who finds the pod gone has been sent the end of its story. A static
+// pod whose mirror is removed stays.
+func (a *Agent) remove(ps *podSpan) {
+	if string(ps.object) == ps.pod.uid {
+		ps.pod.where.removed.Store(true)
+	}
+	a.pods.hide(ps.object)
 }
 
 // learnID remembers whose sandbox or container it is that a call made.
-func (a *Agent) learnID(s *span, p *pod, vals []any) {
-	if s.step.life != lifeMakes || len(vals) == 0 {
-		return
-	}
-	for _, v := range vals[1:] {
-		if id, ok := v.(string); ok && id != "" {
-			a.pods.learn(id, p)
-			return
-		}
+func (a *Agent) learnID(p *pod, t *taker) {
+	if t.made != "" {
+		a.pods.learn(t.made, p)
 	}
 }
 
@@ -346,16 +346,18 @@ var lives = map[string]life{
 	stepBound: lifeReport, stepKnown: lifeReport, stepHasSandbox: lifeReport, stepContainer: lifeReport,
 }
 
+// readsFields has what is done, as a call begins or ends, with the fields of its
+// enter.
+var readsFields = map[life]bool{lifeUpdate: true, lifeStatus: true, lifeReport: true}
+
 // follow notes where a pod is as a step of it begins.
 func (a *Agent) follow(s *span, p *pod) {
 	w := &p.where
 	switch s.step.life {
 	case lifeUpdate:
 		p.updates.Add(1)
-		for _, f := range s.fields {
-			if f.name == fieldWaitsKill && f.num != 0 {
-				a.releasePod(p, reasonKillWaits)
-			}
+		if s.fields().flag(fieldWaitsKill) {
+			a.releasePod(p, reasonKillWaits)
 		}
 	case lifeShutdown:
 		a.releaseAll(reasonShutdown)
@@ -366,7 +368,7 @@ func (a *Agent) follow(s *span, p *pod) {
 		w.working.Store(true)
 	}
 	// What others do about a pod that has a worker is not where it is.
-	if a.onWorker(s) || !w.worker.Load() {
+	if s.onWorkerOf(p) || !w.worker.Load() {
 		w.at(s.step, s.wall)
 	}
 }
@@ -402,7 +404,8 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 		return
 	case lifeTurn:
 		w.working.Store(false)
-		w.err.Store(&err)
+		last := err // so that err need not be on the heap for all other steps
+		w.err.Store(&last)
 		w.since.Store(now)
 	case lifeGone:
 		w.finished.Store(true)
@@ -410,16 +413,14 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 	case lifeReport:
 		p.reported(s, err, now)
 	case lifeStatus:
-		for _, f := range s.fields {
-			if f.name == fieldPhase && f.text != "" {
-				p.phase.Store(&f.text)
-				if s.step.Name == stepPhase {
-					w.finished.Store(f.text == string(v1.PodSucceeded) || f.text == string(v1.PodFailed))
-				}
+		if phase := s.fields().word(fieldPhase); phase != "" {
+			p.phase.Store(&phase)
+			if s.step.Name == stepPhase {
+				w.finished.Store(phase == string(v1.PodSucceeded) || phase == string(v1.PodFailed))
 			}
 		}
 	}
-	if up := s.parent; up != nil && a.onWorker(s) {
+	if up := s.parent; up != nil && s.onWorkerOf(p) {
 		w.step.Store(up.step)
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -28,17 +29,26 @@ type hold struct {
 	budget *budget
 	err    string
 
+	peer   peerProcess // asked for the hold
+	ends   time.Time   // when the agent lets the pod go by itself
+	endsBy string      // by what: the lease, or the name of a timer
+
 	once     sync.Once
 	released chan struct{}
 	reason   string
+	by       peerProcess // let the pod go; nobody if the agent did
 }
 
 // terms are those on which a pod is held.
 type terms struct {
 	why    string
-	lease  time.Duration
+	lease  time.Duration   // zero: the default of where the pod is held
 	client context.Context // its end is the hold's
+	peer   peerProcess     // asked for it
 }
+
+// endsByLease is what ends a hold that no timer ends before.
+const endsByLease = "lease"
 
 // reasonClientGone is why a hold ends that lives by its client.
 const reasonClientGone = "the client that held it is gone"
@@ -55,9 +65,12 @@ func (s *span) gaveUp() <-chan struct{} {
 }
 
 // let lets the pod go on. Only the first call says why.
-func (h *hold) let(reason string) {
+func (h *hold) let(reason string) { h.letBy(reason, peerProcess{}) }
+
+// letBy is let for a process that asks for it.
+func (h *hold) letBy(reason string, by peerProcess) {
 	h.once.Do(func() {
-		h.reason = reason
+		h.reason, h.by = reason, by
 		close(h.released)
 	})
 }
@@ -68,12 +81,29 @@ type holdTable struct {
 	// nothing but this look.
 	armed atomic.Int32
 
+	// taken counts the holds, and those that are about to be.
+	taken atomic.Int32
+
 	mu   sync.Mutex
 	last uint32
 	all  map[uint32]*hold
 }
 
 func (t *holdTable) init() { t.all = map[uint32]*hold{} }
+
+// hasRoom tells whether one more pod may be held.
+func (t *holdTable) hasRoom(l *limits) bool { return t.taken.Load() < l.holds }
+
+// reserve takes room for one hold. The caller gives it back with free.
+func (t *holdTable) reserve(l *limits) bool {
+	if t.taken.Add(1) > l.holds {
+		t.free()
+		return false
+	}
+	return true
+}
+
+func (t *holdTable) free() { t.taken.Add(-1) }
 
 func (t *holdTable) add(h *hold) {
 	t.mu.Lock()
@@ -110,7 +140,7 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if a.holds.armed.Load() == 0 {
 		return nil
 	}
-	may := a.mayHold(s, side)
+	may := a.mayHold(s, ps.pod, side)
 	if may && a.stopWished(s, ps, side, errText) {
 		return nil
 	}
@@ -122,9 +152,10 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 // follows are held one after the other; a breakpoint acts once, on the first pod
 // that it is about: it is one call that stands still.
 func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) error {
-	if a.holds.armed.Load() == 0 || !a.mayHold(s, side) {
+	if a.holds.armed.Load() == 0 {
 		return nil
 	}
+	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
 	wished := false
 	for _, ps := range parts {
 		wished = a.stopWished(s, ps, side, errText) || wished
@@ -148,27 +179,29 @@ func (a *Agent) stopWished(s *span, ps *podSpan, side int, errText string) bool 
 		return false
 	}
 	a.holds.armed.Add(-1)
+	if !a.holds.reserve(a.limits()) {
+		w.cause = a.tooManyHeld()
+		close(w.gone)
+		return false
+	}
+	defer a.holds.free()
 	a.tellEnter(s, ps)
-	a.hold(s, ps, side, errText, terms{why: w.why, lease: leaseOr(w.lease, a.standsStill(s, side)), client: w.client}, w.got)
+	a.hold(s, ps, side, errText, w.terms, w.got)
 	return true
 }
 
 // hold stops the calling goroutine until the hold is released, its lease is
 // over, its client is gone, or a timer is about to trip. got, if not nil, is
-// given the hold.
+// given the hold. The caller has reserved room for it.
 func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, got chan<- *hold) {
 	now := time.Now()
-	p := ps.pod
+	p, node := ps.pod, a.standsStill(s, side)
 	h := &hold{
-		pod: p, span: s, part: ps, side: side, why: on.why, since: now, lease: now.Add(on.lease), err: errText,
-		node: a.standsStill(s, side), budget: a.budgetOf(s, p, now), released: make(chan struct{}),
+		pod: p, span: s, part: ps, side: side, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
+		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}),
 	}
-	end, reason := h.lease, "its lease is over"
-	if b := h.budget; b != nil {
-		if e := b.end.Add(-margin(b.end.Sub(now))); e.Before(end) {
-			end, reason = e, "timer "+b.timer.name+" is about to run out: "+b.timer.text
-		}
-	}
+	var reason string
+	h.ends, h.endsBy, reason = h.end(now)
 	a.holds.add(h)
 	defer a.holds.remove(h)
 	// Who says that the pod may not be held any more does so before it looks
@@ -181,7 +214,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	if got != nil {
 		got <- h
 	}
-	t := time.NewTimer(end.Sub(now))
+	t := time.NewTimer(h.ends.Sub(now))
 	defer t.Stop()
 	select {
 	case <-s.gaveUp():
@@ -194,10 +227,24 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	case <-a.closed:
 		h.let("the agent ends")
 	}
+	if side == enter {
+		s.goesOn(time.Now())
+	}
 	a.put(s, ps, 0, event{
 		kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)),
-		fields: []field{text("on", at), text("reason", h.reason)},
+		fields: append([]field{text("on", at), text("reason", h.reason)}, h.by.fields()...),
 	})
+}
+
+// end is when and by what the hold ends, if nobody lets the pod go before, and the
+// reason in words.
+func (h *hold) end(now time.Time) (at time.Time, by, reason string) {
+	if b := h.budget; b != nil {
+		if e := b.end.Add(-margin(b.end.Sub(now))); e.Before(h.lease) {
+			return e, b.timer.name, "timer " + b.timer.name + " is about to run out: " + b.timer.text
+		}
+	}
+	return h.lease, endsByLease, "its lease is over"
 }
 
 var sideNames = [2]string{"enter", "exit"}
@@ -210,7 +257,8 @@ func (h *hold) fields(on string) []field {
 	if b := h.budget; b != nil {
 		out = append(out, text("timer", b.timer.name), field{name: "budget", kind: durationField, num: int64(b.end.Sub(h.since))})
 	}
-	return out
+	out = append(out, field{name: "ends", kind: durationField, num: int64(h.ends.Sub(h.since))}, text("endsBy", h.endsBy))
+	return append(out, h.peer.fields()...)
 }
 
 func (p *pod) mayNotBeHeld() string {
@@ -230,13 +278,16 @@ func (a *Agent) releasePod(p *pod, reason string) {
 }
 
 // releaseAll lets every pod go.
-func (a *Agent) releaseAll(reason string) []*hold {
+func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason, peerProcess{}) }
+
+// releaseAllBy is releaseAll for a process that asks for it.
+func (a *Agent) releaseAllBy(reason string, by peerProcess) []*hold {
 	for _, p := range a.pods.all() {
 		a.forgetWish(p, reason)
 	}
 	all := a.holds.of(nil)
 	for _, h := range all {
-		h.let(reason)
+		h.letBy(reason, by)
 	}
 	return all
 }
@@ -247,14 +298,9 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Why: h.why, Error: h.err, Node: h.node,
+		Peer: h.peer.proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy,
 	}
-	shown := h.span.fields
-	if h.side == exit {
-		shown = h.span.results
-	}
-	for i := range shown {
-		out.Fields = append(out.Fields, shown[i].proto())
-	}
+	out.Fields = h.span.shown(h.side).protos()
 	return out
 }
 

@@ -1,79 +1,121 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
 )
 
 // linger is how long an event waits for company. Nobody sees it.
 const linger = 5 * time.Millisecond
-
-// keptQueue bounds the room for events that is kept after a burst.
-const keptQueue = 1 << 14
 
 // journal numbers events and takes them from the kubelet's goroutines to the
 // agent's own. put is all that the kubelet waits for: a lock and a copy.
 type journal struct {
 	mu      sync.Mutex
 	wake    sync.Cond
-	queue   []event
-	spare   []event
+	queue   queue
+	spare   queue
 	limit   int
+	clock   func() (wall, mono int64)
 	seq     uint64
 	dropped [agentpb.Kind_NOTE + 1]uint64 // since last told
 	lost    map[string]uint64             // in all, by kind
-	closed  bool
+	// dropping: something is in dropped.
+	dropping bool
+	closed   bool
+	sweeps   *time.Timer // until the next sweep; nil: none is to come
+	sweepDue bool
 
 	// out is held while events are kept and handed on, so that who begins to
 	// watch sees each event once: from the recorder or live.
 	out      sync.Mutex
 	recorder *recorder
 	watchers map[*watcher]struct{}
+	shared   chunk // has what the watchers are to send
 	done     chan struct{}
+	// podSeen is called once, at the first event about a pod; nil: it was.
+	podSeen func()
+	// forget drops what is remembered of pods that have long been gone; nil:
+	// nothing is.
+	forget func(now int64)
+	buf    []byte // the event that is being handed on
 }
 
-func newJournal(limit int, r *recorder) *journal {
-	j := &journal{limit: limit, recorder: r, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{})}
+func newJournal(limit int, r *recorder, clock func() (wall, mono int64)) *journal {
+	j := &journal{limit: limit, clock: clock, recorder: r, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{})}
 	j.wake.L = &j.mu
 	return j
 }
 
-// put queues an event. When the queue is full the event is dropped and
-// counted, unless it is about a hold: there are few of those.
-func (j *journal) put(e event) {
+// put queues an event, with the time of now if it has none. When the queue is
+// full the event is dropped and counted; those that are spared find twice as
+// much room.
+func (j *journal) put(e event) { j.putWire(&e, nil) }
+
+// putWire is put for an event that has more fields, which it copies.
+func (j *journal) putWire(e *event, more fieldBytes) {
+	if e.wall == 0 {
+		e.wall, e.mono = j.clock()
+	}
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	if j.closed {
-		j.mu.Unlock()
 		return
 	}
-	if len(j.queue) >= j.limit && e.kind != agentpb.Kind_HOLD && e.kind != agentpb.Kind_RELEASE {
-		j.dropped[e.kind]++
-		j.mu.Unlock()
+	limit, room := j.limit, maxQueueBytes
+	if spared(e.kind) {
+		limit, room = 2*limit, 2*room
+	}
+	if j.queue.len() >= limit || len(j.queue.fields) >= room {
+		j.drop(e.kind, 1)
 		return
 	}
 	j.seq++
 	e.seq = j.seq
-	j.queue = append(j.queue, e)
-	if len(j.queue) == 1 {
+	j.queue.add(e, more)
+	if j.queue.len() == 1 {
 		j.wake.Signal()
 	}
-	j.mu.Unlock()
+}
+
+// spared tells whether an event of that kind finds room where others are
+// dropped: it says what podstep did to a pod, or how much was lost. There are few
+// of those.
+func spared(k agentpb.Kind) bool {
+	switch k {
+	case agentpb.Kind_HOLD, agentpb.Kind_RELEASE, agentpb.Kind_FAULT, agentpb.Kind_DROP:
+		return true
+	}
+	return false
+}
+
+// drop counts events that are lost, and has run tell of them. The caller holds
+// mu.
+func (j *journal) drop(k agentpb.Kind, n uint64) {
+	j.dropped[k] += n
+	j.dropping = true
+	j.wake.Signal()
 }
 
 // lose counts calls of which there will be neither enter nor exit.
 func (j *journal) lose(calls int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.dropped[agentpb.Kind_ENTER] += uint64(calls)
-	j.dropped[agentpb.Kind_EXIT] += uint64(calls)
+	j.drop(agentpb.Kind_ENTER, uint64(calls))
+	j.drop(agentpb.Kind_EXIT, uint64(calls))
 }
 
 func (j *journal) close() {
 	j.mu.Lock()
 	j.closed = true
+	if j.sweeps != nil {
+		j.sweeps.Stop()
+	}
 	j.wake.Signal()
 	j.mu.Unlock()
 	<-j.done
@@ -82,28 +124,29 @@ func (j *journal) close() {
 // take waits for events and takes them all. It leaves a moment for more to
 // come: a pod's steps follow each other closely, and waking the agent and every
 // client for each of them costs the machine more than the steps' events do.
-func (j *journal) take() (batch []event, open bool) {
+func (j *journal) take() (batch queue, open bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for len(j.queue) == 0 && !j.closed {
+	for j.queue.len() == 0 && !j.dropping && !j.sweepDue && !j.closed {
 		j.wake.Wait()
 	}
-	if len(j.queue) < j.limit/8 && !j.closed {
+	if j.queue.len() < j.limit/8 && !j.closed {
 		j.mu.Unlock()
 		time.Sleep(linger)
 		j.mu.Lock()
 	}
-	batch, j.queue, j.spare = j.queue, j.spare[:0], nil
+	batch, j.queue, j.spare = j.queue, j.spare, queue{}
 	if drop, any := j.drops(); any {
-		batch = append(batch, drop)
+		batch.add(&drop, nil)
 	}
-	return batch, len(batch) > 0 || !j.closed
+	return batch, batch.len() > 0 || !j.closed
 }
 
 // drops makes an event of what was dropped since the last one. The caller
 // holds mu.
 func (j *journal) drops() (event, bool) {
 	e := event{kind: agentpb.Kind_DROP}
+	j.dropping = false
 	for k, n := range j.dropped {
 		if n > 0 {
 			kind := strings.ToLower(agentpb.Kind(k).String())
@@ -117,68 +160,146 @@ func (j *journal) drops() (event, bool) {
 	j.dropped = [agentpb.Kind_NOTE + 1]uint64{}
 	j.seq++
 	e.seq = j.seq
-	if n := len(j.queue); n > 0 {
-		e.wall, e.mono = j.queue[n-1].wall, j.queue[n-1].mono
-	}
+	e.wall, e.mono = j.clock()
 	return e, true
 }
 
-// run is the agent's goroutine.
+// run is the agent's goroutine. A panic in a turn costs what is left of the
+// turn, at worst; the next turn follows.
 func (j *journal) run() {
 	defer close(j.done)
-	var buf []byte
-	for {
-		batch, open := j.take()
-		if !open {
-			return
-		}
-		j.out.Lock()
-		for i := range batch {
-			e := &batch[i]
-			buf = e.appendTo(buf[:0])
-			j.recorder.add(e, buf)
-			j.hand(e, buf)
-		}
-		for w := range j.watchers {
-			w.flush()
-		}
-		j.out.Unlock()
-		clear(batch) // lets go of what the events point at
-		j.mu.Lock()
-		if cap(batch) <= keptQueue {
-			j.spare = batch
-		}
-		j.mu.Unlock()
+	for open := true; open; {
+		hook.Guard(func() { open = j.turn() })
 	}
+}
+
+// turn keeps the events that came, and hands them on. It returns false when the
+// journal is closed and empty.
+func (j *journal) turn() (open bool) {
+	batch, open := j.take()
+	if !open {
+		return false
+	}
+	defer j.reuse(batch)
+	if j.isSweepDue() {
+		hook.Guard(j.sweep)
+	}
+	if batch.len() > 0 {
+		j.armSweep(sweepEvery)
+	}
+	hook.Guard(func() { j.lookForPod(&batch) })
+	j.out.Lock()
+	defer j.out.Unlock()
+	for i := range batch.events {
+		e := batch.event(i)
+		if !hook.Guard(func() { j.keep(&e) }) {
+			j.missed(e.kind)
+		}
+	}
+	for w := range j.watchers {
+		w.flush()
+		if w.history != nil {
+			w.history.cutAt(j.recorder.taken)
+		}
+	}
+	return true
+}
+
+func (j *journal) isSweepDue() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	due := j.sweepDue
+	j.sweepDue = false
+	return due
+}
+
+// keep encodes an event, gives it to the recorder and to the watchers. The
+// caller holds out.
+func (j *journal) keep(e *event) {
+	j.buf = e.appendTo(j.buf[:0])
+	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
+	j.hand(e, j.buf)
+	if !recorded {
+		j.missed(e.kind)
+	}
+}
+
+// missed counts an event that was lost to a fault of the agent's own. A drop
+// event is not counted: it would make another one.
+func (j *journal) missed(k agentpb.Kind) {
+	if k == agentpb.Kind_DROP {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.drop(k, 1)
+}
+
+// reuse keeps the room of a batch for the next ones.
+func (j *journal) reuse(batch queue) {
+	batch.reset()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.spare = batch
+}
+
+// lookForPod calls podSeen if a batch has the first event about a pod. No
+// watcher has the event yet.
+func (j *journal) lookForPod(batch *queue) {
+	if j.podSeen == nil || !slices.ContainsFunc(batch.events, func(e queued) bool { return e.pod != nil }) {
+		return
+	}
+	call := j.podSeen
+	j.podSeen = nil
+	call()
 }
 
 // hand gives an event to those who want it. The caller holds out.
 func (j *journal) hand(e *event, encoded []byte) {
 	var shared []byte
 	for w := range j.watchers {
-		if !w.wants(e) {
-			continue
+		ok := hook.Guard(func() {
+			if !w.wants(e) {
+				return
+			}
+			if shared == nil {
+				shared = j.shared.copy(encoded)
+			}
+			w.push(e, shared)
+		})
+		if !ok {
+			w.miss(e)
 		}
-		if shared == nil {
-			shared = append(make([]byte, 0, len(encoded)), encoded...)
-		}
-		w.push(e, shared)
 	}
 }
 
 // watch adds a watcher. With history it is first given what the recorder
 // remembers.
-func (j *journal) watch(w *watcher, history bool) {
+func (j *journal) watch(w *watcher, history bool) error {
 	j.out.Lock()
 	defer j.out.Unlock()
+	if len(j.watchers) >= maxWatchers {
+		return refused("%d clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again", maxWatchers)
+	}
 	if history {
-		w.history = j.recorder.story(w)
+		w.history = j.recorder.history(w)
 	}
 	j.watchers[w] = struct{}{}
+	j.shareOut()
+	return nil
 }
 
 func (j *journal) unwatch(w *watcher) {
 	j.out.Lock()
 	defer j.out.Unlock()
 	delete(j.watchers, w)
+	j.shareOut()
+}
+
+// shareOut gives each watcher an equal share. The caller holds out.
+func (j *journal) shareOut() {
+	share := min(watcherBytes, watchersBytes/max(1, len(j.watchers)))
+	for w := range j.watchers {
+		w.setShare(share)
+	}
 }

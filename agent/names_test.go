@@ -33,7 +33,7 @@ func TestNamesAreInTheCatalogue(t *testing.T) {
 			t.Errorf("goroutines %v lack %s", roles, role)
 		}
 	}
-	if !roles[roleBoot] {
-		t.Errorf("goroutines %v lack %s", roles, roleBoot)
+	if roles[roleOther] {
+		t.Errorf("%s is the role of goroutines that no step is at home on", roleOther)
 	}
 }

@@ -39,24 +39,33 @@ func (a *Agent) Begin(seen Seen) *Call {
 	if step == nil {
 		return nil
 	}
-	s := &span{step: step, role: step.role, wall: seen.At.UnixNano(), start: int64(seen.At.Sub(a.started))}
+	s := newSpan(step)
+	s.late, s.wall, s.start = false, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
+	s.role, s.proven = step.role, true
 	if a.roles.names[s.role] == roleKill {
 		// Inside, the worker is told from the goroutine that it starts to kill a
 		// container. From outside they are one after the other.
 		s.role = a.worker
 	}
-	a.enterPods(s, seen.Values)
+	var t taker
+	t.atEnter(a, s)
+	t.takeAll(seen.Values)
+	t.save()
+	a.enterPods(s, &t)
 	if p := a.pods.known(seen.UID); p != nil && s.one.pod == nil {
 		s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 	}
 	if s.one.id == 0 {
 		return nil
 	}
-	s.fields = a.namedFields(step.Fields, seen.Values, step.enterPods)
+	if s.role == a.worker {
+		// The probe offers a hold only at calls that workers make.
+		s.worker = s.one.pod
+	}
 	a.tellEnter(s, &s.one)
 	if p := s.one.pod; p != nil {
 		a.follow(s, p)
-		if a.onWorker(s) {
+		if s.onWorkerOf(p) {
 			p.where.calls.Add(1)
 		}
 		if step.Name == stepRunSandbox && !p.where.wanted.Load() {
@@ -99,10 +108,15 @@ func (c *Call) End(at time.Time, err error, values []any) {
 	}
 	a, s := c.agent, c.span
 	end := ending{how: hook.Returned, err: outcome(hook.Returned, err), wall: at.UnixNano(), mono: int64(at.Sub(a.started))}
-	if p := s.one.pod; p != nil && a.onWorker(s) {
+	if p := s.one.pod; p != nil && s.onWorkerOf(p) {
 		p.where.called(s.step, end)
 	}
-	a.leave(s, end, values)
+	var t taker
+	t.atExit(a, s, end.how)
+	if len(values) > 0 {
+		t.takeAll(values[1:])
+	}
+	a.leave(s, end, &t)
 }
 
 // called notes that a call from outside has ended. From there the turns of the
@@ -161,7 +175,5 @@ func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
 // Note puts a word of the probe's into the node's story, e.g. that the runtime
 // was restarted.
 func (a *Agent) Note(say string) {
-	e := event{kind: agentpb.Kind_NOTE, fields: []field{text("text", clip(scrub(say)))}}
-	e.wall, e.mono = a.now()
-	a.journal.put(e)
+	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", cleanText(say))}})
 }

@@ -127,7 +127,7 @@ func TestOutsideHold(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
 	done := stop(ctx)
 	h := r.held(p)
-	if h.budget == nil || h.budget.timer.name != callerTimer {
+	if h.budget == nil || h.budget.timer.name != "caller" {
 		t.Errorf("budget %+v, want the caller's deadline", h.budget)
 	}
 	cancel()
@@ -158,7 +158,7 @@ func TestOutsideStopping(t *testing.T) {
 	want("at first")
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.known("uid-default-web")
-	w := &wish{place: r.nextPlace, client: context.Background()}
+	w := &wish{place: nextPlace(p), terms: terms{client: context.Background()}}
 	if err := r.arm(p, w); err != nil {
 		t.Fatal(err)
 	}

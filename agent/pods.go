@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,6 +60,8 @@ type pod struct {
 	meta   atomic.Pointer[podMeta]
 	phase  atomic.Pointer[string]
 	where  podWhere
+	// running are the kubelet's timers that run for the pod.
+	running running
 
 	mu sync.Mutex // for who changes ident and meta
 }
@@ -75,8 +78,9 @@ type podMeta struct {
 	version  string
 	labels   map[string]string
 	ready    bool
-	critical string // why only force may hold it
-	grace    time.Duration
+	critical string         // why only force may hold it
+	grace    *time.Duration // to end in; nil: not known
+	sidecars bool
 }
 
 // podWhere is where a pod is in the pipeline.
@@ -132,6 +136,8 @@ func (p *pod) gone() bool { return p.where.removed.Load() && p.where.finished.Lo
 // podTable finds pods by uid, and by the ids that the runtime gave to their
 // sandboxes and containers.
 type podTable struct {
+	recent recentPods
+
 	mu    sync.RWMutex
 	byUID map[string]*pod
 	byID  map[string]*pod // CRI ids
@@ -156,8 +162,14 @@ func (t *podTable) uid(uid string) *pod {
 	if uid == "" {
 		return nil
 	}
+	p := t.recent.find(uid)
+	if p != nil {
+		return p
+	}
 	t.mu.RLock()
-	p := t.byUID[uid]
+	if p = t.byUID[uid]; p != nil {
+		t.recent.add(p)
+	}
 	t.mu.RUnlock()
 	if p != nil {
 		return p
@@ -168,7 +180,7 @@ func (t *podTable) uid(uid string) *pod {
 		return p
 	}
 	if len(t.byUID) >= maxPods {
-		t.forget()
+		t.forget((*pod).gone)
 	}
 	t.last++
 	p = &pod{id: t.last, uid: uid}
@@ -176,10 +188,11 @@ func (t *podTable) uid(uid string) *pod {
 	return p
 }
 
-// forget drops pods that are gone. The caller holds mu.
-func (t *podTable) forget() {
+// forget drops pods. The caller holds mu.
+func (t *podTable) forget(which func(*pod) bool) {
+	t.recent.clear()
 	for uid, p := range t.byUID {
-		if p.gone() {
+		if which(p) {
 			delete(t.byUID, uid)
 		}
 	}
@@ -206,7 +219,7 @@ func (t *podTable) learn(id string, p *pod) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.byID) >= maxIDs {
-		t.forget()
+		t.forget((*pod).gone)
 	}
 	if len(t.byID) >= maxIDs {
 		clear(t.byID) // too many that live; who asks for one learns it again
@@ -261,12 +274,9 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return // somebody was quicker
 	}
-	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o, mirror)}
+	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o), grace: grace(o, mirror), sidecars: hasSidecars(o)}
 	if old := p.meta.Load(); old != nil && m.critical == "" {
 		m.critical = old.critical
-	}
-	if g := o.Spec.TerminationGracePeriodSeconds; g != nil {
-		m.grace = time.Duration(*g) * time.Second
 	}
 	// A pod of a file has the status that it was read with; its mirror has the
 	// one that counts.
@@ -298,16 +308,45 @@ func (p *pod) learnStatus(s *v1.PodStatus, m *podMeta) {
 	}
 }
 
+// grace is how long the pod may take to end: what its deletion says overrides
+// what its spec says, as in the kubelet's setTerminationGracePeriod. Who deletes a
+// mirror does not end the static pod.
+func grace(o *v1.Pod, mirror bool) *time.Duration {
+	seconds := o.Spec.TerminationGracePeriodSeconds
+	if o.DeletionGracePeriodSeconds != nil && !mirror {
+		seconds = o.DeletionGracePeriodSeconds
+	}
+	if seconds == nil {
+		return nil
+	}
+	d := time.Duration(*seconds) * time.Second
+	return &d
+}
+
+// hasSidecars tells whether containers of the pod stop in an order.
+func hasSidecars(o *v1.Pod) bool {
+	return slices.ContainsFunc(o.Spec.InitContainers, func(c v1.Container) bool {
+		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+	})
+}
+
 // critical tells why a pod is one that the node or the cluster lives by.
-func critical(o *v1.Pod, mirror bool) string {
+func critical(o *v1.Pod) string {
 	if o.Spec.Priority != nil && *o.Spec.Priority >= systemCritical {
 		return "it is system-critical (priority class " + o.Spec.PriorityClassName + ")"
 	}
-	src := o.Annotations[annotationSource]
-	if o.Namespace == systemNamespace && (mirror || (src != "" && src != "api")) {
+	if o.Namespace == systemNamespace && isStatic(o.Annotations) {
 		return criticalStatic
 	}
 	return ""
+}
+
+// isStatic tells whether annotations are those of a pod of a file or URL, or of
+// its mirror. The hash is there from the first on; the source comes later, and
+// the mirror last.
+func isStatic(annotations map[string]string) bool {
+	src := annotations[annotationSource]
+	return annotations[annotationHash] != "" || annotations[annotationMirror] != "" || (src != "" && src != "api")
 }
 
 // fromValue finds the pod that a value of woven code is about.
@@ -354,7 +393,7 @@ func (p *pod) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 			m.labels[k] = v
 		}
 	}
-	if src := c.GetAnnotations()[annotationSource]; src != "" && src != "api" && c.GetMetadata().GetNamespace() == systemNamespace {
+	if c.GetMetadata().GetNamespace() == systemNamespace && isStatic(c.GetAnnotations()) {
 		m.critical = criticalStatic
 	}
 	p.meta.CompareAndSwap(nil, m)
@@ -367,9 +406,15 @@ func (t *podTable) known(uid string) *pod {
 	return t.byUID[uid]
 }
 
+// listed is a pod of a list, and the uid of the object by which the list has it.
+type listed struct {
+	pod *pod
+	uid types.UID
+}
+
 // fromList finds the pods of a list. With changed, only those whose resource
 // version was not seen here before.
-func (t *podTable) fromList(v any, changed bool) (out []*pod) {
+func (t *podTable) fromList(v any, changed bool) (out []listed) {
 	add := func(o *v1.Pod) {
 		// Of an object that a source has shown before nothing but its version is
 		// read: the kubelet's next goroutine writes to the object's annotations,
@@ -384,7 +429,7 @@ func (t *podTable) fromList(v any, changed bool) (out []*pod) {
 		if changed {
 			t.show(o, p)
 		}
-		out = append(out, p)
+		out = append(out, listed{p, o.UID})
 	}
 	switch v := v.(type) {
 	case []*v1.Pod:
@@ -414,12 +459,12 @@ func (t *podTable) show(o *v1.Pod, p *pod) {
 	t.shown[o.UID] = shown{shownVersion(o), p}
 }
 
-// hide forgets what was shown of a pod: a file that comes back has no version
+// hide forgets what was shown of an object: a file that comes back has no version
 // that would tell it from the one before.
-func (t *podTable) hide(p *pod) {
+func (t *podTable) hide(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.shown, types.UID(p.uid))
+	delete(t.shown, uid)
 }
 
 // shownVersion is never empty. Pods of a file have no version: they are news

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
@@ -21,6 +19,7 @@ import (
 type recorder struct {
 	limit    int64
 	podLimit int64
+	taken    int64 // bytes of all events that there ever were
 	bytes    int64
 	events   int64
 	folded   int64
@@ -29,13 +28,15 @@ type recorder struct {
 
 // story is what is kept of one pod; that of the nil pod is the node's.
 type story struct {
-	pod   *pod
-	parts []*part
-	bytes int64
-	last  uint64 // seq of the newest event
-	note  event  // tells what was folded
-	syncs int64
-	lost  int64
+	pod      *pod
+	packed   []packed // before parts
+	parts    []*part
+	bytes    int64
+	last     uint64 // seq of the newest event
+	lastWall int64  // and its time
+	note     event  // tells what was folded
+	syncs    int64
+	lost     int64
 }
 
 // part is the events of one sync, each with its length in front.
@@ -43,8 +44,10 @@ type part struct {
 	sync   uint32
 	data   []byte
 	events int64
-	first  uint64
 	matter bool // an error, a hold, a fault
+	// Of its first event.
+	first      uint64
+	wall, mono int64
 }
 
 const (
@@ -62,7 +65,7 @@ func (r *recorder) add(e *event, encoded []byte) {
 		s = &story{pod: e.pod}
 		r.stories[e.pod] = s
 	}
-	s.last = e.seq
+	s.last, s.lastWall = e.seq, e.wall
 	p := s.part(e, r)
 	before := cap(p.data)
 	p.data = grow(p.data, len(encoded)+binary.MaxVarintLen32)
@@ -71,6 +74,7 @@ func (r *recorder) add(e *event, encoded []byte) {
 	r.count(s, int64(cap(p.data)-before))
 	p.events++
 	r.events++
+	r.taken += int64(len(encoded))
 	if e.err != "" || e.kind >= agentpb.Kind_HOLD {
 		p.matter = true
 	}
@@ -87,7 +91,7 @@ func (s *story) part(e *event, r *recorder) *part {
 	if n := len(s.parts); n > 0 && s.parts[n-1].sync == e.sync && len(s.parts[n-1].data) < int(r.podLimit/4) {
 		return s.parts[n-1]
 	}
-	p := &part{sync: e.sync, first: e.seq}
+	p := &part{sync: e.sync, first: e.seq, wall: e.wall, mono: e.mono}
 	s.parts = append(s.parts, p)
 	r.count(s, partOverhead)
 	return p
@@ -119,6 +123,9 @@ func (r *recorder) shrink(s *story) {
 			r.fold(s, i)
 		}
 	}
+	for s.bytes > r.podLimit && len(s.packed) > 0 {
+		r.foldPacked(s)
+	}
 	for s.bytes > r.podLimit && len(s.parts) > 1 {
 		r.fold(s, 0)
 	}
@@ -131,10 +138,15 @@ func (r *recorder) fold(s *story, i int) {
 	r.count(s, -int64(cap(p.data))-partOverhead)
 	r.events -= p.events
 	r.folded++
-	s.syncs++
-	s.lost += p.events
-	if s.note.seq == 0 {
-		s.note = event{seq: p.first, kind: agentpb.Kind_NOTE, pod: s.pod, sync: p.sync}
+	s.fold(moment{p.first, p.wall, p.mono}, p.sync, 1, p.events)
+}
+
+// fold notes what was dropped of a story, and where the first of it began.
+func (s *story) fold(begin moment, sync uint32, syncs, events int64) {
+	s.syncs += syncs
+	s.lost += events
+	if s.note.seq == 0 || begin.seq < s.note.seq {
+		s.note = event{seq: begin.seq, wall: begin.wall, mono: begin.mono, kind: agentpb.Kind_NOTE, pod: s.pod, sync: sync}
 	}
 }
 
@@ -163,79 +175,31 @@ func (r *recorder) evict(grows *story) {
 			}
 		}
 	}
+	for len(grows.packed) > 0 && r.bytes > goal {
+		r.foldPacked(grows)
+	}
 	for len(grows.parts) > 1 && r.bytes > goal {
 		r.fold(grows, 0)
 	}
 }
 
-func (r *recorder) drop(s *story) {
-	for _, p := range s.parts {
-		r.events -= p.events
+// events is how many events are kept.
+func (s *story) events() (n int64) {
+	for i := range s.packed {
+		n += s.packed[i].events
 	}
+	for _, p := range s.parts {
+		n += p.events
+	}
+	return n
+}
+
+func (r *recorder) drop(s *story) {
+	r.events -= s.events()
 	r.bytes -= s.bytes
 	r.folded += int64(len(s.parts))
+	for i := range s.packed {
+		r.folded += s.packed[i].parts
+	}
 	delete(r.stories, s.pod)
-}
-
-// kept is an encoded event of the recorder.
-type kept struct {
-	seq  uint64
-	pod  *pod
-	data []byte
-}
-
-// story returns what is kept of the events that w wants, in their order. The
-// bytes are shared: parts only ever grow at their end.
-func (r *recorder) story(w *watcher) []kept {
-	var out []kept
-	for _, s := range r.stories {
-		if !w.wantsPod(s.pod) {
-			continue
-		}
-		if s.note.seq != 0 {
-			s.note.fields = []field{number("foldedSyncs", s.syncs), number("foldedEvents", s.lost)}
-			out = append(out, kept{s.note.seq, s.pod, s.note.appendTo(nil)})
-		}
-		for _, p := range s.parts {
-			out = p.appendTo(out, s.pod, w)
-		}
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].seq < out[j].seq })
-	return out
-}
-
-func (p *part) appendTo(out []kept, of *pod, w *watcher) []kept {
-	data := p.data
-	for len(data) > 0 {
-		n, k := binary.Uvarint(data)
-		e := data[k : k+int(n) : k+int(n)]
-		data = data[k+int(n):]
-		seq, step := peek(e)
-		if w.wantsStep(step) {
-			out = append(out, kept{seq, of, e})
-		}
-	}
-	return out
-}
-
-// peek reads the number and the step of an encoded event.
-func peek(b []byte) (seq uint64, step uint32) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 || num > 5 || typ != protowire.VarintType {
-			return seq, step
-		}
-		v, m := protowire.ConsumeVarint(b[n:])
-		if m < 0 {
-			return seq, step
-		}
-		switch num {
-		case 1:
-			seq = v
-		case 5:
-			return seq, uint32(v)
-		}
-		b = b[n+m:]
-	}
-	return seq, step
 }

@@ -1,13 +1,23 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/canary"
+	"github.com/podstep/podstep/probes"
 )
 
 const secret = "s3cr3t-value"
@@ -21,7 +31,7 @@ func TestMessagesAreRedacted(t *testing.T) {
 		Command:  []string{"run", "--db=user:" + secret + "@host"},
 		Args:     []string{"--password", secret},
 	}
-	annotations := map[string]string{lastApplied: `{"env":"` + secret + `"}`}
+	annotations := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"env":"` + secret + `"}`}
 	for name, m := range map[string]interface {
 		String() string
 	}{
@@ -49,25 +59,6 @@ func TestMessagesAreRedacted(t *testing.T) {
 	}
 }
 
-func TestScrub(t *testing.T) {
-	for in, want := range map[string]string{
-		"pull https://user:pw@registry/x failed":                      "pull https://<redacted>@registry/x failed",
-		"Authorization: Bearer abc.def-123":                           "Authorization: <redacted>",
-		"got bearer abc.def-123 from it":                              "got bearer <redacted> from it",
-		`password="hunter2" given`:                                    `password="<redacted>" given`,
-		"command 'sh -c echo x' exited with 1: the output":            "command <redacted> exited with 1",
-		"command 'sh -c echo x' exited with -1: out":                  "command <redacted> exited with -1",
-		`command timed out: "echo x" timed out after 1s`:              "command timed out: <redacted> timed out after 1s",
-		"nothing to see":                                              "nothing to see",
-		"secret \"db\" not found":                                     "secret \"db\" not found",
-		"MountVolume.SetUp failed: object \"default\"/\"token\" gone": "MountVolume.SetUp failed: object \"default\"/\"token\" gone",
-	} {
-		if got := scrub(in); got != want {
-			t.Errorf("scrub(%q)\n   = %q\nwant %q", in, got, want)
-		}
-	}
-}
-
 // TestValues: what cannot be shown is left out; what panics is caught.
 func TestValues(t *testing.T) {
 	type named string
@@ -80,6 +71,8 @@ func TestValues(t *testing.T) {
 	}{
 		{named("x"), "x", true}, {errors.New("boom"), "boom", true}, {(*string)(nil), "", false}, {nil, "", false},
 		{struct{ a int }{1}, "", false}, {nilError, "error that cannot be printed", true}, {[]string{"a", "--token", "b"}, `["a","--token","\u003credacted\u003e"]`, true},
+		{named("--token abc1"), "--token <redacted>", true}, {map[string]string{"a": "b", "token": "x"}, `{"a":"b","token":"\u003credacted\u003e"}`, true},
+		{"pull of https://u:p@r/x", "pull of https://<redacted>@r/x", true}, {[]named{"run", "x"}, `["run","\u003credacted\u003e"]`, true},
 	} {
 		f, ok := toField("f", c.v)
 		if ok != c.ok || f.text != c.want {
@@ -128,38 +121,133 @@ type someError struct{ text string }
 
 func (e *someError) Error() string { return e.text }
 
-// TestContainerWords: what the kubelet has expanded into a container's words
-// is taken out again.
-func TestContainerWords(t *testing.T) {
-	long := strings.Repeat("long-secret-", maxText)
-	for _, c := range []struct {
-		name         string
-		values, args []string
-		want         []string
-	}{
-		{"alone", []string{"hunter2"}, []string{"run", "hunter2"}, []string{"run", redacted}},
-		{"in a word", []string{"hunter2"}, []string{"--key=hunter2,x"}, []string{"--key=" + redacted + ",x"}},
-		{"part of another", []string{"hunter", "hunter2-and-more"}, []string{"hunter2-and-more"}, []string{redacted}},
-		{"longer than a word is shown", []string{long}, []string{"<" + long + ">"}, []string{"<" + redacted + ">"}},
-		{"empty", []string{""}, []string{"run"}, []string{"run"}},
-	} {
-		config := &runtimeapi.ContainerConfig{Args: c.args, Command: c.args}
-		for _, v := range c.values {
-			config.Envs = append(config.Envs, &runtimeapi.KeyValue{Key: "K", Value: []byte(v)})
-		}
-		got := withoutSecrets(config).(*runtimeapi.ContainerConfig)
-		for _, words := range [][]string{got.Args, got.Command} {
-			if strings.Join(words, " ") != strings.Join(c.want, " ") {
-				t.Errorf("%s: the words are %q, want %q", c.name, words, c.want)
+// leaks are texts with a canary in the places where secrets stand.
+func leaks(c string) []string {
+	return []string{
+		"pull https://user:" + c + "@registry.example/x failed", "user:" + c + "@registry.example/app:1", "password=" + c, `{"auths":{"r":{"auth":"` + c + `"}}}`,
+		"Authorization: Basic " + c, "command 'sh -c " + c + "' exited with 1: " + c, "mysql -p" + c, "https://h/x?X-Amz-Signature=" + c,
+		`Exec lifecycle hook ([sh -c ` + c + `]) for Container "a" failed - error: x, message: "` + c + `"`, "-----BEGIN PRIVATE KEY-----\n" + c,
+	}
+}
+
+type sprint string
+
+func (s sprint) String() string { return string(s) }
+
+// TestNothingLeaves: whatever a step shows, on its way in and out, and however it
+// fails, what is a secret in it is in no event.
+func TestNothingLeaves(t *testing.T) {
+	r := newRig(t, Options{})
+	set := canary.NewSet()
+	c := set.Value("secret")
+	p := newPod("default", "web")
+	type named string
+	for _, step := range r.c.Steps {
+		for _, leak := range leaks(c) {
+			for _, v := range []any{
+				leak, named(leak), sprint(leak), &leak, errors.New(leak), []string{"run", leak}, []named{"run", named(leak)}, map[string]string{"a": leak, "token": c},
+				&runtimeapi.ContainerConfig{Args: []string{leak}, Labels: map[string]string{"a": leak}, Annotations: map[string]string{"b": c}, WorkingDir: leak},
+			} {
+				in, out := valuesOf(&step, p, v)
+				_ = r.call(step.Name, in, out, func() error { return errors.New(leak) })
 			}
 		}
-		for i, e := range got.Envs {
-			if len(e.Value) > 0 || e.Key != "K" {
-				t.Errorf("%s: variable %d is %v", c.name, i, e)
-			}
-			if string(config.Envs[i].Value) != c.values[i] {
-				t.Errorf("%s: the kubelet's own value was changed", c.name)
-			}
+	}
+	r.Note("so " + leaks(c)[0])
+	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	if err := r.journal.watch(w, true); err != nil {
+		t.Fatal(err)
+	}
+	defer r.journal.unwatch(w)
+	events := w.history.all()
+	if len(events) < 10*len(r.c.Steps) {
+		t.Errorf("there are only %d events", len(events))
+	}
+	for _, k := range events {
+		if found := set.Find(k.data); found != nil {
+			t.Fatalf("an event shows %v", found)
 		}
+	}
+}
+
+// valuesOf are the values of a step, each of whose fields is v.
+func valuesOf(step *probes.Step, p *v1.Pod, v any) (in, out []any) {
+	switch step.Pod.Kind {
+	case probes.PodNone, probes.PodInherit:
+	case probes.PodUpdates:
+		for range step.Pod.Updates {
+			out = append(out, []*v1.Pod{p})
+		}
+	case probes.PodList, probes.PodObjects:
+		in = append(in, []*v1.Pod{p})
+	default:
+		if step.Pod.Exit {
+			out = append(out, p)
+		} else {
+			in = append(in, p)
+		}
+	}
+	for range step.Fields {
+		in = append(in, v)
+	}
+	for range step.Results {
+		out = append(out, v)
+	}
+	return in, out
+}
+
+// TestAnswersAreCleaned: neither an answer, nor an error, nor a panic of a request
+// shows a secret; what the kubelet is given is as it was asked for.
+func TestAnswersAreCleaned(t *testing.T) {
+	set := canary.NewSet()
+	c := set.Value("secret")
+	leak := "password=" + c
+	r := newRig(t, Options{Unseen: map[string]string{"sync.pod": leak}, NoHold: map[string]string{"worker.turn": leak}, Node: "user:" + c + "@node"})
+	client, _ := r.serve()()
+	p := newPod("default", "web")
+	look := func(what string, m proto.Message, err error) {
+		t.Helper()
+		b, failed := proto.Marshal(m)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if found := append(set.Find(b), set.FindString(fmt.Sprint(err))...); found != nil {
+			t.Errorf("%s shows %v", what, found)
+		}
+	}
+	b, err := client.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{
+		Pods: sel(p), Step: "sync.pod", Action: &agentpb.AddBreakpointRequest_Fail{Fail: leak},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look("a breakpoint", b, nil)
+	list, err := client.ListBreakpoints(t.Context(), &agentpb.ListBreakpointsRequest{})
+	look("the list of breakpoints", list, err)
+	info, err := client.Info(t.Context(), &agentpb.InfoRequest{})
+	look("what the agent is", info, err)
+	_, err = client.Hold(t.Context(), &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Name: "[" + leak}})
+	look("an error", nil, err)
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("the error is %v", err)
+	}
+	if err := r.sync(p, nil); err == nil || !strings.Contains(err.Error(), c) {
+		t.Errorf("the step fails with %v", err)
+	}
+	for _, e := range r.events("web") {
+		look("event "+e.Kind.String(), e, nil)
+	}
+	pods, err := client.Pods(t.Context(), &agentpb.PodsRequest{})
+	look("the pods", pods, err)
+	_, err = catchUnary(t.Context(), nil, nil, func(context.Context, any) (any, error) { panic(c) })
+	look("a panic", nil, err)
+	err = catchStream(nil, nil, nil, func(any, grpc.ServerStream) error { panic(errors.New(c)) })
+	look("a panic of a stream", nil, err)
+	if status.Code(err) != codes.Internal {
+		t.Errorf("the error is %v", err)
 	}
 }

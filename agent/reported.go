@@ -13,15 +13,15 @@ func (p *pod) reported(s *span, err string, now int64) {
 	case stepBound:
 		w.here(true)
 	case stepKnown:
-		w.here(s.flag("known"))
+		w.here(s.fields().flag("known"))
 	case stepHasSandbox:
 		// One that has stopped, of a pod that nobody else has told of, is what is
 		// left until garbage collection comes by.
-		if !w.wanted.Load() && !s.flag("ready") {
+		if !w.wanted.Load() && !s.fields().flag("ready") {
 			w.here(false)
 		}
 	case stepContainer:
-		w.tell(trouble{step: s.step, container: s.word(fieldContainer), err: err}, now)
+		w.tell(trouble{step: s.step, container: s.fields().word(fieldContainer), err: err}, now)
 	}
 }
 
@@ -78,24 +78,4 @@ func (w *podWhere) tell(t trouble, now int64) {
 	}
 	latest := all[len(all)-1].err
 	w.err.Store(&latest)
-}
-
-// word is a field that is a text; empty if it is not there.
-func (s *span) word(name string) string {
-	for _, f := range s.fields {
-		if f.name == name {
-			return f.text
-		}
-	}
-	return ""
-}
-
-// flag is a field that is true or false; false if it is not there.
-func (s *span) flag(name string) bool {
-	for _, f := range s.fields {
-		if f.name == name {
-			return f.num != 0
-		}
-	}
-	return false
 }

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -45,7 +43,7 @@ func Serve(a *Agent, l net.Listener) *Server {
 	)
 	agentpb.RegisterAgentServer(s.grpc, &service{agent: a, server: s})
 	reflection.Register(s.grpc)
-	go func() { _ = s.grpc.Serve(s.conns) }()
+	hook.Go(func() { _ = s.grpc.Serve(s.conns) })
 	return s
 }
 
@@ -56,19 +54,20 @@ func (s *Server) Stop() { s.grpc.Stop() }
 func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = status.Errorf(codes.Internal, "podstep's agent failed at this request: %v", r)
+			err = panicked(r)
 		}
 	}()
-	return next(ctx, req)
+	resp, err = next(ctx, req)
+	return cleanAnswer(resp), cleanStatus(err)
 }
 
 func catchStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = status.Errorf(codes.Internal, "podstep's agent failed at this request: %v", r)
+			err = panicked(r)
 		}
 	}()
-	return next(srv, stream)
+	return cleanStatus(next(srv, cleanStream{stream}))
 }
 
 // service answers requests.
@@ -83,6 +82,7 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
 		Started: timestamppb.New(a.started), Probe: a.opts.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
+		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(),
 	}
 	lines := a.lines()
 	for i := range a.steps {
@@ -118,65 +118,6 @@ func notWoven(s *probes.Step) string {
 	return "not woven into this kubelet"
 }
 
-func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {
-	w, err := s.agent.newWatcher(req)
-	if err != nil {
-		return err
-	}
-	j := s.agent.journal
-	j.watch(w, req.GetHistory() || req.GetOnlyHistory())
-	defer j.unwatch(w)
-	send := newSender(stream)
-	for len(w.history) > 0 {
-		n := min(batchEvents, len(w.history))
-		if err := send.batch(w.history[:n], false); err != nil {
-			return err
-		}
-		w.history = w.history[n:]
-	}
-	w.history = nil
-	if err := send.batch(nil, true); err != nil || req.GetOnlyHistory() {
-		return err
-	}
-	for {
-		events, err := w.next(stream.Context())
-		if err != nil {
-			return status.FromContextError(err).Err()
-		}
-		if err := send.batch(events, false); err != nil {
-			return err
-		}
-	}
-}
-
-// sender sends batches, and tells of each pod before its first event.
-type sender struct {
-	stream grpc.ServerStreamingServer[agentpb.Batch]
-	told   map[*pod]string // the name under which it was told
-}
-
-func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
-	return &sender{stream: stream, told: map[*pod]string{}}
-}
-
-func (s *sender) batch(events []kept, caughtUp bool) error {
-	b := &agentpb.Batch{CaughtUp: caughtUp, Events: make([][]byte, 0, len(events))}
-	for _, e := range events {
-		if e.pod != nil {
-			// A pod may be known by its uid before it is by its name.
-			if was, ok := s.told[e.pod]; !ok || was == "" {
-				p := e.pod.proto()
-				if !ok || p.Name != "" {
-					s.told[e.pod] = p.Name
-					b.Pods = append(b.Pods, p)
-				}
-			}
-		}
-		b.Events = append(b.Events, e.data)
-	}
-	return s.stream.Send(b)
-}
-
 func (s *service) Pods(_ context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
 	sel, err := newSelector(req.GetPods())
 	if err != nil {
@@ -202,7 +143,7 @@ func (s *service) Stats(context.Context, *agentpb.StatsRequest) (*agentpb.StatsR
 }
 
 func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return s.agent.addBreakpoint(req, clientOf(ctx, req.GetWhileConnected()))
+	return s.agent.addBreakpoint(req, clientOf(ctx, req.GetWhileConnected()), peerFrom(ctx))
 }
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
@@ -231,6 +172,9 @@ func (s *service) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.
 
 func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, error) {
 	a := s.agent
+	if err := a.mayAct(); err != nil {
+		return nil, err
+	}
 	p, err := a.one(req.GetPods())
 	if err != nil {
 		return nil, err
@@ -241,11 +185,14 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if held := a.holds.of(p); len(held) > 0 {
 		return nil, refused("pod is held already: %s; podstep step goes on from there", held[0])
 	}
-	lease, wait, err := leaseAndWait(req.GetLease(), req.GetWait())
+	if !a.holds.hasRoom(a.limits()) {
+		return nil, a.tooMany()
+	}
+	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: a.nextPlace, why: "hold", lease: lease, client: clientOf(ctx, req.GetWhileConnected())}
+	w := &wish{place: nextPlace(p), terms: terms{why: "hold", lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -272,6 +219,9 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 
 func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	a := s.agent
+	if err := a.mayAct(); err != nil {
+		return nil, err
+	}
 	p, err := a.one(req.GetPods())
 	if err != nil {
 		return nil, err
@@ -282,7 +232,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 		return nil, refused("pod %s/%s is not held; podstep hold holds it at its next step", ns, name)
 	}
 	from := held[0]
-	lease, wait, err := leaseAndWait(req.GetLease(), req.GetWait())
+	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
 	if err != nil {
 		return nil, err
 	}
@@ -290,11 +240,11 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: place, why: "step", lease: lease, client: clientOf(ctx, req.GetWhileConnected())}
+	w := &wish{place: place, terms: terms{why: "step", lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
-	from.let("step")
+	from.letBy("step", peerFrom(ctx))
 	h, err := a.await(ctx, p, w, wait)
 	if err != nil {
 		return nil, err
@@ -302,11 +252,11 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	return h.proto(), nil
 }
 
-func (s *service) Continue(_ context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
+func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
 	a := s.agent
 	out := &agentpb.ContinueResponse{}
 	if req.GetAll() {
-		for _, h := range a.releaseAll("continue") {
+		for _, h := range a.releaseAllBy("continue", peerFrom(ctx)) {
 			out.Released = append(out.Released, h.proto())
 		}
 		return out, nil
@@ -317,7 +267,7 @@ func (s *service) Continue(_ context.Context, req *agentpb.ContinueRequest) (*ag
 	}
 	armed := a.forgetWish(p, "continue")
 	for _, h := range a.holds.of(p) {
-		h.let("continue")
+		h.letBy("continue", peerFrom(ctx))
 		out.Released = append(out.Released, h.proto())
 	}
 	if len(out.Released) == 0 && !armed {
@@ -334,25 +284,5 @@ func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentp
 	}
 	return out, nil
 }
-
-// leaseAndWait reads the two durations of a hold. A lease of zero is the
-// default of wherever the pod will be held.
-func leaseAndWait(l, w *durationpb.Duration) (lease, wait time.Duration, err error) {
-	wait = DefaultWait
-	if l != nil {
-		if lease = l.AsDuration(); lease <= 0 || !valid(l) {
-			return 0, 0, invalid("the lease must be longer than nothing")
-		}
-	}
-	if w != nil {
-		wait = w.AsDuration()
-	}
-	if wait <= 0 || !valid(w) {
-		return 0, 0, invalid("the wait must be longer than nothing")
-	}
-	return lease, wait, nil
-}
-
-func valid(d *durationpb.Duration) bool { return d == nil || d.IsValid() }
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/podstep/podstep/agent/peer"
 )
 
 // maxConnections bounds the clients at one time; more are turned away at once.
@@ -169,14 +171,18 @@ func (c *limitedConn) Close() error {
 type peerCredentials struct{}
 
 func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	uid, err := peerUID(c)
+	conn := c
+	if l, ok := c.(*limitedConn); ok {
+		conn = l.Conn
+	}
+	client, err := peer.Of(conn)
 	if err != nil {
 		return nil, nil, err
 	}
-	if uid != 0 && int(uid) != os.Getuid() {
-		return nil, nil, fmt.Errorf("user %d may not speak to this agent", uid)
+	if !peer.Trusted(client.Uid, os.Getuid()) {
+		return nil, nil, fmt.Errorf("user %d may not speak to this agent", client.Uid)
 	}
-	return c, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
+	return c, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, peerProcess{client.Uid, client.Pid}}, nil
 }
 
 func (peerCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -189,27 +195,9 @@ func (peerCredentials) Info() credentials.ProtocolInfo {
 func (peerCredentials) Clone() credentials.TransportCredentials { return peerCredentials{} }
 func (peerCredentials) OverrideServerName(string) error         { return nil }
 
-type peerInfo struct{ credentials.CommonAuthInfo }
+type peerInfo struct {
+	credentials.CommonAuthInfo
+	peer peerProcess
+}
 
 func (peerInfo) AuthType() string { return "peercred" }
-
-func peerUID(c net.Conn) (uint32, error) {
-	if l, ok := c.(*limitedConn); ok {
-		c = l.Conn
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return 0, errors.New("the agent serves unix sockets only")
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return 0, fmt.Errorf("read peer: %w", err)
-	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err = errors.Join(err, credErr); err != nil {
-		return 0, fmt.Errorf("read peer: %w", err)
-	}
-	return cred.Uid, nil
-}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podstep/podstep/agent/hook"
 )
 
@@ -13,11 +15,13 @@ type span struct {
 	hook.Span
 	step   *stepInfo
 	parent *span
-	role   uint8
-	late   bool  // enter is told only if something comes of the call
-	fault  bool  // the step was made to fail
-	start  int64 // mono
-	wall   int64
+	runs
+	late  bool  // enter is told only if something comes of the call
+	fault bool  // the step was made to fail
+	start int64 // mono
+	wall  int64
+	// body is when the function went on from a hold at its entry; zero: at once.
+	body int64
 	// caller ends when whoever waits for the call gives up; nil: that is not
 	// seen.
 	caller context.Context
@@ -25,28 +29,63 @@ type span struct {
 	// one is the call as part of a pod's story, or of the node's; its id is 0
 	// if the call is part of none. many is set instead for a call that is about
 	// several pods.
-	one     podSpan
-	many    *podSpans
-	fields  []field // shown on enter
-	results []field // shown on exit
+	one  podSpan
+	many *podSpans
+
+	kept *keptFields // nil: none is needed after its event
+}
+
+// keptFields are what is shown on enter and on exit.
+type keptFields struct{ enter, exit fieldBytes }
+
+// roomySpan is a span that has room for the fields of its enter.
+type roomySpan struct {
+	span
+	kept keptFields
+	room [keptRoom]byte
+}
+
+// fields is what is shown on enter, if it was kept.
+func (s *span) fields() fieldBytes { return s.shown(enter) }
+
+// shown is what is shown on a side, if it was kept.
+func (s *span) shown(side int) fieldBytes {
+	switch {
+	case s.kept == nil:
+		return nil
+	case side == exit:
+		return s.kept.exit
+	}
+	return s.kept.enter
+}
+
+// newSpan makes the span of a call. It is all that an event costs in memory.
+func newSpan(step *stepInfo) *span {
+	if !step.keeps || len(step.enterNames) == 0 {
+		return &span{step: step, late: step.late}
+	}
+	r := &roomySpan{span: span{step: step, late: step.late}}
+	r.kept.enter = r.room[:0]
+	r.span.kept = &r.kept
+	return &r.span
 }
 
 // podSpan is a call as part of one pod's story. A nil pod is the node.
 type podSpan struct {
 	pod *pod
-	id  uint64
+	// object is the uid of the object by which a list has the pod: its own, or
+	// that of its mirror.
+	object types.UID
+	id     uint64
 	// updates is how many updates the pod's worker had been sent as this began.
 	updates uint32
 
-	mu   sync.Mutex
-	told bool // the enter event is out
-	over bool // the call has ended without a word, and stays so
-}
+	// parent is the call that this happens in, once the enter event is out.
+	parent uint64
 
-func (ps *podSpan) wasTold() bool {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	return ps.told
+	mu   sync.Mutex
+	told atomic.Bool // the enter event is out; set under mu
+	over bool        // the call has ended without a word, and stays so
 }
 
 // hush ends the call without a word, unless calls in it have told its enter. A
@@ -54,7 +93,7 @@ func (ps *podSpan) wasTold() bool {
 func (ps *podSpan) hush() bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.over = !ps.told
+	ps.over = !ps.told.Load()
 	return ps.over
 }
 

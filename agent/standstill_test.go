@@ -52,11 +52,18 @@ func (r *rig) merge(added *v1.Pod) error {
 	})
 }
 
+// loop is a call of the sync loop's own goroutine.
+func (r *rig) loop(step string, in []any, body func() error) error {
+	return r.call("loop.start", nil, nil, func() error {
+		return r.call("loop.iter", nil, nil, func() error { return r.call(step, in, nil, body) })
+	})
+}
+
 // loopAdd is HandlePodAdditions on the sync loop; it returns what tells that
 // the worker, which it starts, is through.
 func (r *rig) loopAdd(p *v1.Pod) <-chan struct{} {
 	worker := make(chan struct{})
-	_ = r.call("loop.add", []any{[]*v1.Pod{p}}, nil, func() error {
+	_ = r.loop("loop.add", []any{[]*v1.Pod{p}}, func() error {
 		_ = r.call("pm.add", []any{p}, nil, nil)
 		_ = r.call("admit.add", []any{p}, nil, func() error { return r.call("admit.can", []any{p}, nil, nil) })
 		return r.call("worker.update", []any{p}, nil, func() error {
@@ -176,7 +183,7 @@ func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
 	go func() {
 		defer close(done)
 		defer both.Wait()
-		_ = r.call("loop.add", []any{[]*v1.Pod{p}}, nil, func() error {
+		_ = r.loop("loop.add", []any{[]*v1.Pod{p}}, func() error {
 			begun := make(chan struct{})
 			_ = r.call("worker.update", []any{p}, nil, func() error {
 				go func() {
@@ -211,7 +218,7 @@ func TestWorkerBesideSyncLoop(t *testing.T) {
 		<-t.Context().Done()
 		return nil
 	})
-	go r.call("loop.update", []any{[]*v1.Pod{p}}, nil, func() error {
+	go r.loop("loop.update", []any{[]*v1.Pod{p}}, func() error {
 		close(news)
 		<-turned
 		return r.call("worker.update", []any{p}, nil, nil)
@@ -234,7 +241,7 @@ func TestManyPodsHeld(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.call("loop.remove", []any{[]*v1.Pod{a, b}}, nil, nil)
+		_ = r.loop("loop.remove", []any{[]*v1.Pod{a, b}}, nil)
 	}()
 	r.held(a)
 	if n := len(r.holds.of(nil)); n != 1 {
@@ -243,14 +250,14 @@ func TestManyPodsHeld(t *testing.T) {
 	r.releaseAll("continue")
 	<-done
 
-	w := &wish{place: func(s *span, side int) bool { return side == exit }, why: "step", client: t.Context()}
+	w := &wish{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: "step", client: t.Context()}}
 	if err := r.arm(r.pods.object(b), w); err != nil {
 		t.Fatal(err)
 	}
 	for _, bp := range r.points.list() {
 		r.points.remove(bp.id)
 	}
-	go r.call("loop.add", []any{[]*v1.Pod{a, b}}, nil, nil)
+	go r.loop("loop.add", []any{[]*v1.Pod{a, b}}, nil)
 	if h := r.held(b).proto(); at(h) != "loop.add exit, node" || h.Pod.Name != "b" {
 		t.Errorf("held %s at %s, want b at the exit of loop.add", h.Pod.Name, at(h))
 	}
@@ -274,7 +281,7 @@ func TestRemovedWhileHeld(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.call("loop.remove", []any{[]*v1.Pod{p}}, nil, nil)
+		_ = r.loop("loop.remove", []any{[]*v1.Pod{p}}, nil)
 	}()
 	r.held(p)
 	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err != nil {

@@ -16,13 +16,10 @@ type wish struct {
 	// place tells whether a side of a call suits. It runs on the kubelet's
 	// goroutines.
 	place func(s *span, side int) bool
-	why   string
-	lease time.Duration // zero: the default of where the pod is held
-	// client ends when the hold is to, at the latest.
-	client context.Context
-	got    chan *hold    // has room for one
-	gone   chan struct{} // closed when the wish was taken away
-	cause  string        // why; set before gone is closed
+	terms
+	got   chan *hold    // has room for one
+	gone  chan struct{} // closed when the wish was taken away
+	cause string        // why; set before gone is closed
 }
 
 // arm makes the wish the pod's. There is one at a time.
@@ -87,17 +84,14 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	}
 }
 
-// onWorker tells whether a call is on the pod's worker goroutine, or one that
-// the worker started. Stepping stays there: health probes and volume operations
-// go on beside it, and have breakpoints of their own.
-func (a *Agent) onWorker(s *span) bool { return a.roles.names[s.role] == roleWorker }
-
 // entry tells whether it is the entry of a step that is worth stopping at
 // unasked: most calls of a late one come to nothing.
 func entry(s *span, side int) bool { return side == enter && !s.late }
 
 // nextPlace suits the first entry of a step of the pod's worker.
-func (a *Agent) nextPlace(s *span, side int) bool { return entry(s, side) && a.onWorker(s) }
+func nextPlace(p *pod) func(*span, int) bool {
+	return func(s *span, side int) bool { return entry(s, side) && s.onWorkerOf(p) }
+}
 
 // placeFor tells which place suits a way of stepping, from where h holds.
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
@@ -123,7 +117,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}, nil
 	case agentpb.StepMode_NEXT_SYNC:
 		return func(s *span, side int) bool {
-			return entry(s, side) && a.onWorker(s) && h.pod.sync.Load() > sync
+			return entry(s, side) && s.onWorkerOf(h.pod) && h.pod.sync.Load() > sync
 		}, nil
 	case agentpb.StepMode_UNTIL:
 		if _, err := a.matchSteps(req.GetUntil()); err != nil {
@@ -183,7 +177,7 @@ func (s *span) sends() bool {
 func (a *Agent) outOf(h *hold) func(*span, int) bool {
 	from, onward := h.span, a.onward(h)
 	up := from.parent
-	for up != nil && (up.part(h.pod) == nil || !a.mayHold(up, exit)) {
+	for up != nil && (up.part(h.pod) == nil || !a.mayHold(up, h.pod, exit)) {
 		up = up.parent
 	}
 	return func(s *span, side int) bool {

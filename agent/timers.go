@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -10,60 +11,142 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-const (
-	// graceTimer stands for the pod's own grace period.
-	graceTimer = "grace"
-	// callerTimer is the deadline that came with a call.
-	callerTimer = "caller"
-)
-
 // timer is a timer of the catalogue, ready to use.
 type timer struct {
+	index int
 	name  string
 	text  string
-	after time.Duration // zero: the pod's grace period
+	from  string        // the step whose function starts it
+	after time.Duration // zero: the grace period of the kill that from is part of
+	// sidecars: only pods with sidecars have it.
+	sidecars bool
 }
 
-func newTimer(t *probes.Timer) (timer, error) {
-	if t == nil {
-		return timer{}, fmt.Errorf("a step names a timer that is not in the catalogue")
+// maxTimers bounds the timers of the catalogue.
+const maxTimers = 8
+
+// running are the timers of a pod that run, by index: when each was started, in
+// unix nanoseconds; zero: it does not run.
+type running [maxTimers]atomic.Int64
+
+// Fields of steps that start timers: the grace period of the kill, in seconds.
+var graceFields = []string{"gracePeriod", "gracePeriodOverride"}
+
+// loadTimers reads the timers of the catalogue.
+func (a *Agent) loadTimers(c *probes.Catalogue) error {
+	if len(c.Timers) > maxTimers {
+		return fmt.Errorf("the catalogue has %d timers, the agent has room for %d", len(c.Timers), maxTimers)
 	}
-	out := timer{name: t.Name, text: t.Text.En}
-	if t.After == graceTimer || t.After == callerTimer {
-		return out, nil
+	a.timers = make([]timer, len(c.Timers))
+	for i, t := range c.Timers {
+		out := &a.timers[i]
+		*out = timer{index: i, name: t.Name, text: t.Text.En, from: t.From, sidecars: t.Sidecars}
+		switch t.After {
+		case probes.AfterCaller:
+			a.caller = out
+		case probes.AfterGrace:
+		default:
+			d, err := time.ParseDuration(t.After)
+			if err != nil {
+				return fmt.Errorf("read timer %s: %w", t.Name, err)
+			}
+			out.after = d
+		}
 	}
-	d, err := time.ParseDuration(t.After)
-	if err != nil {
-		return timer{}, fmt.Errorf("read timer %s: %w", t.Name, err)
+	if a.caller == nil {
+		return fmt.Errorf("the catalogue has no timer of calls")
 	}
-	out.after = d
-	return out, nil
+	return nil
+}
+
+// startTimers notes that the function of s starts its timers.
+func (a *Agent) startTimers(s *span) { s.setTimers(s.wall) }
+
+// goesOn notes that the function of s was held at its entry and goes on: only now
+// does it start its timers.
+func (s *span) goesOn(at time.Time) {
+	s.body = at.UnixNano()
+	s.setTimers(s.body)
+}
+
+// endTimers notes that they run no more.
+func (a *Agent) endTimers(s *span) { s.setTimers(0) }
+
+func (s *span) setTimers(at int64) {
+	if len(s.step.starts) == 0 {
+		return
+	}
+	if p := s.only(); p != nil {
+		for _, t := range s.step.starts {
+			p.running[t.index].Store(at)
+		}
+	}
 }
 
 // budget is the first timer that a hold would trip.
 type budget struct {
-	timer timer
+	timer *timer
 	end   time.Time
 }
 
-// budgetOf finds the first timer that would trip if the call s stood still
-// from now: those of its step, and of the calls it happens in, each running
-// since that call began. nil: none.
+// budgetOf finds the first timer that runs out if the call s stands still from
+// now: of those that its step names, and the calls it happens in. nil: none runs.
 func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 	first := a.callerBudget(s)
-	for ; s != nil; s = s.parent {
-		for _, t := range s.step.timers {
-			after := t.after
-			if after == 0 {
-				after = p.gracePeriod()
-			}
-			end := time.Unix(0, s.wall).Add(after)
-			if end.After(now) && (first == nil || end.Before(first.end)) {
+	for up := s; up != nil; up = up.parent {
+		for _, t := range up.step.timers {
+			end, runs := t.end(s, p)
+			if runs && end.After(now) && (first == nil || end.Before(first.end)) {
 				first = &budget{t, end}
 			}
 		}
 	}
 	return first
+}
+
+// end is when the timer runs out for p. It does not run if the function that
+// starts it is not under way: a hold at the entry of that very function, or at
+// its exit, costs nothing of it.
+func (t *timer) end(s *span, p *pod) (at time.Time, runs bool) {
+	if t.sidecars && !p.hasSidecars() {
+		return at, false
+	}
+	if from := s.parent.find(t.from); from != nil {
+		if from.ended.Load() {
+			return at, false
+		}
+		return time.Unix(0, max(from.wall, from.body)).Add(t.length(from, p)), true
+	}
+	if s.step.Name == t.from {
+		return at, false
+	}
+	started := p.running[t.index].Load()
+	return time.Unix(0, started).Add(t.length(nil, p)), started != 0
+}
+
+// find is the innermost call of that step, from s outwards, or nil.
+func (s *span) find(step string) *span {
+	for ; s != nil; s = s.parent {
+		if s.step.Name == step {
+			return s
+		}
+	}
+	return nil
+}
+
+// length is how long the timer runs, if from started it.
+func (t *timer) length(from *span, p *pod) time.Duration {
+	if t.after > 0 {
+		return t.after
+	}
+	if from != nil {
+		for _, name := range graceFields {
+			if seconds, ok := from.fields().number(name); ok {
+				return time.Duration(seconds) * time.Second
+			}
+		}
+	}
+	return p.gracePeriod()
 }
 
 // callerBudget is the deadline of whoever waits for the call, if it has one.
@@ -78,11 +161,18 @@ func (a *Agent) callerBudget(s *span) *budget {
 	return &budget{a.caller, end}
 }
 
+// gracePeriod is how long the pod may take to end, as its object says: the grace
+// of its deletion if it is deleted, else of its spec.
 func (p *pod) gracePeriod() time.Duration {
-	if m := p.meta.Load(); m != nil && m.grace > 0 {
-		return m.grace
+	if m := p.meta.Load(); m != nil && m.grace != nil {
+		return *m.grace
 	}
 	return 30 * time.Second // the API server's default
+}
+
+func (p *pod) hasSidecars() bool {
+	m := p.meta.Load()
+	return m != nil && m.sidecars
 }
 
 // margin is how long before the timer a hold ends, so that the pod is under

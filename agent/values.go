@@ -11,6 +11,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/agent/redact"
 )
 
 // maxText bounds a text field, in bytes.
@@ -19,14 +22,15 @@ const maxText = 1 << 10
 func floatBits(v float64) uint64 { return math.Float64bits(v) }
 
 // toField makes a field of a value that a step shows. Values are the kubelet's
-// own, and may change as soon as its function goes on: nothing is kept. ok is
-// false for what there is no plain way to show, and for nil.
+// own, and may change as soon as its function goes on: nothing is kept, and
+// least of all v itself, see hook.Taker. ok is false for what there is no plain
+// way to show, and for nil.
 func toField(name string, v any) (field, bool) {
 	switch v := v.(type) {
 	case nil:
 		return field{}, false
 	case string:
-		return text(name, clip(v)), true
+		return text(name, cleanText(v)), true
 	case bool:
 		return flag(name, v), true
 	case int:
@@ -62,14 +66,14 @@ func objectField(name string, v any) (f field, ok bool) {
 	case error:
 		return text(name, errorText(v)), true
 	case []string:
-		return documentField(name, scrubAll(v))
+		return documentField(name, redact.List(name, v))
 	case map[string]string:
-		return documentField(name, v)
+		return documentField(name, redact.Map(v))
 	case fmt.Stringer:
 		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
 			return field{}, false
 		}
-		return text(name, clip(v.String())), true
+		return text(name, cleanText(v.String())), true
 	}
 	return kindField(name, reflect.ValueOf(v))
 }
@@ -84,7 +88,7 @@ func kindField(name string, v reflect.Value) (field, bool) {
 		}
 		return toField(name, v.Elem().Interface())
 	case reflect.String:
-		return text(name, clip(v.String())), true
+		return text(name, cleanText(v.String())), true
 	case reflect.Bool:
 		return flag(name, v.Bool()), true
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -95,8 +99,14 @@ func kindField(name string, v reflect.Value) (field, bool) {
 		return field{name: name, kind: realField, real: v.Float()}, true
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
-		case reflect.String, reflect.Int, reflect.Int32, reflect.Int64:
-			return documentField(name, v.Interface())
+		case reflect.String:
+			words := make([]string, v.Len())
+			for i := range words {
+				words[i] = v.Index(i).String()
+			}
+			return documentField(name, redact.List(name, words))
+		case reflect.Int, reflect.Int32, reflect.Int64:
+			return documentField(name, hook.Keep(v.Interface()))
 		}
 	}
 	return field{}, false
@@ -125,7 +135,7 @@ func errorText(err error) (s string) {
 			s = "error that cannot be printed"
 		}
 	}()
-	return clip(scrub(err.Error()))
+	return cleanText(err.Error())
 }
 
 // clip makes a text short enough to be shown, and one that a message of the

@@ -11,36 +11,63 @@ import (
 )
 
 const (
+	// maxWatchers bounds the watchers at one time.
+	maxWatchers = 16
 	// A watcher that does not keep up loses events beyond these.
 	watcherEvents = 1 << 16
 	watcherBytes  = 16 << 20
+	// watchersBytes is what the queues of all watchers may hold together. Each
+	// has an equal share of it, so that who does not read costs others nothing.
+	watchersBytes = 64 << 20
+	// holdBytes is the part of a share that is kept free for events that are spared.
+	holdBytes = 256 << 10
+	// keptOverhead is what an event takes in a queue besides its bytes.
+	keptOverhead = 64
 	// One message to a client holds at most so much.
 	batchEvents = 1024
 	batchBytes  = 256 << 10
 )
+
+// moment is where an event stands in time.
+type moment struct {
+	seq        uint64
+	wall, mono int64
+}
 
 // watcher is one client's stream of events.
 type watcher struct {
 	selector *selector
 	steps    map[uint32]bool // nil: all
 	node     bool
-	history  []kept
+	live     bool     // wants what happens, too
+	history  *history // nil: not wanted
 
 	mu      sync.Mutex
+	share   int // of watchersBytes
 	queue   []kept
 	out     []kept // what next returned last
 	bytes   int
 	dropped map[agentpb.Kind]int64
-	lastSeq uint64
+	last    moment        // of the newest event that was handed to push
 	ready   chan struct{} // has room for one
 }
+
+// kept is an encoded event.
+type kept struct {
+	seq  uint64
+	pod  *pod
+	kind agentpb.Kind
+	data []byte
+}
+
+func (k *kept) size() int { return len(k.data) + keptOverhead }
 
 func (a *Agent) newWatcher(req *agentpb.WatchRequest) (*watcher, error) {
 	sel, err := newSelector(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{selector: sel, node: req.GetNode(), dropped: map[agentpb.Kind]int64{}, ready: make(chan struct{}, 1)}
+	w := &watcher{selector: sel, node: req.GetNode(), live: !req.GetOnlyHistory(), share: watcherBytes, dropped: map[agentpb.Kind]int64{}, ready: make(chan struct{}, 1)}
 	if len(req.GetSteps()) > 0 {
 		w.steps = map[uint32]bool{}
 		for _, glob := range req.GetSteps() {
@@ -87,6 +114,9 @@ func (w *watcher) wantsPod(p *pod) bool {
 func (w *watcher) wantsStep(step uint32) bool { return w.steps == nil || step == 0 || w.steps[step] }
 
 func (w *watcher) wants(e *event) bool {
+	if !w.live {
+		return false
+	}
 	if e.kind == agentpb.Kind_DROP {
 		return true
 	}
@@ -98,20 +128,53 @@ func (w *watcher) wants(e *event) bool {
 func (w *watcher) push(e *event, encoded []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lastSeq = e.seq
-	full := len(w.queue) >= watcherEvents || w.bytes >= watcherBytes
-	if full && e.kind != agentpb.Kind_HOLD && e.kind != agentpb.Kind_RELEASE {
+	w.last = moment{e.seq, e.wall, e.mono}
+	k := kept{e.seq, e.pod, e.kind, encoded}
+	if !w.fits(len(w.queue)+1, w.bytes+k.size(), e.kind) {
 		w.dropped[e.kind]++
 		return
 	}
-	w.queue = append(w.queue, kept{e.seq, e.pod, encoded})
-	w.bytes += len(encoded)
+	w.queue = append(w.queue, k)
+	w.bytes += k.size()
+}
+
+// fits tells whether a queue of so many events and bytes may end with an event
+// of that kind. The caller holds mu.
+func (w *watcher) fits(events, bytes int, kind agentpb.Kind) bool {
+	if spared(kind) {
+		return bytes <= w.share
+	}
+	return events <= watcherEvents && bytes <= w.share-holdBytes
+}
+
+// setShare gives the watcher its share of what all may hold. Those before it
+// may have had more: the newest events go, as if they had come too late.
+func (w *watcher) setShare(share int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.share = share
+	n := len(w.queue)
+	for ; n > 0 && !w.fits(n, w.bytes, w.queue[n-1].kind); n-- {
+		k := &w.queue[n-1]
+		w.bytes -= k.size()
+		w.dropped[k.kind]++
+	}
+	clear(w.queue[n:])
+	w.queue = w.queue[:n]
+}
+
+// miss counts an event that this client loses to a fault of the agent's own.
+func (w *watcher) miss(e *event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = moment{e.seq, e.wall, e.mono}
+	w.dropped[e.kind]++
 }
 
 // flush wakes the client's goroutine if there is something for it.
 func (w *watcher) flush() {
 	w.mu.Lock()
-	any := len(w.queue) > 0
+	any := len(w.queue) > 0 || len(w.dropped) > 0
 	w.mu.Unlock()
 	if any {
 		select {
@@ -125,24 +188,9 @@ func (w *watcher) flush() {
 // until it is called again.
 func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	for {
-		w.mu.Lock()
-		n, size := 0, 0
-		for n < len(w.queue) && n < batchEvents && size < batchBytes {
-			size += len(w.queue[n].data)
-			n++
-		}
-		if n > 0 {
-			out := append(w.out[:0], w.queue[:n]...)
-			w.queue = slices.Delete(w.queue, 0, n)
-			w.bytes -= size
-			if len(w.queue) == 0 {
-				out = w.tellDrops(out)
-			}
-			w.out = out
-			w.mu.Unlock()
+		if out := w.take(); len(out) > 0 {
 			return out, nil
 		}
-		w.mu.Unlock()
 		select {
 		case <-w.ready:
 		case <-ctx.Done():
@@ -151,16 +199,37 @@ func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	}
 }
 
+func (w *watcher) take() []kept {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, size := 0, 0
+	for n < len(w.queue) && n < batchEvents && size < batchBytes {
+		size += len(w.queue[n].data)
+		n++
+	}
+	clear(w.out)
+	w.out = append(w.out[:0], w.queue[:n]...)
+	w.queue = slices.Delete(w.queue, 0, n)
+	w.bytes -= size + n*keptOverhead
+	if len(w.queue) == 0 {
+		w.out = w.tellDrops(w.out)
+		if cap(w.queue) > keptQueue {
+			w.queue = nil
+		}
+	}
+	return w.out
+}
+
 // tellDrops adds an event that tells what this client lost. The caller holds
 // mu.
 func (w *watcher) tellDrops(out []kept) []kept {
 	if len(w.dropped) == 0 {
 		return out
 	}
-	e := event{seq: w.lastSeq, kind: agentpb.Kind_DROP}
+	e := event{seq: w.last.seq, wall: w.last.wall, mono: w.last.mono, kind: agentpb.Kind_DROP}
 	for k, n := range w.dropped {
 		e.fields = append(e.fields, number(strings.ToLower(k.String()), n))
 	}
 	w.dropped = map[agentpb.Kind]int64{}
-	return append(out, kept{e.seq, nil, e.appendTo(nil)})
+	return append(out, kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)})
 }

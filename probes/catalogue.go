@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-//go:embed catalogue/*.yaml
+//go:embed catalogue/*.yaml catalogue/functions.sum
 var catalogueFiles embed.FS
 
 // KubernetesVersion is the version of the kubelet that the catalogue was read
@@ -95,6 +95,9 @@ type Step struct {
 	Closure string `yaml:"closure"`
 	// File is where the function is, relative to its module.
 	File string `yaml:"file"`
+	// Sum is FunctionSum of the function that the catalogue was read from; empty
+	// for a step that is no function.
+	Sum string `yaml:"-"`
 
 	// Pod says how to tell, from the function's arguments or results, which
 	// pods a call is about.
@@ -116,6 +119,13 @@ type Step struct {
 	// Root marks a function in which a goroutine spends its life: its span has
 	// no parent, and what it calls belongs to Goroutine.
 	Root bool `yaml:"root"`
+	// Starts marks the first function of a goroutine that one operation has to
+	// itself. Its span keeps the parent it was started from, and what it calls
+	// belongs to Goroutine.
+	Starts bool `yaml:"starts"`
+	// Awaits marks a function that waits for the goroutines that it starts, so
+	// that what these call belongs to the goroutine of the function.
+	Awaits bool `yaml:"awaits"`
 
 	Hold   Hold     `yaml:"hold"`
 	Timers []string `yaml:"timers"`
@@ -211,14 +221,14 @@ type Field struct {
 type HoldRule string
 
 const (
-	// HoldYes: only the pod's own goroutine comes here, holding no lock.
+	// HoldYes: only the pod's worker comes here, holding no lock.
 	HoldYes HoldRule = "yes"
-	// HoldWorker: others come here too; the pod may be held when it is the
-	// pod's worker goroutine, or one that the worker started to kill a
-	// container.
+	// HoldWorker: others come here too. As with HoldYes the pod may be held only
+	// if worker.loop of this pod is seen to enclose the call, on this goroutine or
+	// on one that waits for it (see Step.Awaits).
 	HoldWorker HoldRule = "worker"
-	// HoldOwn: a goroutine of one health probe or volume operation; it alone
-	// waits.
+	// HoldOwn: a goroutine of one health probe or volume operation, seen to be one
+	// by a step that is Root or Starts; it alone waits.
 	HoldOwn HoldRule = "own"
 	// HoldNode: the goroutine or a lock that is held serves many pods. Only in a
 	// lab, which is there for one person, may a pod be held; the node stands
@@ -232,18 +242,35 @@ const (
 type Hold struct {
 	Enter HoldRule `yaml:"enter"`
 	Exit  HoldRule `yaml:"exit"`
-	Why   Text     `yaml:"why"`
+	// NotWithin names steps within which the kubelet holds a lock, or has promised
+	// to be quick, when it comes here: a pod is not held within them.
+	NotWithin []string `yaml:"notWithin"`
+	Why       Text     `yaml:"why"`
 }
 
 // Timer is a timer of the kubelet or its surroundings that goes on running
 // while a pod is held inside a step that names it.
 type Timer struct {
 	Name string `yaml:"name"`
-	// After is how long the timer runs, as time.ParseDuration reads it. "grace"
-	// stands for the pod's own terminationGracePeriodSeconds.
+	// From is the step whose function starts the timer; the timer runs until that
+	// function returns. Empty: the timer comes with the call.
+	From string `yaml:"from"`
+	// After is how long the timer runs, as time.ParseDuration reads it, or
+	// AfterGrace, or AfterCaller.
 	After string `yaml:"after"`
-	Text  Text   `yaml:"text"`
+	// Sidecars: only pods with sidecars have the timer.
+	Sidecars bool `yaml:"sidecars"`
+	Text     Text `yaml:"text"`
 }
+
+const (
+	// AfterGrace stands for the grace period of the kill that From is part of: the
+	// field gracePeriod or gracePeriodOverride of that call, in seconds, or else
+	// what the pod's object says.
+	AfterGrace = "grace"
+	// AfterCaller stands for the deadline that comes with a call.
+	AfterCaller = "caller"
+)
 
 // Load reads the catalogue that is built into the program. It is read once;
 // an error is a fault of the build, and a test makes sure there is none.
@@ -306,6 +333,9 @@ func load(files fs.FS, dir string) (*Catalogue, error) {
 	for i := range c.Steps {
 		c.byName[c.Steps[i].Name] = &c.Steps[i]
 	}
+	if err := c.loadSums(files, dir); err != nil {
+		return nil, err
+	}
 	return c, c.check()
 }
 
@@ -328,6 +358,11 @@ func (c *Catalogue) check() error {
 	var errs []error
 	if len(c.byName) != len(c.Steps) {
 		errs = append(errs, errors.New("a step name is used twice"))
+	}
+	for _, t := range c.Timers {
+		if (t.From == "") != (t.After == AfterCaller) || t.From != "" && c.Step(t.From) == nil {
+			errs = append(errs, fmt.Errorf("timer %q: starts from no step", t.Name))
+		}
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -373,6 +408,10 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	for _, t := range s.Timers {
 		add(c.Timer(t) == nil, "timer "+t+" is not in index.yaml")
 	}
+	for _, n := range s.Hold.NotWithin {
+		add(c.Step(n) == nil, "hold: there is no step "+n+" not to be within")
+	}
+	add(s.Root && s.Starts, "root has no parent to be started from")
 	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
 		add(f.Name == "" || (f.Expr == "") != s.Outside(), "a field lacks its name or expression")
 	}
@@ -384,6 +423,6 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 func (s *Step) plainlyOutside() bool {
 	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig}
 	ofFunction := s.Symbol + s.Closure + s.File + s.Pod.Expr + s.Quiet
-	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Skip &&
+	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

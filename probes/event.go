@@ -2,6 +2,10 @@ package probes
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,3 +60,16 @@ type Event struct {
 
 // RawJSON is a field that is a document, such as a CRI request.
 type RawJSON = json.RawMessage
+
+// Lost says what a drop event tells of: how many events of which kinds were lost,
+// or why one was.
+func (e *Event) Lost() string {
+	if e.Error != "" {
+		return e.Error
+	}
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(e.Fields)) {
+		out = append(out, fmt.Sprintf("%v %s", e.Fields[kind], kind))
+	}
+	return strings.Join(out, ", ")
+}

@@ -70,7 +70,12 @@ type action struct {
 	rank func(*Model) int
 	// off says why it does nothing now; the zero text if it does.
 	off func(*Model) text
-	do  func(*Model) tea.Cmd
+	// moves names the pod that it acts on now, empty if there is none; the
+	// footer, the palette and the help page say so. Nil: it acts on no pod.
+	moves func(*Model) string
+	// brief is the footer's hint where that names the pod itself.
+	brief func(*Model) string
+	do    func(*Model) tea.Cmd
 }
 
 // actions is the table. It is made by init, because what actions do leads back

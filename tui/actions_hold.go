@@ -13,15 +13,15 @@ import (
 
 var holdActions = []action{
 	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: say("Hold the selected pod at its next step", "在下一步停住选中的 Pod"),
-		hint: say("hold", "停住"), rank: rankFree(70), off: offHold, do: (*Model).askHold},
+		hint: say("hold", "停住"), rank: rankFree(70), off: offHold, moves: (*Model).selectedName, do: (*Model).askHold},
 	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: say("Let all pods go on", "放行所有 Pod"),
-		hint: say("let all go", "全部放行"), rank: rankMany, off: offNoAgent, do: (*Model).releaseAll},
+		hint: say("let all go", "全部放行"), rank: rankMany, off: offNoHolds, moves: (*Model).allHeldNames, brief: (*Model).letAllGo, do: (*Model).releaseAll},
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: say("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
-		hint: say("break", "断点"), rank: rankFree(72), off: offNoAgent, do: (*Model).askBreak},
+		hint: say("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
 	{id: "break.list", keys: []string{"B"}, group: groupHold, title: say("Breakpoints", "断点列表"),
 		do: intent(func(m *Model) { m.state.SetMain(state.MainBreaks) })},
 	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: say("Remove the breakpoint", "删除断点"),
-		hint: say("remove", "删除"), rank: rank(80), off: offNoAgent, do: (*Model).removeBreak},
+		hint: say("remove", "删除"), rank: rank(80), off: offNoHolds, do: (*Model).removeBreak},
 }
 
 // rankFree ranks an action while the selected pod is not held.
@@ -45,7 +45,7 @@ func rankMany(m *Model) int {
 }
 
 func offHold(m *Model) text {
-	if why := offNoAgent(m); why != (text{}) {
+	if why := offNoHolds(m); why != (text{}) {
 		return why
 	}
 	if m.pending != nil {
@@ -53,6 +53,9 @@ func offHold(m *Model) text {
 	}
 	if _, ok := m.selected(); !ok {
 		return say("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
+	}
+	if m.screen().Why.Mark == state.PodGone {
+		return say("the pod is gone", "这个 Pod 已消失")
 	}
 	if m.heldHere() != nil {
 		return say("it is held already", "它已经被停住")
@@ -110,9 +113,10 @@ func (m *Model) releaseAll() tea.Cmd {
 func (m *Model) removeBreak() tea.Cmd {
 	id, ok := m.selectedBreak()
 	if !ok {
-		m.notice(m.say(say("there is no breakpoint", "没有断点")))
+		m.notice(m.say(say("no breakpoint is selected", "没有选中断点")))
 		return nil
 	}
+	m.state.LeaveBreak()
 	return m.act(m.sayf(say("breakpoint %d is gone", "断点 %d 已删除"), id), func(ctx context.Context, c session.Control) error {
 		return c.RemoveBreakpoint(ctx, id)
 	})

@@ -1,8 +1,12 @@
 package tui
 
 import (
+	"cmp"
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -43,8 +47,8 @@ var moveActions = []action{
 		do: intent(func(m *Model) { m.sideways(1) })},
 	{id: "move.sideleft", keys: []string{"{", "shift+left"}, group: groupMove, title: say("Scroll left; pan the timeline", "向左滚动；平移时间线"),
 		do: intent(func(m *Model) { m.sideways(-1) })},
-	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the held pod", "跳到被停住的 Pod"),
-		hint: say("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, do: intent((*Model).selectHeld)},
+	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the next held pod, and round", "跳到下一个被停住的 Pod，循环"),
+		hint: say("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
 }
 
 // nextError goes to an error of the pod's story.
@@ -69,13 +73,46 @@ func (m *Model) sideways(dir int) {
 	m.state.Scroll(dir * sideScroll)
 }
 
-func (m *Model) selectHeld() {
-	if h := m.lastHeld(); h != nil {
-		if m.screen().Main == state.MainBreaks {
-			m.state.SetMain(state.MainStory)
-		}
-		m.aimAtHold(h)
+// nextHeld is the hold that J goes to: of the pod that is held next after the
+// selected one, in the order in which they were held, and round; if the selected
+// pod is not held, the one that the banner names. Nil if no pod is held.
+func (m *Model) nextHeld() *agentpb.HoldInfo {
+	here := m.heldHere()
+	if here == nil {
+		return m.bannerHold()
 	}
+	holds := slices.SortedFunc(slices.Values(m.holds), func(a, b *agentpb.HoldInfo) int { return cmp.Compare(a.GetId(), b.GetId()) })
+	at := slices.Index(holds, here)
+	for _, h := range slices.Concat(holds[at:], holds[:at]) {
+		if h.GetPod().GetUid() != here.GetPod().GetUid() {
+			return h
+		}
+	}
+	return here
+}
+
+// bannerHold is the hold of the pod that the banner names.
+func (m *Model) bannerHold() *agentpb.HoldInfo {
+	b := m.screen().Hold
+	for _, h := range m.holds {
+		if b != nil && h.GetPod().GetUid() == b.UID {
+			return h
+		}
+	}
+	return nil
+}
+
+func (m *Model) selectHeld() { m.toHold(m.nextHeld()) }
+
+// toHold goes to where a pod is held.
+func (m *Model) toHold(h *agentpb.HoldInfo) {
+	if h == nil {
+		return
+	}
+	if m.screen().Main == state.MainBreaks {
+		m.state.SetMain(state.MainStory)
+	}
+	m.goToHold(h)
 }
 
 func offNoHold(m *Model) text {
@@ -85,10 +122,16 @@ func offNoHold(m *Model) text {
 	return text{}
 }
 
-// rankElsewhere wants the held pod in the footer while another is selected.
+// rankElsewhere wants the held pods in the footer while another is selected, or
+// there are several.
 func rankElsewhere(m *Model) int {
-	if len(m.holds) > 0 && m.heldHere() == nil {
+	switch {
+	case len(m.holds) == 0:
+		return 0
+	case m.heldHere() == nil:
 		return 95
+	case m.nextHeld().GetPod().GetUid() != m.selectedUID():
+		return 85
 	}
 	return 0
 }

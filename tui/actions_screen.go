@@ -30,8 +30,8 @@ var screenActions = []action{
 var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: say("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
-	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: say("End podstep, and let go what it holds", "退出并放行停住的 Pod"), do: (*Model).quit},
-	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: say("End podstep at once, from anywhere", "随时立即退出"), do: (*Model).quit},
+	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: say("End podstep, and let go what it holds; asks if something ends", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
+	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: say("End podstep from anywhere; asks as q does, the second time not", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
 }
 
 func (m *Model) toggleMouse() tea.Cmd {
@@ -71,9 +71,4 @@ func (m *Model) out() tea.Cmd {
 		m.state.Back()
 	}
 	return nil
-}
-
-func (m *Model) quit() tea.Cmd {
-	m.stopWaiting()
-	return tea.Quit
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // stepping makes the action of a way of stepping.
 func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, keys ...string) action {
 	return action{
 		id: id, keys: keys, group: groupStep, title: title, hint: hint,
-		rank: rankMode(mode, wanted), off: offMode(mode),
-		do: func(m *Model) tea.Cmd { return m.step(&agentpb.StepRequest{Mode: mode}, title) },
+		rank: rankMode(mode, wanted), off: offMode(mode), moves: (*Model).heldName,
+		do: func(m *Model) tea.Cmd { return m.step(m.heldHere(), &agentpb.StepRequest{Mode: mode}, title) },
 	}
 }
 
@@ -26,9 +27,9 @@ var stepActions = []action{
 	stepping("step.stage", agentpb.StepMode_NEXT_STAGE, 50, say("To the next stage", "到下一个阶段"), say("next stage", "下个阶段"), "S"),
 	stepping("step.sync", agentpb.StepMode_NEXT_SYNC, 40, say("To the next turn of the pod's worker", "到 Pod worker 的下一轮"), say("next sync", "下一轮"), "y"),
 	{id: "step.until", keys: []string{"u"}, group: groupStep, title: say("Go on until a step", "一直执行到某个步骤"), hint: say("until", "直到"),
-		rank: rankHeld(45), off: offNotHeld, do: (*Model).askUntil},
+		rank: rankHeld(45), off: offNotHeld, moves: (*Model).heldName, do: (*Model).askUntil},
 	{id: "step.continue", keys: []string{"c"}, group: groupStep, title: say("Let this pod go on", "放行这个 Pod"), hint: say("let go", "放行"),
-		rank: rankHeld(92), off: offNotHeld, do: (*Model).letGo},
+		rank: rankHeld(92), off: offNotHeld, moves: (*Model).heldName, do: (*Model).letGo},
 }
 
 // offNoAgent is the reason when nothing can be done to pods at all.
@@ -42,8 +43,16 @@ func offNoAgent(m *Model) text {
 	return text{}
 }
 
+// offNoHolds is the reason when no pod can be held or let go.
+func offNoHolds(m *Model) text {
+	if why := offNoAgent(m); why != (text{}) || !m.info.GetReadOnly() {
+		return why
+	}
+	return say("the agent is read-only: it holds no pod for anybody", "代理是只读的：不为任何人停住 Pod")
+}
+
 func offNotHeld(m *Model) text {
-	if why := offNoAgent(m); why != (text{}) {
+	if why := offNoHolds(m); why != (text{}) {
 		return why
 	}
 	if m.pending != nil {
@@ -104,13 +113,12 @@ func rankHeld(n int) func(*Model) int {
 	}
 }
 
-// step lets the selected pod go on to the next place. The request has the mode.
-func (m *Model) step(req *agentpb.StepRequest, what text) tea.Cmd {
-	h := m.heldHere()
+// step lets the pod of a hold go on to the next place. The request has the mode.
+func (m *Model) step(h *agentpb.HoldInfo, req *agentpb.StepRequest, what text) tea.Cmd {
 	if h == nil {
 		return nil
 	}
-	req.Pods = &agentpb.PodSelector{Uid: h.GetPod().GetUid()}
+	req.Pods = session.Only(h.GetPod())
 	name := podName(h.GetPod())
 	return m.wait(m.sayf(say("%s goes on: %s", "%s 继续：%s"), name, m.say(what)),
 		func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Step(ctx, req) })
@@ -121,23 +129,28 @@ func (m *Model) letGo() tea.Cmd {
 	if h == nil {
 		return nil
 	}
-	req := &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}}
+	req := &agentpb.ContinueRequest{Pods: session.Only(h.GetPod())}
 	return m.act(m.sayf(say("%s goes on", "%s 已放行"), podName(h.GetPod())), func(ctx context.Context, c session.Control) error {
 		_, err := c.Continue(ctx, req)
 		return err
 	})
 }
 
-// askUntil asks for the name of a step.
+// askUntil asks for the name of a step. The pod is the one that is selected now,
+// whatever is when the name is there.
 func (m *Model) askUntil() tea.Cmd {
-	m.input = newInput(m.say(say("until step", "直到步骤")), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
+	h := m.heldHere()
+	if h == nil {
+		return nil
+	}
+	m.input = newInput(m.sayf(say("%s until step", "%s 直到步骤"), view.ShortName(h.GetPod().GetName(), m.frame.styles)), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
 		if err := m.checkStep(name); err != nil {
 			return nil, err
 		}
 		if err := m.checkHold(name); err != nil {
 			return nil, err
 		}
-		return m.step(&agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, say("until "+name, "直到 "+name)), nil
+		return m.step(h, &agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, say("until "+name, "直到 "+name)), nil
 	})
 	return nil
 }

@@ -3,17 +3,19 @@ package tui
 import (
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 )
 
-// aim is a step that is to be selected. The agent may say that a pod is held
-// before the events come that lead there; so it is tried for a moment, unless
-// the person goes elsewhere.
+// aim is a step that is to be selected because of a key. The agent may say that a
+// pod is held before the events come that lead there; so it is tried for a moment,
+// unless the person does something else.
 type aim struct {
-	// namespace and name are empty for the node itself.
-	namespace, name string
-	step            string
+	// uid is empty for the node itself.
+	uid  string
+	step string
 	// span is the call that is meant; zero means the latest of the step.
 	span  uint64
 	until time.Time
@@ -22,19 +24,51 @@ type aim struct {
 // aimTime is how long events may be behind.
 const aimTime = time.Second
 
-// aimAtHold selects the call that a pod is held at, now and when its events have
+// goToHold selects the call that a pod is held at, now and when its events have
 // come.
-func (m *Model) aimAtHold(h *agentpb.HoldInfo) {
-	m.take(aim{namespace: h.GetPod().GetNamespace(), name: h.GetPod().GetName(), step: h.GetStep()})
+func (m *Model) goToHold(h *agentpb.HoldInfo) {
+	m.take(aim{uid: h.GetPod().GetUid(), step: h.GetStep()})
 }
 
-// aimAtEvent selects the call that an event is about.
+// aimAtHold is goToHold for a walk.
+func (m *Model) aimAtHold(h *agentpb.HoldInfo) {
+	m.showStop(aim{uid: h.GetPod().GetUid(), step: h.GetStep()}, podName(h.GetPod()))
+}
+
+// aimAtEvent selects, for a walk, the call that an event is about.
 func (m *Model) aimAtEvent(e *probes.Event) {
-	a := aim{step: e.Step, span: e.Span}
+	a, name := aim{step: e.Step, span: e.Span}, m.node()
 	if e.Pod != nil {
-		a.namespace, a.name = e.Pod.Namespace, e.Pod.Name
+		a.uid, name = e.Pod.UID, e.Pod.Namespace+"/"+e.Pod.Name
+	}
+	m.showStop(a, name)
+}
+
+// showStop selects where a walk has come to, if the person follows it: who has
+// selected another pod since the walk's key stays there.
+func (m *Model) showStop(a aim, name string) {
+	if m.strayed && a.uid != m.selectedUID() {
+		m.notice(m.sayf(say("the walk has come to %s, which is not selected", "导览已到达 %s，它未被选中"), name))
+		return
 	}
 	m.take(a)
+}
+
+// followWalk is the walk's key: what the walk comes to is selected.
+func (m *Model) followWalk() tea.Cmd {
+	m.strayed = false
+	return m.walkNext()
+}
+
+// byHand notes, around a key or a click, whether the person has gone to another
+// pod on their own.
+func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {
+	before := m.selectedUID()
+	cmd := do()
+	if m.selectedUID() != before {
+		m.strayed = true
+	}
+	return cmd
 }
 
 func (m *Model) take(a aim) {
@@ -43,20 +77,31 @@ func (m *Model) take(a aim) {
 	m.takeAim()
 }
 
+// takeAim selects what is aimed at, as far as it is known by now. A key or a
+// click ends an aim: from then on the person has selected something else.
 func (m *Model) takeAim() {
 	a := m.aim
 	if a == nil {
 		return
 	}
-	if a.name == "" {
-		m.state.SelectPod(0)
-	} else {
-		m.state.SelectPodNamed(a.namespace, a.name)
-	}
-	if !m.state.SelectCall(a.span) {
-		m.state.SelectStep(a.step)
-	}
 	if m.clock.now().After(a.until) {
 		m.aim = nil
 	}
+	known := true
+	if a.uid == "" {
+		m.state.SelectPod(0)
+	} else {
+		known = m.state.SelectPodOf(a.uid)
+	}
+	if known && !m.state.SelectCall(a.span) {
+		m.state.SelectStep(a.step)
+	}
+}
+
+// selectedUID is the uid of the selected pod, empty for the node.
+func (m *Model) selectedUID() string {
+	if pod, ok := m.selected(); ok {
+		return pod.UID
+	}
+	return ""
 }

@@ -32,7 +32,7 @@ func TestAttachedScreen(t *testing.T) {
 	p.holdAtSandbox("web")
 	p.choose("web")
 	p.UntilThat("the pod held before its sandbox, and what is to come", func(s string) bool {
-		return strings.Contains(s, "before cri.RunPodSandbox") && strings.Contains(s, "timer: caller") &&
+		return strings.Contains(s, "before cri.RunPodSandbox") && strings.Contains(s, "timer caller") &&
 			strings.Contains(s, "inside the kubelet") && strings.Contains(s, "StartContainer")
 	})
 	p.Press("y")
@@ -45,6 +45,7 @@ func TestAttachedScreen(t *testing.T) {
 	p.UntilGone("HELD")
 	l.UntilReady("web")
 	p.Until("web runs and is ready")
+	p.Press("B", "x") // it would hold the next pod of that name
 	p.nothingLeft()
 	p.Press("q")
 	p.Usable()

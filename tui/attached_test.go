@@ -76,4 +76,8 @@ func TestAttachedWalks(t *testing.T) {
 		}
 	}
 	d.sees("attached (cri)", "not seen: inside the kubelet")
+	d.m.info.ReadOnly = true
+	if why := d.m.walkOff(&all[0]); !strings.Contains(why, "read-only") {
+		t.Errorf("with a read-only agent: %q", why)
+	}
 }

@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -53,7 +55,7 @@ func newBreakForm(pods, steps string) *breakForm {
 		fieldOn:     {label: say("on", "时机"), of: []text{say("enter", "进入时"), say("exit", "返回时"), say("error", "出错时")}},
 		fieldAction: {label: say("action", "动作"), of: []text{say("hold the pod", "停住 Pod"), say("fail with an error", "返回错误"), say("delay", "延迟")}},
 		fieldValue:  {label: say("with", "内容"), help: say("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
-		fieldTimes:  {label: say("times", "次数"), help: say("how often; 0 is without end", "生效几次；0 表示不限"), line: newLine("1")},
+		fieldTimes:  {label: say("times", "次数"), help: say("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: newLine(strconv.Itoa(agentpb.DefaultTimes))},
 	}
 	if pods != "" {
 		f.cursor = fieldSteps
@@ -208,6 +210,9 @@ func (f *breakForm) overlay(m *Model) *state.Overlay {
 				value = "< " + m.say(in.of[in.at]) + " >"
 			}
 		}
+		if i == fieldTimes {
+			value = f.timesWords(m, value)
+		}
 		o.Items = append(o.Items, state.Item{Text: m.say(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
@@ -219,6 +224,17 @@ func (f *breakForm) overlay(m *Model) *state.Overlay {
 		o.Text = append(o.Text, f.err)
 	}
 	return o
+}
+
+// timesWords says what the number of times means.
+func (f *breakForm) timesWords(m *Model, value string) string {
+	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
+		return value
+	}
+	if f.fields[fieldAction].at == actHold {
+		return value + m.say(say(" (every time, every pod)", "（每次，每个 Pod）"))
+	}
+	return value + m.say(say(" (once)", "（一次）"))
 }
 
 // hint says what to type: the completions there are, or an example.

@@ -32,7 +32,7 @@ func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
 	}
 	times, err := strconv.ParseUint(strings.TrimSpace(f.fields[fieldTimes].line.String()), 10, 32)
 	if err != nil {
-		return nil, errors.New(m.say(say("times is a number, 0 for without end", "次数是一个数字，0 表示不限")))
+		return nil, errors.New(m.say(say("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
 	}
 	req := &agentpb.AddBreakpointRequest{
 		Pods: pods, Step: steps, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),

@@ -17,6 +17,8 @@ type dialog struct {
 	buttons []string
 	danger  bool
 	chosen  int
+	// yesNo: y and n answer as well.
+	yesNo bool
 	// chose is told which button was pressed; 0 for Esc.
 	chose func(m *Model, button int) tea.Cmd
 }
@@ -31,6 +33,10 @@ func (d *dialog) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 		return d.chose(m, d.chosen), true
 	case "esc", "q":
 		return d.chose(m, 0), true
+	case "y", "Y", "n", "N":
+		if d.yesNo {
+			return d.chose(m, len(d.buttons)-1-strings.IndexAny("yn", strings.ToLower(k.String()))), true
+		}
 	}
 	return nil, false
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -35,6 +36,13 @@ type world struct {
 	seq    uint64
 	spans  uint64
 	last   uint32
+
+	// What runs of walks find, and what they made.
+	found  cluster.Found
+	suffix string
+	others []string
+	refuse error
+	made   []string
 }
 
 func newWorld() *world {
@@ -103,13 +111,20 @@ func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agen
 }
 
 func (w *world) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	if err := w.call("break %s/%s %s", r.Pods.Namespace, r.Pods.Name, r.Step); err != nil {
+	if err := w.call("break %s/%s %s%s", r.Pods.Namespace, r.Pods.Name, r.Step, labelsOf(r.Pods)); err != nil {
 		return nil, err
 	}
 	w.last++
 	b := &agentpb.Breakpoint{Id: w.last, Spec: r, Steps: []string{r.Step}}
 	w.points = append(w.points, b)
 	return b, nil
+}
+
+func labelsOf(p *agentpb.PodSelector) (text string) {
+	for k, v := range p.Labels {
+		text += " " + k + "=" + v
+	}
+	return text
 }
 
 func (w *world) RemoveBreakpoint(_ context.Context, id uint32) error {
@@ -135,13 +150,40 @@ func (w *world) Record(ctx context.Context, path string) (int, error) {
 	return 7, w.call("record %s", path)
 }
 
-// Do and Undo are the cluster's.
-func (w *world) Do(_ context.Context, a *tours.Action) error { return w.call("do %s", a.Do) }
+func (w *world) BeginWalk(string) WalkRun { return fakeRun{w} }
 
-func (w *world) Clear(context.Context, *tours.Action) error { return nil }
+// fakeRun is a run of a walk in the world: it makes no pod but hello.
+type fakeRun struct{ w *world }
 
-func (w *world) Undo(_ context.Context, done []*tours.Action) error {
-	return w.call("undo %d", len(done))
+func (r fakeRun) ID() string { return "run" }
+
+func (r fakeRun) Take(_ context.Context, t *tours.Tour, node string) (*tours.Tour, cluster.Found, error) {
+	own, err := t.Own(r.ID(), r.w.suffix, node)
+	return own, r.w.found, errors.Join(err, r.w.fail)
+}
+
+func (r fakeRun) Clear(context.Context) error {
+	r.w.found = cluster.Found{}
+	return r.w.call("clear")
+}
+
+func (r fakeRun) Do(_ context.Context, a *tours.Action) error {
+	if err := r.w.call("do %s", a.Do); err != nil {
+		return err
+	}
+	if r.w.refuse != nil {
+		return r.w.refuse
+	}
+	r.w.made = append(r.w.made, "pod default/hello")
+	return nil
+}
+
+func (r fakeRun) Others(context.Context) ([]string, error) { return r.w.others, r.w.fail }
+func (r fakeRun) Mine(p *probes.Pod) bool                  { return p.UID == hello.Uid }
+func (r fakeRun) Made() []string                           { return r.w.made }
+func (r fakeRun) Undo(context.Context) error {
+	r.w.made = nil
+	return r.w.call("undo")
 }
 
 var (
@@ -360,11 +402,3 @@ func (d *desk) called(want ...string) *desk {
 
 // ledgerOf is the ledger through which a model acts.
 func ledgerOf(m *Model) *session.Ledger { return m.control.(*session.Ledger) }
-
-// seesBanner is true whatever else is on the screen.
-func (d *desk) seesBanner() {
-	d.t.Helper()
-	if d.m.screen().Hold == nil {
-		d.t.Error("no banner tells of the hold")
-	}
-}

@@ -21,7 +21,9 @@ type frame struct {
 	// stale: the screen, dirty: the text is of before the last message.
 	stale, dirty bool
 	screen       *state.Screen
-	text         string
+	// drawn is the screen that text was made of.
+	drawn *state.Screen
+	text  string
 	// cursor is where something is typed.
 	cursor *tea.Cursor
 }
@@ -80,7 +82,8 @@ func (m *Model) View() tea.View {
 		return v // the terminal's size is not known yet
 	}
 	if m.frame.dirty || m.frame.text == "" {
-		m.frame.text = view.Draw(m.screen(), m.frame.styles)
+		m.frame.drawn = m.screen()
+		m.frame.text = view.Draw(m.frame.drawn, m.frame.styles)
 		m.frame.cursor = m.typedAt()
 		m.frame.dirty = false
 	}
@@ -181,9 +184,9 @@ func (m *Model) hints() []state.Hint {
 	slices.SortStableFunc(some, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
 	var hints []state.Hint
 	for _, a := range some[:min(len(some), maxHints)] {
-		hints = append(hints, state.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a.action)})
+		hints = append(hints, m.hintOf(a.action))
 	}
-	return append(hints, state.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
+	return append(together(hints), state.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
 }
 
 func (m *Model) timelineShown() bool { return m.main() == state.MainTimeline }

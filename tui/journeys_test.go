@@ -44,9 +44,9 @@ func TestEndsLetGo(t *testing.T) {
 		end    func(*place)
 		usable bool
 	}{
-		{"q", func(p *place) { p.Press("q") }, true},
-		{"Ctrl-C", func(p *place) { p.Press("C-c") }, true},
-		{"Ctrl-C in a dialog", func(p *place) { p.Press("H", "?", "C-c") }, true},
+		{"q", func(p *place) { leave(p.Terminal) }, true},
+		{"Ctrl-C", func(p *place) { p.Press("C-c", "C-c") }, true},
+		{"Ctrl-C in a dialog", func(p *place) { p.Press("H", "?", "C-c", "C-c") }, true},
 		{"SIGTERM", func(p *place) { p.signal(syscall.SIGTERM) }, true},
 		{"SIGINT", func(p *place) { p.signal(syscall.SIGINT) }, true},
 		{"SIGHUP", func(p *place) { p.signal(syscall.SIGHUP) }, true},

@@ -63,6 +63,7 @@ func (m *Model) top() *layered {
 // key takes one key: what is on top has it first.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	defer func() { m.lastKey = m.clock.now() }()
+	m.aim = nil
 	name := k.String()
 	if name == "ctrl+c" {
 		return m.quit()
@@ -77,7 +78,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	}
-	m.said, m.aim = nil, nil
+	m.said = nil
 	if m.input != nil {
 		return m.input.key(m, k)
 	}

@@ -83,7 +83,7 @@ func TestAgentStops(t *testing.T) {
 	// To leave needs no answer either.
 	p.holdAtSandbox("left")
 	p.stop()
-	p.Press("q")
+	leave(p.Terminal)
 	p.Until("not all could be let go")
 	p.Usable()
 	p.kubelet(syscall.SIGCONT)

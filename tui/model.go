@@ -49,7 +49,9 @@ type Model struct {
 	// recorded are the files of the recordings that have ended.
 	recorded []string
 	aim      *aim
-	filter   string
+	// strayed: the person has selected another pod since the walk's key.
+	strayed bool
+	filter  string
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
@@ -142,23 +144,25 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ColorProfileMsg:
 		m.frame.colours(msg.Profile)
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m, m.byHand(func() tea.Cmd { return m.key(msg) })
 	case tea.PasteMsg:
 		return m, m.paste(msg.Content)
 	case tea.MouseMsg:
-		return m, m.mouseEvent(msg)
+		return m, m.byHand(func() tea.Cmd { return m.mouseEvent(msg) })
 	case newsMsg:
 		return m, m.takeNews(msg)
 	case heldMsg:
 		return m, m.takeHeld(msg)
 	case doneMsg:
 		return m, m.takeDone(msg)
+	case namesMsg:
+		return m, m.takeNames(msg)
+	case othersMsg:
+		return m, m.takeOthers(msg)
 	case tourMsg:
 		return m, m.takeTour(msg)
 	case recordMsg:
 		m.takeRecord(msg)
-	case quietMsg:
-		return m, m.takeQuiet(msg)
 	case playMsg:
 		return m, m.takePlay(msg)
 	case tickMsg:

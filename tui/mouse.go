@@ -56,6 +56,7 @@ func (m *Model) wheel(at tea.Mouse) {
 		}
 		return
 	}
+	m.aim = nil
 	m.state.Move(by)
 }
 
@@ -70,7 +71,13 @@ type (
 )
 
 func (m *Model) click(x, y int) tea.Cmd {
-	t, ok := view.Hit(m.screen(), m.frame.styles, x, y)
+	m.aim = nil
+	// What the person clicks at is what was drawn last, wherever it would be now.
+	shown := m.frame.drawn
+	if shown == nil {
+		shown = m.screen()
+	}
+	t, ok := view.Hit(shown, m.frame.styles, x, y)
 	if !ok {
 		return nil
 	}
@@ -90,14 +97,14 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case view.OnHint:
 		return m.clickHint(t.ID)
 	case view.OnHold:
-		m.selectHeld()
+		m.toHold(m.bannerHold())
 	case view.OnCrumb:
 		m.state.Back()
 	case view.OnDivider:
 		m.drag = true
 	case view.OnTour:
 		if m.walk != nil {
-			return m.walkNext()
+			return m.followWalk()
 		}
 	}
 	return nil

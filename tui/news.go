@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -50,7 +49,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
 	if n.Poll != nil {
-		cmds = append(cmds, m.takePoll(n.Poll))
+		m.takePoll(n.Poll)
 	}
 	if n.Fault != nil {
 		m.fail(n.Fault)
@@ -65,8 +64,11 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 
 // meet takes over from another agent, or from the first.
 func (m *Model) meet(info *agentpb.InfoResponse) {
-	if l, ok := m.control.(*session.Ledger); ok && !sameAgent(m.info, info) {
-		l.Forget()
+	if !sameAgent(m.info, info) {
+		m.holds, m.breaks = nil, nil
+		if l, ok := m.control.(*session.Ledger); ok {
+			l.Forget()
+		}
 	}
 	m.info = info
 	m.told = wire.NewDecoder(info)
@@ -79,46 +81,27 @@ func sameAgent(a, b *agentpb.InfoResponse) bool {
 	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime())
 }
 
-func (m *Model) takePoll(p *session.Poll) (cmd tea.Cmd) {
-	before := m.lastHeld().GetId()
+func (m *Model) takePoll(p *session.Poll) {
+	m.newlyHeld(p.Holds)
 	m.holds, m.breaks = p.Holds, p.Breaks
-	if h := m.lastHeld(); h.GetId() > before {
-		cmd = m.newlyHeld(h)
-	}
 	m.state.SetPods(p.Pods)
 	m.state.SetHolds(p.Holds, p.At)
 	m.state.SetBreakpoints(p.Breaks, p.At)
 	m.state.SetDropped(p.Dropped)
-	return cmd
 }
 
-// quietMsg tells that it was quiet for a while after a pod was held, unless a
-// key was pressed since.
-type quietMsg struct {
-	hold *agentpb.HoldInfo
-	key  time.Time // the last one when the pod was held
-}
-
-// newlyHeld goes to a pod that has come to a breakpoint of the person's, unless
-// they are doing something else just now: then the banner and the footer say
-// where it is.
-func (m *Model) newlyHeld(h *agentpb.HoldInfo) tea.Cmd {
+// newlyHeld says that a pod has come to a breakpoint of the person's, if it is not
+// the one that they look at. The selection stays: the next key must not act on
+// another pod than the one before.
+func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 	l, ok := m.control.(*session.Ledger)
-	if !ok || !l.Mine(h) || m.top() != nil || m.input != nil || m.walk != nil {
-		return nil
+	if !ok || m.said != nil || m.walk != nil {
+		return
 	}
-	if m.clock.now().Sub(m.lastKey) < quietTime {
-		return m.clock.after(quietTime, quietMsg{h, m.lastKey})
+	before := lastOf(m.holds).GetId()
+	if h := lastOf(holds); h.GetId() > before && l.Mine(h) && h.GetPod().GetUid() != m.selectedUID() {
+		m.notice(m.sayf(say("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
 	}
-	m.aimAtHold(h)
-	return nil
-}
-
-func (m *Model) takeQuiet(msg quietMsg) tea.Cmd {
-	if h := m.lastHeld(); h.GetId() != msg.hold.GetId() || !m.lastKey.Equal(msg.key) {
-		return nil
-	}
-	return m.newlyHeld(msg.hold)
 }
 
 // tellLink keeps the header's word about the connection up to date.
@@ -193,7 +176,8 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 	return nil
 }
 
-// arrived knows of a hold before the next poll does.
+// arrived knows of a hold before the next poll does. Who has gone to another pod
+// meanwhile stays there.
 func (m *Model) arrived(h *agentpb.HoldInfo) {
 	keep := []*agentpb.HoldInfo{h}
 	for _, o := range m.holds {
@@ -204,7 +188,11 @@ func (m *Model) arrived(h *agentpb.HoldInfo) {
 	m.holds = keep
 	m.said = nil
 	m.state.SetHolds(keep, m.clock.now())
-	m.aimAtHold(h)
+	if h.GetPod().GetUid() == m.selectedUID() {
+		m.goToHold(h)
+		return
+	}
+	m.notice(m.sayf(say("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
 }
 
 // act does what needs no waiting, and says what came of it.
@@ -241,9 +229,9 @@ func (m *Model) heldHere() *agentpb.HoldInfo {
 	return nil
 }
 
-// lastHeld is the hold that began last: the news among the holds.
-func (m *Model) lastHeld() (last *agentpb.HoldInfo) {
-	for _, h := range m.holds {
+// lastOf is the hold that began last: the news among the holds.
+func lastOf(holds []*agentpb.HoldInfo) (last *agentpb.HoldInfo) {
+	for _, h := range holds {
 		if last == nil || h.GetId() > last.GetId() {
 			last = h
 		}

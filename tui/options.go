@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -21,23 +23,44 @@ type Options struct {
 	Plain string
 	// Lab: the node was started for this screen.
 	Lab bool
+	// LabEnded is closed when that node has ended.
+	LabEnded <-chan struct{}
+	// StateFile is where the screen remembers what was done, empty for nowhere.
+	StateFile string
 	// Tour is the walk to begin with, by name.
 	Tour string
 	// Filter is the filter to begin with.
 	Filter string
 	// Record is the file to record to from the beginning.
 	Record string
-	// Cluster does what walks do to a cluster.
+	// Cluster is where walks make their objects.
 	Cluster Cluster
 }
 
-// Cluster does what a walk needs done at the API server or on the node.
+// Cluster is where walks make their objects.
 type Cluster interface {
+	// BeginWalk begins a run of the walk of that name.
+	BeginWalk(walk string) WalkRun
+}
+
+// WalkRun is what one run of a walk does at the API server and on the node. It
+// changes and deletes only what it made itself.
+type WalkRun interface {
+	// ID is the value of tours.Label that all the run makes has.
+	ID() string
+	// Take gives a walk names that nobody has. It changes nothing.
+	Take(ctx context.Context, t *tours.Tour, node string) (*tours.Tour, cluster.Found, error)
+	// Clear deletes what Take found of other runs of walks.
+	Clear(ctx context.Context) error
 	Do(ctx context.Context, a *tours.Action) error
-	// Clear deletes what an action would make, if it is there from before.
-	Clear(ctx context.Context, a *tours.Action) error
-	// Undo deletes what the actions made, and is content with what is gone.
-	Undo(ctx context.Context, done []*tours.Action) error
+	// Others names the pods that are on the nodes and not of this run.
+	Others(ctx context.Context) ([]string, error)
+	// Mine tells whether the run made this pod.
+	Mine(p *probes.Pod) bool
+	// Made names what the run made and has not deleted.
+	Made() []string
+	// Undo deletes what the run made, and is content with what is gone.
+	Undo(ctx context.Context) error
 }
 
 // Themes are the names of the themes.

@@ -46,10 +46,14 @@ func (c *choice) useful(moves string) int {
 func (m *Model) actionChoices() (out []choice) {
 	for i := range actions {
 		a := &actions[i]
-		out = append(out, choice{
+		c := choice{
 			id: a.id, group: m.say(groupTitles[a.group]), text: m.say(a.title), also: a.id,
 			key: a.keyNames(), off: m.why(a), do: a.do,
-		})
+		}
+		if a.moves != nil && c.off == "" && a.moves(m) != "" {
+			c.text += " · " + a.moves(m)
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -40,8 +40,9 @@ type place struct {
 	*tuitest.Terminal
 }
 
-// utf8 is an environment that says nothing about colours and languages.
-var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color"}
+// utf8 is an environment that says nothing about colours and languages, and in
+// which nothing is remembered from another test.
+var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "XDG_STATE_HOME=/proc/none"}
 
 func open(t *testing.T, width, height int, flags ...string) *place {
 	t.Helper()
@@ -146,6 +147,15 @@ func (p *place) holdAtSandbox(name string) {
 		p.t.Cleanup(func() { p.lab.Delete(name) })
 	}
 	p.Until("HELD")
+	p.Press("J") // the selection does not go there by itself
+	p.Until("HELD  default/" + name)
+}
+
+// leave ends podstep while it holds a pod: it asks first.
+func leave(term *tuitest.Terminal) {
+	term.Press("q")
+	term.Until("End podstep?")
+	term.Press("Enter")
 }
 
 // choose selects a pod by the palette.

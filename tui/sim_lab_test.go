@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +35,6 @@ func TestAgentDies(t *testing.T) {
 	p.Until("reconnecting")
 	p.UntilGone("HELD")
 	waitUntil(t, "another agent answers", func(ctx context.Context) bool {
-		// Its socket is the lab user's, until it is made ours.
-		_ = os.Chown(l.State.Agent, os.Getuid(), -1)
 		c, err := client.Dial(ctx, l.State.Agent)
 		if err != nil {
 			return false
@@ -48,6 +48,56 @@ func TestAgentDies(t *testing.T) {
 	p.nothingLeft()
 	p.Press("q")
 	p.Usable()
+}
+
+// TestLabKilledAndStartedAgain: a lab that is killed and started again in its
+// directory has none of the pods that it had, and the screen lists none of them
+// as if it had.
+func TestLabKilledAndStartedAgain(t *testing.T) {
+	l := labtest.StartSim(t)
+	command := []string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}
+	term := tuitest.Start(t, 120, 36, utf8, command...)
+	term.Until(" live ")
+	term.Escape("A first walk?")
+	for _, name := range []string{"ghost-1", "ghost-2", "ghost-3"} {
+		l.Create(labtest.BusyboxPod(name, labtest.Sleep))
+	}
+	for _, name := range []string{"ghost-1", "ghost-2", "ghost-3"} {
+		l.UntilReady(name)
+	}
+	term.Until("3 pods")
+	if err := unix.Kill(l.State.Pids["podstep-lab"], unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	term.Until("reconnecting")
+	waitUntil(t, "the parts of the killed lab have ended", func(context.Context) bool {
+		return unix.Kill(l.State.Pids["kubelet"], 0) != nil
+	})
+	cmd, err := labtest.Command(lab.RuntimeSim, l.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		_ = cmd.Wait()
+	})
+	waitUntil(t, "the agent of the new lab answers", func(ctx context.Context) bool {
+		c, err := client.Dial(ctx, l.State.Agent)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		return c.About().GetPid() != int64(l.State.Pids["kubelet"])
+	})
+	term.Until(" live ")
+	term.UntilThat("no pods", func(s string) bool {
+		return strings.Contains(s, " 0 pods") && !regexp.MustCompile(`ghost-\d.*(running|waiting|working)`).MatchString(s)
+	})
+	term.Press("q")
+	term.Usable()
 }
 
 // TestLabVerb: one command starts a node, opens the screen on it, offers the
@@ -70,6 +120,8 @@ func TestLabVerb(t *testing.T) {
 	time.Sleep(time.Second)
 	term.Press("Enter")
 	term.Until("n begins")
+	term.Press("C-c")
+	term.Until("End the lab?")
 	term.Press("C-c")
 	term.Usable()
 	if err := unix.Kill(state.Pids["kubelet"], 0); err == nil {

@@ -10,7 +10,7 @@ import (
 var tourActions = []action{
 	{id: "tour.list", keys: []string{"T"}, group: groupTour, title: say("Guided walks", "导览列表"), do: (*Model).listTours},
 	{id: "tour.next", keys: []string{"n", "enter"}, scope: inTour, group: groupTour, title: say("To the walk's next stop", "到导览的下一站"),
-		hint: say("next stop", "下一站"), rank: rank(99), do: (*Model).walkNext},
+		hint: say("next stop", "下一站"), rank: rank(99), do: (*Model).followWalk},
 	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: say("Show the answer", "显示答案"),
 		hint: say("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
 	{id: "tour.read", keys: []string{"v"}, scope: inTour, group: groupTour, title: say("Read the walk's card in full", "完整阅读导览卡片"),
@@ -69,7 +69,8 @@ func (m *Model) listTours() tea.Cmd {
 }
 
 // offerTour starts the walk that was asked for when podstep was started, or
-// offers the first one on a lab in which nothing runs yet.
+// offers the first one on a lab in which nothing runs yet, to who has finished
+// none before.
 func (m *Model) offerTour() tea.Cmd {
 	if !m.caughtUp || !m.linked || (m.offered && m.opts.Tour == "") {
 		return nil
@@ -88,7 +89,7 @@ func (m *Model) offerTour() tea.Cmd {
 		return nil
 	}
 	m.offered = true
-	if !m.opts.Lab && !m.info.GetLab() || len(m.pods()) > 0 || m.walk != nil {
+	if !m.opts.Lab && !m.info.GetLab() || len(m.pods()) > 0 || m.walk != nil || m.walked() {
 		return nil
 	}
 	first := &all[0]

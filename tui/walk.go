@@ -29,7 +29,11 @@ const (
 // walk is a guided walk that is on: which stop it is at, what has been seen of
 // what it waits for, and what it has set up and made.
 type walk struct {
-	tour  *tours.Tour
+	// written is the walk with the names that it is written with; tour is the one
+	// that is walked, with names that nobody else has.
+	written, tour *tours.Tour
+	// run does what the walk does to the cluster.
+	run   WalkRun
 	stops []*tours.Stop
 	at    int
 	phase phase
@@ -53,8 +57,8 @@ type walk struct {
 	busy   bool
 	answer bool
 	err    string
-	// made is what the walk has applied, to be offered for deletion.
-	made []*tours.Action
+	// asked: the person wants the node short of something, pods of others or not.
+	asked bool
 }
 
 // maxSeen bounds what a walk remembers: its own steps only, of a few minutes.
@@ -62,15 +66,40 @@ const maxSeen = 1 << 15
 
 // newWalk prepares a walk on a node. A stop at which the node would have to
 // stand still is watched where that is not allowed.
-func newWalk(t *tours.Tour, info *agentpb.InfoResponse, pods *wire.Decoder) *walk {
-	w := &walk{tour: t, wanted: map[string]bool{}, decode: pods, steps: info.GetSteps(), pointFor: -1}
+func newWalk(t *tours.Tour, run WalkRun, info *agentpb.InfoResponse, pods *wire.Decoder) *walk {
+	w := &walk{written: t, run: run, wanted: map[string]bool{}, decode: pods, steps: info.GetSteps(), pointFor: -1}
+	w.take(t, info)
+	return w
+}
+
+// take makes t the walk that is walked.
+func (w *walk) take(t *tours.Tour, info *agentpb.InfoResponse) {
+	w.tour, w.stops = t, nil
 	for i := range t.Stops {
 		if s := &t.Stops[i]; s.In(runtimeOf(info)) {
 			w.stops = append(w.stops, s)
 			w.wanted[s.Step] = true
 		}
 	}
-	return w
+}
+
+// makes tells whether the walk makes anything.
+func (w *walk) makes() bool {
+	return slices.ContainsFunc(w.stops, func(s *tours.Stop) bool { return s.Act != nil })
+}
+
+// mine tells whether an event or a hold is the walk's: about the node, or about
+// a pod that the walk made.
+func (w *walk) mine(p *probes.Pod) bool { return p == nil || w.run.Mine(p) }
+
+// command is the action at a stop, as a person would type it.
+func (w *walk) command(s *tours.Stop) string {
+	for i := range w.tour.Stops {
+		if &w.tour.Stops[i] == s {
+			return s.Act.Command("DIR", w.tour.File(i))
+		}
+	}
+	return ""
 }
 
 // runtimeOf is what runs the pods of an agent's node. Only the simulated lab is
@@ -130,7 +159,7 @@ func (w *walk) add(b *agentpb.Batch) {
 // find is the first event after the last stop's that is stop s.
 func (w *walk) find(s *tours.Stop) *probes.Event {
 	for i := range w.seen {
-		if e := &w.seen[i]; e.Seq > w.after && s.Matches(e) {
+		if e := &w.seen[i]; e.Seq > w.after && s.Matches(e) && w.mine(e.Pod) {
 			return e
 		}
 	}
@@ -146,7 +175,7 @@ func (w *walk) holdAt(s *tours.Stop, holds []*agentpb.HoldInfo) (at *agentpb.Hol
 		}
 		p := h.GetPod()
 		pod := &probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
-		if at == nil && s.OfPod(pod) && s.HasFields(wire.Fields(h.GetFields())) && (!s.Failed || h.GetError() != "") {
+		if at == nil && s.OfPod(pod) && w.mine(pod) && s.HasFields(wire.Fields(h.GetFields())) && (!s.Failed || h.GetError() != "") {
 			at = h
 			continue
 		}
@@ -173,7 +202,7 @@ func (w *walk) card(m *Model) *state.TourCard {
 		c.Text = m.say(w.tour.Text)
 		c.Wait = m.say(say("n begins · x ends the walk", "n 开始 · x 结束导览"))
 		if w.busy {
-			c.Wait = m.say(say("reading what was recorded · x ends the walk", "正在读取已记录的内容 · x 结束导览"))
+			c.Wait = m.say(say("one moment · x ends the walk", "请稍候 · x 结束导览"))
 		}
 	case w.phase == walkOver:
 		c.Stop = len(w.stops)
@@ -213,7 +242,7 @@ func (w *walk) cardHere(m *Model, c *state.TourCard) {
 	case w.busy:
 		c.Wait = m.say(say("one moment", "请稍候"))
 	case s.Act != nil:
-		c.Wait = m.sayf(say("n does it: %s", "按 n 执行：%s"), s.Act.Command("DIR", w.tour.Name+".yaml"))
+		c.Wait = m.sayf(say("n does it: %s", "按 n 执行：%s"), w.command(s))
 	case w.at+1 == len(w.stops):
 		c.Wait = m.say(say("n goes on to the end", "n 到结尾"))
 	default:

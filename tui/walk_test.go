@@ -20,7 +20,7 @@ func shortWalk() *tours.Tour {
 		Name: "short", Title: say("A short walk", "短途"), Text: say("What it is about.", "内容。"), Ending: say("That was all.", "结束。"),
 		Pod: "default/hello",
 		Stops: []tours.Stop{
-			{Act: &tours.Action{Do: tours.Apply, Manifest: "kind: Pod"}, Title: say("Make it", "创建"), Text: say("A pod is made.", "创建 Pod。")},
+			{Act: &tours.Action{Do: tours.Create, Manifest: "kind: Pod\nmetadata: {name: hello}"}, Title: say("Make it", "创建"), Text: say("A pod is made.", "创建 Pod。")},
 			{Step: "sync.dirs", On: probes.Exit, Pod: "default/hello", Title: say("Directories", "目录"), Text: say("They are there.", "有了。"), Within: time.Minute},
 			{
 				Step: "cri.RunPodSandbox", On: probes.Enter, Pod: "default/hello", Hold: tours.HoldPod,
@@ -56,8 +56,8 @@ func itoa(n uint32) string { return string(rune('0' + n)) }
 func TestWalk(t *testing.T) {
 	d := walking(t)
 	d.sees("What it is about.")
-	d.press("n").sees("A pod is made.", "kubectl apply").called()
-	d.press("n").called("break default/hello cri.RunPodSandbox", "do apply")
+	d.press("n").sees("A pod is made.", "kubectl create").called()
+	d.press("n").called("break default/hello cri.RunPodSandbox podstep.dev/walk=run", "do create")
 	d.sees("waiting for sync.dirs")
 	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("They are there.")
@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 	d.sees("The end.")
 	d.press("n").sees("That was all.").called()
 	d.press("n").sees("Delete what the walk made?").called()
-	d.press("right", "enter").called("undo 1")
+	d.press("right", "enter").called("undo")
 	if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
 		t.Error("the walk left something behind")
 	}
@@ -197,7 +197,7 @@ func TestToursAreListed(t *testing.T) {
 // TestNextHold: the place of a hold is set over watched stops, never over an
 // action.
 func TestNextHold(t *testing.T) {
-	w := newWalk(shortWalk(), newWorld().info, wire.NewDecoder(newWorld().info))
+	w := newWalk(shortWalk(), fakeRun{newWorld()}, newWorld().info, wire.NewDecoder(newWorld().info))
 	var got []int
 	for i := range w.stops {
 		got = append(got, w.nextHold(i))
@@ -217,7 +217,7 @@ func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
 			s.HoldEnter = "no"
 		}
 	}
-	if w := newWalk(tour, info, wire.NewDecoder(info)); w.nextHold(1) != -1 {
+	if w := newWalk(tour, fakeRun{newWorld()}, info, wire.NewDecoder(info)); w.nextHold(1) != -1 {
 		t.Error("a pod is to be held where it may not be")
 	}
 }

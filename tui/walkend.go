@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -25,6 +24,9 @@ func (m *Model) dropPoint() tea.Cmd {
 
 // undo takes back what was set up for a walk that is over.
 func (m *Model) undo(msg tourMsg) tea.Cmd {
+	if msg.done != nil {
+		m.offerUndo(msg.walk)
+	}
 	if msg.point == 0 {
 		return nil
 	}
@@ -34,7 +36,7 @@ func (m *Model) undo(msg tourMsg) tea.Cmd {
 // walkEnd is after the last stop.
 func (m *Model) walkEnd() tea.Cmd {
 	m.walk.enter(len(m.walk.stops)-1, walkOver)
-	return m.letWalkGo()
+	return tea.Batch(m.finishedWalk(m.walk.tour.Name), m.letWalkGo())
 }
 
 // letWalkGo lets go what the walk holds, and takes its breakpoint away.
@@ -54,31 +56,36 @@ func (m *Model) letWalkGo() tea.Cmd {
 	return tea.Sequence(cmds...)
 }
 
-// endWalk ends a walk anywhere: nothing stays held or armed, and what it made is
-// offered for deletion.
+// endWalk ends a walk anywhere: nothing stays held or armed, and the person is
+// asked what is to become of what it made.
 func (m *Model) endWalk() tea.Cmd {
 	w := m.walk
 	let := m.letWalkGo()
 	m.walk = nil
-	made := tours.Left(w.made)
+	m.offerUndo(w)
+	return let
+}
+
+// offerUndo asks whether what a walk made is to be deleted.
+func (m *Model) offerUndo(w *walk) {
+	made := w.run.Made()
 	if len(made) == 0 {
-		return let
+		return
 	}
 	m.push(&dialog{
-		title:   m.say(say("Delete what the walk made?", "删除导览创建的内容？")),
-		text:    []string{m.sayf(say("The walk %q made objects in the cluster.", "导览“%s”在集群中创建了对象。"), m.say(w.tour.Title))},
+		title: m.say(say("Delete what the walk made?", "删除导览创建的内容？")),
+		text: append([]string{m.sayf(say("The walk %q made this. Nothing else is deleted.", "导览“%s”创建了以下内容，其他的都不会删除。"), m.say(w.tour.Title)), ""},
+			made...),
 		buttons: []string{m.say(say("Keep", "保留")), m.say(say("Delete", "删除"))},
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			cluster := m.opts.Cluster
 			return m.act(m.say(say("what the walk made is deleted", "导览创建的内容已删除")), func(ctx context.Context, _ session.Control) error {
-				return cluster.Undo(ctx, made)
+				return w.run.Undo(ctx)
 			})
 		},
 	})
-	return let
 }
 
 // endWalkFor ends a walk when another agent is there: what it held is gone.

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -40,7 +41,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 		m.notice(m.say(t.Title) + ": " + why)
 		return nil
 	}
-	w := newWalk(t, m.info, m.told)
+	w := newWalk(t, m.opts.Cluster.BeginWalk(t.Name), m.info, m.told)
 	m.walk = w
 	m.state.SetMain(state.MainStory)
 	if !t.Needs.Recorded {
@@ -62,7 +63,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 
 // walkOff says why a walk cannot be taken here.
 func (m *Model) walkOff(t *tours.Tour) string {
-	if why := offNoAgent(m); why != (text{}) {
+	if why := offNoHolds(m); why != (text{}) {
 		return m.say(why)
 	}
 	if m.attached() {
@@ -83,6 +84,9 @@ func (m *Model) walkNext() tea.Cmd {
 	w.err = ""
 	switch w.phase {
 	case walkIntro:
+		if w.makes() {
+			return m.walkTake(false)
+		}
 		return m.walkTo(0, nil)
 	case walkOver:
 		return m.endWalk()
@@ -91,6 +95,9 @@ func (m *Model) walkNext() tea.Cmd {
 		return nil
 	}
 	s := w.stops[w.at]
+	if s.Act != nil && s.Act.Do == tours.Pressure && !w.asked {
+		return m.walkAsk()
+	}
 	if s.Act != nil {
 		return m.walkTo(w.at+1, s.Act)
 	}
@@ -124,7 +131,7 @@ func (m *Model) walkTo(i int, act *tours.Action) tea.Cmd {
 		w.since = m.clock.now()
 	}
 	w.busy = true
-	job := walkJob{m: m, w: w, control: m.control, act: act, held: w.held, place: w.nextHold(i), first: len(w.made) == 0}
+	job := walkJob{m: m, w: w, control: m.control, act: act, held: w.held, place: w.nextHold(i)}
 	job.keep = w.point != 0 && w.pointFor == job.place
 	w.held = nil
 	return job.run
@@ -140,8 +147,6 @@ type walkJob struct {
 	held    *agentpb.HoldInfo
 	place   int
 	keep    bool
-	// first: nothing of the walk is there yet, unless an earlier one left it.
-	first bool
 }
 
 // walkTime bounds what is done between two stops: an object may take its grace
@@ -152,12 +157,6 @@ func (j walkJob) run() tea.Msg {
 	msg := tourMsg{walk: j.w, pointFor: -1}
 	ctx, cancel := context.WithTimeout(j.m.ctx, walkTime)
 	defer cancel()
-	if j.first && j.act != nil {
-		// Before the place is set: what goes must not be held there.
-		if msg.err = j.m.opts.Cluster.Clear(ctx, j.act); msg.err != nil {
-			return msg
-		}
-	}
 	if !j.keep && j.place >= 0 {
 		msg.point, msg.err = j.setPlace(ctx, j.w.stops[j.place])
 		msg.pointFor = j.place
@@ -169,7 +168,7 @@ func (j walkJob) run() tea.Msg {
 		}
 	}
 	if msg.err == nil && j.act != nil {
-		msg.err = j.m.opts.Cluster.Do(ctx, j.act)
+		msg.err = j.w.run.Do(ctx, j.act)
 		if msg.err == nil {
 			msg.done = j.act
 		}
@@ -187,7 +186,8 @@ func (j walkJob) setPlace(ctx context.Context, s *tours.Stop) (uint32, error) {
 	}
 	namespace, name, _ := strings.Cut(s.Pod, "/")
 	b, err := j.control.AddBreakpoint(ctx, &agentpb.AddBreakpointRequest{
-		Pods: &agentpb.PodSelector{Namespace: namespace, Name: name}, Step: s.Step, On: on,
+		// A pod of the same name that somebody else makes lacks the label.
+		Pods: &agentpb.PodSelector{Namespace: namespace, Name: name, Labels: map[string]string{tours.Label: j.w.run.ID()}}, Step: s.Step, On: on,
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationpb.New(walkLease)}},
 	})
 	return b.GetId(), err
@@ -207,12 +207,16 @@ func (m *Model) takeTour(msg tourMsg) tea.Cmd {
 		w.point, w.pointFor = msg.point, msg.pointFor
 	}
 	if msg.done != nil {
-		w.made = append(w.made, msg.done)
 		w.enter(w.at+1, walkGoing)
 		w.since = m.clock.now()
 	}
 	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
 		w.err = msg.err.Error()
+		var taken *cluster.TakenError
+		if errors.As(msg.err, &taken) && w.at == 0 {
+			w.enter(0, walkIntro) // from here the walk takes another name
+			return m.dropPoint()
+		}
 	}
 	return m.walkLook()
 }

@@ -686,7 +686,11 @@ type InfoResponse struct {
 	Goroutines []string `protobuf:"bytes,8,rep,name=goroutines,proto3" json:"goroutines,omitempty"`
 	// lab: the node is there for one person. A pod may then also be held where
 	// the rule is "node", and the node stands still meanwhile.
-	Lab           bool `protobuf:"varint,9,opt,name=lab,proto3" json:"lab,omitempty"`
+	Lab bool `protobuf:"varint,9,opt,name=lab,proto3" json:"lab,omitempty"`
+	// read_only: the agent takes no holds, breakpoints or faults from anybody.
+	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// limits bound what a client may ask for.
+	Limits        *Limits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,6 +788,160 @@ func (x *InfoResponse) GetLab() bool {
 	return false
 }
 
+func (x *InfoResponse) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *InfoResponse) GetLimits() *Limits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// Limits are the most that an agent grants.
+type Limits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Lease *durationpb.Duration   `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	Wait  *durationpb.Duration   `protobuf:"bytes,2,opt,name=wait,proto3" json:"wait,omitempty"`
+	Delay *durationpb.Duration   `protobuf:"bytes,3,opt,name=delay,proto3" json:"delay,omitempty"`
+	// expires bounds the life of a breakpoint.
+	Expires *durationpb.Duration `protobuf:"bytes,4,opt,name=expires,proto3" json:"expires,omitempty"`
+	// holds bounds the pods that are held at one time.
+	Holds         uint32 `protobuf:"varint,5,opt,name=holds,proto3" json:"holds,omitempty"`
+	Breakpoints   uint32 `protobuf:"varint,6,opt,name=breakpoints,proto3" json:"breakpoints,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limits) Reset() {
+	*x = Limits{}
+	mi := &file_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limits) ProtoMessage() {}
+
+func (x *Limits) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
+func (*Limits) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Limits) GetLease() *durationpb.Duration {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+func (x *Limits) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *Limits) GetDelay() *durationpb.Duration {
+	if x != nil {
+		return x.Delay
+	}
+	return nil
+}
+
+func (x *Limits) GetExpires() *durationpb.Duration {
+	if x != nil {
+		return x.Expires
+	}
+	return nil
+}
+
+func (x *Limits) GetHolds() uint32 {
+	if x != nil {
+		return x.Holds
+	}
+	return 0
+}
+
+func (x *Limits) GetBreakpoints() uint32 {
+	if x != nil {
+		return x.Breakpoints
+	}
+	return 0
+}
+
+// Peer is the process that asked for something, as the kernel tells it.
+type Peer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uid           uint32                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	Pid           int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Peer) Reset() {
+	*x = Peer{}
+	mi := &file_agent_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Peer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Peer) ProtoMessage() {}
+
+func (x *Peer) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Peer.ProtoReflect.Descriptor instead.
+func (*Peer) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Peer) GetUid() uint32 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *Peer) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
 // Step is what this agent can do at a step of the catalogue.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -811,7 +969,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +981,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +994,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Step) GetName() string {
@@ -923,7 +1081,7 @@ type PodSelector struct {
 
 func (x *PodSelector) Reset() {
 	*x = PodSelector{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1093,7 @@ func (x *PodSelector) String() string {
 func (*PodSelector) ProtoMessage() {}
 
 func (x *PodSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1106,7 @@ func (x *PodSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSelector.ProtoReflect.Descriptor instead.
 func (*PodSelector) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PodSelector) GetNamespace() string {
@@ -996,7 +1154,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1166,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1179,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchRequest) GetPods() *PodSelector {
@@ -1068,7 +1226,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1238,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1251,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -1112,7 +1270,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1282,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1295,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -1170,7 +1328,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1340,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1353,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -1283,7 +1441,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +1453,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +1466,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 type StatsResponse struct {
@@ -1331,7 +1489,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1501,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1514,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -1467,7 +1625,7 @@ type AddBreakpointRequest struct {
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1637,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1650,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -1626,7 +1784,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1796,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1809,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -1666,17 +1824,22 @@ type Breakpoint struct {
 	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Spec  *AddBreakpointRequest  `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	// steps it can act at, and those that match but do not allow it.
-	Steps         []string               `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
-	Refused       []*Refused             `protobuf:"bytes,7,rep,name=refused,proto3" json:"refused,omitempty"`
-	Hits          uint32                 `protobuf:"varint,5,opt,name=hits,proto3" json:"hits,omitempty"`
-	Expires       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires,proto3" json:"expires,omitempty"`
+	Steps   []string               `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
+	Refused []*Refused             `protobuf:"bytes,7,rep,name=refused,proto3" json:"refused,omitempty"`
+	Hits    uint32                 `protobuf:"varint,5,opt,name=hits,proto3" json:"hits,omitempty"`
+	Expires *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires,proto3" json:"expires,omitempty"`
+	// peer asked for the breakpoint.
+	Peer *Peer `protobuf:"bytes,8,opt,name=peer,proto3" json:"peer,omitempty"`
+	// missed counts the pods that it let pass, since as many pods were held as may
+	// be at one time.
+	Missed        uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1851,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1864,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -1746,6 +1909,20 @@ func (x *Breakpoint) GetExpires() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Breakpoint) GetPeer() *Peer {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *Breakpoint) GetMissed() uint32 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
+}
+
 // Refused is a step at which a breakpoint cannot act, and why.
 type Refused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1757,7 +1934,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1946,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1959,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Refused) GetStep() string {
@@ -1807,7 +1984,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +1996,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +2009,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 type ListBreakpointsResponse struct {
@@ -1844,7 +2021,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +2033,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +2046,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -1888,7 +2065,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +2077,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2090,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -1942,7 +2119,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2131,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2144,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -2021,7 +2198,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +2210,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +2223,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -2101,7 +2278,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2290,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2303,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -2152,7 +2329,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2341,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2354,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -2195,7 +2372,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2207,7 +2384,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2220,7 +2397,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 type ListHoldsResponse struct {
@@ -2232,7 +2409,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2421,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2434,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -2285,14 +2462,21 @@ type HoldInfo struct {
 	Fields []*Field `protobuf:"bytes,10,rep,name=fields,proto3" json:"fields,omitempty"`
 	Error  string   `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
 	// node: while this hold lasts, the node stands still.
-	Node          bool `protobuf:"varint,12,opt,name=node,proto3" json:"node,omitempty"`
+	Node bool `protobuf:"varint,12,opt,name=node,proto3" json:"node,omitempty"`
+	// peer asked for the hold.
+	Peer *Peer `protobuf:"bytes,13,opt,name=peer,proto3" json:"peer,omitempty"`
+	// ends is what is left until the agent lets the pod go by itself: the sooner of
+	// the lease and the budget, less a margin in which the pod gets under way.
+	Ends *durationpb.Duration `protobuf:"bytes,14,opt,name=ends,proto3" json:"ends,omitempty"`
+	// ends_by is what ends the hold then: "lease", or the name of the timer.
+	EndsBy        string `protobuf:"bytes,15,opt,name=ends_by,json=endsBy,proto3" json:"ends_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2488,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2501,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -2404,6 +2588,27 @@ func (x *HoldInfo) GetNode() bool {
 	return false
 }
 
+func (x *HoldInfo) GetPeer() *Peer {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *HoldInfo) GetEnds() *durationpb.Duration {
+	if x != nil {
+		return x.Ends
+	}
+	return nil
+}
+
+func (x *HoldInfo) GetEndsBy() string {
+	if x != nil {
+		return x.EndsBy
+	}
+	return ""
+}
+
 // Budget is the first timer that a hold would trip, if any would.
 type Budget struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2416,7 +2621,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2633,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2646,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Budget) GetTimer() string {
@@ -2503,7 +2708,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x04pods\x18\x01 \x03(\v2\x15.podstep.agent.v1.PodR\x04pods\x12\x16\n" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\"\r\n" +
-	"\vInfoRequest\"\xa3\x02\n" +
+	"\vInfoRequest\"\xf2\x02\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -2515,7 +2720,20 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"goroutines\x18\b \x03(\tR\n" +
 	"goroutines\x12\x10\n" +
-	"\x03lab\x18\t \x01(\bR\x03lab\"\xe4\x01\n" +
+	"\x03lab\x18\t \x01(\bR\x03lab\x12\x1b\n" +
+	"\tread_only\x18\n" +
+	" \x01(\bR\breadOnly\x120\n" +
+	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\"\x86\x02\n" +
+	"\x06Limits\x12/\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
+	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12/\n" +
+	"\x05delay\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05delay\x123\n" +
+	"\aexpires\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
+	"\x05holds\x18\x05 \x01(\rR\x05holds\x12 \n" +
+	"\vbreakpoints\x18\x06 \x01(\rR\vbreakpoints\"*\n" +
+	"\x04Peer\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\rR\x03uid\x12\x10\n" +
+	"\x03pid\x18\x02 \x01(\x05R\x03pid\"\xe4\x01\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -2595,7 +2813,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
-	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xf3\x01\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xb7\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
@@ -2603,7 +2821,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x05steps\x18\x03 \x03(\tR\x05steps\x123\n" +
 	"\arefused\x18\a \x03(\v2\x19.podstep.agent.v1.RefusedR\arefused\x12\x12\n" +
 	"\x04hits\x18\x05 \x01(\rR\x04hits\x124\n" +
-	"\aexpires\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aexpiresJ\x04\b\x04\x10\x05\"/\n" +
+	"\aexpires\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x12*\n" +
+	"\x04peer\x18\b \x01(\v2\x16.podstep.agent.v1.PeerR\x04peer\x12\x16\n" +
+	"\x06missed\x18\t \x01(\rR\x06missedJ\x04\b\x04\x10\x05\"/\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x12\x10\n" +
 	"\x03why\x18\x02 \x01(\tR\x03why\"\x18\n" +
@@ -2632,7 +2852,7 @@ const file_agent_proto_rawDesc = "" +
 	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\"\x12\n" +
 	"\x10ListHoldsRequest\"E\n" +
 	"\x11ListHoldsResponse\x120\n" +
-	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\"\xff\x02\n" +
+	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\"\xf3\x03\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -2646,7 +2866,10 @@ const file_agent_proto_rawDesc = "" +
 	"\x06fields\x18\n" +
 	" \x03(\v2\x17.podstep.agent.v1.FieldR\x06fields\x12\x14\n" +
 	"\x05error\x18\v \x01(\tR\x05error\x12\x12\n" +
-	"\x04node\x18\f \x01(\bR\x04node\"a\n" +
+	"\x04node\x18\f \x01(\bR\x04node\x12*\n" +
+	"\x04peer\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x04peer\x12-\n" +
+	"\x04ends\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x04ends\x12\x17\n" +
+	"\aends_by\x18\x0f \x01(\tR\x06endsBy\"a\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05timer\x18\x01 \x01(\tR\x05timer\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
@@ -2700,7 +2923,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(On)(0),                         // 1: podstep.agent.v1.On
@@ -2711,104 +2934,114 @@ var file_agent_proto_goTypes = []any{
 	(*Batch)(nil),                   // 6: podstep.agent.v1.Batch
 	(*InfoRequest)(nil),             // 7: podstep.agent.v1.InfoRequest
 	(*InfoResponse)(nil),            // 8: podstep.agent.v1.InfoResponse
-	(*Step)(nil),                    // 9: podstep.agent.v1.Step
-	(*PodSelector)(nil),             // 10: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 11: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 12: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 13: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 14: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 15: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 16: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 17: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 18: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 19: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 20: podstep.agent.v1.Refused
-	(*ListBreakpointsRequest)(nil),  // 21: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 22: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 23: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 24: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 25: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 26: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 27: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 28: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 29: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 30: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 31: podstep.agent.v1.Budget
-	nil,                             // 32: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 33: podstep.agent.v1.StatsResponse.DroppedEntry
-	(*timestamppb.Timestamp)(nil),   // 34: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 35: google.protobuf.Duration
+	(*Limits)(nil),                  // 9: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 10: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 11: podstep.agent.v1.Step
+	(*PodSelector)(nil),             // 12: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 13: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 14: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 15: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 16: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 17: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 18: podstep.agent.v1.StatsResponse
+	(*AddBreakpointRequest)(nil),    // 19: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 20: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 21: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 22: podstep.agent.v1.Refused
+	(*ListBreakpointsRequest)(nil),  // 23: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 24: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 25: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 26: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 27: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 28: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 29: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 30: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 31: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 32: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 33: podstep.agent.v1.Budget
+	nil,                             // 34: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 35: podstep.agent.v1.StatsResponse.DroppedEntry
+	(*timestamppb.Timestamp)(nil),   // 36: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 37: google.protobuf.Duration
 }
 var file_agent_proto_depIdxs = []int32{
 	0,  // 0: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	5,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	3,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	34, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	9,  // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	32, // 5: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	10, // 6: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	10, // 7: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	14, // 8: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	3,  // 9: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	34, // 10: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	30, // 11: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	33, // 12: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	10, // 13: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	1,  // 14: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	35, // 15: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	18, // 16: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	35, // 17: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	35, // 18: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	35, // 19: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	17, // 20: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	20, // 21: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	34, // 22: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	19, // 23: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	10, // 24: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	35, // 25: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	35, // 26: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	10, // 27: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 28: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	35, // 29: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	35, // 30: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	10, // 31: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	30, // 32: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	30, // 33: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	3,  // 34: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	34, // 35: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	35, // 36: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	31, // 37: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	5,  // 38: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	35, // 39: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	7,  // 40: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	11, // 41: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	12, // 42: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	15, // 43: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	17, // 44: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	21, // 45: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	23, // 46: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	24, // 47: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	24, // 48: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	25, // 49: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	26, // 50: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	28, // 51: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	8,  // 52: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	6,  // 53: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	13, // 54: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	16, // 55: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	19, // 56: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	22, // 57: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	19, // 58: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	30, // 59: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	30, // 60: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	30, // 61: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	27, // 62: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	29, // 63: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	52, // [52:64] is the sub-list for method output_type
-	40, // [40:52] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	36, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	11, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	9,  // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	37, // 6: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	37, // 7: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	37, // 8: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	37, // 9: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	34, // 10: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	12, // 11: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	12, // 12: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	16, // 13: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	3,  // 14: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	36, // 15: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	32, // 16: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	35, // 17: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	12, // 18: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	1,  // 19: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	37, // 20: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	20, // 21: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	37, // 22: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	37, // 23: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	37, // 24: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	19, // 25: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	22, // 26: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	36, // 27: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	10, // 28: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	21, // 29: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	12, // 30: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	37, // 31: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	37, // 32: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	12, // 33: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 34: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	37, // 35: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	37, // 36: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	12, // 37: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	32, // 38: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	32, // 39: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	3,  // 40: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	36, // 41: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	37, // 42: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	33, // 43: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	5,  // 44: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	10, // 45: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	37, // 46: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	37, // 47: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	7,  // 48: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	13, // 49: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	14, // 50: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	17, // 51: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	19, // 52: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	23, // 53: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	25, // 54: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	26, // 55: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	26, // 56: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	27, // 57: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	28, // 58: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	30, // 59: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	8,  // 60: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	6,  // 61: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	15, // 62: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	18, // 63: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	21, // 64: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	24, // 65: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	21, // 66: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	32, // 67: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	32, // 68: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	32, // 69: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	29, // 70: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	31, // 71: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	60, // [60:72] is the sub-list for method output_type
+	48, // [48:60] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -2824,7 +3057,7 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[14].OneofWrappers = []any{
+	file_agent_proto_msgTypes[16].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
@@ -2835,7 +3068,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -26,6 +27,8 @@ type Options struct {
 	Kubelet kubelets.Kubelet
 	// Socket is the path of the agent's socket.
 	Socket string
+	// ReadOnly: the agent holds no pod and injects no fault, whoever asks.
+	ReadOnly bool
 	// Kubeconfig is a file of the user's, by which the API server and the
 	// kubelet's /pods are asked; empty: those that are usual on a node.
 	Kubeconfig string
@@ -99,12 +102,12 @@ func (s *Session) host(c *probes.Catalogue, missing map[probes.Witness]string) e
 	}
 	s.agent, err = agent.New(c, agent.Options{
 		Version: agent.Version, KubeletVersion: s.o.Kubelet.Version, Node: s.o.Kubelet.Node,
-		Probe: probeCRI, Seen: seen, Unseen: unseen, NoHold: noHold,
+		Probe: probeCRI, Seen: seen, Unseen: unseen, NoHold: noHold, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s.teller.failed = func(r any) { s.agent.Note(fmt.Sprintf("podstep failed to tell of a call: %v", r)) }
+	s.teller.failed = func(r any) { s.agent.Note("podstep failed to tell of a call: " + redact.Panic(r)) }
 	s.pods = newIdentities(s.agent)
 	s.server = agent.Serve(s.agent, l)
 	return nil

@@ -2,13 +2,13 @@ package attach
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
@@ -66,7 +66,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 func (w *watcher) failed(fault *error) {
 	if r := recover(); r != nil {
 		*fault = nil
-		w.agent.Note(fmt.Sprintf("podstep failed at a call, and passed it on: %v", r))
+		w.agent.Note("podstep failed at a call, and passed it on: " + redact.Panic(r))
 	}
 }
 

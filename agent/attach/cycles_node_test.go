@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -197,7 +195,11 @@ func kill(t *testing.T, pid int) {
 func TestTerminalClosed(t *testing.T) {
 	l := shared.For(t)
 	before := socketOf(t, l)
-	master, terminal := openTerminal(t)
+	master, terminal, err := labtest.Terminal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
 	cmd := exec.Command(labtest.Bin(t, "podstep"), "attach", "--pid", fmt.Sprint(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
@@ -234,30 +236,4 @@ func TestTerminalClosed(t *testing.T) {
 	}
 	labtest.Eventually(t, "cleaned up", func() bool { return len(l.AttachTraces()) == 0 })
 	life(t, l, "after")
-}
-
-// openTerminal makes a terminal of our own.
-func openTerminal(t *testing.T) (master, terminal *os.File) {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	master = os.NewFile(uintptr(fd), "/dev/ptmx")
-	t.Cleanup(func() { _ = master.Close() })
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return master, terminal
 }

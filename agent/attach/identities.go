@@ -2,7 +2,6 @@ package attach
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/cri"
 )
 
@@ -100,7 +100,7 @@ func (x *identities) find(id string) {
 func (x *identities) reload() {
 	defer func() {
 		if r := recover(); r != nil {
-			x.agent.Note(fmt.Sprintf("podstep failed to ask the runtime for its pods: %v", r))
+			x.agent.Note("podstep failed to ask the runtime for its pods: " + redact.Panic(r))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), askRuntime)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
@@ -71,6 +72,6 @@ func (s *Session) say(format string, args ...any) {
 	s.saying.Lock()
 	defer s.saying.Unlock()
 	if s.o.Say != nil {
-		s.o.Say(fmt.Sprintf(format, args...))
+		s.o.Say(redact.Text(fmt.Sprintf(format, args...)))
 	}
 }

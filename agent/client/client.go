@@ -3,8 +3,7 @@ package client
 import (
 	"context"
 	"errors"
-	"net"
-	"sync"
+	"os"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -36,42 +35,34 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 	if path == "" {
 		path = DefaultSocket()
 	}
-	first, err := connect(path)
+	return dialBy(ctx, &dialer{path: path, user: caller(os.Getenv, os.Getuid())})
+}
+
+func dialBy(ctx context.Context, d *dialer) (*Client, error) {
+	first, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	d.first = first
 	conn, err := grpc.NewClient("passthrough:///podstep",
-		grpc.WithContextDialer(dialer(path, first)),
+		grpc.WithContextDialer(d.dial),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority("localhost"),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-		grpc.WithUnaryInterceptor(plainUnary),
-		grpc.WithStreamInterceptor(plainStream))
+		grpc.WithUnaryInterceptor(d.unary),
+		grpc.WithStreamInterceptor(d.stream))
 	if err != nil {
 		first.Close()
-		return nil, newError(Failed, err, "connect to the agent at %s: %s", path, err)
+		return nil, newError(Failed, err, "connect to the agent at %s: %s", d.path, err)
 	}
-	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: path, conn: conn}
+	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn}
 	if err := c.greet(ctx); err != nil {
 		conn.Close()
 		first.Close()
 		return nil, err
 	}
 	return c, nil
-}
-
-// dialer hands out the connection that Dial has checked, then new ones: gRPC
-// comes back for more when a connection breaks.
-func dialer(path string, first net.Conn) func(context.Context, string) (net.Conn, error) {
-	var once sync.Once
-	return func(ctx context.Context, _ string) (conn net.Conn, err error) {
-		once.Do(func() { conn = first })
-		if conn != nil {
-			return conn, nil
-		}
-		return (&net.Dialer{}).DialContext(ctx, "unix", path)
-	}
 }
 
 func (c *Client) greet(ctx context.Context) error {
@@ -95,26 +86,3 @@ func (c *Client) About() *agentpb.InfoResponse { return c.info }
 
 // Close ends the connection, and with it the holds that live by it.
 func (c *Client) Close() error { return c.conn.Close() }
-
-func plainUnary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return plain(ctx, call(ctx, method, req, reply, conn, opts...))
-}
-
-func plainStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	s, err := open(ctx, desc, conn, method, opts...)
-	if err != nil {
-		return nil, plain(ctx, err)
-	}
-	return &stream{ClientStream: s, caller: ctx}, nil
-}
-
-// stream gives the errors of a stream in plain words. It keeps the caller's
-// context: the stream's own is over as soon as the stream is, whoever ended it.
-type stream struct {
-	grpc.ClientStream
-	caller context.Context
-}
-
-func (s *stream) RecvMsg(m any) error { return plain(s.caller, s.ClientStream.RecvMsg(m)) }
-
-func (s *stream) SendMsg(m any) error { return plain(s.caller, s.ClientStream.SendMsg(m)) }

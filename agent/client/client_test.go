@@ -276,7 +276,7 @@ func listen(t *testing.T, handle func(net.Conn)) string {
 
 func TestForeignSocket(t *testing.T) {
 	path := serve(t, &fake{})
-	err := checkSocket(path, os.Getuid()+1)
+	err := checkSocket(path, user{uid: os.Getuid() + 1, sudo: -1})
 	if os.Getuid() == 0 {
 		// root's sockets are everybody's; give it to somebody to see a refusal.
 		if err != nil {
@@ -285,7 +285,7 @@ func TestForeignSocket(t *testing.T) {
 		if err := os.Chown(path, 65534, -1); err != nil {
 			t.Skip(err)
 		}
-		err = checkSocket(path, 0)
+		err = checkSocket(path, user{sudo: -1})
 	}
 	if KindOf(err) != Denied || !strings.Contains(err.Error(), "belongs to") {
 		t.Errorf("somebody else's socket: %v", err)

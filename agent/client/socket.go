@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
-	"os/user"
+	osuser "os/user"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -38,28 +37,7 @@ func defaultSocket(getenv func(string) string, uid int) string {
 	return filepath.Join(dir, "podstep", "agent.sock")
 }
 
-// connect opens the socket. It looks at it first, because a failed dial cannot
-// tell a stale socket from one that was never there, and because nothing should
-// be sent to a socket that somebody else has put there.
-func connect(path string) (net.Conn, error) {
-	if err := checkSocket(path, os.Getuid()); err != nil {
-		return nil, err
-	}
-	conn, err := net.Dial("unix", path)
-	switch {
-	case err == nil:
-		return conn, nil
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, newError(NoAgent, err, "nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", path)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, denied(path, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notThere(path, err)
-	}
-	return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", path, bare(err))
-}
-
-func checkSocket(path string, uid int) error {
+func checkSocket(path string, by user) error {
 	if len(path) > maxSocketPath {
 		return newError(Usage, nil, "the socket path is %d bytes long and Linux takes %d: %s; use a shorter directory", len(path), maxSocketPath, path)
 	}
@@ -75,7 +53,7 @@ func checkSocket(path string, uid int) error {
 		return newError(NoAgent, nil, "%s is no socket but a %s; name the agent's socket with --socket or %s", path, sort(info.Mode()), SocketEnv)
 	}
 	owner := int(info.Sys().(*syscall.Stat_t).Uid)
-	if owner != uid && owner != 0 {
+	if !by.trusts(owner) {
 		return newError(Denied, nil, "the socket %s belongs to %s, not to you or root; it is not used, because whoever owns it would see and answer what you ask", path, userName(owner))
 	}
 	return nil
@@ -100,7 +78,7 @@ func sort(mode fs.FileMode) string {
 }
 
 func userName(uid int) string {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+	if u, err := osuser.LookupId(strconv.Itoa(uid)); err == nil {
 		return fmt.Sprintf("user %s (uid %d)", u.Username, uid)
 	}
 	return fmt.Sprintf("uid %d", uid)

@@ -31,10 +31,6 @@ const (
 	switchSkip = 2
 )
 
-// Values gives the values that a step shows. Woven code passes closures of
-// this type; they run on the caller's goroutine, once, before the hook returns.
-type Values = func() []any
-
 // Outcome is how a woven function ended.
 type Outcome uint8
 
@@ -49,7 +45,7 @@ const (
 
 // Handler is told of every call of a woven function whose step is on. Its
 // methods run on the kubelet's goroutines; whatever they do, the kubelet does.
-// They must not keep what values returns: copy what is needed.
+// They read values with Eval, and keep neither values nor what it puts.
 type Handler interface {
 	// Enter is called at the top of the function. cur is the innermost span of
 	// this goroutine, or of the goroutine that started it. A nil span means no
@@ -103,12 +99,11 @@ func Faults() uint64 { return faults.Load() }
 // Enter is called by woven code. The pointer is for Leave, and nil if there is
 // nothing to leave.
 func Enter(step int, values Values) (unsafe.Pointer, error) {
-	values = hidden(values)
 	h := handler.Load()
 	if h == nil {
 		return nil, nil
 	}
-	return enter(*h, step, values)
+	return enter(*h, step, NoEscape(values))
 }
 
 func enter(h Handler, step int, values Values) (p unsafe.Pointer, err error) {
@@ -135,7 +130,7 @@ func Leave(p unsafe.Pointer, fail func() error, values Values) {
 	if p == nil {
 		return
 	}
-	leave((*Span)(p), ending(), hidden(fail), hidden(values))
+	leave((*Span)(p), ending(), NoEscape(fail), NoEscape(values))
 }
 
 func leave(s *Span, how Outcome, fail func() error, values Values) {
@@ -156,26 +151,15 @@ func leave(s *Span, how Outcome, fail func() error, values Values) {
 	(*h).Leave(s, how, err, values)
 }
 
-// hidden hides a closure from the compiler's escape analysis, as strings.Builder
-// hides itself: it would see that closures reach a Handler, and have every
+// NoEscape hides a value from the compiler's escape analysis, as strings.Builder
+// hides itself. Whoever uses it sees to it that what the value points at is not
+// kept. The compiler would see that closures reach a Handler, and have every
 // caller keep them and what they capture on the heap, at a cost even when the
 // hook is off. Handlers do not keep them.
 //
 //go:nocheckptr
-func hidden[F any](f F) F {
+func NoEscape[F any](f F) F {
 	return *(*F)(unsafe.Add(nil, uintptr(unsafe.Pointer(&f))))
-}
-
-// Eval calls values and catches its panic: a nil pointer on the way to a
-// field costs the fields, not the event.
-func Eval(values Values) (v []any) {
-	defer func() {
-		if r := recover(); r != nil {
-			faults.Add(1)
-			v = nil
-		}
-	}()
-	return values()
 }
 
 // The runtime functions that run deferred calls when a goroutine does not
@@ -217,14 +201,14 @@ func entryAt(pc uintptr) uintptr {
 // codeOf finds a runtime function by being called from it.
 func codeOf(name string) code {
 	found := make(chan code, 1)
-	go func() {
+	Go(func() {
 		defer func() { _ = recover() }()
 		defer func() { found <- caller(name) }()
 		if name == "runtime.Goexit" {
 			runtime.Goexit()
 		}
 		panic("podstep looks for runtime.gopanic")
-	}()
+	})
 	return <-found
 }
 

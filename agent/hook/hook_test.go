@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -21,13 +22,13 @@ type recorder struct {
 
 func (r *recorder) Enter(_ int, cur *Span, values Values) (*Span, error) {
 	r.entered = append(r.entered, cur)
-	r.values = append(r.values, Eval(values)...)
+	r.values = append(r.values, All(values)...)
 	return NewSpan(Labels("ns/pod"), nil), r.fail
 }
 
 func (r *recorder) Leave(_ *Span, how Outcome, err error, values Values) {
 	r.left = append(r.left, how)
-	r.values = append(append(r.values, Eval(values)...), err)
+	r.values = append(append(r.values, All(values)...), err)
 }
 
 func use(t testing.TB, h Handler) {
@@ -38,8 +39,8 @@ func use(t testing.TB, h Handler) {
 
 // woven has the shape that the weaver gives to a function.
 func woven(in int, body func()) (out int, err error) {
-	if p, e := Enter(1, func() []any { return []any{in} }); p != nil || e != nil {
-		defer Leave(p, func() error { return err }, func() []any { return []any{out} })
+	if p, e := Enter(1, func(to To) { Put(to, in) }); p != nil || e != nil {
+		defer Leave(p, func() error { return err }, func(to To) { Put(to, out) })
 		if e != nil {
 			err = e
 			return
@@ -165,10 +166,18 @@ func TestHandlerPanicIsCaught(t *testing.T) {
 	}
 }
 
+// TestEvalCatches: a nil pointer costs the values from there on, not those
+// before.
 func TestEvalCatches(t *testing.T) {
 	var nothing *struct{ field int }
-	if v := Eval(func() []any { return []any{nothing.field} }); v != nil {
-		t.Errorf("Eval = %v, want nil", v)
+	before := Faults()
+	v := All(func(to To) {
+		Put(to, 1)
+		Put(to, nothing.field)
+		Put(to, 2)
+	})
+	if len(v) != 1 || v[0] != 1 || Faults() != before+1 {
+		t.Errorf("All = %v with %d faults, want [1] with one", v, Faults()-before)
 	}
 }
 
@@ -206,3 +215,87 @@ func TestProfileReadsLabels(t *testing.T) {
 		t.Error("labels is not the first field of Span")
 	}
 }
+
+// values keeps what it is given, as a Taker may.
+type values struct {
+	quiet bool
+	all   []any
+}
+
+func (v *values) Quiet(quiet bool) bool {
+	v.quiet = quiet
+	return quiet
+}
+
+func (v *values) Take(x any) { v.all = append(v.all, Keep(x)) }
+
+// TestKeep: what is kept stays what it was when its box is gone, with values of
+// every shape.
+func TestKeep(t *testing.T) {
+	type pair struct{ a, b int }
+	p := &pair{1, 2}
+	v := &values{}
+	func() {
+		text, number, both := strings.Repeat("ab", 20), 7, pair{3, 4}
+		Eval(func(to To) {
+			Put(to, text)
+			Put(to, number)
+			Put(to, both)
+			Put(to, p)
+			Put(to, []int{5, 6})
+			Put[any](to, nil)
+			Put(to, map[string]int{"x": 1})
+			Put[error](to, errors.New("boom"))
+		}, v)
+	}()
+	overwriteStack(50)
+	got := fmt.Sprintln(v.all[0], v.all[1], v.all[2], v.all[3] == any(p), v.all[4], v.all[5], v.all[6], v.all[7])
+	if want := fmt.Sprintln(strings.Repeat("ab", 20), 7, pair{3, 4}, true, []int{5, 6}, nil, map[string]int{"x": 1}, "boom"); got != want {
+		t.Errorf("kept are\n%s, want\n%s", got, want)
+	}
+}
+
+//go:noinline
+func overwriteStack(depth int) byte {
+	var room [512]byte
+	for i := range room {
+		room[i] = 0xff
+	}
+	if depth > 0 {
+		return overwriteStack(depth-1) & room[depth]
+	}
+	return room[0]
+}
+
+// TestQuietEnds: of a quiet call nothing else is evaluated.
+func TestQuietEnds(t *testing.T) {
+	for _, quiet := range []bool{true, false} {
+		v := &values{}
+		Eval(func(to To) {
+			if Quiet(to, quiet) {
+				return
+			}
+			Put(to, "more")
+		}, v)
+		if v.quiet != quiet || (len(v.all) == 0) != quiet {
+			t.Errorf("of a call that is quiet: %v there are values %v", quiet, v.all)
+		}
+	}
+}
+
+// TestTakerStaysOnStack: neither the taker nor what is put goes to the heap.
+func TestTakerStaysOnStack(t *testing.T) {
+	text := strings.Repeat("ab", 20)
+	n := 0
+	if allocs := testing.AllocsPerRun(100, func() {
+		c := count{of: &n}
+		Eval(func(to To) { Put(to, text); Put(to, 1000+n); Put(to, struct{ a, b int }{n, n}) }, &c)
+	}); allocs != 0 || n == 0 {
+		t.Errorf("%v allocations for %d values, want none", allocs, n)
+	}
+}
+
+type count struct{ of *int }
+
+func (c *count) Quiet(bool) bool { return false }
+func (c *count) Take(any)        { *c.of++ }

@@ -35,6 +35,9 @@ func NewSpan(labels []Label, state any) *Span { return &Span{labels: labels, Sta
 // Init is NewSpan for a Span that is part of what state points at.
 func (s *Span) Init(labels []Label, state any) { s.labels, s.State = labels, state }
 
+// pointer is the span as the runtime keeps it.
+func (s *Span) pointer() unsafe.Pointer { return unsafe.Pointer(s) }
+
 // Current is the innermost span of the calling goroutine, or nil.
 func Current() *Span { return current(getLabels()) }
 

@@ -27,6 +27,8 @@ type Step struct {
 	ID int
 	// Fails is set if the function returns an error, and so can be made to.
 	Fails bool
+	// Sum identifies the code of the function that the hook was woven into.
+	Sum string
 }
 
 var registered struct {
@@ -34,9 +36,13 @@ var registered struct {
 	records []string
 }
 
-// Register is called by woven code as the program starts, perhaps before this
-// package is initialised.
-func Register(record string) {
+// RegisterPackage is called by woven code as the program starts, perhaps before
+// this package is initialised.
+//
+// Its name stands for how woven code calls Enter, Leave, Quiet and put. A
+// change of that must change the name: then a package that an older weaver wove
+// does not link with this hook, where it would call it with wrong arguments.
+func RegisterPackage(record string) {
 	registered.Lock()
 	defer registered.Unlock()
 	registered.records = append(registered.records, record)
@@ -58,8 +64,8 @@ func Woven() ([]Package, error) {
 	return out, nil
 }
 
-// ParseRecord reads a record: the mark, import path, hash, and name=id of each
-// step, with a ! behind if it can fail.
+// ParseRecord reads a record: the mark, import path, hash, and name=id:sum of each
+// step, with a ! behind the id if it can fail.
 func ParseRecord(record string) (Package, error) {
 	words := strings.Fields(record)
 	if len(words) < 3 || words[0] != RecordMark {
@@ -68,12 +74,13 @@ func ParseRecord(record string) (Package, error) {
 	p := Package{Path: words[1], Hash: words[2], Steps: map[string]Step{}}
 	for _, w := range words[3:] {
 		name, id, _ := strings.Cut(w, "=")
+		id, sum, _ := strings.Cut(id, ":")
 		id, fails := strings.CutSuffix(id, "!")
 		n, err := strconv.Atoi(id)
 		if err != nil || n < 0 || n >= MaxSteps {
 			return Package{}, fmt.Errorf("read what was woven into %s: bad step %q", p.Path, w)
 		}
-		p.Steps[name] = Step{n, fails}
+		p.Steps[name] = Step{n, fails, sum}
 	}
 	return p, nil
 }

@@ -6,8 +6,8 @@ import (
 )
 
 func TestParseRecord(t *testing.T) {
-	p, err := ParseRecord("podstep:woven k8s.io/x/y 0123 sync.pod=7! merge.merge=0\n")
-	if err != nil || p.Path != "k8s.io/x/y" || p.Hash != "0123" || p.Steps["sync.pod"] != (Step{7, true}) || p.Steps["merge.merge"] != (Step{0, false}) {
+	p, err := ParseRecord("podstep:woven k8s.io/x/y 0123 sync.pod=7!:0f1e merge.merge=0\n")
+	if err != nil || p.Path != "k8s.io/x/y" || p.Hash != "0123" || p.Steps["sync.pod"] != (Step{7, true, "0f1e"}) || p.Steps["merge.merge"] != (Step{0, false, ""}) {
 		t.Errorf("ParseRecord = %+v, %v", p, err)
 	}
 }

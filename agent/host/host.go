@@ -26,32 +26,45 @@ type Options struct {
 	Node string
 	// Lab is set if the node is there for one person.
 	Lab bool
+	// ReadOnly: the agent serves only those who look.
+	ReadOnly bool
 	// Socket is the path of the unix socket to serve.
 	Socket string
 	// Warn is told what keeps the agent from working, but not the kubelet.
 	Warn func(format string, args ...any)
 }
 
-// Woven checks what the weaver left in this program against the catalogue. It
-// returns the steps that can be seen, and which of them can be made to fail.
-func Woven(c *probes.Catalogue) (seen, fails map[string]bool, err error) {
+// Steps say what the weaver left in this program, by the names of steps.
+type Steps struct {
+	// Seen are the steps that can be seen.
+	Seen map[string]bool
+	// Fails are those of them that can be made to fail.
+	Fails map[string]bool
+	// Differs are those whose function is not the one that the catalogue was read
+	// from, so that nobody knows which locks are held there.
+	Differs map[string]bool
+}
+
+// Woven checks what the weaver left in this program against the catalogue.
+func Woven(c *probes.Catalogue) (*Steps, error) {
 	packages, err := hook.Woven()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(packages) == 0 {
-		return nil, nil, ErrNotWoven
+		return nil, ErrNotWoven
 	}
-	seen, fails = map[string]bool{}, map[string]bool{}
+	out := &Steps{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, p := range packages {
 		if p.Hash != c.PackageHash(p.Path) {
-			return nil, nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it anew with `make build`", p.Path)
+			return nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it anew with `make build`", p.Path)
 		}
 		for name, s := range p.Steps {
-			seen[name], fails[name] = true, s.Fails
+			out.Seen[name], out.Fails[name] = true, s.Fails
+			out.Differs[name] = s.Sum != c.Step(name).Sum
 		}
 	}
-	return seen, fails, nil
+	return out, nil
 }
 
 // Start starts the agent and returns what ends it. An agent that cannot start is
@@ -62,13 +75,19 @@ func Start(o Options) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, fails, err := Woven(c)
+	woven, err := Woven(c)
 	if err != nil {
 		return nil, err
 	}
-	a, err := agent.New(c, agent.Options{
+	if err := hook.SelfTest(); err != nil {
+		o.Warn("runs without its agent: %v", err)
+		return func() {}, nil
+	}
+	var a *agent.Agent
+	a, err = agent.New(c, agent.Options{
 		Version: agent.Version, KubeletVersion: o.KubeletVersion, Node: o.Node,
-		Probe: "woven", Seen: seen, Fails: fails, Lab: o.Lab,
+		Probe: "woven", Seen: woven.Seen, Fails: woven.Fails, Differs: woven.Differs, Lab: o.Lab, ReadOnly: o.ReadOnly,
+		PodSeen: func() { releaseOnSignal(a) },
 	})
 	if err != nil {
 		o.Warn("runs without its agent: %v", err)
@@ -82,18 +101,22 @@ func Start(o Options) (stop func(), err error) {
 		stop = func() { a.Close(); srv.Stop() }
 	}
 	a.Attach()
-	releaseOnSignal(a)
 	return stop, nil
 }
 
 // releaseOnSignal lets held pods go as soon as the kubelet is told to end: it
 // then waits for some of its work.
+//
+// It is called when the kubelet has its first pod. By then the kubelet has its
+// own handler for these signals, and no pod was held before. If the agent had a
+// handler earlier, a signal that comes before the kubelet's handler would end
+// nothing: the agent would take it, and the kubelet would go on starting.
 func releaseOnSignal(a *agent.Agent) {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGTERM, syscall.SIGINT)
-	go func() {
+	hook.Go(func() {
 		<-ch
 		signal.Stop(ch)
 		a.Close()
-	}()
+	})
 }

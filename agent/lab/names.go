@@ -50,4 +50,5 @@ func (p paths) containerdSocket() string   { return p.at("containerd", "containe
 func (p paths) simSocket() string          { return p.at("simcri", "simcri.sock") }
 func (p paths) pressure() string           { return p.at("pressure") }
 func (p paths) kubelet() string            { return p.at("kubelet") }
+func (p paths) cwd(part string) string     { return p.node("cwd", part) }
 func (p paths) node(elem ...string) string { return p.at(append([]string{"node"}, elem...)...) }

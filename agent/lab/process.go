@@ -44,10 +44,14 @@ func (l *Lab) spawn(name string, env []string, args ...string) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	defer log.Close()
+	dir, err := l.workDir(name)
+	if err != nil {
+		return err
+	}
 	cmd := exec.Command("/proc/self/exe", append(l.becomes(), args...)...)
 	cmd.Args[0] = "podstep-lab"
 	cmd.Env = append(l.environment(), env...)
-	cmd.Dir = "/"
+	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig: syscall.SIGKILL,
@@ -61,6 +65,17 @@ func (l *Lab) spawn(name string, env []string, args ...string) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	return l.watch(&process{name: name, pid: cmd.Process.Pid, cmd: cmd, begun: time.Now(), done: make(chan struct{})})
+}
+
+// workDir is a part's own working directory, with nothing in it. The kubelet
+// needs one: when it removes a container without a log path, its log cleaner
+// removes what the pattern "*" finds in the working directory of the kubelet.
+func (l *Lab) workDir(part string) (string, error) {
+	dir := l.paths.cwd(part)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("start %s: create working directory: %w", part, err)
+	}
+	return dir, nil
 }
 
 // becomes is how this binary is told to become a part.

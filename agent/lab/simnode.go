@@ -27,7 +27,7 @@ func (n *simNode) require() error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := host.Woven(c); err != nil {
+	if _, err := host.Woven(c); err != nil {
 		return fmt.Errorf("start a sim lab: %w", err)
 	}
 	if n.options.Scenario == "" {

@@ -11,13 +11,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds of a block, for whoever reads what somebody else has written.
-const (
-	maxEvents = 1 << 16
-	maxPlain  = 16 << 20 // bytes, before it is compressed, and of its events
-	maxPacked = 16 << 20
-)
-
 // Kinds of blocks. Others are passed over.
 const (
 	headerBlock = 'H' // what the trace is about, as JSON
@@ -63,11 +56,12 @@ func readBlock(raw []byte) block {
 	return block{raw[0], raw[1], le.Uint32(raw[2:]), le.Uint32(raw[6:]), le.Uint32(raw[10:]), le.Uint32(raw[14:])}
 }
 
-var errBounds = errors.New("a block is larger than any may be")
-
 func (b *block) check() error {
-	if b.events > maxEvents || b.plain > maxPlain || b.packed > maxPacked {
-		return errBounds
+	switch {
+	case b.events > maxEvents:
+		return tooMany(maxEvents, "events in a block")
+	case b.plain > maxPlain, b.packed > maxPacked:
+		return tooMany(maxPlain, "bytes in a block")
 	}
 	return nil
 }
@@ -105,7 +99,8 @@ type unpacker struct {
 }
 
 func newUnpacker() (*unpacker, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPlain), zstd.WithDecoderLowmem(true))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPlain),
+		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, fmt.Errorf("prepare decompression: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 var (
 	errRef   = errors.New("an event is about a span that is not open")
 	errRange = errors.New("a number is out of its range")
-	errLarge = errors.New("its events are too large")
+	errLarge = tooMany(maxPlain, "bytes of events in a block")
 )
 
 // arenaChunk is how much memory for events is taken at once.
@@ -85,6 +85,9 @@ func (d *decoder) next() ([]byte, error) {
 	d.texts(textKey{s, e.Pod}, e)
 	if err := d.err(); err != nil {
 		return nil, err
+	}
+	if m.textBytes > maxTexts {
+		return nil, tooMany(maxTexts, "bytes of texts that come again")
 	}
 	m.saw(e, ref)
 	return d.encode(e)
@@ -170,7 +173,11 @@ func (d *decoder) texts(k textKey, e *event) {
 		return
 	}
 	if count-1 > maxFields {
-		d.columns[countColumn].err = errRange
+		d.columns[countColumn].err = tooMany(maxFields, "fields in an event")
+		return
+	}
+	if count > uint64(len(d.columns[sizeColumn].rest)) {
+		d.columns[countColumn].err = errShort // each field, and the error, has a size
 		return
 	}
 	e.fields = make([][]byte, count-1) // not the slice of before: it may be the model's
@@ -208,14 +215,26 @@ func (d *decoder) encode(e *event) ([]byte, error) {
 	return d.arena[start:len(d.arena):len(d.arena)], nil
 }
 
-func (d *decoder) pods() (pods []*agentpb.Pod, err error) {
+// pods gives the pods of a block, of which there may be so many.
+func (d *decoder) pods(room int64) (pods []*agentpb.Pod, err error) {
 	col := &d.columns[podsColumn]
 	for len(col.rest) > 0 && col.err == nil {
+		if int64(len(pods)) == min(room, maxPods) {
+			return nil, tooMany(min(room, maxPods), "pods for its size")
+		}
 		id := col.uint()
 		if id > math.MaxUint32 {
 			return nil, errRange
 		}
-		pods = append(pods, &agentpb.Pod{Id: uint32(id), Namespace: col.text(), Name: col.text(), Uid: col.text()})
+		p := &agentpb.Pod{Id: uint32(id)}
+		for _, text := range []*string{&p.Namespace, &p.Name, &p.Uid} {
+			b := col.bytes(col.uint())
+			if len(b) > maxPodText {
+				return nil, tooMany(maxPodText, "bytes in a pod's name")
+			}
+			*text = string(b)
+		}
+		pods = append(pods, p)
 	}
 	return pods, col.err
 }

@@ -36,14 +36,12 @@ func (c *encoder) append(payload []byte) []byte {
 	return payload
 }
 
-func (c *encoder) addPods(pods []*agentpb.Pod) {
-	for _, p := range pods {
-		col := &c.columns[podsColumn]
-		col.putUint(uint64(p.Id))
-		col.putText(p.Namespace)
-		col.putText(p.Name)
-		col.putText(p.Uid)
-	}
+func (c *encoder) addPod(p *agentpb.Pod) {
+	col := &c.columns[podsColumn]
+	col.putUint(uint64(p.Id))
+	col.putText(p.Namespace)
+	col.putText(p.Name)
+	col.putText(p.Uid)
 }
 
 func (c *encoder) add(raw []byte) {

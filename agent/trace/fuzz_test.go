@@ -18,6 +18,9 @@ func FuzzReader(f *testing.F) {
 	if file, err := os.ReadFile("testdata/v1.podstep"); err == nil {
 		f.Add(file)
 	}
+	for _, b := range bombs(f) {
+		f.Add(b.file(f))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) { _, _ = read(raw) })
 }
 
@@ -25,7 +28,9 @@ func FuzzReader(f *testing.F) {
 func FuzzBlock(f *testing.F) {
 	c := encoder{model: newModel()}
 	b := newSample().batch(8) // small: the fuzzer shortens what it finds, which takes long
-	c.addPods(b.Pods)
+	for _, p := range b.Pods {
+		c.addPod(p)
+	}
 	for _, raw := range append(b.Events, odd[:6]...) {
 		c.add(raw)
 	}

@@ -57,6 +57,9 @@ func (h *Header) pack(p *packer) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode trace header: %w", err)
 	}
+	if err := checkInfo(info); err != nil {
+		return nil, fmt.Errorf("encode trace header: %w", err)
+	}
 	payload, err := json.Marshal(headerJSON{h.Podstep, h.Began, h.Selection, info})
 	if err != nil {
 		return nil, fmt.Errorf("encode trace header: %w", err)
@@ -101,8 +104,14 @@ func noTrace(err error) error {
 }
 
 func parseHeader(payload []byte) (*Header, error) {
+	if len(payload) > maxHeader {
+		return nil, tooMany(maxHeader, "bytes in its header")
+	}
 	var h headerJSON
 	if err := json.Unmarshal(payload, &h); err != nil {
+		return nil, fmt.Errorf("read trace header: %w", err)
+	}
+	if err := checkInfo(h.Info); err != nil {
 		return nil, fmt.Errorf("read trace header: %w", err)
 	}
 	info := &agentpb.InfoResponse{}

@@ -15,6 +15,8 @@ const (
 	keptTexts   = 1 << 13
 	keptTextLen = 1 << 10 // of one event, in bytes; more is not kept
 	keptFields  = 64      // of one event
+	// textOverhead is what a text takes besides its bytes.
+	textOverhead = 24
 )
 
 // shape is what many events have in common.
@@ -45,6 +47,8 @@ type model struct {
 	shapes []shape
 	known  map[shape]int // index in shapes, plus 2
 	texts  map[textKey]texts
+
+	textBytes int64 // that texts takes, about
 }
 
 // textKey is whose texts are expected to be the same again.
@@ -126,5 +130,18 @@ func (m *model) keep(k textKey, e *event) {
 		t.fields[i] = copied(f)
 	}
 	t.error = copied(e.ErrorText)
+	m.textBytes += t.size() - m.texts[k].size()
 	m.texts[k] = t
+}
+
+// size is what texts take in memory, about.
+func (t texts) size() int64 {
+	if t.fields == nil {
+		return 0
+	}
+	n := textOverhead + cap(t.error)
+	for _, f := range t.fields {
+		n += textOverhead + len(f)
+	}
+	return int64(n)
 }

@@ -41,6 +41,7 @@ type Reader struct {
 	decoder  decoder
 	offset   int64
 	events   uint64
+	pods     int64
 	err      error
 }
 
@@ -121,6 +122,7 @@ func (r *Reader) Next() (*agentpb.Batch, error) {
 			return batch, nil
 		}
 	}
+	r.decoder = decoder{} // nothing more is read
 	return nil, r.err
 }
 
@@ -147,10 +149,11 @@ func (r *Reader) batch(b *block, payload []byte) (*agentpb.Batch, error) {
 	if err := d.take(payload); err != nil {
 		return nil, err
 	}
-	pods, err := d.pods()
+	pods, err := d.pods(maxPods + (r.offset+b.size())/podBytes - r.pods)
 	if err != nil {
 		return nil, err
 	}
+	r.pods += int64(len(pods))
 	events, err := d.events(int(b.events))
 	return &agentpb.Batch{Pods: pods, Events: events, CaughtUp: b.flags&caughtUpFlag != 0}, err
 }

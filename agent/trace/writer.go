@@ -34,7 +34,7 @@ type Writer struct {
 
 	flags   byte // of the block that is being filled
 	pending uint32
-	pods    bool
+	pods    int
 	bytes   int
 
 	err    error // the first that writing met; then nothing more is written
@@ -116,8 +116,9 @@ func (w *Writer) Add(b *agentpb.Batch) error {
 		w.flush()
 		w.flags |= caughtUpFlag
 	}
-	w.encoder.addPods(b.Pods)
-	w.pods = w.pods || len(b.Pods) > 0
+	if err := w.addPods(b.Pods); err != nil {
+		return err
+	}
 	for _, raw := range b.Events {
 		if len(raw) > maxEvent {
 			return fmt.Errorf("write trace: an event of %d bytes is too large", len(raw))
@@ -133,6 +134,22 @@ func (w *Writer) Add(b *agentpb.Batch) error {
 		w.late.Reset(blockTime)
 	}
 	return w.err
+}
+
+// addPods adds pods to the block, and begins another one when it has as many as
+// it may. The caller holds mu.
+func (w *Writer) addPods(pods []*agentpb.Pod) error {
+	for _, p := range pods {
+		if n := max(len(p.Namespace), len(p.Name), len(p.Uid)); n > maxPodText {
+			return fmt.Errorf("write trace: a pod's name of %d bytes is too large", n)
+		}
+		if w.pods == maxPods {
+			w.flush()
+		}
+		w.encoder.addPod(p)
+		w.pods++
+	}
+	return nil
 }
 
 // Flush writes what is kept.
@@ -181,7 +198,7 @@ func (w *Writer) Size() int64 {
 	return w.size
 }
 
-func (w *Writer) empty() bool { return w.pending == 0 && !w.pods && w.flags&caughtUpFlag == 0 }
+func (w *Writer) empty() bool { return w.pending == 0 && w.pods == 0 && w.flags&caughtUpFlag == 0 }
 
 func (w *Writer) flushLate() { _ = w.Flush() } // the error stays for the next Add
 
@@ -195,7 +212,7 @@ func (w *Writer) flush() {
 	if w.write(w.packer.pack(block{kind: eventsBlock, flags: w.flags, events: w.pending}, w.payload)) {
 		w.events += uint64(w.pending)
 	}
-	w.flags, w.pending, w.pods, w.bytes = 0, 0, false, 0
+	w.flags, w.pending, w.pods, w.bytes = 0, 0, 0, 0
 	if w.encoder.model.full() {
 		w.encoder.model = newModel()
 		w.flags = freshFlag

@@ -16,9 +16,16 @@ import (
 // told once by Info; pods by the stream, before the first event that names one.
 // One goroutine uses it at a time.
 type Decoder struct {
-	info *agentpb.InfoResponse
-	pods map[uint32]*probes.Pod
+	info    *agentpb.InfoResponse
+	pods    map[uint32]*probes.Pod
+	unknown int    // pods that were never told
+	last    Header // of the newest event that could be read
 }
+
+// maxUnknown bounds the pods that are remembered without ever being told: an
+// agent tells a pod before its events, so these are numbers that a damaged file
+// made up.
+const maxUnknown = 1 << 12
 
 // NewDecoder makes a decoder for the events of the agent that info is about.
 func NewDecoder(info *agentpb.InfoResponse) *Decoder {
@@ -46,17 +53,25 @@ func (d *Decoder) Batch(b *agentpb.Batch) []probes.Event {
 	return events
 }
 
-// Event decodes one event. One that cannot be read is told as a lost one: a
-// single bad event must not end a stream that may be telling about a hold.
+// Event decodes one event. One that cannot be read is told as a lost one, with
+// the time of the one before it: a single bad event must not end a stream that
+// may be telling about a hold.
 func (d *Decoder) Event(raw []byte) probes.Event {
 	var e agentpb.Event
 	if err := proto.Unmarshal(raw, &e); err != nil {
-		return probes.Event{Kind: probes.Drop, Probe: d.info.GetProbe(), Error: "an event could not be read"}
+		lost := Header{Seq: d.last.Seq, Time: d.last.Time, Mono: d.last.Mono, Kind: agentpb.Kind_DROP}
+		out := d.Outline(&lost)
+		out.Error = "an event could not be read"
+		return out
 	}
-	out := d.Outline(&Header{
+	h := Header{
 		Seq: e.Seq, Time: e.Time, Mono: e.Mono, Kind: e.Kind, Step: e.Step, Pod: e.Pod, Span: e.Span,
 		Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration,
-	})
+	}
+	if h.Time != 0 {
+		d.last = h
+	}
+	out := d.Outline(&h)
 	out.Error, out.Fields = e.Error, Fields(e.Fields)
 	return out
 }
@@ -106,7 +121,8 @@ func (d *Decoder) Probe(n uint32) string {
 
 // Pod gives the pod of Event.pod, nil for the node. It is shared by all events
 // of a pod; nobody changes it. A pod that was never told is one without names,
-// so that its events are seen at least.
+// so that its events are seen at least; of very many such pods each event has its
+// own.
 func (d *Decoder) Pod(id uint32) *probes.Pod {
 	if id == 0 {
 		return nil
@@ -115,7 +131,10 @@ func (d *Decoder) Pod(id uint32) *probes.Pod {
 		return p
 	}
 	p := &probes.Pod{}
-	d.pods[id] = p
+	if d.unknown < maxUnknown {
+		d.unknown++
+		d.pods[id] = p
+	}
 	return p
 }
 

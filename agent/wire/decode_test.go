@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -65,6 +66,14 @@ func TestPods(t *testing.T) {
 	if d.Pod(1) != told {
 		t.Error("a pod that is told again is another one")
 	}
+	for id := range uint32(3 * maxUnknown) {
+		if d.Pod(id+10) == nil {
+			t.Fatal("an event of a pod that was never told is the node's")
+		}
+	}
+	if len(d.pods) > maxUnknown+10 {
+		t.Errorf("%d pods are remembered that nobody told", len(d.pods))
+	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "db", Uid: "v"}})
 	if d.Pod(1).Name != "db" || told.Name != "web" {
 		t.Error("a number that is used anew keeps its pod")
@@ -120,4 +129,22 @@ func samples(t testing.TB) (out [][]byte) {
 		out = append(out, raw)
 	}
 	return out
+}
+
+// TestUnreadable: an event that cannot be read stands where it was lost, and
+// not in 1970.
+func TestUnreadable(t *testing.T) {
+	d := NewDecoder(about)
+	raw, err := proto.Marshal(&agentpb.Event{Seq: 7, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 3, Span: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := d.Event(raw)
+	lost := d.Event([]byte{0xff, 0xff})
+	if lost.Kind != probes.Drop || lost.Error == "" || lost.Pod != nil || lost.Span != 0 {
+		t.Errorf("what cannot be read is %+v", lost)
+	}
+	if !lost.Time.Equal(before.Time) || lost.Mono != before.Mono || lost.Seq != before.Seq {
+		t.Errorf("it is at %v, %d, seq %d; the one before is %+v", lost.Time, lost.Mono, lost.Seq, before)
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"k8s.io/component-base/version"
@@ -18,7 +19,7 @@ func startAgent() (stop func()) {
 		return func() {}
 	}
 	stop, err := host.Start(host.Options{
-		KubeletVersion: version.Get().GitVersion, Node: nodeName(os.Args[1:]), Socket: socketPath(), Warn: warn,
+		KubeletVersion: version.Get().GitVersion, Node: nodeName(os.Args[1:]), Socket: socketPath(), ReadOnly: readOnly(), Warn: warn,
 	})
 	if err != nil {
 		warn("%v; or run the kubelet without podstep: PODSTEP=off", err)
@@ -37,6 +38,24 @@ func onlyAsks(args []string) bool {
 		}
 	}
 	return false
+}
+
+// readOnlyEnv makes the agent serve only those who look.
+const readOnlyEnv = "PODSTEP_READ_ONLY"
+
+// readOnly tells whether the agent is to hold no pod and inject no fault, whoever
+// asks. A value that cannot be read counts as yes.
+func readOnly() bool {
+	v := os.Getenv(readOnlyEnv)
+	if v == "" {
+		return false
+	}
+	is, err := strconv.ParseBool(v)
+	if err != nil {
+		warn("%s=%s is neither true nor false; the agent is read-only", readOnlyEnv, v)
+		return true
+	}
+	return is
 }
 
 // socketPath is where clients look for the agent.

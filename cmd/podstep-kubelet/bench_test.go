@@ -26,6 +26,10 @@ const (
 	startPods  = 30
 	idlePods   = 60
 	idleWindow = time.Minute
+
+	churnPods   = 720
+	churnAtOnce = 20
+	afterChurn  = 150 * time.Second
 )
 
 type contender struct {
@@ -93,7 +97,9 @@ func TestBenchStart(t *testing.T) {
 	fmt.Printf("  quartiles: unmodified %v, woven %v\n", quartiles(took[0]), quartiles(took[1]))
 }
 
-// TestBenchIdle measures memory and CPU of both kubelets with many pods.
+// TestBenchIdle measures memory and CPU of both kubelets with many pods, and
+// memory again after others have come and gone beside them: PODSTEP_CHURN, 720
+// otherwise.
 func TestBenchIdle(t *testing.T) {
 	cs := contenders(t)
 	for i := range idlePods {
@@ -119,6 +125,72 @@ func TestBenchIdle(t *testing.T) {
 	}
 	fmt.Printf("%d pods: CPU in %v: unmodified %v, woven %v, ratio %.3f (aim 1.02)\n", idlePods, idleWindow, cpu[0], cpu[1], cpu[1].Seconds()/cpu[0].Seconds())
 	fmt.Printf("%d pods: memory: unmodified %d MiB, woven %d MiB, %+d MiB (aim +32)\n", idlePods, rss[0]>>20, rss[1]>>20, (rss[1]-rss[0])>>20)
+	n := churnCount(t)
+	for i := 0; i < n; i += churnAtOnce {
+		churnOnce(cs, i, min(churnAtOnce, n-i))
+	}
+	stats := givenBack(t, cs[1].lab)
+	for k := range cs {
+		rss[k] = residentBytes(t, pid(k))
+	}
+	fmt.Printf("%d pods after %d others: memory: unmodified %d MiB, woven %d MiB, %+d MiB (aim +32), ratio %.2f\n",
+		idlePods, n, rss[0]>>20, rss[1]>>20, (rss[1]-rss[0])>>20, float64(rss[1])/float64(rss[0]))
+	fmt.Printf("  the flight recorder has %d events in %d MiB, %d syncs were folded, %d faults\n",
+		stats.RecorderEvents, stats.RecorderBytes>>20, stats.FoldedSyncs, stats.Faults)
+}
+
+func churnCount(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("PODSTEP_CHURN")
+	if text == "" {
+		return churnPods
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// churnOnce has pods come and go on both nodes.
+func churnOnce(cs [2]contender, first, n int) {
+	name := func(i int) string { return fmt.Sprintf("churn-%d", first+i) }
+	for i := range n {
+		for _, c := range cs {
+			c.lab.Create(benchPod(name(i)))
+		}
+	}
+	for i := range n {
+		for _, c := range cs {
+			c.lab.UntilReady(name(i))
+			c.lab.Delete(name(i))
+		}
+	}
+	for i := range n {
+		for _, c := range cs {
+			c.lab.UntilGone(name(i))
+		}
+	}
+}
+
+// givenBack waits until the recorder has done what it does about pods that are
+// gone, and the Go runtimes of both kubelets have given back what they do not
+// need: they collect every two minutes at least.
+func givenBack(t *testing.T, l *labtest.Lab) *agentpb.StatsResponse {
+	t.Helper()
+	agent := l.Agent()
+	last := int64(-1)
+	for {
+		time.Sleep(afterChurn) // the time over which is measured
+		stats, err := agent.Stats(l.Context(), &agentpb.StatsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last >= 0 && stats.RecorderBytes >= last-last/50 {
+			return stats
+		}
+		last = stats.RecorderBytes
+	}
 }
 
 func quartiles(d []time.Duration) [2]time.Duration {

@@ -4,7 +4,8 @@
 //
 // Build it with podstep-weave, as `make build` does. The agent serves
 // PODSTEP_SOCKET, by default /run/podstep/agent.sock; PODSTEP=off runs the
-// kubelet without it.
+// kubelet without it. With PODSTEP_READ_ONLY=true the agent holds no pod and injects
+// no fault, whoever asks.
 package main
 
 import (

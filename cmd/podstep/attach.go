@@ -19,9 +19,10 @@ import (
 
 // attachFlags say which kubelet, and how.
 type attachFlags struct {
-	pid   int
-	probe choice
-	noTUI bool
+	pid      int
+	probe    choice
+	noTUI    bool
+	readOnly bool
 }
 
 func (a *app) attach() *cobra.Command {
@@ -55,6 +56,7 @@ Ctrl-C or SIGTERM.`,
 	flags.probe = choice{value: "cri", of: []string{"cri"}}
 	flags.probe.add(cmd, "probe", "", "what sees the steps")
 	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
+	cmd.Flags().BoolVar(&flags.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
 	ui.addLive(cmd)
 	return cmd
 }
@@ -73,7 +75,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	stayAlive()
 	var screen atomic.Bool
 	s, err := attach.Start(ctx, attach.Options{
-		Kubelet: k, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig,
+		Kubelet: k, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
 		Say: func(line string) {
 			if !screen.Load() { // there the node's story has it
 				a.say("%s", line)

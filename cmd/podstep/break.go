@@ -85,7 +85,7 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	f.slowerThan.add(cmd, "slower-than", "only when the step took longer, on exit")
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, `fail=MESSAGE` or delay=DURATION")
 	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	cmd.Flags().Uint32Var(&f.times, "times", 0, "`N`: how often it acts before it is gone (default: for ever for holds, once for faults)")
+	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "`N`: how often it acts before it is gone (default: for ever for holds, once for faults)")
 	cmd.Flags().Uint32Var(&f.after, "after", 0, "`N`: how many hits it skips first")
 	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
 	f.lease.add(cmd, "lease", "how long each hold may last at most, like 5m (default: the agent's)")
@@ -283,9 +283,11 @@ type breakJSON struct {
 	After      uint32            `json:"after"`
 	Force      bool              `json:"force"`
 	Hits       uint32            `json:"hits"`
+	Missed     uint32            `json:"missed"`
 	Expires    *time.Time        `json:"expires"`
 	Steps      []string          `json:"steps"`
 	Refused    []refusedJSON     `json:"refused"`
+	Peer       *peerJSON         `json:"peer,omitempty"`
 }
 
 // refusedJSON is a step at which a breakpoint cannot act.
@@ -299,7 +301,7 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 	out := breakJSON{
 		ID: b.Id, Namespace: s.GetPods().GetNamespace(), Pod: s.GetPods().GetName(), Labels: s.GetPods().GetLabels(),
 		Step: s.GetStep(), On: strings.ToLower(strings.TrimPrefix(s.GetOn().String(), "ON_")),
-		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Expires: moment(b.Expires),
+		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Missed: b.Missed, Expires: moment(b.Expires), Peer: newPeerJSON(b.Peer),
 		Steps: append([]string{}, b.Steps...), Refused: []refusedJSON{},
 	}
 	for _, r := range b.Refused {
@@ -325,7 +327,7 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 	header := []string{"ID", "PODS", "STEP", "ON", "ACTION", "HITS", "EXPIRES"}
 	if wide {
-		header = append(header, "TIMES", "AFTER", "AT", "REFUSED")
+		header = append(header, "MISSED", "TIMES", "AFTER", "BY", "AT", "REFUSED")
 	}
 	var rows [][]string
 	for _, b := range breakpoints {
@@ -344,7 +346,11 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 			for _, r := range j.Refused {
 				refused = append(refused, r.Step)
 			}
-			row = append(row, number(j.Times), number(j.After), strings.Join(j.Steps, " "), strings.Join(refused, " "))
+			by := ""
+			if j.Peer != nil {
+				by = j.Peer.String()
+			}
+			row = append(row, number(j.Missed), number(j.Times), number(j.After), by, strings.Join(j.Steps, " "), strings.Join(refused, " "))
 		}
 		rows = append(rows, row)
 	}

@@ -136,8 +136,12 @@ func (a *app) sayStandstill(h *agentpb.HoldInfo) {
 	}
 }
 
-// soonest is when the hold ends by itself: by its lease or its budget.
+// soonest is when the agent lets the pod go by itself: the sooner of lease and
+// budget. Agents before v0.2 do not say it.
 func soonest(h *agentpb.HoldInfo) time.Duration {
+	if h.Ends != nil {
+		return h.Ends.AsDuration()
+	}
 	d := h.Lease.AsDuration()
 	if h.Budget != nil && h.Budget.Left.AsDuration() < d {
 		return h.Budget.Left.AsDuration()
@@ -154,6 +158,9 @@ type holdJSON struct {
 	Since  *time.Time     `json:"since"`
 	Lease  string         `json:"lease"`
 	Budget *budgetJSON    `json:"budget"`
+	Ends   string         `json:"ends"`
+	EndsBy string         `json:"endsBy,omitempty"`
+	Peer   *peerJSON      `json:"peer,omitempty"`
 	Node   bool           `json:"node,omitempty"`
 	Why    string         `json:"why"`
 	Fields map[string]any `json:"fields,omitempty"`
@@ -165,10 +172,26 @@ type budgetJSON struct {
 	Left  string `json:"left"`
 }
 
+// peerJSON is the process that asked for something.
+type peerJSON struct {
+	UID uint32 `json:"uid"`
+	PID int32  `json:"pid"`
+}
+
+func newPeerJSON(p *agentpb.Peer) *peerJSON {
+	if p == nil {
+		return nil
+	}
+	return &peerJSON{p.Uid, p.Pid}
+}
+
+func (p *peerJSON) String() string { return fmt.Sprintf("user %d, process %d", p.UID, p.PID) }
+
 func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	out := holdJSON{
 		ID: h.Id, Pod: podOf(h.Pod), Step: h.Step, On: h.On, Since: moment(h.Since),
 		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: h.Why, Fields: wire.Fields(h.Fields), Error: h.Error,
+		Ends: left(soonest(h)), EndsBy: h.EndsBy, Peer: newPeerJSON(h.Peer),
 	}
 	if h.Budget != nil {
 		out.Budget = &budgetJSON{Timer: h.Budget.Timer, Left: left(h.Budget.Left.AsDuration())}
@@ -185,7 +208,10 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	if b := h.Budget; b != nil {
 		line("budget", strings.TrimSuffix(left(b.Left.AsDuration())+" until "+b.Timer+": "+b.Text, ": "))
 	} else {
-		line("budget", "no timer of the kubelet runs")
+		line("budget", "no timer of the kubelet runs: the hold costs the pod nothing but time")
+	}
+	if p := newPeerJSON(h.Peer); p != nil {
+		line("by", p.String())
 	}
 	fields := wire.Fields(h.Fields)
 	for _, name := range sortedKeys(fields) {

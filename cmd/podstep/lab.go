@@ -59,6 +59,7 @@ real.`,
 				return err
 			}
 			a.socket, o.Lab = filepath.Join(dir, "agent.sock"), true
+			o.LabEnded = l.exited
 			return errors.Join(a.live(cmd.Context(), &ui, o), l.end())
 		},
 	}

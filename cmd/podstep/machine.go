@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/podstep/podstep/probes/kubelets"
@@ -95,6 +96,7 @@ func (m *machine) kubeletChecks(found []kubelets.Kubelet, err error) []check {
 		k := &found[i]
 		names = append(names, fmt.Sprintf("%s (pid %d)", programOf(k), k.PID))
 		checks = append(checks, m.oneKubelet(k))
+		checks = append(checks, m.workDirCheck(k.PID)...)
 	}
 	checks[0] = ok("kubelets", "%s", strings.Join(names, ", "))
 	return checks
@@ -143,6 +145,25 @@ func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
 	}
 	c.Pid = k.PID
 	return c
+}
+
+// workDirCheck warns of a kubelet whose log cleaner could remove files: for a
+// container without a log path it removes what the pattern "*" finds in the
+// kubelet's working directory.
+func (m *machine) workDirCheck(pid int) []check {
+	link := m.path(filepath.Join("proc", strconv.Itoa(pid), "cwd"))
+	entries, err := os.ReadDir(link)
+	if err != nil || len(entries) == 0 {
+		return nil
+	}
+	dir, err := os.Readlink(link)
+	if err != nil {
+		return nil
+	}
+	c := warn("workdir", fmt.Sprintf("the kubelet works in %s: when it removes a container without a log path, it also removes files and links there", dir),
+		"make such containers (crictl, a CRI validation) on no node that you need, or start the kubelet in an empty directory")
+	c.Pid = pid
+	return []check{c}
 }
 
 func (m *machine) program(name, todo string) check {

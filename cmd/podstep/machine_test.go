@@ -100,6 +100,29 @@ func TestMachine(t *testing.T) {
 }
 
 // TestReach is what doctor says of kubelets and of ways to see them, word for word.
+// TestWorkDir: a kubelet whose log cleaner could remove files is warned of, one
+// in an empty directory is not.
+func TestWorkDir(t *testing.T) {
+	files := map[string]string{
+		"proc/17/cwd": "-> ../../full", "full/bin": "-> usr/bin",
+		"proc/18/cwd": "-> ../../lab/cwd", "lab/cwd/gone": "",
+		"proc/19/cwd": "-> ../../nowhere",
+	}
+	m := newMachine(t, 0, files)
+	if err := os.Remove(filepath.Join(m.root, "lab/cwd/gone")); err != nil {
+		t.Fatal(err)
+	}
+	got := m.workDirCheck(17)
+	if len(got) != 1 || got[0].Status != "warn" || got[0].Pid != 17 || !strings.Contains(got[0].Text, "works in ../../full:") {
+		t.Errorf("of a directory with a link: %+v", got)
+	}
+	for _, pid := range []int{18, 19, 20} {
+		if got := m.workDirCheck(pid); len(got) != 0 {
+			t.Errorf("of %d: %+v", pid, got)
+		}
+	}
+}
+
 func TestReach(t *testing.T) {
 	const inNone = "perhaps it is none: its program cannot be read: open PROC/exe: no such file or directory"
 	const delve = "warn  delve            not in this version of podstep; this machine would allow it\n" + arrow

@@ -125,7 +125,7 @@ func holdCell(holds []*agentpb.HoldInfo) string {
 		return ""
 	}
 	h := holds[0]
-	return h.On + " of " + h.Step + ", " + left(h.Lease.AsDuration()) + " left"
+	return h.On + " of " + h.Step + ", " + left(soonest(h)) + " left"
 }
 
 func first(args []string) string {

@@ -131,7 +131,8 @@ func noteText(e *probes.Event) string {
 	case probes.Fault:
 		text = "fault at " + e.Step
 	case probes.Drop:
-		text = "events were lost"
+		text = strings.TrimSuffix("events were lost: "+e.Lost(), ": ")
+		return printable(text)
 	default:
 		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
 	}

@@ -64,7 +64,7 @@ func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 func (f *uiFlags) options() (tui.Options, error) {
 	o := tui.Options{
 		Lang: state.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
-		Tour: f.tour, Record: f.record,
+		Tour: f.tour, Record: f.record, StateFile: tui.StateFile(os.Getenv),
 	}
 	if f.plain {
 		o.Plain = "--plain"
@@ -97,7 +97,7 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 	if err != nil {
 		return fmt.Errorf("%w; podstep attach looks into a kubelet that runs here, podstep lab starts a node of your own", err)
 	}
-	o.Cluster = cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))
+	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
 	return a.show(ctx, session.NewLive(c), o)
 }
 
@@ -112,3 +112,8 @@ func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error 
 	}
 	return plain.Run(ctx, s, p)
 }
+
+// walks is the cluster as the screen's walks use it.
+type walks struct{ *cluster.Cluster }
+
+func (w walks) BeginWalk(walk string) tui.WalkRun { return w.Begin(walk) }

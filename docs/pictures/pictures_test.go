@@ -138,6 +138,8 @@ func (s *studio) held(name, flag string, theme gen.Theme) {
 	c.Until("s step")
 	c.take(name, theme)
 	c.Press("q")
+	c.Until("End podstep?") // held pods go on
+	c.Press("Enter")
 	c.Usable()
 }
 
@@ -216,6 +218,8 @@ func (s *studio) tour() {
 	}
 	c.take("tour", gen.Dark)
 	c.Press("C-c")
+	c.Until("End podstep?") // the pod of the walk goes on
+	c.Press("Enter")
 	c.Usable()
 }
 

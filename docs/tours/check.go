@@ -145,15 +145,27 @@ func fieldsOf(step *probes.Step, on probes.Kind) (out []string) {
 func (a *Action) problems() (out []string) {
 	kind, _, _ := a.Parts()
 	switch a.Do {
-	case Apply:
-		if err := documents(a.Manifest); err != nil {
+	case Create:
+		if err := a.documents(); err != nil {
 			return append(out, err.Error())
 		}
-	case Delete, Resize:
-		if kind == "" || (a.Do == Resize) != (a.Manifest != "") {
-			out = append(out, "object is not kind/namespace/name, or there is no patch for it")
+	case Delete:
+		if kind == "" {
+			out = append(out, "object is not kind/namespace/name")
+		}
+	case Patch, Resize:
+		if kind == "" {
+			out = append(out, "object is not kind/namespace/name")
+		}
+		if err := a.testsLabel(); err != nil {
+			out = append(out, err.Error())
 		}
 	case WriteStatic, RemoveStatic:
+		if a.Do == WriteStatic {
+			if err := a.documents(); err != nil {
+				return append(out, err.Error())
+			}
+		}
 		if a.Object == "" || path.Base(a.Object) != a.Object || path.Ext(a.Object) != ".yaml" {
 			out = append(out, "object is not the name of a YAML file")
 		}
@@ -168,10 +180,11 @@ func (a *Action) problems() (out []string) {
 	return out
 }
 
-// documents checks that every document of a manifest is an object with a kind,
-// a namespace and a name.
-func documents(manifest string) error {
-	d := yaml.NewDecoder(strings.NewReader(manifest))
+// documents checks that every document of a manifest is a pod or a ConfigMap with
+// a namespace, a name and the walk's label. What a controller makes of other
+// kinds has names that nobody knows before.
+func (a *Action) documents() error {
+	d := yaml.NewDecoder(strings.NewReader(a.Manifest))
 	for n := 1; ; n++ {
 		var o object
 		err := d.Decode(&o)
@@ -181,10 +194,32 @@ func documents(manifest string) error {
 		if err != nil {
 			return fmt.Errorf("read document %d of the manifest: %w", n, err)
 		}
-		if o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" || o.Metadata.Namespace == "" {
+		switch {
+		case o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" || o.Metadata.Namespace == "":
 			return fmt.Errorf("document %d of the manifest lacks apiVersion, kind, name or namespace", n)
+		case o.Kind != "Pod" && o.Kind != "ConfigMap":
+			return fmt.Errorf("document %d of the manifest is a %s; a walk makes pods and ConfigMaps", n, o.Kind)
+		case o.Metadata.Labels[Label] != a.Walk:
+			return fmt.Errorf("document %d of the manifest lacks the label %s: %s", n, Label, a.Walk)
 		}
 	}
+}
+
+// testsLabel checks that a patch is a JSON patch that begins with a test for the
+// walk's label.
+func (a *Action) testsLabel() error {
+	var ops []struct {
+		Op, Path string
+		Value    any
+	}
+	if err := yaml.Unmarshal([]byte(a.Manifest), &ops); err != nil {
+		return fmt.Errorf("read JSON patch: %w", err)
+	}
+	want := "/metadata/labels/" + strings.ReplaceAll(Label, "/", "~1")
+	if len(ops) < 2 || ops[0].Op != "test" || ops[0].Path != want || ops[0].Value != a.Walk {
+		return fmt.Errorf("the JSON patch does not begin with a test for the label %s: %s", Label, a.Walk)
+	}
+	return nil
 }
 
 func missing(t probes.Text) bool { return t.En == "" || t.Zh == "" }

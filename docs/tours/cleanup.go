@@ -1,7 +1,6 @@
 package tours
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -26,33 +25,15 @@ func (t *Tour) Cleanup() []Action {
 	return out
 }
 
-// Left are those of the actions, in their order, of which something is still
-// there: what a later action took back is left out.
-func Left(done []*Action) (left []*Action) {
-	type trace struct {
-		do     Do
-		object string
-	}
-	gone := map[trace]bool{}
-	for _, a := range slices.Backward(done) {
-		gone[trace{a.Do, a.Object}] = true
-		if slices.ContainsFunc(a.undo(), func(u Action) bool { return !gone[trace{u.Do, u.Object}] }) {
-			left = append(left, a)
-		}
-	}
-	slices.Reverse(left)
-	return left
-}
-
 // undo is what takes an action back.
 func (a *Action) undo() (out []Action) {
 	switch a.Do {
-	case Apply:
+	case Create:
 		for _, object := range objects(a.Manifest) {
-			out = append(out, Action{Do: Delete, Object: object})
+			out = append(out, Action{Do: Delete, Object: object, Walk: a.Walk})
 		}
 	case WriteStatic:
-		return []Action{{Do: RemoveStatic, Object: a.Object}}
+		return []Action{{Do: RemoveStatic, Object: a.Object, Walk: a.Walk}}
 	case Pressure:
 		return []Action{{Do: Relieve}}
 	}
@@ -76,5 +57,8 @@ func objects(manifest string) (out []string) {
 type object struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
-	Metadata   struct{ Name, Namespace string }
+	Metadata   struct {
+		Name, Namespace string
+		Labels          map[string]string
+	}
 }

@@ -20,6 +20,9 @@
 //     held at the stop before is let go before the action.
 //   - A walk begins with the action that makes its pod. A walk whose needs say
 //     recorded reads what the flight recorder has, from its beginning.
+//   - A walk works only on what it made itself. All of that has Label, by which
+//     breakpoints select. Where a name is taken the walk takes another one
+//     (Tour.Own).
 //   - However a walk ends, nothing stays held, and what it made can be taken
 //     away (Tour.Cleanup).
 package tours

@@ -116,6 +116,15 @@ type Question struct {
 // they are best taken. They are read once; an error is a fault of the build.
 var Load = sync.OnceValues(func() ([]Tour, error) { return load(files) })
 
+// File is the name of the file that has the manifest of a stop's action, in the
+// directory of the pages. The walk's own manifest has the walk's name.
+func (t *Tour) File(i int) string {
+	if t.Stops[i].Act.Manifest == t.Manifest {
+		return t.Name + ".yaml"
+	}
+	return fmt.Sprintf("%s-%d.yaml", t.Name, i+1)
+}
+
 // Find returns the walk of that name, or nil.
 func Find(all []Tour, name string) *Tour {
 	for i := range all {
@@ -164,8 +173,11 @@ func (s *Stop) fill(t *Tour) {
 	if s.Within == 0 {
 		s.Within = DefaultWithin
 	}
-	if a := s.Act; a != nil && a.Manifest == "" && (a.Do == Apply || a.Do == WriteStatic) {
-		a.Manifest = t.Manifest
+	if a := s.Act; a != nil {
+		a.Walk = t.Name
+		if a.Manifest == "" && (a.Do == Create || a.Do == WriteStatic) {
+			a.Manifest = t.Manifest
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ needs: {runtime: any}
 pod: default/a
 manifest: {MANIFEST}
 stops:
-- {act: {do: apply}, title: {en: t, zh: t}, text: {en: t, zh: t}}
+- {act: {do: create}, title: {en: t, zh: t}, text: {en: t, zh: t}}
 - {step: sync.pod, hold: pod, title: {en: t, zh: t}, text: {en: t, zh: t}}
 - {step: sync.pod, title: {en: t, zh: t}, text: {en: t, zh: t}}
 - {step: sync.pod, title: {en: t, zh: t}, text: {en: t, zh: t}}
@@ -53,7 +53,7 @@ stops:
 - {step: merge.merge, on: exit, hold: node, where: {op: ADD}, title: {en: t, zh: t}, text: {en: t, zh: t}}
 `
 
-const manifest = `"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}"`
+const manifest = `"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, labels: {podstep.dev/walk: a}}}"`
 
 func parse(text string) ([]Tour, error) {
 	return load(fstest.MapFS{
@@ -82,12 +82,15 @@ func TestCheckFinds(t *testing.T) {
 		{"op: ADD", "op: '['", "no glob"},
 		{"hold: pod", "shows: [nothing]", "shows nothing"},
 		{"hold: pod", "look: [nothing]", "no nothing to look at"},
-		{"do: apply", "do: dance", "nobody knows how"},
-		{"do: apply", "do: delete", "kind/namespace/name"},
-		{"do: apply", "do: write-static, object: ../a", "name of a YAML file"},
-		{"do: apply", "do: apply, manifest: 'kind: Pod'", "lacks apiVersion"},
-		{"step: merge.merge, on: exit, hold: node, where: {op: ADD}", "act: {do: apply}", "ends with an action"},
-		{"act: {do: apply}", "step: sync.pod", "begins with an action"},
+		{"do: create", "do: dance", "nobody knows how"},
+		{"do: create", "do: delete", "kind/namespace/name"},
+		{"do: create", "do: write-static, object: ../a", "name of a YAML file"},
+		{"do: create", "do: create, manifest: 'kind: Pod'", "lacks apiVersion"},
+		{"do: create", "do: create, manifest: '{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}'", "lacks the label"},
+		{"do: create", "do: create, manifest: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: default}}'", "makes pods and ConfigMaps"},
+		{"do: create", "do: patch, object: pod/default/a, manifest: '[{op: replace, path: /spec/x, value: y}]'", "begin with a test"},
+		{"step: merge.merge, on: exit, hold: node, where: {op: ADD}", "act: {do: create}", "ends with an action"},
+		{"act: {do: create}", "step: sync.pod", "begins with an action"},
 	} {
 		all, err := parse(strings.Replace(good, c.was, c.is, 1))
 		if err != nil {

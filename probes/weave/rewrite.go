@@ -45,7 +45,7 @@ func Package(path, hash string, steps []*probes.Step, files []File) (*Woven, err
 		return nil, err
 	}
 	edits := map[int][]edit{}
-	fails := map[*probes.Step]bool{}
+	fails, sums := map[*probes.Step]bool{}, map[*probes.Step]string{}
 	w := &Woven{Files: map[string][]byte{}, Lines: map[Place]*probes.Step{}}
 	for _, step := range steps {
 		fn, err := src.find(step)
@@ -54,14 +54,14 @@ func Package(path, hash string, steps []*probes.Step, files []File) (*Woven, err
 		}
 		es, errName := fn.edits(src, step)
 		edits[fn.file] = append(edits[fn.file], es...)
-		fails[step] = errName != ""
+		fails[step], sums[step] = errName != "", src.sum(fn)
 		w.Lines[Place{files[fn.file].Name, src.line(fn.body.Lbrace)}] = step
 	}
 	for i, es := range edits {
 		text := apply(files[i].Text, es)
 		w.Files[files[i].Name] = append([]byte("//line "+files[i].Name+":1:1\n"), text...)
 	}
-	w.Glue = glue(src.name, Record(path, hash, steps, fails))
+	w.Glue = glue(src.name, Record(path, hash, steps, fails, sums))
 	return w, nil
 }
 
@@ -118,6 +118,11 @@ type function struct {
 	file int
 	typ  *ast.FuncType
 	body *ast.BlockStmt
+}
+
+// sum identifies the function's code, without what is woven in.
+func (s *source) sum(f function) string {
+	return probes.FunctionSum(s.files[f.file].Text[s.offset(f.typ.Pos()):s.offset(f.body.End())])
 }
 
 func (s *source) find(step *probes.Step) (function, error) {
@@ -285,11 +290,9 @@ func (f function) nameResults(src *source) (results []result, edits []edit) {
 	return results, edits
 }
 
-// prologue is what is woven into the top of a function. At exit the first
-// value says whether the call is not worth an event.
+// prologue is what is woven into the top of a function.
 func prologue(step *probes.Step, errName string) string {
 	var enter, exit []string
-	exit = append(exit, or(step.Quiet, "false"))
 	pods := []string{step.Pod.Expr}
 	if step.Pod.Kind == probes.PodUpdates {
 		pods = pods[:0]
@@ -320,21 +323,24 @@ func prologue(step *probes.Step, errName string) string {
 		skip = fmt.Sprintf(" if podstepSkip(%d) { return };", step.ID)
 	}
 	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s, %s);%s }; };%s",
-		step.ID, step.ID, values(enter), errValue, values(exit), fail, skip)
+		step.ID, step.ID, values("", enter), errValue, values(step.Quiet, exit), fail, skip)
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// values is the closure that puts values. At exit it first puts whether the
+// call is not worth an event, if the step can be so.
+func values(quiet string, exprs []string) string {
+	if quiet == "" && len(exprs) == 0 {
+		return "nil"
 	}
-	return s
-}
-
-func values(exprs []string) string {
-	if len(exprs) == 0 {
-		return "func() []interface{} { return nil }"
+	var b strings.Builder
+	b.WriteString("func(podstepV podstepTo) {")
+	if quiet != "" {
+		b.WriteString(" if podstepQuiet(podstepV, " + quiet + ") { return };")
 	}
-	return "func() []interface{} { return []interface{}{" + strings.Join(exprs, ", ") + "} }"
+	for _, e := range exprs {
+		b.WriteString(" podstepPut(podstepV, " + e + ");")
+	}
+	return b.String() + " }"
 }
 
 // glue is the file that ties a woven package to the hook.
@@ -355,15 +361,36 @@ func podstepOn(step int) bool { return podstepSwitches[step]&1 != 0 }
 //go:norace
 func podstepSkip(step int) bool { return podstepSwitches[step]&2 != 0 }
 
+type podstepTo = unsafe.Pointer
+
 //go:linkname podstepEnter %[2]s.Enter
 //go:noescape
-func podstepEnter(step int, values func() []interface{}) (unsafe.Pointer, error)
+func podstepEnter(step int, values func(podstepTo)) (unsafe.Pointer, error)
 
 //go:linkname podstepLeave %[2]s.Leave
 //go:noescape
-func podstepLeave(span unsafe.Pointer, fail func() error, values func() []interface{})
+func podstepLeave(span unsafe.Pointer, fail func() error, values func(podstepTo))
 
-//go:linkname podstepRegister %[2]s.Register
+//go:linkname podstepQuiet %[2]s.Quiet
+//go:noescape
+func podstepQuiet(to podstepTo, quiet bool) (enough bool)
+
+//go:linkname podstepTake %[2]s.put
+//go:noescape
+func podstepTake(to podstepTo, v interface{})
+
+// podstepNowhere is nil. The compiler does not know that, and so has what v
+// points at leak. The box of v stays on the stack: podstepTake keeps none.
+var podstepNowhere unsafe.Pointer
+
+func podstepPut[T interface{}](to podstepTo, v T) {
+	if podstepNowhere != nil {
+		*(*T)(podstepNowhere) = v
+	}
+	podstepTake(to, v)
+}
+
+//go:linkname podstepRegister %[2]s.RegisterPackage
 func podstepRegister(record string)
 
 func init() { podstepRegister(%[4]q) }

@@ -16,9 +16,11 @@ import (
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podstep/podstep/docs/tours"
 )
 
-// manager is whom the API server notes as the owner of fields we apply.
+// manager is whom the API server notes as the owner of the fields we set.
 const manager = "podstep"
 
 // api speaks to an API server.
@@ -57,15 +59,43 @@ type object struct {
 	Name       string
 }
 
+func (o object) String() string {
+	return strings.ToLower(o.Kind) + " " + cmp.Or(o.Namespace, "default") + "/" + o.Name
+}
+
+// same tells whether both name the same object, by any of the names of its kind.
+func (o object) same(other object) bool {
+	return strings.EqualFold(o.Kind, other.Kind) && o.Name == other.Name && cmp.Or(o.Namespace, "default") == cmp.Or(other.Namespace, "default")
+}
+
+// head is what podstep reads of an object.
+type head struct {
+	Metadata struct {
+		Name, Namespace, UID string
+		DeletionTimestamp    string
+		Labels, Annotations  map[string]string
+	}
+	Spec   struct{ NodeName string }
+	Status struct{ Phase string }
+}
+
+// TakenError says that another object has the name of one that was to be made.
+type TakenError struct{ Object string }
+
+func (e *TakenError) Error() string {
+	return e.Object + " is there already, and this walk did not make it"
+}
+
 // document is an object of a manifest.
 type document struct {
 	object
 	json []byte
 }
 
-// documents takes a manifest apart. Objects without a namespace are in
-// "default" if their kind has namespaces.
-func documents(manifest string) (out []document, err error) {
+// documents takes a manifest apart, and labels its objects as made by a run of a
+// walk. Objects without a namespace are in "default" if their kind has
+// namespaces.
+func documents(manifest, run string) (out []document, err error) {
 	for _, part := range strings.Split("\n"+manifest, "\n---") {
 		if strings.TrimSpace(part) == "" {
 			continue
@@ -85,125 +115,147 @@ func documents(manifest string) (out []document, err error) {
 		if head.Kind == "" || head.Metadata.Name == "" {
 			return nil, errors.New("read manifest: an object has no kind or no name")
 		}
+		if text, err = labelled(text, run); err != nil {
+			return nil, err
+		}
 		out = append(out, document{object{head.APIVersion, head.Kind, head.Metadata.Namespace, head.Metadata.Name}, text})
 	}
 	return out, nil
 }
 
-// apply is kubectl apply --server-side.
-func (a *api) apply(ctx context.Context, manifest string) error {
-	docs, err := documents(manifest)
-	if err != nil {
-		return err
+// labelled is a document with the label of a run.
+func labelled(text []byte, run string) ([]byte, error) {
+	var o map[string]any
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
 	}
-	for _, d := range docs {
-		path, err := a.path(ctx, d.object)
-		if err != nil {
-			return err
-		}
-		query := url.Values{"fieldManager": {manager}, "force": {"true"}}
-		if err := a.call(ctx, http.MethodPatch, path, query, "application/apply-patch+yaml", d.json, nil); err != nil {
-			return fmt.Errorf("apply %s %s: %w", d.Kind, d.Name, err)
-		}
+	metadata, _ := o["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	if labels == nil {
+		labels = map[string]any{}
 	}
-	return nil
+	labels[tours.Label] = run
+	metadata["labels"] = labels
+	return json.Marshal(o)
 }
 
-// delete is kubectl delete --wait=false. grace is in seconds; nil is the
-// object's own.
-func (a *api) delete(ctx context.Context, o object, grace *int64) error {
+// get reads the head of an object. It is nil if there is none.
+func (a *api) get(ctx context.Context, o object) (*head, error) {
+	path, err := a.path(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var h head
+	err = a.call(ctx, http.MethodGet, path, nil, "", nil, &h)
+	if isStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", o, err)
+	}
+	return &h, nil
+}
+
+// list reads the heads of the objects of o's kind in o's namespace, or in all of
+// them.
+func (a *api) list(ctx context.Context, o object, query url.Values) ([]head, error) {
+	path, err := a.path(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	path = strings.TrimSuffix(path, "/"+o.Name)
+	var all struct{ Items []head }
+	if err := a.call(ctx, http.MethodGet, path, query, "", nil, &all); err != nil {
+		return nil, fmt.Errorf("list each %s: %w", strings.ToLower(o.Kind), err)
+	}
+	return all.Items, nil
+}
+
+// create creates an object. It fails if there is one of that name.
+func (a *api) create(ctx context.Context, d document) (*head, error) {
+	path, err := a.path(ctx, d.object)
+	if err != nil {
+		return nil, err
+	}
+	path = strings.TrimSuffix(path, "/"+d.Name)
+	var h head
+	err = a.call(ctx, http.MethodPost, path, url.Values{"fieldManager": {manager}}, "application/json", d.json, &h)
+	switch {
+	case isStatus(err, http.StatusConflict):
+		return nil, &TakenError{d.object.String()}
+	case err != nil:
+		return nil, fmt.Errorf("create %s: %w", d.object, err)
+	case h.Metadata.UID == "":
+		return nil, fmt.Errorf("create %s: the API server gave it no UID", d.object)
+	}
+	return &h, nil
+}
+
+// patch changes the object with that UID by a JSON patch. Of another object of
+// the name the API server changes nothing: the patch tests for the UID first.
+func (a *api) patch(ctx context.Context, o object, uid, subresource, patch string) error {
+	var ops []any
+	if err := yaml.Unmarshal([]byte(patch), &ops); err != nil {
+		return fmt.Errorf("read patch: %w", err)
+	}
+	ops = append([]any{map[string]string{"op": "test", "path": "/metadata/uid", "value": uid}}, ops...)
+	body, err := json.Marshal(ops)
+	if err != nil {
+		return fmt.Errorf("write patch: %w", err)
+	}
 	path, err := a.path(ctx, o)
 	if err != nil {
 		return err
 	}
-	query := url.Values{"propagationPolicy": {"Background"}}
-	if grace != nil {
-		query.Set("gracePeriodSeconds", fmt.Sprint(*grace))
+	if subresource != "" {
+		path += "/" + subresource
 	}
-	if err := a.call(ctx, http.MethodDelete, path, query, "", nil, nil); err != nil {
-		return fmt.Errorf("delete %s %s: %w", o.Kind, o.Name, err)
+	if err := a.call(ctx, http.MethodPatch, path, url.Values{"fieldManager": {manager}}, "application/json-patch+json", body, nil); err != nil {
+		return fmt.Errorf("change %s: %w", o, err)
 	}
 	return nil
 }
 
-// deleteAll deletes the objects of a manifest, the last first.
-func (a *api) deleteAll(ctx context.Context, manifest string) error {
-	docs, err := documents(manifest)
+// delete deletes the object with that UID, as kubectl delete --wait=false. grace
+// is in seconds; nil is the object's own. It is no error if the object is gone,
+// and another one has the name or none.
+func (a *api) delete(ctx context.Context, o object, uid string, grace *int64) error {
+	path, err := a.path(ctx, o)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for i := len(docs) - 1; i >= 0; i-- {
-		var status *statusError
-		if err := a.delete(ctx, docs[i].object, nil); !errors.As(err, &status) || status.code != http.StatusNotFound {
-			errs = append(errs, err)
-		}
+	body, err := json.Marshal(deleteOptions{
+		APIVersion: "v1", Kind: "DeleteOptions", PropagationPolicy: "Background", GracePeriodSeconds: grace,
+		Preconditions: preconditions{UID: uid},
+	})
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", o, err)
 	}
-	return errors.Join(errs...)
+	err = a.call(ctx, http.MethodDelete, path, nil, "application/json", body, nil)
+	if err != nil && !isStatus(err, http.StatusNotFound) && !isStatus(err, http.StatusConflict) {
+		return fmt.Errorf("delete %s: %w", o, err)
+	}
+	return nil
 }
 
-// lookEvery is how often is looked whether an object is gone.
+// deleteOptions are metav1.DeleteOptions.
+type deleteOptions struct {
+	APIVersion         string        `json:"apiVersion"`
+	Kind               string        `json:"kind"`
+	PropagationPolicy  string        `json:"propagationPolicy"`
+	GracePeriodSeconds *int64        `json:"gracePeriodSeconds,omitempty"`
+	Preconditions      preconditions `json:"preconditions"`
+}
+
+type preconditions struct {
+	UID string `json:"uid"`
+}
+
+// lookEvery is how often podstep looks whether an object is gone.
 const lookEvery = 200 * time.Millisecond
 
-// gone waits until no object of a manifest is there.
-func (a *api) gone(ctx context.Context, manifest string) error {
-	return each(manifest, func(d document) error {
-		path, err := a.path(ctx, d.object)
-		if err != nil {
-			return err
-		}
-		return until(ctx, d.object, func() (bool, error) {
-			err := a.call(ctx, http.MethodGet, path, nil, "", nil, nil)
-			var status *statusError
-			if errors.As(err, &status) && status.code == http.StatusNotFound {
-				return true, nil
-			}
-			return false, err
-		})
-	})
-}
-
-// mirrorsGone waits until the static pods of a manifest have no mirror: their
-// kubelet deletes it when they have ended.
-func (a *api) mirrorsGone(ctx context.Context, manifest string) error {
-	return each(manifest, func(d document) error {
-		return until(ctx, d.object, func() (bool, error) {
-			var pods struct {
-				Items []struct {
-					Metadata struct {
-						Name        string
-						Annotations map[string]string
-					}
-				}
-			}
-			namespace := cmp.Or(d.Namespace, "default")
-			if err := a.call(ctx, http.MethodGet, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods", nil, "", nil, &pods); err != nil {
-				return false, err
-			}
-			for _, p := range pods.Items {
-				if _, mirror := p.Metadata.Annotations[mirrorAnnotation]; mirror && strings.HasPrefix(p.Metadata.Name, d.Name+"-") {
-					return false, nil
-				}
-			}
-			return true, nil
-		})
-	})
-}
-
-// mirrorAnnotation is what the kubelet marks its mirror pods with.
-const mirrorAnnotation = "kubernetes.io/config.mirror"
-
-// each does something for the objects of a manifest, one after the other.
-func each(manifest string, do func(document) error) error {
-	docs, err := documents(manifest)
-	for i := 0; i < len(docs) && err == nil; i++ {
-		err = do(docs[i])
-	}
-	return err
-}
-
-// until looks again and again whether an object is gone.
-func until(ctx context.Context, o object, gone func() (bool, error)) error {
+// until looks again and again until an object is gone.
+func until(ctx context.Context, what string, gone func() (bool, error)) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -211,30 +263,14 @@ func until(ctx context.Context, o object, gone func() (bool, error)) error {
 		case yes:
 			return nil
 		case err != nil:
-			return fmt.Errorf("wait until %s %s is gone: %w", o.Kind, o.Name, err)
+			return fmt.Errorf("wait until %s is gone: %w", what, err)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s %s is there from before and is not gone yet: %w", o.Kind, o.Name, ctx.Err())
+			return fmt.Errorf("%s is there from before and is not gone yet: %w", what, ctx.Err())
 		}
 	}
-}
-
-// resize patches the resources of a pod that runs.
-func (a *api) resize(ctx context.Context, namespace, name, patch string) error {
-	text, err := yaml.YAMLToJSON([]byte(patch))
-	if err != nil {
-		return fmt.Errorf("read patch: %w", err)
-	}
-	path, err := a.path(ctx, object{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name})
-	if err != nil {
-		return err
-	}
-	if err := a.call(ctx, http.MethodPatch, path+"/resize", nil, "application/strategic-merge-patch+json", text, nil); err != nil {
-		return fmt.Errorf("resize %s: %w", name, err)
-	}
-	return nil
 }
 
 // path is where an object is. A kind without its version is one of the core, by
@@ -291,6 +327,11 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string { return e.text }
+
+func isStatus(err error, code int) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code == code
+}
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 8 << 20

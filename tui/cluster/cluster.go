@@ -1,11 +1,12 @@
-// Package cluster does what a guided walk needs done: it applies and deletes
-// objects at the API server, writes static pods, and makes the simulated node
-// short of memory. It speaks to the API server directly and asks it what kinds
+// Package cluster does what a guided walk needs done: it creates, changes and
+// deletes objects at the API server, writes static pods, and makes the simulated
+// node short of memory. A run of a walk changes and deletes only what it made
+// itself: every request names the UID of the object that the run created. The
+// package speaks to the API server directly and asks it what kinds
 // there are, so that it brings no scheme of all of Kubernetes along.
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +15,6 @@ import (
 	"sync"
 
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/podstep/podstep/docs/tours"
 )
 
 // Cluster is a cluster, and the directory of its lab if it is one.
@@ -49,82 +48,6 @@ func Find(socket, named, env string) *Cluster {
 	return c
 }
 
-// Do does an action.
-func (c *Cluster) Do(ctx context.Context, a *tours.Action) error {
-	switch a.Do {
-	case tours.WriteStatic:
-		return c.writeStatic(a.Object, a.Manifest)
-	case tours.RemoveStatic:
-		return c.removeStatic(a.Object)
-	case tours.Pressure:
-		return c.pressure(shortage)
-	case tours.Relieve:
-		return c.pressure("")
-	}
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	switch a.Do {
-	case tours.Apply:
-		return api.apply(ctx, a.Manifest)
-	case tours.Delete:
-		kind, namespace, name := a.Parts()
-		return api.delete(ctx, object{Kind: kind, Namespace: namespace, Name: name}, a.Grace)
-	case tours.Resize:
-		_, namespace, name := a.Parts()
-		return api.resize(ctx, namespace, name, a.Manifest)
-	}
-	return fmt.Errorf("do %q: this podstep does not know how", a.Do)
-}
-
-// Clear deletes what an action would make, if it is there from before, and waits
-// until it is gone.
-func (c *Cluster) Clear(ctx context.Context, a *tours.Action) error {
-	switch a.Do {
-	case tours.WriteStatic:
-		if err := c.removeStatic(a.Object); err != nil {
-			return err
-		}
-		api, err := c.connect()
-		if err != nil {
-			return err
-		}
-		return api.mirrorsGone(ctx, a.Manifest)
-	case tours.Apply:
-		api, err := c.connect()
-		if err != nil {
-			return err
-		}
-		if err := api.deleteAll(ctx, a.Manifest); err != nil {
-			return err
-		}
-		return api.gone(ctx, a.Manifest)
-	}
-	return nil
-}
-
-// Undo deletes what the actions made, the last first. What is gone already is
-// well.
-func (c *Cluster) Undo(ctx context.Context, done []*tours.Action) error {
-	var errs []error
-	for i := len(done) - 1; i >= 0; i-- {
-		switch a := done[i]; a.Do {
-		case tours.WriteStatic:
-			errs = append(errs, c.removeStatic(a.Object))
-		case tours.Pressure:
-			errs = append(errs, c.pressure(""))
-		case tours.Apply:
-			api, err := c.connect()
-			if err == nil {
-				err = api.deleteAll(ctx, a.Manifest)
-			}
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func (c *Cluster) connect() (*api, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,53 +76,46 @@ func (c *Cluster) static(name string) (string, error) {
 	return filepath.Join(c.Dir, "manifests", filepath.Base(name)), nil
 }
 
-func (c *Cluster) writeStatic(name, manifest string) error {
-	path, err := c.static(name)
-	if err != nil {
-		return err
-	}
-	return writeWhole(path, manifest)
-}
-
-// writeWhole writes a file in one go: who watches the directory never sees half
-// of it. A name that begins with a dot is no manifest to the kubelet, who may be
-// another user.
-func writeWhole(path, text string) error {
+// writeNew writes a file in one go: who watches the directory never sees half of
+// it. It fails if there is a file of that name. A name that begins with a dot is
+// no manifest to the kubelet, who may be another user.
+func writeNew(path, text string) error {
 	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	if err := os.WriteFile(part, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
-	if err := os.Rename(part, path); err != nil {
+	defer os.Remove(part)
+	switch err := os.Link(part, path); {
+	case errors.Is(err, fs.ErrExist):
+		return &TakenError{path}
+	case err != nil:
 		return fmt.Errorf("write file: %w", err)
 	}
 	return nil
 }
 
-func (c *Cluster) removeStatic(name string) error {
-	path, err := c.static(name)
+// removeOwn removes a file if it still has the text that was written to it.
+func removeOwn(path, text string) error {
+	now, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("remove file: %w", err)
+	}
+	if string(now) != text {
+		return fmt.Errorf("remove file: somebody has changed %s since the walk wrote it; remove it yourself if you do not need it", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove static pod: %w", err)
+		return fmt.Errorf("remove file: %w", err)
 	}
 	return nil
 }
 
-// shortage is what the node is made short of.
-const shortage = "memory.available=50Mi\n"
-
-// pressure says in the lab's file what the node is short of; empty is nothing.
-func (c *Cluster) pressure(text string) error {
+// pressure is the lab's file that says what the node is short of.
+func (c *Cluster) pressure() (string, error) {
 	if c.Dir == "" {
-		return errNoLab
+		return "", errNoLab
 	}
-	path := filepath.Join(c.Dir, "pressure")
-	if text == "" {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("end pressure: %w", err)
-		}
-		return nil
-	}
-	return writeWhole(path, text)
+	return filepath.Join(c.Dir, "pressure"), nil
 }

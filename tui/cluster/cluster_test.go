@@ -1,97 +1,16 @@
 package cluster
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes"
 )
-
-// server is an API server that knows a few kinds and remembers what it was told.
-type server struct {
-	mu      sync.Mutex
-	calls   []string
-	objects map[string]bool
-	// mirrors is how often yet the pods of a namespace are listed with a mirror.
-	mirrors int
-}
-
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch r.URL.Path {
-	case "/api/v1":
-		fmt.Fprint(w, `{"resources":[{"name":"pods","kind":"Pod","namespaced":true},{"name":"pods/log","kind":"Pod","namespaced":true},
-			{"name":"configmaps","kind":"ConfigMap","namespaced":true},{"name":"nodes","kind":"Node"}]}`)
-		return
-	case "/apis/batch/v1":
-		fmt.Fprint(w, `{"resources":[{"name":"jobs","kind":"Job","namespaced":true}]}`)
-		return
-	case "/api/v1/namespaces/default/pods":
-		fmt.Fprint(w, `{"items":[{"metadata":{"name":"s-other"}}`)
-		if s.mirrors > 0 {
-			s.mirrors--
-			fmt.Fprint(w, `,{"metadata":{"name":"s-node-1","annotations":{"kubernetes.io/config.mirror":"x"}}}`)
-		}
-		fmt.Fprint(w, `]}`)
-		return
-	}
-	body, _ := io.ReadAll(r.Body)
-	if r.Method != http.MethodGet {
-		s.calls = append(s.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
-	}
-	switch {
-	case r.Method == http.MethodPatch:
-		s.objects[r.URL.Path] = true
-	case !s.objects[r.URL.Path]:
-		w.WriteHeader(http.StatusNotFound)
-		json.NewEncoder(w).Encode(map[string]string{"message": r.URL.Path + " not found"})
-	case r.Method == http.MethodDelete:
-		delete(s.objects, r.URL.Path)
-	}
-}
-
-func (s *server) called(t *testing.T, want ...string) {
-	t.Helper()
-	if !slices.Equal(s.calls, want) {
-		t.Errorf("calls\n%s\nwant\n%s", strings.Join(s.calls, "\n"), strings.Join(want, "\n"))
-	}
-	s.calls = nil
-}
-
-const kubeconfig = `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %s}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-users: [{name: u, user: {}}]
-current-context: c
-`
-
-func start(t *testing.T) (*server, *Cluster) {
-	t.Helper()
-	s := &server{objects: map[string]bool{}}
-	h := httptest.NewServer(s)
-	t.Cleanup(h.Close)
-	dir := t.TempDir()
-	for name, text := range map[string]string{"kubeconfig": fmt.Sprintf(kubeconfig, h.URL), "state.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "manifests"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return s, Find(filepath.Join(dir, "agent.sock"), "", "")
-}
 
 const manifest = `apiVersion: v1
 kind: ConfigMap
@@ -102,50 +21,162 @@ kind: Job
 metadata: {name: b}
 `
 
-func TestApplyAndUndo(t *testing.T) {
+// begin is a run with a label that is known.
+func begin(c *Cluster) *Run {
+	r := c.Begin("w")
+	r.id = "w.1"
+	return r
+}
+
+func TestCreateAndUndo(t *testing.T) {
 	s, c := start(t)
-	apply := &tours.Action{Do: tours.Apply, Manifest: manifest}
-	if err := c.Do(t.Context(), apply); err != nil {
+	r := begin(c)
+	if err := r.Do(t.Context(), &tours.Action{Do: tours.Create, Manifest: manifest}); err != nil {
 		t.Fatal(err)
 	}
 	s.called(t,
-		`PATCH /api/v1/namespaces/x/configmaps/a?fieldManager=podstep&force=true {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"x"}}`,
-		`PATCH /apis/batch/v1/namespaces/default/jobs/b?fieldManager=podstep&force=true {"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"b"}}`)
-	if err := c.Undo(t.Context(), []*tours.Action{apply}); err != nil {
+		`POST /api/v1/namespaces/x/configmaps?fieldManager=podstep {"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"podstep.dev/walk":"w.1"},"name":"a","namespace":"x"}}`,
+		`POST /apis/batch/v1/namespaces/default/jobs?fieldManager=podstep {"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"podstep.dev/walk":"w.1"},"name":"b"}}`)
+	if want := []string{"configmap x/a", "job default/b"}; !slices.Equal(r.Made(), want) {
+		t.Errorf("the run made %v, want %v", r.Made(), want)
+	}
+	if err := r.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.called(t,
-		`DELETE /apis/batch/v1/namespaces/default/jobs/b?propagationPolicy=Background`,
-		`DELETE /api/v1/namespaces/x/configmaps/a?propagationPolicy=Background`)
-	if err := c.Clear(t.Context(), apply); err != nil {
-		t.Errorf("what is gone already cannot be deleted: %v", err)
+		`DELETE /apis/batch/v1/namespaces/default/jobs/b {"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background","preconditions":{"uid":"uid-2"}}`,
+		`DELETE /api/v1/namespaces/x/configmaps/a {"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background","preconditions":{"uid":"uid-1"}}`)
+	if len(r.Made()) != 0 {
+		t.Errorf("after that %v is there", r.Made())
 	}
 }
 
-func TestDeleteAndResize(t *testing.T) {
+const pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {x: 0}}"
+
+// podPath is where the API server has that pod.
+const podPath = "/api/v1/namespaces/default/pods/web"
+
+func TestPatchAndDelete(t *testing.T) {
 	s, c := start(t)
+	r := begin(c)
 	grace := int64(0)
 	del := &tours.Action{Do: tours.Delete, Object: "pod/default/web", Grace: &grace}
-	if err := c.Do(t.Context(), del); err == nil || !strings.Contains(err.Error(), "not found") {
-		t.Errorf("deleting what is not there: %v", err)
+	resize := &tours.Action{Do: tours.Resize, Object: "pod/default/web", Manifest: "[{op: replace, path: /spec/x, value: 1}]"}
+	for _, a := range []*tours.Action{{Do: tours.Create, Manifest: pod}, resize, del} {
+		if err := r.Do(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s.calls = nil
-	if err := c.Do(t.Context(), &tours.Action{Do: tours.Resize, Object: "pod/default/web", Manifest: "spec: {x: 1}"}); err != nil {
+	s.called(t,
+		`POST /api/v1/namespaces/default/pods?fieldManager=podstep {"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"podstep.dev/walk":"w.1"},"name":"web"},"spec":{"x":0}}`,
+		`PATCH /api/v1/namespaces/default/pods/web/resize?fieldManager=podstep [{"op":"test","path":"/metadata/uid","value":"uid-1"},{"op":"replace","path":"/spec/x","value":1}]`,
+		`DELETE /api/v1/namespaces/default/pods/web {"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background","gracePeriodSeconds":0,"preconditions":{"uid":"uid-1"}}`)
+	if err := r.Do(t.Context(), del); err == nil {
+		t.Error("what the run has deleted is deleted again")
+	}
+}
+
+// TestRefusesOthers: whatever a run is asked to do to what it did not make, the
+// run refuses, and asks the API server for nothing.
+func TestRefusesOthers(t *testing.T) {
+	s, c := start(t)
+	s.put(podPath, map[string]any{"metadata": map[string]any{"name": "web"}})
+	file := filepath.Join(c.Dir, "manifests", "s.yaml")
+	pressure := filepath.Join(c.Dir, "pressure")
+	for _, path := range []string{file, pressure} {
+		if err := os.WriteFile(path, []byte("yours"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := begin(c)
+	for _, a := range []*tours.Action{
+		{Do: tours.Delete, Object: "pod/default/web"},
+		{Do: tours.Patch, Object: "pod/default/web", Manifest: "[{op: remove, path: /spec}]"},
+		{Do: tours.Resize, Object: "pod/default/web", Manifest: "[{op: remove, path: /spec}]"},
+		{Do: tours.WriteStatic, Object: "s.yaml", Manifest: pod},
+		{Do: tours.RemoveStatic, Object: "s.yaml"},
+		{Do: tours.Pressure, Object: "memory.available=1Mi"},
+		{Do: tours.Relieve},
+	} {
+		if err := r.Do(t.Context(), a); err == nil {
+			t.Errorf("%s is done to what the run did not make", a.Do)
+		}
+	}
+	s.called(t)
+	var taken *TakenError
+	if err := r.Do(t.Context(), &tours.Action{Do: tours.Create, Manifest: pod}); !errors.As(err, &taken) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if err := r.Undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{file, pressure} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != "yours" {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	if metaOf(s.objects[podPath])["uid"] != "uid-1" {
+		t.Error("the pod is gone")
+	}
+}
+
+// TestReplaced: an object that got the name of what the run made is neither
+// changed nor deleted, and a file that was changed stays.
+func TestReplaced(t *testing.T) {
+	s, c := start(t)
+	r := begin(c)
+	for _, a := range []*tours.Action{{Do: tours.Create, Manifest: pod}, {Do: tours.WriteStatic, Object: "s.yaml", Manifest: pod}} {
+		if err := r.Do(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.put(podPath, map[string]any{"metadata": map[string]any{"name": "web"}, "spec": map[string]any{"x": "yours"}})
+	file := filepath.Join(c.Dir, "manifests", "s.yaml")
+	if err := os.WriteFile(file, []byte("yours"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.objects["/api/v1/namespaces/default/pods/web"] = true
-	if err := c.Do(t.Context(), del); err != nil {
-		t.Fatal(err)
+	if err := r.Do(t.Context(), &tours.Action{Do: tours.Patch, Object: "pod/default/web", Manifest: "[{op: replace, path: /spec/x, value: 1}]"}); err == nil {
+		t.Error("the other pod was patched")
 	}
-	s.called(t, `PATCH /api/v1/namespaces/default/pods/web/resize {"spec":{"x":1}}`,
-		`DELETE /api/v1/namespaces/default/pods/web?gracePeriodSeconds=0&propagationPolicy=Background`)
-	if err := c.Do(t.Context(), &tours.Action{Do: tours.Delete, Object: "unicorn/default/x"}); err == nil || !strings.Contains(err.Error(), "no such kind") {
-		t.Errorf("an unknown kind: %v", err)
+	if err := r.Undo(t.Context()); err == nil || !strings.Contains(err.Error(), "somebody has changed") {
+		t.Errorf("Undo with a changed file: %v", err)
+	}
+	if o := s.objects[podPath]; o == nil || o["spec"].(map[string]any)["x"] != "yours" {
+		t.Errorf("the other pod is %v now", o)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "yours" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}
+
+func TestMine(t *testing.T) {
+	_, c := start(t)
+	r := begin(c)
+	static := "{apiVersion: v1, kind: Pod, metadata: {name: s}}"
+	for _, a := range []*tours.Action{{Do: tours.Create, Manifest: pod}, {Do: tours.WriteStatic, Object: "s.yaml", Manifest: static}, {Do: tours.Pressure, Object: "memory.available=1Mi"}} {
+		if err := r.Do(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		pod  probes.Pod
+		want bool
+	}{
+		{probes.Pod{Namespace: "default", Name: "web", UID: "uid-1"}, true},
+		{probes.Pod{Namespace: "default", Name: "web", UID: "another"}, false},
+		{probes.Pod{Namespace: "default", Name: "s-node-1", UID: "whatever"}, true},
+		{probes.Pod{Namespace: "other", Name: "s-node-1"}, false},
+		{probes.Pod{Namespace: "default", Name: "-node-1"}, false},
+	} {
+		if got := r.Mine(&c.pod); got != c.want {
+			t.Errorf("%+v is the run's: %v", c.pod, got)
+		}
 	}
 }
 
 func TestStaticAndPressure(t *testing.T) {
 	_, c := start(t)
+	r := begin(c)
 	is := func(name string, want bool) {
 		t.Helper()
 		if _, err := os.Stat(filepath.Join(c.Dir, name)); (err == nil) != want {
@@ -157,55 +188,38 @@ func TestStaticAndPressure(t *testing.T) {
 		file string
 		want bool
 	}{
-		{tours.WriteStatic, "manifests/s.yaml", true}, {tours.RemoveStatic, "manifests/s.yaml", false}, {tours.RemoveStatic, "manifests/s.yaml", false},
-		{tours.Pressure, "pressure", true}, {tours.Relieve, "pressure", false}, {tours.Relieve, "pressure", false},
+		{tours.WriteStatic, "manifests/s.yaml", true}, {tours.RemoveStatic, "manifests/s.yaml", false},
+		{tours.Pressure, "pressure", true}, {tours.Relieve, "pressure", false},
+		{tours.WriteStatic, "manifests/s.yaml", true}, {tours.Pressure, "pressure", true},
 	} {
-		if err := c.Do(t.Context(), &tours.Action{Do: step.do, Object: "s.yaml", Manifest: "kind: Pod"}); err != nil {
+		object := "s.yaml"
+		if step.do == tours.Pressure {
+			object = "memory.available=1Mi"
+		}
+		if err := r.Do(t.Context(), &tours.Action{Do: step.do, Object: object, Manifest: pod}); err != nil {
 			t.Fatalf("%s: %v", step.do, err)
 		}
 		is(step.file, step.want)
 	}
-	made := []*tours.Action{{Do: tours.WriteStatic, Object: "s.yaml"}, {Do: tours.Pressure}}
-	for _, a := range made {
-		if err := c.Do(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.Undo(t.Context(), made); err != nil {
+	if err := r.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	is("manifests/s.yaml", false)
 	is("pressure", false)
-	if err := c.Do(t.Context(), &tours.Action{Do: tours.WriteStatic, Object: "../../etc/x"}); err != nil {
+	if err := r.Do(t.Context(), &tours.Action{Do: tours.WriteStatic, Object: "../../etc/x", Manifest: pod}); err != nil {
 		t.Fatal(err)
 	}
 	is("manifests/x", true)
-}
-
-// TestClearStatic: the file of an earlier walk is taken away, and its mirror is
-// waited for.
-func TestClearStatic(t *testing.T) {
-	s, c := start(t)
-	s.mirrors = 2
-	a := &tours.Action{Do: tours.WriteStatic, Object: "s.yaml", Manifest: "{kind: Pod, metadata: {name: s}}"}
-	if err := c.Do(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Clear(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if s.mirrors != 0 {
-		t.Errorf("the mirror was there %d times more", s.mirrors)
-	}
-	if _, err := os.Stat(filepath.Join(c.Dir, "manifests", "s.yaml")); err == nil {
-		t.Error("the file is still there")
+	entries, err := os.ReadDir(filepath.Join(c.Dir, "manifests"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside it there is %v, %v", entries, err)
 	}
 }
 
 func TestNoCluster(t *testing.T) {
 	c := Find(filepath.Join(t.TempDir(), "agent.sock"), "", "")
-	for _, do := range []tours.Do{tours.Apply, tours.WriteStatic, tours.Pressure} {
-		if err := c.Do(t.Context(), &tours.Action{Do: do, Manifest: manifest, Object: "x"}); err == nil {
+	for _, do := range []tours.Do{tours.Create, tours.WriteStatic, tours.Pressure} {
+		if err := c.Begin("w").Do(t.Context(), &tours.Action{Do: do, Manifest: manifest, Object: "x"}); err == nil {
 			t.Errorf("%s works without a cluster", do)
 		}
 	}
@@ -219,9 +233,9 @@ func TestNoCluster(t *testing.T) {
 
 func TestBrokenManifests(t *testing.T) {
 	_, c := start(t)
-	for _, text := range []string{"a: [", "kind: Pod", "- x", "metadata: {name: x}"} {
-		if err := c.Do(t.Context(), &tours.Action{Do: tours.Apply, Manifest: text}); err == nil {
-			t.Errorf("%q is applied", text)
+	for _, text := range []string{"a: [", "kind: Pod", "- x", "metadata: {name: x}", "{kind: Unicorn, metadata: {name: x}}"} {
+		if err := c.Begin("w").Do(t.Context(), &tours.Action{Do: tours.Create, Manifest: text}); err == nil {
+			t.Errorf("%q is created", text)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (p *screen) job(name string, args []string) func(context.Context) (string, 
 		return p.letGo(control, &agentpb.ContinueRequest{All: true})
 	}
 	req := &agentpb.AddBreakpointRequest{
-		Pods: selector(args[0]), Step: args[1], Times: 1,
+		Pods: selector(args[0]), Step: args[1], Times: agentpb.DefaultTimes,
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}},
 	}
 	lang := p.Lang
@@ -183,7 +183,11 @@ func (p *screen) poll(n *session.Poll) {
 }
 
 func (p *screen) pods() {
-	if p.last == nil || len(p.last.Pods) == 0 {
+	if p.last == nil {
+		p.say(say("Pods: not known yet", "Pod：尚不清楚"))
+		return
+	}
+	if len(p.last.Pods) == 0 {
 		p.say(say("Pods: none on this node", "Pod：本节点上没有"))
 		return
 	}

@@ -42,7 +42,7 @@ type screen struct {
 	names   *probes.Catalogue
 	// told is set once what there was before us has been told in short.
 	told bool
-	// last is the last poll.
+	// last is the last poll of the agent that is there.
 	last *session.Poll
 	// results of commands that take their time.
 	results chan result
@@ -177,7 +177,7 @@ func (p *screen) print(line string) {
 // take prints news. It is true at the end of a trace file.
 func (p *screen) take(n session.News) (end bool) {
 	if n.Info != nil {
-		p.info, p.told = n.Info, false
+		p.info, p.told, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
 		p.say(say("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
 	}
@@ -219,7 +219,7 @@ func (p *screen) event(e *probes.Event) {
 	case e.Kind == probes.Fault:
 		p.say(say("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
 	case e.Kind == probes.Drop:
-		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Error)
+		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Lost())
 	case p.outside(e.Step):
 		p.report(who, e)
 	case e.Kind == probes.Note && e.Fields["text"] != nil:

@@ -65,6 +65,7 @@ func (s control) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*age
 	return let, nil
 }
 
+func (s control) Poll()                                                      {}
 func (s control) Holds(context.Context) ([]*agentpb.HoldInfo, error)         { return s.held, nil }
 func (s control) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { return nil, nil }
 
@@ -143,6 +144,33 @@ func TestPlain(t *testing.T) {
 	}
 	if text := l.all.String(); strings.Contains(text, "of before") || strings.ContainsAny(text, "\x1b│─▸●") {
 		t.Errorf("history, drawings or control characters are printed:\n%s", text)
+	}
+}
+
+// TestPlainAnotherAgent: the pods of a former agent are not those of the next.
+func TestPlainAnotherAgent(t *testing.T) {
+	s := &tape{news: make(chan session.News, 8)}
+	in, typed := io.Pipe()
+	read, out := io.Pipe()
+	ended := make(chan error)
+	go func() {
+		ended <- Run(t.Context(), s, Options{Lang: state.English, Because: "--plain", In: in, Out: out})
+		out.Close()
+	}()
+	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
+	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "former"}, CaughtUp: true,
+		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "working", Step: "sync.pod"}}}}
+	l.until("working, sync.pod\n")
+	l.until("10 quit: end, and let go what is held\n")
+	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "other"}, CaughtUp: true}
+	l.until("Agent: node other")
+	io.WriteString(typed, "pods\n")
+	l.until("Pods: not known yet\n")
+	s.news <- session.News{Poll: &session.Poll{}}
+	l.until("Pods: none on this node\n")
+	io.WriteString(typed, "quit\n")
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -113,6 +113,12 @@ func (l *Ledger) Mine(h *agentpb.HoldInfo) bool {
 	return false
 }
 
+// Only selects one pod and no other, also if something is not known of it: an
+// empty uid alone would select all pods.
+func Only(p *agentpb.Pod) *agentpb.PodSelector {
+	return &agentpb.PodSelector{Namespace: p.GetNamespace(), Name: p.GetName(), Uid: p.GetUid()}
+}
+
 // OfBreakpoint tells whether it is the breakpoint of that number that holds.
 func OfBreakpoint(h *agentpb.HoldInfo, id uint32) bool {
 	return strings.HasSuffix(h.GetWhy(), fmt.Sprintf("breakpoint %d", id))
@@ -150,7 +156,7 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 		if !l.Mine(h) {
 			continue
 		}
-		_, err := l.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
+		_, err := l.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: Only(h.GetPod())})
 		errs = append(errs, err)
 		released = append(released, h.GetPod().GetNamespace()+"/"+h.GetPod().GetName())
 	}

@@ -44,6 +44,7 @@ func (s *State) reported(p *podNow, f *fact) {
 		p.removed, p.bound, p.goneAt = false, true, 0
 	case stepDeleting:
 		p.delete(s.sinceWhen(f))
+		p.doom(f)
 	case stepGone:
 		p.removed, p.goneAt = true, f.time
 	case stepHasSandbox:
@@ -221,6 +222,8 @@ func (s *State) markBeside(i int, p *podNow, v *view) (PodMark, int64) {
 		return PodRetrying, p.trouble
 	case p.at != none:
 		return PodWorking, p.since
+	case s.lingers(p):
+		return PodWaiting, p.deletedAt
 	case p.deleting:
 		return PodWorking, p.deletedAt
 	case p.phase == phaseRunning && s.isReady(i, p, v):

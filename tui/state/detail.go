@@ -34,6 +34,7 @@ func (s *State) detail(n *line, v *view) *Detail {
 		ref = s.foldedSpan(n)
 	}
 	c := s.call(ref, v.at)
+	s.heldDetail(ref, d, v)
 	if c.span == nil {
 		s.sourceOf(st, none, d)
 		return d
@@ -50,11 +51,18 @@ func (s *State) detail(n *line, v *view) *Detail {
 	return d
 }
 
+// heldDetail says of the call at which the pod is held until when it is.
+func (s *State) heldDetail(ref int, d *Detail, v *view) {
+	if now := v.pod(s.pod); ref != none && now.holds > 0 && now.held == ref {
+		d.Held = strings.TrimSpace(s.heldWords(s.pod, now, v) + " " + s.askedBy(now))
+	}
+}
+
 // lines is about how many lines the details take: enough to tell when they are
 // scrolled out of sight.
 func (d *Detail) lines() int {
 	const usualWidth = 60
-	n := 8 + len(d.Text)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
+	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
 	for _, values := range [][]Value{d.Args, d.Results} {
 		for _, v := range values {
 			n += 1 + strings.Count(v.Text, "\n")

@@ -1,8 +1,8 @@
 package state
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -11,18 +11,55 @@ import (
 // liveHold is a hold as the agent told it last, with when it ends.
 type liveHold struct {
 	*agentpb.HoldInfo
-	pod    int
-	lease  int64 // wall clock
-	budget int64 // 0: no timer runs
+	pod int
+	holdEnd
 }
 
-// end is when the pod goes on by itself, and the timer because of which, if it
-// is not the lease.
-func (h *liveHold) end() (int64, string) {
-	if h.budget != 0 && h.budget < h.lease {
-		return h.budget, h.Budget.GetTimer()
+// holdEnd is when the agent lets a pod go by itself, and why.
+type holdEnd struct {
+	at int64 // on the clock of whoever made it
+	// timer is the kubelet's timer before which the pod goes on; empty: the
+	// lease is over sooner.
+	timer string
+	// free: no timer of the kubelet runs, so the hold costs nothing.
+	free bool
+}
+
+// endsByLease is what the agent calls the lease where it names timers.
+const endsByLease = "lease"
+
+// endOf is when a hold ends that the agent told of at a time. Agents of before do
+// not say it, only what there is left of lease and budget.
+func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd {
+	if e := h.GetEnds(); e != nil {
+		return toldEnd(at.UnixNano()+int64(e.AsDuration()), h.GetEndsBy(), h.GetBudget() == nil)
 	}
-	return h.lease, ""
+	return soonerEnd(at.UnixNano(), h.GetLease().AsDuration(), h.GetBudget().GetLeft().AsDuration(), h.GetBudget() != nil, h.GetBudget().GetTimer())
+}
+
+// endOfEvent is when a hold ends, by the event that tells of its beginning.
+func endOfEvent(raw []byte, began int64) holdEnd {
+	lease, budget, ends := lookup(raw, "lease"), lookup(raw, "budget"), lookup(raw, "ends")
+	if ends.kind != fieldDuration {
+		return soonerEnd(began, time.Duration(lease.num), time.Duration(budget.num), budget.ok, lookup(raw, "timer").String())
+	}
+	return toldEnd(began+ends.num, lookup(raw, "endsBy").String(), !budget.ok)
+}
+
+// toldEnd is an end that the agent itself has worked out.
+func toldEnd(at int64, by string, free bool) holdEnd {
+	if by == endsByLease {
+		by = ""
+	}
+	return holdEnd{at: at, timer: Clean(by), free: free}
+}
+
+// soonerEnd is the sooner of lease and budget.
+func soonerEnd(from int64, lease, budget time.Duration, timed bool, timer string) holdEnd {
+	if timed && budget < lease {
+		return holdEnd{at: from + int64(budget), timer: Clean(timer)}
+	}
+	return holdEnd{at: from + int64(lease), free: !timed}
 }
 
 // SetHolds tells which pods are held, as of a time.
@@ -30,22 +67,14 @@ func (s *State) SetHolds(holds []*agentpb.HoldInfo, at time.Time) {
 	s.version++
 	s.holds = s.holds[:0]
 	for _, h := range holds {
-		l := liveHold{HoldInfo: h, pod: s.podOf(h.GetPod()), lease: at.Add(h.GetLease().AsDuration()).UnixNano()}
-		if h.GetBudget() != nil {
-			l.budget = at.Add(h.Budget.GetLeft().AsDuration()).UnixNano()
-		}
-		s.holds = append(s.holds, l)
+		s.holds = append(s.holds, liveHold{h, s.podOf(h.GetPod()), endOf(h, at)})
 	}
-	slices.SortFunc(s.holds, func(a, b liveHold) int {
-		x, _ := a.end()
-		y, _ := b.end()
-		return int(min(max(x-y, -1), 1))
-	})
+	slices.SortFunc(s.holds, func(a, b liveHold) int { return cmp.Compare(a.at, b.at) })
 }
 
 // podOf finds a pod by what an agent says it is; -1 if it is not known yet.
 func (s *State) podOf(p *agentpb.Pod) int {
-	if i, ok := s.byUID[p.GetUid()]; ok && p.GetUid() != "" {
+	if i, ok := s.byUID[Clean(p.GetUid())]; ok && p.GetUid() != "" {
 		return i
 	}
 	return none
@@ -74,31 +103,27 @@ func (s *State) Held(k PodKey) *agentpb.HoldInfo {
 	return nil
 }
 
-// holdLeft is how long a pod stays held at most, and the timer that ends it if
-// it is not the lease. Live, the agent says so; else the events do.
-func (s *State) holdLeft(pod int, p *podNow, v *view) (time.Duration, string) {
+// holdEnds is how long a pod stays held at most, and why no longer. Live, the
+// agent says so; else the events do.
+func (s *State) holdEnds(pod int, p *podNow, v *view) (left time.Duration, why holdEnd) {
 	if v.at == s.arena.end {
 		for i := range s.holds {
 			if h := &s.holds[i]; h.pod == pod {
-				end, timer := h.end()
-				return since(s.clock, end), timer
+				return since(s.clock, h.at), h.holdEnd
 			}
 		}
 	}
 	raw := s.arena.at(p.heldAt)
 	if raw == nil {
-		return 0, ""
+		return 0, holdEnd{}
 	}
-	from := s.timeAt(p.heldAt)
-	lease, budget := lookup(raw, "lease"), lookup(raw, "budget")
-	if budget.ok && budget.num < lease.num {
-		return since(v.now, from+budget.num), Clean(lookup(raw, "timer").String())
-	}
-	return since(v.now, from+lease.num), ""
+	why = endOfEvent(raw, s.timeAt(p.heldAt))
+	return since(v.now, why.at), why
 }
 
-// banner tells of all holds; its pod is the one that goes on first. Live, it
-// tells of those there are, wherever the reader looks.
+// banner tells of all holds: of the selected pod's if it is held, else of the
+// one that goes on first. Live, it tells of those there are, wherever the reader
+// looks.
 func (s *State) banner(v *view) *HoldBanner {
 	if s.link == LinkReplay {
 		return s.bannerOfEvents(v)
@@ -106,17 +131,22 @@ func (s *State) banner(v *view) *HoldBanner {
 	if len(s.holds) == 0 {
 		return nil
 	}
-	h := &s.holds[0]
-	end, timer := h.end()
+	at := max(0, slices.IndexFunc(s.holds, func(h liveHold) bool { return h.pod == s.pod }))
+	h := &s.holds[at]
 	b := &HoldBanner{
-		Count: len(s.holds), Pod: Clean(h.GetPod().GetNamespace() + "/" + h.GetPod().GetName()), Step: Clean(h.Step), On: Clean(h.On),
-		Left: since(s.clock, end), Timer: Clean(timer),
+		Pod: podTitle(h.GetPod().GetNamespace(), h.GetPod().GetName()), UID: h.GetPod().GetUid(), Selected: h.pod == s.pod,
+		Step: Clean(h.Step), On: Clean(h.On), Left: since(s.clock, h.at), Timer: h.timer, Free: h.free,
 	}
+	pods := map[string]bool{}
 	for i := range s.holds {
 		b.Node = b.Node || s.holds[i].GetNode()
+		pods[s.holds[i].GetPod().GetUid()] = true
 	}
+	b.Count = len(pods)
 	return b
 }
+
+func podTitle(namespace, name string) string { return Clean(namespace + "/" + name) }
 
 // bannerOfEvents is for a trace file.
 func (s *State) bannerOfEvents(v *view) *HoldBanner {
@@ -126,89 +156,45 @@ func (s *State) bannerOfEvents(v *view) *HoldBanner {
 		if p.holds == 0 {
 			continue
 		}
-		left, timer := s.holdLeft(i, p, v)
 		if b == nil {
-			b = &HoldBanner{Left: left + 1}
+			b = &HoldBanner{}
 		}
 		b.Count++
-		if left < b.Left {
-			e := &s.pods[i].entity
-			b.Pod, b.Step, b.Left, b.Timer = e.Namespace+"/"+e.Name, s.heldStep(p), left, timer
-			b.On = Clean(lookup(s.arena.at(p.heldAt), "on").String())
+		left, end := s.holdEnds(i, p, v)
+		if b.Count > 1 && (b.Selected || i != s.pod && left >= b.Left) {
+			continue
 		}
+		e := &s.pods[i].entity
+		b.Pod, b.UID, b.Step, b.Left, b.Timer, b.Free = podTitle(e.Namespace, e.Name), e.UID, s.heldStep(p), left, end.timer, end.free
+		b.On, b.Selected = Clean(lookup(s.arena.at(p.heldAt), "on").String()), i == s.pod
 	}
 	return b
 }
 
-// SetBreakpoints tells which breakpoints there are, as of a time.
-func (s *State) SetBreakpoints(b []*agentpb.Breakpoint, at time.Time) {
-	s.breaks, s.breakAt = b, at
-	s.breakRow = max(0, min(s.breakRow, len(b)-1))
+// heldWords says of the pod that is held until when, and what ends the hold.
+func (s *State) heldWords(i int, p *podNow, v *view) string {
+	left, end := s.holdEnds(i, p, v)
+	l, in := s.lang, took(left.Round(time.Second))
+	switch {
+	case end.timer != "":
+		return l.sayf(text("Goes on by itself in %s, before the kubelet's timer %s runs out.", "%s 后自行继续，赶在 kubelet 的计时器 %s 到期之前。"), in, end.timer)
+	case end.free:
+		return l.sayf(text("No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in %s, when its lease ends.",
+			"没有 kubelet 计时器在走，停住不消耗任何时限。%s 后租约到期，自行继续。"), in)
+	}
+	return l.sayf(text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
 }
 
-func (s *State) breakList(rows int) *BreakList {
-	l := &BreakList{Cursor: none}
-	if len(s.breaks) == 0 {
-		l.Empty = s.lang.Say(text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
-			"没有断点。断点会在 Pod 走到某一步时把它停住，也适用于还不存在的 Pod。"))
-		return l
+// askedBy says which process asked for a hold, by the event that tells of it;
+// empty if that is not there, or does not say.
+func (s *State) askedBy(p *podNow) string {
+	raw := s.arena.at(p.heldAt)
+	if raw == nil {
+		return ""
 	}
-	top := window(0, s.breakRow, rows, len(s.breaks), 0)
-	for i := top; i < min(top+max(rows, 1), len(s.breaks)); i++ {
-		l.Rows = append(l.Rows, s.breakpoint(s.breaks[i]))
+	uid, pid := lookup(raw, "uid"), lookup(raw, "pid")
+	if uid.kind != fieldNumber || pid.kind != fieldNumber {
+		return ""
 	}
-	l.Cursor = s.breakRow - top
-	return l
-}
-
-func (s *State) breakpoint(b *agentpb.Breakpoint) BreakRow {
-	spec := b.GetSpec()
-	r := BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: Clean(spec.GetStep()), Hits: b.GetHits()}
-	if t := b.GetExpires(); t != nil {
-		r.Expires = since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
-	}
-	switch spec.GetOn() {
-	case agentpb.On_ON_EXIT:
-		r.When = s.lang.Say(text("exit", "返回时"))
-	case agentpb.On_ON_ERROR:
-		r.When = s.lang.Say(text("error", "出错时"))
-	default:
-		r.When = s.lang.Say(text("enter", "进入时"))
-	}
-	if d := spec.GetSlowerThan(); d != nil {
-		r.When += s.lang.sayf(text(", slower than %s", "，慢于 %s"), took(d.AsDuration()))
-	}
-	switch a := spec.GetAction().(type) {
-	case *agentpb.AddBreakpointRequest_Fail:
-		r.Action = s.lang.sayf(text("fails: %s", "失败：%s"), oneLine(a.Fail))
-	case *agentpb.AddBreakpointRequest_Delay:
-		r.Action = s.lang.sayf(text("delays %s", "延迟 %s"), took(a.Delay.AsDuration()))
-	default:
-		r.Action = s.lang.Say(text("holds", "停住"))
-	}
-	var refused []string
-	for _, f := range b.GetRefused() {
-		refused = append(refused, Clean(f.GetStep())+": "+oneLine(f.GetWhy()))
-	}
-	r.Refused = strings.Join(refused, "; ")
-	return r
-}
-
-func (s *State) podsOf(p *agentpb.PodSelector) string {
-	name := p.GetName()
-	if name == "" {
-		name = "*"
-	}
-	if p.GetNamespace() != "" {
-		name = p.GetNamespace() + "/" + name
-	}
-	if p.GetUid() != "" {
-		name += " uid " + p.GetUid()
-	}
-	var labels []string
-	for k, v := range p.GetLabels() {
-		labels = append(labels, k+"="+v)
-	}
-	slices.Sort(labels)
-	return Clean(strings.TrimSpace(name + " " + strings.Join(labels, ",")))
+	return s.lang.sayf(text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), pid.num, uid.num)
 }

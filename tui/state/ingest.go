@@ -4,6 +4,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxPods bounds the pods of a session: a foreign stream may name any number.
@@ -62,8 +63,9 @@ func (s *State) addEvent(e *epoch, raw []byte) {
 	h, err := wire.ReadHeader(raw)
 	if err != nil {
 		// What cannot be read is kept as a loss, so that it is seen.
-		h, raw = wire.Header{Kind: agentpb.Kind_DROP}, lostEvent
+		h, raw = e.lostEvent()
 	}
+	e.wall, e.mono = h.Time, h.Mono
 	if h.Seq != 0 && h.Seq <= e.skip {
 		return
 	}
@@ -82,8 +84,16 @@ func (s *State) addEvent(e *epoch, raw []byte) {
 	s.keepCheckpoint()
 }
 
-// lostEvent is an event that says that one could not be read.
-var lostEvent = []byte{0x20, byte(agentpb.Kind_DROP)}
+// lostEvent is an event that says that one could not be read, with the time of the
+// one before.
+func (e *epoch) lostEvent() (wire.Header, []byte) {
+	h := wire.Header{Kind: agentpb.Kind_DROP, Time: e.wall, Mono: e.mono}
+	raw, err := proto.Marshal(&agentpb.Event{Kind: h.Kind, Time: h.Time, Mono: h.Mono})
+	if err != nil {
+		panic(err) // numbers always marshal
+	}
+	return h, raw
+}
 
 // setShift makes the times of an epoch go on where the one before ended: all
 // count from the moment at which the first agent began.

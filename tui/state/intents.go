@@ -20,7 +20,7 @@ func (s *State) moveMain(rows int, v *view) {
 	case MainEvents:
 		s.events.move(s, rows, v)
 	case MainBreaks:
-		s.breakRow = max(0, min(s.breakRow+rows, len(s.breaks)-1))
+		s.moveBreak(rows)
 	case MainTimeline:
 		if s.time.many {
 			s.movePod(rows, v)

@@ -67,7 +67,7 @@ func TestHolds(t *testing.T) {
 	s.SelectPodNamed("default", "held")
 	sc := s.Screen(allRows)
 	check(t, sc, allRows)
-	want := HoldBanner{Count: 2, Pod: "default/held", Step: "cri.RunPodSandbox", On: "enter", Left: 15 * time.Second, Timer: `grace\x1b`, Node: true}
+	want := HoldBanner{Count: 2, Pod: "default/held", Step: "cri.RunPodSandbox", On: "enter", Left: 15 * time.Second, Timer: `grace\x1b`, Node: true, UID: pod.Uid, Selected: true}
 	if sc.Hold == nil || *sc.Hold != want {
 		t.Errorf("banner %+v, want %+v", sc.Hold, want)
 	}

@@ -29,10 +29,14 @@ func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
 		return PodHeld, p.told.GetSince().AsTime().UnixNano() - s.origin
 	case p.holds > 0:
 		return PodHeld, s.timeAt(p.heldAt)
+	case s.isFormer(i, p, v):
+		return PodGone, p.former
 	case s.epoch.beside:
 		return s.markBeside(i, p, v)
 	case p.removed && !p.worker:
 		return PodGone, p.last
+	case s.lingers(p):
+		return PodWaiting, max(p.goneAt, p.since)
 	case p.finished, p.refused && !p.worker:
 		return PodDone, max(p.goneAt, p.since)
 	case p.turning && inStep > stuckAfter:
@@ -55,6 +59,16 @@ func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
 		return PodRunning, max(p.readyAt, p.first)
 	}
 	return PodWaiting, p.since
+}
+
+// isFormer tells whether only a former agent has told of a pod: none of the events
+// of the agent that is there now is about it, and at the end the agent does not
+// list it either.
+func (s *State) isFormer(i int, p *podNow, v *view) bool {
+	if p.former == 0 {
+		return false
+	}
+	return v.at < s.arena.end || s.states[s.pods[i].entity.UID] == nil
 }
 
 // isReady goes by the events; at the end also by what the agent tells of a pod
@@ -80,6 +94,7 @@ type podOrder struct {
 	version uint64
 	at      int
 	second  int64
+	pod     int // the selected one
 	rows    []podPlace
 	counts  [PodGone + 1]int
 }
@@ -88,6 +103,40 @@ type podPlace struct {
 	pod   int
 	mark  PodMark
 	since int64
+	aside aside
+}
+
+// aside is why a pod would not be in the list if it were not the selected one.
+// The selected pod always is: the selection never goes to another by itself.
+type aside uint8
+
+const (
+	inList   aside = iota
+	filtered       // the filter does not select it
+	notYet         // it came later than what is shown
+	former         // an agent before told of it, the one that is there now does not
+)
+
+var asideWords = [...]probes.Text{
+	filtered: text("outside the filter", "不符合过滤条件"),
+	notYet:   text("not there yet", "此时还没有出现"),
+	former:   text("not known to this agent", "现在的代理不知道它"),
+}
+
+// asideOf tells whether a pod is in the list, or why not.
+func (s *State) asideOf(i int, p *podNow, v *view) aside {
+	listed := v.at == s.arena.end && s.states[s.pods[i].entity.UID] != nil
+	switch {
+	case i == 0:
+		return inList
+	case s.isFormer(i, p, v):
+		return former
+	case p.first == 0 && !listed:
+		return notYet
+	case s.filter != nil && !s.selects(i, p):
+		return filtered
+	}
+	return inList
 }
 
 // order sorts the pods. Those in trouble come by how long, the others by name:
@@ -95,21 +144,22 @@ type podPlace struct {
 func (s *State) order(v *view) *podOrder {
 	o := &s.list
 	second := v.now / int64(250*time.Millisecond)
-	if o.version == s.version && o.at == v.at && o.second == second && o.rows != nil {
+	if o.version == s.version && o.at == v.at && o.second == second && o.pod == s.pod && o.rows != nil {
 		return o
 	}
-	o.version, o.at, o.second, o.rows, o.counts = s.version, v.at, second, o.rows[:0], [PodGone + 1]int{}
+	o.version, o.at, o.second, o.pod, o.rows, o.counts = s.version, v.at, second, s.pod, o.rows[:0], [PodGone + 1]int{}
 	for i := range s.pods {
 		p := v.pod(i)
-		if i > 0 && p.first == 0 && (v.at < s.arena.end || s.states[s.pods[i].entity.UID] == nil) {
+		why := s.asideOf(i, p, v)
+		if i != s.pod && (why == notYet || why == former) {
 			continue
 		}
 		m, from := s.markPod(i, p, v)
-		if i > 0 {
+		if i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}
-		if s.filter == nil || i == 0 || s.selects(i, p) {
-			o.rows = append(o.rows, podPlace{i, m, from})
+		if why == inList || i == s.pod {
+			o.rows = append(o.rows, podPlace{i, m, from, why})
 		}
 	}
 	slices.SortFunc(o.rows, s.comparePods)
@@ -150,18 +200,24 @@ func (s *State) podRow(pp podPlace, v *view) PodRow {
 		return r
 	case now.refused && pp.mark == PodDone:
 		r.Word = s.lang.Say(refusedWord)
-	case now.deleting && pp.mark == PodWorking:
+	case now.deleting && (pp.mark == PodWorking || s.lingers(now)) && pp.mark >= PodWorking:
 		r.Word = s.lang.Say(endingWord)
 	}
 	if pp.mark == PodWorking && now.at != none {
 		r.Where = tail(s.steps.at(now.step).name)
 	}
 	if pp.mark == PodHeld {
-		r.Left, _ = s.holdLeft(pp.pod, now, v)
+		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
 	if pp.mark <= PodRetrying || now.refused {
 		r.Line = s.trouble(pp, now, v)
+	}
+	if names := s.finalizers(now); names != "" && pp.mark == PodWaiting && s.lingers(now) {
+		r.Line = s.lang.sayf(text("waits for finalizers: %s", "等待 finalizer 移除：%s"), names)
+	}
+	if pp.aside != inList {
+		r.Line = s.lang.Say(asideWords[pp.aside])
 	}
 	return r
 }
@@ -182,7 +238,7 @@ func (s *State) podList(rows int, v *view) PodList {
 			l.Cursor = i - l.Top
 		}
 	}
-	if len(o.rows) <= 1 {
+	if !slices.ContainsFunc(o.rows, func(p podPlace) bool { return p.pod != 0 && p.aside == inList }) {
 		l.Empty = s.lang.Say(text("No pod yet. Pods appear as soon as the kubelet does something about them.",
 			"还没有 Pod。kubelet 一开始处理某个 Pod，它就会出现在这里。"))
 		if s.filter != nil {

@@ -24,7 +24,8 @@ const (
 	roleSandbox
 	roleEnd
 	roleProbe
-	roleReport // what the cluster says: no function of the kubelet
+	roleCanDelete // is asked of pods whose object is being deleted
+	roleReport    // what the cluster says: no function of the kubelet
 )
 
 var rolesByName = map[stepName]role{
@@ -39,7 +40,8 @@ var rolesByName = map[stepName]role{
 	stepCreate: roleDoes, stepStop: roleDoes, stepPostStart: roleDoes, stepPreStop: roleDoes,
 	"resize.do": roleDoes, stepUpdateResources: roleDoes, stepStopSandbox: roleDoes,
 	"probe.do": roleProbe, stepProbeRun: roleProbe,
-	stepBound: roleReport, stepChanged: roleReport, stepDeleting: roleReport, stepGone: roleReport,
+	stepCanDelete: roleCanDelete,
+	stepBound:     roleReport, stepChanged: roleReport, stepDeleting: roleReport, stepGone: roleReport,
 	stepKnown: roleReport, stepHasSandbox: roleReport, stepPhase: roleReport, stepCondition: roleReport,
 	stepIP: roleReport, stepContainer: roleReport, stepEvent: roleReport,
 }

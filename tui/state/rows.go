@@ -121,7 +121,7 @@ func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
 	r.Mark = s.markOf(&c, n.span, now, v)
 	switch {
 	case r.Mark == RowHeld:
-		r.Left, _ = s.holdLeft(c.span.pod, now, v)
+		r.Left, _ = s.holdEnds(c.span.pod, now, v)
 	case s.isLife(c.span.step) && r.Mark == RowCurrent:
 		r.Mark, r.Took = RowDone, 0
 		r.Note = strings.TrimSpace(r.Note + " " + s.lang.Say(text("goes on", "持续中")))
@@ -245,7 +245,7 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 		r.Mark, r.Error = RowFailed, cut(oneLine(inner.err), 400)
 	}
 	if r.Mark == RowHeld {
-		r.Left, _ = s.holdLeft(c.span.pod, v.pod(c.span.pod), v)
+		r.Left, _ = s.holdEnds(c.span.pod, v.pod(c.span.pod), v)
 	}
 	first := p.items.at(n.item)
 	if s.epoch.beside { // there it stands where it happened last

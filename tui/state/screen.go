@@ -138,9 +138,9 @@ type PodRow struct {
 	Mark      PodMark
 	// Word names the mark: held, stuck, retry, working, ...
 	Word string
-	// For is how long it has been so.
+	// For is how long it has been so; of a held pod Left is shown instead.
 	For time.Duration
-	// Left is what is left of its hold.
+	// Left is until a held pod goes on by itself.
 	Left time.Duration
 	// Where is the step, in words: "sandbox", "volumes".
 	Where string
@@ -266,6 +266,8 @@ type Detail struct {
 	Began time.Time
 	// Goroutine is whose goroutine it runs on.
 	Goroutine string
+	// Held says of a pod that is held here when it goes on by itself, and why.
+	Held string
 	// Hold says whether one may hold here, and what it costs: the timers.
 	Hold string
 	// Top is the first line that is shown, of Total lines as drawn.
@@ -366,14 +368,20 @@ type Why struct {
 
 // HoldBanner tells of the pods that are held.
 type HoldBanner struct {
-	// Count of held pods; Pod and Step are of the one whose time ends first.
-	Count int
-	Pod   string
-	Step  string
-	On    string // enter or exit
-	// Left is until it goes on by itself, because of the lease or of Timer.
+	// Count of held pods. What follows is of the selected one, or if that is not
+	// held, of the one whose time ends first.
+	Count    int
+	Pod      string
+	UID      string
+	Selected bool // it is the selected pod
+	Step     string
+	On       string // enter or exit
+	// Left is until it goes on by itself: before Timer runs out, or if there is
+	// none, because its lease is over.
 	Left  time.Duration
 	Timer string
+	// Free: no timer of the kubelet runs, so the hold costs nothing.
+	Free bool
 	// Node: the node stands still meanwhile.
 	Node bool
 }
@@ -410,6 +418,8 @@ type Notice struct {
 // Hint is a key and what it does now.
 type Hint struct {
 	Key, Text string
+	// Pod is whom it acts on, by name; empty if on no pod.
+	Pod string
 	// Off says why it does nothing now; empty if it does.
 	Off string
 }

@@ -124,6 +124,16 @@ func (s *State) selectPod(i int) {
 	s.time.reset()
 }
 
+// SelectPodOf selects the pod of that uid. It returns false if it is not known,
+// and then selects no other.
+func (s *State) SelectPodOf(uid string) bool {
+	i, ok := s.byUID[Clean(uid)]
+	if ok && uid != "" {
+		s.selectPod(i)
+	}
+	return ok && uid != ""
+}
+
 // SelectPodNamed selects the pod of that name: of several, the one that was
 // seen last.
 func (s *State) SelectPodNamed(namespace, name string) bool {
@@ -173,17 +183,16 @@ func (s *State) SelectStep(step string) bool {
 	return false
 }
 
-// SelectCall selects the call of a span's number at the agent, in the story that
-// it belongs to. It returns false if it has not been seen.
+// SelectCall selects the call of a span's number at the agent, in the story of
+// the selected pod. It returns false if it has not been seen there.
 func (s *State) SelectCall(span uint64) bool {
 	ref := none
 	if span != 0 {
 		ref = s.spans.find(span + s.epoch.spans)
 	}
-	if ref == none {
+	if ref == none || s.spans.at(ref).pod != s.pod {
 		return false
 	}
-	s.selectPod(s.spans.at(ref).pod)
 	return s.reveal(s.pods[s.pod], ref, s.view())
 }
 

@@ -55,7 +55,9 @@ type epoch struct {
 	timed bool   // shift is known
 	seq   uint64 // of its last event
 	skip  uint64 // events up to this one are known already
-	info  *agentpb.InfoResponse
+	// wall and mono are the times of its last event.
+	wall, mono int64
+	info       *agentpb.InfoResponse
 	// beside is set if the probe stands beside the kubelet, not in it: it sees
 	// the calls to the runtime and what is said of a pod, but no worker, no
 	// turns, and nothing in anything else.
@@ -101,6 +103,8 @@ func (s *State) SetInfo(info *agentpb.InfoResponse) {
 		e.spans = s.spans.lastID + 1
 		s.spans.lose(e.first-1, s.now.time)
 		s.now.restart()
+		s.states, s.holds, s.breaks = nil, nil, nil
+		s.breakID = 0 // numbers of the agent before
 		for _, p := range s.pods {
 			p.cache = layoutCache{}
 		}

@@ -9,7 +9,7 @@ func (s *State) story(rows int, v *view) *Story {
 	st := &Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
 	m, from := s.markPod(s.pod, now, v)
-	st.Pod = s.podRow(podPlace{s.pod, m, from}, v)
+	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v)}, v)
 	st.Title = s.storyTitle(p, now, v)
 	st.Took = s.storyTook(now, v)
 	at := s.cursorPlace(ls, v)

@@ -84,7 +84,7 @@ func TestSelectSteps(t *testing.T) {
 }
 
 // TestSelectCall: a call is selected by its number at the agent, also if a later
-// one of the same step was seen, and in the story that it belongs to.
+// one of the same step was seen, and only in the story of the selected pod.
 func TestSelectCall(t *testing.T) {
 	s := record(t).play(English)
 	s.SelectPodNamed("default", "crashloop")
@@ -96,6 +96,10 @@ func TestSelectCall(t *testing.T) {
 			continue
 		}
 		s.SelectPod(0)
+		if s.SelectCall(sp.id-s.epoch.spans) || s.pod != 0 {
+			t.Fatalf("span %d was selected in the story of another pod", sp.id)
+		}
+		s.SelectPod(PodKey(pod))
 		if !s.SelectCall(sp.id - s.epoch.spans) {
 			t.Fatalf("span %d of %s cannot be selected", sp.id, step)
 		}

@@ -31,6 +31,7 @@ type reader struct {
 
 	detailTop  int
 	breakRow   int
+	breakID    uint32 // of the selected breakpoint; zero: none yet
 	filter     *filter.Filter
 	filterText string
 	events     eventsView
@@ -143,9 +144,10 @@ func (s *State) Screen(z Sizes) *Screen {
 	return out
 }
 
-// pick selects a pod if none is: the worst.
+// pick selects a pod if none has been selected yet: the worst. From then on only
+// the person selects another.
 func (s *State) pick(v *view) {
-	if s.pod < len(s.pods) && (s.picked || s.pod != 0) {
+	if s.picked || s.pod != 0 {
 		return
 	}
 	for _, pp := range s.order(v).rows {

@@ -86,6 +86,9 @@ func (s *State) whyOf(i int, v *view) Why {
 	switch {
 	case mark == PodHeld:
 		w.Text, evidence = s.whyHeld(name, p)
+	case s.isFormer(i, p, v):
+		w.Text = s.lang.sayf(text("%s is not known to the agent that is there now. The one before told of it.",
+			"现在的代理不知道 %s，之前的代理报告过它。"), name)
 	case p.refused:
 		w.Text, evidence = s.whyRefused(i, name, p)
 	case s.epoch.beside:
@@ -97,6 +100,8 @@ func (s *State) whyOf(i int, v *view) Why {
 				evidence = &e
 			}
 		}
+	case s.lingers(p):
+		w.Text, evidence = s.whyLingers(name, p)
 	case p.turning, !p.worker && !p.finished && p.at != none:
 		w.Text, evidence = s.whyTurning(i, name, p, v)
 	case p.tries > 0:

@@ -73,7 +73,11 @@ func (s *State) whyBeside(i int, name string, p *podNow, mark PodMark, from int6
 	case p.tries > 0 && mark != PodDone:
 		return s.whyCallFails(name, p)
 	case p.deleting:
-		return l.sayf(text("%s is being deleted, for %s now.", "%s 正在被删除，已经 %s。"), name, took(since(p.deletedAt, v.now))), s.lastOf(i, v, stepDeleting)
+		line := l.sayf(text("%s is being deleted, for %s now.", "%s 正在被删除，已经 %s。"), name, took(since(p.deletedAt, v.now)))
+		if names := s.finalizers(p); names != "" {
+			line += l.sayf(text(" Its object stays until its finalizers are removed: %s.", "对象会保留到它的 finalizer 被移除：%s。"), names)
+		}
+		return line, s.lastOf(i, v, stepDeleting)
 	case mark == PodDone:
 		return l.sayf(text("%s has ended: %s.", "%s 已结束：%s。"), name, phases[p.phase]), s.lastOf(i, v, stepPhase)
 	case mark == PodRunning && !s.reports():

@@ -32,6 +32,9 @@ type podNow struct {
 	// blocked is the report that a container of it cannot start, and warned the
 	// last warning about it; positions, or none. Only beside the kubelet.
 	blocked, warned int
+	// finalizers is the event that lists those of a pod that is being deleted, or
+	// none.
+	finalizers int
 
 	sync                                uint32
 	work                                workType
@@ -40,8 +43,12 @@ type podNow struct {
 	deleting, ready, sandboxed, refused bool
 	ended                               bool // its containers have, and are not started again
 	bound                               bool // somebody who wants it here has told of it
+	doomed                              bool // its object is being deleted
 	phase                               phase
 	readyAt, deletedAt, goneAt          int64
+	// former is when an agent went that knew this pod, if the one that is there
+	// now has not told of it; 0: it has. The pod may be of a node that is gone.
+	former int64
 }
 
 // workType is what a turn of the worker is for.
@@ -79,7 +86,7 @@ func indexOf(of []string, b []byte) uint8 {
 	return 0
 }
 
-var nothingYet = podNow{at: none, held: none, heldAt: none, failed: none, blocked: none, warned: none}
+var nothingYet = podNow{at: none, held: none, heldAt: none, failed: none, blocked: none, warned: none, finalizers: none}
 
 // world is what all pods are doing at a position.
 type world struct {
@@ -111,6 +118,9 @@ func (w *world) restart() {
 		p.at, p.held, p.heldAt, p.holds = none, none, none, 0
 		p.failed, p.failStep, p.tries, p.next = none, 0, 0, 0
 		p.worker, p.turning = false, false
+		if i > 0 && p.first != 0 && p.former == 0 {
+			p.former = max(w.time, 1)
+		}
 	}
 }
 
@@ -140,7 +150,7 @@ func (s *State) apply(w *world, f *fact) {
 	if p.first == 0 || f.time < p.first { // a call may be told late
 		p.first = f.time
 	}
-	p.last = max(p.last, f.time)
+	p.last, p.former = max(p.last, f.time), 0
 	switch f.h.Kind {
 	case agentpb.Kind_ENTER:
 		if e.beside {
@@ -194,6 +204,9 @@ func (s *State) entered(p *podNow, f *fact) {
 		if lookup(f.raw, "deletionGracePeriod").ok || string(lookup(f.raw, "updateType").text) == "kill" {
 			p.delete(f.time)
 		}
+	case roleCanDelete:
+		p.delete(f.time)
+		p.doom(f)
 	case roleLife:
 		return
 	}
@@ -222,10 +235,11 @@ func (s *State) left(p *podNow, f *fact) {
 		switch string(lookup(f.raw, "op").text) {
 		case "DELETE":
 			p.delete(f.time)
+			p.doomed = true
 		case "REMOVE":
 			p.removed = true
 		case "ADD":
-			p.removed = false
+			p.removed, p.doomed, p.finalizers = false, false, none
 		}
 	case roleRemove:
 		p.removed = true

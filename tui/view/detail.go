@@ -72,6 +72,7 @@ func (f *frame) detailLines(d *state.Detail, w, h int) []rich {
 	if h < 20 {
 		text, rest = sentence(d.Text)
 	}
+	part(wrapped(d.Held, min(w, 96), 0, inkHeldText))
 	part(wrapped(text, min(w, 96), 0, inkPlain))
 	if d.Error != "" {
 		part(wrapped(f.m.failed+" "+f.say(wordFailed)+": "+d.Error, w, 2, inkFailedText))

@@ -79,15 +79,15 @@ func ascii(r rune) rune {
 }
 
 // TestCurrentStepIsShown: whatever else is on the screen, the step that is held
-// can be seen with its word.
+// can be seen with the time that is left.
 func TestCurrentStepIsShown(t *testing.T) {
 	for _, make := range []func() *state.Screen{held, tourOf, chinese} {
 		for w := 40; w <= 200; w++ {
 			for h := 10; h <= 50; h += 4 {
 				s := make()
 				text := ansi.Strip(Draw(s, NewStyles(Options{Width: w, Height: h})))
-				word := s.Lang.Say(wordHeld)
-				if !strings.Contains(text, s.Story.Rows[13].Label) || !strings.Contains(text, word+" 0:24") {
+				left := fmt.Sprintf(s.Lang.Say(wordLeft), "0:24")
+				if !strings.Contains(text, s.Story.Rows[13].Label) || !strings.Contains(text, left) {
 					t.Fatalf("%dx%d:\n%s", w, h, text)
 				}
 				if !strings.Contains(text, s.Lang.Say(wordHELD)) {

@@ -18,6 +18,7 @@ type fixture struct {
 var fixtures = []fixture{
 	{"held", held},
 	{"retry", retry},
+	{"others", others},
 	{"deletion", deletion},
 	{"timeline", timelineOf},
 	{"events", eventsOf},
@@ -68,7 +69,7 @@ func held() *state.Screen {
 	web := state.PodRow{Key: 1, Namespace: "default", Name: "web", Mark: state.PodHeld, Word: "held", Left: 24 * time.Second, Where: "sandbox"}
 	p.Rows = append([]state.PodRow{web, p.Rows[0], p.Rows[1]}, p.Rows[3:]...)
 	p.Cursor, p.Total = 0, 12
-	s.Hold = &state.HoldBanner{Count: 1, Pod: "default/web", Step: "RunPodSandbox", On: "enter", Left: 24 * time.Second}
+	s.Hold = &state.HoldBanner{Count: 1, Pod: "default/web", Step: "RunPodSandbox", On: "enter", Left: 24 * time.Second, UID: "6a88", Selected: true, Free: true}
 	s.Why = state.Why{
 		Text:     "web waits because you hold it before RunPodSandbox. Its call has not begun, so nothing times out.",
 		Evidence: "kubelet event 1204", Mark: state.PodHeld,
@@ -76,6 +77,11 @@ func held() *state.Screen {
 	s.Story = &state.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
 	s.Story.Total = len(s.Story.Rows)
 	s.Detail = sandboxDetail()
+	s.Detail.Held = "No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in 24 s, when its lease ends."
+	s.Hints = []state.Hint{
+		{Key: "c", Text: "let go", Pod: "default/web"}, {Key: "s", Text: "step", Pod: "default/web"}, {Key: "o", Text: "over", Pod: "default/web"},
+		{Key: "b", Text: "break"}, {Key: "R", Text: "let web go"}, {Key: "?", Text: "help"},
+	}
 	return s
 }
 
@@ -134,6 +140,20 @@ func sandboxDetail() *state.Detail {
 		Goroutine: "the pod's worker", Began: time.Date(2026, 3, 4, 9, 12, 7, 401e6, time.UTC),
 		Hold: "safe before the call: nothing has begun, so no timer runs. Other pods go on.",
 	}
+}
+
+// others is a pod that is not held while three others are, one of which goes on
+// first because of a timer.
+func others() *state.Screen {
+	s := retry()
+	s.Header.Held = 3
+	s.Pods.Rows[0] = state.PodRow{Key: 9, Namespace: "shop", Name: "checkout-6d9f7c7b5d-9wq2z", Mark: state.PodHeld, Word: "held", For: 99 * time.Second, Left: 24 * time.Second, Where: "StopContainer", Line: "before: Stop a container"}
+	s.Hold = &state.HoldBanner{Count: 3, Pod: "shop/checkout-6d9f7c7b5d-9wq2z", UID: "9", Step: "cri.StopContainer", On: "enter", Left: 24 * time.Second, Timer: "grace"}
+	s.Hints = []state.Hint{
+		{Key: "J", Text: "to checkout-6d9..d-9wq2z"}, {Key: "R", Text: "let all 3 go"}, {Key: "b", Text: "break"},
+		{Key: "H", Text: "hold", Pod: "shop/cart-7f9c5d6b8-x2x4k"}, {Key: "?", Text: "help"},
+	}
+	return s
 }
 
 // retry is a pod whose image is not found.

@@ -111,15 +111,32 @@ func (f *frame) helpHint(line Rect) Rect {
 
 // hints draws as many as fit, the most important first.
 func (f *frame) hints(line Rect) {
-	x := line.X
+	x, pod := line.X, ""
 	for _, h := range f.s.Hints[:max(0, len(f.s.Hints)-1)] {
+		name := ""
+		if h.Pod != "" && h.Pod != pod {
+			name = f.hintPod(h.Pod) + ": "
+		}
 		w := hintWidth(h)
-		if x+w > line.right() {
+		if x+width(name)+w > line.right() {
 			return
 		}
+		x = f.c.put(line, x, line.Y, name, inkAccent)
 		f.hint(Rect{x, line.Y, w, 1}, h)
-		x += w + 2
+		x, pod = x+w+2, h.Pod
 	}
+}
+
+// hintPod is the pod that the keys behind it act on: with its namespace if there
+// is room.
+func (f *frame) hintPod(pod string) string {
+	if width(pod) <= nameRoom(f.st.Width) {
+		return pod
+	}
+	if _, name, ok := strings.Cut(pod, "/"); ok {
+		pod = name
+	}
+	return ShortName(pod, f.st)
 }
 
 func hintWidth(h state.Hint) int { return width(h.Key) + 1 + width(h.Text) }

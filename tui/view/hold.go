@@ -14,45 +14,70 @@ func (f *frame) hold() {
 	rest := after(line, x+1)
 	rest.W = max(0, rest.W-1)
 
-	left := f.sayf(wordGoesOn, clock(h.Left))
-	if rest.W < 46 || h.Node && rest.W < 72 {
-		left = clock(h.Left)
-	}
-	rest = f.putRight(rest, left, inkHeld.on(onHeld), 0)
-	if rest.W > 64 {
-		rest = f.putRight(rest, f.heldTimer(), inkHeldText.on(onHeld), 40)
-	}
-	f.heldWhere(rest)
+	f.heldWhere(f.putRight(rest, f.heldLeft(rest.W), inkHeld.on(onHeld), 0))
 }
 
-// heldTimer names what the hold takes time from.
-func (f *frame) heldTimer() string {
+// heldLeft says when the pod goes on by itself, what ends the hold, and whether
+// it costs anything, as far as there is room in a line of w cells.
+func (f *frame) heldLeft(w int) string {
 	h := f.s.Hold
-	switch {
-	case h.Node:
-		return f.say(wordNodeHeld)
-	case h.Timer == "":
-		return f.say(wordNoTimer)
+	if w < 46 || h.Node && w < 72 {
+		return clock(h.Left)
 	}
-	return f.sayf(wordTimer, h.Timer)
+	left, why := f.sayf(wordGoesOn, clock(h.Left)), f.say(wordLease)
+	if h.Timer != "" {
+		why = f.sayf(wordTimer, h.Timer)
+	}
+	if w > 90 || h.Timer != "" && w > 64 {
+		left += f.sayf(wordBecause, why)
+	}
+	switch {
+	case h.Node && w > 64:
+		return f.say(wordNodeHeld) + ", " + left
+	case h.Free && w > 90:
+		return f.say(wordNoTimer) + ", " + left
+	}
+	return left
 }
 
 // heldWhere says which pod is held where: the step first if there is little
-// room, for the pod is in the list as well.
+// room, for the pod is in the list as well. That it is not the selected pod is
+// said, for the keys act on that one.
 func (f *frame) heldWhere(line Rect) {
 	h := f.s.Hold
 	ground := onHeld
-	x := f.put(line, fitMiddle(h.Pod, max(10, line.W-width(h.Step)-9), f.m.ellipsis), inkStrong.on(ground))
-	rest := after(line, x+1)
-	side := wordBefore
-	if h.On == "exit" {
-		side = wordAfter
+	others, room := "", width(h.Step)+9
+	if h.Count == 2 {
+		others = f.say(wordOneOther)
+	} else if h.Count > 2 {
+		others = f.sayf(wordOthers, h.Count-1)
 	}
-	x = f.put(rest, f.sayf(side, h.Step), inkHeldText.on(ground))
-	if h.Count > 1 {
-		f.put(after(line, x+2), f.sayf(wordMorePods, h.Count-1), inkHeldText.on(ground))
+	if others != "" {
+		room += width(others) + 2
+	}
+	if !h.Selected {
+		if not := f.say(wordNotSelected); line.W-width(not)-room > 12 {
+			line = after(line, f.put(line, not, inkHeldText.on(ground))+1)
+		}
+	}
+	where := f.heldSide()
+	if others != "" && line.W-room < min(width(h.Pod), 24) {
+		where, room = "", width(others)+2
+	}
+	x := f.put(line, fitMiddle(h.Pod, max(12, line.W-room), f.m.ellipsis), inkStrong.on(ground))
+	x = f.put(after(line, x+1), where, inkHeldText.on(ground))
+	if others != "" {
+		x = f.put(after(line, x+min(1, width(where))), others, inkHeldText.on(ground))
 	}
 	if h.Node && line.W <= 64 {
 		f.put(after(line, x+2), f.say(wordNodeHeld), inkHeld.on(ground))
 	}
+}
+
+// heldSide is the step with the side of it at which the pod is held.
+func (f *frame) heldSide() string {
+	if f.s.Hold.On == "exit" {
+		return f.sayf(wordAfter, f.s.Hold.Step)
+	}
+	return f.sayf(wordBefore, f.s.Hold.Step)
 }

@@ -25,6 +25,9 @@ func (f *frame) pods(r Rect) {
 		y += n
 		shown++
 	}
+	if list.Empty != "" && y+1 < r.H {
+		f.empty(r.inset(0, y+1, 0, 0), list.Empty)
+	}
 	f.thumb(r, list.Top+from, shown, list.Total)
 }
 
@@ -69,9 +72,12 @@ func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
 	if p.Mark >= state.PodWaiting {
 		word = inkFaint
 	}
-	text := podState(p)
+	text := f.podState(p)
 	if line.W-width(text)-2 < 9 {
 		text = p.Word
+		if p.Mark == state.PodHeld && p.Left > 0 {
+			text = f.sayf(wordLeft, clock(p.Left)) // that it is held, the sign says
+		}
 	}
 	line = f.putRight(line, text, word.on(ground), 6)
 	f.podName(line, p, name, ground)
@@ -112,12 +118,13 @@ func (f *frame) shortName(p *state.PodRow, w int) string {
 	return fitMiddle(p.Name, w, f.m.ellipsis)
 }
 
-// podState is the word of its state with the time that matters: what is left of
-// a hold, else how long it has been so.
-func podState(p *state.PodRow) string {
+// podState is the word of its state with the time that matters: of a held pod
+// what is left until it goes on, of others how long they have been so.
+func (f *frame) podState(p *state.PodRow) string {
 	switch {
 	case p.Mark == state.PodHeld && p.Left > 0:
-		return p.Word + " " + clock(p.Left)
+		return p.Word + ", " + f.sayf(wordLeft, clock(p.Left))
+	case p.Mark == state.PodHeld: // since when is never shown in its place
 	case p.Mark <= state.PodWaiting && p.For > 0:
 		return p.Word + " " + clock(p.For)
 	}

@@ -175,7 +175,7 @@ func (f *frame) rowTook(row *state.Row, lit bool) (string, ink) {
 	switch row.Mark {
 	case state.RowHeld:
 		if row.Left > 0 {
-			return f.say(wordHeld) + " " + clock(row.Left), inkHeld
+			return f.sayf(wordLeft, clock(row.Left)), inkHeld
 		}
 		return f.say(wordHeld), inkHeld
 	case state.RowWaits:

@@ -43,6 +43,15 @@ func fitMiddle(s string, w int, tail string) string {
 	return head(s, w-width(tail)-back) + tail + last(s, back)
 }
 
+// ShortName cuts a pod's name to what a line of the screen has room for beside
+// other things.
+func ShortName(name string, st *Styles) string {
+	return fitMiddle(name, nameRoom(st.Width), st.m.ellipsis)
+}
+
+// nameRoom is how many cells a pod's name gets in a line of some width.
+func nameRoom(w int) int { return max(12, min(w/5, 40)) }
+
 // head is as much of the beginning as takes at most w cells.
 func head(s string, w int) string {
 	at := 0

@@ -73,6 +73,14 @@ func some(s string) any {
 	return s
 }
 
+// listed is a list, or nil if there is nothing in it.
+func listed(all []string) any {
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
 // words is a text that others wrote, or nil.
 func words(s string) any {
 	if s == "" {
@@ -90,13 +98,13 @@ func (h *hearing) wanted(old *v1.Pod) (out []Said) {
 	} else if changed := differences(old, p); len(changed) > 0 {
 		out = append(out, h.say(stepChanged, time.Time{}, p.Generation, changed))
 	}
-	if p.DeletionTimestamp != nil && (old == nil || old.DeletionTimestamp == nil || !old.DeletionTimestamp.Equal(p.DeletionTimestamp)) {
+	if p.DeletionTimestamp != nil && (old == nil || !old.DeletionTimestamp.Equal(p.DeletionTimestamp) || !slices.Equal(old.Finalizers, p.Finalizers)) {
 		grace := int64(0)
 		if g := p.DeletionGracePeriodSeconds; g != nil {
 			grace = *g
 		}
 		asked := p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
-		out = append(out, h.say(stepDeleting, asked, grace, p.DeletionTimestamp.Time))
+		out = append(out, h.say(stepDeleting, asked, grace, p.DeletionTimestamp.Time, listed(p.Finalizers)))
 	}
 	return out
 }

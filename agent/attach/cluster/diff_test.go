@@ -119,6 +119,14 @@ func TestWanted(t *testing.T) {
 			grace, until := int64(0), at(60)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &until, &grace
 		}), live, []string{"cluster.deleting grace=0 until=+60"}},
+		{"deleted with finalizers", webPod(), with(deleted, func(p *v1.Pod) { p.Finalizers = []string{"a.io/x", "b.io/y"} }), live,
+			[]string{"cluster.deleting grace=30 until=+90 finalizers=[a.io/x b.io/y]"}},
+		{"one finalizer less", with(deleted, func(p *v1.Pod) { p.Finalizers = []string{"a.io/x", "b.io/y"} }),
+			with(deleted, func(p *v1.Pod) { p.Finalizers = []string{"b.io/y"} }), live,
+			[]string{"cluster.deleting grace=30 until=+90 finalizers=[b.io/y]"}},
+		{"the last finalizer", with(deleted, func(p *v1.Pod) { p.Finalizers = []string{"b.io/y"} }), deleted, live,
+			[]string{"cluster.deleting grace=30 until=+90"}},
+		{"finalizers of a pod that stays", webPod(), with(webPod(), func(p *v1.Pod) { p.Finalizers = []string{"a.io/x"} }), live, nil},
 		{"image", webPod(), with(webPod(), func(p *v1.Pod) { p.Generation, p.Spec.Containers[0].Image = 2, "b:2" }), live,
 			[]string{"cluster.changed generation=2 changed=[images]"}},
 		{"label", webPod(), with(webPod(), func(p *v1.Pod) { p.Labels["app"] = "other" }), live,

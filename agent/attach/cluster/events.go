@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/agent/redact"
 )
 
 const (
@@ -46,31 +48,21 @@ func newHappening(e *v1.Event, from source) happening {
 		h.stated = e.CreationTimestamp.Time
 	}
 	h.count = max(h.count, 1)
-	if h.reason == "Unhealthy" {
-		h.message = withoutOutput(h.message)
-	}
+	h.message = withoutOutput(h.reason, h.message)
 	return h
 }
 
-// probeErrors begin what the kubelet itself says of a health probe that failed.
-var probeErrors = []string{
-	"HTTP probe failed with statuscode", "Get \"http", "dial tcp ", "command ", "rpc error: code =", "context deadline exceeded",
-	"timeout: failed to connect service", "error: this server does not implement", "service unhealthy (responded with",
-}
-
-// withoutOutput takes out of the kubelet's message about a failed health probe
-// what the probed command printed, which may be anything.
-func withoutOutput(message string) string {
-	what, rest, ok := strings.Cut(message, ": ")
-	if !ok {
-		return message
+// withoutOutput takes out of the kubelet's message about a health probe what the
+// probed container printed, which may be anything.
+func withoutOutput(reason, message string) string {
+	if shown, ok := redact.Probe(message); ok {
+		return shown
 	}
-	for _, known := range probeErrors {
-		if strings.HasPrefix(rest, known) {
-			return message
-		}
+	if reason == "Unhealthy" || reason == "ProbeWarning" {
+		// In the words of another version of the kubelet.
+		message, _, _ = strings.Cut(message, ": ")
 	}
-	return what
+	return message
 }
 
 func later(a, b time.Time) time.Time {

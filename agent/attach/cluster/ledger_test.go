@@ -224,12 +224,20 @@ func TestWithoutOutput(t *testing.T) {
 		"Liveness probe errored and resulted in unknown state":                         "Liveness probe errored and resulted in unknown state",
 		"Startup probe failed: Get \"http://10.0.0.1:80/\": context deadline exceeded": "Startup probe failed: Get \"http://10.0.0.1:80/\": context deadline exceeded",
 	} {
-		if got := withoutOutput(message); got != want {
+		if got := withoutOutput("Unhealthy", message); got != want {
 			t.Errorf("%q became %q, want %q", message, got, want)
 		}
 	}
-	h := newHappening(&v1.Event{Reason: "Unhealthy", Message: "Liveness probe failed: hunter2"}, live)
-	if h.message != "Liveness probe failed" {
-		t.Errorf("an event says %q", h.message)
+	for _, c := range []struct{ reason, message, want string }{
+		{"Unhealthy", "Liveness probe failed: hunter2", "Liveness probe failed"},
+		{"Unhealthy", "Liveness probe failed: command hunter2", "Liveness probe failed"},
+		{"ProbeWarning", "Liveness probe warning: Probe terminated redirects, Response body: hunter2", "Liveness probe warning: Probe terminated redirects"},
+		{"ProbeWarning", "in other words: hunter2", "in other words"},
+		{"Other", "Liveness probe failed: hunter2", "Liveness probe failed"},
+		{"Other", "in other words: x", "in other words: x"},
+	} {
+		if h := newHappening(&v1.Event{Reason: c.reason, Message: c.message}, live); h.message != c.want {
+			t.Errorf("event %s %q says %q, want %q", c.reason, c.message, h.message, c.want)
+		}
 	}
 }

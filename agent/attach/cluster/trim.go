@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ func trim(p *v1.Pod) *v1.Pod {
 			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
 			Generation: p.Generation, CreationTimestamp: p.CreationTimestamp,
 			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
-			Labels: maps.Clone(p.Labels), Annotations: marks(p.Annotations),
+			Finalizers: slices.Clone(p.Finalizers), Labels: maps.Clone(p.Labels), Annotations: marks(p.Annotations),
 		},
 		Spec: v1.PodSpec{
 			NodeName: p.Spec.NodeName, RestartPolicy: p.Spec.RestartPolicy,

@@ -13,7 +13,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	toolswatch "k8s.io/client-go/tools/watch"
 )
 
 // Health watches what must not suffer whatever is done to pods: that the node
@@ -23,8 +26,10 @@ type Health struct {
 	log   string
 	from  int64 // where the kubelet's log ended when the watch began
 	begin time.Time
-	stop  context.CancelFunc
-	wait  sync.WaitGroup
+	// Summary is what was seen, when it has ended.
+	Summary string
+	stop    context.CancelFunc
+	wait    sync.WaitGroup
 
 	mu       sync.Mutex
 	wrong    []string
@@ -44,17 +49,33 @@ func WatchHealth(tb testing.TB, l *Lab) *Health {
 	}
 	h.from = info.Size()
 	only := metav1.ListOptions{FieldSelector: "metadata.name=" + l.State.Node}
-	nodes, err := l.Client.CoreV1().Nodes().Watch(ctx, only)
+	nodes, err := l.Client.CoreV1().Nodes().List(ctx, only)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	leases, err := l.Client.CoordinationV1().Leases("kube-node-lease").Watch(ctx, only)
+	leases, err := l.Client.CoordinationV1().Leases("kube-node-lease").List(ctx, only)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h.wait.Go(func() { h.follow(ctx, nodes) })
-	h.wait.Go(func() { h.follow(ctx, leases) })
+	for i := range leases.Items {
+		// Who watches for some seconds sees no renewal, but how long it is good for.
+		h.see(watch.Event{Type: watch.Added, Object: &leases.Items[i]})
+	}
+	h.watch(ctx, tb, l.Client.CoreV1().RESTClient(), "nodes", "", nodes.ResourceVersion)
+	h.watch(ctx, tb, l.Client.CoordinationV1().RESTClient(), "leases", "kube-node-lease", leases.ResourceVersion)
 	return h
+}
+
+// watch follows the node or its lease. The API server ends each watch after half
+// an hour or so, and the next one goes on from there.
+func (h *Health) watch(ctx context.Context, tb testing.TB, client cache.Getter, resource, namespace, from string) {
+	tb.Helper()
+	lw := cache.NewListWatchFromClient(client, resource, namespace, fields.OneTermEqualSelector("metadata.name", h.l.State.Node))
+	w, err := toolswatch.NewRetryWatcherWithContext(ctx, from, lw)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h.wait.Go(func() { h.follow(ctx, w) })
 }
 
 func (h *Health) follow(ctx context.Context, w watch.Interface) {
@@ -107,11 +128,7 @@ func (h *Health) End(tb testing.TB) {
 	for _, text := range h.wrong {
 		tb.Error(text)
 	}
-	last, longest := h.begin, time.Duration(0)
-	for _, at := range append(h.renewed, time.Now()) {
-		longest = max(longest, at.Sub(last))
-		last = at
-	}
+	longest := h.longest()
 	if longest >= h.duration {
 		tb.Errorf("the node's lease was not renewed for %v and is good for %v", longest, h.duration)
 	}
@@ -122,5 +139,17 @@ func (h *Health) End(tb testing.TB) {
 	if bytes.Contains(text[h.from:], []byte("PLEG is not healthy")) {
 		tb.Error("the kubelet says that PLEG is not healthy")
 	}
-	tb.Logf("in %v: node Ready, lease seen %d times, %v apart at most", time.Since(h.begin).Round(time.Second), len(h.renewed), longest.Round(time.Second))
+	h.Summary = fmt.Sprintf("node Ready in %v: %t; lease renewed %d times, %v apart at most, good for %v", time.Since(h.begin).Round(time.Second),
+		len(h.wrong) == 0, len(h.renewed), longest.Round(time.Second), h.duration)
+	tb.Log(h.Summary)
+}
+
+// longest is for how long the lease was not renewed.
+func (h *Health) longest() (longest time.Duration) {
+	last := h.begin
+	for _, at := range append(h.renewed, time.Now()) {
+		longest = max(longest, at.Sub(last))
+		last = at
+	}
+	return longest
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/agent/peer"
 )
 
 // Socket is what there is to be seen of the runtime's socket.
@@ -47,18 +49,11 @@ func serverOf(path string) (pid int, err error) {
 		return 0, err
 	}
 	defer c.Close()
-	raw, err := c.(*net.UnixConn).SyscallConn()
+	server, err := peer.Of(c)
 	if err != nil {
 		return 0, err
 	}
-	var peer *unix.Ucred
-	if failed := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); failed != nil {
-		return 0, failed
-	}
-	if err != nil {
-		return 0, err
-	}
-	return int(peer.Pid), nil
+	return int(server.Pid), nil
 }
 
 func programOf(pid int) string {

@@ -16,6 +16,8 @@ import (
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
+
+	"github.com/podstep/podstep/agent/hook"
 )
 
 // podCgroups simulates the cgroups of pods: directories of the names a kubelet
@@ -76,7 +78,11 @@ func (p *podCgroups) Exists(pod *v1.Pod) bool {
 
 func (p *podCgroups) EnsureExists(_ klog.Logger, pod *v1.Pod) error {
 	name, literal := p.GetPodContainerName(pod)
-	return p.steps.create.around(func() []any { return []any{pod, literal, pod.Status.QOSClass} }, func() error {
+	return p.steps.create.around(func(to hook.To) {
+		hook.Put(to, pod)
+		hook.Put(to, literal)
+		hook.Put(to, pod.Status.QOSClass)
+	}, func() error {
 		if p.Exists(pod) {
 			return nil
 		}
@@ -89,7 +95,10 @@ func (p *podCgroups) EnsureExists(_ klog.Logger, pod *v1.Pod) error {
 
 func (p *podCgroups) Destroy(_ klog.Logger, name cm.CgroupName) error {
 	uid := strings.TrimPrefix(name[len(name)-1], podPrefix)
-	return p.steps.remove.around(func() []any { return []any{uid, []string(name)} }, func() error {
+	return p.steps.remove.around(func(to hook.To) {
+		hook.Put(to, uid)
+		hook.Put(to, []string(name))
+	}, func() error {
 		return os.RemoveAll(p.path(name))
 	})
 }

@@ -136,12 +136,12 @@ type told struct {
 }
 
 func (h *told) Enter(step int, _ *hook.Span, values hook.Values) (*hook.Span, error) {
-	h.values = append(h.values, hook.Eval(values))
+	h.values = append(h.values, hook.All(values))
 	return hook.NewSpan(hook.Labels("pod"), step), h.fault
 }
 
 func (h *told) Leave(_ *hook.Span, _ hook.Outcome, err error, values hook.Values) {
-	h.values = append(h.values, append(hook.Eval(values), err))
+	h.values = append(h.values, append(hook.All(values), err))
 }
 
 // TestStep: our functions call the hook with the values that the catalogue
@@ -158,7 +158,7 @@ func TestStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := probes.MustLoad().Step("sync.cgroup")
-	if len(h.values) != 2 || len(h.values[0]) != 1+len(step.Fields) || len(h.values[1]) != 2+len(step.Results) || h.values[0][0] != it {
+	if len(h.values) != 2 || len(h.values[0]) != 1+len(step.Fields) || len(h.values[1]) != 1+len(step.Results) || h.values[0][0] != it {
 		t.Errorf("the hook was told %v", h.values)
 	}
 	h.fault = filepath.ErrBadPattern

@@ -99,7 +99,7 @@ func (c *containerManager) NewPodContainerManager() cm.PodContainerManager { ret
 
 // UpdateQOSCgroups makes the cgroups above pods. They have no limits to refresh.
 func (c *containerManager) UpdateQOSCgroups(klog.Logger) error {
-	return c.pods.steps.refresh.around(func() []any { return nil }, func() error {
+	return c.pods.steps.refresh.around(nil, func() error {
 		for _, parent := range c.pods.parents() {
 			if err := os.MkdirAll(c.pods.path(parent), 0o755); err != nil {
 				return fmt.Errorf("create cgroup: %w", err)

@@ -37,7 +37,7 @@ func (s step) around(values hook.Values, work func() error) (err error) {
 	}
 	span, fault := hook.Enter(int(s), values)
 	if span != nil {
-		defer hook.Leave(span, func() error { return err }, func() []any { return []any{false} })
+		defer hook.Leave(span, func() error { return err }, nil)
 	}
 	if fault != nil {
 		return fault

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/podstep/podstep/docs/tours"
@@ -18,18 +17,10 @@ func manifests(t *tours.Tour) map[string]string {
 	out := map[string]string{}
 	for i := range t.Stops {
 		if a := t.Stops[i].Act; a != nil && a.Manifest != "" {
-			out[file(t, i)] = a.Manifest
+			out[t.File(i)] = a.Manifest
 		}
 	}
 	return out
-}
-
-// file is where the manifest of a stop's action is: the walk's own has its name.
-func file(t *tours.Tour, i int) string {
-	if t.Stops[i].Act.Manifest == t.Manifest {
-		return t.Name + ".yaml"
-	}
-	return fmt.Sprintf("%s-%d.yaml", t.Name, i+1)
 }
 
 // commands are those that lead to a stop, without the terminal UI.
@@ -54,14 +45,14 @@ func (g *generator) commands(t *tours.Tour, i int) {
 func (g *generator) action(t *tours.Tour, i int) {
 	first := ""
 	if next := nextPod(t.Stops, i); next >= 0 {
-		first = add(&t.Stops[next])
+		first = add(t, &t.Stops[next])
 	}
 	word := "act"
 	if first != "" {
 		word = "before"
 	}
 	a := t.Stops[i].Act
-	g.f("%s\n```sh\n%s%s\n```\n\n", g.words[word], first, a.Command(labDir, pages+file(t, i)))
+	g.f("%s\n```sh\n%s%s\n```\n\n", g.words[word], first, a.Command(labDir, pages+t.File(i)))
 	if a.Manifest != "" && a.Manifest != t.Manifest {
 		g.f("```yaml\n%s```\n\n", a.Manifest)
 	}
@@ -87,7 +78,7 @@ func (g *generator) hold(t *tours.Tour, i int) {
 	}
 	before := from >= 0 && t.Stops[from].Act == nil
 	if before {
-		g.f("%s\n```sh\n%spodstep continue%s\n```\n", g.words["get"], add(s), pod(t.Stops[from].Pod))
+		g.f("%s\n```sh\n%spodstep continue%s\n```\n", g.words["get"], add(t, s), pod(t.Stops[from].Pod))
 	}
 	if len(s.Where) > 0 {
 		g.f(g.words["until"]+"\n", strings.TrimSpace(pod(s.Pod)), where(s))
@@ -97,9 +88,9 @@ func (g *generator) hold(t *tours.Tour, i int) {
 	}
 }
 
-// add is the command that sets a stop's place.
-func add(s *tours.Stop) string {
-	out := "podstep break add" + pod(s.Pod) + " --step " + s.Step
+// add is the command that sets a stop's place, for the walk's own pod.
+func add(t *tours.Tour, s *tours.Stop) string {
+	out := "podstep break add" + pod(s.Pod) + " -l " + tours.Label + "=" + t.Name + " --step " + s.Step
 	switch {
 	case s.Failed:
 		out += " --on error"
@@ -127,7 +118,7 @@ func pod(glob string) string {
 func cleanup(t *tours.Tour) string {
 	var b strings.Builder
 	if !t.Needs.Recorded {
-		b.WriteString("podstep continue --all\n")
+		b.WriteString("podstep continue" + pod(t.Pod) + "\n")
 	}
 	for _, a := range t.Cleanup() {
 		b.WriteString(a.Command(labDir, "") + "\n")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/docs/tours"
 )
 
 const dir = "../../walkthroughs"
@@ -28,6 +30,29 @@ func TestPages(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || string(got) != text {
 			t.Errorf("%s is stale; run go generate ./docs/tours", name)
+		}
+	}
+}
+
+// TestFiles: each file that a walk's command names is there.
+func TestFiles(t *testing.T) {
+	files, err := all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	walks, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range walks {
+		for j := range walks[i].Stops {
+			a := walks[i].Stops[j].Act
+			if a == nil || a.Manifest == "" {
+				continue
+			}
+			if file := walks[i].File(j); files[file] != a.Manifest {
+				t.Errorf("%s, stop %d: %s is not its manifest", walks[i].Name, j+1, file)
+			}
 		}
 	}
 }

@@ -16,7 +16,7 @@ var languages = []language{
 
 var english = map[string]string{
 	"title":     "Guided walks",
-	"intro":     "Each walk follows one pod through the kubelet, stop by stop. They are made to be walked: in a lab on your own machine, with the pod held at each stop while you read. They can also be read here.",
+	"intro":     "Each walk follows one pod through the kubelet, stop by stop. They are made to be walked: in a lab on your own machine, with the pod held at each stop while you read. They can also be read here. A walk changes and deletes only what it made itself: all of that has the label `podstep.dev/walk`, by which the commands on the pages select too.",
 	"start":     "To walk one, with the pod held for you at each stop:",
 	"keys":      "`n` goes on to the next stop, `a` shows the answer to a question, `x` ends the walk, `T` lists all walks.",
 	"walk":      "Walk",
@@ -28,7 +28,7 @@ var english = map[string]string{
 	"tui":       "In the terminal UI:",
 	"cli":       "Or by hand, with two terminals. In the first one:",
 	"env":       "In the second one, from the top of the repository:",
-	"hand":      "The commands at each stop take you there. `podstep continue --all` lets everything go.",
+	"hand":      "The commands at each stop take you there. `podstep continue` lets the walk's pod go.",
 	"manifest":  "The manifest, [%[1]s](%[1]s):",
 	"act":       "Do this:",
 	"before":    "First set the place of the next hold, then do this:",
@@ -67,7 +67,7 @@ var english = map[string]string{
 
 var chinese = map[string]string{
 	"title":     "导览",
-	"intro":     "每个导览跟着一个 Pod 走过 kubelet，一站一站地看。它们是用来走的：在自己机器上的实验环境里，读到哪一站，Pod 就停在哪一站。当然也可以直接在这里读。",
+	"intro":     "每个导览跟着一个 Pod 走过 kubelet，一站一站地看。它们是用来走的：在自己机器上的实验环境里，读到哪一站，Pod 就停在哪一站。当然也可以直接在这里读。导览只改动和删除它自己创建的东西：这些都带有标签 `podstep.dev/walk`，各页上的命令也按它来选择。",
 	"start":     "走一遍导览，每一站都会替你把 Pod 停住：",
 	"keys":      "按 `n` 到下一站，按 `a` 看问题的答案，按 `x` 结束导览，按 `T` 列出所有导览。",
 	"walk":      "导览",
@@ -79,7 +79,7 @@ var chinese = map[string]string{
 	"tui":       "在终端界面里：",
 	"cli":       "或者开两个终端手动来做。第一个终端：",
 	"env":       "第二个终端，在仓库的顶层目录：",
-	"hand":      "每一站都给出了走到那里的命令。`podstep continue --all` 会放开一切。",
+	"hand":      "每一站都给出了走到那里的命令。`podstep continue` 会放开导览的 Pod。",
 	"manifest":  "清单 [%[1]s](%[1]s)：",
 	"act":       "执行：",
 	"before":    "先设好下一个停住的位置，再执行：",

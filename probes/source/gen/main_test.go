@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"testing"
@@ -20,7 +21,7 @@ func TestUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, err := generate(probes.MustLoad())
+	is, sums, err := generate(probes.MustLoad())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,9 @@ func TestUpToDate(t *testing.T) {
 		if text(t, e) != text(t, was.Steps[name]) {
 			t.Errorf("the source of %s is out of date", name)
 		}
+	}
+	if was, err := os.ReadFile("../../catalogue/functions.sum"); err != nil || !bytes.Equal(was, sums) {
+		t.Errorf("the sums of the steps' functions are out of date (%v)", err)
 	}
 	if t.Failed() {
 		t.Error("run go generate ./probes/source")

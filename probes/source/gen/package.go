@@ -27,6 +27,7 @@ type pkg struct {
 
 type file struct {
 	name  string
+	text  []byte
 	lines []string
 	ast   *ast.File
 }
@@ -63,7 +64,7 @@ func (p *pkg) add(name string) error {
 	if err != nil {
 		return err
 	}
-	p.files = append(p.files, &file{filepath.Base(name), strings.Split(string(text), "\n"), a})
+	p.files = append(p.files, &file{filepath.Base(name), text, strings.Split(string(text), "\n"), a})
 	for _, d := range a.Decls {
 		if fd, ok := d.(*ast.FuncDecl); ok && fd.Body != nil {
 			p.decls[fd.Name.Name] = append(p.decls[fd.Name.Name], fd)
@@ -106,6 +107,16 @@ func (f *function) node() ast.Node {
 		return f.lit
 	}
 	return f.decl
+}
+
+// sum identifies the function's code.
+func (f *function) sum() string {
+	typ, body := f.decl.Type, f.decl.Body
+	if f.lit != nil {
+		typ, body = f.lit.Type, f.lit.Body
+	}
+	offset := func(p token.Pos) int { return f.fset.PositionFor(p, false).Offset }
+	return probes.FunctionSum(f.file.text[offset(typ.Pos()):offset(body.End())])
 }
 
 // entry is the text of the function, with the comment above it.

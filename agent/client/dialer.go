@@ -1,0 +1,116 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"sync"
+	"syscall"
+
+	"google.golang.org/grpc"
+
+	"github.com/podstep/podstep/agent/peer"
+)
+
+// dialer makes a client's connections: gRPC comes back for more when one
+// breaks. Each is checked as the first one is, since somebody else may have put
+// another socket there meanwhile.
+type dialer struct {
+	path string
+	user user // whose client it is
+
+	mu    sync.Mutex
+	first net.Conn // is open already
+	err   error    // why the last connection was not to be had
+}
+
+// dial is called by gRPC.
+func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
+	d.mu.Lock()
+	first := d.first
+	d.first = nil
+	d.mu.Unlock()
+	if first != nil {
+		return first, nil
+	}
+	conn, err := d.connect(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+	return conn, err
+}
+
+// connect opens the socket. It looks at it first, because a failed dial cannot
+// tell a stale socket from one that was never there, and because nothing should
+// be sent to a socket that somebody else has put there. Then it looks at who
+// listens: the file may be another one by now, or another's than its listener.
+func (d *dialer) connect(ctx context.Context) (net.Conn, error) {
+	if err := checkSocket(d.path, d.user); err != nil {
+		return nil, err
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", d.path)
+	switch {
+	case err == nil:
+		return d.checkServer(conn)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil, newError(NoAgent, err, "nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", d.path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, denied(d.path, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notThere(d.path, err)
+	}
+	return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", d.path, bare(err))
+}
+
+// checkServer closes a connection to a process that could not be our agent.
+func (d *dialer) checkServer(conn net.Conn) (net.Conn, error) {
+	server, err := peer.Of(conn)
+	if err == nil && d.user.trusts(int(server.Uid)) {
+		return conn, nil
+	}
+	_ = conn.Close()
+	if err != nil {
+		return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", d.path, err)
+	}
+	return nil, newError(Denied, nil, "a process of %s listens at %s, not one of yours or of root; it is not used, because it would see and answer what you ask", userName(int(server.Uid)), d.path)
+}
+
+// plain is plain for a call of this client: if the connection is not to be had
+// because of who is at the socket, the error says that.
+func (d *dialer) plain(ctx context.Context, err error) error {
+	out := plain(ctx, err)
+	if KindOf(out) != NoAgent {
+		return out
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if KindOf(d.err) == Denied {
+		return d.err
+	}
+	return out
+}
+
+func (d *dialer) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return d.plain(ctx, call(ctx, method, req, reply, conn, opts...))
+}
+
+func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := open(ctx, desc, conn, method, opts...)
+	if err != nil {
+		return nil, d.plain(ctx, err)
+	}
+	return &stream{ClientStream: s, dialer: d, caller: ctx}, nil
+}
+
+// stream gives the errors of a stream in plain words. It keeps the caller's
+// context: the stream's own is over as soon as the stream is, whoever ended it.
+type stream struct {
+	grpc.ClientStream
+	dialer *dialer
+	caller context.Context
+}
+
+func (s *stream) RecvMsg(m any) error { return s.dialer.plain(s.caller, s.ClientStream.RecvMsg(m)) }
+
+func (s *stream) SendMsg(m any) error { return s.dialer.plain(s.caller, s.ClientStream.SendMsg(m)) }

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// somebody is a user that is neither root nor whoever runs the test.
+func somebody() int {
+	if os.Getuid() == 65534 {
+		return 65533
+	}
+	return 65534
+}
+
+// listenAs makes a socket whose listener is of another user, at a path that is
+// root's.
+func listenAs(t *testing.T, path string, uid int) net.Listener {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		t.Fatal(err)
+	}
+	listens := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for ever: the thread, which is another user's then, ends with the goroutine
+		_, _, failed := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid))
+		if failed != 0 {
+			listens <- failed
+			return
+		}
+		listens <- unix.Listen(fd, 8)
+	}()
+	if err := <-listens; err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func serveOn(t *testing.T, l net.Listener) *grpc.Server {
+	t.Helper()
+	s := grpc.NewServer()
+	agentpb.RegisterAgentServer(s, &fake{})
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// replaced dials an agent, has another take its place, and returns the error of
+// the next call.
+func replaced(t *testing.T, d *dialer, by func() net.Listener) error {
+	t.Helper()
+	l, err := net.Listen("unix", d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := serveOn(t, l)
+	c, err := dialBy(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	agent.Stop()
+	serveOn(t, by())
+	// gRPC notices that the connection is gone before or while it is used.
+	for {
+		_, err := c.Info(t.Context(), &agentpb.InfoRequest{})
+		if KindOf(err) != NoAgent {
+			return err
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReconnectChecks: a connection that takes the place of a broken one is
+// checked as the first one was.
+func TestReconnectChecks(t *testing.T) {
+	for name, other := range map[string]func(t *testing.T, d *dialer) net.Listener{
+		"another's file": func(t *testing.T, d *dialer) net.Listener {
+			l, err := net.Listen("unix", d.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if os.Getuid() == 0 {
+				if err := os.Chown(d.path, somebody(), -1); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				d.user.uid = somebody() // one's own socket is another's to them
+			}
+			return l
+		},
+		"another's process": func(t *testing.T, d *dialer) net.Listener {
+			if os.Getuid() != 0 {
+				t.Skip("only root can act as another user")
+			}
+			return listenAs(t, d.path, somebody())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}}
+			err := replaced(t, d, func() net.Listener { return other(t, d) })
+			if KindOf(err) != Denied || !strings.Contains(err.Error(), "it is not used") {
+				t.Errorf("the call ends with kind %d, %v", KindOf(err), err)
+			}
+			var plain *Error
+			if !errors.As(err, &plain) || strings.Contains(plain.Text, "rpc error") {
+				t.Errorf("the error is not a plain one: %v", err)
+			}
+		})
+	}
+}
+
+// TestReconnects: an agent of one's own that takes the place is taken.
+func TestReconnects(t *testing.T) {
+	d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}}
+	err := replaced(t, d, func() net.Listener {
+		l, err := net.Listen("unix", d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
+)
+
+// TestCloseAtOnce: many close the agent at the same time: the signal, the
+// kubelet that has returned, a test's end.
+func TestCloseAtOnce(t *testing.T) {
+	c := probes.MustLoad()
+	for range 50 {
+		a, err := New(c, Options{Probe: "woven"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Attach()
+		a.Note("something to hand on before the end")
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for range 16 {
+			all.Go(func() {
+				<-begin
+				a.Close()
+				select {
+				case <-a.journal.done:
+				default:
+					t.Error("Close has returned and the agent has not ended")
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+	}
+	if n := hook.Faults(); n != 0 {
+		t.Errorf("%d faults", n)
+	}
+}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
+)
+
+// TestTake holds what is written of a value at once against the field that the
+// value makes.
+func TestTake(t *testing.T) {
+	long := strings.Repeat("long ", takerRoom)
+	for _, v := range []any{
+		"", "text", "token=abc", long, true, false, 0, 7, -7, int64(9), time.Second, 1.5, v1.PodRunning, []string{"a", "b"}, &long, nil, struct{}{},
+	} {
+		names := fieldNames([]probes.Field{{Name: "before"}, {Name: "it"}, {Name: "after"}})
+		var w fieldBytes
+		for i, v := range []any{"x", v, "y"} {
+			w = w.take(&names[i], v)
+		}
+		var want []*agentpb.Field
+		for i, v := range []any{"x", v, "y"} {
+			if f, ok := toField(names[i].name, v); ok {
+				want = append(want, f.proto())
+			}
+		}
+		got := w.protos()
+		if !proto.Equal(&agentpb.Event{Fields: got}, &agentpb.Event{Fields: want}) {
+			t.Errorf("of %#v is written %v, want %v", v, got, want)
+		}
+		for _, f := range want {
+			if is, was := w.word(f.Name), f.GetText()+f.GetJson(); is != was {
+				t.Errorf("of %#v field %s is read as %q, want %q", v, f.Name, is, was)
+			}
+			if is := w.flag(f.Name); is != (f.GetFlag() || f.GetNumber() != 0 || f.GetDuration() != 0) {
+				t.Errorf("of %#v field %s is read as %v", v, f.Name, is)
+			}
+		}
+		if w.word("none") != "" || w.flag("none") {
+			t.Errorf("of %#v a field is found that is not there", v)
+		}
+	}
+}
+
+// FuzzFind: reading fields never fails, whatever the bytes.
+func FuzzFind(f *testing.F) {
+	names := fieldNames([]probes.Field{{Name: "it"}})
+	f.Add([]byte(names[0].appendText(nil, "x")))
+	f.Add([]byte(names[0].appendNumber(nil, flagField, 1)))
+	f.Add([]byte{0x5a, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fieldBytes(b).find("it")
+	})
+}
+
+// TestStepAllocates: entry and exit of a step cost two allocations at most while
+// somebody watches, whatever is in its fields.
+func TestStepAllocates(t *testing.T) {
+	r := newRig(t, Options{})
+	w, err := r.newWatcher(&agentpb.WatchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.journal.watch(w, false)
+	go drain(t.Context(), w)
+	p := newPod("default", "web")
+	late := r.c.Step("merge.check").ID
+	version, phase := p.ResourceVersion, v1.PodRunning
+	for name, step := range map[string]func(){
+		"sync.pod":        func() { _, _ = wovenStep(p, "sync") },
+		"quiet":           func() { wovenLate(late, p, version, phase, true) },
+		"late, not quiet": func() { wovenLate(late, p, version, phase, false) },
+	} {
+		step()
+		if n := testing.AllocsPerRun(2000, step); n > 2 {
+			t.Errorf("%s costs %v allocations, want 2 at most", name, n)
+		}
+	}
+}
+
+// wovenLate has the shape of a step that tells of its enter only if something
+// came of the call.
+//
+//go:noinline
+func wovenLate(id int, p *v1.Pod, version string, phase v1.PodPhase, quiet bool) {
+	if s, _ := hook.Enter(id, func(to hook.To) { hook.Put(to, p); hook.Put(to, version); hook.Put(to, int64(1)); hook.Put(to, phase) }); s != nil {
+		defer hook.Leave(s, nil, func(to hook.To) {
+			if hook.Quiet(to, quiet) {
+				return
+			}
+			hook.Put(to, !quiet)
+		})
+	}
+}
+
+// TestNilCostsTheRest: a nil pointer among the values costs the fields from
+// there on, not those before, and not the event.
+func TestNilCostsTheRest(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	var nothing *v1.Pod
+	s, _ := hook.Enter(r.c.Step("vol.spec").ID, func(to hook.To) { hook.Put(to, p); hook.Put(to, "config"); hook.Put(to, nothing.Name) })
+	hook.Leave(s, nil, nil)
+	events := r.events("web")
+	wantNames(t, r.names(events), []string{"ENTER vol.spec", "EXIT vol.spec"})
+	if f := events[0].Fields; len(f) != 1 || f[0].GetText() != "config" {
+		t.Errorf("the fields are %v, want the first", f)
+	}
+}
+
+// TestQueueKeepsNoMore: what was a burst gives its memory back, and an event is
+// the same on the other side of the queue.
+func TestQueueKeepsNoMore(t *testing.T) {
+	var q queue
+	names := fieldNames([]probes.Field{{Name: "n"}})
+	for i := range keptQueue + 1 {
+		e := event{seq: uint64(i), kind: agentpb.Kind_EXIT, err: "no", fields: []field{number("first", int64(i))}}
+		q.add(&e, names[0].appendText(nil, strings.Repeat("x", i%200)))
+	}
+	for _, i := range []int{0, 1, 777, keptQueue} {
+		e := q.event(i)
+		got := &agentpb.Event{}
+		if err := proto.Unmarshal(e.appendTo(nil), got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Seq != uint64(i) || got.Error != "no" || got.Fields[0].GetNumber() != int64(i) || len(got.Fields[1].GetText()) != i%200 {
+			t.Errorf("event %d is %v", i, got)
+		}
+	}
+	q.reset()
+	if q.len() != 0 || cap(q.events) > keptQueue || cap(q.fields) > keptQueueBytes {
+		t.Errorf("after a burst the queue has %d events, room for %d and for %d bytes", q.len(), cap(q.events), cap(q.fields))
+	}
+}
+
+// TestForgottenPod: a pod that the table has forgotten is found no more by the
+// short way either.
+func TestForgottenPod(t *testing.T) {
+	var table podTable
+	table.init()
+	p := table.uid("uid-1")
+	if table.uid("uid-1") != p || table.recent.find("uid-1") != p {
+		t.Error("a pod is not found again")
+	}
+	p.where.removed.Store(true)
+	p.where.finished.Store(true)
+	table.forget((*pod).gone)
+	if table.recent.find("uid-1") != nil || table.uid("uid-1") == p {
+		t.Error("a pod that was forgotten is found")
+	}
+	if table.recent.find("") != nil || table.uid("1") == nil {
+		t.Error("short uids are not looked for as others are")
+	}
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"sync/atomic"
+
+	"github.com/podstep/podstep/agent/hook"
+)
+
+// stageBoot is the stage of the kubelet's start.
+const stageBoot = "boot"
+
+// runs is what the agent knows of the goroutine that makes a call.
+type runs struct {
+	// goroutine is that of hook.Goroutine; zero for a call seen from outside.
+	goroutine uintptr
+	role      uint8
+	// proven: a step that encloses the call says whose goroutine it is. Otherwise
+	// the role is only the one that the call's step mostly has.
+	proven bool
+	// worker is the pod whose worker makes the call, or waits for the goroutine
+	// that does. nil: it is no pod's worker, as far as is proven.
+	worker *pod
+	// ended is set when the function returns. What its goroutines do from then on
+	// is no longer its own.
+	ended atomic.Bool
+}
+
+// findGoroutine finds out whose goroutine makes the call s. cur is the innermost
+// call of this goroutine, or of the one that started it; it may be nil.
+func (a *Agent) findGoroutine(s, cur *span) {
+	s.goroutine = hook.Goroutine()
+	if s.step.Root {
+		s.role = s.step.role
+		// The goroutine of Kubelet.Run becomes the sync loop's. No other turns from
+		// one kind into another.
+		s.proven = !cur.encloses(s) || cur.step.Stage == stageBoot || cur.role == s.role && s.role != a.worker
+		return
+	}
+	s.parent = cur
+	switch {
+	case cur.encloses(s):
+		s.role, s.proven, s.worker = cur.role, cur.proven, cur.worker
+	case s.step.Starts:
+		s.role, s.proven = s.step.role, true
+	default:
+		s.role = a.unproven(s.step)
+	}
+}
+
+// encloses tells whether the goroutine of s counts as that of up: it is the same,
+// or the function that started it waits for it.
+func (up *span) encloses(s *span) bool {
+	return up != nil && !up.ended.Load() && (up.goroutine == s.goroutine || up.step.Awaits)
+}
+
+// unproven is the role of a goroutine of which only the step is known. That a
+// pod's worker mostly comes to the step does not make it a worker.
+func (a *Agent) unproven(step *stepInfo) uint8 {
+	switch a.roles.names[step.role] {
+	case roleWorker, roleKill:
+		return a.other
+	}
+	return step.role
+}
+
+// onWorkerOf tells whether the worker of p makes the call, or waits for the
+// goroutine that does. Stepping stays there: health probes and volume operations
+// go on beside it, and have breakpoints of their own.
+func (s *span) onWorkerOf(p *pod) bool { return s.worker != nil && s.worker == p }

@@ -1,0 +1,263 @@
+package agent
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+)
+
+// historyKeeps bounds what a history keeps in memory that the recorder has let
+// go of: once the recorder has taken so many bytes since the history was begun,
+// the rest of the history is cut. All histories together keep no more than
+// that, since they share what they keep.
+const historyKeeps = 16 << 20
+
+// history is what the recorder had of the events that a watcher wants, at the
+// moment at which the watcher began. It copies no events: the recorder's parts
+// only ever grow at their end. The stories are merged while they are sent.
+type history struct {
+	taken int64 // recorder.taken at that moment
+
+	mu      sync.Mutex
+	readers readerHeap
+	steps   map[uint32]bool
+	left    int64  // events that are not yet read, of any step
+	last    moment // of the event that was read last; at first, of the first
+	begun   bool   // readers is a heap
+	zstd    *zstd.Decoder
+	cut     bool
+}
+
+// history takes what the recorder has of the stories that w wants. It is used
+// under journal.out, and as quick as that asks for.
+func (r *recorder) history(w *watcher) *history {
+	h := &history{taken: r.taken, steps: w.steps}
+	for _, s := range r.stories {
+		if !w.wantsPod(s.pod) {
+			continue
+		}
+		if s.note.seq != 0 {
+			s.note.fields = []field{number("foldedSyncs", s.syncs), number("foldedEvents", s.lost)}
+			note := s.note.appendTo(nil)
+			h.readers = append(h.readers, &storyReader{pod: s.pod, key: s.note.seq, next: note})
+		}
+		reader := &storyReader{pod: s.pod, packed: s.packed, parts: slices.Clone(s.parts)}
+		if n := len(s.parts); n > 0 {
+			reader.last = s.parts[n-1].data
+		}
+		if begin, any := s.begin(); any {
+			h.beginsAt(begin)
+			reader.key = begin.seq
+			h.readers = append(h.readers, reader)
+		}
+		h.left += s.events()
+	}
+	return h
+}
+
+// begin is the first event of a story; false: it has none.
+func (s *story) begin() (moment, bool) {
+	switch {
+	case len(s.packed) > 0:
+		return s.packed[0].begin, true
+	case len(s.parts) > 0:
+		p := s.parts[0]
+		return moment{p.first, p.wall, p.mono}, true
+	}
+	return moment{}, false
+}
+
+// beginsAt notes when the history begins: with the earliest of its stories.
+func (h *history) beginsAt(begin moment) {
+	if h.last.seq == 0 || begin.seq < h.last.seq {
+		h.last = begin
+	}
+}
+
+// isRead tells whether nothing is left to read.
+func (h *history) isRead() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.readers) == 0
+}
+
+// unpack reads a compressed block. One that cannot be read is a fault, and is
+// told as lost.
+func (h *history) unpack(p *packed) []byte {
+	if h.zstd == nil {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(2*packBlock))
+		if err != nil {
+			h.cut = true
+			return nil
+		}
+		h.zstd = z
+	}
+	data, err := h.zstd.DecodeAll(p.data, make([]byte, 0, p.plain))
+	if err != nil {
+		hook.CountFault()
+		h.cut = true
+		return nil
+	}
+	return data
+}
+
+// read returns the next events, as many as fit in one message. There are no
+// more if it returns none.
+func (h *history) read() (out []kept) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun {
+		h.begun = true
+		heap.Init(&h.readers)
+	}
+	for size := 0; len(h.readers) > 0 && len(out) < batchEvents && size < batchBytes; {
+		r := h.readers[0]
+		if r.next != nil {
+			out = append(out, kept{seq: r.key, pod: r.pod, data: r.next})
+			size += len(r.next)
+			r.next = nil
+		}
+		if r.advance(h) {
+			heap.Fix(&h.readers, 0)
+		} else {
+			heap.Pop(&h.readers)
+		}
+	}
+	if n := len(out); n > 0 {
+		h.last = peek(out[n-1].data).moment
+	}
+	if len(h.readers) == 0 && h.zstd != nil {
+		h.zstd.Close()
+		h.zstd = nil
+	}
+	if h.cut && len(h.readers) == 0 {
+		h.cut = false
+		out = append(out, h.drop())
+	}
+	return out
+}
+
+// drop is an event that tells how much of the history was cut. The caller holds
+// mu.
+func (h *history) drop() kept {
+	e := event{seq: h.last.seq, wall: h.last.wall, mono: h.last.mono, kind: agentpb.Kind_DROP, fields: []field{number("history", h.left)}}
+	return kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)}
+}
+
+// cutAt ends a history that is too old, as told by what the recorder has taken
+// in all: the client does not read, or slower than events come.
+func (h *history) cutAt(taken int64) {
+	if taken-h.taken <= historyKeeps {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cut = h.cut || len(h.readers) > 0
+	h.readers = nil
+}
+
+// storyReader reads one story.
+type storyReader struct {
+	pod    *pod
+	key    uint64 // seq of next; if there is no next, what is to come is not before it
+	next   []byte
+	data   []byte // rest of the part that is being read
+	packed []packed
+	parts  []*part
+	last   []byte // data of the last part, as it was: the recorder adds to it
+}
+
+// advance goes to the next event of the steps that are wanted; false: there is
+// none.
+func (r *storyReader) advance(h *history) bool {
+	for {
+		for len(r.data) > 0 {
+			n, k := binary.Uvarint(r.data)
+			e := r.data[k : k+int(n) : k+int(n)]
+			r.data = r.data[k+int(n):]
+			h.left--
+			head := peek(e)
+			if h.steps == nil || head.step == 0 || h.steps[head.step] {
+				r.key, r.next = head.seq, e
+				return true
+			}
+		}
+		if !r.open(h) {
+			return false
+		}
+	}
+}
+
+// open goes to the next part; false: there is none.
+func (r *storyReader) open(h *history) bool {
+	if len(r.packed) > 0 {
+		r.data = h.unpack(&r.packed[0])
+		r.packed = r.packed[1:]
+		return true
+	}
+	switch len(r.parts) {
+	case 0:
+		return false
+	case 1:
+		r.data = r.last
+	default:
+		r.data = r.parts[0].data
+	}
+	r.parts = r.parts[1:]
+	return true
+}
+
+// readerHeap has the story with the earliest event first.
+type readerHeap []*storyReader
+
+func (r readerHeap) Len() int           { return len(r) }
+func (r readerHeap) Less(i, j int) bool { return r[i].key < r[j].key }
+func (r readerHeap) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *readerHeap) Push(x any)        { *r = append(*r, x.(*storyReader)) }
+func (r *readerHeap) Pop() any {
+	n := len(*r) - 1
+	last := (*r)[n]
+	(*r)[n] = nil
+	*r = (*r)[:n]
+	return last
+}
+
+// head is what peek reads of an event.
+type head struct {
+	moment
+	step uint32
+}
+
+// peek reads the first members of an encoded event.
+func peek(b []byte) (h head) {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 || num > 5 || typ != protowire.VarintType {
+			return h
+		}
+		v, m := protowire.ConsumeVarint(b[n:])
+		if m < 0 {
+			return h
+		}
+		switch num {
+		case 1:
+			h.seq = v
+		case 2:
+			h.wall = int64(v)
+		case 3:
+			h.mono = int64(v)
+		case 5:
+			h.step = uint32(v)
+			return h
+		}
+		b = b[n+m:]
+	}
+	return h
+}

@@ -1,0 +1,88 @@
+package labtest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Run has the canaries' pods come, fail in every way, and go, and checks that the
+// agent of l shows none of their secrets, nor does any podstep command. reasons are
+// those of the events that the kubelet must have made of each pod meanwhile: they
+// show that what may let a secret out has happened.
+func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
+	tb.Helper()
+	trace := filepath.Join(tb.TempDir(), "canaries.podstep")
+	writer := l.PodstepCmd("trace", "-w", trace, "--node", "--quiet")
+	if err := writer.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	Eventually(tb, "recording", func() bool { _, err := os.Stat(trace); return err == nil })
+	c.CreateAll(tb)
+	late := map[string]bool{"FailedPreStopHook": true}
+	for pod, all := range reasons {
+		c.untilEvents(tb, pod, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return late[r] }))
+	}
+	c.exec(tb, l)
+	c.Silent(tb, "podstep pods", l.Must("pods", "-o", "json"))
+	for _, p := range c.Pods {
+		l.Delete(p.Name)
+	}
+	for _, p := range c.Pods {
+		l.UntilGone(p.Name)
+	}
+	for pod, all := range reasons {
+		c.untilEvents(tb, pod, all)
+	}
+	if err := writer.Process.Signal(syscall.SIGINT); err != nil {
+		tb.Fatal(err)
+	}
+	_ = writer.Wait()
+	c.SilentTrace(tb, trace)
+	c.Silent(tb, "the replay", l.Must("replay", trace, "--plain", "-o", "json"))
+	events := c.SilentAgent(tb, l)
+	tb.Logf("%d events and the trace of them are without any of %d secrets", events, len(c.Names()))
+}
+
+// untilEvents waits until the API server has events about a pod with each reason.
+func (c *Canaries) untilEvents(tb testing.TB, pod string, reasons []string) {
+	tb.Helper()
+	name := c.Name(pod)
+	var has []string
+	for _, reason := range reasons {
+		Eventually(tb, "said of "+name+": "+reason, func() bool {
+			list, err := c.l.Client.CoreV1().Events("default").List(c.l.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			has = nil
+			for _, e := range list.Items {
+				has = append(has, e.Reason+": "+e.Message)
+			}
+			return slices.ContainsFunc(list.Items, func(e corev1.Event) bool { return e.Reason == reason })
+		})
+	}
+	if tb.Failed() {
+		tb.Logf("%s: %s", name, strings.Join(has, "\n"))
+	}
+}
+
+// exec runs a command with secrets in its words, as a person does.
+func (c *Canaries) exec(tb testing.TB, l *Lab) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(l.Context(), Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Bin(tb, "podstep-lab"), "kubectl", "--dir", l.Dir, "exec", c.Name("probed"), "-c", "exec", "--",
+		"sh", "-c", "echo "+c.Value("exec script"), "-p"+c.Value("exec option"), "--password", c.Value("exec word"))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.Value("exec script")) {
+		tb.Errorf("kubectl exec: %v: %s", err, out)
+	}
+}

@@ -1,0 +1,150 @@
+//go:build node
+
+package soak
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/podstep/podstep/agent/canary"
+)
+
+// values are what must not leave the kubelet, by the place where they were put.
+// They are all made here: looking for them goes on from several goroutines.
+var values = func() *canary.Set {
+	set := canary.NewSet()
+	for _, name := range []string{
+		"env", "secret-envfrom", "secret-volume", "configmap", "last-applied", "annotation",
+		"hook-header", "probe-header", "ephemeral", "command-password",
+	} {
+		set.Hard(name)
+	}
+	return set
+}()
+
+// secret is a value for a place that has none other.
+func secret(name string) string {
+	if !slices.Contains(values.Names(), name) {
+		panic("no value for " + name)
+	}
+	return values.Hard(name)
+}
+
+// tokenPrefix is how a token of a service account begins.
+const tokenPrefix = "eyJhbGciOi"
+
+// canaries are where canaries were found, and what was looked through.
+type canaries struct {
+	s      *soak
+	mu     sync.Mutex
+	found  map[string]int   // by value and by what was looked through
+	looked map[string]int64 // bytes
+}
+
+// scan looks for canaries.
+func (c *canaries) scan(where string, text []byte) {
+	c.mu.Lock()
+	c.looked[where] += int64(len(text))
+	c.mu.Unlock()
+	found := values.Find(text)
+	if i := bytes.Index(text, []byte(tokenPrefix)); i >= 0 {
+		found = append(found, canary.Found{Name: "service account token", How: "plain", Around: string(text[max(0, i-200):min(len(text), i+50)])})
+	}
+	for _, f := range found {
+		c.add(where, f)
+	}
+}
+
+func (c *canaries) add(where string, f canary.Found) {
+	key := f.Name + ", " + f.How + ", in " + where
+	c.mu.Lock()
+	c.found[key]++
+	first := c.found[key] == 1
+	c.mu.Unlock()
+	if first {
+		c.s.errorf("in %s is %s", where, f)
+	}
+}
+
+// scanner is a writer that scans what a program prints.
+type scanner struct {
+	c     *canaries
+	where string
+	mu    sync.Mutex
+	tail  []byte // what may be the beginning of a needle
+	first []byte // the first bytes, for who wants to read them
+	n     int64
+}
+
+// longestForm is at least as long as what is looked for.
+const longestForm = 128
+
+// keepFirst is how much of what a program prints is kept.
+const keepFirst = 16 << 10
+
+func (w *scanner) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.first = append(w.first, b[:min(len(b), keepFirst-len(w.first))]...)
+	w.n += int64(len(b))
+	text := append(w.tail, b...)
+	w.c.scan(w.where, text)
+	w.tail = append([]byte(nil), text[max(0, len(text)-longestForm):]...)
+	return len(b), nil
+}
+
+func (w *scanner) head() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.first)
+}
+
+// scanFiles reads trace files. Who wrote them was killed, so they may end
+// anywhere; podstep replay says so, and shows what there is.
+func (s *soak) scanFiles(glob string) {
+	files, err := filepath.Glob(glob)
+	if err != nil {
+		s.errorf("list trace files: %v", err)
+	}
+	events := uint64(0)
+	for _, file := range files {
+		found, n, err := values.FindTrace(file)
+		events += n
+		for _, f := range found {
+			s.seen.canaries.add("a trace file", f)
+		}
+		if err == nil {
+			continue
+		}
+		out, _ := s.command("replay", file, "-o", "json").CombinedOutput()
+		if said := string(out); !strings.Contains(said, "podstep: ") || crashed(said) {
+			s.errorf("a trace file whose writer was killed cannot be read: %v: %s", err, said[max(0, len(said)-1000):])
+		}
+	}
+	s.counts.add("trace files read", len(files))
+	s.counts.add("events in trace files", int(events))
+	if len(files) > 0 && events == 0 {
+		s.errorf("%d trace files have no event", len(files))
+	}
+}
+
+func crashed(said string) bool {
+	return strings.Contains(said, "panic: ") || strings.Contains(said, "fatal error: ")
+}
+
+func (c *canaries) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, where := range sorted(c.looked) {
+		fmt.Fprintf(&b, "  %-40s %d KiB\n", where, c.looked[where]>>10)
+	}
+	for _, what := range sorted(c.found) {
+		fmt.Fprintf(&b, "  FOUND %d times: %s\n", c.found[what], what)
+	}
+	return b.String()
+}

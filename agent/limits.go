@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// limits are the most that an agent grants, whoever asks.
+type limits struct {
+	lease   time.Duration // of a hold
+	wait    time.Duration // for a pod to come to a step
+	delay   time.Duration // put into a step
+	expires time.Duration // the life of a breakpoint
+	holds   int32         // at one time
+}
+
+var (
+	// nodeLimits are those of a node that others live by.
+	nodeLimits = limits{lease: time.Hour, wait: time.Hour, delay: 10 * time.Minute, expires: 24 * time.Hour, holds: 16}
+	// labLimits are those of a node that is there for one person.
+	labLimits = limits{lease: 24 * time.Hour, wait: 24 * time.Hour, delay: time.Hour, expires: 24 * time.Hour, holds: 1024}
+)
+
+func (a *Agent) limits() *limits {
+	if a.opts.Lab {
+		return &labLimits
+	}
+	return &nodeLimits
+}
+
+func (l *limits) proto() *agentpb.Limits {
+	return &agentpb.Limits{
+		Lease: durationpb.New(l.lease), Wait: durationpb.New(l.wait), Delay: durationpb.New(l.delay), Expires: durationpb.New(l.expires),
+		Holds: uint32(l.holds), Breakpoints: maxBreakpoints,
+	}
+}
+
+// within reads a duration that a client asks for, and refuses one that is longer
+// than the most, or nothing. Zero: the client asks for none.
+func within(what string, d *durationpb.Duration, most time.Duration) (time.Duration, error) {
+	if d == nil {
+		return 0, nil
+	}
+	asked := d.AsDuration()
+	if !d.IsValid() || asked <= 0 {
+		return 0, invalid("the %s must be longer than nothing", what)
+	}
+	if asked > most {
+		return 0, invalid("a %s of %v is too long: this agent grants at most %v", what, asked, most)
+	}
+	return asked, nil
+}
+
+// leaseAndWait reads the two durations of a hold. A lease of zero is the default
+// of wherever the pod will be held.
+func (l *limits) leaseAndWait(lease, wait *durationpb.Duration) (leaseFor, waitFor time.Duration, err error) {
+	if leaseFor, err = within("lease", lease, l.lease); err != nil {
+		return 0, 0, err
+	}
+	if waitFor, err = within("wait", wait, l.wait); err != nil {
+		return 0, 0, err
+	}
+	if waitFor == 0 {
+		waitFor = DefaultWait
+	}
+	return leaseFor, waitFor, nil
+}
+
+// check refuses a breakpoint that asks for more than the agent grants.
+func (l *limits) check(spec *agentpb.AddBreakpointRequest) error {
+	if _, err := within("life", unlessZero(spec.GetExpires()), l.expires); err != nil {
+		return err
+	}
+	if slow := spec.GetSlowerThan(); slow != nil && (!slow.IsValid() || slow.AsDuration() < 0) {
+		return invalid("a step cannot be slower than %v", slow.AsDuration())
+	}
+	switch act := spec.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Hold:
+		_, err := within("lease", unlessZero(act.Hold.GetLease()), l.lease)
+		return err
+	case *agentpb.AddBreakpointRequest_Delay:
+		if act.Delay == nil {
+			return invalid("the delay must be longer than nothing")
+		}
+		_, err := within("delay", act.Delay, l.delay)
+		return err
+	}
+	return nil
+}
+
+// unlessZero is nil for a duration of zero, which is a breakpoint's default.
+func unlessZero(d *durationpb.Duration) *durationpb.Duration {
+	if d.GetSeconds() == 0 && d.GetNanos() == 0 {
+		return nil
+	}
+	return d
+}
+
+// tooMany is the error of a hold for which there is no room.
+func (a *Agent) tooMany() error {
+	return status.Error(codes.ResourceExhausted, a.tooManyHeld()+"; podstep pods lists them, podstep continue lets one go")
+}
+
+func (a *Agent) tooManyHeld() string {
+	return fmt.Sprintf("%d pods are held already, the most that this agent holds at one time", a.limits().holds)
+}
+
+// mayAct refuses what changes the course of pods, if the agent serves only those
+// who look.
+func (a *Agent) mayAct() error {
+	if a.opts.ReadOnly {
+		return status.Error(codes.PermissionDenied, "this agent is read-only: it holds no pod and injects no fault, whoever asks; start it without PODSTEP_READ_ONLY or --read-only to allow that")
+	}
+	return nil
+}

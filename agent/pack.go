@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/podstep/podstep/agent/hook"
+)
+
+// Most of what the recorder has after a while is of pods that are gone, and
+// nobody may ever ask for it. The collector of a Go program lets the heap grow
+// to twice what is live, so each byte that is kept costs the kubelet two. Stories
+// of pods that are gone are therefore compressed, and read back for who asks.
+const (
+	// packAfter is how long a story of a pod that is gone must have been silent.
+	packAfter = 30 * time.Second
+	// sweepEvery is how often the recorder looks for such stories while there
+	// are events.
+	sweepEvery = 10 * time.Second
+	// packBlock is how much is compressed as one, in bytes. Who reads a story
+	// has one block of it in memory.
+	packBlock = 64 << 10
+	// packTurn is how much is compressed in one sweep: the journal does nothing
+	// else meanwhile. If there is more, the next sweep comes after packPause.
+	packTurn  = 1 << 20
+	packPause = 200 * time.Millisecond
+
+	packedOverhead = 96 // of the structures around the data, in bytes
+)
+
+// packed is a run of a story's events, compressed.
+type packed struct {
+	data   []byte
+	plain  int
+	events int64
+	parts  int64 // that it was
+	begin  moment
+}
+
+func (p *packed) size() int64 { return int64(cap(p.data)) + packedOverhead }
+
+// packable are stories to compress, as many as one sweep does, and how long
+// after it the next one is worth while; 0: none is.
+func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
+	size, ready := int64(0), false
+	for _, s := range r.stories {
+		switch {
+		case s.pod == nil || len(s.parts) == 0 || !s.pod.gone():
+		case now-s.lastWall < int64(packAfter):
+			next = max(next, sweepEvery)
+		case size >= packTurn:
+			ready = true
+		default:
+			size += s.bytes
+			stories = append(stories, s)
+		}
+	}
+	if ready {
+		next = packPause
+	}
+	return stories, next
+}
+
+const (
+	// forgetAfter is how long a pod that is gone is remembered by its uid and by
+	// its containers' ids. The kubelet removes what is left of it within
+	// minutes. Its story stays in the recorder.
+	forgetAfter = 10 * time.Minute
+	// forgetMany is of how many pods it is worth while: all who look a pod up
+	// wait meanwhile.
+	forgetMany = 64
+)
+
+// forgetOld drops pods that have long been gone.
+func (t *podTable) forgetOld(now int64) {
+	old := func(p *pod) bool { return p.gone() && now-p.where.since.Load() > int64(forgetAfter) }
+	t.mu.RLock()
+	n := 0
+	for _, p := range t.byUID {
+		if old(p) {
+			n++
+		}
+	}
+	t.mu.RUnlock()
+	if n < forgetMany {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forget(old)
+}
+
+// pack compresses the parts of a story. It changes nothing, so that it needs no
+// lock on the goroutine that changes the recorder.
+func (s *story) pack(z *zstd.Encoder) (out []packed) {
+	var plain []byte
+	var block packed
+	flush := func() {
+		if len(plain) > 0 {
+			block.plain, block.data = len(plain), clipped(z.EncodeAll(plain, nil))
+			out = append(out, block)
+		}
+		plain, block = plain[:0], packed{}
+	}
+	for _, p := range s.parts {
+		block.parts++
+		for data := p.data; len(data) > 0; {
+			n, k := binary.Uvarint(data)
+			e := data[:k+int(n)]
+			data = data[len(e):]
+			if len(plain)+len(e) > packBlock {
+				flush()
+			}
+			if len(plain) == 0 {
+				block.begin = peek(e[k:]).moment
+			}
+			plain = append(plain, e...)
+			block.events++
+		}
+	}
+	flush()
+	return out
+}
+
+// clipped is b without room at its end.
+func clipped(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
+
+// replace puts what pack made of a story in place of its parts.
+func (r *recorder) replace(s *story, by []packed) {
+	for _, p := range s.parts {
+		r.count(s, -int64(cap(p.data))-partOverhead)
+	}
+	s.parts = nil
+	for i := range by {
+		r.count(s, by[i].size())
+	}
+	s.packed = append(s.packed, by...)
+}
+
+// foldPacked drops the oldest compressed block of a story.
+func (r *recorder) foldPacked(s *story) {
+	p := s.packed[0]
+	s.packed = append([]packed(nil), s.packed[1:]...) // a history may read the old slice
+	r.count(s, -p.size())
+	r.events -= p.events
+	r.folded += p.parts
+	s.fold(p.begin, 0, p.parts, p.events)
+}
+
+func newPacker() (*zstd.Encoder, error) {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		zstd.WithWindowSize(packBlock), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("prepare compression: %w", err)
+	}
+	return z, nil
+}
+
+// sweep compresses stories of pods that are gone, unless a client reads history:
+// it would keep them as they were. It is called on the journal's goroutine, the
+// only one that changes the recorder, and holds out only as long as others must
+// not look.
+func (j *journal) sweep() {
+	now, _ := j.clock()
+	j.out.Lock()
+	reading := j.readsHistory()
+	stories, next := j.recorder.packable(now)
+	j.out.Unlock()
+	if reading && len(stories) > 0 {
+		stories, next = nil, sweepEvery
+	}
+	if next > 0 {
+		j.armSweep(next)
+	}
+	if j.forget != nil {
+		hook.Guard(func() { j.forget(now) })
+	}
+	if len(stories) == 0 {
+		return
+	}
+	z, err := newPacker() // for this time: it takes as much memory as many stories
+	if err != nil {
+		return
+	}
+	for _, s := range stories {
+		by := s.pack(z)
+		j.out.Lock()
+		j.recorder.replace(s, by)
+		j.out.Unlock()
+	}
+}
+
+// readsHistory tells whether a client has not yet read all history that it asked
+// for. The caller holds out.
+func (j *journal) readsHistory() bool {
+	for w := range j.watchers {
+		if w.history != nil && !w.history.isRead() {
+			return true
+		}
+	}
+	return false
+}
+
+// armSweep has the journal sweep after that time, unless it is to sweep already.
+func (j *journal) armSweep(after time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.sweeps == nil && !j.closed {
+		j.sweeps = hook.AfterFunc(after, j.sweepNow)
+	}
+}
+
+// sweepNow wakes the journal for a sweep.
+func (j *journal) sweepNow() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sweeps, j.sweepDue = nil, true
+	j.wake.Signal()
+}

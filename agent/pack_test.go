@@ -1,0 +1,396 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
+// realNode is two minutes of a real node.
+const realNode = "trace/testdata/node.podstep"
+
+// churn gives an agent the events of a real node, again and again, each time of
+// other pods.
+type churn struct {
+	*Agent
+	crowd *tracetest.Crowd
+	pods  map[uint32]*pod
+}
+
+func newChurn(t testing.TB, a *Agent) *churn {
+	t.Helper()
+	crowd, err := tracetest.NewCrowd(realNode, 1, time.Unix(0, 1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test sweeps, not a timer.
+	a.journal.mu.Lock()
+	defer a.journal.mu.Unlock()
+	a.journal.sweeps = time.NewTimer(time.Hour)
+	return &churn{Agent: a, crowd: crowd}
+}
+
+// round plays the recording once. All its pods are gone then, unless stay.
+func (c *churn) round(t testing.TB, n int, stay bool) {
+	t.Helper()
+	c.pods = map[uint32]*pod{}
+	for range 17 {
+		b, err := c.crowd.Batch(1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range b.Pods {
+			own := c.Agent.pods.uid(fmt.Sprintf("%s-%d", p.Uid, n))
+			own.name(p.Namespace, fmt.Sprintf("%s-%d", p.Name, n))
+			c.pods[p.Id] = own
+		}
+		for _, raw := range b.Events {
+			c.put(t, raw, n)
+		}
+		c.journal.drained()
+	}
+	for _, p := range c.pods {
+		p.where.removed.Store(!stay)
+		p.where.finished.Store(!stay)
+	}
+}
+
+// put puts an event of the recording, as if it were of now.
+func (c *churn) put(t testing.TB, raw []byte, n int) {
+	h, err := wire.ReadHeader(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := event{kind: h.Kind, step: h.Step, span: h.Span, parent: h.Parent, sync: h.Sync, role: uint8(h.Goroutine), err: string(h.ErrorText), duration: h.Duration}
+	if h.Pod != 0 {
+		uid := fmt.Sprintf("%d-%d", h.Pod, n)
+		if c.pods[h.Pod] == nil {
+			c.pods[h.Pod] = c.Agent.pods.uid(uid)
+			c.pods[h.Pod].name("default", uid)
+		}
+		e.pod = c.pods[h.Pod]
+	}
+	e.fields = fieldsOf(t, raw)
+	c.journal.put(e)
+}
+
+func fieldsOf(t testing.TB, raw []byte) (out []field) {
+	for _, f := range decoded(t, []kept{{data: raw}})[0].Fields {
+		switch v := f.Value.(type) {
+		case *agentpb.Field_Text:
+			out = append(out, text(f.Name, v.Text))
+		case *agentpb.Field_Json:
+			out = append(out, field{name: f.Name, kind: jsonField, text: v.Json})
+		case *agentpb.Field_Number:
+			out = append(out, number(f.Name, v.Number))
+		case *agentpb.Field_Flag:
+			out = append(out, flag(f.Name, v.Flag))
+		case *agentpb.Field_Duration:
+			out = append(out, field{name: f.Name, kind: durationField, num: v.Duration})
+		}
+	}
+	return out
+}
+
+// late has the agent's clock go on by d.
+func (a *Agent) late(d time.Duration) {
+	a.journal.out.Lock()
+	defer a.journal.out.Unlock()
+	a.journal.clock = func() (int64, int64) {
+		wall, mono := a.now()
+		return wall + int64(d), mono + int64(d)
+	}
+}
+
+// sweepAll sweeps until nothing is left to compress.
+func (a *Agent) sweepAll() {
+	j := a.journal
+	for {
+		// The journal's goroutine sleeps: nothing is put.
+		j.sweep()
+		now, _ := j.clock()
+		j.out.Lock()
+		stories, _ := j.recorder.packable(now)
+		j.out.Unlock()
+		if len(stories) == 0 {
+			return
+		}
+	}
+}
+
+func allKept(t testing.TB, a *Agent, req *agentpb.WatchRequest) []kept {
+	t.Helper()
+	w, err := a.newWatcher(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.journal.watch(w, true); err != nil {
+		t.Fatal(err)
+	}
+	defer a.journal.unwatch(w)
+	return w.history.all()
+}
+
+// TestPackedStories: what is compressed is read back as it was, whoever asks,
+// and goes on when the pod does.
+func TestPackedStories(t *testing.T) {
+	a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	c := newChurn(t, a)
+	for n := range 3 {
+		c.round(t, n, n == 0)
+	}
+	requests := []*agentpb.WatchRequest{{Node: true}, {Steps: []string{"stage:cri"}}, {Pods: &agentpb.PodSelector{Namespace: "default"}}}
+	var before [][]kept
+	for _, req := range requests {
+		before = append(before, allKept(t, a, req))
+	}
+	was := a.journal.recorder.bytes
+	a.late(time.Hour)
+	a.sweepAll()
+	r := a.journal.recorder
+	if r.bytes > was*2/3 {
+		t.Errorf("%d bytes of stories are %d compressed", was, r.bytes)
+	}
+	for i, req := range requests {
+		after := allKept(t, a, req)
+		same := slices.EqualFunc(before[i], after, func(x, y kept) bool {
+			return x.seq == y.seq && x.pod == y.pod && bytes.Equal(x.data, y.data)
+		})
+		if !same || len(after) == 0 {
+			t.Errorf("%v: %d events were kept, and %d are read back, or others", req, len(before[i]), len(after))
+		}
+	}
+	c.check(t)
+	// One that is gone is heard of again, goes, and is compressed again.
+	p := gonePod(t, a)
+	for range 2 {
+		for range 10 {
+			a.journal.put(event{kind: agentpb.Kind_NOTE, pod: p, err: "again"})
+		}
+		a.journal.drained()
+		a.late(2 * time.Hour)
+		a.sweepAll()
+	}
+	w, err := a.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Uid: p.uid}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.journal.watch(w, true); err != nil {
+		t.Fatal(err)
+	}
+	again, seq := 0, uint64(0)
+	for _, e := range decoded(t, w.history.all()) {
+		if e.Seq <= seq {
+			t.Errorf("event %d comes after event %d", e.Seq, seq)
+		}
+		if seq = e.Seq; e.Error == "again" {
+			again++
+		}
+	}
+	if again != 20 {
+		t.Errorf("%d of 20 events of a pod that is gone are there", again)
+	}
+	c.check(t)
+}
+
+// check counts what the recorder counts.
+func (c *churn) check(t testing.TB) {
+	t.Helper()
+	r := c.journal.recorder
+	var size, events int64
+	for _, s := range r.stories {
+		n := int64(0)
+		for _, p := range s.parts {
+			n += int64(cap(p.data)) + partOverhead
+		}
+		for i := range s.packed {
+			n += s.packed[i].size()
+		}
+		if n != s.bytes {
+			t.Errorf("a story of %d bytes counts %d", n, s.bytes)
+		}
+		size, events = size+n, events+s.events()
+	}
+	if size != r.bytes || events != r.events {
+		t.Errorf("%d bytes and %d events, counted are %d and %d", size, events, r.bytes, r.events)
+	}
+}
+
+// gonePod is a pod with a compressed story.
+func gonePod(t testing.TB, a *Agent) *pod {
+	t.Helper()
+	for p, s := range a.journal.recorder.stories {
+		if p != nil && len(s.packed) > 0 && len(s.parts) == 0 {
+			return p
+		}
+	}
+	t.Fatal("no story is compressed")
+	return nil
+}
+
+// TestPackedIsBounded: compressed stories count, and the oldest goes first.
+func TestPackedIsBounded(t *testing.T) {
+	a, err := New(probes.MustLoad(), Options{Probe: "woven", RecorderBytes: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	c := newChurn(t, a)
+	for n := range 6 {
+		c.round(t, n, false)
+		a.late(time.Duration(n+1) * time.Hour)
+		a.sweepAll()
+		if b := a.journal.recorder.bytes; b > 2<<20 {
+			t.Errorf("the recorder has %d bytes", b)
+		}
+		c.check(t)
+	}
+	if a.journal.recorder.folded == 0 {
+		t.Error("nothing had to go")
+	}
+}
+
+// TestNotPacked: stories of pods that are there, or that somebody reads, stay as
+// they are.
+func TestNotPacked(t *testing.T) {
+	a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	c := newChurn(t, a)
+	c.round(t, 0, true)
+	a.late(time.Hour)
+	compressed := func() (n int) {
+		for _, s := range a.journal.recorder.stories {
+			n += len(s.packed)
+		}
+		return n
+	}
+	if a.sweepAll(); compressed() > 0 {
+		t.Error("stories of pods that are there are compressed")
+	}
+	for _, p := range c.pods {
+		p.where.removed.Store(true)
+		p.where.finished.Store(true)
+	}
+	w, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.journal.watch(w, true); err != nil {
+		t.Fatal(err)
+	}
+	if a.journal.sweep(); compressed() > 0 {
+		t.Error("stories that somebody reads are compressed")
+	}
+	w.history.all()
+	if a.sweepAll(); compressed() == 0 {
+		t.Error("stories that nobody reads any more are not compressed")
+	}
+}
+
+// TestSweepComes: after events of a pod that is gone there is a sweep, though
+// nothing else happens.
+func TestSweepComes(t *testing.T) {
+	r := newRig(t, Options{})
+	_ = r.sync(newPod("default", "web"), nil)
+	r.settle()
+	r.journal.mu.Lock()
+	armed := r.journal.sweeps != nil
+	r.journal.mu.Unlock()
+	if !armed {
+		t.Fatal("no sweep is to come")
+	}
+	p := r.pods.known("uid-default-web")
+	p.where.removed.Store(true)
+	r.late(time.Hour)
+	r.journal.sweepNow() // as the timer does
+	r.settle()
+	r.journal.out.Lock()
+	defer r.journal.out.Unlock()
+	if s := r.journal.recorder.stories[p]; len(s.packed) != 1 || len(s.parts) != 0 {
+		t.Errorf("the story has %d parts and %d that are compressed", len(s.parts), len(s.packed))
+	}
+}
+
+// TestForgetOld: pods that have long been gone are forgotten, with their ids, and
+// their stories are not.
+func TestForgetOld(t *testing.T) {
+	r := newRig(t, Options{})
+	for i := range 2 * forgetMany {
+		p := newPod("default", fmt.Sprint(i))
+		_ = r.sync(p, nil)
+		known := r.pods.known(string(p.UID))
+		r.pods.learn(fmt.Sprint("container-", i), known)
+		known.where.removed.Store(i%2 == 0)
+	}
+	now, _ := r.now()
+	r.pods.forgetOld(now)
+	if n := len(r.pods.byUID); n != 2*forgetMany {
+		t.Errorf("%d pods are known; none has been gone for long", n)
+	}
+	r.pods.forgetOld(now + int64(forgetAfter) + int64(time.Minute))
+	if len(r.pods.byUID) != forgetMany || len(r.pods.byID) != forgetMany {
+		t.Errorf("%d pods and %d containers are known, want %d", len(r.pods.byUID), len(r.pods.byID), forgetMany)
+	}
+	if events := r.events("0"); len(events) != 6 {
+		t.Errorf("a pod that is forgotten has %d events, want 6", len(events))
+	}
+}
+
+// BenchmarkChurn measures what the agent keeps in the heap after 720 pods have
+// come and gone with a real node's events, and 60 stay: with the stories of
+// those that are gone as they were, and compressed.
+func BenchmarkChurn(b *testing.B) {
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / (1 << 20)
+	}
+	for range b.N {
+		empty := heap()
+		a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := newChurn(b, a)
+		pods := 0
+		for n := 0; pods < 780; n++ {
+			c.round(b, n, pods < 60)
+			pods += len(c.pods)
+		}
+		events, recorded := a.journal.recorder.events, float64(a.journal.recorder.bytes)/(1<<20)
+		c.crowd, c.pods = nil, nil
+		before := heap() - empty
+		a.late(5 * time.Minute)
+		begin := time.Now()
+		a.sweepAll()
+		took := time.Since(begin)
+		after := heap() - empty
+		b.ReportMetric(float64(pods), "pods")
+		b.ReportMetric(float64(events), "events")
+		b.ReportMetric(recorded, "MiB-recorded-before")
+		b.ReportMetric(float64(a.journal.recorder.bytes)/(1<<20), "MiB-recorded")
+		b.ReportMetric(before, "MiB-live-before")
+		b.ReportMetric(after, "MiB-live")
+		b.ReportMetric(after/before, "ratio")
+		b.ReportMetric(took.Seconds()*1000, "ms-compressing")
+		a.Close()
+	}
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,84 @@
+package agent
+
+import "github.com/podstep/podstep/agent/agentpb"
+
+const (
+	// maxQueueBytes bounds the fields in the queue.
+	maxQueueBytes = 16 << 20
+	// keptQueue and keptQueueBytes bound the room that is kept after a burst.
+	keptQueue      = 1 << 12
+	keptQueueBytes = 512 << 10
+)
+
+// queue has events on their way from the kubelet's goroutines to the agent's
+// own. The fields of all of them are in one piece of memory, so that an event
+// costs no allocation.
+type queue struct {
+	events []queued
+	fields fieldBytes
+}
+
+// queued is an event in the queue, without its fields.
+type queued struct {
+	seq          uint64
+	wall, mono   int64
+	span, parent uint64
+	duration     int64
+	pod          *pod
+	err          string
+	fieldsEnd    uint32 // in queue.fields; they begin where the last one's end
+	step, sync   uint32
+	kind         uint8
+	role         uint8
+}
+
+func (q *queue) len() int { return len(q.events) }
+
+// add copies an event, with its fields and more.
+func (q *queue) add(e *event, more fieldBytes) {
+	for i := range e.fields {
+		q.fields = q.fields.append(&e.fields[i])
+	}
+	q.fields = append(q.fields, more...)
+	// Written where it stays, since a copy of the whole costs more while the
+	// garbage collector runs. What reset has left there is zero.
+	n := len(q.events)
+	if n == cap(q.events) {
+		q.events = append(q.events, queued{})
+	}
+	q.events = q.events[:n+1]
+	of := &q.events[n]
+	of.seq, of.wall, of.mono = e.seq, e.wall, e.mono
+	of.span, of.parent, of.duration = e.span, e.parent, e.duration
+	of.fieldsEnd, of.step, of.sync = uint32(len(q.fields)), e.step, e.sync
+	of.kind, of.role = uint8(e.kind), e.role
+	of.pod = e.pod
+	if e.err != "" {
+		of.err = e.err
+	}
+}
+
+// event is the event at a place. It is good until the queue is reset.
+func (q *queue) event(i int) event {
+	from, of := uint32(0), &q.events[i]
+	if i > 0 {
+		from = q.events[i-1].fieldsEnd
+	}
+	return event{
+		seq: of.seq, wall: of.wall, mono: of.mono, kind: agentpb.Kind(of.kind), step: of.step, pod: of.pod, span: of.span, parent: of.parent,
+		sync: of.sync, role: of.role, wire: q.fields[from:of.fieldsEnd:of.fieldsEnd], err: of.err, duration: of.duration,
+	}
+}
+
+// reset empties the queue. It keeps some room, and lets go of what the events
+// point at.
+func (q *queue) reset() {
+	clear(q.events)
+	q.events, q.fields = q.events[:0], q.fields[:0]
+	if cap(q.events) > keptQueue {
+		q.events = nil
+	}
+	if cap(q.fields) > keptQueueBytes {
+		q.fields = nil
+	}
+}

@@ -1,0 +1,34 @@
+package agent
+
+import "sync/atomic"
+
+// recentPods finds pods by uid as podTable does, without its lock, if they were
+// looked for lately: nearly every step's pod was. It has one place for each of
+// some values of the uid's end, and what comes last takes it.
+type recentPods [256]atomic.Pointer[pod]
+
+func (r *recentPods) at(uid string) *atomic.Pointer[pod] {
+	n := len(uid)
+	if n < 2 {
+		return &r[0]
+	}
+	return &r[uid[n-1]^uid[n-2]<<4]
+}
+
+// find returns a pod, or nil if it is not among the recent ones.
+func (r *recentPods) find(uid string) *pod {
+	if p := r.at(uid).Load(); p != nil && p.uid == uid {
+		return p
+	}
+	return nil
+}
+
+// add and clear are called with the table's lock held, for reading and writing:
+// so nothing is added that the table has just forgotten.
+func (r *recentPods) add(p *pod) { r.at(p.uid).Store(p) }
+
+func (r *recentPods) clear() {
+	for i := range r {
+		r[i].Store(nil)
+	}
+}

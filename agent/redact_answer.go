@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/agent/redact"
+)
+
+// What the agent answers to requests is cleaned here, once for all of them:
+// texts of the kubelet and of people are in many answers.
+
+// panicked is the error of a request at which the agent failed.
+func panicked(value any) error {
+	hook.CountFault()
+	return status.Error(codes.Internal, "podstep's agent failed at this request: "+redact.Panic(value))
+}
+
+// cleanStatus is an error of a request without secrets.
+func cleanStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	st := status.Convert(err)
+	if clean := redact.Text(st.Message()); clean != st.Message() {
+		return status.Error(st.Code(), clean)
+	}
+	return err
+}
+
+// cleanAnswer is an answer without secrets. It is copied only if there are any:
+// parts of it may be the agent's own.
+func cleanAnswer(answer any) any {
+	m, ok := answer.(proto.Message)
+	if !ok || isClean(m.ProtoReflect()) {
+		return answer
+	}
+	m = proto.Clone(m)
+	cleanTexts(m.ProtoReflect())
+	return m
+}
+
+func isClean(m protoreflect.Message) (clean bool) {
+	clean = true
+	eachText(m, func(s string, _ func(string)) { clean = clean && redact.Text(s) == s })
+	return clean
+}
+
+func cleanTexts(m protoreflect.Message) {
+	eachText(m, func(s string, set func(string)) {
+		if c := redact.Text(s); c != s {
+			set(c)
+		}
+	})
+}
+
+// eachText goes through the texts of a message. Fields of steps are left out: they
+// were cleaned when they were made, and some are JSON.
+func eachText(m protoreflect.Message, each func(s string, set func(string))) {
+	if m.Descriptor().FullName() == fieldMessage {
+		return
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		text, message := f.Kind() == protoreflect.StringKind, f.Message() != nil && !f.IsMap()
+		switch {
+		case f.IsMap():
+			if f.MapValue().Kind() != protoreflect.StringKind {
+				return true // of counters
+			}
+			v.Map().Range(func(k protoreflect.MapKey, e protoreflect.Value) bool {
+				each(e.String(), func(s string) { v.Map().Set(k, protoreflect.ValueOfString(s)) })
+				return true
+			})
+		case f.IsList() && text:
+			for i := range v.List().Len() {
+				each(v.List().Get(i).String(), func(s string) { v.List().Set(i, protoreflect.ValueOfString(s)) })
+			}
+		case f.IsList() && message:
+			for i := range v.List().Len() {
+				eachText(v.List().Get(i).Message(), each)
+			}
+		case text:
+			each(v.String(), func(s string) { m.Set(f, protoreflect.ValueOfString(s)) })
+		case message && !f.IsList():
+			eachText(v.Message(), each)
+		}
+		return true
+	})
+}
+
+var fieldMessage = (&agentpb.Field{}).ProtoReflect().Descriptor().FullName()
+
+// cleanStream is a stream whose answers are cleaned. Events were cleaned when they
+// were made.
+type cleanStream struct{ grpc.ServerStream }
+
+func (s cleanStream) SendMsg(m any) error {
+	if _, events := m.(*agentpb.Batch); events {
+		return s.ServerStream.SendMsg(m)
+	}
+	return s.ServerStream.SendMsg(cleanAnswer(m))
+}

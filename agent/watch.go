@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {
+	w, err := s.agent.newWatcher(req)
+	if err != nil {
+		return err
+	}
+	j := s.agent.journal
+	if err := j.watch(w, req.GetHistory() || req.GetOnlyHistory()); err != nil {
+		return err
+	}
+	defer j.unwatch(w)
+	send := newSender(stream)
+	if w.history != nil {
+		for events := w.history.read(); len(events) > 0; events = w.history.read() {
+			if err := send.batch(events, false); err != nil {
+				return err
+			}
+		}
+	}
+	if err := send.batch(nil, true); err != nil || req.GetOnlyHistory() {
+		return err
+	}
+	for {
+		events, err := w.next(stream.Context())
+		if err != nil {
+			return status.FromContextError(err).Err()
+		}
+		if err := send.batch(events, false); err != nil {
+			return err
+		}
+	}
+}
+
+// maxSentPods bounds the pods that a sender remembers. A client takes it well
+// that it is sent a pod again.
+const maxSentPods = 2048
+
+// sender sends batches, and each pod before its first event.
+type sender struct {
+	stream grpc.ServerStreamingServer[agentpb.Batch]
+	sent   map[*pod]bool // whether it had its name
+}
+
+func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
+	return &sender{stream: stream, sent: map[*pod]bool{}}
+}
+
+func (s *sender) batch(events []kept, caughtUp bool) error {
+	b := &agentpb.Batch{CaughtUp: caughtUp, Events: make([][]byte, 0, len(events))}
+	for _, e := range events {
+		if p := s.pod(e.pod); p != nil {
+			b.Pods = append(b.Pods, p)
+		}
+		b.Events = append(b.Events, e.data)
+	}
+	return s.stream.Send(b)
+}
+
+// pod is what is to be sent of a pod before an event of it; nil: nothing. A pod
+// may be known by its uid before it is by its name.
+func (s *sender) pod(of *pod) *agentpb.Pod {
+	if of == nil || s.sent[of] {
+		return nil
+	}
+	p := of.proto()
+	if _, sent := s.sent[of]; sent && p.Name == "" {
+		return nil
+	}
+	if len(s.sent) >= maxSentPods {
+		clear(s.sent)
+	}
+	s.sent[of] = p.Name != ""
+	return p
+}

@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+func (r *rig) watcher(req *agentpb.WatchRequest) *watcher {
+	r.t.Helper()
+	w, err := r.newWatcher(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w
+}
+
+// watch adds a watcher, which the test takes away again, or the rig's end.
+func (r *rig) watch(w *watcher, history bool) {
+	r.t.Helper()
+	if err := r.journal.watch(w, history); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// all reads the history to its end.
+func (h *history) all() (out []kept) {
+	for events := h.read(); len(events) > 0; events = h.read() {
+		out = append(out, events...)
+	}
+	return out
+}
+
+func TestManyWatchers(t *testing.T) {
+	r := newRig(t, Options{})
+	var all []*watcher
+	for range maxWatchers {
+		w := r.watcher(&agentpb.WatchRequest{})
+		r.watch(w, false)
+		all = append(all, w)
+	}
+	one := r.watcher(&agentpb.WatchRequest{})
+	err := r.journal.watch(one, true)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprint(maxWatchers)) || !strings.Contains(err.Error(), "end one") {
+		t.Errorf("one more is refused with %v", err)
+	}
+	r.journal.unwatch(all[3])
+	r.watch(one, true)
+}
+
+// queued is what the queues of all watchers hold.
+func (j *journal) queued() (bytes int) {
+	j.out.Lock()
+	defer j.out.Unlock()
+	for w := range j.watchers {
+		w.mu.Lock()
+		for i := range w.queue {
+			bytes += w.queue[i].size()
+		}
+		w.mu.Unlock()
+	}
+	return bytes
+}
+
+// TestDeafWatchers: clients that do not read hold no more than their share, the
+// first of them too, and one that reads is sent everything.
+func TestDeafWatchers(t *testing.T) {
+	r := newRig(t, Options{})
+	large := strings.Repeat("x", 4<<10)
+	var deaf []*watcher
+	for range maxWatchers - 1 {
+		w := r.watcher(&agentpb.WatchRequest{Node: true})
+		r.watch(w, false)
+		deaf = append(deaf, w)
+		// As much as one may hold alone.
+		for range 2 * watcherBytes / (maxWatchers - 1) / len(large) {
+			r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+		}
+		r.settle()
+		if n := r.journal.queued(); n > watchersBytes {
+			t.Fatalf("the queues of %d watchers hold %d MiB", len(deaf), n>>20)
+		}
+	}
+	reads := r.watcher(&agentpb.WatchRequest{Node: true})
+	r.watch(reads, false)
+	for range 100 {
+		for range 200 {
+			r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+		}
+		for n := 0; n < 200; {
+			for _, k := range r.nextEvents(reads) {
+				if n++; k.kind == agentpb.Kind_DROP {
+					t.Fatal("a watcher that reads loses events")
+				}
+			}
+		}
+	}
+	if n := r.journal.queued(); n > watchersBytes {
+		t.Errorf("the queues hold %d MiB", n>>20)
+	}
+	for _, w := range deaf {
+		r.journal.put(event{kind: agentpb.Kind_HOLD})
+		r.untilDrop(w)
+	}
+}
+
+// TestHoldsFindRoom: a client that has not read for long is sent the holds all
+// the same, but not without end.
+func TestHoldsFindRoom(t *testing.T) {
+	w := &watcher{share: 1 << 20, dropped: map[agentpb.Kind]int64{}}
+	e := &event{kind: agentpb.Kind_ENTER}
+	raw := make([]byte, 1<<10)
+	for range 4 << 10 {
+		w.push(e, raw)
+	}
+	if w.dropped[agentpb.Kind_ENTER] == 0 || w.bytes > w.share-holdBytes {
+		t.Fatalf("%d bytes, dropped %v", w.bytes, w.dropped)
+	}
+	for range 4 << 10 {
+		w.push(&event{kind: agentpb.Kind_HOLD}, raw)
+	}
+	held := 0
+	for _, k := range w.queue {
+		if k.kind == agentpb.Kind_HOLD {
+			held++
+		}
+	}
+	if held < 100 || w.bytes > w.share || w.dropped[agentpb.Kind_HOLD] == 0 {
+		t.Errorf("%d holds in %d bytes, dropped %v", held, w.bytes, w.dropped)
+	}
+}
+
+// TestHistoryThenLive: whenever a watcher begins, it is sent every event once,
+// in order, though events come meanwhile and stories grow.
+func TestHistoryThenLive(t *testing.T) {
+	r := newRig(t, Options{})
+	const pods, events, watchers = 20, 30_000, 8
+	var all sync.WaitGroup
+	begin := make(chan struct{}, watchers)
+	for range watchers {
+		all.Go(func() {
+			<-begin
+			r.checkInOrder(events)
+		})
+	}
+	table := make([]*pod, pods+1) // the first is the node
+	for i := range pods {
+		table[i+1] = &pod{id: uint32(i + 1), uid: fmt.Sprint(i)}
+		table[i+1].name("default", fmt.Sprint(i))
+	}
+	for i := range events {
+		r.journal.put(event{kind: agentpb.Kind_ENTER, pod: table[i%len(table)], sync: uint32(i / 1000)})
+		if i%(events/watchers/2) == 0 && i/(events/watchers/2) < watchers {
+			begin <- struct{}{}
+		}
+		if i%1000 == 0 {
+			r.settle()
+		}
+	}
+	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "settle"})
+	all.Wait()
+}
+
+// checkInOrder watches with history until there were so many events.
+func (r *rig) checkInOrder(events int) {
+	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
+	if err == nil {
+		err = r.journal.watch(w, true)
+	}
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	defer r.journal.unwatch(w)
+	seq := uint64(0)
+	check := func(batch []kept) bool {
+		for _, k := range batch {
+			if seq++; k.seq != seq {
+				r.t.Errorf("event %d comes after event %d", k.seq, seq-1)
+				return false
+			}
+		}
+		return true
+	}
+	for batch := w.history.read(); len(batch) > 0; batch = w.history.read() {
+		if !check(batch) {
+			return
+		}
+	}
+	for seq < uint64(events) {
+		batch, err := w.next(r.t.Context())
+		if err != nil {
+			r.t.Error(err)
+			return
+		}
+		if !check(batch) {
+			return
+		}
+	}
+}
+
+// TestHistoryIsCut: a client that does not read what it asked for does not keep
+// what the recorder has let go of.
+func TestHistoryIsCut(t *testing.T) {
+	r := newRig(t, Options{RecorderBytes: 4 << 20})
+	large := strings.Repeat("x", 4<<10)
+	for i := range uint32(500) {
+		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: &pod{id: i + 1}, err: large})
+	}
+	r.settle()
+	w := r.watcher(&agentpb.WatchRequest{Node: true})
+	r.watch(w, true)
+	begun := len(w.history.read())
+	whole := w.history.left
+	for range 2 * historyKeeps / len(large) {
+		r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+	}
+	r.settle()
+	w.history.mu.Lock()
+	readers := len(w.history.readers)
+	w.history.mu.Unlock()
+	if readers != 0 {
+		t.Errorf("the history still has %d stories", readers)
+	}
+	rest := decoded(t, w.history.all())
+	if len(rest) != 1 || rest[0].Kind != agentpb.Kind_DROP || rest[0].Time == 0 || rest[0].Mono == 0 {
+		t.Fatalf("after %d events the rest is %v", begun, rest)
+	}
+	if f := rest[0].Fields[0]; f.Name != "history" || f.GetNumber() != whole || whole <= 0 {
+		t.Errorf("lost are %v, of %d", f, whole)
+	}
+}
+
+// batches takes what a sender sends.
+type batches struct {
+	grpc.ServerStreamingServer[agentpb.Batch]
+	pods, events int
+}
+
+func (b *batches) Send(batch *agentpb.Batch) error {
+	b.pods, b.events = b.pods+len(batch.Pods), b.events+len(batch.Events)
+	return nil
+}
+
+// TestSenderForgets: what a sender remembers of pods does not grow for ever, and
+// a pod is sent before its events all the same.
+func TestSenderForgets(t *testing.T) {
+	out := &batches{}
+	s := newSender(out)
+	for i := range 3 * maxSentPods {
+		p := &pod{id: uint32(i + 1), uid: "u"}
+		for range 3 {
+			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.name("default", "web")
+		if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.sent) > maxSentPods {
+		t.Errorf("the sender remembers %d pods", len(s.sent))
+	}
+	// Without its name and with it.
+	if want := 2 * 3 * maxSentPods; out.pods < want || out.pods > want+10 {
+		t.Errorf("%d pods were sent, want %d", out.pods, want)
+	}
+}
+
+// TestQueueIsBounded: the queue takes holds when it takes nothing else, but not
+// without end.
+func TestQueueIsBounded(t *testing.T) {
+	const limit = 100
+	clock := func() (wall, mono int64) { return 1, 1 }
+	j := newJournal(limit, newRecorder(1<<20), clock) // nobody takes from it
+	for _, kind := range []agentpb.Kind{agentpb.Kind_ENTER, agentpb.Kind_HOLD, agentpb.Kind_RELEASE} {
+		for range 10 * limit {
+			j.put(event{kind: kind})
+		}
+	}
+	if j.queue.len() != 2*limit {
+		t.Errorf("the queue has %d events, want %d", j.queue.len(), 2*limit)
+	}
+	for kind, want := range map[agentpb.Kind]uint64{agentpb.Kind_ENTER: 9 * limit, agentpb.Kind_HOLD: 9 * limit, agentpb.Kind_RELEASE: 10 * limit} {
+		if got := j.dropped[kind]; got != want {
+			t.Errorf("%d events of kind %v are counted as dropped, want %d", got, kind, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/session"
+)
+
+// leaving is the question before the program ends.
+type leaving struct{ dialog }
+
+// quit ends the program, after asking if something ends with it.
+func (m *Model) quit() tea.Cmd {
+	if l := m.top(); l != nil {
+		if _, asked := l.layer.(*leaving); asked {
+			return m.end()
+		}
+	}
+	d := m.askLeave()
+	if d == nil {
+		return m.end()
+	}
+	m.push(d)
+	return nil
+}
+
+// end ends the program without asking.
+func (m *Model) end() tea.Cmd {
+	m.stopWaiting()
+	return tea.Quit
+}
+
+// askLeave is the question, which names what ends; nil if nothing does.
+func (m *Model) askLeave() *leaving {
+	lab, held := m.labRuns(), m.ownHeld()
+	if !lab && len(held) == 0 {
+		return nil
+	}
+	d := &leaving{dialog{
+		title: m.say(say("End podstep?", "退出 podstep？")), yesNo: true, chosen: 1,
+		buttons: []string{m.say(say("Stay", "留下")), m.say(say("End", "退出"))},
+	}}
+	if lab {
+		d.title, d.danger = m.say(say("End the lab?", "结束实验环境？")), true
+		d.text = append(d.text, m.labWords())
+	}
+	switch {
+	case len(held) == 0:
+	case lab:
+		d.text = append(d.text, m.sayf(say("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
+	default:
+		d.text = append(d.text, m.sayf(say("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
+	}
+	d.text = append(d.text, m.say(say("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
+	d.chose = func(m *Model, button int) tea.Cmd {
+		if button != 1 {
+			return nil
+		}
+		return m.end()
+	}
+	return d
+}
+
+// labRuns tells whether the node ends with the screen, and has not yet.
+func (m *Model) labRuns() bool {
+	if !m.opts.Lab {
+		return false
+	}
+	select {
+	case <-m.opts.LabEnded:
+		return false
+	default:
+		return true
+	}
+}
+
+func (m *Model) labWords() string {
+	switch n := m.screen().Header.Pods; n {
+	case 0:
+		return m.sayf(say("Node %s ends.", "节点 %s 会结束。"), m.node())
+	case 1:
+		return m.sayf(say("Node %s ends, and 1 pod on it.", "节点 %s 及其上的 1 个 Pod 会结束。"), m.node())
+	default:
+		return m.sayf(say("Node %s ends, and %d pods on it.", "节点 %s 及其上的 %d 个 Pod 会结束。"), m.node(), n)
+	}
+}
+
+// ownHeld are the names of the pods that are let go when the program ends: those
+// that others hold stay held.
+func (m *Model) ownHeld() (names []string) {
+	l, ok := m.control.(*session.Ledger)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, h := range m.holds {
+		if uid := h.GetPod().GetUid(); l.Mine(h) && !seen[uid] {
+			seen[uid] = true
+			names = append(names, podName(h.GetPod()))
+		}
+	}
+	return names
+}
+
+// listedNames is how many names a sentence has, before it counts.
+const listedNames = 5
+
+func (m *Model) listed(names []string) string {
+	if over := len(names) - listedNames; over > 0 {
+		names = append(names[:listedNames:listedNames], fmt.Sprintf(m.say(say("and %d more", "等另外 %d 个")), over))
+	}
+	return strings.Join(names, m.say(say(", ", "、")))
+}

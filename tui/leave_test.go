@@ -1,0 +1,170 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// inLab is a desk with one pod, in a lab that ends with the screen.
+func inLab(t *testing.T) (d *desk, ended chan struct{}) {
+	t.Helper()
+	ended = make(chan struct{})
+	w := newWorld()
+	d = newDesk(t, w, Options{Lab: true, LabEnded: ended})
+	d.m.offered = true
+	return d.live(w.creation(web)), ended
+}
+
+// TestLeaveAsks: q, Ctrl+C and the palette ask when a lab ends or held pods go on,
+// and name them. Enter and y end, Esc and n do not.
+func TestLeaveAsks(t *testing.T) {
+	ways := map[string]func(*desk){
+		"q":           func(d *desk) { d.press("q") },
+		"Ctrl+C":      func(d *desk) { d.press("ctrl+c") },
+		"the palette": func(d *desk) { d.press(":").write("end podstep, and").press("enter") },
+		"Ctrl+C in a dialog": func(d *desk) {
+			d.press("b", "ctrl+c")
+		},
+	}
+	for name, ask := range ways {
+		t.Run(name, func(t *testing.T) {
+			for key, ends := range map[string]bool{"enter": true, "y": true, "ctrl+c": true, "esc": false, "n": false, "q": false} {
+				d := started(t)
+				d.press("H", "right", "enter").called("hold web")
+				ask(d)
+				if d.quit {
+					t.Fatal("it ended without asking")
+				}
+				d.sees("End podstep?", "Held pods go on: default/web.")
+				d.press(key)
+				if d.quit != ends {
+					t.Errorf("%s: ended %v, want %v", key, d.quit, ends)
+				}
+				if !ends {
+					d.seesNot("End podstep?")
+				}
+			}
+		})
+	}
+	d, _ := inLab(t)
+	d.press("q").sees("End the lab?", "Node node-1 ends, and 1 pod on it.").press("left", "enter")
+	if d.quit {
+		t.Error("Stay ended the lab")
+	}
+	d.press("q", "L") // a key that is no answer
+	if d.quit {
+		t.Error("any key ends the lab")
+	}
+	d.press("enter")
+	if !d.quit {
+		t.Error("the lab does not end")
+	}
+}
+
+// TestLeaveDoesNotAsk where nothing is lost: nothing is held, others hold, the lab
+// has ended by itself, or a trace file is replayed.
+func TestLeaveDoesNotAsk(t *testing.T) {
+	others := func(t *testing.T) *desk {
+		d := started(t)
+		d.w.held("hold", "sync.pod")
+		d.poll()
+		return d
+	}
+	file := func(t *testing.T) *desk {
+		w := newWorld()
+		w.file = "x.podstep"
+		return newDesk(t, w, Options{})
+	}
+	ended := func(t *testing.T) *desk {
+		d, ended := inLab(t)
+		close(ended)
+		return d
+	}
+	for name, make := range map[string]func(*testing.T) *desk{"nothing held": started, "held by others": others, "a file": file, "a lab that has ended": ended} {
+		for _, key := range []string{"q", "ctrl+c"} {
+			if d := make(t).press(key); !d.quit {
+				t.Errorf("%s: %s asks:\n%s", name, key, d.look())
+			}
+		}
+	}
+}
+
+// TestLeaveNamesSome of many held pods, and counts the rest.
+func TestLeaveNamesSome(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	for range 5 {
+		c.create()
+	}
+	for _, p := range c.pods {
+		c.hold(p, true)
+	}
+	c.press("q").sees("Held pods go on: default/web-1,", "and 3 more.")
+}
+
+// TestStateFile: the place is the environment's, and is done without where there
+// is none.
+func TestStateFile(t *testing.T) {
+	for _, c := range []struct{ state, home, want string }{
+		{"/s", "/h", "/s/podstep/state.json"}, {"", "/h", "/h/.local/state/podstep/state.json"},
+		{"relative", "/h", "/h/.local/state/podstep/state.json"}, {"", "", ""}, {"", "relative", ""},
+	} {
+		got := StateFile(func(name string) string { return map[string]string{"XDG_STATE_HOME": c.state, "HOME": c.home}[name] })
+		if got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"nothing": "", "broken": "{", "another's": `{"walks":7}`, "large": string(make([]byte, maxState+1))} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := recall(path); len(r.Walks) > 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r := recall(dir); len(r.Walks) > 0 { // no file at all
+		t.Errorf("a directory: %+v", r)
+	}
+}
+
+// TestOfferedOnce: who has finished a walk is offered the first one no more, also
+// in another session; where nothing can be remembered it is offered again.
+func TestOfferedOnce(t *testing.T) {
+	open := func(path string) *desk {
+		w := newWorld()
+		return newDesk(t, w, Options{Lab: true, StateFile: path}).live()
+	}
+	path := filepath.Join(t.TempDir(), "deep", "state.json")
+	d := open(path).sees("A first walk?")
+	d.m.lastKey = d.now.Add(-time.Minute)
+	d.now = d.now.Add(time.Minute)
+	d.press("enter")
+	d.run(d.m.walkEnd())
+	d.run(d.m.finishedWalk("creation"))
+	d.run(d.m.finishedWalk("deletion"))
+	open(path).seesNot("A first walk?")
+	if r := recall(path); len(r.Walks) != 2 {
+		t.Errorf("%+v", r)
+	}
+	for _, nowhere := range []string{"", "/proc/none/state.json"} {
+		d = open(nowhere).sees("A first walk?")
+		d.run(d.m.finishedWalk("creation"))
+		open(nowhere).sees("A first walk?")
+	}
+}
+
+// TestTimesByDefault: a breakpoint of the dialog acts as often as one of the
+// command line, and the dialog says how often that is.
+func TestTimesByDefault(t *testing.T) {
+	d := started(t)
+	d.press("b").sees("0 (every time, every pod)").write("cri.RunPodSandbox")
+	d.press("down", "down", "right").sees("0 (once)").press("left", "down", "down", "down", "enter")
+	if len(d.w.points) != 1 || d.w.points[0].Spec.Times != agentpb.DefaultTimes {
+		t.Errorf("%v", d.w.points)
+	}
+}

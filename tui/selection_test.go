@@ -1,0 +1,441 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// busyCluster is a cluster of the test, in which pods come, are held, fail and go.
+type busyCluster struct {
+	*desk
+	pods  []*agentpb.Pod
+	spans map[string]uint64 // the worker's turn that is open, by uid
+	made  uint32
+}
+
+func newBusyCluster(t *testing.T, o Options) *busyCluster {
+	w := newWorld()
+	d := newDesk(t, w, o)
+	d.m.offered = true
+	c := &busyCluster{desk: d, spans: map[string]uint64{}}
+	d.live()
+	if _, err := d.m.control.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Pods: &agentpb.PodSelector{}, Step: "cri.RunPodSandbox"}); err != nil {
+		t.Fatal(err)
+	}
+	d.w.calls = nil
+	for range 3 {
+		c.create()
+	}
+	return c
+}
+
+// pod makes a pod. Every third one has the name of one before, as those of a
+// StatefulSet have.
+func (c *busyCluster) pod() *agentpb.Pod {
+	c.made++
+	name := fmt.Sprintf("web-%d", c.made)
+	if c.made%3 == 0 {
+		name = fmt.Sprintf("web-%d", c.made-1)
+	}
+	return &agentpb.Pod{Id: c.made, Namespace: "default", Name: name, Uid: fmt.Sprintf("u-%d", c.made)}
+}
+
+func (c *busyCluster) tellOf(p *agentpb.Pod, events ...[]byte) {
+	c.tell(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{p}, Events: events}}})
+}
+
+func (c *busyCluster) create() {
+	p := c.pod()
+	c.pods = append(c.pods, p)
+	c.w.spans += 10
+	c.spans[p.Uid] = c.w.spans
+	c.tellOf(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, textField("updateType", "create")))
+}
+
+// hold has a pod come to a breakpoint of the person's, and tells of it as the
+// agent does: sometimes the list of holds comes first, sometimes the event.
+func (c *busyCluster) hold(p *agentpb.Pod, eventFirst bool) {
+	c.w.last++
+	c.w.holds = append(c.w.holds, &agentpb.HoldInfo{
+		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Why: "breakpoint 1", Lease: durationpb.New(time.Duration(c.w.last) * time.Second),
+		Since: timestamppb.New(c.now),
+	})
+	event := c.w.event(agentpb.Kind_HOLD, "cri.RunPodSandbox", p, c.spans[p.Uid], 0, textField("on", "enter"))
+	if eventFirst {
+		c.tellOf(p, event)
+	}
+	c.poll()
+	c.tellOf(p, event)
+}
+
+func (c *busyCluster) release(i int) {
+	h := c.w.holds[i]
+	c.w.holds = slices.Delete(slices.Clone(c.w.holds), i, i+1)
+	c.tellOf(h.Pod, c.w.event(agentpb.Kind_RELEASE, "cri.RunPodSandbox", h.Pod, c.spans[h.Pod.Uid], 0))
+	c.poll()
+}
+
+func (c *busyCluster) poll() {
+	p := &session.Poll{At: c.now, Holds: c.w.holds, Breaks: c.w.points}
+	for _, pod := range c.pods {
+		p.Pods = append(p.Pods, &agentpb.PodState{Pod: pod, Phase: "Pending"})
+	}
+	c.tell(session.News{Poll: p})
+}
+
+// happens is one thing that happens without a key or a click.
+func (c *busyCluster) happens(r *rand.Rand) string {
+	p := c.pods[r.IntN(len(c.pods))]
+	c.now = c.now.Add(time.Duration(r.IntN(3000)) * time.Millisecond)
+	failed := func(raw []byte) []byte {
+		e := &agentpb.Event{}
+		if err := proto.Unmarshal(raw, e); err != nil {
+			panic(err)
+		}
+		e.Error = "no such image"
+		raw, _ = proto.Marshal(e)
+		return raw
+	}
+	turn := func(kind agentpb.Kind, fields ...*agentpb.Field) []byte {
+		return c.w.event(kind, "worker.turn", p, c.spans[p.Uid]+1, 0, fields...)
+	}
+	switch r.IntN(13) {
+	case 0:
+		c.create()
+		return "a pod is created"
+	case 1, 2:
+		c.hold(p, r.IntN(2) == 0)
+		return "a pod is held"
+	case 3:
+		if len(c.w.holds) > 0 {
+			c.release(r.IntN(len(c.w.holds)))
+		}
+		return "a pod is let go"
+	case 4:
+		c.tellOf(p, turn(agentpb.Kind_ENTER), failed(turn(agentpb.Kind_EXIT)))
+		return "a sync fails"
+	case 5:
+		c.tellOf(p, c.w.event(agentpb.Kind_EXIT, "worker.cterminated", p, c.spans[p.Uid]+2, 0))
+		return "a pod ends"
+	case 6:
+		c.tellOf(p, c.w.event(agentpb.Kind_EXIT, "loop.remove", p, c.spans[p.Uid]+3, 0))
+		return "a pod is gone"
+	case 7:
+		c.send(tickMsg{})
+		return "a second passes"
+	case 8:
+		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Why: "step", Lease: durationpb.New(time.Minute)}
+		c.w.last++
+		c.send(heldMsg{of: c.m.pending, hold: h})
+		return "a pod that stepped has arrived"
+	case 9:
+		for _, msg := range c.waits {
+			c.send(msg)
+		}
+		c.waits = nil
+		return "what was waited for has come"
+	case 10:
+		c.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: "the agent has ended", Retry: c.now.Add(time.Second)}})
+		return "the agent is gone"
+	case 11:
+		c.tell(session.News{Info: c.w.info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		return "the agent is back"
+	default:
+		info := proto.CloneOf(c.w.info)
+		info.Pid++
+		c.w.info = info
+		c.tell(session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		return "another agent is there"
+	}
+}
+
+// TestSelectionStays: whatever happens, only a key or a click selects another pod.
+// What the next key acts on is the pod that is seen as selected.
+func TestSelectionStays(t *testing.T) {
+	ways := map[string]struct {
+		o    Options
+		keys []string
+	}{
+		"live":           {},
+		"in the story":   {keys: []string{"j", "enter"}},
+		"the node":       {keys: []string{"G"}},
+		"frozen":         {keys: []string{"j", "f"}},
+		"filtered":       {keys: []string{"j", "/", "p", "o", "d", "=", "x", "enter"}},
+		"only errors":    {o: Options{Filter: "err"}, keys: []string{"k"}},
+		"timeline":       {keys: []string{"j", "t", "m"}},
+		"events":         {keys: []string{"j", "e"}},
+		"breakpoints":    {keys: []string{"j", "B"}},
+		"reading help":   {keys: []string{"j", "?"}},
+		"typing":         {keys: []string{"j", "/", "e"}},
+		"in a walk":      {keys: []string{"j", "T", "enter"}},
+		"a dialog":       {keys: []string{"j", "b"}},
+		"after J":        {keys: []string{"j", "J"}},
+		"after stepping": {keys: []string{"H", "right", "enter", "s", "j"}},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(6) {
+				c := newBusyCluster(t, way.o)
+				c.hold(c.pods[1], true)
+				c.press(way.keys...)
+				c.staysAs(rand.New(rand.NewPCG(seed, 0)), 250)
+			}
+		})
+	}
+}
+
+func (c *busyCluster) staysAs(r *rand.Rand, events int) {
+	c.t.Helper()
+	want := c.m.selectedUID() // empty for the node
+	var story []string
+	for range events {
+		story = append(story, c.happens(r))
+		if got := c.m.selectedUID(); got != want {
+			c.t.Fatalf("%s was selected, %s is, because %s", want, got, strings.Join(story[max(0, len(story)-4):], ", "))
+		}
+		s := c.m.screen()
+		if s.Pods.Cursor < 0 || s.Pods.Rows[s.Pods.Cursor].UID != want {
+			c.t.Fatalf("%s is selected and not shown as such after %q:\n%s", want, story[len(story)-1], c.look())
+		}
+		if h := c.m.heldHere(); h != nil && h.Pod.Uid != want {
+			c.t.Fatalf("a key would move %s, and %s is selected", h.Pod.Uid, want)
+		}
+		if s.Story != nil && s.Story.Pod.UID != want {
+			c.t.Fatalf("the story is that of %s, and %s is selected", s.Story.Pod.UID, want)
+		}
+	}
+}
+
+// TestSelectionStaysInReplay: a trace file goes to and fro, also to before the
+// selected pod was there.
+func TestSelectionStaysInReplay(t *testing.T) {
+	w := newWorld()
+	w.file = "x.podstep"
+	d := newDesk(t, w, Options{})
+	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(hello)}, CaughtUp: true})
+	d.m.state.SelectPodNamed("default", "hello")
+	for _, keys := range [][]string{{"0"}, {"5"}, {"$"}, {","}, {".", "."}, {"W"}, {"E"}, {"space"}} {
+		d.press(keys...)
+		if got := d.m.selectedUID(); got != "u-hello" {
+			t.Fatalf("after %q %s is selected", keys, got)
+		}
+		if s := d.m.screen(); s.Pods.Cursor < 0 || s.Pods.Rows[s.Pods.Cursor].UID != "u-hello" {
+			t.Errorf("after %q the selected pod is not shown:\n%s", keys, d.look())
+		}
+	}
+	d.press("0").sees("not there yet")
+}
+
+// TestFilteredOut: the selected pod stays when the filter leaves it out, with a
+// word that says so, and from there the next one is chosen.
+func TestFilteredOut(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.m.state.SelectPodNamed("default", "web")
+	d.m.state.SetFocus(state.PanePods)
+	d.press("/").write("pod=hello").press("enter").sees("outside the filter")
+	if got := d.m.selectedUID(); got != "u-web" {
+		t.Fatalf("%s is selected", got)
+	}
+	d.press("k").seesNot("outside the filter")
+	if got := d.m.selectedUID(); got != "u-hello" {
+		t.Errorf("k went to %s", got)
+	}
+	d.press("/", "ctrl+u").write("pod=nosuch").press("enter").sees("No pod matches the filter", "outside the filter")
+}
+
+// TestFormerPodStays selected, and no key acts on it.
+func TestFormerPodStays(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.m.state.SelectPodNamed("default", "web")
+	info := proto.CloneOf(w.info)
+	info.Pid = 7
+	w.info, w.seq = info, 0
+	d.tell(session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+	d.tell(session.News{Poll: &session.Poll{At: d.now}})
+	d.sees("0 pods", "web is not known to the agent that is there now")
+	if got := d.m.selectedUID(); got != "u-web" {
+		t.Errorf("%s is selected", got)
+	}
+	d.press("H").sees("the pod is gone").called()
+}
+
+// TestBreakpointHits: a pod that comes to a breakpoint of the person's is told of,
+// and the keys still act on the one that is selected.
+func TestBreakpointHits(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.m.state.SelectPodNamed("default", "web")
+	d.press("b", "ctrl+u").write("cri.RunPodSandbox").press("down", "down", "down", "down", "down", "enter").called("break default/web cri.RunPodSandbox")
+	d.m.state.SelectPodNamed("default", "web")
+	d.now = d.now.Add(time.Minute)
+	d.send(tickMsg{})
+	w.held("breakpoint 1", "cri.RunPodSandbox").Pod = hello
+	d.poll()
+	d.sees("default/hello is held; J goes there", "not selected: default/hello")
+	if got := d.m.selectedUID(); got != "u-web" {
+		t.Fatalf("%s is selected", got)
+	}
+	d.press("c").called().sees("the selected pod is not held")
+	d.press("J", "c").called("continue u-hello")
+}
+
+// TestNextHeld: J goes through the held pods and round; the banner names the
+// selected one first, and the footer says whom the keys move.
+func TestNextHeld(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	first, second, third := c.pods[0], c.pods[1], c.pods[2]
+	for _, p := range []*agentpb.Pod{third, first, second} {
+		c.hold(p, true)
+	}
+	other := c.pod()
+	c.pods = append(c.pods, other)
+	c.poll()
+	c.m.state.SelectPodOf(other.Uid)
+	// The first hold ends soonest: the banner names its pod, and J goes there.
+	c.press("L", "L").sees("HELD not selected: default/"+third.Name+" before", "and 2 others", "J to "+third.Name, "R let all 3 go")
+	for _, p := range []*agentpb.Pod{third, first, second, third, first} {
+		c.press("J")
+		if got := c.m.selectedUID(); got != p.Uid {
+			t.Fatalf("J went to %s, want %s", got, p.Uid)
+		}
+		c.sees("HELD default/"+p.Name+" before", "and 2 others", "default/"+p.Name+": c let go s step")
+	}
+	c.press("c").called("continue " + first.Uid)
+}
+
+// TestWhomKeysMove: every action that moves a pod names it in the footer, in the
+// palette, and on a small screen.
+func TestWhomKeysMove(t *testing.T) {
+	d := started(t)
+	d.sees("default/web: H hold")
+	d.press("H", "right", "enter").called("hold web")
+	d.sees("default/web: c let go s step o over")
+	d.press(":").write("step into").sees("Step into the next call · default/web")
+	d.press("esc")
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	d.sees("default/web: c let go s step")
+	d.send(tea.WindowSizeMsg{Width: 40, Height: 10})
+	d.sees("default/web: c let go")
+	d.press("u").sees("web until step")
+	for i := range actions {
+		a := &actions[i]
+		if a.group == groupStep && a.moves == nil || (a.id == "hold.pod" || a.id == "hold.release") && a.moves == nil {
+			t.Errorf("%s does not say whom it moves", a.id)
+		}
+	}
+}
+
+// TestArrivesElsewhere: who has gone to another pod while one was on its way stays
+// there.
+func TestArrivesElsewhere(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.m.state.SelectPodNamed("default", "web")
+	d.press("H", "right", "enter")
+	d.park = true
+	d.press("i")
+	d.m.state.SelectPodNamed("default", "hello")
+	d.unpark()
+	if got := d.m.selectedUID(); got != "u-hello" {
+		t.Errorf("%s is selected", got)
+	}
+	d.sees("default/web is held; J goes there")
+}
+
+// TestClickWhatIsSeen: a click is at what was drawn, not at what has come to that
+// line since.
+func TestClickWhatIsSeen(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	c.look()
+	y := slices.IndexFunc(strings.Split(c.look(), "\n"), func(l string) bool { return strings.Contains(l, "default/"+c.pods[1].Name) })
+	if hit, ok := view.Hit(c.m.frame.drawn, c.m.frame.styles, 3, y); !ok || hit.Kind != view.OnPod {
+		t.Fatalf("line %d is no pod", y)
+	}
+	seen, _ := view.Hit(c.m.frame.drawn, c.m.frame.styles, 3, y)
+	c.hold(c.pods[2], true) // the list is in another order now, and not drawn yet
+	c.send(tea.MouseClickMsg{X: 3, Y: y, Button: tea.MouseLeft})
+	if key, _, _ := c.m.state.Selected(); key != seen.Pod {
+		t.Errorf("pod %d was seen there, %d is selected", seen.Pod, key)
+	}
+}
+
+// TestBreakpointStaysSelected: x removes the breakpoint that is seen as selected,
+// whatever has come and gone since; when that is gone, none.
+func TestBreakpointStaysSelected(t *testing.T) {
+	d := started(t)
+	for i := range 3 {
+		d.w.points = append(d.w.points, &agentpb.Breakpoint{Id: uint32(i + 1), Spec: &agentpb.AddBreakpointRequest{Step: fmt.Sprintf("cri.%d", i+1)}})
+	}
+	d.poll()
+	d.press("B", "j")
+	at := func() uint32 { id, _ := d.m.selectedBreak(); return id }
+	if at() != 2 {
+		t.Fatalf("breakpoint %d is selected", at())
+	}
+	d.w.points = d.w.points[1:] // the first has run out
+	d.poll()
+	if at() != 2 {
+		t.Errorf("breakpoint %d is selected, 2 was", at())
+	}
+	d.w.points = d.w.points[1:]
+	d.poll()
+	if at() != 0 {
+		t.Errorf("breakpoint %d is selected; the one that was is gone", at())
+	}
+	d.press("x").called().sees("no breakpoint is selected")
+	d.press("j", "x").called("remove")
+}
+
+// TestWalkLeavesSelection: a walk selects where it has come to because of its key;
+// who has gone to another pod since stays there.
+func TestWalkLeavesSelection(t *testing.T) {
+	for _, strays := range []bool{false, true} {
+		d := walking(t)
+		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(web)}})
+		d.m.state.SetFocus(state.PanePods)
+		d.press("n", "n")
+		want := "u-hello"
+		if strays {
+			d.press("G")
+			want = "" // the node
+		}
+		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+		d.sees("They are there.")
+		if got := d.m.selectedUID(); got != want {
+			t.Errorf("strayed %v: %s is selected, want %s", strays, got, want)
+		}
+		if strays {
+			d.sees("the walk has come to default/hello")
+		}
+		d.press("n")
+		d.helloHeld(1)
+		d.poll()
+		if got := d.m.selectedUID(); got != "u-hello" {
+			t.Errorf("the walk's key was pressed, and %s is selected", got)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// SetBreakpoints tells which breakpoints there are, as of a time. The selected
+// one stays selected wherever it stands now. When it is gone, none is until the
+// person moves: a key must not act on another than they see.
+func (s *State) SetBreakpoints(b []*agentpb.Breakpoint, at time.Time) {
+	s.breaks, s.breakAt = b, at
+	switch {
+	case len(b) == 0:
+		s.breakID, s.breakRow = 0, 0
+	case s.breakID == 0:
+		s.breakID = b[0].GetId()
+	}
+	if row := s.selectedBreak(); row != none {
+		s.breakRow = row
+	}
+}
+
+// selectedBreak is the row of the selected breakpoint, or none.
+func (s *State) selectedBreak() int {
+	return slices.IndexFunc(s.breaks, func(b *agentpb.Breakpoint) bool { return b.GetId() == s.breakID })
+}
+
+// moveBreak selects another breakpoint: from the selected one, or from where it
+// was.
+func (s *State) moveBreak(rows int) {
+	if len(s.breaks) == 0 {
+		return
+	}
+	if s.selectedBreak() == none && rows > 0 {
+		rows-- // the next one has come to its row
+	}
+	s.breakRow = max(0, min(s.breakRow+rows, len(s.breaks)-1))
+	s.breakID = s.breaks[s.breakRow].GetId()
+}
+
+// LeaveBreak selects the next breakpoint, or the one before if it is the last:
+// the selected one is about to be removed.
+func (s *State) LeaveBreak() {
+	if s.breakRow+1 < len(s.breaks) {
+		s.moveBreak(1)
+		return
+	}
+	s.moveBreak(-1)
+}
+
+func (s *State) breakList(rows int) *BreakList {
+	l := &BreakList{Cursor: none}
+	if len(s.breaks) == 0 {
+		l.Empty = s.lang.Say(text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
+			"没有断点。断点会在 Pod 走到某一步时把它停住，也适用于还不存在的 Pod。"))
+		return l
+	}
+	row := max(0, min(s.breakRow, len(s.breaks)-1))
+	top := window(0, row, rows, len(s.breaks), 0)
+	for i := top; i < min(top+max(rows, 1), len(s.breaks)); i++ {
+		l.Rows = append(l.Rows, s.breakpoint(s.breaks[i]))
+	}
+	if s.selectedBreak() != none {
+		l.Cursor = row - top
+	}
+	return l
+}
+
+func (s *State) breakpoint(b *agentpb.Breakpoint) BreakRow {
+	spec := b.GetSpec()
+	r := BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: Clean(spec.GetStep()), Hits: b.GetHits()}
+	if t := b.GetExpires(); t != nil {
+		r.Expires = since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
+	}
+	switch spec.GetOn() {
+	case agentpb.On_ON_EXIT:
+		r.When = s.lang.Say(text("exit", "返回时"))
+	case agentpb.On_ON_ERROR:
+		r.When = s.lang.Say(text("error", "出错时"))
+	default:
+		r.When = s.lang.Say(text("enter", "进入时"))
+	}
+	if d := spec.GetSlowerThan(); d != nil {
+		r.When += s.lang.sayf(text(", slower than %s", "，慢于 %s"), took(d.AsDuration()))
+	}
+	switch a := spec.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Fail:
+		r.Action = s.lang.sayf(text("fails: %s", "失败：%s"), oneLine(a.Fail))
+	case *agentpb.AddBreakpointRequest_Delay:
+		r.Action = s.lang.sayf(text("delays %s", "延迟 %s"), took(a.Delay.AsDuration()))
+	default:
+		r.Action = s.lang.Say(text("holds", "停住"))
+	}
+	var refused []string
+	for _, f := range b.GetRefused() {
+		refused = append(refused, Clean(f.GetStep())+": "+oneLine(f.GetWhy()))
+	}
+	r.Refused = strings.Join(refused, "; ")
+	return r
+}
+
+func (s *State) podsOf(p *agentpb.PodSelector) string {
+	name := p.GetName()
+	if name == "" {
+		name = "*"
+	}
+	if p.GetNamespace() != "" {
+		name = p.GetNamespace() + "/" + name
+	}
+	if p.GetUid() != "" {
+		name += " uid " + p.GetUid()
+	}
+	var labels []string
+	for k, v := range p.GetLabels() {
+		labels = append(labels, k+"="+v)
+	}
+	slices.Sort(labels)
+	return Clean(strings.TrimSpace(name + " " + strings.Join(labels, ",")))
+}

@@ -1,0 +1,139 @@
+package tui
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/session"
+)
+
+// TestWalkTakesAnotherName: where the names of a walk are taken, its commands,
+// its breakpoints and its stops are about other names.
+func TestWalkTakesAnotherName(t *testing.T) {
+	d := walking(t)
+	d.w.found, d.w.suffix = cluster.Found{Taken: []string{"pod default/hello"}}, "-2"
+	d.press("n").sees("taken already: pod default/hello", "uses default/hello-2", "kubectl create").called()
+	d.press("n").called("break default/hello-2 cri.RunPodSandbox podstep.dev/walk=run", "do create")
+	// The pod that was there before is not the walk's, whatever it does.
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.sees("waiting for sync.dirs")
+}
+
+// TestWalkPassesOverOthers: an event of a pod that has the walk's name and that
+// the walk did not make is not the stop's.
+func TestWalkPassesOverOthers(t *testing.T) {
+	d := walking(t)
+	d.press("n", "n").sees("waiting for sync.dirs")
+	yours := &agentpb.Pod{Id: 3, Namespace: "default", Name: "hello", Uid: "yours"}
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(yours)}})
+	d.sees("waiting for sync.dirs")
+	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.sees("They are there.")
+}
+
+// TestWalkAsksAboutLeftovers: what an earlier walk made is deleted only after a
+// yes, and kept otherwise.
+func TestWalkAsksAboutLeftovers(t *testing.T) {
+	for _, c := range []struct {
+		keys  []string
+		calls []string
+	}{
+		{[]string{"enter"}, nil},
+		{[]string{"esc"}, nil},
+		{[]string{"right", "enter"}, []string{"clear"}},
+	} {
+		d := walking(t)
+		d.w.found = cluster.Found{Left: []string{"pod default/hello"}}
+		d.press("n").sees("Delete what an earlier walk made?", "pod default/hello").called()
+		d.press(c.keys...).called(c.calls...)
+		d.sees("A pod is made.", "n does it")
+	}
+}
+
+// TestWalkLooksAgain: a name that somebody takes between the look and the
+// creation is looked for anew, and nothing is overwritten.
+func TestWalkLooksAgain(t *testing.T) {
+	d := walking(t)
+	d.press("n")
+	d.w.refuse = &cluster.TakenError{Object: "pod default/hello"}
+	d.press("n").sees("did not", "n begins")
+	d.w.refuse, d.w.suffix = nil, "-2"
+	d.w.calls = nil
+	d.press("n", "n").called("break default/hello-2 cri.RunPodSandbox podstep.dev/walk=run", "do create")
+	if len(d.w.points) != 1 {
+		t.Errorf("%d breakpoints are set", len(d.w.points))
+	}
+}
+
+// TestWalkAsksBeforePressure: a node with pods of others gets short of something
+// only after a yes.
+func TestWalkAsksBeforePressure(t *testing.T) {
+	tour := shortWalk()
+	tour.Stops[3].Act = &tours.Action{Do: tours.Pressure, Object: "memory.available=1Mi"}
+	for _, c := range []struct {
+		others []string
+		keys   []string
+		did    bool
+	}{
+		{nil, nil, true},
+		{[]string{"default/yours"}, []string{"enter"}, false},
+		{[]string{"default/yours"}, []string{"esc"}, false},
+		{[]string{"default/yours"}, []string{"right", "enter"}, true},
+	} {
+		d := newDesk(t, newWorld(), Options{})
+		d.m.offered = true
+		d.live()
+		d.run(d.m.startWalk(tour))
+		d.press("n", "n")
+		d.m.walk.enter(3, walkHere)
+		d.w.calls, d.w.others = nil, c.others
+		d.press("n")
+		if c.others != nil {
+			d.sees("Make the node short of memory?", "default/yours").called()
+		}
+		d.press(c.keys...)
+		if c.did {
+			d.called("do pressure")
+		} else {
+			d.called().sees("n does it")
+		}
+	}
+}
+
+// TestWalkEndedWhileItMakes: what was being made when the walk ended is offered
+// for deletion too.
+func TestWalkEndedWhileItMakes(t *testing.T) {
+	d := walking(t)
+	d.press("n")
+	d.park = true
+	d.press("n", "x")
+	d.unpark()
+	d.sees("Delete what the walk made?", "pod default/hello")
+	d.press("right", "enter")
+	if len(d.w.made) != 0 || len(d.w.points) != 0 {
+		t.Errorf("left are %v and %d breakpoints", d.w.made, len(d.w.points))
+	}
+}
+
+// TestWalkNamesFiles: the command on the card names the file that has the
+// manifest of this stop, in the directory of the pages.
+func TestWalkNamesFiles(t *testing.T) {
+	all, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWalk(tours.Find(all, "image-pull"), fakeRun{newWorld()}, newWorld().info, nil)
+	var got []string
+	for _, s := range w.stops {
+		if s.Act != nil {
+			got = append(got, w.command(s))
+		}
+	}
+	want := []string{"kubectl create -f image-pull.yaml", "kubectl patch pod typo -n default --type json --patch-file image-pull-9.yaml"}
+	if !slices.Equal(got, want) {
+		t.Errorf("commands %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,96 @@
+package tui
+
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// heldName is the selected pod's if it is held: the pod that steps.
+func (m *Model) heldName() string { return m.nameOf(m.heldHere()) }
+
+// nextHeldName is that of the pod that J goes to.
+func (m *Model) nextHeldName() string { return m.nameOf(m.nextHeld()) }
+
+func (m *Model) nameOf(h *agentpb.HoldInfo) string {
+	if h == nil {
+		return ""
+	}
+	return podName(h.GetPod())
+}
+
+// selectedName is that of the selected pod.
+func (m *Model) selectedName() string {
+	if pod, ok := m.selected(); ok {
+		return pod.Namespace + "/" + pod.Name
+	}
+	return ""
+}
+
+// heldPods is how many pods are held.
+func (m *Model) heldPods() int {
+	pods := map[string]bool{}
+	for _, h := range m.holds {
+		pods[h.GetPod().GetUid()] = true
+	}
+	return len(pods)
+}
+
+// allHeldNames says which pods are let go with all.
+func (m *Model) allHeldNames() string {
+	switch n := m.heldPods(); n {
+	case 0:
+		return ""
+	case 1:
+		return m.nameOf(m.holds[0])
+	default:
+		return m.sayf(say("all %d held pods", "全部 %d 个被停住的 Pod"), n)
+	}
+}
+
+// letAllGo is the footer's hint for letting all pods go.
+func (m *Model) letAllGo() string {
+	if n := m.heldPods(); n > 1 {
+		return m.sayf(say("let all %d go", "放行全部 %d 个"), n)
+	}
+	return m.sayf(say("let %s go", "放行 %s"), view.ShortName(m.holds[0].GetPod().GetName(), m.frame.styles))
+}
+
+// toNextHeld is the footer's hint for going to the next held pod.
+func (m *Model) toNextHeld() string {
+	return m.sayf(say("to %s", "到 %s"), view.ShortName(m.nextHeld().GetPod().GetName(), m.frame.styles))
+}
+
+// hintOf is what the footer says of an action now.
+func (m *Model) hintOf(a *action) state.Hint {
+	h := state.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a)}
+	switch {
+	case a.brief != nil:
+		h.Text = a.brief(m)
+	case a.moves != nil:
+		h.Pod = a.moves(m)
+	}
+	return h
+}
+
+// together puts the hints about one pod behind each other, where the first of
+// them is, so that the pod is named once.
+func together(hints []state.Hint) (out []state.Hint) {
+	done := map[string]bool{}
+	for i, h := range hints {
+		if h.Pod == "" {
+			out = append(out, h)
+			continue
+		}
+		if done[h.Pod] {
+			continue
+		}
+		done[h.Pod] = true
+		for _, other := range hints[i:] {
+			if other.Pod == h.Pod {
+				out = append(out, other)
+			}
+		}
+	}
+	return out
+}
