@@ -120,28 +120,32 @@ func (h *Health) say(text string) {
 	h.wrong = append(h.wrong, text)
 }
 
-// End stops watching and fails the test if anything was wrong.
-func (h *Health) End(tb testing.TB) {
+// End stops watching and fails the test if anything was wrong. It returns what.
+func (h *Health) End(tb testing.TB) (wrong []string) {
 	tb.Helper()
 	h.stop()
 	h.wait.Wait()
-	for _, text := range h.wrong {
-		tb.Error(text)
-	}
+	defer func() {
+		for _, text := range wrong {
+			tb.Error(text)
+		}
+	}()
+	wrong = h.wrong
 	longest := h.longest()
 	if longest >= h.duration {
-		tb.Errorf("the node's lease was not renewed for %v and is good for %v", longest, h.duration)
+		wrong = append(wrong, fmt.Sprintf("the node's lease was not renewed for %v and is good for %v", longest, h.duration))
 	}
 	text, err := os.ReadFile(h.log)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if bytes.Contains(text[h.from:], []byte("PLEG is not healthy")) {
-		tb.Error("the kubelet says that PLEG is not healthy")
+		wrong = append(wrong, "the kubelet says that PLEG is not healthy")
 	}
 	h.Summary = fmt.Sprintf("node Ready in %v: %t; lease renewed %d times, %v apart at most, good for %v", time.Since(h.begin).Round(time.Second),
-		len(h.wrong) == 0, len(h.renewed), longest.Round(time.Second), h.duration)
+		len(wrong) == 0, len(h.renewed), longest.Round(time.Second), h.duration)
 	tb.Log(h.Summary)
+	return wrong
 }
 
 // longest is for how long the lease was not renewed.

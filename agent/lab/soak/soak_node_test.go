@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,7 +45,31 @@ type soak struct {
 	sides  *coverage
 	counts counts
 
-	errors atomic.Int32
+	errors   atomic.Int32
+	problems problems
+}
+
+// problems are the texts of all errors. They are printed once more at the very
+// end: what comes after the errors is longer than what CI shows of a test.
+type problems struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (p *problems) add(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, text)
+}
+
+// print prints the beginning of each.
+func (p *problems) print(t *testing.T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.list {
+		line, _, _ := strings.Cut(text, "\n")
+		t.Log(line[:min(len(line), 600)])
+	}
 }
 
 // counts are those of the summary.
@@ -71,7 +96,9 @@ func (s *soak) errorf(format string, args ...any) {
 	if n := s.errors.Add(1); n > mostErrors {
 		return
 	}
-	s.t.Errorf("%s after the start: %s", time.Since(s.begin).Round(time.Second), fmt.Sprintf(format, args...))
+	text := fmt.Sprintf("%s after the start: %s", time.Since(s.begin).Round(time.Second), fmt.Sprintf(format, args...))
+	s.problems.add(text)
+	s.t.Error(text)
 }
 
 // random is a source of choices of its own for each actor: what an actor chooses
@@ -99,7 +126,9 @@ func TestSoak(t *testing.T) {
 	after := s.settle(before)
 
 	stopWatching()
-	health.End(t)
+	for _, text := range health.End(t) {
+		s.problems.add(text)
+	}
 	s.conclude(before, after)
 	s.report(before, after, health)
 }
@@ -117,6 +146,7 @@ func newSoak(t *testing.T) *soak {
 			t.Fatalf("PODSTEP_SOAK_SEED=%s is no number", v)
 		}
 	}
+	t.Cleanup(func() { s.problems.print(t) }) // after the lab's own, which prints its log
 	s.l = labtest.Start(t)
 	s.begin = time.Now()
 	s.agent = s.l.Agent()
