@@ -1,5 +1,7 @@
-// Package wire reads events in the form in which the agent sends and keeps
-// them: encoded agentpb.Event messages. Decoder makes whole probes.Events of
-// them, ReadHeader looks at the parts of fixed size without allocating, for
-// those who have many events and show few.
+// Package wire knows events in the form in which the agent sends and keeps
+// them: encoded agentpb.Event messages. No other package knows the bytes of one.
+//
+// Decoder makes whole probes.Events of them. For those who have many events and
+// show few, ReadHeader reads the parts of fixed size, Lookup one field, and
+// EncodedFields all fields, without allocating.
 package wire

@@ -26,13 +26,6 @@ type Header struct {
 	ErrorText []byte
 }
 
-// Numbers of agentpb.Event's members that are no plain numbers.
-const (
-	fieldsMember   = 11
-	errorMember    = 12
-	durationMember = 13
-)
-
 var errVarint = errors.New("read event: a number is cut short or too long")
 
 // ReadHeader reads an event's header. It reads all that proto.Unmarshal does,
@@ -77,38 +70,29 @@ func ReadHeader(raw []byte) (h Header, err error) {
 
 func (h *Header) set(num, v uint64) {
 	switch num {
-	case 1:
+	case seqMember:
 		h.Seq = v
-	case 2:
+	case timeMember:
 		h.Time = int64(v)
-	case 3:
+	case monoMember:
 		h.Mono = int64(v)
-	case 4:
+	case kindMember:
 		h.Kind = agentpb.Kind(v)
-	case 5:
+	case stepMember:
 		h.Step = uint32(v)
-	case 6:
+	case podMember:
 		h.Pod = uint32(v)
-	case 7:
+	case spanMember:
 		h.Span = v
-	case 8:
+	case parentMember:
 		h.Parent = v
-	case 9:
+	case syncMember:
 		h.Sync = uint32(v)
-	case 10:
+	case goroutineMember:
 		h.Goroutine = uint32(v)
 	case durationMember:
 		h.Duration = int64(v)
 	}
-}
-
-// uvarint is protowire.ConsumeVarint, short enough to be fast for the many
-// numbers of one byte. A result of 0 or less is an error.
-func uvarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
-	return protowire.ConsumeVarint(b)
 }
 
 // skip passes over a member that is not known: agents may be newer.
