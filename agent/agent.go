@@ -107,8 +107,9 @@ type stepInfo struct {
 	noHold                string             // why it is no
 	differs               bool               // the function is not that of the catalogue
 	late                  bool               // enter is told only if something comes of the call
-	life                  life
-	keeps                 bool // the fields of its enter are needed after that
+	means                 probes.Role        // to the story, see probes.Story
+	makes                 bool               // a sandbox or a container, whose id is the first result
+	keeps                 bool               // the fields of its enter are needed after that
 }
 
 // differsText is why no pod is held at a step whose function is another one.
@@ -158,7 +159,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 }
 
 func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
-	info := stepInfo{Step: s, role: a.roles.index(s.Goroutine), life: lives[s.Name]}
+	info := stepInfo{Step: s, role: a.roles.index(s.Goroutine), means: s.Story.Role, makes: makes(s.Story.Role)}
 	info.late = s.Quiet != "" || s.Idle || s.Pod.Exit
 	info.enterNames, info.exitNames = fieldNames(s.Fields), fieldNames(s.Results)
 	for i := range a.timers {
@@ -170,7 +171,7 @@ func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
 			info.starts = append(info.starts, t)
 		}
 	}
-	info.keeps = info.late || readsFields[info.life] || len(info.starts) > 0
+	info.keeps = info.late || readsFields[info.means] || len(info.starts) > 0
 	n := 1
 	switch s.Pod.Kind {
 	case probes.PodInherit, probes.PodNone:

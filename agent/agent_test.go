@@ -443,12 +443,12 @@ func TestRelease(t *testing.T) {
 			_ = r.call("worker.update", in, nil, nil)
 		}, reasonKillWaits},
 		"shutdown": {time.Hour, func(r *rig, p *v1.Pod) {
-			s := r.c.Step(stepShutdown)
+			s := r.c.OfRole(probes.RoleShutdown)[0]
 			in := []any{[]*v1.Pod{p}}
 			for range s.Fields {
 				in = append(in, nil)
 			}
-			_ = r.call(stepShutdown, in, nil, nil)
+			_ = r.call(s.Name, in, nil, nil)
 		}, reasonShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {

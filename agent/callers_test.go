@@ -82,7 +82,7 @@ func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) 
 		s := &span{step: &r.steps[step.ID]}
 		r.findGoroutine(s, spanOf(cur))
 		s.one.pod, s.one.id = r.pods.object(p), 1
-		if s.step.life == lifeWorker && s.proven {
+		if s.step.means == probes.RoleWorker && s.proven {
 			s.worker = s.one.pod
 		}
 		return [2]bool{r.mayHold(s, s.one.pod, enter), r.mayHold(s, s.one.pod, exit)}
@@ -176,7 +176,7 @@ func TestCallers(t *testing.T) {
 func (c caller) allows(step *stepInfo, side int) bool {
 	rule := string(step.hold[side])
 	if step.Root && c.begins(step) {
-		return rule == "own" || step.Name == stepWorker
+		return rule == "own" || step.means == probes.RoleWorker
 	}
 	if step.Root {
 		return false
@@ -198,7 +198,7 @@ func (c caller) allows(step *stepInfo, side int) bool {
 // started one of which nothing is known, or is at home there.
 func (c caller) begins(step *stepInfo) bool {
 	return len(c.path) == 0 || strings.HasPrefix(c.path[len(c.path)-1], goes) && !c.awaited() ||
-		strings.HasSuffix(c.holds, " "+step.Goroutine) && step.Name != stepWorker
+		strings.HasSuffix(c.holds, " "+step.Goroutine) && step.means != probes.RoleWorker
 }
 
 // awaited tells whether the function that starts the last goroutine waits for it.

@@ -190,7 +190,7 @@ func (t *taker) Take(v any) {
 		t.takePod(i, v)
 		return
 	}
-	if t.side == exit && t.made == "" && t.s.step.life == lifeMakes {
+	if t.side == exit && t.made == "" && t.s.step.makes {
 		t.made, _ = v.(string)
 	}
 	if i -= t.pods; i < len(t.names) {

@@ -8,33 +8,23 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Steps that tell the agent about a pod's life, by name. A test holds that the
-// catalogue has them.
 const (
-	stepWorker      = "worker.loop"
-	stepTurn        = "worker.turn"
-	stepUpdatePod   = "worker.update"
-	stepAdd         = "loop.add"
-	stepRemove      = "loop.remove"
-	stepShutdown    = "evict.shutdown"
-	stepRunSandbox  = "cri.RunPodSandbox"
-	stepCreate      = "cri.CreateContainer"
-	stepSetStatus   = "sync.setstatus"
-	fieldWaitsKill  = "waitsForKill"
-	fieldPhase      = "phase"
-	fieldContainer  = "container"
-	stepGone        = "cluster.gone"
-	stepPhase       = "reported.phase"
-	stepBound       = "cluster.bound"
-	stepKnown       = "cluster.kubelet"
-	stepHasSandbox  = "cluster.sandbox"
-	stepContainer   = "reported.container"
-	roleWorker      = "worker"
-	roleKill        = "kill"
-	roleOther       = "other"
-	roleSyncLoop    = "syncloop"
-	roleMux         = "mux"
-	rolePuller      = "puller"
+	// Fields that the agent reads, by name. The catalogue makes sure that steps of
+	// the roles that it reads them of have them.
+	fieldWaitsKill = "waitsForKill"
+	fieldPhase     = "phase"
+	fieldContainer = "container"
+	fieldKnown     = "known"
+	fieldReady     = "ready"
+
+	// The goroutines of the catalogue that the agent knows.
+	roleWorker   = "worker"
+	roleKill     = "kill"
+	roleOther    = "other"
+	roleSyncLoop = "syncloop"
+	roleMux      = "mux"
+	rolePuller   = "puller"
+
 	reasonKillWaits = "somebody waits for the pod to be killed"
 	reasonShutdown  = "the node shuts down"
 )
@@ -55,12 +45,12 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	if step.keeps {
 		t.save()
 	}
-	if step.life == lifeWorker && s.proven {
+	if step.means == probes.RoleWorker && s.proven {
 		s.worker = s.only()
 	}
 	a.startTimers(s)
 	p := s.only()
-	if p != nil && step.life == lifeTurn {
+	if p != nil && step.means == probes.RoleTurn {
 		p.sync.Add(1)
 	}
 	if s.late {
@@ -298,7 +288,7 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 		// As in Leave, there are no faults at exit.
 		_ = a.stopMany(s, told, exit, last.err)
 	}
-	if s.step.life == lifeRemove {
+	if s.step.means == probes.RoleRemove {
 		for _, ps := range told {
 			a.remove(ps)
 		}
@@ -322,49 +312,32 @@ func (a *Agent) learnID(p *pod, t *taker) {
 	}
 }
 
-// life is what a step says about the life of a pod.
-type life uint8
-
-const (
-	lifeNothing  life = iota
-	lifeWorker        // its worker is
-	lifeTurn          // its worker takes a turn
-	lifeUpdate        // its worker is told something
-	lifeAdd           // its source has it
-	lifeRemove        // its source has it no more
-	lifeShutdown      // the node ends all pods
-	lifeMakes         // the runtime made something of it
-	lifeStatus        // its status is set
-	lifeGone          // the cluster has it no more
-	lifeReport        // the cluster says something else of it
-)
-
-var lives = map[string]life{
-	stepWorker: lifeWorker, stepTurn: lifeTurn, stepUpdatePod: lifeUpdate, stepAdd: lifeAdd, stepRemove: lifeRemove,
-	stepShutdown: lifeShutdown, stepRunSandbox: lifeMakes, stepCreate: lifeMakes, stepSetStatus: lifeStatus,
-	stepPhase: lifeStatus, stepGone: lifeGone,
-	stepBound: lifeReport, stepKnown: lifeReport, stepHasSandbox: lifeReport, stepContainer: lifeReport,
+// readsFields has the roles of which the agent reads fields of the enter, as the
+// call begins or ends.
+var readsFields = map[probes.Role]bool{
+	probes.RoleUpdate: true, probes.RoleSetStatus: true, probes.RolePhase: true,
+	probes.RoleKnown: true, probes.RoleSandboxState: true, probes.RoleContainerState: true,
 }
 
-// readsFields has what is done, as a call begins or ends, with the fields of its
-// enter.
-var readsFields = map[life]bool{lifeUpdate: true, lifeStatus: true, lifeReport: true}
+// makes tells whether a call of the role makes a sandbox or a container, whose id
+// is its first result.
+func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.RoleCreate }
 
 // follow notes where a pod is as a step of it begins.
 func (a *Agent) follow(s *span, p *pod) {
 	w := &p.where
-	switch s.step.life {
-	case lifeUpdate:
+	switch s.step.means {
+	case probes.RoleUpdate:
 		p.updates.Add(1)
 		if s.fields().flag(fieldWaitsKill) {
 			a.releasePod(p, reasonKillWaits)
 		}
-	case lifeShutdown:
+	case probes.RoleShutdown:
 		a.releaseAll(reasonShutdown)
-	case lifeWorker:
+	case probes.RoleWorker:
 		w.finished.Store(false)
 		w.worker.Store(true)
-	case lifeTurn:
+	case probes.RoleTurn:
 		w.working.Store(true)
 	}
 	// What others do about a pod that has a worker is not where it is.
@@ -375,7 +348,7 @@ func (a *Agent) follow(s *span, p *pod) {
 
 // followMany is follow for a step that is about several pods.
 func (a *Agent) followMany(s *span) {
-	if s.step.life == lifeShutdown {
+	if s.step.means == probes.RoleShutdown {
 		a.releaseAll(reasonShutdown)
 	}
 	for _, ps := range s.parts() {
@@ -383,7 +356,7 @@ func (a *Agent) followMany(s *span) {
 			continue
 		}
 		w := &ps.pod.where
-		if s.step.life == lifeAdd {
+		if s.step.means == probes.RoleAdd {
 			w.removed.Store(false)
 		}
 		if !w.worker.Load() {
@@ -395,27 +368,27 @@ func (a *Agent) followMany(s *span) {
 // unfollow notes where a pod is as a step of it ends.
 func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 	w := &p.where
-	switch s.step.life {
-	case lifeWorker:
+	switch s.step.means {
+	case probes.RoleWorker:
 		w.worker.Store(false)
 		w.working.Store(false)
 		w.finished.Store(true)
 		a.forgetWish(p, "it has ended")
 		return
-	case lifeTurn:
+	case probes.RoleTurn:
 		w.working.Store(false)
 		last := err // so that err need not be on the heap for all other steps
 		w.err.Store(&last)
 		w.since.Store(now)
-	case lifeGone:
+	case probes.RoleGone:
 		w.finished.Store(true)
 		w.removed.Store(true)
-	case lifeReport:
+	case probes.RoleBound, probes.RoleKnown, probes.RoleSandboxState, probes.RoleContainerState:
 		p.reported(s, err, now)
-	case lifeStatus:
+	case probes.RoleSetStatus, probes.RolePhase:
 		if phase := s.fields().word(fieldPhase); phase != "" {
 			p.phase.Store(&phase)
-			if s.step.Name == stepPhase {
+			if s.step.means == probes.RolePhase {
 				w.finished.Store(phase == string(v1.PodSucceeded) || phase == string(v1.PodFailed))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes"
 )
 
 // Seen is a call of a step that a probe outside of the kubelet sees, as it
@@ -68,7 +69,7 @@ func (a *Agent) Begin(seen Seen) *Call {
 		if s.onWorkerOf(p) {
 			p.where.calls.Add(1)
 		}
-		if step.Name == stepRunSandbox && !p.where.wanted.Load() {
+		if step.means == probes.RoleSandbox && !p.where.wanted.Load() {
 			// It may have been gone, as far as its sandboxes tell.
 			p.where.removed.Store(false)
 			p.where.finished.Store(false)

@@ -3,24 +3,26 @@ package agent
 import (
 	"slices"
 	"sync"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // reported notes what is told of a pod that no worker is seen of: whether it is
 // there, and whether a container of it cannot run.
 func (p *pod) reported(s *span, err string, now int64) {
 	w := &p.where
-	switch s.step.Name {
-	case stepBound:
+	switch s.step.means {
+	case probes.RoleBound:
 		w.here(true)
-	case stepKnown:
-		w.here(s.fields().flag("known"))
-	case stepHasSandbox:
+	case probes.RoleKnown:
+		w.here(s.fields().flag(fieldKnown))
+	case probes.RoleSandboxState:
 		// One that has stopped, of a pod that nobody else has told of, is what is
 		// left until garbage collection comes by.
-		if !w.wanted.Load() && !s.fields().flag("ready") {
+		if !w.wanted.Load() && !s.fields().flag(fieldReady) {
 			w.here(false)
 		}
-	case stepContainer:
+	case probes.RoleContainerState:
 		w.tell(trouble{step: s.step, container: s.fields().word(fieldContainer), err: err}, now)
 	}
 }

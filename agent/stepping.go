@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 // wish is a person's wish to have a pod held at the next place that suits.
@@ -165,7 +166,7 @@ func (a *Agent) onward(h *hold) func(*span) bool {
 // worker an update.
 func (s *span) sends() bool {
 	for ; s != nil; s = s.parent {
-		if s.step.life == lifeUpdate {
+		if s.step.means == probes.RoleUpdate {
 			return true
 		}
 	}

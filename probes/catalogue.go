@@ -99,6 +99,9 @@ type Step struct {
 	// for a step that is no function.
 	Sum string `yaml:"-"`
 
+	// Story is what a call of the step means to the story of its pod.
+	Story Story `yaml:"story"`
+
 	// Pod says how to tell, from the function's arguments or results, which
 	// pods a call is about.
 	Pod PodSource `yaml:"pod"`
@@ -366,7 +369,7 @@ func (c *Catalogue) check() error {
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		for _, problem := range s.problems(c) {
+		for _, problem := range append(s.problems(c), s.storyProblems()...) {
 			errs = append(errs, fmt.Errorf("step %q: %s", s.Name, problem))
 		}
 	}
