@@ -12,7 +12,7 @@ import (
 
 // guards is the file of the functions that begin a goroutine inside a kubelet:
 // each of them recovers.
-const guards = "agent/hook/guard.go"
+const guards = "probes/hook/guard.go"
 
 // TestKubeletGoroutinesAreGuarded: a panic on a goroutine of its own ends the
 // whole process. What podstep links into a kubelet begins its goroutines by

@@ -19,8 +19,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // rig is an agent, and a kubelet played by the test: calls go through the hook,

@@ -19,8 +19,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // The function that is measured: a step on the pod's worker with one field and

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // maxBreakpoints bounds the list that every step goes through.

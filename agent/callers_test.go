@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 var update = goflag.Bool("update", false, "write the generated page anew")

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // TestCloseAtOnce: many close the agent at the same time: the signal, the

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // unreadable is a string that nobody can read: it says that it has bytes, at

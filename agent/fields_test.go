@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // TestTake holds what is written of a value at once against the field that the

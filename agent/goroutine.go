@@ -3,7 +3,7 @@ package agent
 import (
 	"sync/atomic"
 
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // stageBoot is the stage of the kubelet's start.

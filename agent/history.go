@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // historyKeeps bounds what a history keeps in memory that the recorder has let

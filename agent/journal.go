@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // linger is how long an event waits for company. Nobody sees it.

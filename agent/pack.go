@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // Most of what the recorder has after a while is of pods that are gone, and

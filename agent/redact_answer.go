@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // What the agent answers to requests is cleaned here, once for all of them:

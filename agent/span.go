@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // span is one call of a step: a hook.Span and what the agent knows of it.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // maxText bounds a text field, in bytes.

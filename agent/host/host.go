@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"github.com/podstep/podstep/agent"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // ErrNotWoven is the error of a program without the hook in it: it would show

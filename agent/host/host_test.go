@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // TestWoven goes from a program without the hook in it, which starts no agent,

@@ -20,8 +20,8 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // kubeletEnv has this test's program play a kubelet: until the kubelet has a

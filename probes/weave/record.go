@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // HookPackage is the package that woven code calls.
-const HookPackage = "github.com/podstep/podstep/agent/hook"
+const HookPackage = "github.com/podstep/podstep/probes/hook"
 
 // MaxSteps is the number of switches that the hook has.
 const MaxSteps = hook.MaxSteps

@@ -6,7 +6,7 @@ import (
 	"os"
 	"sort"
 
-	"github.com/podstep/podstep/agent/hook"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // Report reads from a program's file what was woven into it, by import path.

@@ -32,9 +32,9 @@ import (
 	"k8s.io/kubernetes/pkg/util/oom"
 	"k8s.io/mount-utils"
 
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/agent/host"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // skipped are the functions that cannot work on a simulated machine, and what

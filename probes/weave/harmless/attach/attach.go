@@ -17,8 +17,8 @@ import (
 	"unsafe"
 
 	"github.com/podstep/podstep/agent"
-	"github.com/podstep/podstep/agent/hook"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // Env names the folder for the counts.
