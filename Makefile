@@ -78,7 +78,7 @@ test-versions: build kubelet kubelets containerd2 crictl ## real nodes of other 
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
-	go test -tags harmless -count=1 -timeout 60m -v ./probes/weave/harmless
+	go test -tags harmless -count=1 -timeout 60m -v ./agent/host/harmless
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for a while

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"github.com/podstep/podstep/agent/host/harmless/attach"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/weave/harmless/attach"
 )
 
 // between are tested packages without a step: they see the pods that woven

@@ -142,7 +142,7 @@ func hooksFile(path, name string) []byte {
 package %s_test
 
 import (
-	podstepAttach "%s/probes/weave/harmless/attach"
+	podstepAttach "%s/agent/host/harmless/attach"
 	_ "%s"
 )
 

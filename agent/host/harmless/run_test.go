@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/probes/weave/harmless/attach"
+	"github.com/podstep/podstep/agent/host/harmless/attach"
 )
 
 // way is one of the two ways to build and run the tests.
