@@ -94,7 +94,7 @@ lint: ## formatting, vet, and the arrows between packages
 	go vet ./...
 	for tag in node sim critest bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
 	go vet -tags pictures ./docs/pictures
-	go test -run 'TestArrows|TestPackageComments' .
+	go test -run 'TestArrows|TestNever|TestArchitecture|TestPackageComments' .
 
 .PHONY: generate
 generate: ## what is made from something else: protocol, docs pages

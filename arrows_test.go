@@ -7,71 +7,31 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const module = "github.com/podstep/podstep"
 
-// arrows forbid imports, direct or not, each for a reason.
-var arrows = []struct{ from, to, why string }{
-	{"probes/hook", "", "it is linked into the kubelet's innermost functions: the standard library only"},
-	{"probes", "", "the catalogue is the leaf that everything else is built on"},
-	{"probes/weave", "agent/", "the weaver runs once for each package of a build and must start at once; of the hook it needs the constants only"},
-	{"agent", "agent/client", "the agent serves clients and knows none"},
-	{"agent/redact", "agent", "it knows values, wherever they go"},
-	{"agent/redact", "agent/", "it knows values, wherever they go"},
-	{"agent/redact", "k8s.io/kubernetes/", "the agent is hosted by podstep attach too, beside kubelets of other versions"},
-	{"agent", "agent/canary", "canaries are for tests"},
-	{"cmd/podstep", "agent/canary", "canaries are for tests"},
-	{"agent", "agent/lab", "the agent runs in production kubelets, the lab is for one person's node"},
-	{"agent", "cmd/", "programs are put together from libraries, not the other way round"},
-	{"agent/client", "agent/lab", "a client reaches any agent, not only a lab's"},
-	{"cmd/podstep", "agent/lab", "podstep starts in milliseconds; the lab links a whole control plane"},
-	{"cmd/podstep", "k8s.io/kubernetes/", "podstep starts in milliseconds, and works with kubelets of other versions"},
-	{"agent", "k8s.io/kubernetes/", "the agent is hosted by podstep attach too, beside kubelets of other versions"},
-	{"probes", "k8s.io/", "the catalogue is data about the kubelet, not code of it"},
-	{"probes/cri", "agent", "it knows the calls, whoever tells of them"},
-	{"probes/cri", "k8s.io/kubernetes/", "a call is the same for kubelets of other versions"},
-	{"probes/filter", "agent/", "a filter is about events, wherever they come from"},
-	{"probes/cri/relay", "", "it carries any gRPC connection and knows nothing of pods"},
-	{"probes/cri/relay", "k8s.io/", "it carries methods that no version of the CRI has yet"},
-	{"probes/cri/takeover", "agent/", "it moves connections, whatever goes over them"},
-	{"probes/cri/takeover", "probes/cri/relay", "it moves connections, whoever relays them"},
-	{"probes/cri/takeover", "google.golang.org/grpc", "what outlives a killed podstep starts at once and is small"},
-	{"probes/kubelets", "agent/", "who runs here is asked before there is an agent"},
-	{"probes/kubelets", "k8s.io/", "doctor and attach start in milliseconds, beside kubelets of any version"},
-	{"probes/source", "agent/", "the kubelet's source is data beside the catalogue"},
-	{"agent", "agent/trace", "the agent keeps its recent story in memory; files are for clients"},
-	{"agent/wire", "agent/client", "reading an event needs no connection"},
-	{"agent/trace", "agent/client", "a trace file is read where there is no agent"},
-	{"agent/host", "k8s.io/kubernetes/", "it starts the agent in any process that sees steps"},
-	{"agent/lab/simcri", "k8s.io/kubernetes/", "a runtime knows the kubelet by its calls alone"},
-	{"agent/attach/cluster", "agent", "it says what the cluster says, whoever is told"},
-	{"agent/attach/cluster", "k8s.io/client-go/kubernetes", "podstep starts in milliseconds; a clientset brings code for every kind of object"},
-	{"tui", "agent/lab", "the UI shows any node, not only a lab's"},
-	{"tui", "k8s.io/kubernetes/", "podstep starts in milliseconds"},
-	{"tui/state", "agent/client", "the state is the same for an agent and for a file"},
-	{"tui/state", "charm.land/", "the state knows no terminal"},
-	{"tui/view", "agent/client", "a view draws what the state worked out"},
-	{"tui/plain", "tui/view", "plain lines have no colours, glyphs or layout"},
-	{"docs/tours", "agent/", "a tour is a text with places in it"},
-	{"docs/tours", "tui", "a tour is a text with places in it"},
-	{"probes/hook", "k8s.io/", "woven packages of the kubelet would come to import each other through it"},
-}
-
 type listed struct {
 	ImportPath string
 	Doc        string
+	Imports    []string
 	Deps       []string
 	GoFiles    []string
 }
 
+// tags are the build tags that some packages have all their files under.
+const tags = "node,sim,critest,bench,harmless,pictures"
+
 // list asks the go command about our packages.
 func list(t *testing.T) map[string]listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Doc,Deps,GoFiles", "./...").Output()
+	out, err := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Doc,Imports,Deps,GoFiles", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -89,39 +49,131 @@ func list(t *testing.T) map[string]listed {
 	}
 }
 
+// TestArrows: the packages of ours are those of the list, and each imports what
+// the list has for it.
 func TestArrows(t *testing.T) {
-	all := list(t)
-	for _, a := range arrows {
-		p, ok := all[a.from]
-		if !ok {
-			t.Errorf("there is no package %s: its rule has no use", a.from)
-			continue
+	all, seen := list(t), map[string]pkg{}
+	for _, p := range packages {
+		l, ok := all[p.path]
+		if !ok || len(l.GoFiles) == 0 {
+			t.Errorf("%s: the list has a package that is not there", p.path)
 		}
-		for _, dep := range p.Deps {
-			own, ours := strings.CutPrefix(dep, module+"/")
-			if forbidden(a.to, dep, own, ours) {
-				t.Errorf("%s depends on %s: %s", a.from, dep, a.why)
+		for _, to := range p.imports {
+			switch target, ok := seen[to]; {
+			case !ok:
+				t.Errorf("%s imports %s, which does not stand before it in the list", p.path, to)
+			case target.forTests && !p.forTests:
+				t.Errorf("%s imports %s, which is for tests", p.path, to)
+			}
+			if !slices.Contains(ours(l.Imports), to) {
+				t.Errorf("%s does not import %s any more: take it out of the list", p.path, to)
+			}
+		}
+		for _, to := range ours(l.Imports) {
+			if !slices.Contains(p.imports, to) {
+				t.Errorf("%s imports %s, which the list does not allow", p.path, to)
+			}
+		}
+		if _, twice := seen[p.path]; twice {
+			t.Errorf("%s stands in the list twice", p.path)
+		}
+		seen[p.path] = p
+	}
+	for path, l := range all {
+		if _, ok := seen[path]; !ok && len(l.GoFiles) > 0 {
+			t.Errorf("%s is not in the list of packages", path)
+		}
+	}
+}
+
+// TestNever: no package depends, by whatever way, on what it must not.
+func TestNever(t *testing.T) {
+	all, place := list(t), map[string]int{}
+	for i, p := range packages {
+		place[p.path] = i
+	}
+	for _, rule := range never {
+		l, ok := all[rule.from]
+		if !ok {
+			t.Errorf("there is no package %s: its rule has no use", rule.from)
+		}
+		if to, ok := place[rule.to]; ok && to > place[rule.from] {
+			t.Errorf("%s stands behind %s in the list: the rule against it has no use", rule.to, rule.from)
+		}
+		for _, dep := range l.Deps {
+			if within(strings.TrimPrefix(dep, module+"/"), rule.to) {
+				t.Errorf("%s depends on %s: %s", rule.from, dep, rule.why)
 			}
 		}
 	}
 }
 
-// forbidden tells whether a rule's target names the package: "" is all of ours,
-// a path of ours is that package, one with a slash behind is all beneath. A
-// path that begins with a host is another's.
-func forbidden(to, dep, own string, ours bool) bool {
-	if first, _, _ := strings.Cut(to, "/"); strings.Contains(first, ".") {
-		return strings.HasPrefix(dep, to)
+// TestWithin: a rule names a package, all beneath it, and nothing else.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		dep, to string
+		want    bool
+	}{
+		{"agent/lab", "agent/lab", true},
+		{"agent/lab/simcri", "agent/lab", true},
+		{"agent/labels", "agent/lab", false},
+		{"k8s.io/kubernetes/pkg/kubelet", "k8s.io/kubernetes", true},
+		{"k8s.io/kubernetes", "k8s.io", true},
+		{"k8s.io/kubernetes", anyModule, true},
+		{"net/http", anyModule, false},
+		{"probes", anyModule, true},
+	} {
+		if got := within(c.dep, c.to); got != c.want {
+			t.Errorf("within(%s, %s) = %t", c.dep, c.to, got)
+		}
 	}
-	return ours && (to == "" || own == to || (strings.HasSuffix(to, "/") && strings.HasPrefix(own, to)))
 }
 
-// TestHookIsStandardLibraryOnly: beyond the arrows, the hook may not even use another module.
-func TestHookIsStandardLibraryOnly(t *testing.T) {
-	for _, dep := range list(t)["probes/hook"].Deps {
-		if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") {
-			t.Errorf("probes/hook depends on %s", dep)
+// within tells whether a rule's target names the package.
+func within(dep, to string) bool {
+	if to == anyModule {
+		first, _, _ := strings.Cut(dep, "/")
+		return strings.Contains(first, ".") || slices.ContainsFunc(packages, func(p pkg) bool { return p.path == dep })
+	}
+	return dep == to || strings.HasPrefix(dep, to+"/")
+}
+
+// ours are those of import paths that are packages of ours.
+func ours(paths []string) (out []string) {
+	for _, path := range paths {
+		if own, ok := strings.CutPrefix(path, module+"/"); ok {
+			out = append(out, own)
 		}
+	}
+	return out
+}
+
+// TestArchitecture: the table of packages in docs/architecture.md has the
+// packages of the list in its order, and in its last column what each imports.
+// Behind a semicolon there may be a word on what it needs of others.
+func TestArchitecture(t *testing.T) {
+	const file = "docs/architecture.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("\n## Where things are\n"))
+	text, _, _ = bytes.Cut(text, []byte("\n## "))
+	rows := regexp.MustCompile("(?m)^\\| `(.+?)` \\| .+ \\| (.*?) ?\\|$").FindAllStringSubmatch(string(text), -1)
+	for i, p := range packages {
+		if i >= len(rows) || rows[i][1] != p.path {
+			t.Fatalf("%s: row %d of the table of packages is not about %s", file, i+1, p.path)
+		}
+		want := ""
+		if len(p.imports) > 0 {
+			want = "`" + strings.Join(p.imports, "`, `") + "`"
+		}
+		if got, _, _ := strings.Cut(rows[i][2], "; "); got != want && (want != "" || strings.Contains(got, "`")) {
+			t.Errorf("%s: by the list, the last column for %s is %q, not %q", file, p.path, want, got)
+		}
+	}
+	if len(rows) > len(packages) {
+		t.Errorf("%s: the table of packages has %q, which the list has not", file, rows[len(packages)][1])
 	}
 }
 

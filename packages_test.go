@@ -1,0 +1,117 @@
+package podstep
+
+// pkg is a package of ours.
+type pkg struct {
+	path string
+	// imports are the packages of ours that its code, without tests, imports.
+	imports []string
+	// forTests: tests import it, programs never.
+	forTests bool
+}
+
+func code(path string, imports ...string) pkg { return pkg{path: path, imports: imports} }
+
+func tests(path string, imports ...string) pkg {
+	return pkg{path: path, imports: imports, forTests: true}
+}
+
+// packages are all packages of ours, from the ground up: each imports only those
+// that stand before it, and exactly those that it names here. A new package is
+// added behind the last one that it imports, and to the table in
+// docs/architecture.md at the same place.
+var packages = []pkg{
+	// The catalogue, and the probes that see its steps. They know no agent.
+	code("probes/hook"),
+	code("probes"),
+	code("probes/filter", "probes"),
+	code("probes/kubelets", "probes"),
+	code("probes/source"),
+	code("probes/stepsdoc", "probes"),
+	code("probes/weave", "probes", "probes/hook"),
+	code("probes/source/gen", "probes", "probes/source", "probes/weave"),
+	code("probes/cri", "probes"),
+	code("probes/cri/takeover"),
+	code("probes/cri/relay"),
+
+	// The protocol, and what agent and clients both know of events.
+	code("agent/agentpb"),
+	code("agent/peer"),
+	code("agent/redact"),
+	code("agent/wire", "agent/agentpb", "probes"),
+	code("agent/trace", "agent/agentpb", "agent/wire"),
+	tests("agent/trace/tracetest", "agent/agentpb", "agent/trace"),
+	tests("agent/canary", "agent/agentpb", "agent/trace"),
+
+	// The agent, and the two that host it.
+	code("agent", "agent/agentpb", "agent/peer", "agent/redact", "probes", "probes/hook"),
+	code("agent/host", "agent", "probes", "probes/hook"),
+	tests("agent/host/harmless"),
+	tests("agent/host/harmless/attach", "agent", "probes", "probes/hook"),
+	code("agent/attach/cluster", "agent/redact"),
+	code("agent/attach", "agent", "agent/attach/cluster", "agent/redact", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+
+	// Its clients.
+	code("agent/client", "agent/agentpb", "agent/peer", "agent/wire", "probes"),
+
+	// The lab: a node for one person.
+	code("agent/lab/cgroups"),
+	code("agent/lab/pressure"),
+	code("agent/lab/simcri/ash"),
+	code("agent/lab/simcri", "agent/lab/simcri/ash"),
+	code("agent/lab/simnode", "agent/host", "agent/lab/pressure", "probes", "probes/hook"),
+	code("agent/lab", "agent/host", "agent/lab/cgroups", "agent/lab/pressure", "probes"),
+	code("agent/lab/component", "agent/lab/cgroups", "agent/lab/simcri", "agent/lab/simnode"),
+	tests("agent/lab/labtest", "agent/agentpb", "agent/canary", "agent/client", "agent/lab", "agent/peer", "probes"),
+	tests("agent/lab/versions"),
+	tests("agent/lab/soak"),
+
+	// The screen, and the lines that take its place.
+	code("docs/tours", "probes"),
+	code("docs/tours/gen", "docs/tours", "probes"),
+	code("tui/cluster", "docs/tours", "probes"),
+	code("tui/state", "agent/agentpb", "agent/wire", "probes", "probes/filter", "probes/source"),
+	code("tui/session", "agent/agentpb", "agent/client", "agent/trace", "agent/wire", "tui/state"),
+	code("tui/plain", "agent/agentpb", "agent/wire", "probes", "tui/session", "tui/state"),
+	code("tui/view", "probes", "tui/state"),
+	code("tui", "agent/agentpb", "agent/wire", "docs/tours", "probes", "probes/filter", "tui/cluster", "tui/session", "tui/state", "tui/view"),
+	code("tui/keysdoc", "tui"),
+	tests("tui/tuitest"),
+	code("docs/pictures/gen"),
+	code("docs/pictures"),
+
+	// The programs.
+	code("cmd/podstep-weave", "probes", "probes/weave"),
+	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
+	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/state"),
+}
+
+// anyModule stands for all but the standard library.
+const anyModule = "*"
+
+// never are the dependencies, direct or not, that a package must not get, each
+// with its reason: a path names the package and all beneath it. What the order
+// of packages rules out by itself is not among them.
+var never = []struct{ from, to, why string }{
+	{"probes/hook", anyModule, "it is linked into the kubelet's innermost functions, and woven packages of the kubelet would come to import each other through it"},
+	{"probes", "k8s.io", "the catalogue is data about the kubelet, not code of it"},
+	{"probes/kubelets", "k8s.io", "doctor and attach start in milliseconds, beside kubelets of any version"},
+	{"probes/cri", "k8s.io/kubernetes", "a call is the same for kubelets of other versions"},
+	{"probes/cri/takeover", "google.golang.org/grpc", "what outlives a killed podstep starts at once and is small"},
+	{"probes/cri/relay", "k8s.io", "it carries methods that no version of the CRI has yet"},
+	{"probes/cri/relay", "probes", "it carries any gRPC connection and knows nothing of pods"},
+	{"agent/redact", "k8s.io/kubernetes", "the agent is hosted by podstep attach too, beside kubelets of other versions"},
+	{"agent", "agent/trace", "the agent keeps its recent story in memory; files are for clients"},
+	{"agent", "k8s.io/kubernetes", "the agent is hosted by podstep attach too, beside kubelets of other versions"},
+	{"agent/host", "k8s.io/kubernetes", "it starts the agent in any process that sees steps"},
+	{"agent/attach/cluster", "k8s.io/client-go/kubernetes", "podstep starts in milliseconds; a clientset brings code for every kind of object"},
+	{"agent/lab/simcri", "k8s.io/kubernetes", "a runtime knows the kubelet by its calls alone"},
+	{"tui/state", "agent/client", "the state is the same for an agent and for a file"},
+	{"tui/state", "charm.land", "the state knows no terminal"},
+	{"tui/view", "agent/client", "a view draws what the state worked out"},
+	{"tui/plain", "charm.land", "plain lines have no colours, glyphs or layout"},
+	{"tui", "agent/lab", "the UI shows any node, not only a lab's"},
+	{"tui", "k8s.io/kubernetes", "podstep starts in milliseconds"},
+	{"cmd/podstep", "agent/lab", "podstep starts in milliseconds; the lab links a whole control plane"},
+	{"cmd/podstep", "k8s.io/kubernetes", "podstep starts in milliseconds, and works with kubelets of other versions"},
+}
