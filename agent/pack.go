@@ -136,8 +136,27 @@ func (r *recorder) replace(s *story, by []packed) {
 	s.parts = nil
 	for i := range by {
 		r.count(s, by[i].size())
+		r.packed += by[i].size()
 	}
 	s.packed = append(s.packed, by...)
+	for r.packed > r.packedLimit && r.dropGone() {
+	}
+}
+
+// dropGone drops the story of the pod that has been gone for the longest. It
+// returns false if there is none.
+func (r *recorder) dropGone() bool {
+	var oldest *story
+	for _, s := range r.stories {
+		if s.pod != nil && s.pod.gone() && len(s.packed) > 0 && (oldest == nil || s.last < oldest.last) {
+			oldest = s
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	r.drop(oldest)
+	return true
 }
 
 // foldPacked drops the oldest compressed block of a story.
@@ -145,6 +164,7 @@ func (r *recorder) foldPacked(s *story) {
 	p := s.packed[0]
 	s.packed = append([]packed(nil), s.packed[1:]...) // a history may read the old slice
 	r.count(s, -p.size())
+	r.packed -= p.size()
 	r.events -= p.events
 	r.folded += p.parts
 	s.fold(p.begin, 0, p.parts, p.events)

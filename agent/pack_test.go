@@ -255,6 +255,15 @@ func TestPackedIsBounded(t *testing.T) {
 		if b := a.journal.recorder.bytes; b > 2<<20 {
 			t.Errorf("the recorder has %d bytes", b)
 		}
+		r, sum := a.journal.recorder, int64(0)
+		for _, s := range r.stories {
+			for i := range s.packed {
+				sum += s.packed[i].size()
+			}
+		}
+		if r.packed != sum || sum > r.packedLimit || sum == 0 {
+			t.Errorf("%d bytes are compressed, %d are counted, %d may be", sum, r.packed, r.packedLimit)
+		}
 		c.check(t)
 	}
 	if a.journal.recorder.folded == 0 {

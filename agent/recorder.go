@@ -19,6 +19,8 @@ import (
 type recorder struct {
 	limit    int64
 	podLimit int64
+	// packed is the size of all that is compressed, which packedLimit bounds.
+	packed, packedLimit int64
 	taken    int64 // bytes of all events that there ever were
 	bytes    int64
 	events   int64
@@ -56,7 +58,7 @@ const (
 )
 
 func newRecorder(limit int64) *recorder {
-	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), stories: map[*pod]*story{}}
+	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), packedLimit: limit / 6, stories: map[*pod]*story{}}
 }
 
 func (r *recorder) add(e *event, encoded []byte) {
@@ -200,6 +202,7 @@ func (r *recorder) drop(s *story) {
 	r.folded += int64(len(s.parts))
 	for i := range s.packed {
 		r.folded += s.packed[i].parts
+		r.packed -= s.packed[i].size()
 	}
 	delete(r.stories, s.pod)
 }
