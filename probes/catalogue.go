@@ -26,6 +26,7 @@ type Catalogue struct {
 	Timers []Timer
 
 	byName map[string]*Step
+	byRole map[Role][]*Step
 }
 
 // Stage is a chapter of the pipeline.
@@ -318,7 +319,7 @@ func load(files fs.FS, dir string) (*Catalogue, error) {
 	if err := decode(files, path.Join(dir, "index.yaml"), &idx); err != nil {
 		return nil, err
 	}
-	c := &Catalogue{Timers: idx.Timers, byName: map[string]*Step{}}
+	c := &Catalogue{Timers: idx.Timers, byName: map[string]*Step{}, byRole: map[Role][]*Step{}}
 	for _, name := range idx.Stages {
 		var f stageFile
 		if err := decode(files, path.Join(dir, name+".yaml"), &f); err != nil {
@@ -334,7 +335,9 @@ func load(files fs.FS, dir string) (*Catalogue, error) {
 		}
 	}
 	for i := range c.Steps {
-		c.byName[c.Steps[i].Name] = &c.Steps[i]
+		s := &c.Steps[i]
+		c.byName[s.Name] = s
+		c.byRole[s.Story.Role] = append(c.byRole[s.Story.Role], s)
 	}
 	if err := c.loadSums(files, dir); err != nil {
 		return nil, err
@@ -369,7 +372,7 @@ func (c *Catalogue) check() error {
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		for _, problem := range append(s.problems(c), s.storyProblems()...) {
+		for _, problem := range append(s.problems(c), s.storyProblems(c)...) {
 			errs = append(errs, fmt.Errorf("step %q: %s", s.Name, problem))
 		}
 	}

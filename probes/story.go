@@ -175,45 +175,117 @@ const (
 	ChangeUntimed Change = "untimed"
 )
 
-// Story is what a step means to the story of the pod that a call is about.
+// Turn is what a turn of the pod's worker is for, by what usually happens in it.
+type Turn string
+
+// The kinds of turns.
+const (
+	TurnCreate      Turn = "create" // a sync of a pod that has no sandbox yet
+	TurnSync        Turn = "sync"
+	TurnTerminating Turn = "terminating"
+	TurnTerminated  Turn = "terminated"
+)
+
+// Turns are the kinds of turns, in the order in which a pod comes to them.
+var Turns = []Turn{TurnCreate, TurnSync, TurnTerminating, TurnTerminated}
+
+// Planned says on which part of a turn's plan (see RolePlan) a call depends.
+type Planned string
+
+const (
+	// PlannedNot: the plan says nothing of the call.
+	PlannedNot Planned = ""
+	// PlannedSandbox: the call makes the sandbox that the plan has.
+	PlannedSandbox Planned = "sandbox"
+	// PlannedWithSandbox: where the call is usual, it is made if the plan has a
+	// sandbox.
+	PlannedWithSandbox Planned = "withSandbox"
+	// PlannedStart: the call starts a container that the plan has.
+	PlannedStart Planned = "start"
+)
+
+// Story is what a step means to the story of the pod that a call is about, and
+// how the story shows it.
 type Story struct {
 	Role    Role   `yaml:"role"`
 	Changes Change `yaml:"changes"`
+
+	// Waits completes the sentence "The pod is here because ..." while a call goes
+	// on: what it waits for, or what is done for it.
+	Waits Text `yaml:"waits"`
+	// About are the fields of the enter that tell what a call is about. Calls of
+	// the step that are about different things are counted apart.
+	About []string `yaml:"about"`
+	// Usual are the steps that a call usually makes, by the turn that it happens
+	// in, in order: what is expected until turns were seen.
+	Usual map[Turn][]string `yaml:"usual"`
+	// Planned says on which part of the turn's plan the call depends.
+	Planned Planned `yaml:"planned"`
+
+	// Routine marks calls that are made around every turn of every pod. Shown one
+	// by one they would hide what matters.
+	Routine bool `yaml:"routine"`
+	// Opens marks a call that is no more than the calls made in it.
+	Opens bool `yaml:"opens"`
+	// Joins marks a call that has no row of its own, but that of the call in which
+	// it is made.
+	Joins bool      `yaml:"joins"`
+	Note  StoryNote `yaml:"note"`
 }
 
 // OfRole are the steps of a role, in the catalogue's order.
-func (c *Catalogue) OfRole(r Role) (out []*Step) {
-	for i := range c.Steps {
-		if c.Steps[i].Story.Role == r {
-			out = append(out, &c.Steps[i])
-		}
-	}
-	return out
-}
+func (c *Catalogue) OfRole(r Role) []*Step { return c.byRole[r] }
 
 // storyProblems finds what is wrong with what a step means.
-func (s *Step) storyProblems() (out []string) {
+func (s *Step) storyProblems(c *Catalogue) (out []string) {
 	add := func(bad bool, format string, args ...any) {
 		if bad {
 			out = append(out, "story: "+fmt.Sprintf(format, args...))
 		}
 	}
-	switch s.Story.Changes {
+	switch st := &s.Story; st.Changes {
 	case ChangeNever, ChangeAlways:
+		add(s.Outside() && st.Changes != ChangeNever, "a report changes nothing")
 	case ChangeUntimed:
-		add(!has(s.Fields, "timeout"), "changes %q needs the field timeout", s.Story.Changes)
+		add(!has(s.Fields, "timeout"), "changes %q needs the field timeout", st.Changes)
 	default:
-		add(true, "changes %q is none of always, untimed", s.Story.Changes)
+		add(true, "changes %q is none of always, untimed", st.Changes)
 	}
-	add(s.Outside() && s.Story.Changes != ChangeNever, "a report changes nothing")
+	switch s.Story.Planned {
+	case PlannedNot, PlannedSandbox, PlannedWithSandbox, PlannedStart:
+	default:
+		add(true, "planned %q is none of sandbox, withSandbox, start", s.Story.Planned)
+	}
+	for _, name := range s.Story.About {
+		add(!has(s.Fields, name), "about the field %q, which is not there", name)
+	}
+	for turn, calls := range s.Story.Usual {
+		add(!slices.Contains(Turns, turn), "there is no turn %q", turn)
+		for _, name := range calls {
+			add(c.Step(name) == nil, "there is no step %q to be usual", name)
+		}
+	}
+	add((s.Story.Waits.En == "") != (s.Story.Waits.Zh == ""), "waits is missing in a language")
+	for _, problem := range append(s.roleProblems(), s.noteProblems()...) {
+		add(true, "%s", problem)
+	}
+	return out
+}
+
+// roleProblems finds what keeps a step from having its role.
+func (s *Step) roleProblems() (out []string) {
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
 	if s.Story.Role == "" {
 		add(s.Outside(), "a report needs a role")
 		return out
 	}
 	info := s.Story.Role.Info()
 	if info == nil {
-		add(true, "there is no role %q", s.Story.Role)
-		return out
+		return []string{fmt.Sprintf("there is no role %q", s.Story.Role)}
 	}
 	add(info.Report != s.Outside(), "role %q is for reports: %v", s.Story.Role, info.Report)
 	add(s.Story.Role == RoleMerge && s.Pod.Kind != PodUpdates, "role %q needs pods of kind updates", s.Story.Role)

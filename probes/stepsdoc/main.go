@@ -31,6 +31,7 @@ func writePage(w *bufio.Writer, c *probes.Catalogue) {
 	for _, stage := range c.Stages {
 		fmt.Fprintf(w, "- [%s](#%s): %s\n", stage.Name, stage.Name, stage.Title.En)
 	}
+	writeRoles(w, c)
 	for _, stage := range c.Stages {
 		fmt.Fprintf(w, "\n## %s\n\n**%s** · %s\n\n%s\n\n%s\n", stage.Name, stage.Title.En, stage.Title.Zh, clean(stage.Text.En), clean(stage.Text.Zh))
 		for i := range c.Steps {
@@ -39,6 +40,36 @@ func writePage(w *bufio.Writer, c *probes.Catalogue) {
 			}
 		}
 	}
+}
+
+// writeRoles lists what steps mean to the story of a pod.
+func writeRoles(w *bufio.Writer, c *probes.Catalogue) {
+	fmt.Fprintf(w, "\n## What a step means to a story\n\nA step with a *role* changes what is known of a pod: readers of stories go by roles, never by the names of steps. A call that *changes* something makes, starts or stops something of the pod, or is about to; all others only look.\n\n| role | a step of this role | steps |\n|---|---|---|\n")
+	for _, info := range probes.Roles {
+		var steps []string
+		for _, s := range c.OfRole(info.Role) {
+			steps = append(steps, "`"+s.Name+"`")
+		}
+		fmt.Fprintf(w, "| `%s` | %s | %s |\n", info.Role, info.Text, strings.Join(steps, ", "))
+	}
+}
+
+// meaning says what a step means to a story, in a few words.
+func meaning(s *probes.Story) string {
+	out := ""
+	if s.Role != "" {
+		out += fmt.Sprintf(" · role %s", s.Role)
+	}
+	switch s.Changes {
+	case probes.ChangeAlways:
+		out += " · changes the pod"
+	case probes.ChangeUntimed:
+		out += " · changes the pod if it has no timeout"
+	}
+	if s.Routine {
+		out += " · routine"
+	}
+	return out
 }
 
 // functions counts the steps that are functions of the kubelet.
@@ -67,7 +98,7 @@ func writeStep(w *bufio.Writer, c *probes.Catalogue, s *probes.Step) {
 		place = fmt.Sprintf("`%s, function literal %s` in `%s`", s.Symbol, s.Closure, s.File)
 	}
 	fmt.Fprintf(w, "\n### %s\n\n**%s** · %s\n\n%s\n\n%s\n\n", s.Name, s.Title.En, s.Title.Zh, clean(s.Text.En), clean(s.Text.Zh))
-	fmt.Fprintf(w, "%s · tier %d · goroutine %s · hold %s at entry, %s at exit\n", place, s.Tier, s.Goroutine, s.Hold.Enter, s.Hold.Exit)
+	fmt.Fprintf(w, "%s · tier %d · goroutine %s · hold %s at entry, %s at exit%s\n", place, s.Tier, s.Goroutine, s.Hold.Enter, s.Hold.Exit, meaning(&s.Story))
 	if s.Hold.Why.En != "" {
 		fmt.Fprintf(w, "\n> %s %s\n", clean(s.Hold.Why.En), clean(s.Hold.Why.Zh))
 	}
