@@ -43,7 +43,7 @@ var packages = []pkg{
 	tests("agent/canary", "agent/agentpb", "agent/trace"),
 
 	// The agent, and the two that host it.
-	code("agent", "agent/agentpb", "agent/peer", "agent/redact", "probes", "probes/hook"),
+	code("agent", "agent/agentpb", "agent/peer", "agent/redact", "agent/wire", "probes", "probes/hook"),
 	code("agent/host", "agent", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "probes", "probes/hook"),

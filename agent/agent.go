@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -102,7 +103,7 @@ type stepInfo struct {
 	starts []*timer // that the step's function starts
 	// shape of the values that woven code gives.
 	enterPods, exitPods   int
-	enterNames, exitNames []fieldName
+	enterNames, exitNames []wire.Name
 	hold                  [2]probes.HoldRule // by side: enter, exit
 	noHold                string             // why it is no
 	differs               bool               // the function is not that of the catalogue

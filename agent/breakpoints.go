@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -203,7 +204,7 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		delay := append([]field{text("why", why), {name: "delay", kind: durationField, num: int64(d)}}, b.peer.fields()...)
+		delay := append([]field{text("why", why), wire.Duration("delay", d)}, b.peer.fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
 		a.hold(s, ps, side, errText, terms{"delay, " + why, d, b.client, b.peer}, nil)
 	default:

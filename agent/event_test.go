@@ -8,9 +8,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
 )
 
 func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
+
+// messageOf is a field as a message.
+func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).protos()[0] }
 
 // TestEncode holds the hand-written encoding against the generated one.
 func TestEncode(t *testing.T) {
@@ -19,7 +24,7 @@ func TestEncode(t *testing.T) {
 		span: 4, parent: 2, sync: 1, role: 5, err: "käputt", duration: 99,
 		fields: []field{
 			text("phase", "Running"), text("", ""), number("n", -3), number("zero", 0), flag("ok", true), flag("no", false),
-			{name: "d", kind: durationField, num: 5}, {name: "j", kind: jsonField, text: `{"a":1}`}, {name: "r", kind: realField, real: 1.5},
+			wire.Duration("d", 5), wire.JSON("j", `{"a":1}`), wire.Real("r", 1.5),
 		},
 	}
 	want := &agentpb.Event{
@@ -27,7 +32,7 @@ func TestEncode(t *testing.T) {
 		Span: 4, Parent: 2, Sync: 1, Goroutine: 5, Error: "käputt", Duration: 99,
 	}
 	for i := range e.fields {
-		want.Fields = append(want.Fields, e.fields[i].proto())
+		want.Fields = append(want.Fields, messageOf(e.fields[i]))
 	}
 	got := &agentpb.Event{}
 	if err := proto.Unmarshal(e.appendTo(nil), got); err != nil {
@@ -35,5 +40,20 @@ func TestEncode(t *testing.T) {
 	}
 	if !proto.Equal(got, want) {
 		t.Errorf("encoded:\n%v\nwant:\n%v", got, want)
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	names := fieldNames([]probes.Field{{Name: "updateType"}, {Name: "attempt"}})
+	e := event{
+		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: &pod{id: 12},
+		span: 400123, parent: 400120, sync: 3, role: 2, duration: 1234567, fields: []field{text("op", "ADD")},
+	}
+	var fields, out []byte
+	b.ReportAllocs()
+	for range b.N {
+		fields = fieldBytes(fields[:0]).take(&names[0], "create")
+		e.wire = fieldBytes(fields).take(&names[1], 3)
+		out = e.appendTo(out[:0])
 	}
 }

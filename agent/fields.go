@@ -3,16 +3,13 @@ package agent
 import (
 	"unsafe"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
-
-// fieldsOfEvent is the number of agentpb.Event's fields.
-const fieldsOfEvent = 11
 
 const (
 	// takerRoom is how many bytes of fields a call's side has room for on the
@@ -22,45 +19,16 @@ const (
 	keptRoom = 96
 )
 
-// fieldBytes are fields in wire form, as they are in an event: each with the tag and
-// the length that it has there.
+// fieldBytes are fields in wire form, as they are in an event: a part of an event
+// that wire.Lookup reads as it reads a whole one.
 type fieldBytes []byte
 
-// fieldName is a field's name, and what it is in wire form.
-type fieldName struct {
-	name    string
-	encoded []byte
-}
-
-func fieldNames(fields []probes.Field) []fieldName {
-	out := make([]fieldName, len(fields))
+func fieldNames(fields []probes.Field) []wire.Name {
+	out := make([]wire.Name, len(fields))
 	for i, f := range fields {
-		out[i] = fieldName{f.Name, appendString(nil, 1, f.Name)}
+		out[i] = wire.NewName(f.Name)
 	}
 	return out
-}
-
-// appendText appends a text field.
-func (n *fieldName) appendText(b fieldBytes, v string) fieldBytes {
-	b = protowire.AppendTag(b, fieldsOfEvent, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(len(n.encoded)+1+protowire.SizeBytes(len(v))))
-	b = append(b, n.encoded...)
-	return protowire.AppendString(append(b, byte(textField)<<3|byte(protowire.BytesType)), v)
-}
-
-// appendNumber appends a field whose value is a number or a flag.
-func (n *fieldName) appendNumber(b fieldBytes, kind fieldKind, v uint64) fieldBytes {
-	b = protowire.AppendTag(b, fieldsOfEvent, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(len(n.encoded)+1+protowire.SizeVarint(v)))
-	b = append(b, n.encoded...)
-	return protowire.AppendVarint(append(b, byte(kind)<<3|byte(protowire.VarintType)), v)
-}
-
-// append appends a field of any kind.
-func (w fieldBytes) append(f *field) fieldBytes {
-	w = protowire.AppendTag(w, fieldsOfEvent, protowire.BytesType)
-	w = protowire.AppendVarint(w, uint64(f.size()))
-	return f.appendTo(w)
 }
 
 // protos are the fields as messages.
@@ -70,63 +38,6 @@ func (w fieldBytes) protos() []*agentpb.Field {
 		return nil // it was written here
 	}
 	return e.Fields
-}
-
-// find finds the value of a field: the bytes of a text, or a number.
-func (w fieldBytes) find(name string) (text []byte, num uint64, found bool) {
-	for len(w) > 0 {
-		_, _, n := protowire.ConsumeTag(w)
-		f, m := protowire.ConsumeBytes(w[max(n, 0):])
-		if n < 0 || m < 0 {
-			return nil, 0, false
-		}
-		w = w[n+m:]
-		if found, text, num := value(f, name); found {
-			return text, num, true
-		}
-	}
-	return nil, 0, false
-}
-
-// value reads a field, if it has that name, which comes first.
-func value(f []byte, name string) (found bool, text []byte, num uint64) {
-	if name != "" {
-		_, _, n := protowire.ConsumeTag(f)
-		is, m := protowire.ConsumeBytes(f[max(n, 0):])
-		if n < 0 || m < 0 || string(is) != name {
-			return false, nil, 0
-		}
-		f = f[n+m:]
-	}
-	_, typ, n := protowire.ConsumeTag(f)
-	if n < 0 {
-		return false, nil, 0
-	}
-	switch typ {
-	case protowire.BytesType:
-		text, n = protowire.ConsumeBytes(f[n:])
-	case protowire.VarintType:
-		num, n = protowire.ConsumeVarint(f[n:])
-	}
-	return n >= 0, text, num
-}
-
-// word is a field that is a text; empty if it is not there.
-func (w fieldBytes) word(name string) string {
-	text, _, _ := w.find(name)
-	return string(text)
-}
-
-// number is a field that is a number.
-func (w fieldBytes) number(name string) (int64, bool) {
-	text, num, found := w.find(name)
-	return int64(num), found && text == nil
-}
-
-// flag is a field that is true or false; false if it is not there.
-func (w fieldBytes) flag(name string) bool {
-	_, num, _ := w.find(name)
-	return num != 0
 }
 
 // taker takes the values of one side of a call as woven code puts them: first
@@ -139,7 +50,7 @@ type taker struct {
 	took int // values so far
 	pods int // how many of the values, from the first, are pods
 
-	names []fieldName
+	names []wire.Name
 	pod   *pod            // if the call is about one
 	list  []listed        // if it is about several
 	ops   map[*pod]string // what is done to them, of PodUpdates
@@ -223,23 +134,23 @@ func (t *taker) takeAll(values []any) {
 }
 
 // take appends the field that a value makes, if it makes one.
-func (w fieldBytes) take(n *fieldName, v any) fieldBytes {
+func (w fieldBytes) take(n *wire.Name, v any) fieldBytes {
 	switch v := v.(type) {
 	case string:
-		return n.appendText(w, cleanText(v))
+		return n.AppendText(w, cleanText(v))
 	case bool:
 		if v {
-			return n.appendNumber(w, flagField, 1)
+			return n.AppendNumber(w, wire.FlagValue, 1)
 		}
-		return n.appendNumber(w, flagField, 0)
+		return n.AppendNumber(w, wire.FlagValue, 0)
 	case int:
-		return n.appendNumber(w, numberField, uint64(v))
+		return n.AppendNumber(w, wire.NumberValue, int64(v))
 	}
-	f, ok := toField(n.name, v)
+	f, ok := toField(n.String(), v)
 	if !ok {
 		return w
 	}
-	return w.append(&f)
+	return f.AppendTo(w)
 }
 
 // kept is what was taken, to be kept.

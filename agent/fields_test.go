@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -27,8 +28,8 @@ func TestTake(t *testing.T) {
 		}
 		var want []*agentpb.Field
 		for i, v := range []any{"x", v, "y"} {
-			if f, ok := toField(names[i].name, v); ok {
-				want = append(want, f.proto())
+			if f, ok := toField(names[i].String(), v); ok {
+				want = append(want, messageOf(f))
 			}
 		}
 		got := w.protos()
@@ -36,28 +37,17 @@ func TestTake(t *testing.T) {
 			t.Errorf("of %#v is written %v, want %v", v, got, want)
 		}
 		for _, f := range want {
-			if is, was := w.word(f.Name), f.GetText()+f.GetJson(); is != was {
+			if is, was := wire.Lookup(w, f.Name).String(), f.GetText()+f.GetJson(); is != was {
 				t.Errorf("of %#v field %s is read as %q, want %q", v, f.Name, is, was)
 			}
-			if is := w.flag(f.Name); is != (f.GetFlag() || f.GetNumber() != 0 || f.GetDuration() != 0) {
+			if is := wire.Lookup(w, f.Name).Flag(); is != f.GetFlag() {
 				t.Errorf("of %#v field %s is read as %v", v, f.Name, is)
 			}
 		}
-		if w.word("none") != "" || w.flag("none") {
+		if wire.Lookup(w, "none").Found() {
 			t.Errorf("of %#v a field is found that is not there", v)
 		}
 	}
-}
-
-// FuzzFind: reading fields never fails, whatever the bytes.
-func FuzzFind(f *testing.F) {
-	names := fieldNames([]probes.Field{{Name: "it"}})
-	f.Add([]byte(names[0].appendText(nil, "x")))
-	f.Add([]byte(names[0].appendNumber(nil, flagField, 1)))
-	f.Add([]byte{0x5a, 0xff})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		fieldBytes(b).find("it")
-	})
 }
 
 // TestStepAllocates: entry and exit of a step cost two allocations at most while
@@ -122,7 +112,7 @@ func TestQueueKeepsNoMore(t *testing.T) {
 	names := fieldNames([]probes.Field{{Name: "n"}})
 	for i := range keptQueue + 1 {
 		e := event{seq: uint64(i), kind: agentpb.Kind_EXIT, err: "no", fields: []field{number("first", int64(i))}}
-		q.add(&e, names[0].appendText(nil, strings.Repeat("x", i%200)))
+		q.add(&e, names[0].AppendText(nil, strings.Repeat("x", i%200)))
 	}
 	for _, i := range []int{0, 1, 777, keptQueue} {
 		e := q.event(i)

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -329,7 +330,7 @@ func (a *Agent) follow(s *span, p *pod) {
 	switch s.step.means {
 	case probes.RoleUpdate:
 		p.updates.Add(1)
-		if s.fields().flag(fieldWaitsKill) {
+		if wire.Lookup(s.fields(), fieldWaitsKill).Flag() {
 			a.releasePod(p, reasonKillWaits)
 		}
 	case probes.RoleShutdown:
@@ -386,7 +387,7 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 	case probes.RoleBound, probes.RoleKnown, probes.RoleSandboxState, probes.RoleContainerState:
 		p.reported(s, err, now)
 	case probes.RoleSetStatus, probes.RolePhase:
-		if phase := s.fields().word(fieldPhase); phase != "" {
+		if phase := wire.Lookup(s.fields(), fieldPhase).String(); phase != "" {
 			p.phase.Store(&phase)
 			if s.step.means == probes.RolePhase {
 				w.finished.Store(phase == string(v1.PodSucceeded) || phase == string(v1.PodFailed))

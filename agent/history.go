@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -131,7 +131,7 @@ func (h *history) read() (out []kept) {
 		}
 	}
 	if n := len(out); n > 0 {
-		h.last = peek(out[n-1].data).moment
+		h.last = momentOf(wire.Peek(out[n-1].data))
 	}
 	if len(h.readers) == 0 && h.zstd != nil {
 		h.zstd.Close()
@@ -183,9 +183,9 @@ func (r *storyReader) advance(h *history) bool {
 			e := r.data[k : k+int(n) : k+int(n)]
 			r.data = r.data[k+int(n):]
 			h.left--
-			head := peek(e)
-			if h.steps == nil || head.step == 0 || h.steps[head.step] {
-				r.key, r.next = head.seq, e
+			head := wire.Peek(e)
+			if h.steps == nil || head.Step == 0 || h.steps[head.Step] {
+				r.key, r.next = head.Seq, e
 				return true
 			}
 		}
@@ -227,37 +227,4 @@ func (r *readerHeap) Pop() any {
 	(*r)[n] = nil
 	*r = (*r)[:n]
 	return last
-}
-
-// head is what peek reads of an event.
-type head struct {
-	moment
-	step uint32
-}
-
-// peek reads the first members of an encoded event.
-func peek(b []byte) (h head) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 || num > 5 || typ != protowire.VarintType {
-			return h
-		}
-		v, m := protowire.ConsumeVarint(b[n:])
-		if m < 0 {
-			return h
-		}
-		switch num {
-		case 1:
-			h.seq = v
-		case 2:
-			h.wall = int64(v)
-		case 3:
-			h.mono = int64(v)
-		case 5:
-			h.step = uint32(v)
-			return h
-		}
-		b = b[n+m:]
-	}
-	return h
 }

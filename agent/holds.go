@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // hold is a pod's goroutine stopped at a step.
@@ -250,14 +251,14 @@ func (h *hold) end(now time.Time) (at time.Time, by, reason string) {
 var sideNames = [2]string{"enter", "exit"}
 
 func (h *hold) fields(on string) []field {
-	out := []field{text("on", on), text("why", h.why), {name: "lease", kind: durationField, num: int64(h.lease.Sub(h.since))}}
+	out := []field{text("on", on), text("why", h.why), wire.Duration("lease", h.lease.Sub(h.since))}
 	if h.node {
 		out = append(out, flag("node", true))
 	}
 	if b := h.budget; b != nil {
-		out = append(out, text("timer", b.timer.name), field{name: "budget", kind: durationField, num: int64(b.end.Sub(h.since))})
+		out = append(out, text("timer", b.timer.name), wire.Duration("budget", b.end.Sub(h.since)))
 	}
-	out = append(out, field{name: "ends", kind: durationField, num: int64(h.ends.Sub(h.since))}, text("endsBy", h.endsBy))
+	out = append(out, wire.Duration("ends", h.ends.Sub(h.since)), text("endsBy", h.endsBy))
 	return append(out, h.peer.fields()...)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -115,7 +116,7 @@ func (s *story) pack(z *zstd.Encoder) (out []packed) {
 				flush()
 			}
 			if len(plain) == 0 {
-				block.begin = peek(e[k:]).moment
+				block.begin = momentOf(wire.Peek(e[k:]))
 			}
 			plain = append(plain, e...)
 			block.events++

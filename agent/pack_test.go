@@ -88,13 +88,13 @@ func fieldsOf(t testing.TB, raw []byte) (out []field) {
 		case *agentpb.Field_Text:
 			out = append(out, text(f.Name, v.Text))
 		case *agentpb.Field_Json:
-			out = append(out, field{name: f.Name, kind: jsonField, text: v.Json})
+			out = append(out, wire.JSON(f.Name, v.Json))
 		case *agentpb.Field_Number:
 			out = append(out, number(f.Name, v.Number))
 		case *agentpb.Field_Flag:
 			out = append(out, flag(f.Name, v.Flag))
 		case *agentpb.Field_Duration:
-			out = append(out, field{name: f.Name, kind: durationField, num: v.Duration})
+			out = append(out, wire.Duration(f.Name, time.Duration(v.Duration)))
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func (q *queue) len() int { return len(q.events) }
 // add copies an event, with its fields and more.
 func (q *queue) add(e *event, more fieldBytes) {
 	for i := range e.fields {
-		q.fields = q.fields.append(&e.fields[i])
+		q.fields = e.fields[i].AppendTo(q.fields)
 	}
 	q.fields = append(q.fields, more...)
 	// Written where it stays, since a copy of the whole costs more while the

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // maxDocument bounds a document field, in bytes.
@@ -33,5 +34,5 @@ func document(name string, b []byte) field {
 	if len(b) > maxDocument {
 		b, _ = json.Marshal(map[string]any{"truncated": true, "bytes": len(b)})
 	}
-	return field{name: name, kind: jsonField, text: string(b)}
+	return wire.JSON(name, string(b))
 }

@@ -44,8 +44,8 @@ func TestMessagesAreRedacted(t *testing.T) {
 		"output":    &runtimeapi.ExecSyncResponse{Stdout: []byte(secret), Stderr: []byte(secret)},
 	} {
 		f, ok := toField("request", m)
-		if !ok || strings.Contains(f.text, secret) || strings.Contains(f.text, "czNjcjN0") {
-			t.Errorf("%s shows %v, %s", name, ok, f.text)
+		if !ok || strings.Contains(f.Text, secret) || strings.Contains(f.Text, "czNjcjN0") {
+			t.Errorf("%s shows %v, %s", name, ok, f.Text)
 		}
 		if !strings.Contains(m.String(), secret) {
 			t.Errorf("%s: the kubelet's own message was changed: %s", name, m)
@@ -53,8 +53,8 @@ func TestMessagesAreRedacted(t *testing.T) {
 	}
 	f, _ := toField("request", container)
 	for _, want := range []string{"PASSWORD", `"app"`} {
-		if !strings.Contains(f.text, want) {
-			t.Errorf("the container shows no %s: %s", want, f.text)
+		if !strings.Contains(f.Text, want) {
+			t.Errorf("the container shows no %s: %s", want, f.Text)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func TestValues(t *testing.T) {
 		{"pull of https://u:p@r/x", "pull of https://<redacted>@r/x", true}, {[]named{"run", "x"}, `["run","\u003credacted\u003e"]`, true},
 	} {
 		f, ok := toField("f", c.v)
-		if ok != c.ok || f.text != c.want {
-			t.Errorf("toField(%#v) = %q, %v; want %q, %v", c.v, f.text, ok, c.want, c.ok)
+		if ok != c.ok || f.Text != c.want {
+			t.Errorf("toField(%#v) = %q, %v; want %q, %v", c.v, f.Text, ok, c.want, c.ok)
 		}
 	}
-	if f, ok := toField("f", number8(7)); !ok || f.num != 7 {
+	if f, ok := toField("f", number8(7)); !ok || f.Num != 7 {
 		t.Errorf("a number of a named type is %v, %v", f, ok)
 	}
 }
@@ -100,7 +100,7 @@ func TestTextsAreUTF8(t *testing.T) {
 		}
 		for what, v := range map[string]any{"a text": c.in, "a word": []string{c.in}, "an error": errors.New(c.in)} {
 			f, ok := toField("f", v)
-			if b, err := proto.Marshal(f.proto()); !ok || err != nil {
+			if b, err := proto.Marshal(messageOf(f)); !ok || err != nil {
 				t.Errorf("%s: %s becomes %x, %v", c.name, what, b, err)
 			}
 		}

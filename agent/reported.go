@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -15,15 +16,15 @@ func (p *pod) reported(s *span, err string, now int64) {
 	case probes.RoleBound:
 		w.here(true)
 	case probes.RoleKnown:
-		w.here(s.fields().flag(fieldKnown))
+		w.here(wire.Lookup(s.fields(), fieldKnown).Flag())
 	case probes.RoleSandboxState:
 		// One that has stopped, of a pod that nobody else has told of, is what is
 		// left until garbage collection comes by.
-		if !w.wanted.Load() && !s.fields().flag(fieldReady) {
+		if !w.wanted.Load() && !wire.Lookup(s.fields(), fieldReady).Flag() {
 			w.here(false)
 		}
 	case probes.RoleContainerState:
-		w.tell(trouble{step: s.step, container: s.fields().word(fieldContainer), err: err}, now)
+		w.tell(trouble{step: s.step, container: wire.Lookup(s.fields(), fieldContainer).String(), err: err}, now)
 	}
 }
 

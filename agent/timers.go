@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -141,7 +142,7 @@ func (t *timer) length(from *span, p *pod) time.Duration {
 	}
 	if from != nil {
 		for _, name := range graceFields {
-			if seconds, ok := from.fields().number(name); ok {
+			if seconds, ok := wire.Lookup(from.fields(), name).Number(); ok {
 				return time.Duration(seconds) * time.Second
 			}
 		}

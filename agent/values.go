@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -13,13 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
 // maxText bounds a text field, in bytes.
 const maxText = 1 << 10
-
-func floatBits(v float64) uint64 { return math.Float64bits(v) }
 
 // toField makes a field of a value that a step shows. Values are the kubelet's
 // own, and may change as soon as its function goes on: nothing is kept, and
@@ -38,7 +36,7 @@ func toField(name string, v any) (field, bool) {
 	case int64:
 		return number(name, v), true
 	case time.Duration:
-		return field{name: name, kind: durationField, num: int64(v)}, true
+		return wire.Duration(name, v), true
 	}
 	return objectField(name, v)
 }
@@ -96,7 +94,7 @@ func kindField(name string, v reflect.Value) (field, bool) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return number(name, int64(v.Uint())), true
 	case reflect.Float32, reflect.Float64:
-		return field{name: name, kind: realField, real: v.Float()}, true
+		return wire.Real(name, v.Float()), true
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
 		case reflect.String:

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 const (
@@ -33,6 +34,8 @@ type moment struct {
 	seq        uint64
 	wall, mono int64
 }
+
+func momentOf(h wire.Header) moment { return moment{h.Seq, h.Time, h.Mono} }
 
 // watcher is one client's stream of events.
 type watcher struct {

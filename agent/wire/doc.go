@@ -3,5 +3,6 @@
 //
 // Decoder makes whole probes.Events of them. For those who have many events and
 // show few, ReadHeader reads the parts of fixed size, Lookup one field, and
-// EncodedFields all fields, without allocating.
+// EncodedFields all fields, without allocating. The agent, which encodes every
+// event, appends them with Header.AppendHead, Field.AppendTo and AppendTail.
 package wire

@@ -68,6 +68,25 @@ func ReadHeader(raw []byte) (h Header, err error) {
 	return h, nil
 }
 
+// Peek reads the members of an encoded event up to Pod, as AppendHead appended
+// them, and leaves the others zero. It is for bytes that are known to be whole
+// and in order: it stops without an error where they are not.
+func Peek(raw []byte) (h Header) {
+	for i := 0; i < len(raw); {
+		tag := raw[i]
+		if tag>>3 > podMember || protowire.Type(tag&7) != protowire.VarintType {
+			break
+		}
+		v, n := uvarint(raw[i+1:])
+		if n <= 0 {
+			break
+		}
+		h.set(uint64(tag>>3), v)
+		i += 1 + n
+	}
+	return h
+}
+
 func (h *Header) set(num, v uint64) {
 	switch num {
 	case seqMember:

@@ -92,7 +92,7 @@ func nextField(raw []byte) (field, rest []byte, ok bool) {
 			return nil, nil, false
 		}
 		i += n
-		if tag == fieldsMember<<3|uint64(protowire.BytesType) {
+		if tag == uint64(fieldTag) {
 			field, n = bytesOf(raw[i:])
 			if n < 0 {
 				return nil, nil, false
@@ -129,8 +129,7 @@ func ReadField(field []byte) (name []byte, v Value) {
 // zero Value. Nearly all fields begin with their name, and few have the one that
 // is looked for.
 func readValue(field []byte, name string) Value {
-	const tag = nameMember<<3 | byte(protowire.BytesType)
-	if len(field) > 1 && field[0] == tag && field[1] < 0x80 {
+	if len(field) > 1 && field[0] == nameTag && field[1] < 0x80 {
 		end := 2 + int(field[1])
 		if end > len(field) || string(field[2:end]) != name {
 			return Value{}
