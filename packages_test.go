@@ -23,6 +23,7 @@ var packages = []pkg{
 	// The catalogue, and the probes that see its steps. They know no agent.
 	code("probes/hook"),
 	code("probes"),
+	code("probes/words", "probes"),
 	code("probes/filter", "probes"),
 	code("probes/kubelets", "probes"),
 	code("probes/source"),
@@ -41,6 +42,11 @@ var packages = []pkg{
 	code("agent/trace", "agent/agentpb", "agent/wire"),
 	tests("agent/trace/tracetest", "agent/agentpb", "agent/trace"),
 	tests("agent/canary", "agent/agentpb", "agent/trace"),
+
+	// What the events of pods come to.
+	code("agent/story/history", "agent/agentpb", "agent/wire", "probes", "probes/words"),
+	code("agent/story/life", "agent/agentpb", "agent/story/history", "agent/wire", "probes"),
+	code("agent/story/outline", "agent/agentpb", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The agent, and the two that host it.
 	code("agent", "agent/agentpb", "agent/peer", "agent/redact", "agent/wire", "probes", "probes/hook"),
@@ -69,11 +75,11 @@ var packages = []pkg{
 	code("docs/tours", "probes"),
 	code("docs/tours/gen", "docs/tours", "probes"),
 	code("tui/cluster", "docs/tours", "probes"),
-	code("tui/state", "agent/agentpb", "agent/wire", "probes", "probes/filter", "probes/source"),
+	code("tui/state", "agent/agentpb", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/trace", "agent/wire", "tui/state"),
-	code("tui/plain", "agent/agentpb", "agent/wire", "probes", "tui/session", "tui/state"),
-	code("tui/view", "probes", "tui/state"),
-	code("tui", "agent/agentpb", "agent/wire", "docs/tours", "probes", "probes/filter", "tui/cluster", "tui/session", "tui/state", "tui/view"),
+	code("tui/plain", "agent/agentpb", "agent/wire", "probes", "probes/words", "tui/session", "tui/state"),
+	code("tui/view", "agent/story/life", "probes", "tui/state"),
+	code("tui", "agent/agentpb", "agent/story/life", "agent/wire", "docs/tours", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/session", "tui/state", "tui/view"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),
@@ -83,7 +89,7 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/state"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session"),
 }
 
 // anyModule stands for all but the standard library.

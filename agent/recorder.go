@@ -21,11 +21,11 @@ type recorder struct {
 	podLimit int64
 	// packed is the size of all that is compressed, which packedLimit bounds.
 	packed, packedLimit int64
-	taken    int64 // bytes of all events that there ever were
-	bytes    int64
-	events   int64
-	folded   int64
-	stories  map[*pod]*story
+	taken               int64 // bytes of all events that there ever were
+	bytes               int64
+	events              int64
+	folded              int64
+	stories             map[*pod]*story
 }
 
 // story is what is kept of one pod; that of the nil pod is the node's.

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -54,7 +55,7 @@ func offHold(m *Model) text {
 	if _, ok := m.selected(); !ok {
 		return say("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
 	}
-	if m.screen().Why.Mark == state.PodGone {
+	if m.screen().Why.Mark == life.Gone {
 		return say("the pod is gone", "这个 Pod 已消失")
 	}
 	if m.heldHere() != nil {
@@ -98,13 +99,13 @@ func (m *Model) releaseAll() tea.Cmd {
 		ctx, cancel := m.within()
 		defer cancel()
 		let, err := m.control.Continue(ctx, &agentpb.ContinueRequest{All: true})
-		said := lang.Say(say("no pod was held", "没有被停住的 Pod"))
+		said := lang.In(say("no pod was held", "没有被停住的 Pod"))
 		switch len(let) {
 		case 0:
 		case 1:
-			said = lang.Say(say("1 pod goes on", "已放行 1 个 Pod"))
+			said = lang.In(say("1 pod goes on", "已放行 1 个 Pod"))
 		default:
-			said = fmt.Sprintf(lang.Say(say("%d pods go on", "已放行 %d 个 Pod")), len(let))
+			said = fmt.Sprintf(lang.In(say("%d pods go on", "已放行 %d 个 Pod")), len(let))
 		}
 		return doneMsg{text: said, err: err}
 	}

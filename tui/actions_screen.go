@@ -2,8 +2,7 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // resizePercent is how much of the width a key gives to a pane or takes.
@@ -51,11 +50,11 @@ func (m *Model) switchLang() tea.Cmd {
 	return nil
 }
 
-func otherLang(l state.Lang) state.Lang {
-	if l == state.Chinese {
-		return state.English
+func otherLang(l words.Lang) words.Lang {
+	if l == words.Chinese {
+		return words.English
 	}
-	return state.Chinese
+	return words.Chinese
 }
 
 // out goes one level out: from what is on top to what is below.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -111,7 +112,7 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 	defer cancel()
 	keys, press := io.Pipe()
 	g := make(glass, keyCount+2)
-	m := newModel(ctx, f, Options{Lang: state.English, Theme: "dark"}, wallClock)
+	m := newModel(ctx, f, Options{Lang: words.English, Theme: "dark"}, wallClock)
 	m.offered = true
 	p := tea.NewProgram(&counting{Model: m}, tea.WithContext(ctx), tea.WithInput(keys), tea.WithOutput(g), tea.WithWindowSize(size.Width, size.Height),
 		tea.WithoutSignalHandler(), tea.WithEnvironment([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}))

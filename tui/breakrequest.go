@@ -125,9 +125,9 @@ func (m *Model) sendBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 		if err != nil {
 			return doneMsg{err: err}
 		}
-		said := fmt.Sprintf(lang.Say(say("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
+		said := fmt.Sprintf(lang.In(say("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
 		if r := b.GetRefused(); len(r) > 0 {
-			said += fmt.Sprintf(lang.Say(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), r[0].GetWhy())
+			said += fmt.Sprintf(lang.In(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), r[0].GetWhy())
 		}
 		return doneMsg{text: said}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // maxOffers bounds the completions of a line.
@@ -72,7 +72,7 @@ func completeFilter(m *Model, typed string) (out []string) {
 }
 
 // filterHelp is a line of examples of the filter language.
-func filterHelp(l state.Lang) string {
+func filterHelp(l words.Lang) string {
 	var parts []string
 	for _, d := range filter.Describe(string(l)) {
 		if len(parts) < maxHints {

@@ -19,6 +19,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
@@ -246,7 +247,7 @@ type desk struct {
 func newDesk(t testing.TB, w *world, o Options) *desk {
 	d := &desk{t: t, w: w, now: time.Unix(1e9, 0)}
 	if o.Lang == "" {
-		o.Lang = state.English
+		o.Lang = words.English
 	}
 	o.Cluster = w
 	s, _ := session.WithLedger(w)

@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
@@ -26,7 +27,7 @@ type Model struct {
 
 	state *state.State
 	info  *agentpb.InfoResponse
-	lang  state.Lang
+	lang  words.Lang
 	// linked: there is an agent that answers.
 	linked bool
 	link   session.LinkNews
@@ -182,10 +183,10 @@ func (m *Model) tick() tea.Cmd {
 }
 
 // say gives a text in the reader's language.
-func (m *Model) say(t text) string { return m.lang.Say(t) }
+func (m *Model) say(t text) string { return m.lang.In(t) }
 
 // sayf is say with values.
-func (m *Model) sayf(t text, args ...any) string { return fmt.Sprintf(m.lang.Say(t), args...) }
+func (m *Model) sayf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(t), args...) }
 
 // notice says what came of a key.
 func (m *Model) notice(s string) { m.tell(s, false) }

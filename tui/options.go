@@ -7,13 +7,13 @@ import (
 
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // Options say how the UI looks and what it begins with.
 type Options struct {
-	Lang state.Lang
+	Lang words.Lang
 	// Theme is one of Themes.
 	Theme string
 	// ASCII draws with no other characters; NoColour without colours.
@@ -77,7 +77,7 @@ type Terminal struct {
 // theme and the switches that are set already stay.
 func (o *Options) Adapt(t Terminal) {
 	if o.Lang == "" {
-		o.Lang = state.LangOf(t.Getenv("LC_ALL"), t.Getenv("LC_MESSAGES"), t.Getenv("LANG"))
+		o.Lang = words.LangOf(t.Getenv("LC_ALL"), t.Getenv("LC_MESSAGES"), t.Getenv("LANG"))
 	}
 	o.NoColour = o.NoColour || t.Getenv("NO_COLOR") != ""
 	o.ASCII = o.ASCII || !utf8Locale(t.Getenv)

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/plain"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // uiFlags are those of commands that open the screen.
@@ -29,7 +29,7 @@ type uiFlags struct {
 
 // add adds the flags that any screen has.
 func (f *uiFlags) add(cmd *cobra.Command) {
-	f.lang.of = []string{string(state.English), string(state.Chinese)}
+	f.lang.of = []string{string(words.English), string(words.Chinese)}
 	f.theme.of = tui.Themes()
 	f.theme.value = f.theme.of[0]
 	f.lang.add(cmd, "lang", "", "language of the screen (default: the locale's)")
@@ -63,7 +63,7 @@ func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 // options are the screen's, from flags, environment and terminal.
 func (f *uiFlags) options() (tui.Options, error) {
 	o := tui.Options{
-		Lang: state.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
+		Lang: words.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
 		Tour: f.tour, Record: f.record, StateFile: tui.StateFile(os.Getenv),
 	}
 	if f.plain {

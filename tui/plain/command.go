@@ -33,7 +33,7 @@ var commands = []struct {
 
 func (p *screen) help() {
 	for i, c := range commands {
-		p.print(fmt.Sprintf("%d %s: %s", i+1, strings.TrimSpace(c.name+" "+c.arg), p.Lang.Say(c.text)))
+		p.print(fmt.Sprintf("%d %s: %s", i+1, strings.TrimSpace(c.name+" "+c.arg), p.Lang.In(c.text)))
 	}
 }
 
@@ -117,7 +117,7 @@ func (p *screen) job(name string, args []string) func(context.Context) (string, 
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		b, err := control.AddBreakpoint(ctx, req)
-		return fmt.Sprintf(lang.Say(say("Breakpoint %d: set", "断点 %d：已设置")), b.GetId()), err
+		return fmt.Sprintf(lang.In(say("Breakpoint %d: set", "断点 %d：已设置")), b.GetId()), err
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *screen) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(
 		if b := h.GetBudget(); b != nil {
 			end = min(end, b.GetLeft().AsDuration())
 		}
-		return fmt.Sprintf(lang.Say(say("Pod %s/%s: held at %s of %s; it goes on by itself in %s", "Pod %s/%s：被按住，%s %s；%s 后自动继续")),
+		return fmt.Sprintf(lang.In(say("Pod %s/%s: held at %s of %s; it goes on by itself in %s", "Pod %s/%s：被按住，%s %s；%s 后自动继续")),
 			h.GetPod().GetNamespace(), h.GetPod().GetName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
 	}
 }
@@ -148,7 +148,7 @@ func (p *screen) letGo(control session.Control, req *agentpb.ContinueRequest) fu
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		let, err := control.Continue(ctx, req)
-		return fmt.Sprintf(lang.Say(say("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
+		return fmt.Sprintf(lang.In(say("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
 	}
 }
 

@@ -18,13 +18,14 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 )
 
 // Options say how to show it.
 type Options struct {
-	Lang state.Lang
+	Lang words.Lang
 	// Because is the switch that chose plain lines.
 	Because string
 	// In has the commands; nil if nobody types any.
@@ -163,13 +164,13 @@ func say(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
 // say prints a line.
 func (p *screen) say(t probes.Text, args ...any) {
-	p.print(fmt.Sprintf(p.Lang.Say(t), args...))
+	p.print(fmt.Sprintf(p.Lang.In(t), args...))
 }
 
 // print writes one line. Names and messages come from pods: control characters
 // are shown, not sent.
 func (p *screen) print(line string) {
-	if _, err := fmt.Fprintln(p.Out, state.Clean(line)); err != nil && p.err == nil {
+	if _, err := fmt.Fprintln(p.Out, words.Clean(line)); err != nil && p.err == nil {
 		p.err = fmt.Errorf("print line: %w", err)
 	}
 }
@@ -206,7 +207,7 @@ func (p *screen) take(n session.News) (end bool) {
 // event prints what a person wants to hear of an event: what failed, what is
 // held, and the main steps when they are done.
 func (p *screen) event(e *probes.Event) {
-	who := p.Lang.Say(say("Node", "节点"))
+	who := p.Lang.In(say("Node", "节点"))
 	if e.Pod != nil {
 		who = "Pod " + e.Pod.Namespace + "/" + e.Pod.Name
 	}
@@ -279,7 +280,7 @@ func (p *screen) main(e *probes.Event) bool {
 
 func (p *screen) title(step string) string {
 	if s := p.names.Step(step); s != nil {
-		return fmt.Sprintf("%s (%s)", step, strings.TrimSuffix(p.Lang.Say(s.Title), "."))
+		return fmt.Sprintf("%s (%s)", step, strings.TrimSuffix(p.Lang.In(s.Title), "."))
 	}
 	return step
 }

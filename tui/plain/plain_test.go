@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // tape is a session that tells what it was given, then nothing.
@@ -113,7 +113,7 @@ func TestPlain(t *testing.T) {
 	read, out := io.Pipe()
 	ended := make(chan error)
 	go func() {
-		ended <- Run(t.Context(), s, Options{Lang: state.English, Because: "TERM=dumb", In: in, Out: out})
+		ended <- Run(t.Context(), s, Options{Lang: words.English, Because: "TERM=dumb", In: in, Out: out})
 		out.Close()
 	}()
 	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
@@ -154,7 +154,7 @@ func TestPlainAnotherAgent(t *testing.T) {
 	read, out := io.Pipe()
 	ended := make(chan error)
 	go func() {
-		ended <- Run(t.Context(), s, Options{Lang: state.English, Because: "--plain", In: in, Out: out})
+		ended <- Run(t.Context(), s, Options{Lang: words.English, Because: "--plain", In: in, Out: out})
 		out.Close()
 	}()
 	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
@@ -182,7 +182,7 @@ func TestPlainFile(t *testing.T) {
 		Pods: []*agentpb.Pod{web}, Events: [][]byte{event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "no"})},
 	}}}
 	var out bytes.Buffer
-	if err := Run(t.Context(), s, Options{Lang: state.Chinese, Because: "--plain", Out: &out}); err != nil {
+	if err := Run(t.Context(), s, Options{Lang: words.Chinese, Because: "--plain", Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"纯文本模式，原因：--plain", "失败：no", "damaged at byte 7"} {
@@ -211,7 +211,7 @@ func TestPlainBeside(t *testing.T) {
 		event(t, &agentpb.Event{Kind: agentpb.Kind_NOTE, Fields: []*agentpb.Field{field("text", "the runtime was restarted")}}),
 	}}}}
 	var out bytes.Buffer
-	if err := Run(t.Context(), s, Options{Lang: state.English, Because: "--plain", Out: &out}); err != nil {
+	if err := Run(t.Context(), s, Options{Lang: words.English, Because: "--plain", Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	got := out.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // many is a node's stream of n events. Each teller has 26 pods of its own.
@@ -30,7 +31,7 @@ func many(tb testing.TB, n, tellers int) (*agentpb.InfoResponse, []*agentpb.Batc
 }
 
 func load(info *agentpb.InfoResponse, batches []*agentpb.Batch) *State {
-	s := New(info, probes.MustLoad(), English)
+	s := New(info, probes.MustLoad(), words.English)
 	for _, b := range batches {
 		s.Add(b)
 	}
@@ -52,7 +53,7 @@ func BenchmarkAdd(b *testing.B) {
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(s.Events())*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
-	b.ReportMetric(float64(s.arena.bytes)/(1<<20), "MiB-of-events")
+	b.ReportMetric(float64(s.h.Bytes())/(1<<20), "MiB-of-events")
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(batches)
 }
@@ -64,7 +65,7 @@ func BenchmarkScreen(b *testing.B) {
 		info, batches := many(b, n+200_000, 20)
 		for _, main := range []Main{MainStory, MainTimeline, MainEvents} {
 			b.Run(fmt.Sprintf("events=%d/main=%d", n, main), func(b *testing.B) {
-				s := New(info, probes.MustLoad(), English)
+				s := New(info, probes.MustLoad(), words.English)
 				i := 0
 				for s.Events() < n {
 					s.Add(batches[i])
@@ -77,7 +78,7 @@ func BenchmarkScreen(b *testing.B) {
 				for k := range b.N {
 					b.StopTimer()
 					s.Add(rest[k%len(rest)])
-					s.Tick(time.Unix(0, s.origin+s.now.time))
+					s.Tick(time.Unix(0, s.h.Origin()+s.lives.Now().Time))
 					b.StartTimer()
 					s.Screen(Sizes{Pods: 30, Main: 30, Detail: 10, Width: 80})
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // attached reads testdata/attached.podstep: a minute beside the unmodified
@@ -49,7 +50,7 @@ func TestBesideStories(t *testing.T) {
 	r := attached(t)
 	for _, pod := range []string{"web", "held", "no-image", "crashloop", "early"} {
 		t.Run(pod, func(t *testing.T) {
-			s := r.play(English)
+			s := r.play(words.English)
 			if !s.SelectPodNamed("default", pod) {
 				t.Fatal("no such pod")
 			}
@@ -73,7 +74,7 @@ func TestBesidePlaces(t *testing.T) {
 		"restarts": {"crashloop", "cri.RemoveContainer", probes.Exit, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := attached(t).play(English)
+			s := attached(t).play(words.English)
 			s.seekPlace(t, at)
 			golden(t, "beside-at-"+name, dump(s.Screen(allRows)))
 		})
@@ -81,7 +82,7 @@ func TestBesidePlaces(t *testing.T) {
 }
 
 func TestBesideChinese(t *testing.T) {
-	s := attached(t).play(Chinese)
+	s := attached(t).play(words.Chinese)
 	s.seekPlace(t, place{"no-image", "cri.StopPodSandbox", probes.Enter, -1})
 	golden(t, "beside-zh", dump(s.Screen(allRows)))
 }
@@ -91,7 +92,7 @@ func TestBesideChinese(t *testing.T) {
 func TestBesideDetails(t *testing.T) {
 	for name, step := range map[string]string{"create": "cri.CreateContainer", "looks": "cri.PodSandboxStatus", "report": "reported.container"} {
 		t.Run(name, func(t *testing.T) {
-			s := attached(t).play(English)
+			s := attached(t).play(words.English)
 			s.SelectPodNamed("default", "web")
 			if !s.SelectStep(step) {
 				t.Fatalf("%s cannot be selected", step)
@@ -104,17 +105,17 @@ func TestBesideDetails(t *testing.T) {
 // TestBesideAnyPlace: going back shows what was shown then.
 func TestBesideAnyPlace(t *testing.T) {
 	r := attached(t)
-	samePlaces(t, r, r.play(English), 17)
+	samePlaces(t, r, r.play(words.English), 17)
 }
 
 // TestBesideSelect: whatever was seen can be selected, and is on the screen.
 func TestBesideSelect(t *testing.T) {
-	s := attached(t).play(English)
+	s := attached(t).play(words.English)
 	for _, pod := range []string{"web", "held", "crashloop", "no-image", "early"} {
 		s.SelectPodNamed("default", pod)
 		seen := map[string]bool{}
-		for _, ref := range s.pods[s.pod].spans.all {
-			seen[s.steps.at(s.spans.at(ref).step).name] = true
+		for _, ref := range s.of(s.pod).Spans.All {
+			seen[s.h.Step(s.h.Span(ref).Step).Name] = true
 		}
 		for step := range seen {
 			if !s.SelectStep(step) {
@@ -133,7 +134,7 @@ func TestBesideSelect(t *testing.T) {
 // TestUnseen: what lies inside the kubelet is one row, and opens to each step
 // with the reason why it is not seen.
 func TestUnseen(t *testing.T) {
-	s := attached(t).play(English)
+	s := attached(t).play(words.English)
 	s.SelectPodNamed("default", "web")
 	s.SetFocus(PaneMain)
 	row := func(label string) Row {
@@ -171,7 +172,7 @@ func TestUnseen(t *testing.T) {
 
 // TestBesideHold: the banner has what the caller's deadline leaves.
 func TestBesideHold(t *testing.T) {
-	s := attached(t).play(English)
+	s := attached(t).play(words.English)
 	s.seekPlace(t, place{"held", "cri.CreateContainer", probes.Held, 0})
 	sc := s.Screen(allRows)
 	if h := sc.Hold; h == nil || h.Timer != "caller" || h.Step != "cri.CreateContainer" || h.Left <= 0 {
@@ -194,7 +195,7 @@ type teller struct {
 }
 
 func newTeller(t *testing.T, info *agentpb.InfoResponse) *teller {
-	s := New(info, probes.MustLoad(), English)
+	s := New(info, probes.MustLoad(), words.English)
 	s.SetLink(LinkReplay, "replay")
 	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
 	return &teller{t: t, s: s, info: info}

@@ -1,51 +1,51 @@
 package state
 
+import (
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
 // between lays out what happened besides turns: first what matters, then, in one
 // row, what is routine.
-func (l *layouter) between(g *segment) {
+func (l *layouter) between(g *outline.Segment) {
 	routine, first, last := 0, 0, 0
-	for i := range g.entries {
-		e := &g.entries[i]
-		if len(g.tries) == 0 || !l.s.isRoutine(l.p, e, l.at) {
+	for i := range g.Entries {
+		e := &g.Entries[i]
+		if len(g.Tries) == 0 || !l.s.isRoutine(l.p, e, l.at) {
 			l.entry(g, e, 1)
 			continue
 		}
 		if routine == 0 {
-			first = e.first
+			first = e.First
 		}
-		routine += e.n
-		last = max(last, e.last)
+		routine += e.N
+		last = max(last, e.Last)
 	}
 	if routine == 0 {
 		return
 	}
-	k := lineKey{kind: keyRoutine, a: g.first}
+	k := lineKey{kind: keyRoutine, a: g.First}
 	open := l.isOpen(k, false)
 	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: first, last: last, times: routine, opens: true, open: open})
 	if !open {
 		return
 	}
-	for i := range g.entries {
-		if e := &g.entries[i]; l.s.isRoutine(l.p, e, l.at) {
+	for i := range g.Entries {
+		if e := &g.Entries[i]; l.s.isRoutine(l.p, e, l.at) {
 			l.entry(g, e, 2)
 		}
 	}
 }
 
-// routine are steps that happen around every turn of every pod: told one by one
-// they would hide what matters.
-var routine = map[stepName]bool{
-	stepAPISend: true, stepFileSend: true, stepMerge: true, "loop.reconcile": true, "loop.sync": true,
-	"vol.process": true, "vol.op": true, "vol.mountattached": true, "vol.mount": true, "vol.unmount": true,
-	"vol.verifyattach": true, "vol.waitattach": true, "cri.ContainerStatus": true, stepCanDelete: true,
-	"pleg.cache": true, "worker.forget": true, "gc.sandbox": true, "loop.update": true, stepRemoveContainer: true,
-}
+// foldOfQuiet are the folds that quiet items go into.
+var foldOfQuiet = map[outline.Quiet]byte{outline.Report: keyReports, outline.Routine: keyRoutine}
 
 // foldOf is the kind of the fold that an entry goes into by itself, or 0.
-func (s *State) foldOf(p *pod, e *entry, at int) byte {
-	if s.epoch.beside {
-		if it := p.items.at(e.last); it != nil && !e.failed {
-			return it.quiet
+func (s *State) foldOf(p *pod, e *outline.Entry, at int) byte {
+	if !s.seesTurns() {
+		if it := p.Items.At(e.Last); it != nil && !e.Failed {
+			return foldOfQuiet[it.Quiet]
 		}
 		return 0
 	}
@@ -55,17 +55,17 @@ func (s *State) foldOf(p *pod, e *entry, at int) byte {
 	return 0
 }
 
-func (s *State) isRoutine(p *pod, e *entry, at int) bool {
-	if e.failed || !routine[stepName(s.steps.at(e.step).name)] {
+func (s *State) isRoutine(p *pod, e *outline.Entry, at int) bool {
+	if e.Failed || !s.h.Step(e.Step).Means().Routine {
 		return false
 	}
-	if !s.steps.is(e.step, stepMerge) {
+	if s.h.Role(e.Step) != probes.RoleMerge {
 		return true
 	}
 	// A merge matters when it says more than that the status differs.
-	if it := p.items.at(e.last); it != nil {
-		if sp := s.spans.at(it.span); sp != nil && sp.exit != none && sp.over(at) {
-			op := string(lookup(s.arena.at(sp.exit), "op").text)
+	if it := p.Items.At(e.Last); it != nil {
+		if sp := s.h.Span(it.Span); sp != nil && sp.Exit != none && sp.Over(at) {
+			op := string(wire.Lookup(s.h.Raw(sp.Exit), "op").Text)
 			return op == "" || op == "RECONCILE"
 		}
 	}
@@ -92,20 +92,20 @@ func (l *layouter) isOpen(k lineKey, byItself bool) bool {
 func (l *layouter) wanted(k lineKey) bool { return l.p.opened[k] }
 
 // fold is several turns that tried the same: by itself it shows the last try.
-func (l *layouter) fold(g *segment) {
-	lead := l.p.turns.at(g.tries[0])
+func (l *layouter) fold(g *outline.Segment) {
+	lead := l.p.Turns.At(g.Tries[0])
 	if lead == nil {
 		return
 	}
-	k := lineKey{kind: keyFold, a: lead.item}
-	last := g.tries[len(g.tries)-1]
+	k := lineKey{kind: keyFold, a: lead.Item}
+	last := g.Tries[len(g.Tries)-1]
 	open := l.isOpen(k, l.current)
-	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: lead.item, last: last, times: len(g.tries), opens: true, open: open})
+	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: lead.Item, last: last, times: len(g.Tries), opens: true, open: open})
 	if !open {
 		return
 	}
 	if l.wanted(k) {
-		for _, t := range g.tries[:len(g.tries)-1] {
+		for _, t := range g.Tries[:len(g.Tries)-1] {
 			l.turn(t, 2, false)
 		}
 	}
@@ -113,14 +113,14 @@ func (l *layouter) fold(g *segment) {
 }
 
 // entry is what happened in between, by step.
-func (l *layouter) entry(g *segment, e *entry, depth int) {
-	if e.n == 1 {
-		l.item(e.last, depth)
+func (l *layouter) entry(g *outline.Segment, e *outline.Entry, depth int) {
+	if e.N == 1 {
+		l.item(e.Last, depth)
 		return
 	}
-	k := e.key()
+	k := entryKey(e)
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: RowFolded, depth: depth, span: none, item: e.first, last: e.last, times: e.n, step: e.step, opens: true, open: open})
+	l.add(line{key: k, kind: RowFolded, depth: depth, span: none, item: e.First, last: e.Last, times: e.N, step: e.Step, opens: true, open: open})
 	if open {
 		for _, i := range l.members(g, e) {
 			l.item(i, depth+1)
@@ -128,21 +128,21 @@ func (l *layouter) entry(g *segment, e *entry, depth int) {
 	}
 }
 
-func (e *entry) key() lineKey {
-	b := int(e.step) * 2
-	if e.failed {
+func entryKey(e *outline.Entry) lineKey {
+	b := int(e.Step) * 2
+	if e.Failed {
 		b++
 	}
-	return lineKey{kind: keyEntry, a: e.first, b: b}
+	return lineKey{kind: keyEntry, a: e.First, b: b}
 }
 
 // maxMembers bounds how many calls of one fold are shown, the newest.
 const maxMembers = 200
 
-func (l *layouter) members(g *segment, e *entry) []int {
+func (l *layouter) members(g *outline.Segment, e *outline.Entry) []int {
 	var out []int
-	for i := min(e.last, g.last-1); i >= e.first && len(out) < maxMembers; i-- {
-		it := l.p.items.at(i)
+	for i := min(e.Last, g.Last-1); i >= e.First && len(out) < maxMembers; i-- {
+		it := l.p.Items.At(i)
 		if it == nil {
 			break
 		}
@@ -156,15 +156,15 @@ func (l *layouter) members(g *segment, e *entry) []int {
 	return out
 }
 
-func (l *layouter) belongs(g *segment, it *item, e *entry) bool {
-	if it.turn != none {
-		for _, t := range g.tries {
-			if t == it.turn {
+func (l *layouter) belongs(g *outline.Segment, it *outline.Item, e *outline.Entry) bool {
+	if it.Turn != none {
+		for _, t := range g.Tries {
+			if t == it.Turn {
 				return false
 			}
 		}
-		return l.s.steps.is(e.step, stepTurn)
+		return l.s.h.Role(e.Step) == probes.RoleTurn
 	}
-	sp := l.s.spans.at(it.span)
-	return sp != nil && sp.step == e.step && it.sub == e.sub && l.s.itemFailed(it, l.at) == e.failed && it.pos < l.at
+	sp := l.s.h.Span(it.Span)
+	return sp != nil && sp.Step == e.Step && it.Sub == e.Sub && l.s.outlines.ItemFailed(it, l.at) == e.Failed && it.Pos < l.at
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // SetBreakpoints tells which breakpoints there are, as of a time. The selected
@@ -55,7 +57,7 @@ func (s *State) LeaveBreak() {
 func (s *State) breakList(rows int) *BreakList {
 	l := &BreakList{Cursor: none}
 	if len(s.breaks) == 0 {
-		l.Empty = s.lang.Say(text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
+		l.Empty = s.lang.In(words.Text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
 			"没有断点。断点会在 Pod 走到某一步时把它停住，也适用于还不存在的 Pod。"))
 		return l
 	}
@@ -72,32 +74,32 @@ func (s *State) breakList(rows int) *BreakList {
 
 func (s *State) breakpoint(b *agentpb.Breakpoint) BreakRow {
 	spec := b.GetSpec()
-	r := BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: Clean(spec.GetStep()), Hits: b.GetHits()}
+	r := BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: words.Clean(spec.GetStep()), Hits: b.GetHits()}
 	if t := b.GetExpires(); t != nil {
-		r.Expires = since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
+		r.Expires = history.Since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
 	}
 	switch spec.GetOn() {
 	case agentpb.On_ON_EXIT:
-		r.When = s.lang.Say(text("exit", "返回时"))
+		r.When = s.lang.In(words.Text("exit", "返回时"))
 	case agentpb.On_ON_ERROR:
-		r.When = s.lang.Say(text("error", "出错时"))
+		r.When = s.lang.In(words.Text("error", "出错时"))
 	default:
-		r.When = s.lang.Say(text("enter", "进入时"))
+		r.When = s.lang.In(words.Text("enter", "进入时"))
 	}
 	if d := spec.GetSlowerThan(); d != nil {
-		r.When += s.lang.sayf(text(", slower than %s", "，慢于 %s"), took(d.AsDuration()))
+		r.When += s.lang.Inf(words.Text(", slower than %s", "，慢于 %s"), words.Took(d.AsDuration()))
 	}
 	switch a := spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
-		r.Action = s.lang.sayf(text("fails: %s", "失败：%s"), oneLine(a.Fail))
+		r.Action = s.lang.Inf(words.Text("fails: %s", "失败：%s"), words.OneLine(a.Fail))
 	case *agentpb.AddBreakpointRequest_Delay:
-		r.Action = s.lang.sayf(text("delays %s", "延迟 %s"), took(a.Delay.AsDuration()))
+		r.Action = s.lang.Inf(words.Text("delays %s", "延迟 %s"), words.Took(a.Delay.AsDuration()))
 	default:
-		r.Action = s.lang.Say(text("holds", "停住"))
+		r.Action = s.lang.In(words.Text("holds", "停住"))
 	}
 	var refused []string
 	for _, f := range b.GetRefused() {
-		refused = append(refused, Clean(f.GetStep())+": "+oneLine(f.GetWhy()))
+		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(f.GetWhy()))
 	}
 	r.Refused = strings.Join(refused, "; ")
 	return r
@@ -119,5 +121,5 @@ func (s *State) podsOf(p *agentpb.PodSelector) string {
 		labels = append(labels, k+"="+v)
 	}
 	slices.Sort(labels)
-	return Clean(strings.TrimSpace(name + " " + strings.Join(labels, ",")))
+	return words.Clean(strings.TrimSpace(name + " " + strings.Join(labels, ",")))
 }

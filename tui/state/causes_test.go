@@ -7,13 +7,14 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestWhySeen: somewhere in the stories of the recording's pods stands each of
 // the reasons that are put together from what else is known.
 func TestWhySeen(t *testing.T) {
 	r := record(t)
-	s := r.play(English)
+	s := r.play(words.English)
 	for _, c := range []struct{ pod, want string }{
 		{"no-image", "waits for its turn in the kubelet's queue"},
 		{"no-image", "its image is being pulled"},
@@ -22,8 +23,9 @@ func TestWhySeen(t *testing.T) {
 		s.SelectPodNamed("default", c.pod)
 		_, e, _ := s.Selected()
 		found := false
-		p := s.pods[s.byUID[e.UID]]
-		for _, pos := range p.events.all {
+		i, _ := s.h.PodOf(e.UID)
+		p := s.of(i)
+		for _, pos := range p.Events.All {
 			s.SeekEvent(pos)
 			if found = strings.Contains(s.Screen(smallRows).Why.Text, c.want); found {
 				break
@@ -38,7 +40,7 @@ func TestWhySeen(t *testing.T) {
 // TestWhyUnready: with the health probes' results turned round, web's fails.
 func TestWhyUnready(t *testing.T) {
 	r := record(t)
-	s := New(r.info, probes.MustLoad(), English)
+	s := New(r.info, probes.MustLoad(), words.English)
 	for _, b := range r.batches {
 		turned := &agentpb.Batch{Pods: b.Pods}
 		for _, raw := range b.Events {
@@ -51,7 +53,7 @@ func TestWhyUnready(t *testing.T) {
 	if e == nil || !strings.Contains(line, "not ready: the readiness probe of container") {
 		t.Errorf("%q, %v", line, e)
 	}
-	whole := r.play(English)
+	whole := r.play(words.English)
 	whole.SelectPodNamed("default", "web")
 	if line, e := whole.whyUnready(whole.pod, "web", whole.view()); e != nil {
 		t.Errorf("its probe succeeds, but %q", line)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/podstep/podstep/agent/story/outline"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -23,32 +25,32 @@ const criticalItems = 2000
 // chain began, and inside each the same. Had one of them been quicker, the pod
 // would have been ready sooner.
 func (s *State) criticalPath(v *view) map[int]bool {
-	p, c := s.pods[s.pod], &s.time.critical
-	if c.spans != nil && c.pod == s.pod && c.at == v.at && c.items == p.spans.end() {
+	p, c := s.of(s.pod), &s.time.critical
+	if c.spans != nil && c.pod == s.pod && c.at == v.at && c.items == p.Spans.End() {
 		return c.spans
 	}
-	c.pod, c.at, c.items, c.spans = s.pod, v.at, p.spans.end(), map[int]bool{}
+	c.pod, c.at, c.items, c.spans = s.pod, v.at, p.Spans.End(), map[int]bool{}
 	end := v.now
-	for _, m := range p.marks {
-		if m.chapter > creation && m.pos < v.at {
-			end = min(end, m.at)
+	for _, m := range p.Marks {
+		if m.Chapter > outline.Creation && m.Pos < v.at {
+			end = min(end, m.At)
 			break
 		}
 	}
 	kids := map[int][]int{}
 	var roots []int
-	for i := p.spans.first; i < p.spans.end() && len(roots) < criticalItems; i++ {
-		ref := *p.spans.at(i)
-		sp := s.spans.at(ref)
+	for i := p.Spans.First; i < p.Spans.End() && len(roots) < criticalItems; i++ {
+		ref := *p.Spans.At(i)
+		sp := s.h.Span(ref)
 		switch {
-		case sp == nil || sp.enter >= v.at || s.isLife(sp.step):
-		case sp.start > end:
-			i = p.spans.end()
+		case sp == nil || sp.Enter >= v.at || s.outlines.IsLife(sp.Step):
+		case sp.Start > end:
+			i = p.Spans.End()
 		default:
-			if up := s.spans.at(sp.parent); up == nil || s.isLife(up.step) {
+			if up := s.h.Span(sp.Parent); up == nil || s.outlines.IsLife(up.Step) {
 				roots = append(roots, ref)
 			} else {
-				kids[sp.parent] = append(kids[sp.parent], ref)
+				kids[sp.Parent] = append(kids[sp.Parent], ref)
 			}
 		}
 	}
@@ -73,18 +75,18 @@ func (w *pathWalk) chain(calls []int, until int64, depth int) {
 	ends := make([]int64, len(calls))
 	order := make([]int, len(calls))
 	for i, ref := range calls {
-		sp := w.s.spans.at(ref)
-		ends[i], order[i] = sp.start+int64(w.s.callTook(sp, w.v)), i
+		sp := w.s.h.Span(ref)
+		ends[i], order[i] = sp.Start+int64(w.s.callTook(sp, w.v)), i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(ends[b], ends[a]) })
 	if i := w.covering(calls, ends, until); i != none {
 		w.take(calls[i], until, depth)
-		until = w.s.spans.at(calls[i]).start
+		until = w.s.h.Span(calls[i]).Start
 	}
 	for _, i := range order {
-		if sp := w.s.spans.at(calls[i]); ends[i] <= until && sp.start < until {
+		if sp := w.s.h.Span(calls[i]); ends[i] <= until && sp.Start < until {
 			w.take(calls[i], ends[i], depth)
-			until = sp.start
+			until = sp.Start
 		}
 	}
 }
@@ -99,7 +101,7 @@ func (w *pathWalk) take(ref int, until int64, depth int) {
 func (w *pathWalk) covering(calls []int, ends []int64, until int64) int {
 	found := none
 	for i, ref := range calls {
-		if sp := w.s.spans.at(ref); sp.start < until && ends[i] > until && (found == none || sp.worker) {
+		if sp := w.s.h.Span(ref); sp.Start < until && ends[i] > until && (found == none || sp.Worker) {
 			found = i
 		}
 	}

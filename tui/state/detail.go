@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/source"
+	"github.com/podstep/podstep/probes/words"
 	"sigs.k8s.io/yaml"
 )
 
@@ -27,24 +29,24 @@ func (s *State) detail(n *line, v *view) *Detail {
 	if id == 0 {
 		return nil
 	}
-	st := s.steps.at(id)
+	st := s.h.Step(id)
 	s.aboutStep(st, d)
 	ref := n.span
 	if n.kind == RowFolded {
 		ref = s.foldedSpan(n)
 	}
-	c := s.call(ref, v.at)
+	c := s.h.Call(ref, v.at)
 	s.heldDetail(ref, d, v)
-	if c.span == nil {
+	if c.Span == nil {
 		s.sourceOf(st, none, d)
 		return d
 	}
-	if c.known {
-		d.Began = time.Unix(0, s.origin+c.start)
+	if c.Known {
+		d.Began = time.Unix(0, s.h.Origin()+c.Start)
 	}
-	d.Took, d.Error = c.took(v.now), Clean(c.err)
-	if g := s.epoch.Goroutine(uint32(c.goroutine)); g != "" && !s.epoch.beside {
-		d.Goroutine = Clean(g)
+	d.Took, d.Error = c.Took(v.now), words.Clean(c.Err)
+	if g := s.h.Epoch().Goroutine(uint32(c.Goroutine)); g != "" && s.seesTurns() {
+		d.Goroutine = words.Clean(g)
 	}
 	s.values(&c, d)
 	s.sourceOf(st, ref, d)
@@ -53,7 +55,7 @@ func (s *State) detail(n *line, v *view) *Detail {
 
 // heldDetail says of the call at which the pod is held until when it is.
 func (s *State) heldDetail(ref int, d *Detail, v *view) {
-	if now := v.pod(s.pod); ref != none && now.holds > 0 && now.held == ref {
+	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
 		d.Held = strings.TrimSpace(s.heldWords(s.pod, now, v) + " " + s.askedBy(now))
 	}
 }
@@ -73,53 +75,53 @@ func (d *Detail) lines() int {
 
 // foldedSpan is the last call of a fold.
 func (s *State) foldedSpan(n *line) int {
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	if n.key.kind == keyFold {
-		if t := p.turns.at(n.last); t != nil {
-			return t.span
+		if t := p.Turns.At(n.last); t != nil {
+			return t.Span
 		}
 		return none
 	}
-	if it := p.items.at(n.last); it != nil {
-		return it.span
+	if it := p.Items.At(n.last); it != nil {
+		return it.Span
 	}
 	return none
 }
 
 // aboutStep fills in what does not depend on a call.
-func (s *State) aboutStep(st *step, d *Detail) {
-	d.Step, d.Title = st.name, s.title(st)
-	if st.about != nil {
-		d.Text = s.lang.Say(st.about.Text)
-		d.Goroutine = st.about.Goroutine
+func (s *State) aboutStep(st *history.Step, d *Detail) {
+	d.Step, d.Title = st.Name, s.title(st)
+	if st.About != nil {
+		d.Text = s.lang.In(st.About.Text)
+		d.Goroutine = st.About.Goroutine
 	}
-	if s.epoch.beside {
+	if !s.seesTurns() {
 		d.Goroutine = "" // nobody sees whose call it is
 	}
 	switch {
-	case st.here == nil || st.here.GetSeen():
-	case s.epoch.beside: // most steps are not: no failure
-		d.Text = s.lang.sayf(text("Not seen here: %s. %s", "此处看不到：%s。%s"), Clean(st.here.GetWhy()), d.Text)
+	case st.Here == nil || st.Here.GetSeen():
+	case !s.seesTurns(): // most steps are not: no failure
+		d.Text = s.lang.Inf(words.Text("Not seen here: %s. %s", "此处看不到：%s。%s"), words.Clean(st.Here.GetWhy()), d.Text)
 	default:
-		d.Error = s.lang.Say(text("This probe does not see the step: ", "此探针看不到这一步：")) + Clean(st.here.GetWhy())
+		d.Error = s.lang.In(words.Text("This probe does not see the step: ", "此探针看不到这一步：")) + words.Clean(st.Here.GetWhy())
 	}
 	d.Hold = s.holdCost(st)
 }
 
 func (s *State) noteDetail(n *line, d *Detail) {
-	e, ok := s.event(n.key.a)
+	e, ok := s.h.Event(n.key.a)
 	if !ok {
 		return
 	}
-	d.Step = Clean(e.Step)
-	if id := s.steps.byName[e.Step]; id != 0 {
-		s.aboutStep(s.steps.at(id), d)
+	d.Step = words.Clean(e.Step)
+	if id := s.h.StepNamed(e.Step); id != 0 {
+		s.aboutStep(s.h.Step(id), d)
 	}
-	d.Title, _ = s.lang.noteWords(&e)
-	d.Began, d.Error = e.Time, Clean(e.Error)
+	d.Title, _ = noteWords(s.lang, &e)
+	d.Began, d.Error = e.Time, words.Clean(e.Error)
 	d.Took = max(0, time.Duration(e.DurationNs))
 	for _, name := range sortedNames(e.Fields) {
-		d.Args = append(d.Args, Value{Clean(name), long(e.Fields[name])})
+		d.Args = append(d.Args, Value{words.Clean(name), long(e.Fields[name])})
 	}
 }
 
@@ -129,16 +131,16 @@ func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m))
 const fieldRequest, fieldResponse = "request", "response"
 
 // values fills in arguments and results, in the catalogue's order.
-func (s *State) values(c *call, d *Detail) {
+func (s *State) values(c *history.Call, d *Detail) {
 	var args, results []probes.Field
-	if c.step.about != nil {
-		args, results = c.step.about.Fields, c.step.about.Results
+	if c.Step.About != nil {
+		args, results = c.Step.About.Fields, c.Step.About.Results
 	}
-	if c.step.stage == "cri" {
-		d.Request = requestOf(c.args)
+	if c.Step.Stage == "cri" {
+		d.Request = requestOf(c.Args)
 		d.Response = responseOf(c)
 	}
-	d.Args, d.Results = valueList(args, c.args), valueList(results, c.gives)
+	d.Args, d.Results = valueList(args, c.Args), valueList(results, c.Results)
 }
 
 // requestOf is what a call asked the runtime for: its whole message where the
@@ -150,11 +152,11 @@ func requestOf(args map[string]any) []string {
 	return yamlOf(args)
 }
 
-func responseOf(c *call) []string {
-	if doc, ok := c.gives[fieldResponse]; ok {
+func responseOf(c *history.Call) []string {
+	if doc, ok := c.Results[fieldResponse]; ok {
 		return yamlLines(doc)
 	}
-	return yamlOf(c.gives)
+	return yamlOf(c.Results)
 }
 
 // yamlOf writes values that are no document as one.
@@ -187,7 +189,7 @@ func yamlLines(v any) []string {
 func cleanLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	for i := range lines {
-		lines[i] = Clean(lines[i])
+		lines[i] = words.Clean(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
@@ -204,7 +206,7 @@ func valueList(names []probes.Field, values map[string]any) []Value {
 	}
 	for _, n := range sortedNames(values) {
 		if !named[n] && values[n] != "" {
-			out = append(out, Value{Clean(n), long(values[n])})
+			out = append(out, Value{words.Clean(n), long(values[n])})
 		}
 	}
 	return out
@@ -216,37 +218,37 @@ func long(v any) string {
 	case probes.RawJSON:
 		lines := yamlLines(v)
 		if len(lines) == 1 || len(v) < 60 {
-			return short(v)
+			return words.Short(v)
 		}
 		return strings.Join(lines, "\n")
 	case string:
 		return cleanLines(v)
 	}
-	return short(v)
+	return words.Short(v)
 }
 
 // sourceOf shows the kubelet's source: of a call that goes on, the place in its
 // caller; else the beginning of the step's own function.
-func (s *State) sourceOf(st *step, ref int, d *Detail) {
-	own, ok := source.Of(st.name)
+func (s *State) sourceOf(st *history.Step, ref int, d *Detail) {
+	own, ok := source.Of(st.Name)
 	switch {
 	case ok:
 		excerpt(&own, own.Func, d)
-	case st.here != nil && st.here.GetFile() != "":
-		d.Place = Clean(st.here.GetFile()) + ":" + strconv.Itoa(int(st.here.GetLine()))
-	case st.about != nil:
-		d.Place = st.about.File
+	case st.Here != nil && st.Here.GetFile() != "":
+		d.Place = words.Clean(st.Here.GetFile()) + ":" + strconv.Itoa(int(st.Here.GetLine()))
+	case st.About != nil:
+		d.Place = st.About.File
 	}
-	sp := s.spans.at(ref)
+	sp := s.h.Span(ref)
 	if sp == nil {
 		return
 	}
-	for up := s.spans.at(sp.parent); up != nil; up = s.spans.at(up.parent) {
-		caller, ok := source.Of(s.steps.at(up.step).name)
+	for up := s.h.Span(sp.Parent); up != nil; up = s.h.Span(up.Parent) {
+		caller, ok := source.Of(s.h.Step(up.Step).Name)
 		if !ok {
 			continue
 		}
-		if calls := caller.Calls(st.name); len(calls) > 0 {
+		if calls := caller.Calls(st.Name); len(calls) > 0 {
 			excerpt(&caller, calls[0], d)
 		}
 		return // what is further up may come to the step by another way
@@ -269,49 +271,49 @@ func excerpt(e *source.Excerpt, line int, d *Detail) {
 }
 
 var holdWords = map[string]probes.Text{
-	"yes":    text("A pod may be held here: only its own worker comes here.", "可以在这里停住 Pod：只有它自己的 worker 会来到这里。"),
-	"worker": text("A pod may be held here when it is its own worker that comes.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
-	"own":    text("What is held here is a goroutine of its own; it alone waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
-	"node":   text("A hold here stops the whole node: every other pod waits as well. Only in a lab.", "停在这里，整个节点都会停下，其他 Pod 也要等。只有在实验环境里可以。"),
-	"no":     text("A pod may not be held here.", "不能在这里停住 Pod。"),
+	"yes":    words.Text("A pod may be held here: only its own worker comes here.", "可以在这里停住 Pod：只有它自己的 worker 会来到这里。"),
+	"worker": words.Text("A pod may be held here when it is its own worker that comes.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
+	"own":    words.Text("What is held here is a goroutine of its own; it alone waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
+	"node":   words.Text("A hold here stops the whole node: every other pod waits as well. Only in a lab.", "停在这里，整个节点都会停下，其他 Pod 也要等。只有在实验环境里可以。"),
+	"no":     words.Text("A pod may not be held here.", "不能在这里停住 Pod。"),
 }
 
 // holdCost says whether one may hold at a step, and what it costs.
-func (s *State) holdCost(st *step) string {
-	if st.about == nil {
+func (s *State) holdCost(st *history.Step) string {
+	if st.About == nil {
 		return ""
 	}
-	if s.epoch.beside && st.stage == "cri" {
+	if !s.seesTurns() && st.Stage == "cri" {
 		return s.holdCostBeside(st)
 	}
-	enter, exit := string(st.about.Hold.Enter), string(st.about.Hold.Exit)
-	if st.here != nil && st.here.GetHoldEnter() != "" {
-		enter, exit = st.here.GetHoldEnter(), st.here.GetHoldExit()
+	enter, exit := string(st.About.Hold.Enter), string(st.About.Hold.Exit)
+	if st.Here != nil && st.Here.GetHoldEnter() != "" {
+		enter, exit = st.Here.GetHoldEnter(), st.Here.GetHoldExit()
 	}
 	rule := enter
 	if rule == "no" && exit != "no" {
 		rule = exit
 	}
-	out := []string{s.lang.Say(holdWords[rule])}
+	out := []string{s.lang.In(holdWords[rule])}
 	switch {
 	case enter == "no" && exit != "no":
-		out = append(out, s.lang.Say(text("Only when it returns.", "只能在它返回时。")))
+		out = append(out, s.lang.In(words.Text("Only when it returns.", "只能在它返回时。")))
 	case enter != "no" && exit == "no":
-		out = append(out, s.lang.Say(text("Only before it begins.", "只能在它开始之前。")))
+		out = append(out, s.lang.In(words.Text("Only before it begins.", "只能在它开始之前。")))
 	}
-	if why := s.lang.Say(st.about.Hold.Why); why != "" && rule != "yes" {
+	if why := s.lang.In(st.About.Hold.Why); why != "" && rule != "yes" {
 		out = append(out, why)
 	}
 	if rule == "no" {
 		return strings.Join(out, " ")
 	}
-	for _, name := range st.about.Timers {
-		if t := s.catalogue.Timer(name); t != nil {
-			out = append(out, s.lang.sayf(text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, s.lang.Say(t.Text)))
+	for _, name := range st.About.Timers {
+		if t := s.h.Catalogue().Timer(name); t != nil {
+			out = append(out, s.lang.Inf(words.Text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, s.lang.In(t.Text)))
 		}
 	}
-	if len(st.about.Timers) == 0 {
-		out = append(out, s.lang.Say(text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
+	if len(st.About.Timers) == 0 {
+		out = append(out, s.lang.In(words.Text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
 	}
 	return strings.Join(out, " ")
 }

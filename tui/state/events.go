@@ -1,8 +1,10 @@
 package state
 
 import (
+	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // scanPerFrame bounds how many events a filter looks at for one frame, and
@@ -54,12 +56,12 @@ func (l *eventsView) scan(s *State, at int) {
 		l.seen, l.back = at, at
 	}
 	left, decodes := scanPerFrame, decodePerFrame
-	for ; l.seen < s.arena.end && left > 0 && decodes > 0; l.seen, left = l.seen+1, left-1 {
+	for ; l.seen < s.h.End() && left > 0 && decodes > 0; l.seen, left = l.seen+1, left-1 {
 		if s.matches(l.seen, &decodes) {
 			l.newer = append(l.newer, l.seen)
 		}
 	}
-	for ; l.back > s.arena.first && left > 0 && decodes > 0; left-- {
+	for ; l.back > s.h.First() && left > 0 && decodes > 0; left-- {
 		l.back--
 		if s.matches(l.back, &decodes) {
 			l.older = append(l.older, l.back)
@@ -69,18 +71,18 @@ func (l *eventsView) scan(s *State, at int) {
 
 // matches tells whether the filter selects the event at a position.
 func (s *State) matches(pos int, decodes *int) bool {
-	h, ok := s.header(pos)
+	h, ok := s.h.Header(pos)
 	if !ok {
 		return false
 	}
-	e := s.epochAt(pos)
-	st := s.steps.at(e.step(h.Step))
+	e := s.h.EpochAt(pos)
+	st := s.h.Step(e.StepOf(h.Step))
 	out := probes.Event{
-		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.stage, Step: st.name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
+		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.Stage, Step: st.Name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
 		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.Probe(h.Step), Error: string(h.ErrorText),
 	}
 	if h.Pod != 0 {
-		out.Pod = &s.pods[e.pod(h.Pod)].entity
+		out.Pod = &s.of(e.PodOf(h.Pod)).Entity
 	}
 	switch s.filter.MatchOutline(&out) {
 	case filter.Yes:
@@ -89,7 +91,7 @@ func (s *State) matches(pos int, decodes *int) bool {
 		return false
 	}
 	*decodes--
-	ev, ok := s.event(pos)
+	ev, ok := s.h.Event(pos)
 	return ok && s.filter.Match(&ev)
 }
 
@@ -97,14 +99,14 @@ func (s *State) matches(pos int, decodes *int) bool {
 // gives the one at a place among them.
 func (l *eventsView) total(s *State, at int) int {
 	if s.filter == nil {
-		return at - s.arena.first
+		return at - s.h.First()
 	}
-	return len(l.older) + lowerBound(l.newer, at)
+	return len(l.older) + history.LowerBound(l.newer, at)
 }
 
 func (l *eventsView) place(s *State, i int) int {
 	if s.filter == nil {
-		return s.arena.first + i
+		return s.h.First() + i
 	}
 	if n := len(l.older); i < n {
 		return l.older[n-1-i]
@@ -133,8 +135,8 @@ func (s *State) eventList(rows int, v *view) *EventList {
 		l.scan(s, v.at)
 	}
 	total := l.total(s, v.at)
-	out := &EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: Clean(s.filterText), Offset: l.offset}
-	out.More = s.filter != nil && l.back > s.arena.first
+	out := &EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: words.Clean(s.filterText), Offset: l.offset}
+	out.More = s.filter != nil && l.back > s.h.First()
 	at := total - 1
 	if !l.follow && l.cursor != none {
 		at = max(min(0, total-1), l.index(s, l.cursor, total))
@@ -148,30 +150,30 @@ func (s *State) eventList(rows int, v *view) *EventList {
 		}
 	}
 	if !l.follow {
-		out.Newer = s.arena.end - l.left
+		out.Newer = s.h.End() - l.left
 	}
 	if total == 0 {
-		out.Empty = s.lang.Say(text("No events yet.", "还没有事件。"))
+		out.Empty = s.lang.In(words.Text("No events yet.", "还没有事件。"))
 		if s.filter != nil {
-			out.Empty = s.lang.Say(text("No event matches the filter.", "没有事件符合过滤条件。"))
+			out.Empty = s.lang.In(words.Text("No event matches the filter.", "没有事件符合过滤条件。"))
 		}
 	}
 	return out
 }
 
 func (s *State) eventRow(pos int) EventRow {
-	e, _ := s.event(pos)
-	e.Step, e.Stage, e.Goroutine = Clean(e.Step), Clean(e.Stage), Clean(e.Goroutine)
+	e, _ := s.h.Event(pos)
+	e.Step, e.Stage, e.Goroutine = words.Clean(e.Step), words.Clean(e.Stage), words.Clean(e.Goroutine)
 	if e.Pod != nil {
-		h, _ := s.header(pos)
-		e.Pod = &s.pods[s.epochAt(pos).pod(h.Pod)].entity
+		h, _ := s.h.Header(pos)
+		e.Pod = &s.of(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
 	}
-	r := EventRow{Pos: pos, Text: words(e.Fields)}
+	r := EventRow{Pos: pos, Text: fieldWords(e.Fields)}
 	if e.Error != "" {
-		e.Error = oneLine(e.Error)
-		r.Text = cut(e.Error, 600)
+		e.Error = words.OneLine(e.Error)
+		r.Text = words.Cut(e.Error, 600)
 		if len(e.Fields) > 0 {
-			r.Text += "  " + words(e.Fields)
+			r.Text += "  " + fieldWords(e.Fields)
 		}
 	}
 	e.Fields = nil
@@ -199,7 +201,7 @@ func (l *eventsView) move(s *State, rows int, v *view) {
 
 func (l *eventsView) stop(s *State) {
 	if l.follow {
-		l.follow, l.left = false, s.arena.end
+		l.follow, l.left = false, s.h.End()
 	}
 }
 
@@ -223,7 +225,7 @@ func (l *eventsView) nextError(s *State, dir int, v *view) bool {
 	}
 	for i, n := at+dir, 0; i >= 0 && i < total && n < scanPerFrame && dir != 0; i, n = i+dir, n+1 {
 		pos := l.place(s, i)
-		if h, ok := s.header(pos); ok && h.HasError {
+		if h, ok := s.h.Header(pos); ok && h.HasError {
 			l.stop(s)
 			l.cursor = pos
 			return true
@@ -243,14 +245,14 @@ func (s *State) openEvent(v *view) {
 		return
 	}
 	pos := s.events.place(s, at)
-	h, ok := s.header(pos)
+	h, ok := s.h.Header(pos)
 	if !ok {
 		return
 	}
-	e := s.epochAt(pos)
-	s.selectPod(e.pod(h.Pod))
+	e := s.h.EpochAt(pos)
+	s.selectPod(e.PodOf(h.Pod))
 	s.main, s.focus = MainStory, PaneMain
-	if ref := s.spans.find(spanID(&h, e)); ref != none {
-		s.reveal(s.pods[s.pod], ref, v)
+	if ref := s.h.SpanOf(pos, &h); ref != none {
+		s.reveal(s.of(s.pod), ref, v)
 	}
 }

@@ -3,47 +3,22 @@ package state
 import (
 	"slices"
 
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
-// usual is what usually happens in a turn of each kind, in the catalogue's
-// order: what is expected until turns were seen. Under each step, the steps
-// that it calls.
-var usual = [turnKinds]map[stepName][]stepName{
-	turnCreate: {
-		stepTurn:           {stepNewer, stepSync},
-		stepSync:           {stepGenerateStatus, stepSetStatus, stepNetwork, "sync.cgroup", "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
-		stepRtSync:         {stepCompute, stepSandbox, "cri.PodSandboxStatus", "rt.sandboxready", stepStartOne},
-		stepSandbox:        {stepRunSandbox},
-		stepStartOne:       {stepBackoff, stepStartContainer},
-		stepStartContainer: {stepEnsure, "rt.config", stepCreate, stepStarted},
-		stepLoop:           {stepCompleteWork},
-	},
-	turnSync: {
-		stepTurn:   {stepNewer, stepSync},
-		stepSync:   {stepGenerateStatus, stepSetStatus, stepNetwork, "sync.dirs", stepVolumes, "sync.pullsecrets", "sync.probes", stepRtSync},
-		stepRtSync: {stepCompute},
-		stepLoop:   {stepCompleteWork},
-	},
-	turnTerminating: {
-		stepTurn:            {stepNewer, stepTerminating},
-		stepTerminating:     {stepGenerateStatus, stepSetStatus, "probe.stop", "term.killpod", "probe.remove"},
-		"term.killpod":      {"rt.killpodapi"},
-		"rt.killpodapi":     {stepKillPod},
-		stepKillPod:         {"rt.killcontainers", "cri.StopPodSandbox"},
-		"rt.killcontainers": {stepKillOne},
-		stepKillOne:         {stepStop},
-		stepLoop:            {stepTerminatingEnds, stepCompleteWork},
-	},
-	turnTerminated: {
-		stepTurn:       {stepNewer, stepTerminated},
-		stepTerminated: {stepGenerateStatus, stepSetStatus, stepTermUnmount, "term.status"},
-		stepLoop:       {stepTerminatedEnds},
-	},
+// turnsOf are the kinds of turns by the catalogue's names for them.
+var turnsOf = [outline.Kinds]probes.Turn{
+	outline.Create: probes.TurnCreate, outline.Sync: probes.TurnSync, outline.Terminating: probes.TurnTerminating, outline.Terminated: probes.TurnTerminated,
 }
 
-// learnt is what happened in the turns of this session, by kind.
-type learnt struct{ kinds [turnKinds]map[stepID]*family }
+// learnt is what happened in the turns of this session, by kind. Until there were
+// any, it is what the catalogue says is usual.
+type learnt struct {
+	kinds [outline.Kinds]map[history.StepID]*family
+}
 
 // family is what a step calls: how often it ran, and how often each call was
 // made in it, in order.
@@ -53,23 +28,27 @@ type family struct {
 }
 
 type kid struct {
-	step stepID
+	step history.StepID
 	seen int
 }
 
 // forgetAfter keeps what was learnt long ago from outweighing what is seen now.
 const forgetAfter = 64
 
-func newLearnt(c *probes.Catalogue) (l learnt) {
-	t := newSteps(c)
+func newLearnt(h *history.History) (l learnt) {
+	c := h.Catalogue()
 	for k := range l.kinds {
-		l.kinds[k] = map[stepID]*family{}
-		for parent, kids := range usual[k] {
-			f := &family{n: 1}
-			for _, name := range kids {
-				f.kids = append(f.kids, kid{t.byName[string(name)], 1})
+		l.kinds[k] = map[history.StepID]*family{}
+		for i := range c.Steps {
+			calls := c.Steps[i].Story.Usual[turnsOf[k]]
+			if len(calls) == 0 {
+				continue
 			}
-			l.kinds[k][t.byName[string(parent)]] = f
+			f := &family{n: 1}
+			for _, name := range calls {
+				f.kids = append(f.kids, kid{h.StepNamed(name), 1})
+			}
+			l.kinds[k][h.StepNamed(c.Steps[i].Name)] = f
 		}
 	}
 	return l
@@ -77,7 +56,7 @@ func newLearnt(c *probes.Catalogue) (l learnt) {
 
 // learn takes the calls that one call made, in order, calls of the same step
 // once.
-func (f *family) learn(calls []stepID) {
+func (f *family) learn(calls []history.StepID) {
 	if f.n >= forgetAfter {
 		f.n /= 2
 		for i := range f.kids {
@@ -105,30 +84,30 @@ func (f *family) likely(k kid) bool { return 2*k.seen >= f.n }
 
 // learnTurn learns from a turn that went well. One that failed broke off
 // somewhere, which says nothing about the next.
-func (s *State) learnTurn(p *pod, t *turn) {
-	if t.failed {
+func (s *State) learnTurn(p *outline.Pod, t *outline.Turn) {
+	if t.Failed {
 		return
 	}
-	it := p.items.at(t.item)
-	calls := map[int][]stepID{}
+	it := p.Items.At(t.Item)
+	calls := map[int][]history.StepID{}
 	var order []int
-	for i := max(it.first, p.spans.first, it.last-maxCalls); i < it.last; i++ {
-		ref := *p.spans.at(i)
-		sp := s.spans.at(ref)
-		if sp == nil || sp.item != t.item || sp.exit == none || s.steps.role(sp.step) == roleAfter {
+	for i := max(it.First, p.Spans.First, it.Last-maxCalls); i < it.Last; i++ {
+		ref := *p.Spans.At(i)
+		sp := s.h.Span(ref)
+		if sp == nil || sp.Item != t.Item || sp.Exit == none || s.h.Role(sp.Step) == probes.RoleTransition {
 			continue
 		}
 		if _, ok := calls[ref]; !ok {
 			calls[ref] = nil
 			order = append(order, ref)
 		}
-		if sp.parent != none && ref != t.span {
-			calls[sp.parent] = append(calls[sp.parent], sp.step)
+		if sp.Parent != none && ref != t.Span {
+			calls[sp.Parent] = append(calls[sp.Parent], sp.Step)
 		}
 	}
-	kind := s.learnt.kinds[t.kind]
+	kind := s.learnt.kinds[t.Kind]
 	for _, ref := range order {
-		step := s.spans.at(ref).step
+		step := s.h.Span(ref).Step
 		if kind[step] == nil {
 			kind[step] = &family{}
 		}
@@ -143,21 +122,21 @@ type plan struct {
 }
 
 // planOf finds the plan that was made in a call of the runtime's SyncPod.
-func (l *layouter) planOf(rt *span) (pl plan) {
-	for i := rt.ordinal + 1; i < min(rt.ordinal+16, l.p.spans.end()); i++ {
-		sp := l.s.spans.at(*l.p.spans.at(i))
-		if sp == nil || !l.s.steps.is(sp.step, stepCompute) || l.s.spans.at(sp.parent) != rt {
+func (l *layouter) planOf(rt *history.Span) (pl plan) {
+	for i := rt.Ordinal + 1; i < min(rt.Ordinal+16, l.p.Spans.End()); i++ {
+		sp := l.s.h.Span(*l.p.Spans.At(i))
+		if sp == nil || l.s.h.Role(sp.Step) != probes.RolePlan || l.s.h.Span(sp.Parent) != rt {
 			continue
 		}
-		if !sp.over(l.at) || sp.shape == noExit {
+		if !sp.Over(l.at) || sp.Shape == history.NoExit {
 			return pl
 		}
-		raw := l.s.arena.at(sp.exit)
+		raw := l.s.h.Raw(sp.Exit)
 		pl.known = raw != nil
-		pl.sandbox = lookup(raw, "createSandbox").flag()
+		pl.sandbox = wire.Lookup(raw, "createSandbox").Flag()
 		for _, f := range []string{"containersToStart", "initContainersToStart"} {
-			v := lookup(raw, f)
-			pl.start = pl.start || v.ok && string(v.text) != "[]"
+			v := wire.Lookup(raw, f)
+			pl.start = pl.start || v.Found() && string(v.Text) != "[]"
 		}
 		return pl
 	}
@@ -167,54 +146,54 @@ func (l *layouter) planOf(rt *span) (pl plan) {
 // forecast lays out what is expected in one call.
 type forecast struct {
 	l    *layouter
-	kind turnKind
+	kind outline.Kind
 	span int
-	used map[stepID]int
+	used map[history.StepID]int
 }
 
 // expected lays out what usually comes next in a call that goes on, after the
 // steps that were seen in it.
-func (l *layouter) expected(sp *span, seen []stepID, depth int) {
-	tn := l.p.turns.at(l.p.items.at(sp.item).turn)
+func (l *layouter) expected(sp *history.Span, seen []history.StepID, depth int) {
+	tn := l.p.Turns.At(l.p.Items.At(sp.Item).Turn)
 	if tn == nil {
 		return
 	}
-	f := forecast{l: l, kind: tn.kind, span: *l.p.spans.at(sp.ordinal), used: map[stepID]int{}}
+	f := forecast{l: l, kind: tn.Kind, span: *l.p.Spans.At(sp.Ordinal), used: map[history.StepID]int{}}
 	pl := plan{}
-	if l.s.steps.is(sp.step, stepRtSync) {
+	if l.s.h.Role(sp.Step) == probes.RoleRuntime {
 		pl = l.planOf(sp)
 	}
-	f.calls(sp.step, seen, pl, depth)
+	f.calls(sp.Step, seen, pl, depth)
 }
 
 // expectedAfter lays out what comes when the turn itself is over.
-func (l *layouter) expectedAfter(tn *turn, t *tree, depth int) {
-	it := l.p.items.at(tn.item)
-	f := forecast{l: l, kind: tn.kind, span: it.span, used: map[stepID]int{}}
-	var seen []stepID
+func (l *layouter) expectedAfter(tn *outline.Turn, t *tree, depth int) {
+	it := l.p.Items.At(tn.Item)
+	f := forecast{l: l, kind: tn.Kind, span: it.Span, used: map[history.StepID]int{}}
+	var seen []history.StepID
 	for _, r := range t.roots {
-		seen = append(seen, l.s.spans.at(t.nodes[r].span).step)
+		seen = append(seen, l.s.h.Span(t.nodes[r].span).Step)
 	}
-	turn := l.s.steps.byName[string(stepTurn)]
+	turn := l.s.h.StepFor(probes.RoleTurn)
 	if !slices.Contains(seen, turn) {
 		f.calls(turn, nil, plan{}, depth)
 	}
-	if len(seen) > 0 && l.s.steps.role(seen[len(seen)-1]) == roleAfter && l.s.steps.is(seen[len(seen)-1], stepCompleteWork) {
+	if len(seen) > 0 && l.s.h.Role(seen[len(seen)-1]) == probes.RoleComplete {
 		return
 	}
-	f.calls(l.s.steps.byName[string(stepLoop)], seen, plan{}, depth)
+	f.calls(l.s.h.StepFor(probes.RoleWorker), seen, plan{}, depth)
 }
 
 // family is what a step calls in turns of this kind, or in others if it was
 // never seen in one of these.
-func (f *forecast) family(step stepID) *family {
+func (f *forecast) family(step history.StepID) *family {
 	if fam := f.l.s.learnt.kinds[f.kind][step]; fam != nil {
 		return fam
 	}
-	return f.l.s.learnt.kinds[turnCreate][step]
+	return f.l.s.learnt.kinds[outline.Create][step]
 }
 
-func (f *forecast) calls(step stepID, seen []stepID, pl plan, depth int) {
+func (f *forecast) calls(step history.StepID, seen []history.StepID, pl plan, depth int) {
 	fam := f.family(step)
 	if fam == nil {
 		return
@@ -234,24 +213,23 @@ func (f *forecast) calls(step stepID, seen []stepID, pl plan, depth int) {
 		if !ok {
 			continue
 		}
-		started = started || f.l.s.steps.role(k.step) == roleStartOne
+		started = started || f.l.s.h.Role(k.step) == probes.RoleContainer
 		f.one(k.step, depth)
 	}
-	start := f.l.s.steps.byName[string(stepStartOne)]
+	start := f.l.s.h.StepFor(probes.RoleContainer)
 	if pl.known && pl.start && !started && !slices.Contains(seen, start) {
 		f.one(start, depth)
 	}
 }
 
 // planned corrects what is usual by what is planned.
-func (f *forecast) planned(step stepID, pl plan, usual bool) bool {
-	st := f.l.s.steps
-	switch {
-	case st.is(step, stepStartOne):
+func (f *forecast) planned(step history.StepID, pl plan, usual bool) bool {
+	switch f.l.s.h.Step(step).Means().Planned {
+	case probes.PlannedStart:
 		return pl.start
-	case st.is(step, stepSandbox):
+	case probes.PlannedSandbox:
 		return pl.sandbox
-	case st.is(step, "cri.PodSandboxStatus"), st.is(step, "rt.ips"), st.is(step, "rt.sandboxready"), st.is(step, stepKillPod):
+	case probes.PlannedWithSandbox:
 		return usual && pl.sandbox
 	}
 	return usual
@@ -259,15 +237,15 @@ func (f *forecast) planned(step stepID, pl plan, usual bool) bool {
 
 // one lays out one expected step with what is expected in it. Steps for a
 // closer look, and those that share a row with others, have no row.
-func (f *forecast) one(step stepID, depth int) {
+func (f *forecast) one(step history.StepID, depth int) {
 	if f.used[step] >= 2 || depth > maxDepth {
 		return // a step that calls itself
 	}
-	st := f.l.s.steps.at(step)
+	st := f.l.s.h.Step(step)
 	n := f.used[step]
 	f.used[step]++
 	inner := depth
-	if st.tier() == 1 && f.l.s.steps.role(step) != roleWork && st.name != string(stepStartContainer) {
+	if st.Tier() == 1 && st.Means().Role != probes.RoleWork && !st.Means().Joins {
 		f.l.add(line{key: lineKey{kind: keyExpected, a: f.span, b: int(step)*4 + n}, kind: RowExpected, depth: depth, span: none, item: none, step: step})
 		inner++
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/podstep/podstep/agent/story/outline"
 )
 
 // maxParts bounds the calls of a fold that are drawn, and maxLook the items
@@ -17,14 +19,14 @@ func (s *State) foldBar(p *pod, n *line, b *Bar, v *view) {
 		b.Label += fmt.Sprintf("  ×%d", n.times)
 	}
 	for _, ref := range s.foldCalls(p, n, v.at) {
-		sp := s.spans.at(ref)
-		from := time.Duration(sp.start)
+		sp := s.h.Span(ref)
+		from := time.Duration(sp.Start)
 		b.Parts = append(b.Parts, Part{From: from, To: from + s.callTook(sp, v)})
-		b.Open = b.Open || !sp.over(v.at)
+		b.Open = b.Open || !sp.Over(v.at)
 	}
 	if len(b.Parts) == 0 {
-		if it := p.items.at(n.item); it != nil {
-			b.From = time.Duration(s.timeAt(it.pos))
+		if it := p.Items.At(n.item); it != nil {
+			b.From = time.Duration(s.h.TimeAt(it.Pos))
 		}
 		b.To = b.From
 		return
@@ -37,26 +39,26 @@ func (s *State) foldBar(p *pod, n *line, b *Bar, v *view) {
 
 // foldCalls are the calls that a fold stands for, oldest first.
 func (s *State) foldCalls(p *pod, n *line, at int) (calls []int) {
-	g, l := p.tale.segmentOf(n.item), layouter{s: s, p: p, at: at}
+	g, l := p.Segments.Of(n.item), layouter{s: s, p: p, at: at}
 	if g == nil {
 		return nil
 	}
 	last := n.last
 	if n.key.kind == keyFold {
-		if t := p.turns.at(n.last); t != nil {
-			last = t.item
+		if t := p.Turns.At(n.last); t != nil {
+			last = t.Item
 		}
 	}
 	for i := last; i >= n.item && last-i < maxLook && len(calls) < maxParts; i-- {
-		it := p.items.at(i)
+		it := p.Items.At(i)
 		if it == nil {
 			break
 		}
-		ref := it.span
-		if t := p.turns.at(it.turn); t != nil {
-			ref = t.span
+		ref := it.Span
+		if t := p.Turns.At(it.Turn); t != nil {
+			ref = t.Span
 		}
-		if sp := s.spans.at(ref); sp != nil && sp.enter < at && l.inFold(g, n, it) {
+		if sp := s.h.Span(ref); sp != nil && sp.Enter < at && l.inFold(g, n, it) {
 			calls = append(calls, ref)
 		}
 	}
@@ -65,13 +67,13 @@ func (s *State) foldCalls(p *pod, n *line, at int) (calls []int) {
 }
 
 // inFold tells whether an item is one of those that a fold of a segment counts.
-func (l *layouter) inFold(g *segment, n *line, it *item) bool {
+func (l *layouter) inFold(g *outline.Segment, n *line, it *outline.Item) bool {
 	if n.key.kind == keyFold {
-		return slices.Contains(g.tries, it.turn)
+		return slices.Contains(g.Tries, it.Turn)
 	}
-	for i := range g.entries {
-		e := &g.entries[i]
-		if (n.key.kind == l.s.foldOf(l.p, e, l.at) || n.key == e.key()) && l.belongs(g, it, e) {
+	for i := range g.Entries {
+		e := &g.Entries[i]
+		if (n.key.kind == l.s.foldOf(l.p, e, l.at) || n.key == entryKey(e)) && l.belongs(g, it, e) {
 			return true
 		}
 	}

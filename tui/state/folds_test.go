@@ -3,11 +3,15 @@ package state
 import (
 	"testing"
 	"time"
+
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestFoldBars: the bar of a fold has a part for each call, and is not critical.
 func TestFoldBars(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	folds := 0
 	for _, pod := range []string{"web", "crashloop", "no-image", "missing"} {
 		s.SelectPodNamed("default", pod)
@@ -43,22 +47,22 @@ func TestFoldBars(t *testing.T) {
 // TestIdleTurns: a turn in which there was nothing to do stays closed, also
 // while it is the last one.
 func TestIdleTurns(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	idle := 0
 	for _, pod := range []string{"web", "crashloop"} {
 		s.SelectPodNamed("default", pod)
-		p := s.pods[s.pod]
-		for i := p.turns.first; i < p.turns.end(); i++ {
-			tn := p.turns.at(i)
-			if tn.done == none || tn.eventful || tn.kind > turnSync {
+		p := s.of(s.pod)
+		for i := p.Turns.First; i < p.Turns.End(); i++ {
+			tn := p.Turns.At(i)
+			if tn.Done == none || tn.Eventful || tn.Kind > outline.Sync {
 				continue
 			}
-			s.SeekEvent(tn.done)
+			s.SeekEvent(tn.Done)
 			for _, r := range s.Screen(allRows).Story.Rows {
-				if r.ID == (lineKey{kind: keyTurn, a: tn.item}).String() {
+				if r.ID == (lineKey{kind: keyTurn, a: tn.Item}).String() {
 					idle++
 					if r.Open {
-						t.Errorf("%s: %q is open after event %d", pod, r.Label, tn.done)
+						t.Errorf("%s: %q is open after event %d", pod, r.Label, tn.Done)
 					}
 				}
 			}
@@ -72,11 +76,11 @@ func TestIdleTurns(t *testing.T) {
 // TestPlain: what pods in trouble say is no tail of a step's name, one call is
 // not several, and folds begin with their first call.
 func TestPlain(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	for at := 100; at < s.Events(); at += 97 {
 		s.SeekEvent(at)
 		for _, r := range s.Screen(allRows).Pods.Rows {
-			if (r.Mark == PodStuck || r.Mark == PodRetrying) && r.Where != "" {
+			if (r.Mark == life.Stuck || r.Mark == life.Retrying) && r.Where != "" {
 				t.Errorf("%s is %s at %q", r.Name, r.Word, r.Where)
 			}
 		}
@@ -87,7 +91,7 @@ func TestPlain(t *testing.T) {
 	for _, r := range s.Screen(allRows).Story.Rows {
 		if r.Kind == RowFolded && r.Span != 0 {
 			folds++
-			if began := time.Duration(s.timeAt(r.Event)); r.At < 0 || r.At > began {
+			if began := time.Duration(s.h.TimeAt(r.Event)); r.At < 0 || r.At > began {
 				t.Errorf("%q began at %s", r.Label, r.At)
 			}
 		}

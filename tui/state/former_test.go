@@ -9,12 +9,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // marks are the pods of a screen with their marks; the node is left out.
-func marks(sc *Screen) map[string]PodMark {
-	out := map[string]PodMark{}
+func marks(sc *Screen) map[string]life.State {
+	out := map[string]life.State{}
 	for _, r := range sc.Pods.Rows {
 		if r.Key != 0 {
 			out[r.Name] = r.Mark
@@ -35,19 +37,20 @@ func anotherAgent(info *agentpb.InfoResponse) *agentpb.InfoResponse {
 // TestFormerPods: pods that only a former agent told of are gone until the one
 // that is there now tells of them, by an event or in its list.
 func TestFormerPods(t *testing.T) {
-	for _, probe := range []string{"woven", probeCRI} {
+	for _, probe := range []string{"woven", "cri"} {
 		t.Run(probe, func(t *testing.T) {
 			r := record(t)
 			info := proto.CloneOf(r.info)
 			info.Probe = probe
-			s := New(info, probes.MustLoad(), English)
+			s := New(info, probes.MustLoad(), words.English)
 			s.SetLink(LinkLive, "live")
 			for _, b := range r.batches {
 				s.Add(b)
 			}
 			var listed []*agentpb.PodState
-			for _, p := range s.pods[1:] {
-				listed = append(listed, &agentpb.PodState{Pod: &agentpb.Pod{Namespace: p.entity.Namespace, Name: p.entity.Name, Uid: p.entity.UID}, Ready: true})
+			for i := 1; i < s.h.Pods(); i++ {
+				p := s.of(i)
+				listed = append(listed, &agentpb.PodState{Pod: &agentpb.Pod{Namespace: p.Entity.Namespace, Name: p.Entity.Name, Uid: p.Entity.UID}, Ready: true})
 			}
 			s.SetPods(listed)
 			before := s.Screen(allRows)
@@ -64,7 +67,7 @@ func TestFormerPods(t *testing.T) {
 			s.SelectPodNamed("default", "held")
 			sc := s.Screen(allRows)
 			for name, mark := range marks(sc) {
-				if mark != PodGone {
+				if mark != life.Gone {
 					t.Errorf("%s is %v, though nobody knows it", name, markWords[mark].En)
 				}
 			}
@@ -89,9 +92,9 @@ func TestFormerPods(t *testing.T) {
 				if err := proto.Unmarshal(raw, &e); err != nil {
 					t.Fatal(err)
 				}
-				i := s.epoch.pods[e.Pod]
-				if i != 0 && s.now.get(i).former != 0 {
-					t.Errorf("%s is still former after an event about it", s.pods[i].entity.Name)
+				i := s.h.Epoch().PodOf(e.Pod)
+				if i != 0 && s.lives.Now().Pod(i).Former != 0 {
+					t.Errorf("%s is still former after an event about it", s.of(i).Entity.Name)
 				}
 				known[i] = true
 			}

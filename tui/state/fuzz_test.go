@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
 	"fmt"
 	"reflect"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // stream makes events of bytes: any order, any numbers.
@@ -66,9 +66,9 @@ func FuzzState(f *testing.F) {
 		if len(in) > 20_000 {
 			return
 		}
-		lang := English
+		lang := words.English
 		if keys%2 == 1 {
-			lang = Chinese
+			lang = words.Chinese
 		}
 		s := New(r.info, probes.MustLoad(), lang)
 		s.SetLimit(1 << 16)
@@ -96,7 +96,7 @@ func FuzzBeside(f *testing.F) {
 		if len(in) > 20_000 {
 			return
 		}
-		s := New(r.info, probes.MustLoad(), English)
+		s := New(r.info, probes.MustLoad(), words.English)
 		s.SetLimit(1 << 16)
 		s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "n", Name: "a", Uid: "u"}}})
 		s.Add(streamOf(in, names))
@@ -197,7 +197,7 @@ func safe(t *testing.T, v reflect.Value, where string) {
 	switch v.Kind() {
 	case reflect.String:
 		for _, r := range v.String() {
-			if unsafe(r) && r != '\n' {
+			if words.Unsafe(r) && r != '\n' {
 				t.Fatalf("%s has %q", where, v.String())
 			}
 		}
@@ -217,23 +217,4 @@ func safe(t *testing.T, v reflect.Value, where string) {
 			safe(t, v.Index(i), fmt.Sprintf("%s[%d]", where, i))
 		}
 	}
-}
-
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain", "a\x1b[2Jb", "\u202e", "\xff\xfe", "\u0085", "x\n", "\ufffd", "日本語\u200b"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, in string) {
-		for _, r := range Clean(in) {
-			if unsafe(r) {
-				t.Fatalf("%q becomes %q", in, Clean(in))
-			}
-		}
-	})
-}
-
-func FuzzLookup(f *testing.F) {
-	f.Add([]byte{}, "op")
-	f.Add(binary.BigEndian.AppendUint64(nil, 0x5a065a0412ff), "")
-	f.Fuzz(func(t *testing.T, raw []byte, name string) { lookup(raw, name) })
 }

@@ -1,10 +1,12 @@
 package state
 
+import "github.com/podstep/podstep/probes/words"
+
 // lastKnown marks what is said about a pod as old while the agent is gone: the
 // pod may be elsewhere by now.
 func (s *State) lastKnown(w Why) Why {
 	if s.link == LinkReconnecting && w.Text != "" {
-		w.Text = s.lang.Say(text("Before the agent went: ", "代理断开之前：")) + w.Text
+		w.Text = s.lang.In(words.Text("Before the agent went: ", "代理断开之前：")) + w.Text
 	}
 	return w
 }

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestAgentGone: while the agent is gone no age counts on, and what is said is
 // said to be old.
 func TestAgentGone(t *testing.T) {
 	r := record(t)
-	s := New(r.info, probes.MustLoad(), English)
+	s := New(r.info, probes.MustLoad(), words.English)
 	s.SetLink(LinkLive, "live")
 	for _, b := range r.batches[:len(r.batches)/2] {
 		s.Add(b)
 	}
 	s.SelectPodNamed("default", "no-image")
-	now := time.Unix(0, s.origin+s.now.time)
+	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.Tick(now)
 	before := s.Screen(allRows)
 	s.SetLink(LinkReconnecting, "reconnecting")

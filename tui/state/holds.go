@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // liveHold is a hold as the agent told it last, with when it ends.
@@ -39,11 +43,11 @@ func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd {
 
 // endOfEvent is when a hold ends, by the event that tells of its beginning.
 func endOfEvent(raw []byte, began int64) holdEnd {
-	lease, budget, ends := lookup(raw, "lease"), lookup(raw, "budget"), lookup(raw, "ends")
-	if ends.kind != fieldDuration {
-		return soonerEnd(began, time.Duration(lease.num), time.Duration(budget.num), budget.ok, lookup(raw, "timer").String())
+	lease, budget, ends := wire.Lookup(raw, "lease"), wire.Lookup(raw, "budget"), wire.Lookup(raw, "ends")
+	if ends.Kind != wire.DurationValue {
+		return soonerEnd(began, time.Duration(lease.Num), time.Duration(budget.Num), budget.Found(), wire.Lookup(raw, "timer").String())
 	}
-	return toldEnd(began+ends.num, lookup(raw, "endsBy").String(), !budget.ok)
+	return toldEnd(began+ends.Num, wire.Lookup(raw, "endsBy").String(), !budget.Found())
 }
 
 // toldEnd is an end that the agent itself has worked out.
@@ -51,13 +55,13 @@ func toldEnd(at int64, by string, free bool) holdEnd {
 	if by == endsByLease {
 		by = ""
 	}
-	return holdEnd{at: at, timer: Clean(by), free: free}
+	return holdEnd{at: at, timer: words.Clean(by), free: free}
 }
 
 // soonerEnd is the sooner of lease and budget.
 func soonerEnd(from int64, lease, budget time.Duration, timed bool, timer string) holdEnd {
 	if timed && budget < lease {
-		return holdEnd{at: from + int64(budget), timer: Clean(timer)}
+		return holdEnd{at: from + int64(budget), timer: words.Clean(timer)}
 	}
 	return holdEnd{at: from + int64(lease), free: !timed}
 }
@@ -74,7 +78,7 @@ func (s *State) SetHolds(holds []*agentpb.HoldInfo, at time.Time) {
 
 // podOf finds a pod by what an agent says it is; -1 if it is not known yet.
 func (s *State) podOf(p *agentpb.Pod) int {
-	if i, ok := s.byUID[Clean(p.GetUid())]; ok && p.GetUid() != "" {
+	if i, ok := s.h.PodOf(p.GetUid()); ok {
 		return i
 	}
 	return none
@@ -88,8 +92,8 @@ func (s *State) SetPods(pods []*agentpb.PodState) {
 		if p.GetPod().GetUid() == "" {
 			continue
 		}
-		s.states[Clean(p.Pod.Uid)] = p
-		s.learnPod(s.epoch, p.Pod)
+		s.states[words.Clean(p.Pod.Uid)] = p
+		s.lives.Listed(s.h.Learn(p.Pod))
 	}
 }
 
@@ -105,20 +109,20 @@ func (s *State) Held(k PodKey) *agentpb.HoldInfo {
 
 // holdEnds is how long a pod stays held at most, and why no longer. Live, the
 // agent says so; else the events do.
-func (s *State) holdEnds(pod int, p *podNow, v *view) (left time.Duration, why holdEnd) {
-	if v.at == s.arena.end {
+func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why holdEnd) {
+	if v.at == s.h.End() {
 		for i := range s.holds {
 			if h := &s.holds[i]; h.pod == pod {
-				return since(s.clock, h.at), h.holdEnd
+				return history.Since(s.clock, h.at), h.holdEnd
 			}
 		}
 	}
-	raw := s.arena.at(p.heldAt)
+	raw := s.h.Raw(p.HeldAt)
 	if raw == nil {
 		return 0, holdEnd{}
 	}
-	why = endOfEvent(raw, s.timeAt(p.heldAt))
-	return since(v.now, why.at), why
+	why = endOfEvent(raw, s.h.TimeAt(p.HeldAt))
+	return history.Since(v.now, why.at), why
 }
 
 // banner tells of all holds: of the selected pod's if it is held, else of the
@@ -135,7 +139,7 @@ func (s *State) banner(v *view) *HoldBanner {
 	h := &s.holds[at]
 	b := &HoldBanner{
 		Pod: podTitle(h.GetPod().GetNamespace(), h.GetPod().GetName()), UID: h.GetPod().GetUid(), Selected: h.pod == s.pod,
-		Step: Clean(h.Step), On: Clean(h.On), Left: since(s.clock, h.at), Timer: h.timer, Free: h.free,
+		Step: words.Clean(h.Step), On: words.Clean(h.On), Left: history.Since(s.clock, h.at), Timer: h.timer, Free: h.free,
 	}
 	pods := map[string]bool{}
 	for i := range s.holds {
@@ -146,14 +150,14 @@ func (s *State) banner(v *view) *HoldBanner {
 	return b
 }
 
-func podTitle(namespace, name string) string { return Clean(namespace + "/" + name) }
+func podTitle(namespace, name string) string { return words.Clean(namespace + "/" + name) }
 
 // bannerOfEvents is for a trace file.
 func (s *State) bannerOfEvents(v *view) *HoldBanner {
 	var b *HoldBanner
-	for i := range v.w.pods {
-		p := &v.w.pods[i]
-		if p.holds == 0 {
+	for i := range v.w.Pods {
+		p := &v.w.Pods[i]
+		if p.Holds == 0 {
 			continue
 		}
 		if b == nil {
@@ -164,37 +168,37 @@ func (s *State) bannerOfEvents(v *view) *HoldBanner {
 		if b.Count > 1 && (b.Selected || i != s.pod && left >= b.Left) {
 			continue
 		}
-		e := &s.pods[i].entity
+		e := &s.of(i).Entity
 		b.Pod, b.UID, b.Step, b.Left, b.Timer, b.Free = podTitle(e.Namespace, e.Name), e.UID, s.heldStep(p), left, end.timer, end.free
-		b.On, b.Selected = Clean(lookup(s.arena.at(p.heldAt), "on").String()), i == s.pod
+		b.On, b.Selected = words.Clean(wire.Lookup(s.h.Raw(p.HeldAt), "on").String()), i == s.pod
 	}
 	return b
 }
 
 // heldWords says of the pod that is held until when, and what ends the hold.
-func (s *State) heldWords(i int, p *podNow, v *view) string {
+func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 	left, end := s.holdEnds(i, p, v)
-	l, in := s.lang, took(left.Round(time.Second))
+	l, in := s.lang, words.Took(left.Round(time.Second))
 	switch {
 	case end.timer != "":
-		return l.sayf(text("Goes on by itself in %s, before the kubelet's timer %s runs out.", "%s 后自行继续，赶在 kubelet 的计时器 %s 到期之前。"), in, end.timer)
+		return l.Inf(words.Text("Goes on by itself in %s, before the kubelet's timer %s runs out.", "%s 后自行继续，赶在 kubelet 的计时器 %s 到期之前。"), in, end.timer)
 	case end.free:
-		return l.sayf(text("No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in %s, when its lease ends.",
+		return l.Inf(words.Text("No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in %s, when its lease ends.",
 			"没有 kubelet 计时器在走，停住不消耗任何时限。%s 后租约到期，自行继续。"), in)
 	}
-	return l.sayf(text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
+	return l.Inf(words.Text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
 }
 
 // askedBy says which process asked for a hold, by the event that tells of it;
 // empty if that is not there, or does not say.
-func (s *State) askedBy(p *podNow) string {
-	raw := s.arena.at(p.heldAt)
+func (s *State) askedBy(p *life.Pod) string {
+	raw := s.h.Raw(p.HeldAt)
 	if raw == nil {
 		return ""
 	}
-	uid, pid := lookup(raw, "uid"), lookup(raw, "pid")
-	if uid.kind != fieldNumber || pid.kind != fieldNumber {
+	uid, pid := wire.Lookup(raw, "uid"), wire.Lookup(raw, "pid")
+	if uid.Kind != wire.NumberValue || pid.Kind != wire.NumberValue {
 		return ""
 	}
-	return s.lang.sayf(text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), pid.num, uid.num)
+	return s.lang.Inf(words.Text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), pid.Num, uid.Num)
 }

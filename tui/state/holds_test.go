@@ -17,7 +17,7 @@ func TestHoldEnds(t *testing.T) {
 	duration := func(name string, d time.Duration) *agentpb.Field {
 		return &agentpb.Field{Name: name, Value: &agentpb.Field_Duration{Duration: int64(d)}}
 	}
-	words := func(name, value string) *agentpb.Field {
+	word := func(name, value string) *agentpb.Field {
 		return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
 	}
 	const lease = 5 * time.Minute
@@ -30,14 +30,14 @@ func TestHoldEnds(t *testing.T) {
 	}{
 		"no timer": {&agentpb.HoldInfo{Lease: durationpb.New(lease)}, []*agentpb.Field{duration("lease", lease)}, holdEnd{int64(lease), "", true}},
 		"a timer sooner": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Budget: budget},
-			[]*agentpb.Field{duration("lease", lease), words("timer", "grace"), duration("budget", 30*time.Second)}, holdEnd{int64(30 * time.Second), "grace", false}},
+			[]*agentpb.Field{duration("lease", lease), word("timer", "grace"), duration("budget", 30*time.Second)}, holdEnd{int64(30 * time.Second), "grace", false}},
 		"a timer later": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Budget: later},
-			[]*agentpb.Field{duration("lease", lease), words("timer", "grace"), duration("budget", time.Hour)}, holdEnd{int64(lease), "", false}},
+			[]*agentpb.Field{duration("lease", lease), word("timer", "grace"), duration("budget", time.Hour)}, holdEnd{int64(lease), "", false}},
 		"a timer, less its margin": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Budget: budget, Ends: durationpb.New(24 * time.Second), EndsBy: "grace"},
-			[]*agentpb.Field{duration("lease", lease), words("timer", "grace"), duration("budget", 30*time.Second), duration("ends", 24*time.Second), words("endsBy", "grace")},
+			[]*agentpb.Field{duration("lease", lease), word("timer", "grace"), duration("budget", 30*time.Second), duration("ends", 24*time.Second), word("endsBy", "grace")},
 			holdEnd{int64(24 * time.Second), "grace", false}},
 		"the lease, as told": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Ends: durationpb.New(lease), EndsBy: "lease"},
-			[]*agentpb.Field{duration("lease", lease), duration("ends", lease), words("endsBy", "lease")}, holdEnd{int64(lease), "", true}},
+			[]*agentpb.Field{duration("lease", lease), duration("ends", lease), word("endsBy", "lease")}, holdEnd{int64(lease), "", true}},
 	} {
 		if got := endOf(c.info, time.Unix(0, 0)); got != c.want {
 			t.Errorf("%s: the agent's list: %+v, want %+v", name, got, c.want)
@@ -57,9 +57,9 @@ func TestHeldDetail(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766) // pod held is held at its sandbox
 	s.SetLink(LinkLive, "live")
-	now := time.Unix(0, s.origin+s.now.time)
+	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.SelectPodNamed("default", "held")
-	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: s.pods[s.pod].entity.UID}
+	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: s.of(s.pod).Entity.UID}
 	for want, h := range map[string]*agentpb.HoldInfo{
 		"Goes on by itself in 19 s, before the kubelet's timer grace runs out.": {Ends: durationpb.New(20 * time.Second), EndsBy: "grace", Budget: &agentpb.Budget{Timer: "grace"}},
 		"the hold costs nothing. Goes on by itself in 19 s, when its lease":     {Ends: durationpb.New(20 * time.Second), EndsBy: "lease"},

@@ -42,7 +42,7 @@ func (s *State) movePod(rows int, v *view) {
 }
 
 func (s *State) moveStory(rows int, v *view) {
-	ls := s.layout(s.pods[s.pod], v.at)
+	ls := s.layout(s.of(s.pod), v.at)
 	if ls.len() == 0 {
 		return
 	}
@@ -63,7 +63,7 @@ func (s *State) selectLine(ls *lines, at int) {
 
 func (s *State) unfollow() {
 	if s.follow {
-		s.follow, s.leftAt = false, s.pods[s.pod].events.end()
+		s.follow, s.leftAt = false, s.of(s.pod).Events.End()
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *State) Open() {
 }
 
 func (s *State) openRow(v *view) {
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
@@ -167,7 +167,7 @@ func (s *State) Back() bool {
 
 // closeRow closes the selected row, or selects the one that it is in.
 func (s *State) closeRow(v *view) bool {
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
@@ -228,7 +228,7 @@ func (s *State) ToggleFollow() {
 // holdCursor keeps the selection where following has brought it.
 func (s *State) holdCursor() {
 	v := s.view()
-	ls := s.layout(s.pods[s.pod], v.at)
+	ls := s.layout(s.of(s.pod), v.at)
 	if at := s.cursorPlace(ls, v); at != none {
 		s.selectLine(ls, at)
 	}

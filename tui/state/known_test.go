@@ -8,46 +8,35 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
-// TestKnownSteps: the steps that the story is told by are in the catalogue.
-func TestKnownSteps(t *testing.T) {
-	c := probes.MustLoad()
-	check := func(name stepName) {
-		if c.Step(string(name)) == nil {
-			t.Errorf("%s is not in the catalogue", name)
+// TestFormats: the formats of the catalogue's notes are those that are written
+// here.
+func TestFormats(t *testing.T) {
+	for _, f := range probes.Formats {
+		if formats[f.Format] == nil {
+			t.Errorf("nobody writes the format %q", f.Format)
 		}
 	}
-	for name := range rolesByName {
-		check(name)
+	if len(formats) != len(probes.Formats) {
+		t.Errorf("%d formats are written, the catalogue knows %d", len(formats), len(probes.Formats))
 	}
-	for name := range noteFuncs {
-		check(name)
-	}
-	for name := range places {
-		check(name)
-	}
-	for name := range routine {
-		check(name)
-	}
-	for _, kind := range usual {
-		for parent, kids := range kind {
-			check(parent)
-			for _, k := range kids {
-				check(k)
-			}
+	for k, turn := range turnsOf {
+		if turn != probes.Turns[k] {
+			t.Errorf("turn %d is %q, in the catalogue %q", k, turn, probes.Turns[k])
 		}
 	}
 }
 
 // TestUsual: what is usual was seen in the recording, where it is said to be.
 func TestUsual(t *testing.T) {
-	s := record(t).play(English)
-	fresh := newLearnt(probes.MustLoad())
+	s := record(t).play(words.English)
+	fresh := newLearnt(s.h)
 	for k := range fresh.kinds {
 		for step, fam := range fresh.kinds[k] {
 			got := s.learnt.kinds[k][step]
-			if s.steps.is(step, stepLoop) {
+			if s.h.Role(step) == probes.RoleWorker {
 				continue // never ends while its turns are learnt
 			}
 			for _, kid := range fam.kids {
@@ -58,7 +47,7 @@ func TestUsual(t *testing.T) {
 					}
 				}
 				if seen < 2 {
-					t.Errorf("kind %d: %s in %s was not seen", k, s.steps.at(kid.step).name, s.steps.at(step).name)
+					t.Errorf("kind %d: %s in %s was not seen", k, s.h.Step(kid.step).Name, s.h.Step(step).Name)
 				}
 			}
 		}
@@ -68,11 +57,11 @@ func TestUsual(t *testing.T) {
 // TestNewAgent: the kubelet starts anew, with other numbers for everything.
 func TestNewAgent(t *testing.T) {
 	r := record(t)
-	s := New(r.info, probes.MustLoad(), English)
+	s := New(r.info, probes.MustLoad(), words.English)
 	for _, b := range r.batches {
 		s.Add(b)
 	}
-	n, pods := s.Events(), len(s.pods)
+	n, pods := s.Events(), s.h.Pods()
 	s.SetInfo(r.info) // the same agent tells all of it again
 	for _, b := range r.batches {
 		s.Add(b)
@@ -88,12 +77,12 @@ func TestNewAgent(t *testing.T) {
 	for _, b := range r.batches {
 		s.Add(b)
 	}
-	if s.Events() != 2*n || len(s.pods) != pods {
-		t.Errorf("%d events of %d pods; want %d of %d", s.Events(), len(s.pods), 2*n, pods)
+	if s.Events() != 2*n || s.h.Pods() != pods {
+		t.Errorf("%d events of %d pods; want %d of %d", s.Events(), s.h.Pods(), 2*n, pods)
 	}
 	s.SelectPodNamed("default", "web")
 	check(t, s.Screen(allRows), allRows)
-	if got := s.now.get(s.pod).sync; got != 8 {
+	if got := s.lives.Now().Pod(s.pod).Sync; got != 8 {
 		t.Errorf("sync %d", got)
 	}
 }
@@ -102,7 +91,7 @@ func TestNewAgent(t *testing.T) {
 // what is gone.
 func TestForgets(t *testing.T) {
 	info, batches := many(t, 40_000, 1)
-	s := New(info, probes.MustLoad(), English)
+	s := New(info, probes.MustLoad(), words.English)
 	s.SetLimit(1 << 20)
 	for i, b := range batches {
 		s.Add(b)
@@ -111,17 +100,17 @@ func TestForgets(t *testing.T) {
 			check(t, s.Screen(smallRows), smallRows)
 		}
 	}
-	if s.arena.first == 0 || s.arena.bytes > 1<<20 {
-		t.Fatalf("%d bytes are kept, from event %d", s.arena.bytes, s.arena.first)
+	if s.h.First() == 0 || s.h.Bytes() > 1<<20 {
+		t.Fatalf("%d bytes are kept, from event %d", s.h.Bytes(), s.h.First())
 	}
-	if n := len(s.spans.byID); n > 20_000 {
+	if n := len(s.of(1).Spans.All); n > 20_000 {
 		t.Errorf("%d spans are kept", n)
 	}
 	s.SetMain(MainEvents)
 	s.Home()
 	sc := s.Screen(Sizes{Pods: 5, Main: 20})
-	if sc.Events.Rows[0].Pos != s.arena.first {
-		t.Errorf("the first event is %d, not %d", sc.Events.Rows[0].Pos, s.arena.first)
+	if sc.Events.Rows[0].Pos != s.h.First() {
+		t.Errorf("the first event is %d, not %d", sc.Events.Rows[0].Pos, s.h.First())
 	}
 	s.SeekEvent(0)
 	check(t, s.Screen(allRows), allRows)
@@ -141,7 +130,7 @@ func TestClean(t *testing.T) {
 		"bad\xffbyte":     `bad\xffbyte`,
 		"c1\u0085":        `c1\u0085`,
 	} {
-		if got := oneLine(in); got != want {
+		if got := words.OneLine(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
@@ -152,7 +141,7 @@ func TestTook(t *testing.T) {
 		-1: "0.0 ms", 200 * time.Microsecond: "0.2 ms", 402 * time.Millisecond: "402 ms", 1840 * time.Millisecond: "1.8 s",
 		42 * time.Second: "42 s", 192 * time.Second: "3:12", 2*time.Hour + 3*time.Minute + 4*time.Second: "2:03:04",
 	} {
-		if got := took(d); got != want {
+		if got := words.Took(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
@@ -173,10 +162,10 @@ func TestBecause(t *testing.T) {
 		{"network is not ready: container runtime network not ready", "the node's pod network is not ready", "network not ready"},
 		{"something\x1b else", `something\x1b else`, `something\x1b else`},
 	} {
-		if got := English.because(c.err); got != c.full {
+		if got := because(words.English, c.err); got != c.full {
 			t.Errorf("%s\nis %s\nwant %s", c.err, got, c.full)
 		}
-		if got := English.briefly(c.err); got != c.brief {
+		if got := briefly(words.English, c.err); got != c.brief {
 			t.Errorf("%s\nis briefly %s, want %s", c.err, got, c.brief)
 		}
 	}
@@ -184,7 +173,7 @@ func TestBecause(t *testing.T) {
 
 // TestWhyVolumes: the reason is in what the volume manager met, not in SyncPod.
 func TestWhyVolumes(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "missing")
 	for _, at := range []int{4000, s.Events()} {
 		s.SeekEvent(at - 1)

@@ -1,5 +1,11 @@
 package state
 
+import (
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/outline"
+)
+
 // line is a row of a story before it is put into words: most of a story's rows
 // are not on the screen.
 type line struct {
@@ -12,10 +18,10 @@ type line struct {
 	hidden      int // quieter calls beneath that are left out
 	last        int // the last item of a fold
 	opens, open bool
-	inner       bool   // something beneath failed, and is shown
-	step        stepID // of what is expected, and of folds
-	of          string // the container that is meant by what is expected
-	base        int64  // when its chapter began
+	inner       bool           // something beneath failed, and is shown
+	step        history.StepID // of what is expected, and of folds
+	of          string         // the container that is meant by what is expected
+	base        int64          // when its chapter began
 }
 
 // lineKey identifies a line for as long as what it is about is remembered.
@@ -85,29 +91,30 @@ type layoutCache struct {
 	at      int   // of the layout that was asked for last, with its version
 	version uint64
 	last    lines
+	// revision is that of the outline when the lines were made.
+	revision int
 }
 
 // layout gives the lines of a pod's story as of a position.
 func (s *State) layout(p *pod, at int) *lines {
 	c := &p.cache
+	if c.revision != p.Revision {
+		*c = layoutCache{revision: p.Revision}
+	}
 	if c.last.len() > 0 && c.version == s.version && c.at == at {
 		return &c.last
 	}
-	t := &p.tale
-	end := t.segments.end()
-	if at < s.arena.end {
-		end = t.before(p, at)
-	}
-	tail := max(end-settled, t.segments.first)
+	t := &p.Segments
+	tail := max(s.outlines.EndAt(p.Pod, at)-outline.Settled, t.First())
 	s.cacheLines(p, tail)
-	l := layouter{s: s, p: p, at: at, now: s.podAt(p.place, at)}
+	l := layouter{s: s, p: p, at: at, now: s.lives.At(at).Pod(p.Place)}
 	c.last.done = c.lines[:c.offset(tail)]
-	if tail > t.segments.first {
-		l.chapter = t.segments.at(tail - 1).chapter
+	if tail > t.First() {
+		l.chapter = t.At(tail - 1).Chapter
 		l.base = s.chapterBase(p, l.chapter)
 		l.any = true
 	}
-	last := s.lastSegments(p, tail, end, at)
+	last := s.outlines.As(p.Pod, tail, at)
 	for i, g := range last {
 		l.current, l.latest = i >= len(last)-2, i == len(last)-1
 		l.segment(g)
@@ -116,62 +123,22 @@ func (s *State) layout(p *pod, at int) *lines {
 	return &c.last
 }
 
-// lastSegments are the segments from one to before another. If the position is
-// not the end, the last two are told anew: where one ends and the next begins
-// may have become known only later.
-func (s *State) lastSegments(p *pod, from, to, at int) (out []*segment) {
-	t := &p.tale
-	sure := to
-	if at < s.arena.end {
-		sure = max(from, to-2)
-		if s.epoch.beside {
-			sure = from // a segment is a whole chapter there, and may not have begun yet
-		}
-	}
-	for i := from; i < sure; i++ {
-		out = append(out, t.segments.at(i))
-	}
-	if sure == to {
-		return out
-	}
-	part := tale{until: at}
-	part.tell(s, p, t.segments.at(sure).first, p.items.end())
-	for k := range part.segments.all {
-		out = append(out, &part.segments.all[k])
-	}
-	return out
-}
-
-// before is how many segments had begun at a position.
-func (t *tale) before(p *pod, at int) int {
-	lo, hi := t.segments.first, t.segments.end()
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if it := p.items.at(t.segments.at(mid).first); it != nil && it.pos >= at {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
-}
-
 // cacheLines makes sure that the lines of all segments before one are there.
 func (s *State) cacheLines(p *pod, before int) {
-	c, t := &p.cache, &p.tale
-	if c.first != t.segments.first || c.offsets == nil {
-		*c = layoutCache{first: t.segments.first, offsets: []int{0}}
+	c, t := &p.cache, &p.Segments
+	if c.first != t.First() || c.offsets == nil {
+		*c = layoutCache{first: t.First(), offsets: []int{0}, revision: p.Revision}
 	}
 	if c.first+len(c.offsets)-1 >= before {
 		return
 	}
-	l := layouter{s: s, p: p, at: s.arena.end, now: &nothingYet, out: c.lines}
+	l := layouter{s: s, p: p, at: s.h.End(), now: nothingYet, out: c.lines}
 	for i := c.first + len(c.offsets) - 1; i < before; i++ {
 		if i > c.first {
-			l.chapter, l.any = t.segments.at(i-1).chapter, true
+			l.chapter, l.any = t.At(i-1).Chapter, true
 			l.base = s.chapterBase(p, l.chapter)
 		}
-		l.segment(t.segments.at(i))
+		l.segment(t.At(i))
 		c.offsets = append(c.offsets, len(l.out))
 	}
 	c.lines = l.out
@@ -181,46 +148,39 @@ func (c *layoutCache) offset(segment int) int {
 	return c.offsets[min(max(segment-c.first, 0), len(c.offsets)-1)]
 }
 
-// settled is how many segments at the end of a story may still change.
-const settled = 3
-
-// touched is told of an item that has changed, in case its lines are kept.
-func (p *pod) touched(item int) {
-	if g := p.tale.segments.at(p.tale.segments.end() - settled); g != nil && item < g.first {
-		p.cache = layoutCache{}
-	}
-}
+// nothingYet is a pod of which nothing has been seen.
+var nothingYet = new(life.World).Pod(0)
 
 // layouter lays out segments one after the other.
 type layouter struct {
 	s       *State
 	p       *pod
 	at      int
-	now     *podNow
+	now     *life.Pod
 	current bool // the segments are the last ones: what matters in them is open
 	latest  bool // the segment is the last one
-	chapter chapter
+	chapter outline.Chapter
 	any     bool // chapter is set
 	base    int64
 	out     []line
 }
 
-func (l *layouter) segment(g *segment) {
-	if !l.any || g.chapter != l.chapter {
-		l.any, l.chapter = true, g.chapter
-		l.base = l.s.chapterBase(l.p, g.chapter)
-		l.add(line{key: lineKey{kind: keyChapter, a: int(g.chapter)}, kind: RowChapter, span: none, item: g.first, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true)})
+func (l *layouter) segment(g *outline.Segment) {
+	if !l.any || g.Chapter != l.chapter {
+		l.any, l.chapter = true, g.Chapter
+		l.base = l.s.chapterBase(l.p, g.Chapter)
+		l.add(line{key: lineKey{kind: keyChapter, a: int(g.Chapter)}, kind: RowChapter, span: none, item: g.First, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)})
 	}
-	if !l.isOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true) {
+	if !l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true) {
 		return
 	}
-	switch n := len(g.tries); {
+	switch n := len(g.Tries); {
 	case n == 1:
-		l.turn(g.tries[0], 1, l.current && !l.idle(g.tries[0]))
+		l.turn(g.Tries[0], 1, l.current && !l.idle(g.Tries[0]))
 	case n > 1:
 		l.fold(g)
 	}
-	if l.s.epoch.beside {
+	if !l.s.seesTurns() {
 		l.beside(g)
 		return
 	}
@@ -229,35 +189,35 @@ func (l *layouter) segment(g *segment) {
 
 // idle tells whether a turn has ended in which there was nothing to do.
 func (l *layouter) idle(turn int) bool {
-	t := l.p.turns.at(turn)
-	return t != nil && t.done != none && t.done < l.at && !t.eventful && t.kind <= turnSync
+	t := l.p.Turns.At(turn)
+	return t != nil && t.Done != none && t.Done < l.at && !t.Eventful && t.Kind <= outline.Sync
 }
 
 // item is one call with what happened in it, a turn, or a note.
 func (l *layouter) item(i, depth int) {
-	it := l.p.items.at(i)
+	it := l.p.Items.At(i)
 	switch {
 	case it == nil:
-	case it.turn != none:
-		l.turn(it.turn, depth, false)
-	case it.span == none:
-		l.add(line{key: lineKey{kind: keyNote, a: it.pos}, kind: RowNote, depth: depth, span: none, item: i})
+	case it.Turn != none:
+		l.turn(it.Turn, depth, false)
+	case it.Span == none:
+		l.add(line{key: lineKey{kind: keyNote, a: it.Pos}, kind: RowNote, depth: depth, span: none, item: i})
 	default:
 		l.tree(it, i, depth)
 	}
 }
 
 // chapterBase is when a chapter began.
-func (s *State) chapterBase(p *pod, c chapter) int64 {
-	if c == creation {
-		return s.now.get(p.place).first
+func (s *State) chapterBase(p *pod, c outline.Chapter) int64 {
+	if c == outline.Creation {
+		return s.lives.Now().Pod(p.Place).First
 	}
-	for _, m := range p.marks {
-		if m.chapter == c {
-			if it := p.items.at(m.item); it != nil && it.pos >= s.arena.first {
-				return s.timeAt(it.pos)
+	for _, m := range p.Marks {
+		if m.Chapter == c {
+			if it := p.Items.At(m.Item); it != nil && it.Pos >= s.h.First() {
+				return s.h.TimeAt(it.Pos)
 			}
-			return m.at
+			return m.At
 		}
 	}
 	return 0

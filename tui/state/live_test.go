@@ -10,25 +10,26 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestFrozen: a frozen screen stays what it is while events arrive.
 func TestFrozen(t *testing.T) {
 	r := record(t)
-	s := New(r.info, probes.MustLoad(), English)
+	s := New(r.info, probes.MustLoad(), words.English)
 	s.SetLink(LinkLive, "live")
 	half := len(r.batches) / 2
 	for _, b := range r.batches[:half] {
 		s.Add(b)
 	}
 	s.SelectPodNamed("default", "no-image")
-	s.Tick(time.Unix(0, s.origin+s.now.time+5e8))
+	s.Tick(time.Unix(0, s.h.Origin()+s.lives.Now().Time+5e8))
 	want := dump(s.Screen(allRows))
 	s.ToggleFreeze()
 	for _, b := range r.batches[half:] {
 		s.Add(b)
 	}
-	s.Tick(time.Unix(0, s.origin+s.now.time+9e9))
+	s.Tick(time.Unix(0, s.h.Origin()+s.lives.Now().Time+9e9))
 	sc := s.Screen(allRows)
 	if !sc.Header.Frozen || sc.Story.Newer == 0 {
 		t.Errorf("frozen %t, newer %d", sc.Header.Frozen, sc.Story.Newer)
@@ -55,7 +56,7 @@ func TestHolds(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766) // pod held is held at its sandbox
 	s.SetLink(LinkLive, "live")
-	now := time.Unix(0, s.origin+s.now.time)
+	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.Tick(now)
 	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: "85bc6070-53dc-48e0-b7f5-6bccd6cd7f50"}
 	s.SetHolds([]*agentpb.HoldInfo{
@@ -92,7 +93,7 @@ func TestHolds(t *testing.T) {
 }
 
 func TestBreakpoints(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	now := time.Unix(1000, 0)
 	s.Tick(now)
 	s.SetBreakpoints([]*agentpb.Breakpoint{
@@ -122,7 +123,7 @@ func TestBreakpoints(t *testing.T) {
 
 // TestKeys walks through a story as a reader does.
 func TestKeys(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "no-image")
 	size := Sizes{Pods: 5, Main: 12, Detail: 5}
 	row := func() Row {

@@ -5,30 +5,52 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // noteOf says in a few words what came of a call, or what it is about.
-func (s *State) noteOf(c *call) string {
+func (s *State) noteOf(c *history.Call) string {
 	if note := s.containerOf(c); note != "" {
 		return note
 	}
-	if f, ok := noteFuncs[stepName(c.step.name)]; ok {
-		return cut(f(s.lang, c), 160)
+	if n := &c.Step.Means().Note; n.Given() {
+		return words.Cut(note(s.lang, c, n), maxNote)
 	}
-	return cut(plainNote(c), 160)
+	return words.Cut(plainNote(c), maxNote)
+}
+
+// maxNote bounds a note, in columns.
+const maxNote = 160
+
+// note is what the catalogue says that a call's row says.
+func note(l words.Lang, c *history.Call, n *probes.StoryNote) string {
+	switch {
+	case n.None:
+		return ""
+	case len(n.Show) == 0 && n.Flag == "":
+		return l.In(n.Text)
+	case n.Flag == "" || c.Flag(n.Flag) && len(n.Show) > 0:
+		return formats[n.As](l, c, n.Show)
+	case c.Flag(n.Flag):
+		return l.In(n.Yes)
+	case c.Ended:
+		return l.In(n.No)
+	}
+	return ""
 }
 
 // plainNote is for steps without words of their own: what they gave, or else
 // what they were given, in the catalogue's order.
-func plainNote(c *call) string {
-	if c.step.about == nil {
+func plainNote(c *history.Call) string {
+	if c.Step.About == nil {
 		return ""
 	}
-	if n := values(c.step.about.Results, c.gives); n != "" {
+	if n := values(c.Step.About.Results, c.Results); n != "" {
 		return n
 	}
-	return values(c.step.about.Fields, c.args)
+	return values(c.Step.About.Fields, c.Args)
 }
 
 const maxNoteValues = 3
@@ -48,7 +70,7 @@ func values(names []probes.Field, of map[string]any) string {
 		case int64, float64:
 			out = append(out, fmt.Sprintf("%s %v", f.Name, v))
 		default:
-			if t := shortID(short(v)); t != "" && len(t) <= 120 && !strings.HasPrefix(t, "{") {
+			if t := words.ShortID(words.Short(v)); t != "" && len(t) <= 120 && !strings.HasPrefix(t, "{") {
 				out = append(out, t)
 			}
 		}
@@ -56,239 +78,192 @@ func values(names []probes.Field, of map[string]any) string {
 	return strings.Join(out, "  ")
 }
 
-type noteFunc func(Lang, *call) string
+// format puts the values of some fields into words. The fields are those that
+// probes.Formats says, by place.
+type format func(l words.Lang, c *history.Call, fields []string) string
 
-// show is the note that has the values of some fields.
-func show(names ...string) noteFunc {
-	return func(_ Lang, c *call) string {
-		var out []string
-		for _, n := range names {
-			if t := shortID(c.text(n)); t != "" {
-				out = append(out, t)
-			}
-		}
-		return strings.Join(out, "  ")
+var formats = map[probes.Format]format{
+	probes.FormatShort: shortNote, probes.FormatWhole: wholeNote, probes.FormatBase: baseNote, probes.FormatDelay: delayNote,
+	probes.FormatGrace: graceNote, probes.FormatContainers: containersNote, probes.FormatKill: killNote,
+	probes.FormatVolumes: volumesNote, probes.FormatFound: foundNote, probes.FormatPlan: planNote,
+	probes.FormatAdmitted: admittedNote, probes.FormatDifference: differenceNote, probes.FormatUpdate: updateNote, probes.FormatBegin: beginNote,
+	probes.FormatStatus: statusNote, probes.FormatStored: storedNote,
+	probes.FormatContainerState: containerNote, probes.FormatEvent: eventNote,
+}
+
+func shortNote(_ words.Lang, c *history.Call, fields []string) string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, words.ShortID(c.Text(f)))
 	}
+	return joinWords(out...)
 }
 
-var noteFuncs = map[stepName]noteFunc{
-	stepAPISend:  func(Lang, *call) string { return "API" },
-	stepFileSend: func(l Lang, _ *call) string { return l.Say(text("manifest file", "清单文件")) },
-	stepMerge:    show("op"), stepFirstSeen: show("source"), stepCheck: checkNote,
-	stepAdd: silent, stepRemove: silent, "loop.update": silent, "loop.sync": silent, "loop.reconcile": silent,
-	"pm.add": silent, "pm.remove": silent,
-	stepAdmit: admitNote, "admit.can": admitNote, "admit.evict": admitNote, "admit.topology": admitNote, "admit.predicate": admitNote,
-	"admit.device": show("container"), stepReject: show("reason", "message"),
-	stepUpdate: updateNote, stepStart: startNote, stepNewer: freshNote,
-	stepEnqueue: func(l Lang, c *call) string {
-		d, err := time.ParseDuration(c.text("delay"))
-		if err != nil {
-			return ""
-		}
-		return l.sayf(text("again in %s", "%s 后再来"), took(d))
-	},
-	stepCompleteWork: func(l Lang, c *call) string {
-		if c.is("phaseTransition") {
-			return l.Say(text("at once", "立即"))
-		}
-		return ""
-	},
-	stepGenerateStatus: statusNote,
-	stepSetStatus:      func(l Lang, c *call) string { return c.text("phase") + changed(l, c) },
-	"status.internal": func(l Lang, c *call) string {
-		return c.text("phase") + changed(l, c)
-	},
-	"sync.cgroup": func(_ Lang, c *call) string { g := c.text("cgroup"); return g[strings.LastIndexByte(g, '/')+1:] },
-	"sync.dirs":   show("dir"), stepVolumes: volumesNote,
-	"sync.pullsecrets": func(l Lang, c *call) string { return ofNote(l, c, "found", "imagePullSecrets") },
-	"sync.probes":      silent, stepSync: silent,
-	stepRtSync: silent, stepCompute: planNote,
-	stepStartOne: silent, stepStartContainer: show("container", "image"), stepEnsure: show("image"),
-	stepPull: show("image"), "image.dopull": show("image"), "cri.PullImage": show("image"),
-	stepBackoff: func(l Lang, c *call) string {
-		if c.is("isInBackOff") {
-			return c.text("message")
-		}
-		return ""
-	},
-	"rt.config": show("container"), stepSandbox: show("podSandboxID"),
-	stepKillOne: show("container", "message"), stepPreStop: show("container"), stepPostStart: show("container", "hook"),
-	stepCreate: show("container", "containerID"), stepStarted: show("containerID"), stepRunSandbox: show("podSandboxID"),
-	"cri.PodSandboxStatus": show("state", "ip"), "cri.ContainerStatus": show("state", "reason"),
-	"term.killpod": killNote, stepKillPod: killNote,
-	stepTerminating: func(l Lang, c *call) string { return grace(l, c, "gracePeriod") },
-	stepPatch:       show("phase", "reason"), stepCanDelete: flagNote("canBeDeleted", text("may go", "可以删除"), text("not yet", "还不行")),
-	"probe.do": show("probeType", "container", "lastResult"), stepProbeRun: show("probeType", "container", "result"),
-	stepProbeWorker: show("probeType", "container"),
-	"vol.domount":   show("volume", "plugin"), "vol.dounmount": show("volume", "plugin"), "vol.mountattached": show("volume"),
-	"vol.mount": show("volume"), "vol.op": show("operation"), "vol.verifyattach": show("volume"), "vol.waitattach": show("volume"),
-	"vol.spec": show("volume"), "pleg.cache": flagNote("gone", text("gone", "已消失"), text("", "")),
-	"rt.sandboxconfig": show("hostname"), "worker.forget": show("workType"),
-	stepBound: show("node"), stepChanged: show("changed"), stepDeleting: deletingNote, stepGone: phaseNote,
-	stepKnown: show("source"), stepHasSandbox: show("podSandboxID"), stepPhase: phaseNote, stepCondition: conditionNote,
-	stepIP: show("ips"), stepContainer: containerNote, stepEvent: eventNote,
+func baseNote(_ words.Lang, c *history.Call, fields []string) string {
+	p := c.Text(fields[0])
+	return p[strings.LastIndexByte(p, '/')+1:]
 }
 
-func silent(Lang, *call) string { return "" }
+func delayNote(l words.Lang, c *history.Call, fields []string) string {
+	d, err := time.ParseDuration(c.Text(fields[0]))
+	if err != nil {
+		return ""
+	}
+	return l.Inf(words.Text("again in %s", "%s 后再来"), words.Took(d))
+}
 
-func changed(l Lang, c *call) string {
+func storedNote(l words.Lang, c *history.Call, fields []string) string {
+	return c.Text(fields[0]) + changed(l, c, fields[1])
+}
+
+func changed(l words.Lang, c *history.Call, field string) string {
 	switch {
-	case !c.ended:
+	case !c.Ended:
 		return ""
-	case c.is("changed"):
-		return l.Say(text(", changed", "，有变化"))
+	case c.Flag(field):
+		return l.In(words.Text(", changed", "，有变化"))
 	}
-	return l.Say(text(", as before", "，无变化"))
+	return l.In(words.Text(", as before", "，无变化"))
 }
 
-func flagNote(name string, yes, no probes.Text) noteFunc {
-	return func(l Lang, c *call) string {
-		switch {
-		case !c.ended:
-			return ""
-		case c.is(name):
-			return l.Say(yes)
-		}
-		return l.Say(no)
-	}
-}
-
-func checkNote(l Lang, c *call) string {
+func differenceNote(l words.Lang, c *history.Call, fields []string) string {
 	switch {
-	case c.is("needGracefulDelete"):
-		return l.Say(text("deletion", "要删除"))
-	case c.is("needUpdate"):
-		return l.Say(text("spec changed", "spec 有变化"))
-	case c.is("needReconcile"):
-		return l.Say(text("status differs", "状态不一致"))
+	case c.Flag(fields[0]):
+		return l.In(words.Text("deletion", "要删除"))
+	case c.Flag(fields[1]):
+		return l.In(words.Text("spec changed", "spec 有变化"))
+	case c.Flag(fields[2]):
+		return l.In(words.Text("status differs", "状态不一致"))
 	}
 	return ""
 }
 
-func admitNote(l Lang, c *call) string {
+func admittedNote(l words.Lang, c *history.Call, fields []string) string {
 	switch {
-	case !c.ended:
+	case !c.Ended:
 		return ""
-	case c.is("admitted"):
-		return l.Say(text("admitted", "准入"))
+	case c.Flag(fields[0]):
+		return l.In(words.Text("admitted", "准入"))
 	}
-	return strings.TrimSpace(l.Say(text("refused: ", "拒绝：")) + c.text("reason") + " " + c.text("message"))
+	return strings.TrimSpace(l.In(words.Text("refused: ", "拒绝：")) + c.Text(fields[1]) + " " + c.Text(fields[2]))
 }
 
-func updateNote(l Lang, c *call) string {
-	t := c.text("updateType")
+func updateNote(l words.Lang, c *history.Call, fields []string) string {
+	t := c.Text(fields[0])
 	if w, ok := updateWords[t]; ok {
-		t = l.Say(w)
+		t = l.In(w)
 	}
-	if c.text("deletionGracePeriod") != "" {
-		t += l.Say(text(", being deleted: ", "，正在删除：")) + grace(l, c, "deletionGracePeriod")
+	if c.Text(fields[1]) != "" {
+		t += l.In(words.Text(", being deleted: ", "，正在删除：")) + grace(l, c, fields[1])
 	}
 	return t
 }
 
-func (l Lang) containers(n int64) string {
+func containersWord(l words.Lang, n int64) string {
 	if n == 1 {
-		return l.Say(text("1 container", "1 个容器"))
+		return l.In(words.Text("1 container", "1 个容器"))
 	}
-	return l.sayf(text("%d containers", "%d 个容器"), n)
+	return l.Inf(words.Text("%d containers", "%d 个容器"), n)
 }
 
-func killNote(l Lang, c *call) string {
-	n, _ := c.number("containers")
-	out := l.containers(n)
-	if g := grace(l, c, "gracePeriodOverride"); g != "" {
+func killNote(l words.Lang, c *history.Call, fields []string) string {
+	n, _ := c.Number(fields[0])
+	out := containersWord(l, n)
+	if g := grace(l, c, fields[1]); g != "" {
 		out += "  " + g
 	}
 	return out
 }
 
+func graceNote(l words.Lang, c *history.Call, fields []string) string { return grace(l, c, fields[0]) }
+
 // grace says a grace period, which the kubelet has in seconds.
-func grace(l Lang, c *call, field string) string {
-	n, ok := c.number(field)
+func grace(l words.Lang, c *history.Call, field string) string {
+	n, ok := c.Number(field)
 	if !ok {
 		return ""
 	}
-	return l.sayf(text("grace period %d s", "宽限期 %d 秒"), n)
+	return l.Inf(words.Text("grace period %d s", "宽限期 %d 秒"), n)
 }
 
-func startNote(l Lang, c *call) string {
-	if !c.ended {
+func beginNote(l words.Lang, c *history.Call, fields []string) string {
+	if !c.Ended {
 		return ""
 	}
-	if v, ok := c.gives["canStart"].(bool); ok && !v {
-		return l.Say(text("may not start yet", "还不能启动"))
+	if v, ok := c.Results[fields[1]].(bool); ok && !v {
+		return l.In(words.Text("may not start yet", "还不能启动"))
 	}
-	return c.text("workType")
+	return c.Text(fields[0])
 }
 
-func freshNote(l Lang, c *call) string {
-	n, ok := c.number("containers")
+func containersNote(l words.Lang, c *history.Call, fields []string) string {
+	n, ok := c.Number(fields[0])
 	if !ok {
 		return ""
 	}
-	return l.containers(n)
+	return containersWord(l, n)
 }
 
-func statusNote(l Lang, c *call) string {
-	n := c.text("phase")
-	if r := c.text("reason"); r != "" {
+func statusNote(l words.Lang, c *history.Call, fields []string) string {
+	n := c.Text(fields[0])
+	if r := c.Text(fields[1]); r != "" {
 		n += "  " + r
 	}
-	if j, ok := c.gives["conditions"].(probes.RawJSON); ok && strings.Contains(string(j), `"Ready":"True"`) {
-		n += l.Say(text(", ready", "，已就绪"))
+	if j, ok := c.Results[fields[2]].(probes.RawJSON); ok && strings.Contains(string(j), `"Ready":"True"`) {
+		n += l.In(words.Text(", ready", "，已就绪"))
 	}
 	return n
 }
 
-func volumesNote(l Lang, c *call) string {
-	n, ok := c.number("volumes")
+func volumesNote(l words.Lang, c *history.Call, fields []string) string {
+	n, ok := c.Number(fields[0])
 	switch {
 	case !ok:
 		return ""
 	case n == 0:
-		return l.Say(text("none", "没有"))
-	case c.ended && c.err == "":
-		return l.sayf(text("%d mounted", "%d 个已挂载"), n)
+		return l.In(words.Text("none", "没有"))
+	case c.Ended && c.Err == "":
+		return l.Inf(words.Text("%d mounted", "%d 个已挂载"), n)
 	}
-	return l.sayf(text("%d wanted", "需要 %d 个"), n)
+	return l.Inf(words.Text("%d wanted", "需要 %d 个"), n)
 }
 
-func ofNote(l Lang, c *call, got, of string) string {
-	n, _ := c.number(got)
-	m, ok := c.number(of)
+func foundNote(l words.Lang, c *history.Call, fields []string) string {
+	n, _ := c.Number(fields[0])
+	m, ok := c.Number(fields[1])
 	switch {
 	case !ok || m == 0:
-		return l.Say(text("none", "没有"))
-	case !c.ended:
+		return l.In(words.Text("none", "没有"))
+	case !c.Ended:
 		return fmt.Sprint(m)
 	}
-	return l.sayf(text("%d of %d", "%d / %d"), n, m)
+	return l.Inf(words.Text("%d of %d", "%d / %d"), n, m)
 }
 
-func planNote(l Lang, c *call) string {
-	if !c.ended {
+func planNote(l words.Lang, c *history.Call, fields []string) string {
+	if !c.Ended {
 		return ""
 	}
 	var do []string
-	if c.is("killPod") && !c.is("createSandbox") {
-		do = append(do, l.Say(text("kill the pod", "杀掉 Pod")))
+	if c.Flag(fields[0]) && !c.Flag(fields[1]) {
+		do = append(do, l.In(words.Text("kill the pod", "杀掉 Pod")))
 	}
-	if c.is("createSandbox") {
-		do = append(do, l.Say(text("sandbox", "沙箱")))
+	if c.Flag(fields[1]) {
+		do = append(do, l.In(words.Text("sandbox", "沙箱")))
 	}
-	if n, _ := c.number("containersToKill"); n > 0 {
-		do = append(do, l.sayf(text("kill %d", "杀掉 %d 个"), n))
+	if n, _ := c.Number(fields[2]); n > 0 {
+		do = append(do, l.Inf(words.Text("kill %d", "杀掉 %d 个"), n))
 	}
-	if n := countList(c.text("initContainersToStart")); n > 0 {
-		do = append(do, l.sayf(text("%d init", "%d 个 init 容器"), n))
+	if n := countList(c.Text(fields[3])); n > 0 {
+		do = append(do, l.Inf(words.Text("%d init", "%d 个 init 容器"), n))
 	}
-	if n := countList(c.text("containersToStart")); n > 0 {
-		do = append(do, l.sayf(text("start %d", "启动 %d 个容器"), n))
+	if n := countList(c.Text(fields[4])); n > 0 {
+		do = append(do, l.Inf(words.Text("start %d", "启动 %d 个容器"), n))
 	}
 	if len(do) == 0 {
-		return l.Say(text("nothing to do", "没有要做的事"))
+		return l.In(words.Text("nothing to do", "没有要做的事"))
 	}
-	return l.Say(text("plan: ", "计划：")) + strings.Join(do, l.Say(text(", ", "、")))
+	return l.In(words.Text("plan: ", "计划：")) + strings.Join(do, l.In(words.Text(", ", "、")))
 }
 
 // countList counts the members of a list as fmt prints it: [0 1].

@@ -10,11 +10,12 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // upTo is a session of the first n events of the recording.
 func (r *recording) upTo(n int) *State {
-	s := New(r.info, probes.MustLoad(), English)
+	s := New(r.info, probes.MustLoad(), words.English)
 	s.SetLink(LinkReplay, "replay")
 	for _, b := range r.batches {
 		if len(b.Events) > n {
@@ -33,7 +34,7 @@ func (r *recording) upTo(n int) *State {
 // had come no further. Only what is expected may be told better later.
 func TestAnyPlace(t *testing.T) {
 	r := record(t)
-	samePlaces(t, r, r.play(English), 53)
+	samePlaces(t, r, r.play(words.English), 53)
 }
 
 // TestAnyPlaceBefore: also after the kubelet has started anew.
@@ -44,9 +45,11 @@ func TestAnyPlaceBefore(t *testing.T) {
 	info.Pid++
 	long.SetInfo(info)
 	open := 0
-	for i := range long.spans.end {
-		if sp := long.spans.at(i); !sp.over(long.Events()) {
-			open++
+	for i := range long.h.Pods() {
+		for _, ref := range long.of(i).Spans.All {
+			if sp := long.h.Span(ref); !sp.Over(long.Events()) {
+				open++
+			}
 		}
 	}
 	if open != 0 {
@@ -61,7 +64,7 @@ func TestAnyPlaceBefore(t *testing.T) {
 func samePlaces(t *testing.T, r *recording, long *State, step int) {
 	t.Helper()
 	for at := 60; at < long.Events(); at += step {
-		if long.epochAt(at).first != 0 {
+		if long.h.EpochAt(at).Start != 0 {
 			break
 		}
 		short := r.upTo(at)
@@ -71,8 +74,8 @@ func samePlaces(t *testing.T, r *recording, long *State, step int) {
 			}
 			long.SelectPodNamed("default", pod)
 			long.SeekEvent(at - 1)
-			if i := short.pod; !reflect.DeepEqual(short.now.get(i), long.worldAt(at).get(i)) {
-				t.Fatalf("%s at %d: %+v, was %+v", pod, at, long.worldAt(at).get(i), short.now.get(i))
+			if i := short.pod; !reflect.DeepEqual(short.lives.Now().Pod(i), long.lives.At(at).Pod(i)) {
+				t.Fatalf("%s at %d: %+v, was %+v", pod, at, long.lives.At(at).Pod(i), short.lives.Now().Pod(i))
 			}
 			want, got := seen(short), seen(long)
 			if want != got {
@@ -98,7 +101,7 @@ func seen(s *State) string {
 
 // TestAt: rows tell when they began, since their chapter did.
 func TestAt(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held"} {
 		s.SelectPodNamed("default", pod)
 		var chapter time.Duration

@@ -6,88 +6,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
-// stuckAfter is how long one step may take before a pod counts as stuck, and
-// stuckRetrying how long it may fail again and again.
-const (
-	stuckAfter    = time.Minute
-	stuckRetrying = 2 * time.Minute
-)
-
-// quickTurn is how long a look at a pod that runs may take before it is told.
-const quickTurn = time.Second
-
-// markPod says what state a pod is in, and since when.
-func (s *State) markPod(i int, p *podNow, v *view) (PodMark, int64) {
-	inStep := since(p.since, v.now)
-	switch {
-	case i == 0:
-		return PodRunning, p.first
-	case p.told != nil:
-		return PodHeld, p.told.GetSince().AsTime().UnixNano() - s.origin
-	case p.holds > 0:
-		return PodHeld, s.timeAt(p.heldAt)
-	case s.isFormer(i, p, v):
-		return PodGone, p.former
-	case s.epoch.beside:
-		return s.markBeside(i, p, v)
-	case p.removed && !p.worker:
-		return PodGone, p.last
-	case s.lingers(p):
-		return PodWaiting, max(p.goneAt, p.since)
-	case p.finished, p.refused && !p.worker:
-		return PodDone, max(p.goneAt, p.since)
-	case p.turning && inStep > stuckAfter:
-		return PodStuck, p.since
-	case p.tries > 0 && since(p.trouble, v.now) > stuckRetrying:
-		return PodStuck, p.trouble
-	case p.tries > 0:
-		return PodRetrying, p.trouble
-	case p.deleting:
-		return PodWorking, p.deletedAt
-	case p.phase == phaseSucceeded || p.phase == phaseFailed:
-		return PodDone, p.since
-	case p.turning && !(p.phase == phaseRunning && inStep < quickTurn):
-		return PodWorking, p.since
-	case !p.worker && p.at != none && inStep > stuckAfter:
-		return PodStuck, p.since
-	case !p.worker && p.at != none:
-		return PodWorking, p.since
-	case p.phase == phaseRunning && s.isReady(i, p, v):
-		return PodRunning, max(p.readyAt, p.first)
+// verdict is the state that a pod is in, and since when.
+func (s *State) verdict(i int, p *life.Pod, v *view) (life.State, int64) {
+	if i == 0 {
+		return life.Idle, p.First
 	}
-	return PodWaiting, p.since
-}
-
-// isFormer tells whether only a former agent has told of a pod: none of the events
-// of the agent that is there now is about it, and at the end the agent does not
-// list it either.
-func (s *State) isFormer(i int, p *podNow, v *view) bool {
-	if p.former == 0 {
-		return false
-	}
-	return v.at < s.arena.end || s.states[s.pods[i].entity.UID] == nil
-}
-
-// isReady goes by the events; at the end also by what the agent tells of a pod
-// whose story began before them.
-func (s *State) isReady(i int, p *podNow, v *view) bool {
-	if p.ready || v.at < s.arena.end {
-		return p.ready
-	}
-	st := s.states[s.pods[i].entity.UID]
-	return st.GetReady()
+	return s.lives.State(p, v.now)
 }
 
 var markWords = [...]probes.Text{
-	PodHeld: text("held", "停住"), PodStuck: text("stuck", "卡住"), PodRetrying: text("retry", "重试"),
-	PodWorking: text("working", "处理中"), PodWaiting: text("waiting", "等待"), PodRunning: text("running", "运行"),
-	PodDone: text("done", "结束"), PodGone: text("gone", "已消失"),
+	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retry", "重试"),
+	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待"), life.Idle: words.Text("running", "运行"),
+	life.Done: words.Text("done", "结束"), life.Gone: words.Text("gone", "已消失"),
 }
 
-var endingWord, nodeWord, refusedWord = text("ending", "终止中"), text("node", "节点"), text("refused", "被拒")
+var endingWord, nodeWord, refusedWord = words.Text("ending", "终止中"), words.Text("node", "节点"), words.Text("refused", "被拒")
 
 // podOrder is the list of pods as it stands: places in pods, worst first.
 type podOrder struct {
@@ -96,12 +35,12 @@ type podOrder struct {
 	second  int64
 	pod     int // the selected one
 	rows    []podPlace
-	counts  [PodGone + 1]int
+	counts  [life.Gone + 1]int
 }
 
 type podPlace struct {
 	pod   int
-	mark  PodMark
+	mark  life.State
 	since int64
 	aside aside
 }
@@ -118,20 +57,20 @@ const (
 )
 
 var asideWords = [...]probes.Text{
-	filtered: text("outside the filter", "不符合过滤条件"),
-	notYet:   text("not there yet", "此时还没有出现"),
-	former:   text("not known to this agent", "现在的代理不知道它"),
+	filtered: words.Text("outside the filter", "不符合过滤条件"),
+	notYet:   words.Text("not there yet", "此时还没有出现"),
+	former:   words.Text("not known to this agent", "现在的代理不知道它"),
 }
 
 // asideOf tells whether a pod is in the list, or why not.
-func (s *State) asideOf(i int, p *podNow, v *view) aside {
-	listed := v.at == s.arena.end && s.states[s.pods[i].entity.UID] != nil
+func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
+	listed := v.at == s.h.End() && s.states[s.of(i).Entity.UID] != nil
 	switch {
 	case i == 0:
 		return inList
-	case s.isFormer(i, p, v):
+	case p.Former != 0:
 		return former
-	case p.first == 0 && !listed:
+	case p.First == 0 && !listed:
 		return notYet
 	case s.filter != nil && !s.selects(i, p):
 		return filtered
@@ -147,14 +86,14 @@ func (s *State) order(v *view) *podOrder {
 	if o.version == s.version && o.at == v.at && o.second == second && o.pod == s.pod && o.rows != nil {
 		return o
 	}
-	o.version, o.at, o.second, o.pod, o.rows, o.counts = s.version, v.at, second, s.pod, o.rows[:0], [PodGone + 1]int{}
-	for i := range s.pods {
+	o.version, o.at, o.second, o.pod, o.rows, o.counts = s.version, v.at, second, s.pod, o.rows[:0], [life.Gone + 1]int{}
+	for i := range s.h.Pods() {
 		p := v.pod(i)
 		why := s.asideOf(i, p, v)
 		if i != s.pod && (why == notYet || why == former) {
 			continue
 		}
-		m, from := s.markPod(i, p, v)
+		m, from := s.verdict(i, p, v)
 		if i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}
@@ -173,51 +112,51 @@ func (s *State) comparePods(a, b podPlace) int {
 	if a.mark != b.mark {
 		return cmp.Compare(a.mark, b.mark)
 	}
-	if a.mark <= PodRetrying && a.since != b.since {
+	if a.mark <= life.Retrying && a.since != b.since {
 		return cmp.Compare(a.since, b.since)
 	}
-	x, y := &s.pods[a.pod].entity, &s.pods[b.pod].entity
+	x, y := &s.of(a.pod).Entity, &s.of(b.pod).Entity
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a.pod, b.pod))
 }
 
 // selects tells whether the filter selects a pod: by its name, or by the error
 // of its last turn.
-func (s *State) selects(i int, p *podNow) bool {
+func (s *State) selects(i int, p *life.Pod) bool {
 	err, _ := s.lastError(p)
-	return s.filter.MatchPod(&s.pods[i].entity, err)
+	return s.filter.MatchPod(&s.of(i).Entity, err)
 }
 
 // podRow puts a pod into words.
 func (s *State) podRow(pp podPlace, v *view) PodRow {
-	p, now := s.pods[pp.pod], v.pod(pp.pod)
+	p, now := s.of(pp.pod), v.pod(pp.pod)
 	r := PodRow{
-		Key: PodKey(pp.pod), Namespace: p.entity.Namespace, Name: p.entity.Name, UID: p.entity.UID,
-		Mark: pp.mark, Word: s.lang.Say(markWords[pp.mark]), For: since(pp.since, v.now),
+		Key: PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
+		Mark: pp.mark, Word: s.lang.In(markWords[pp.mark]), For: history.Since(pp.since, v.now),
 	}
 	switch {
 	case pp.pod == 0:
-		r.Word, r.For = s.lang.Say(nodeWord), 0
+		r.Word, r.For = s.lang.In(nodeWord), 0
 		return r
-	case now.refused && pp.mark == PodDone:
-		r.Word = s.lang.Say(refusedWord)
-	case now.deleting && (pp.mark == PodWorking || s.lingers(now)) && pp.mark >= PodWorking:
-		r.Word = s.lang.Say(endingWord)
+	case now.Refused && pp.mark == life.Done:
+		r.Word = s.lang.In(refusedWord)
+	case now.Deleting && (pp.mark == life.Working || s.lives.Lingers(now)) && pp.mark >= life.Working:
+		r.Word = s.lang.In(endingWord)
 	}
-	if pp.mark == PodWorking && now.at != none {
-		r.Where = tail(s.steps.at(now.step).name)
+	if pp.mark == life.Working && now.At != none {
+		r.Where = tail(s.h.Step(now.Step).Name)
 	}
-	if pp.mark == PodHeld {
+	if pp.mark == life.Held {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
-	if pp.mark <= PodRetrying || now.refused {
+	if pp.mark <= life.Retrying || now.Refused {
 		r.Line = s.trouble(pp, now, v)
 	}
-	if names := s.finalizers(now); names != "" && pp.mark == PodWaiting && s.lingers(now) {
-		r.Line = s.lang.sayf(text("waits for finalizers: %s", "等待 finalizer 移除：%s"), names)
+	if names := s.finalizers(now); names != "" && pp.mark == life.Waiting && s.lives.Lingers(now) {
+		r.Line = s.lang.Inf(words.Text("waits for finalizers: %s", "等待 finalizer 移除：%s"), names)
 	}
 	if pp.aside != inList {
-		r.Line = s.lang.Say(asideWords[pp.aside])
+		r.Line = s.lang.In(asideWords[pp.aside])
 	}
 	return r
 }
@@ -239,10 +178,10 @@ func (s *State) podList(rows int, v *view) PodList {
 		}
 	}
 	if !slices.ContainsFunc(o.rows, func(p podPlace) bool { return p.pod != 0 && p.aside == inList }) {
-		l.Empty = s.lang.Say(text("No pod yet. Pods appear as soon as the kubelet does something about them.",
+		l.Empty = s.lang.In(words.Text("No pod yet. Pods appear as soon as the kubelet does something about them.",
 			"还没有 Pod。kubelet 一开始处理某个 Pod，它就会出现在这里。"))
 		if s.filter != nil {
-			l.Empty = s.lang.Say(text("No pod matches the filter.", "没有 Pod 符合过滤条件。"))
+			l.Empty = s.lang.In(words.Text("No pod matches the filter.", "没有 Pod 符合过滤条件。"))
 		}
 	}
 	return l

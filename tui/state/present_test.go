@@ -1,49 +1,8 @@
 package state
 
 import (
-	"strings"
 	"testing"
-	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"github.com/podstep/podstep/agent/agentpb"
 )
-
-// TestToldHold: the agent tells of a hold before its events come, and all parts
-// of the screen name the step that it is at.
-func TestToldHold(t *testing.T) {
-	r := record(t)
-	const heldAt = 1766 // pod held is held at its sandbox
-	for _, n := range []int{heldAt - 1, heldAt - 2, heldAt - 20} {
-		s := r.upTo(n)
-		s.SetLink(LinkLive, "live")
-		now := time.Unix(0, s.origin+s.now.time+int64(time.Millisecond))
-		s.Tick(now)
-		s.SelectPodNamed("default", "held")
-		key, pod, _ := s.Selected()
-		s.SetHolds([]*agentpb.HoldInfo{{Id: 1, Pod: &agentpb.Pod{Namespace: "default", Name: "held", Uid: pod.UID}, Step: "cri.RunPodSandbox",
-			On: "enter", Since: timestamppb.New(now), Lease: durationpb.New(time.Minute)}}, now)
-		sc := s.Screen(allRows)
-		check(t, sc, allRows)
-		row := sc.Pods.Rows[sc.Pods.Cursor]
-		if row.Mark != PodHeld || row.Where != "RunPodSandbox" || row.Line != "before: RunPodSandbox" || row.For != 0 || row.Left != time.Minute {
-			t.Errorf("%d events: pod %+v", n, row)
-		}
-		if !strings.Contains(sc.Why.Text, "before “RunPodSandbox”") || sc.Header.Held == 0 || sc.Hold.Step != s.CurrentStep(key) {
-			t.Errorf("%d events: why %+v, held %d, banner %+v, step %s", n, sc.Why, sc.Header.Held, sc.Hold, s.CurrentStep(key))
-		}
-		for _, line := range sc.Story.Rows {
-			if line.Mark == RowHeld && line.Step != "cri.RunPodSandbox" {
-				t.Errorf("%d events: row %+v", n, line)
-			}
-		}
-		if n == heldAt-1 && sc.Detail.Step != "cri.RunPodSandbox" {
-			t.Errorf("detail of %s", sc.Detail.Step)
-		}
-	}
-}
 
 // TestFollowsAgain: who selects where the pod is goes with it again, and is told
 // of no newer events.

@@ -1,67 +1,66 @@
 package state
 
-import "strings"
+import (
+	"strings"
 
-// conditionNote has the condition's status, and why if it says so.
-func conditionNote(_ Lang, c *call) string { return joined(c, "status", "reason", "message") }
-
-func phaseNote(_ Lang, c *call) string { return joined(c, "phase", "reason", "message") }
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
 
 // containerNote is the state of a container as it is reported.
-func containerNote(l Lang, c *call) string {
-	out := c.text("state")
-	if r := c.text("reason"); r != "" {
+func containerNote(l words.Lang, c *history.Call, fields []string) string {
+	out := c.Text(fields[0])
+	if r := c.Text(fields[1]); r != "" {
 		out += "  " + r
 	}
-	if n, ok := c.number("exitCode"); ok && c.text("state") == "terminated" {
-		out += l.sayf(text(", exit code %d", "，退出码 %d"), n)
+	if n, ok := c.Number(fields[2]); ok && c.Text(fields[0]) == "terminated" {
+		out += l.Inf(words.Text(", exit code %d", "，退出码 %d"), n)
 	}
-	if n, ok := c.number("restartCount"); ok && n > 0 {
-		out += l.sayf(text(", restarts: %d", "，重启 %d 次"), n)
+	if n, ok := c.Number(fields[3]); ok && n > 0 {
+		out += l.Inf(words.Text(", restarts: %d", "，重启 %d 次"), n)
 	}
-	if c.is("ready") && c.text("state") == "running" {
-		out += l.Say(text(", ready", "，已就绪"))
+	if c.Flag(fields[4]) && c.Text(fields[0]) == "running" {
+		out += l.In(words.Text(", ready", "，已就绪"))
 	}
 	return out
 }
 
 // eventNote is what the event says. A warning is told as an error.
-func eventNote(_ Lang, c *call) string {
-	if c.err != "" {
+func eventNote(_ words.Lang, c *history.Call, fields []string) string {
+	if c.Err != "" {
 		return ""
 	}
-	return joined(c, "message")
+	return c.Text(fields[0])
 }
 
-func deletingNote(l Lang, c *call) string { return grace(l, c, "grace") }
-
-// joined has the values of some fields, those that are there.
-func joined(c *call, names ...string) string {
+// wholeNote has the values of some fields, those that are there.
+func wholeNote(_ words.Lang, c *history.Call, fields []string) string {
 	var out []string
-	for _, n := range names {
-		out = append(out, c.text(n))
+	for _, f := range fields {
+		out = append(out, c.Text(f))
 	}
 	return joinWords(out...)
 }
 
 // containerOf is the container that a call seen from outside is about: what the
 // reader knows it by, not the runtime's id.
-func (s *State) containerOf(c *call) string {
-	if !s.epoch.beside || c.step.stage != "cri" {
+func (s *State) containerOf(c *history.Call) string {
+	if s.seesTurns() || c.Step.Stage != "cri" {
 		return ""
 	}
-	p := s.pods[c.span.pod]
-	name, known := p.names[c.text("containerID")]
+	p := s.of(c.Span.Pod)
+	name, known := p.Names[c.Text("containerID")]
 	if !known {
 		return ""
 	}
-	switch stepName(c.step.name) {
-	case stepStatusOf:
-		return joinWords(name, c.text("state"), c.text("reason"))
-	case stepExec:
-		return joinWords(name, cut(c.text("command"), 100))
-	case stepCreate:
-		return joinWords(name, shortID(c.text("containerID")))
+	switch c.Step.Means().Role {
+	case probes.RoleContainerStatus:
+		return joinWords(name, c.Text("state"), c.Text("reason"))
+	case probes.RoleExec:
+		return joinWords(name, words.Cut(c.Text("command"), 100))
+	case probes.RoleCreate:
+		return joinWords(name, words.ShortID(c.Text("containerID")))
 	}
 	return name
 }

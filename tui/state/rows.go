@@ -5,24 +5,29 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // row puts a line of a story into words.
 func (s *State) row(p *pod, n *line, v *view) Row {
 	r := Row{ID: n.key.String(), Kind: n.kind, Depth: n.depth, Opens: n.opens, Open: n.open, Hidden: n.hidden, Event: none}
-	if it := p.items.at(n.item); it != nil {
-		r.Event = it.pos
+	if it := p.Items.At(n.item); it != nil {
+		r.Event = it.Pos
 	}
 	switch n.key.kind {
 	case keyChapter:
 		s.chapterRow(p, n, v, &r)
 	case keyExpected:
-		st := s.steps.at(n.step)
-		r.Step, r.Label, r.Mark = st.name, s.title(st), RowToCome
-		r.CRI = st.stage == "cri"
-		if st.here != nil && !st.here.Seen {
-			r.Mark, r.Error = RowUnseen, Clean(st.here.Why)
+		st := s.h.Step(n.step)
+		r.Step, r.Label, r.Mark = st.Name, s.title(st), RowToCome
+		r.CRI = st.Stage == "cri"
+		if st.Here != nil && !st.Here.Seen {
+			r.Mark, r.Error = RowUnseen, words.Clean(st.Here.Why)
 		}
 	case keyNote:
 		s.noteRow(n, &r)
@@ -32,17 +37,17 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 		s.entryRow(p, n, v, &r)
 	case keyReports:
 		r.Times = n.times
-		r.Label = s.lang.Say(text("reported besides", "另有上报"))
+		r.Label = s.lang.In(words.Text("reported besides", "另有上报"))
 	case keyUnseen, keyStage, keyHidden:
 		s.unseenRow(n, &r)
 	case keyToCome:
-		st := s.steps.at(n.step)
-		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.name, s.title(st), Clean(n.of), RowToCome, true
+		st := s.h.Step(n.step)
+		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.Name, s.title(st), words.Clean(n.of), RowToCome, true
 	case keyRoutine:
 		r.Times = n.times
-		r.Label = s.lang.Say(text("routine calls around it", "前后的例行调用"))
+		r.Label = s.lang.In(words.Text("routine calls around it", "前后的例行调用"))
 		if n.times == 1 {
-			r.Label = s.lang.Say(text("a routine call around it", "前后的一次例行调用"))
+			r.Label = s.lang.In(words.Text("a routine call around it", "前后的一次例行调用"))
 		}
 	default:
 		s.callRow(p, n, v, &r)
@@ -54,80 +59,71 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 type view struct {
 	at  int   // events before this one are known
 	now int64 // session time
-	w   *world
+	w   *life.World
 	s   *State
 }
 
-func (v *view) pod(i int) *podNow {
-	return v.s.podAt(i, v.at)
+func (v *view) pod(i int) *life.Pod {
+	return v.w.Pod(i)
 }
 
 var chapterTitles = [...]probes.Text{
-	creation: text("Creation", "创建"), running: text("Running", "运行"), termination: text("Termination", "终止"),
+	outline.Creation: words.Text("Creation", "创建"), outline.Running: words.Text("Running", "运行"), outline.Termination: words.Text("Termination", "终止"),
 }
 
 func (s *State) chapterRow(p *pod, n *line, v *view, r *Row) {
-	c := chapter(n.key.a)
-	r.Label = s.lang.Say(chapterTitles[c])
-	if p == s.pods[0] {
-		r.Label = s.lang.Say(text("The node", "节点"))
+	c := outline.Chapter(n.key.a)
+	r.Label = s.lang.In(chapterTitles[c])
+	if p == s.of(0) {
+		r.Label = s.lang.In(words.Text("The node", "节点"))
 	}
-	it := p.items.at(n.item)
+	it := p.Items.At(n.item)
 	if it == nil {
 		return
 	}
-	from, to := s.timeAt(it.pos), v.now
-	for _, m := range p.marks {
-		if m.chapter > c && m.pos < v.at {
-			to = m.at
+	from, to := s.h.TimeAt(it.Pos), v.now
+	for _, m := range p.Marks {
+		if m.Chapter > c && m.Pos < v.at {
+			to = m.At
 			break
 		}
 	}
-	now := v.pod(p.place)
-	if c == termination && now.goneAt > from {
-		to = now.goneAt
+	now := v.pod(p.Place)
+	if c == outline.Termination && now.GoneAt > from {
+		to = now.GoneAt
 	}
-	if c == creation && s.epoch.beside && string(lookup(s.arena.at(it.pos), "from").text) == "object" {
-		r.Note = s.lang.Say(text("told afterwards: it was before podstep came", "事后得知：发生在 podstep 到来之前"))
+	if c == outline.Creation && !s.seesTurns() && string(wire.Lookup(s.h.Raw(it.Pos), "from").Text) == "object" {
+		r.Note = s.lang.In(words.Text("told afterwards: it was before podstep came", "事后得知：发生在 podstep 到来之前"))
 		return
 	}
-	if it.pos < s.arena.first {
-		r.Note = s.lang.Say(text("its beginning is no longer kept", "开头部分已不再保留"))
+	if it.Pos < s.h.First() {
+		r.Note = s.lang.In(words.Text("its beginning is no longer kept", "开头部分已不再保留"))
 	}
-	r.Took = since(from, to)
-}
-
-// timeAt is the session time of an event; 0 if it is not kept.
-func (s *State) timeAt(pos int) int64 {
-	h, ok := s.header(pos)
-	if !ok {
-		return 0
-	}
-	return h.Mono + s.epochAt(pos).shift
+	r.Took = history.Since(from, to)
 }
 
 func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
-	c := s.call(n.span, v.at)
-	if c.span == nil {
-		r.Label, r.Note = "…", s.lang.Say(text("no longer kept", "已不再保留"))
+	c := s.h.Call(n.span, v.at)
+	if c.Span == nil {
+		r.Label, r.Note = "…", s.lang.In(words.Text("no longer kept", "已不再保留"))
 		return
 	}
-	now := v.pod(c.span.pod)
-	r.Step, r.Label, r.Span = c.step.name, s.label(&c), c.id
-	r.CRI, r.From = c.step.stage == "cri", s.from(&c)
-	r.Took, r.At = c.took(v.now), time.Duration(c.start-n.base)
+	now := v.pod(c.Span.Pod)
+	r.Step, r.Label, r.Span = c.Step.Name, s.label(&c), c.ID
+	r.CRI, r.From = c.Step.Stage == "cri", s.from(&c)
+	r.Took, r.At = c.Took(v.now), time.Duration(c.Start-n.base)
 	r.Note = s.noteOf(&c)
-	r.Event = c.enter
+	r.Event = c.Enter
 	r.Mark = s.markOf(&c, n.span, now, v)
 	switch {
 	case r.Mark == RowHeld:
-		r.Left, _ = s.holdEnds(c.span.pod, now, v)
-	case s.isLife(c.span.step) && r.Mark == RowCurrent:
+		r.Left, _ = s.holdEnds(c.Span.Pod, now, v)
+	case s.outlines.IsLife(c.Span.Step) && r.Mark == RowCurrent:
 		r.Mark, r.Took = RowDone, 0
-		r.Note = strings.TrimSpace(r.Note + " " + s.lang.Say(text("goes on", "持续中")))
+		r.Note = strings.TrimSpace(r.Note + " " + s.lang.In(words.Text("goes on", "持续中")))
 	}
-	if c.err != "" && !(n.open && n.inner) {
-		r.Error = cut(oneLine(c.err), 400)
+	if c.Err != "" && !(n.open && n.inner) {
+		r.Error = words.Cut(words.OneLine(c.Err), 400)
 	}
 	if n.kind == RowSync {
 		s.turnRow(p, n, &c, v, r)
@@ -135,207 +131,207 @@ func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
 }
 
 // markOf is how far a call is.
-func (s *State) markOf(c *call, span int, now *podNow, v *view) RowMark {
+func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) RowMark {
 	switch {
-	case now.held == span:
+	case now.Held == span:
 		return RowHeld
-	case c.ended && c.span.failed:
+	case c.Ended && c.Span.Failed:
 		return RowFailed
-	case c.over(v.at):
+	case c.Over(v.at):
 		return RowDone
 	}
 	return RowCurrent
 }
 
 // turnRow is about the turn as a whole, whose row also stands for its work.
-func (s *State) turnRow(p *pod, n *line, c *call, v *view, r *Row) {
-	t := p.turns.at(p.items.at(n.item).turn)
+func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *Row) {
+	t := p.Turns.At(p.Items.At(n.item).Turn)
 	if t == nil {
 		return
 	}
 	r.Label = s.turnLabel(p, t, v)
-	if sp := s.spans.at(t.span); sp == nil || sp.enter >= v.at {
+	if sp := s.h.Span(t.Span); sp == nil || sp.Enter >= v.at {
 		return
 	}
-	whole := s.call(t.span, v.at)
-	r.Took = whole.took(v.now)
-	if whole.ended && r.Mark == RowCurrent {
+	whole := s.h.Call(t.Span, v.at)
+	r.Took = whole.Took(v.now)
+	if whole.Ended && r.Mark == RowCurrent {
 		r.Mark = RowDone
 	}
-	if whole.ended && whole.span.failed && r.Mark != RowHeld {
+	if whole.Ended && whole.Span.Failed && r.Mark != RowHeld {
 		r.Mark = RowFailed
 		if !(n.open && n.inner) {
-			r.Error = cut(oneLine(whole.err), 400)
+			r.Error = words.Cut(words.OneLine(whole.Err), 400)
 		}
 	}
-	now := v.pod(p.place)
-	if r.Mark == RowFailed && now.next > v.now && whole.span.sync == now.sync {
-		r.Mark, r.Left = RowWaits, since(v.now, now.next)
+	now := v.pod(p.Place)
+	if r.Mark == RowFailed && now.Next > v.now && whole.Span.Sync == now.Sync {
+		r.Mark, r.Left = RowWaits, history.Since(v.now, now.Next)
 	}
-	r.Note = s.lang.deedsOf(t, v.at)
-	if whole.ended && !t.eventful && t.kind <= turnSync {
-		r.Note = s.lang.Say(text("nothing to do", "没有要做的事"))
+	r.Note = changesOf(s.lang, t, v.at)
+	if whole.Ended && !t.Eventful && t.Kind <= outline.Sync {
+		r.Note = s.lang.In(words.Text("nothing to do", "没有要做的事"))
 	}
 }
 
 // turnLabel names a turn by what it is for and which one it is.
-func (s *State) turnLabel(p *pod, t *turn, v *view) string {
-	sp := s.spans.at(t.span)
-	if sp == nil || sp.enter >= v.at {
-		return s.lang.Say(text("a turn begins", "一轮开始"))
+func (s *State) turnLabel(p *pod, t *outline.Turn, v *view) string {
+	sp := s.h.Span(t.Span)
+	if sp == nil || sp.Enter >= v.at {
+		return s.lang.In(words.Text("a turn begins", "一轮开始"))
 	}
-	e := s.call(t.span, v.at)
-	return s.lang.turnTitle(t.kind, e.text("updateType"), sp.sync)
+	e := s.h.Call(t.Span, v.at)
+	return turnTitle(s.lang, t.Kind, e.Text("updateType"), sp.Sync)
 }
 
 func (s *State) foldRow(p *pod, n *line, v *view, r *Row) {
 	r.Times = n.times
-	t := p.turns.at(n.last)
+	t := p.Turns.At(n.last)
 	if t == nil {
 		r.Label = "…"
 		return
 	}
-	if it := p.items.at(n.item); it != nil {
-		r.At = time.Duration(s.timeAt(it.pos) - n.base)
+	if it := p.Items.At(n.item); it != nil {
+		r.At = time.Duration(s.h.TimeAt(it.Pos) - n.base)
 	}
-	r.Step = string(stepTurn)
-	r.Label = s.lang.Say(text("sync, each time the same", "同步，每次都一样"))
-	whole := s.call(t.span, v.at)
-	if whole.span == nil {
+	r.Step = s.h.Step(s.h.StepFor(probes.RoleTurn)).Name
+	r.Label = s.lang.In(words.Text("sync, each time the same", "同步，每次都一样"))
+	whole := s.h.Call(t.Span, v.at)
+	if whole.Span == nil {
 		return
 	}
-	r.Span, r.Took = whole.id, whole.took(v.now)
-	now := v.pod(p.place)
-	r.Mark = s.markOf(&whole, t.span, now, v)
+	r.Span, r.Took = whole.ID, whole.Took(v.now)
+	now := v.pod(p.Place)
+	r.Mark = s.markOf(&whole, t.Span, now, v)
 	if r.Mark == RowFailed && !n.open {
-		r.Error = cut(oneLine(whole.err), 400)
+		r.Error = words.Cut(words.OneLine(whole.Err), 400)
 	}
-	if now.sync == whole.span.sync && r.Mark == RowFailed && now.next > v.now {
-		r.Mark, r.Left = RowWaits, since(v.now, now.next)
+	if now.Sync == whole.Span.Sync && r.Mark == RowFailed && now.Next > v.now {
+		r.Mark, r.Left = RowWaits, history.Since(v.now, now.Next)
 	}
 }
 
 func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 	r.Times = n.times
-	it := p.items.at(n.last)
-	if s.steps.is(n.step, stepTurn) {
-		r.Step = string(stepTurn)
-		r.Label = s.lang.Say(text("sync, nothing to do", "同步，没有要做的事"))
+	it := p.Items.At(n.last)
+	if s.h.Role(n.step) == probes.RoleTurn {
+		r.Step = s.h.Step(n.step).Name
+		r.Label = s.lang.In(words.Text("sync, nothing to do", "同步，没有要做的事"))
 		return
 	}
 	if it == nil {
 		r.Label = "…"
 		return
 	}
-	c := s.call(it.span, v.at)
-	if c.span == nil {
-		st := s.steps.at(n.step)
-		r.Step, r.Label = st.name, s.title(st)
+	c := s.h.Call(it.Span, v.at)
+	if c.Span == nil {
+		st := s.h.Step(n.step)
+		r.Step, r.Label = st.Name, s.title(st)
 		return
 	}
-	r.Step, r.Label, r.Span, r.CRI = c.step.name, s.label(&c), c.id, c.step.stage == "cri"
+	r.Step, r.Label, r.Span, r.CRI = c.Step.Name, s.label(&c), c.ID, c.Step.Stage == "cri"
 	r.From = s.from(&c)
-	r.Note, r.Took = s.noteOf(&c), c.took(v.now)
-	r.Mark = s.markOf(&c, it.span, v.pod(c.span.pod), v)
-	if s.isLife(c.span.step) {
+	r.Note, r.Took = s.noteOf(&c), c.Took(v.now)
+	r.Mark = s.markOf(&c, it.Span, v.pod(c.Span.Pod), v)
+	if s.outlines.IsLife(c.Span.Step) {
 		r.Mark, r.Took = RowDone, 0
 	}
-	if s.itemFailed(it, v.at) && !n.open {
-		inner := s.call(it.fault, v.at)
-		r.Mark, r.Error = RowFailed, cut(oneLine(inner.err), 400)
+	if s.outlines.ItemFailed(it, v.at) && !n.open {
+		inner := s.h.Call(it.Fault, v.at)
+		r.Mark, r.Error = RowFailed, words.Cut(words.OneLine(inner.Err), 400)
 	}
 	if r.Mark == RowHeld {
-		r.Left, _ = s.holdEnds(c.span.pod, v.pod(c.span.pod), v)
+		r.Left, _ = s.holdEnds(c.Span.Pod, v.pod(c.Span.Pod), v)
 	}
-	first := p.items.at(n.item)
-	if s.epoch.beside { // there it stands where it happened last
+	first := p.Items.At(n.item)
+	if !s.seesTurns() { // there it stands where it happened last
 		first = it
 	}
 	if first != nil {
-		r.At = time.Duration(s.timeAt(first.pos) - n.base)
+		r.At = time.Duration(s.h.TimeAt(first.Pos) - n.base)
 	}
 }
 
 // noteRow is a hold that is over, a fault, a loss.
 func (s *State) noteRow(n *line, r *Row) {
 	r.Mark, r.Event = RowSaid, n.key.a
-	e, ok := s.event(n.key.a)
+	e, ok := s.h.Event(n.key.a)
 	if !ok {
-		r.Label = s.lang.Say(text("no longer kept", "已不再保留"))
+		r.Label = s.lang.In(words.Text("no longer kept", "已不再保留"))
 		return
 	}
-	r.Step = Clean(e.Step)
-	r.Label, r.Note = s.lang.noteWords(&e)
+	r.Step = words.Clean(e.Step)
+	r.Label, r.Note = noteWords(s.lang, &e)
 	r.Took = max(0, time.Duration(e.DurationNs))
 	if e.Error != "" {
-		r.Error = cut(oneLine(e.Error), 400)
+		r.Error = words.Cut(words.OneLine(e.Error), 400)
 	}
 }
 
 // noteWords says what an event is that is no call.
-func (l Lang) noteWords(e *probes.Event) (label, note string) {
-	word := func(name string) string { return short(e.Fields[name]) }
+func noteWords(l words.Lang, e *probes.Event) (label, note string) {
+	word := func(name string) string { return words.Short(e.Fields[name]) }
 	switch e.Kind {
 	case probes.Held:
-		return l.Say(text("held", "停住")), l.beforeOrAfter(word("on"))
+		return l.In(words.Text("held", "停住")), beforeOrAfter(l, word("on"))
 	case probes.Released:
-		return l.Say(text("was held", "曾停住")), l.beforeOrAfter(word("on"))
+		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on"))
 	case probes.Fault:
 		if d, ok := e.Fields["delay"]; ok {
-			return l.Say(text("podstep delayed it", "podstep 延迟了它")), short(d)
+			return l.In(words.Text("podstep delayed it", "podstep 延迟了它")), words.Short(d)
 		}
-		return l.Say(text("podstep made it fail", "podstep 让它失败")), ""
+		return l.In(words.Text("podstep made it fail", "podstep 让它失败")), ""
 	case probes.Drop:
-		return l.Say(text("events were lost here", "此处有事件丢失")), words(e.Fields)
+		return l.In(words.Text("events were lost here", "此处有事件丢失")), fieldWords(e.Fields)
 	}
 	if said := word("text"); said != "" {
 		return said, ""
 	}
 	if n := word("foldedSyncs"); n != "" {
-		return l.sayf(text("%s earlier syncs are no longer known", "更早的 %s 次同步已不可知"), n), word("foldedEvents")
+		return l.Inf(words.Text("%s earlier syncs are no longer known", "更早的 %s 次同步已不可知"), n), word("foldedEvents")
 	}
-	return l.Say(text("note", "说明")), words(e.Fields)
+	return l.In(words.Text("note", "说明")), fieldWords(e.Fields)
 }
 
 // beforeOrAfter says where in a call a pod was held.
-func (l Lang) beforeOrAfter(on string) string {
+func beforeOrAfter(l words.Lang, on string) string {
 	if on == "exit" {
-		return l.Say(text("after it", "在它之后"))
+		return l.In(words.Text("after it", "在它之后"))
 	}
-	return l.Say(text("before it", "在它之前"))
+	return l.In(words.Text("before it", "在它之前"))
 }
 
 // isHold tells whether the event at a position is a hold.
 func (s *State) isHold(pos int) bool {
-	h, ok := s.header(pos)
+	h, ok := s.h.Header(pos)
 	return ok && h.Kind == agentpb.Kind_HOLD
 }
 
 // title is what a step is called in the reader's language.
-func (s *State) title(st *step) string {
+func (s *State) title(st *history.Step) string {
 	switch {
-	case st.about != nil:
-		return s.lang.Say(st.about.Title)
-	case st.name == "":
-		return s.lang.Say(text("a step of an unknown name", "未知步骤"))
+	case st.About != nil:
+		return s.lang.In(st.About.Title)
+	case st.Name == "":
+		return s.lang.In(words.Text("a step of an unknown name", "未知步骤"))
 	}
-	return st.name
+	return st.Name
 }
 
 // label is title, with the container where a step is about one.
-func (s *State) label(c *call) string {
+func (s *State) label(c *history.Call) string {
 	if l := s.reportLabel(c); l != "" {
 		return l
 	}
-	if c.step.name != string(stepStartOne) {
-		return s.title(c.step)
+	if c.Step.Means().Role != probes.RoleContainer {
+		return s.title(c.Step)
 	}
-	name := c.text("container")
-	switch c.text("typeName") {
+	name := c.Text("container")
+	switch c.Text("typeName") {
 	case "init container":
-		return s.lang.sayf(text("Init container %s", "init 容器 %s"), name)
+		return s.lang.Inf(words.Text("Init container %s", "init 容器 %s"), name)
 	case "ephemeral container":
-		return s.lang.sayf(text("Ephemeral container %s", "临时容器 %s"), name)
+		return s.lang.Inf(words.Text("Ephemeral container %s", "临时容器 %s"), name)
 	}
-	return s.lang.sayf(text("Container %s", "容器 %s"), name)
+	return s.lang.Inf(words.Text("Container %s", "容器 %s"), name)
 }

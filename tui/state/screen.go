@@ -3,14 +3,16 @@ package state
 import (
 	"time"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // Screen is all that one frame shows, worked out and in the reader's language.
 // Package view only lays it out and draws it. A pointer that is nil and a list
 // that is empty are not drawn. Lists hold the rows that fit, not all.
 type Screen struct {
-	Lang   Lang
+	Lang   words.Lang
 	Header Header
 	// Crumbs say where the reader is, outermost first: node, pod, sync, step.
 	Crumbs []string
@@ -104,20 +106,6 @@ type Header struct {
 // PodKey identifies a pod of a session: the agent's number for it.
 type PodKey uint32
 
-// PodMark is the state of a pod as the list marks it, worst first.
-type PodMark int
-
-const (
-	PodHeld PodMark = iota
-	PodStuck
-	PodRetrying // waits for its next try after an error
-	PodWorking
-	PodWaiting // for something that normally comes
-	PodRunning // nothing to do
-	PodDone
-	PodGone
-)
-
 // PodList is the list of pods.
 type PodList struct {
 	Rows []PodRow
@@ -135,7 +123,7 @@ type PodRow struct {
 	Namespace string
 	Name      string
 	UID       string
-	Mark      PodMark
+	Mark      life.State
 	// Word names the mark: held, stuck, retry, working, ...
 	Word string
 	// For is how long it has been so; of a held pod Left is shown instead.
@@ -363,7 +351,7 @@ type Why struct {
 	Text string
 	// Evidence is where that is seen, e.g. "kubelet event 1204".
 	Evidence string
-	Mark     PodMark
+	Mark     life.State
 }
 
 // HoldBanner tells of the pods that are held.

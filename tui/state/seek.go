@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -28,50 +29,50 @@ func (s *State) ToggleFreeze() {
 // freezeAt shows what was known before a position.
 func (s *State) freezeAt(pos int, t int64) {
 	s.version++
-	s.frozenAt, s.seekTime = max(s.arena.first, min(pos, s.arena.end)), t
+	s.frozenAt, s.seekTime = max(s.h.First(), min(pos, s.h.End())), t
 }
 
 // SeekTime shows what was known at a time since the first event.
 func (s *State) SeekTime(d time.Duration) {
-	t := min(s.firstTime()+int64(d), s.now.time)
-	n := s.arena.end - s.arena.first
+	t := min(s.firstTime()+int64(d), s.lives.Now().Time)
+	n := s.h.End() - s.h.First()
 	// Events are nearly in the order of time: a call that is told late has the
 	// time that it had. That is near enough to find a place.
-	i := sort.Search(n, func(i int) bool { return s.timeAt(s.arena.first+i) > t })
-	s.freezeAt(s.arena.first+i, t)
+	i := sort.Search(n, func(i int) bool { return s.h.TimeAt(s.h.First()+i) > t })
+	s.freezeAt(s.h.First()+i, t)
 }
 
 // SeekEvent shows what was known after the event at a position.
 func (s *State) SeekEvent(pos int) { s.freezeAt(pos+1, 0) }
 
-func (s *State) firstTime() int64 { return s.timeAt(s.arena.first) }
+func (s *State) firstTime() int64 { return s.h.TimeAt(s.h.First()) }
 
 // Position is where the view is, since the first event, and how long the
 // session is in all.
 func (s *State) Position() (at, of time.Duration) {
 	v := s.view()
 	first := s.firstTime()
-	return since(first, v.now), since(first, max(s.now.time, v.now))
+	return history.Since(first, v.now), history.Since(first, max(s.lives.Now().Time, v.now))
 }
 
 // StepBack goes to before the last event of the selected pod.
 func (s *State) StepBack() bool {
-	p, v := s.pods[s.pod], s.view()
-	i := lowerBound(p.events.all, v.at)
+	p, v := s.of(s.pod), s.view()
+	i := history.LowerBound(p.Events.All, v.at)
 	if i == 0 {
 		return false
 	}
-	s.freezeAt(p.events.all[i-1], 0)
+	s.freezeAt(p.Events.All[i-1], 0)
 	return true
 }
 
 // StepForward goes to after the next event of the selected pod.
 func (s *State) StepForward() bool {
-	p, v := s.pods[s.pod], s.view()
-	i := lowerBound(p.events.all, v.at)
-	if i >= len(p.events.all) {
+	p, v := s.of(s.pod), s.view()
+	i := history.LowerBound(p.Events.All, v.at)
+	if i >= len(p.Events.All) {
 		return false
 	}
-	s.freezeAt(p.events.all[i]+1, 0)
+	s.freezeAt(p.Events.All[i]+1, 0)
 	return true
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -28,11 +29,11 @@ func (s *State) cursorPlace(ls *lines, v *view) int {
 // or else the last that happened.
 func (s *State) currentPlace(ls *lines, v *view) int {
 	now := v.pod(s.pod)
-	want := now.at
-	if now.held != none {
-		want = now.held
+	want := now.At
+	if now.Held != none {
+		want = now.Held
 	}
-	if s.epoch.beside {
+	if !s.seesTurns() {
 		return s.latestPlace(ls, want)
 	}
 	last := none
@@ -74,7 +75,7 @@ const currentRows = 2000
 func (s *State) innermostOpen(ls *lines, v *view) int {
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
 		n := ls.at(i)
-		if sp := s.spans.at(n.span); sp != nil && sp.worker && !sp.over(v.at) {
+		if sp := s.h.Span(n.span); sp != nil && sp.Worker && !sp.Over(v.at) {
 			return i
 		}
 	}
@@ -85,11 +86,11 @@ func (s *State) innermostOpen(ls *lines, v *view) int {
 // the call or turn that it is in, or the one that is where it was.
 func (s *State) nearest(ls *lines) int {
 	if s.cursor.kind == keySpan {
-		for sp := s.spans.at(s.cursor.a); sp != nil; sp = s.spans.at(sp.parent) {
-			if at := ls.find(lineKey{kind: keySpan, a: sp.parent}, none); at != none && sp.parent != none {
+		for sp := s.h.Span(s.cursor.a); sp != nil; sp = s.h.Span(sp.Parent) {
+			if at := ls.find(lineKey{kind: keySpan, a: sp.Parent}, none); at != none && sp.Parent != none {
 				return at
 			}
-			if at := ls.find(lineKey{kind: keyTurn, a: sp.item}, none); at != none {
+			if at := ls.find(lineKey{kind: keyTurn, a: sp.Item}, none); at != none {
 				return at
 			}
 		}
@@ -99,7 +100,7 @@ func (s *State) nearest(ls *lines) int {
 
 // selectedLine is the selected row of the story, or nil.
 func (s *State) selectedLine(v *view) *line {
-	ls := s.layout(s.pods[s.pod], v.at)
+	ls := s.layout(s.of(s.pod), v.at)
 	if at := s.cursorPlace(ls, v); at != none {
 		n := *ls.at(at)
 		return &n
@@ -109,7 +110,7 @@ func (s *State) selectedLine(v *view) *line {
 
 // SelectPod selects a pod. Its story is then followed.
 func (s *State) SelectPod(k PodKey) {
-	if int(k) < len(s.pods) {
+	if int(k) < s.h.Pods() {
 		s.selectPod(int(k))
 	}
 }
@@ -127,18 +128,18 @@ func (s *State) selectPod(i int) {
 // SelectPodOf selects the pod of that uid. It returns false if it is not known,
 // and then selects no other.
 func (s *State) SelectPodOf(uid string) bool {
-	i, ok := s.byUID[Clean(uid)]
-	if ok && uid != "" {
+	i, ok := s.h.PodOf(uid)
+	if ok {
 		s.selectPod(i)
 	}
-	return ok && uid != ""
+	return ok
 }
 
 // SelectPodNamed selects the pod of that name: of several, the one that was
 // seen last.
 func (s *State) SelectPodNamed(namespace, name string) bool {
-	for i := len(s.pods) - 1; i > 0; i-- {
-		if e := &s.pods[i].entity; e.Namespace == namespace && e.Name == name {
+	for i := s.h.Pods() - 1; i > 0; i-- {
+		if e := &s.of(i).Entity; e.Namespace == namespace && e.Name == name {
 			s.selectPod(i)
 			return true
 		}
@@ -153,7 +154,7 @@ func (s *State) SelectRow(id string) {
 		return
 	}
 	v := s.view()
-	ls := s.layout(s.pods[s.pod], v.at)
+	ls := s.layout(s.of(s.pod), v.at)
 	if at := ls.find(k, none); at != none {
 		s.selectLine(ls, at)
 	}
@@ -163,20 +164,20 @@ func (s *State) SelectRow(id string) {
 // opens what it is in. If the pod is held there, that call is meant: others may
 // make the same one meanwhile. It returns false if there is none.
 func (s *State) SelectStep(step string) bool {
-	id, ok := s.steps.byName[step]
-	if !ok {
+	id := s.h.StepNamed(step)
+	if id == 0 {
 		return false
 	}
 	v := s.view()
-	p := s.pods[s.pod]
-	if held := v.pod(s.pod).held; held != none {
-		if sp := s.spans.at(held); sp != nil && sp.step == id {
+	p := s.of(s.pod)
+	if held := v.pod(s.pod).Held; held != none {
+		if sp := s.h.Span(held); sp != nil && sp.Step == id {
 			return s.reveal(p, held, v)
 		}
 	}
-	for i, n := p.spans.end()-1, 0; i >= p.spans.first && n < 10*lookBack; i, n = i-1, n+1 {
-		ref := *p.spans.at(i)
-		if sp := s.spans.at(ref); sp != nil && sp.step == id && sp.enter < v.at {
+	for i, n := p.Spans.End()-1, 0; i >= p.Spans.First && n < 10*history.LookBack; i, n = i-1, n+1 {
+		ref := *p.Spans.At(i)
+		if sp := s.h.Span(ref); sp != nil && sp.Step == id && sp.Enter < v.at {
 			return s.reveal(p, ref, v)
 		}
 	}
@@ -186,29 +187,26 @@ func (s *State) SelectStep(step string) bool {
 // SelectCall selects the call of a span's number at the agent, in the story of
 // the selected pod. It returns false if it has not been seen there.
 func (s *State) SelectCall(span uint64) bool {
-	ref := none
-	if span != 0 {
-		ref = s.spans.find(span + s.epoch.spans)
-	}
-	if ref == none || s.spans.at(ref).pod != s.pod {
+	ref := s.h.FindSpan(span)
+	if ref == none || s.h.Span(ref).Pod != s.pod {
 		return false
 	}
-	return s.reveal(s.pods[s.pod], ref, s.view())
+	return s.reveal(s.of(s.pod), ref, s.view())
 }
 
 // reveal opens all that a call is in, and selects it.
 func (s *State) reveal(p *pod, ref int, v *view) bool {
-	sp := s.spans.at(ref)
-	s.openItem(p, sp.item)
-	for up := s.spans.at(sp.parent); up != nil && up.item == sp.item; up = s.spans.at(up.parent) {
-		p.setOpen(lineKey{kind: keySpan, a: *p.spans.at(up.ordinal)}, true)
+	sp := s.h.Span(ref)
+	s.openItem(p, sp.Item)
+	for up := s.h.Span(sp.Parent); up != nil && up.Item == sp.Item; up = s.h.Span(up.Parent) {
+		p.setOpen(lineKey{kind: keySpan, a: *p.Spans.At(up.Ordinal)}, true)
 	}
-	it := p.items.at(sp.item)
+	it := p.Items.At(sp.Item)
 	want := lineKey{kind: keySpan, a: ref}
-	if t := p.turnOf(sp); t != nil && (t.span == ref || t.work == ref) {
-		want = lineKey{kind: keyTurn, a: sp.item}
-	} else if it != nil && it.turn != none {
-		p.setOpen(lineKey{kind: keyTurn, a: sp.item}, true)
+	if t := p.TurnOf(sp); t != nil && (t.Span == ref || t.Work == ref) {
+		want = lineKey{kind: keyTurn, a: sp.Item}
+	} else if it != nil && it.Turn != none {
+		p.setOpen(lineKey{kind: keyTurn, a: sp.Item}, true)
 	}
 	s.version++
 	ls := s.layout(p, v.at)
@@ -221,26 +219,26 @@ func (s *State) reveal(p *pod, ref int, v *view) bool {
 
 // openItem opens the folds that an item is in.
 func (s *State) openItem(p *pod, item int) {
-	g := p.tale.segmentOf(item)
+	g := p.Segments.Of(item)
 	if g == nil {
 		return
 	}
-	p.setOpen(lineKey{kind: keyChapter, a: int(g.chapter)}, true)
-	it := p.items.at(item)
-	for _, t := range g.tries {
-		if lead := p.turns.at(g.tries[0]); it.turn == t && len(g.tries) > 1 && lead != nil {
-			p.setOpen(lineKey{kind: keyFold, a: lead.item}, true)
+	p.setOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)
+	it := p.Items.At(item)
+	for _, t := range g.Tries {
+		if lead := p.Turns.At(g.Tries[0]); it.Turn == t && len(g.Tries) > 1 && lead != nil {
+			p.setOpen(lineKey{kind: keyFold, a: lead.Item}, true)
 			return
 		}
 	}
-	for _, e := range g.entries {
-		sp := s.spans.at(it.span)
-		turn := s.steps.is(e.step, stepTurn) && it.turn != none
-		if e.n > 1 && (turn || sp != nil && sp.step == e.step && it.sub == e.sub) {
-			p.setOpen(e.key(), true)
+	for _, e := range g.Entries {
+		sp := s.h.Span(it.Span)
+		turn := s.h.Role(e.Step) == probes.RoleTurn && it.Turn != none
+		if e.N > 1 && (turn || sp != nil && sp.Step == e.Step && it.Sub == e.Sub) {
+			p.setOpen(entryKey(&e), true)
 		}
-		if fold := s.foldOf(p, &e, s.view().at); fold != 0 && (turn || sp != nil && sp.step == e.step) {
-			p.setOpen(lineKey{kind: fold, a: g.first}, true)
+		if fold := s.foldOf(p, &e, s.view().at); fold != 0 && (turn || sp != nil && sp.Step == e.Step) {
+			p.setOpen(lineKey{kind: fold, a: g.First}, true)
 		}
 	}
 }
@@ -251,14 +249,14 @@ func (s *State) Selected() (PodKey, *probes.Pod, bool) {
 	if s.pod == 0 {
 		return 0, nil, false
 	}
-	e := s.pods[s.pod].entity
+	e := s.of(s.pod).Entity
 	return PodKey(s.pod), &e, true
 }
 
 // SelectedStep is the step of the selected row, empty if it is about none.
 func (s *State) SelectedStep() string {
 	if n := s.selectedLine(s.view()); n != nil {
-		return s.steps.at(s.stepOf(n)).name
+		return s.h.Step(s.stepOf(n)).Name
 	}
 	return ""
 }
@@ -268,28 +266,28 @@ func (s *State) CurrentStep(k PodKey) string {
 	v := s.view()
 	p := v.pod(int(k))
 	switch {
-	case p.holds > 0:
+	case p.Holds > 0:
 		return s.heldStep(p)
-	case p.at == none:
+	case p.At == none:
 		return ""
 	}
-	return s.steps.at(p.step).name
+	return s.h.Step(p.Step).Name
 }
 
 // Seen finds the first event of a kind at a step of a pod, at a position or
 // later; empty kind means any, and so does an empty step.
 func (s *State) Seen(k PodKey, step string, kind probes.Kind, from int) (pos int, ok bool) {
-	if int(k) >= len(s.pods) {
+	if int(k) >= s.h.Pods() {
 		return none, false
 	}
-	id := s.steps.byName[step]
+	id := s.h.StepNamed(step)
 	if id == 0 && step != "" {
 		return none, false
 	}
-	p := s.pods[k]
-	for _, pos := range p.events.all[lowerBound(p.events.all, from):] {
-		h, ok := s.header(pos)
-		if !ok || step != "" && s.epochAt(pos).step(h.Step) != id {
+	p := s.of(int(k))
+	for _, pos := range p.Events.All[history.LowerBound(p.Events.All, from):] {
+		h, ok := s.h.Header(pos)
+		if !ok || step != "" && s.h.EpochAt(pos).StepOf(h.Step) != id {
 			continue
 		}
 		if kind == "" || wireKind(h.Kind) == kind {
@@ -306,7 +304,7 @@ func (s *State) NextError(dir int) bool {
 	if s.main == MainEvents {
 		return s.events.nextError(s, dir, v)
 	}
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
@@ -325,6 +323,6 @@ func (s *State) lineFailed(n *line, v *view) bool {
 	if n.open && n.inner {
 		return false
 	}
-	sp := s.spans.at(n.span)
-	return sp != nil && sp.failed && sp.over(v.at)
+	sp := s.h.Span(n.span)
+	return sp != nil && sp.Failed && sp.Over(v.at)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -36,7 +37,7 @@ func record(t testing.TB) *recording {
 }
 
 // play makes a session of the whole recording.
-func (r *recording) play(lang Lang) *State {
+func (r *recording) play(lang words.Lang) *State {
 	s := New(r.info, probes.MustLoad(), lang)
 	s.SetLink(LinkReplay, "replay")
 	for _, b := range r.batches {
@@ -83,16 +84,16 @@ func dumpRow(r Row) string {
 		s += fmt.Sprintf(" ×%d", r.Times)
 	}
 	if r.Took != 0 {
-		s += "  " + took(r.Took)
+		s += "  " + words.Took(r.Took)
 	}
 	if r.Hidden > 0 {
 		s += fmt.Sprintf(" +%d", r.Hidden)
 	}
 	if r.Left > 0 {
-		s += "  left " + took(r.Left)
+		s += "  left " + words.Took(r.Left)
 	}
 	if r.Error != "" {
-		s += "  !! " + cut(r.Error, 100)
+		s += "  !! " + words.Cut(r.Error, 100)
 	}
 	return s + fmt.Sprintf("  (%s)\n", r.Step)
 }
@@ -168,7 +169,7 @@ func dumpTimeline(sc *Screen) string {
 	l := sc.Timeline
 	fmt.Fprintf(&b, "from %s to %s now %s top %d total %d cursor %d many %t\n", round(l.From), round(l.To), round(l.Now), l.Top, l.Total, l.Cursor, l.Many)
 	for i, r := range l.Bars {
-		fmt.Fprintf(&b, "%s%s%s %-40s %12s %12s %s%s\n", pick(i == l.Cursor, "»", " "), strings.Repeat("  ", r.Depth), rowMarks[r.Mark], cut(r.Label, 40),
+		fmt.Fprintf(&b, "%s%s%s %-40s %12s %12s %s%s\n", pick(i == l.Cursor, "»", " "), strings.Repeat("  ", r.Depth), rowMarks[r.Mark], words.Cut(r.Label, 40),
 			r.From.Round(time.Microsecond), r.To.Round(time.Microsecond), pick(r.Open, "open ", ""), pick(r.Critical, "critical", ""))
 	}
 	return b.String()
@@ -183,7 +184,7 @@ func dumpEvents(sc *Screen) string {
 		if r.Event.Pod != nil {
 			pod = r.Event.Pod.Name
 		}
-		fmt.Fprintf(&b, "%s%6d %s %-8s %-20s %s  %s\n", pick(i == l.Cursor, "»", " "), r.Pos, r.Event.Time.UTC().Format("15:04:05.000"), r.Event.Kind, r.Event.Step, pod, cut(r.Text, 120))
+		fmt.Fprintf(&b, "%s%6d %s %-8s %-20s %s  %s\n", pick(i == l.Cursor, "»", " "), r.Pos, r.Event.Time.UTC().Format("15:04:05.000"), r.Event.Kind, r.Event.Step, pod, words.Cut(r.Text, 120))
 	}
 	return b.String()
 }

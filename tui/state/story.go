@@ -1,14 +1,20 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
+)
 
 // story is the pipeline of the selected pod.
 func (s *State) story(rows int, v *view) *Story {
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	st := &Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
-	m, from := s.markPod(s.pod, now, v)
+	m, from := s.verdict(s.pod, now, v)
 	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v)}, v)
 	st.Title = s.storyTitle(p, now, v)
 	st.Took = s.storyTook(now, v)
@@ -29,40 +35,28 @@ func (s *State) story(rows int, v *view) *Story {
 	if s.link == LinkReplay {
 		st.Newer = 0
 	} else if s.frozen() {
-		st.Newer = p.events.end() - s.eventsBefore(p, v.at)
+		st.Newer = p.Events.End() - s.eventsBefore(p, v.at)
 	} else if !s.follow {
-		st.Newer = p.events.end() - s.leftAt
+		st.Newer = p.Events.End() - s.leftAt
 	}
 	if st.Total == 0 {
-		st.Empty = s.lang.Say(text("Nothing is known of this pod yet.", "还不知道这个 Pod 的任何事情。"))
+		st.Empty = s.lang.In(words.Text("Nothing is known of this pod yet.", "还不知道这个 Pod 的任何事情。"))
 	}
 	return st
 }
 
 // eventsBefore is how many events of a pod there were before a position.
 func (s *State) eventsBefore(p *pod, at int) int {
-	return p.events.first + lowerBound(p.events.all, at)
+	return p.Events.First + history.LowerBound(p.Events.All, at)
 }
 
-func lowerBound(sorted []int, v int) int {
-	lo, hi := 0, len(sorted)
-	for lo < hi {
-		if mid := (lo + hi) / 2; sorted[mid] < v {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-func (s *State) storyTitle(p *pod, now *podNow, v *view) string {
-	if s.pod == 0 || now.sync == 0 {
+func (s *State) storyTitle(p *pod, now *life.Pod, v *view) string {
+	if s.pod == 0 || now.Sync == 0 {
 		return ""
 	}
-	for i := p.turns.end() - 1; i >= p.turns.first; i-- {
-		t := p.turns.at(i)
-		if sp := s.spans.at(t.span); sp != nil && sp.enter < v.at {
+	for i := p.Turns.End() - 1; i >= p.Turns.First; i-- {
+		t := p.Turns.At(i)
+		if sp := s.h.Span(t.Span); sp != nil && sp.Enter < v.at {
 			return s.turnLabel(p, t, v)
 		}
 	}
@@ -71,18 +65,18 @@ func (s *State) storyTitle(p *pod, now *podNow, v *view) string {
 
 // storyTook is how long the pod has been on its way: until it was ready, until
 // it was gone, or until now.
-func (s *State) storyTook(now *podNow, v *view) time.Duration {
+func (s *State) storyTook(now *life.Pod, v *view) time.Duration {
 	switch {
-	case s.pod == 0 || now.first == 0:
+	case s.pod == 0 || now.First == 0:
 		return 0
-	case now.deleting && now.goneAt != 0:
-		return since(now.deletedAt, now.goneAt)
-	case now.deleting:
-		return since(now.deletedAt, v.now)
-	case now.readyAt != 0:
-		return since(now.first, now.readyAt)
-	case now.goneAt != 0:
-		return since(now.first, now.goneAt)
+	case now.Deleting && now.GoneAt != 0:
+		return history.Since(now.DeletedAt, now.GoneAt)
+	case now.Deleting:
+		return history.Since(now.DeletedAt, v.now)
+	case now.ReadyAt != 0:
+		return history.Since(now.First, now.ReadyAt)
+	case now.GoneAt != 0:
+		return history.Since(now.First, now.GoneAt)
 	}
-	return since(now.first, v.now)
+	return history.Since(now.First, v.now)
 }

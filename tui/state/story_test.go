@@ -3,13 +3,15 @@ package state
 import (
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 func TestStories(t *testing.T) {
 	r := record(t)
 	for _, pod := range []string{"web", "held", "no-image", "crashloop", "missing"} {
 		t.Run(pod, func(t *testing.T) {
-			s := r.play(English)
+			s := r.play(words.English)
 			if !s.SelectPodNamed("default", pod) {
 				t.Fatal("no such pod")
 			}
@@ -22,7 +24,7 @@ func TestStories(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	for name, at := range map[string]int{"web-volumes": 175, "web-sandbox": 193, "web-start": 242, "held-held": 1766, "held-step": 2522, "web-terminating": 4250} {
 		t.Run(name, func(t *testing.T) {
-			s := record(t).play(English)
+			s := record(t).play(words.English)
 			s.SelectPodNamed("default", name[:strings.IndexByte(name, '-')])
 			s.SeekEvent(at - 1)
 			golden(t, "place-"+name, dump(s.Screen(allRows)))
@@ -34,16 +36,16 @@ func TestPlaces(t *testing.T) {
 func TestDetails(t *testing.T) {
 	for _, c := range []struct {
 		name, pod, step string
-		lang            Lang
+		lang            words.Lang
 	}{
-		{"request", "web", "cri.RunPodSandbox", English},
-		{"create", "web", "cri.CreateContainer", Chinese},
-		{"failed", "no-image", "image.pull", English},
-		{"conditions", "web", "sync.genstatus", English},
-		{"turn", "web", "worker.turn", English},
-		{"shared", "web", "merge.firstseen", Chinese},
-		{"volumes", "missing", "sync.volumes", English},
-		{"prestop", "web", "rt.prestop", English},
+		{"request", "web", "cri.RunPodSandbox", words.English},
+		{"create", "web", "cri.CreateContainer", words.Chinese},
+		{"failed", "no-image", "image.pull", words.English},
+		{"conditions", "web", "sync.genstatus", words.English},
+		{"turn", "web", "worker.turn", words.English},
+		{"shared", "web", "merge.firstseen", words.Chinese},
+		{"volumes", "missing", "sync.volumes", words.English},
+		{"prestop", "web", "rt.prestop", words.English},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := record(t).play(c.lang)
@@ -61,12 +63,12 @@ func TestDetails(t *testing.T) {
 
 // TestSelectSteps: whatever was seen can be selected.
 func TestSelectSteps(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held", "crashloop"} {
 		s.SelectPodNamed("default", pod)
 		seen := map[string]bool{}
-		for _, ref := range s.pods[s.pod].spans.all {
-			seen[s.steps.at(s.spans.at(ref).step).name] = true
+		for _, ref := range s.of(s.pod).Spans.All {
+			seen[s.h.Step(s.h.Span(ref).Step).Name] = true
 		}
 		for step := range seen {
 			if !s.SelectStep(step) {
@@ -86,25 +88,25 @@ func TestSelectSteps(t *testing.T) {
 // TestSelectCall: a call is selected by its number at the agent, also if a later
 // one of the same step was seen, and only in the story of the selected pod.
 func TestSelectCall(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "crashloop")
 	pod := s.pod
-	for i := s.pods[pod].spans.first; i < s.pods[pod].spans.end(); i++ {
-		sp := s.spans.at(*s.pods[pod].spans.at(i))
-		step := s.steps.at(sp.step).name
+	for i := s.of(pod).Spans.First; i < s.of(pod).Spans.End(); i++ {
+		sp := s.h.Span(*s.of(pod).Spans.At(i))
+		step := s.h.Step(sp.Step).Name
 		if step != "rt.backoff" {
 			continue
 		}
 		s.SelectPod(0)
-		if s.SelectCall(sp.id-s.epoch.spans) || s.pod != 0 {
-			t.Fatalf("span %d was selected in the story of another pod", sp.id)
+		if s.SelectCall(sp.ID) || s.pod != 0 {
+			t.Fatalf("span %d was selected in the story of another pod", sp.ID)
 		}
 		s.SelectPod(PodKey(pod))
-		if !s.SelectCall(sp.id - s.epoch.spans) {
-			t.Fatalf("span %d of %s cannot be selected", sp.id, step)
+		if !s.SelectCall(sp.ID) {
+			t.Fatalf("span %d of %s cannot be selected", sp.ID, step)
 		}
-		if n := s.selectedLine(s.view()); s.pod != pod || n == nil || s.spans.at(n.span) != sp {
-			t.Errorf("span %d of %s: another row is selected", sp.id, step)
+		if n := s.selectedLine(s.view()); s.pod != pod || n == nil || s.h.Span(n.span) != sp {
+			t.Errorf("span %d of %s: another row is selected", sp.ID, step)
 		}
 	}
 	if s.SelectCall(0) || s.SelectCall(1<<60) {
@@ -113,7 +115,7 @@ func TestSelectCall(t *testing.T) {
 }
 
 func TestTimelines(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "web")
 	s.SelectStep("cri.RunPodSandbox")
 	s.SetMain(MainTimeline)
@@ -126,7 +128,7 @@ func TestTimelines(t *testing.T) {
 }
 
 func TestEventLists(t *testing.T) {
-	s := record(t).play(English)
+	s := record(t).play(words.English)
 	s.SetMain(MainEvents)
 	golden(t, "events-last", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 12})))
 	if err := s.SetFilter("pod=held (kind=hold or kind=release)"); err != nil {
@@ -144,12 +146,12 @@ func TestEventLists(t *testing.T) {
 }
 
 func TestChinese(t *testing.T) {
-	s := record(t).play(Chinese)
+	s := record(t).play(words.Chinese)
 	for _, pod := range []string{"web", "crashloop"} {
 		s.SelectPodNamed("default", pod)
 		golden(t, "zh-"+pod, dump(s.Screen(allRows)))
 	}
 	s.SelectPod(0)
-	s.SetLang(English)
+	s.SetLang(words.English)
 	golden(t, "node", dump(s.Screen(allRows)))
 }

@@ -1,6 +1,13 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes/words"
+)
 
 // timeView is what part of the time a timeline shows.
 type timeView struct {
@@ -27,8 +34,8 @@ func (s *State) ZoomTime(factor float64) {
 	from, to := s.timeWindow(v)
 	middle := float64(from) + float64(to-from)/2
 	if n := s.selectedLine(v); n != nil && !s.time.many {
-		if sp := s.spans.at(n.span); sp != nil && sp.start >= from && sp.start <= to {
-			middle = float64(sp.start)
+		if sp := s.h.Span(n.span); sp != nil && sp.Start >= from && sp.Start <= to {
+			middle = float64(sp.Start)
 		}
 	}
 	half := max(float64(to-from)*factor, float64(leastWindow)) / 2
@@ -60,16 +67,16 @@ func (s *State) setTime(from, to int64, v *view) {
 
 // wholeTime is from the beginning of what is told until now.
 func (s *State) wholeTime(v *view) (from, to int64) {
-	from, to = v.pod(s.pod).first, v.now
+	from, to = v.pod(s.pod).First, v.now
 	if s.time.many {
 		from = v.now
-		for i := 1; i < len(v.w.pods); i++ {
-			if f := v.w.pods[i].first; f != 0 {
+		for i := 1; i < len(v.w.Pods); i++ {
+			if f := v.w.Pods[i].First; f != 0 {
 				from = min(from, f)
 			}
 		}
-	} else if now := v.pod(s.pod); now.goneAt != 0 && !now.worker {
-		to = max(now.last, now.goneAt)
+	} else if now := v.pod(s.pod); now.GoneAt != 0 && !now.Worker {
+		to = max(now.Last, now.GoneAt)
 	}
 	return from, max(to, from+leastWindow)
 }
@@ -91,20 +98,20 @@ func (s *State) timeline(rows int, v *view) *Timeline {
 		s.callBars(t, rows, v)
 	}
 	if t.Total == 0 {
-		t.Empty = s.lang.Say(text("Nothing to show in time yet.", "还没有可以按时间显示的内容。"))
+		t.Empty = s.lang.In(words.Text("Nothing to show in time yet.", "还没有可以按时间显示的内容。"))
 	}
 	return t
 }
 
 // callBars are the rows of the story that took time.
 func (s *State) callBars(t *Timeline, rows int, v *view) {
-	p := s.pods[s.pod]
+	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	critical := s.criticalPath(v)
 	at := s.cursorPlace(ls, v)
 	places := s.barPlaces(ls)
 	t.Total = len(places)
-	place := lowerBound(places, at)
+	place := history.LowerBound(places, at)
 	s.time.top = window(s.time.top, min(place, len(places)-1), rows, len(places), usualMargin)
 	t.Top = s.time.top
 	for i := t.Top; i < min(t.Top+rows, len(places)); i++ {
@@ -132,42 +139,42 @@ func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) Bar {
 	r := s.row(p, n, v)
 	b := Bar{ID: r.ID, Label: r.Label, Depth: r.Depth, Mark: r.Mark, Step: r.Step, Span: r.Span}
 	if r.Note != "" && n.kind == RowStep {
-		b.Label += "  " + cut(r.Note, 40)
+		b.Label += "  " + words.Cut(r.Note, 40)
 	}
 	ref := n.span
-	if t := p.turnAt(n.item); n.kind == RowSync && t != nil && t.span != none {
-		ref = t.span
+	if t := p.TurnAt(n.item); n.kind == RowSync && t != nil && t.Span != none {
+		ref = t.Span
 	}
 	if n.kind == RowFolded {
 		s.foldBar(p, n, &b, v)
 		return b
 	}
-	sp := s.spans.at(ref)
+	sp := s.h.Span(ref)
 	if sp == nil {
-		if it := p.items.at(n.item); it != nil {
-			b.From = time.Duration(s.timeAt(it.pos))
+		if it := p.Items.At(n.item); it != nil {
+			b.From = time.Duration(s.h.TimeAt(it.Pos))
 		}
 		b.To = b.From + r.Took
 		return b
 	}
-	b.From, b.Open = time.Duration(sp.start), !sp.over(v.at)
+	b.From, b.Open = time.Duration(sp.Start), !sp.Over(v.at)
 	b.To = b.From + s.callTook(sp, v)
 	b.Critical = critical[ref] || n.span != ref && critical[n.span]
 	return b
 }
 
-func (p *pod) turnAt(item int) *turn {
-	if it := p.items.at(item); it != nil {
-		return p.turns.at(it.turn)
+func (p *pod) turnAt(item int) *outline.Turn {
+	if it := p.Items.At(item); it != nil {
+		return p.Turns.At(it.Turn)
 	}
 	return nil
 }
 
-func (s *State) callTook(sp *span, v *view) time.Duration {
-	if sp.over(v.at) {
-		return since(sp.start, sp.end)
+func (s *State) callTook(sp *history.Span, v *view) time.Duration {
+	if sp.Over(v.at) {
+		return history.Since(sp.Start, sp.End)
 	}
-	return since(sp.start, v.now)
+	return history.Since(sp.Start, v.now)
 }
 
 // podBars has one bar for each pod: from when it was first seen until it was
@@ -194,23 +201,23 @@ func (s *State) podBars(t *Timeline, rows int, v *view) {
 }
 
 var barMarks = [...]RowMark{
-	PodHeld: RowHeld, PodStuck: RowFailed, PodRetrying: RowWaits, PodWorking: RowCurrent, PodWaiting: RowWaits,
-	PodRunning: RowDone, PodDone: RowDone, PodGone: RowDone,
+	life.Held: RowHeld, life.Stuck: RowFailed, life.Retrying: RowWaits, life.Working: RowCurrent, life.Waiting: RowWaits,
+	life.Idle: RowDone, life.Done: RowDone, life.Gone: RowDone,
 }
 
 func (s *State) podBar(pp podPlace, v *view) Bar {
-	now, e := v.pod(pp.pod), &s.pods[pp.pod].entity
-	b := Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.first), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
+	now, e := v.pod(pp.pod), &s.of(pp.pod).Entity
+	b := Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
 	if e.Namespace != "" {
 		b.Label = e.Namespace + "/" + e.Name
 	}
 	switch {
-	case now.deleting && now.goneAt != 0:
-		b.To, b.Open = time.Duration(now.goneAt), false
-	case now.readyAt != 0:
-		b.To, b.Open = time.Duration(now.readyAt), false
-	case now.goneAt != 0:
-		b.To, b.Open = time.Duration(now.goneAt), false
+	case now.Deleting && now.GoneAt != 0:
+		b.To, b.Open = time.Duration(now.GoneAt), false
+	case now.ReadyAt != 0:
+		b.To, b.Open = time.Duration(now.ReadyAt), false
+	case now.GoneAt != 0:
+		b.To, b.Open = time.Duration(now.GoneAt), false
 	}
 	return b
 }

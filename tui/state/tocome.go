@@ -1,6 +1,13 @@
 package state
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
 
 // crew is how far the containers of a pod are, as its calls and reports tell.
 type crew struct {
@@ -15,38 +22,38 @@ const maxToCome = 40
 
 // toCome lays out the calls that come next in a chapter, if nothing goes wrong:
 // without turns to go by, what is still missing.
-func (l *layouter) toCome(c chapter) {
-	if l.p == l.s.pods[0] || l.now.removed || l.now.ended && c != termination || c == running {
+func (l *layouter) toCome(c outline.Chapter) {
+	if l.p == l.s.of(0) || l.now.Removed || l.now.Ended && c != outline.Termination || c == outline.Running {
 		return
 	}
 	w := l.crew()
-	if c == termination {
+	if c == outline.Termination {
 		if w.sandbox && !w.stopped {
 			for _, name := range w.names {
 				if w.started[name] && !w.ended[name] {
-					l.comes(stepStop, name)
+					l.comes(probes.RoleStop, name)
 				}
 			}
-			l.comes(stepStopSandbox, "")
+			l.comes(probes.RoleStopSandbox, "")
 		}
 		return
 	}
 	if !w.sandbox {
-		l.comes(stepRunSandbox, "")
+		l.comes(probes.RoleSandbox, "")
 	}
 	for _, name := range w.names {
 		if !w.created[name] {
-			l.comes(stepCreate, name)
+			l.comes(probes.RoleCreate, name)
 		}
 		if !w.started[name] {
-			l.comes(stepStarted, name)
+			l.comes(probes.RoleStart, name)
 		}
 	}
 }
 
-func (l *layouter) comes(step stepName, of string) {
-	id := l.s.steps.byName[string(step)]
-	if st := l.s.steps.at(id); st.here == nil || !st.here.GetSeen() || len(l.out) > 0 && l.out[len(l.out)-1].key.a >= maxToCome && l.out[len(l.out)-1].key.kind == keyToCome {
+func (l *layouter) comes(r probes.Role, of string) {
+	id := l.s.h.StepFor(r)
+	if st := l.s.h.Step(id); st.Here == nil || !st.Here.GetSeen() || len(l.out) > 0 && l.out[len(l.out)-1].key.a >= maxToCome && l.out[len(l.out)-1].key.kind == keyToCome {
 		return
 	}
 	n := 0
@@ -61,27 +68,27 @@ func (l *layouter) comes(step stepName, of string) {
 func (l *layouter) crew() crew {
 	s := l.s
 	w := crew{names: l.containers(), created: map[string]bool{}, started: map[string]bool{}, ended: map[string]bool{}}
-	s.back(l.p.place, l.at, func(_ int, sp *span) bool {
-		name, enter := stepName(s.steps.at(sp.step).name), s.arena.at(sp.enter)
-		if failed := sp.failed && sp.over(l.at); failed && s.steps.role(sp.step) != roleReport {
+	s.h.Back(l.p.Place, l.at, func(_ int, sp *history.Span) bool {
+		enter := s.h.Raw(sp.Enter)
+		if failed := sp.Failed && sp.Over(l.at); failed && !s.h.Reported(sp.Step) {
 			return false
 		}
-		who := func() string { return l.p.container(lookup(enter, "containerID").String()) }
-		switch name {
-		case stepRunSandbox, stepHasSandbox:
+		who := func() string { return l.p.Container(wire.Lookup(enter, "containerID").String()) }
+		switch s.h.Role(sp.Step) {
+		case probes.RoleSandbox, probes.RoleSandboxState:
 			w.sandbox = true
 			return true
-		case stepStopSandbox:
+		case probes.RoleStopSandbox:
 			w.stopped = true
-		case stepCreate:
-			w.created[lookup(enter, "container").String()] = true
-		case stepStarted:
+		case probes.RoleCreate:
+			w.created[wire.Lookup(enter, "container").String()] = true
+		case probes.RoleStart:
 			w.runs(who())
 			w.says(who(), false)
-		case stepStop:
+		case probes.RoleStop:
 			w.says(who(), true)
-		case stepContainer:
-			w.heard(lookup(enter, "container").String(), lookup(enter, "state").String())
+		case probes.RoleContainerState:
+			w.heard(wire.Lookup(enter, "container").String(), wire.Lookup(enter, "state").String())
 		}
 		return false
 	})
@@ -112,11 +119,11 @@ func (w *crew) says(name string, ended bool) {
 
 // containers are the names of the pod's containers as its object has them.
 func (l *layouter) containers() (names []string) {
-	sp := l.s.spans.at(l.p.bound)
-	if sp == nil || sp.enter >= l.at {
+	sp := l.s.h.Span(l.p.Bound)
+	if sp == nil || sp.Enter >= l.at {
 		return nil
 	}
-	if json.Unmarshal(lookup(l.s.arena.at(sp.enter), "containers").text, &names) != nil {
+	if json.Unmarshal(wire.Lookup(l.s.h.Raw(sp.Enter), "containers").Text, &names) != nil {
 		return nil
 	}
 	return names

@@ -1,5 +1,10 @@
 package state
 
+import (
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/outline"
+)
+
 // maxDepth bounds the nesting that is shown.
 const maxDepth = 24
 
@@ -24,15 +29,15 @@ type node struct {
 const maxCalls = 3000
 
 // collect finds the calls of an item that had begun at the layout's position.
-func (l *layouter) collect(it *item, ord int) *tree {
+func (l *layouter) collect(it *outline.Item, ord int) *tree {
 	t := &tree{l: l, item: ord, byOrd: map[int]int{}}
-	for i := max(it.first, l.p.spans.first, it.last-maxCalls); i < it.last; i++ {
-		ref := l.p.spans.at(i)
+	for i := max(it.First, l.p.Spans.First, it.Last-maxCalls); i < it.Last; i++ {
+		ref := l.p.Spans.At(i)
 		if ref == nil {
 			break
 		}
-		sp := l.s.spans.at(*ref)
-		if sp == nil || sp.item != ord || sp.enter >= l.at {
+		sp := l.s.h.Span(*ref)
+		if sp == nil || sp.Item != ord || sp.Enter >= l.at {
 			continue
 		}
 		t.byOrd[i] = len(t.nodes)
@@ -47,22 +52,22 @@ func (l *layouter) collect(it *item, ord int) *tree {
 	t.addNotes()
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
-		sp := l.s.spans.at(n.span)
-		n.loud = n.loud || !sp.over(l.at) || sp.failed || n.span == l.now.held || len(n.notes) > 0
+		sp := l.s.h.Span(n.span)
+		n.loud = n.loud || !sp.Over(l.at) || sp.Failed || n.span == l.now.Held || len(n.notes) > 0
 		if up, ok := t.up(sp); ok {
 			t.nodes[up].loud = t.nodes[up].loud || n.loud
-			t.nodes[up].inner = t.nodes[up].inner || n.inner || sp.failed && sp.over(l.at)
+			t.nodes[up].inner = t.nodes[up].inner || n.inner || sp.Failed && sp.Over(l.at)
 		}
 	}
 	return t
 }
 
-func (t *tree) up(sp *span) (int, bool) {
-	up := t.l.s.spans.at(sp.parent)
+func (t *tree) up(sp *history.Span) (int, bool) {
+	up := t.l.s.h.Span(sp.Parent)
 	if up == nil {
 		return 0, false
 	}
-	n, ok := t.byOrd[up.ordinal]
+	n, ok := t.byOrd[up.Ordinal]
 	return n, ok
 }
 
@@ -71,31 +76,31 @@ func (t *tree) addNotes() {
 	if len(t.nodes) == 0 {
 		return
 	}
-	notes := &t.l.p.notes
-	from := t.l.s.spans.at(t.nodes[0].span).enter
-	lo, hi := 0, len(notes.all)
+	notes := &t.l.p.Notes
+	from := t.l.s.h.Span(t.nodes[0].span).Enter
+	lo, hi := 0, len(notes.All)
 	for lo < hi {
-		if mid := (lo + hi) / 2; notes.all[mid].pos < from {
+		if mid := (lo + hi) / 2; notes.All[mid].Pos < from {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	for _, n := range notes.all[lo:] {
-		sp := t.l.s.spans.at(n.span)
-		if n.pos >= t.l.at || sp != nil && sp.item > t.item {
+	for _, n := range notes.All[lo:] {
+		sp := t.l.s.h.Span(n.Span)
+		if n.Pos >= t.l.at || sp != nil && sp.Item > t.item {
 			break
 		}
-		if sp != nil && sp.item == t.item {
-			if i, ok := t.byOrd[sp.ordinal]; ok {
-				t.nodes[i].notes = append(t.nodes[i].notes, n.pos)
+		if sp != nil && sp.Item == t.item {
+			if i, ok := t.byOrd[sp.Ordinal]; ok {
+				t.nodes[i].notes = append(t.nodes[i].notes, n.Pos)
 			}
 		}
 	}
 }
 
 // tree lays out a call that was made in no other.
-func (l *layouter) tree(it *item, ord, depth int) {
+func (l *layouter) tree(it *outline.Item, ord, depth int) {
 	t := l.collect(it, ord)
 	for _, r := range t.roots {
 		t.call(r, depth, RowStage)
@@ -105,7 +110,7 @@ func (l *layouter) tree(it *item, ord, depth int) {
 // call lays out a call and what happened in it.
 func (t *tree) call(n, depth int, kind RowKind) {
 	l, nd := t.l, &t.nodes[n]
-	sp := l.s.spans.at(nd.span)
+	sp := l.s.h.Span(nd.span)
 	k := lineKey{kind: keySpan, a: nd.span}
 	open := l.isOpen(k, t.opensItself(nd, sp)) && depth < maxDepth
 	at := len(l.out)
@@ -120,7 +125,7 @@ func (t *tree) call(n, depth int, kind RowKind) {
 	}
 	l.out[at].hidden = hidden
 	l.out[at].inner = nd.inner
-	if !sp.over(l.at) {
+	if !sp.Over(l.at) {
 		l.expected(sp, t.seen(nd), depth+1)
 	}
 }
@@ -129,7 +134,7 @@ func (t *tree) call(n, depth int, kind RowKind) {
 // pod is held, its row says so itself.
 func (t *tree) said(nd *node, depth int) {
 	for i, pos := range nd.notes {
-		if i < len(nd.notes)-1 && t.l.s.isHold(pos) || pos == t.l.now.heldAt {
+		if i < len(nd.notes)-1 && t.l.s.isHold(pos) || pos == t.l.now.HeldAt {
 			continue // its release tells all
 		}
 		t.l.add(line{key: lineKey{kind: keyNote, a: pos}, kind: RowNote, depth: depth, span: nd.span, item: t.item})
@@ -140,7 +145,7 @@ func (t *tree) said(nd *node, depth int) {
 // look, only what happened in it. It returns how many it left out.
 func (t *tree) child(n, depth int, all bool) (hidden int) {
 	nd := &t.nodes[n]
-	sp := t.l.s.spans.at(nd.span)
+	sp := t.l.s.h.Span(nd.span)
 	if all || t.shows(nd, sp) {
 		t.call(n, depth, RowStep)
 		return 0
@@ -150,7 +155,7 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 	for _, c := range nd.children {
 		hidden += t.child(c, depth, false)
 	}
-	if !sp.over(t.l.at) {
+	if !sp.Over(t.l.at) {
 		t.l.expected(sp, t.seen(nd), depth)
 	}
 	return hidden
@@ -158,36 +163,32 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 
 // shows tells whether a call is worth a row by itself: its step belongs to
 // every pod's story, or it is where things are, or went wrong.
-func (t *tree) shows(nd *node, sp *span) bool {
-	st := t.l.s.steps.at(sp.step)
-	if t.l.now.at == nd.span || t.l.now.held == nd.span || len(nd.notes) > 0 || sp.failed && sp.over(t.l.at) && len(nd.children) == 0 {
+func (t *tree) shows(nd *node, sp *history.Span) bool {
+	st := t.l.s.h.Step(sp.Step)
+	if t.l.now.At == nd.span || t.l.now.Held == nd.span || len(nd.notes) > 0 || sp.Failed && sp.Over(t.l.at) && len(nd.children) == 0 {
 		return true
 	}
 	if _, touched := t.l.p.opened[lineKey{kind: keySpan, a: nd.span}]; touched {
 		return true
 	}
-	return st.tier() == 1 && !t.l.s.steps.is(sp.step, stepStartContainer)
+	return st.Tier() == 1 && !st.Means().Joins
 }
 
 // opensItself: what goes on, what failed inside, and the few calls that are no
 // more than their parts.
-func (t *tree) opensItself(nd *node, sp *span) bool {
+func (t *tree) opensItself(nd *node, sp *history.Span) bool {
 	if nd.loud && t.l.current {
 		return true
 	}
-	switch st := t.l.s.steps; {
-	case st.is(sp.step, stepRtSync), st.is(sp.step, stepAdd), st.is(sp.step, stepKillPod), st.is(sp.step, "term.killpod"):
-		return true
-	}
-	return nd.inner
+	return nd.inner || t.l.s.h.Step(sp.Step).Means().Opens
 }
 
 // seen lists the steps of the calls that a call has made so far, calls of
 // quieter ones included.
-func (t *tree) seen(nd *node) []stepID {
-	var out []stepID
+func (t *tree) seen(nd *node) []history.StepID {
+	var out []history.StepID
 	for _, c := range nd.children {
-		out = append(out, t.l.s.spans.at(t.nodes[c].span).step)
+		out = append(out, t.l.s.h.Span(t.nodes[c].span).Step)
 	}
 	return out
 }
@@ -195,19 +196,19 @@ func (t *tree) seen(nd *node) []stepID {
 // turn lays out a turn of the worker. The turn and what it is for, such as
 // SyncPod, share a row.
 func (l *layouter) turn(i, depth int, openItself bool) {
-	tn := l.p.turns.at(i)
+	tn := l.p.Turns.At(i)
 	if tn == nil {
 		return
 	}
-	it := l.p.items.at(tn.item)
-	if it == nil || it.pos >= l.at {
+	it := l.p.Items.At(tn.Item)
+	if it == nil || it.Pos >= l.at {
 		return
 	}
-	t := l.collect(it, tn.item)
-	k := lineKey{kind: keyTurn, a: tn.item}
+	t := l.collect(it, tn.Item)
+	k := lineKey{kind: keyTurn, a: tn.Item}
 	open := l.isOpen(k, openItself)
 	at := len(l.out)
-	l.add(line{key: k, kind: RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.item, opens: true, open: open})
+	l.add(line{key: k, kind: RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.Item, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -215,7 +216,7 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 	all := l.wanted(k)
 	for _, r := range t.roots {
 		nd := &t.nodes[r]
-		if nd.span != tn.span {
+		if nd.span != tn.Span {
 			hidden += t.child(r, depth+1, all)
 			continue
 		}
@@ -223,17 +224,17 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 		hidden += t.inTurn(nd, tn, depth+1, all)
 		inner = inner || nd.inner
 	}
-	if !tn.ended || tn.done == none || tn.done >= l.at {
+	if !tn.Ended || tn.Done == none || tn.Done >= l.at {
 		l.expectedAfter(tn, t, depth+1)
 	}
 	l.out[at].hidden, l.out[at].inner = hidden, inner
 }
 
 // inTurn lays out the calls of a turn, and in their midst those of its work.
-func (t *tree) inTurn(nd *node, tn *turn, depth int, all bool) (hidden int) {
+func (t *tree) inTurn(nd *node, tn *outline.Turn, depth int, all bool) (hidden int) {
 	for _, c := range nd.children {
 		work := &t.nodes[c]
-		if work.span != tn.work {
+		if work.span != tn.Work {
 			hidden += t.child(c, depth, all)
 			continue
 		}
@@ -241,11 +242,11 @@ func (t *tree) inTurn(nd *node, tn *turn, depth int, all bool) (hidden int) {
 		for _, w := range work.children {
 			hidden += t.child(w, depth, all)
 		}
-		if sp := t.l.s.spans.at(work.span); !sp.over(t.l.at) {
+		if sp := t.l.s.h.Span(work.span); !sp.Over(t.l.at) {
 			t.l.expected(sp, t.seen(work), depth)
 		}
 	}
-	if sp := t.l.s.spans.at(nd.span); !sp.over(t.l.at) {
+	if sp := t.l.s.h.Span(nd.span); !sp.Over(t.l.at) {
 		t.l.expected(sp, t.seen(nd), depth)
 	}
 	return hidden
@@ -253,15 +254,15 @@ func (t *tree) inTurn(nd *node, tn *turn, depth int, all bool) (hidden int) {
 
 // spanOfTurn is the call that a turn's row stands for: where the turn is, or
 // else its work.
-func (l *layouter) spanOfTurn(tn *turn, it *item) int {
-	if l.now.held != none && (l.now.held == tn.span || l.now.held == tn.work) {
-		return l.now.held
+func (l *layouter) spanOfTurn(tn *outline.Turn, it *outline.Item) int {
+	if l.now.Held != none && (l.now.Held == tn.Span || l.now.Held == tn.Work) {
+		return l.now.Held
 	}
-	if sp := l.s.spans.at(tn.work); sp != nil && sp.enter < l.at {
-		return tn.work
+	if sp := l.s.h.Span(tn.Work); sp != nil && sp.Enter < l.at {
+		return tn.Work
 	}
-	if sp := l.s.spans.at(tn.span); sp != nil && sp.enter < l.at {
-		return tn.span
+	if sp := l.s.h.Span(tn.Span); sp != nil && sp.Enter < l.at {
+		return tn.Span
 	}
-	return it.span
+	return it.Span
 }

@@ -1,13 +1,19 @@
 package state
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes/words"
+)
 
 // insideOf are the stages, by chapter, that a pod passes through inside the
 // kubelet, where a probe beside it sees nothing.
 var insideOf = [...][]string{
-	creation:    {"source", "merge", "syncloop", "admit", "podmanager", "worker", "cache", "syncpod", "runtime", "image", "volume", "pleg", "status", "probe"},
-	running:     nil,
-	termination: {"terminate", "evict"},
+	outline.Creation:    {"source", "merge", "syncloop", "admit", "podmanager", "worker", "cache", "syncpod", "runtime", "image", "volume", "pleg", "status", "probe"},
+	outline.Running:     nil,
+	outline.Termination: {"terminate", "evict"},
 }
 
 // chapters is how many there are.
@@ -15,8 +21,8 @@ const chapters = len(insideOf)
 
 // unseen lays out what the probe does not see of a chapter: one row, which can
 // be opened for the stages, and those for their steps.
-func (l *layouter) unseen(g *segment) {
-	at := g.first*chapters + int(l.chapter)
+func (l *layouter) unseen(g *outline.Segment) {
+	at := g.First*chapters + int(l.chapter)
 	k := lineKey{kind: keyUnseen, a: at}
 	if l.s.unseenIn(l.chapter) == 0 {
 		return
@@ -43,16 +49,16 @@ func (l *layouter) unseen(g *segment) {
 }
 
 // unseenOf are the steps of a stage that the agent does not see.
-func (s *State) unseenOf(stage string) (out []stepID) {
-	for id := range s.steps.all {
-		if st := &s.steps.all[id]; st.stage == stage && st.here != nil && !st.here.GetSeen() {
-			out = append(out, stepID(id))
+func (s *State) unseenOf(stage string) (out []history.StepID) {
+	for id := range s.h.Steps() {
+		if st := s.h.Step(history.StepID(id)); st.Stage == stage && st.Here != nil && !st.Here.GetSeen() {
+			out = append(out, history.StepID(id))
 		}
 	}
 	return out
 }
 
-func (s *State) unseenIn(c chapter) (n int) {
+func (s *State) unseenIn(c outline.Chapter) (n int) {
 	for _, stage := range insideOf[c] {
 		n += len(s.unseenOf(stage))
 	}
@@ -62,30 +68,30 @@ func (s *State) unseenIn(c chapter) (n int) {
 // unseenRow puts one of the rows of what is not seen into words.
 func (s *State) unseenRow(n *line, r *Row) {
 	r.Mark = RowUnseen
-	c := chapter(n.key.a % chapters)
+	c := outline.Chapter(n.key.a % chapters)
 	stages := insideOf[c]
 	switch n.key.kind {
 	case keyUnseen:
-		r.Label = s.lang.Say(text("inside the kubelet", "kubelet 内部"))
+		r.Label = s.lang.In(words.Text("inside the kubelet", "kubelet 内部"))
 		said := strings.Join(stages, ", ")
 		if len(stages) > 3 {
-			said = s.lang.sayf(text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
+			said = s.lang.Inf(words.Text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
 		}
-		r.Error = s.lang.sayf(text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), said, s.unseenIn(c))
+		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), said, s.unseenIn(c))
 	case keyStage:
 		stage := stages[n.key.b]
 		r.Label = stage
-		for _, st := range s.catalogue.Stages {
+		for _, st := range s.h.Catalogue().Stages {
 			if st.Name == stage {
-				r.Label = s.lang.Say(st.Title)
+				r.Label = s.lang.In(st.Title)
 			}
 		}
-		r.Note = s.lang.sayf(text("%d steps", "%d 个步骤"), n.times)
+		r.Note = s.lang.Inf(words.Text("%d steps", "%d 个步骤"), n.times)
 	case keyHidden:
-		st := s.steps.at(n.step)
-		r.Step, r.Label = st.name, s.title(st)
-		if st.here != nil {
-			r.Error = Clean(st.here.GetWhy())
+		st := s.h.Step(n.step)
+		r.Step, r.Label = st.Name, s.title(st)
+		if st.Here != nil {
+			r.Error = words.Clean(st.Here.GetWhy())
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/filter"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // reader is where the reader is in a session.
@@ -46,28 +48,19 @@ func (s *State) frozen() bool { return s.frozenAt != none }
 
 // view is the position that is shown now.
 func (s *State) view() *view {
-	v := view{at: s.arena.end, s: s}
+	v := view{at: s.h.End(), s: s}
 	if s.frozen() {
-		v.at = min(s.frozenAt, s.arena.end)
+		v.at = min(s.frozenAt, s.h.End())
 	}
-	v.w = s.worldAt(v.at)
-	v.now = v.w.time
+	v.w = s.lives.At(v.at)
+	v.now = v.w.Time
 	switch {
 	case s.frozen():
 		v.now = max(v.now, s.seekTime)
-	case s.clock != 0 && s.origin != 0 && s.link != LinkReplay:
-		v.now = max(v.now, s.clock-s.origin)
+	case s.clock != 0 && s.h.Origin() != 0 && s.link != LinkReplay:
+		v.now = max(v.now, s.clock-s.h.Origin())
 	}
 	return &v
-}
-
-func (s *State) header(pos int) (h wire.Header, ok bool) {
-	raw := s.arena.at(pos)
-	if raw == nil {
-		return h, false
-	}
-	h, err := wire.ReadHeader(raw)
-	return h, err == nil
 }
 
 // String is the row's ID.
@@ -95,7 +88,7 @@ func parseKey(id string) (k lineKey, ok bool) {
 }
 
 // words are all fields in one line, by name.
-func words(fields map[string]any) string {
+func fieldWords(fields map[string]any) string {
 	if len(fields) == 0 {
 		return ""
 	}
@@ -104,9 +97,9 @@ func words(fields map[string]any) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(Clean(n))
+		b.WriteString(words.Clean(n))
 		b.WriteByte('=')
-		b.WriteString(cut(short(fields[n]), 200))
+		b.WriteString(words.Cut(words.Short(fields[n]), 200))
 		if b.Len() > 600 {
 			break
 		}
@@ -161,16 +154,16 @@ func (s *State) pick(v *view) {
 
 func (s *State) headerOf(v *view) Header {
 	o := s.order(v)
-	info := s.epoch.info
+	info := s.h.Epoch().Info
 	h := Header{
-		Link: s.link, LinkText: s.says, Frozen: s.frozen() && s.link != LinkReplay, Node: Clean(info.GetNode()),
-		Kubelet: Clean(info.GetKubeletVersion()), Probe: Clean(info.GetProbe()), Attached: s.epoch.beside, Lab: info.GetLab(), Blind: s.blind(),
-		Stuck: o.counts[PodStuck], Retrying: o.counts[PodRetrying], Held: o.counts[PodHeld], Filter: Clean(s.filterText),
+		Link: s.link, LinkText: s.status, Frozen: s.frozen() && s.link != LinkReplay, Node: words.Clean(info.GetNode()),
+		Kubelet: words.Clean(info.GetKubeletVersion()), Probe: words.Clean(info.GetProbe()), Attached: !s.seesTurns(), Lab: info.GetLab(), Blind: s.blind(),
+		Stuck: o.counts[life.Stuck], Retrying: o.counts[life.Retrying], Held: o.counts[life.Held], Filter: words.Clean(s.filterText),
 	}
 	for _, n := range o.counts {
 		h.Pods += n
 	}
-	h.Pods -= o.counts[PodGone]
+	h.Pods -= o.counts[life.Gone]
 	for _, n := range s.dropped {
 		h.Dropped += n
 	}
@@ -183,12 +176,12 @@ func (s *State) headerOf(v *view) Header {
 // blind says what the probe cannot see, empty if nothing. That a probe in the
 // kubelet does not see what others say is no blindness of it.
 func (s *State) blind() string {
-	if s.epoch.beside {
+	if !s.seesTurns() {
 		return s.blindBeside()
 	}
 	unseen, example := 0, ""
-	for _, st := range s.epoch.info.GetSteps() {
-		about := s.catalogue.Step(st.GetName())
+	for _, st := range s.h.Epoch().Info.GetSteps() {
+		about := s.h.Catalogue().Step(st.GetName())
 		if !st.GetSeen() && (about == nil || !about.Outside()) {
 			if unseen++; example == "" {
 				example = st.GetName()
@@ -198,33 +191,33 @@ func (s *State) blind() string {
 	if unseen == 0 {
 		return ""
 	}
-	return Clean(s.lang.sayf(text("%d steps not seen, such as %s", "有 %d 个步骤看不到，例如 %s"), unseen, example))
+	return words.Clean(s.lang.Inf(words.Text("%d steps not seen, such as %s", "有 %d 个步骤看不到，例如 %s"), unseen, example))
 }
 
 func (s *State) crumbs(sel *line, v *view) []string {
-	out := []string{Clean(s.epoch.info.GetNode())}
-	p := s.pods[s.pod]
+	out := []string{words.Clean(s.h.Epoch().Info.GetNode())}
+	p := s.of(s.pod)
 	if s.pod != 0 {
-		out = append(out, p.entity.Namespace+"/"+p.entity.Name)
+		out = append(out, p.Entity.Namespace+"/"+p.Entity.Name)
 	}
 	if sel == nil {
 		return out
 	}
-	if it := p.items.at(sel.item); it != nil && it.turn != none {
-		if t := p.turns.at(it.turn); t != nil {
+	if it := p.Items.At(sel.item); it != nil && it.Turn != none {
+		if t := p.Turns.At(it.Turn); t != nil {
 			out = append(out, s.turnLabel(p, t, v))
 		}
 	}
 	if sel.key.kind == keySpan || sel.key.kind == keyExpected {
-		out = append(out, s.title(s.steps.at(s.stepOf(sel))))
+		out = append(out, s.title(s.h.Step(s.stepOf(sel))))
 	}
 	return out
 }
 
 // stepOf is the step that a line is about, or 0.
-func (s *State) stepOf(n *line) stepID {
-	if sp := s.spans.at(n.span); sp != nil {
-		return sp.step
+func (s *State) stepOf(n *line) history.StepID {
+	if sp := s.h.Span(n.span); sp != nil {
+		return sp.Step
 	}
 	return n.step
 }

@@ -82,7 +82,7 @@ func (f *frame) main(r Rect) {
 }
 
 // say gives a word in the reader's language.
-func (f *frame) say(t probes.Text) string { return f.s.Lang.Say(t) }
+func (f *frame) say(t probes.Text) string { return f.s.Lang.In(t) }
 
 // sayf gives a phrase with something in its place.
 func (f *frame) sayf(t probes.Text, a any) string { return fmt.Sprintf(f.say(t), a) }

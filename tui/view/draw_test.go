@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -42,7 +43,7 @@ func TestEverySize(t *testing.T) {
 				s := fx.make()
 				// each width with a few of the heights, all of them in turn
 				for k := range 4 {
-					s.Lang = []state.Lang{state.English, state.Chinese}[k&1]
+					s.Lang = []words.Lang{words.English, words.Chinese}[k&1]
 					o := Options{Width: w, Height: heights[(i+j+k*5)%len(heights)], Glyphs: Glyphs(k >> 1), NoColour: w%2 == 0}
 					checkSize(t, fx.name, s, o)
 				}
@@ -86,11 +87,11 @@ func TestCurrentStepIsShown(t *testing.T) {
 			for h := 10; h <= 50; h += 4 {
 				s := make()
 				text := ansi.Strip(Draw(s, NewStyles(Options{Width: w, Height: h})))
-				left := fmt.Sprintf(s.Lang.Say(wordLeft), "0:24")
+				left := fmt.Sprintf(s.Lang.In(wordLeft), "0:24")
 				if !strings.Contains(text, s.Story.Rows[13].Label) || !strings.Contains(text, left) {
 					t.Fatalf("%dx%d:\n%s", w, h, text)
 				}
-				if !strings.Contains(text, s.Lang.Say(wordHELD)) {
+				if !strings.Contains(text, s.Lang.In(wordHELD)) {
 					t.Fatalf("%dx%d has no banner", w, h)
 				}
 				if s.Tour != nil && !strings.Contains(text, head(s.Tour.Wait, 8)) {

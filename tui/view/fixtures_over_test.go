@@ -3,6 +3,8 @@ package view
 import (
 	"time"
 
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -98,12 +100,12 @@ func replayOf() *state.Screen {
 
 func emptyOf() *state.Screen {
 	return &state.Screen{
-		Lang:   state.English,
+		Lang:   words.English,
 		Header: state.Header{Link: state.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Lab: true},
 		Crumbs: []string{"node-1"},
 		Pods:   state.PodList{Empty: "No pods on this node yet. Make one with kubectl apply, or take a tour.", Cursor: -1},
 		Story:  &state.Story{Empty: "Choose a pod to see its story.", Cursor: -1},
-		Why:    state.Why{Text: "The agent does not answer. Any pod that was held has gone on.", Mark: state.PodStuck},
+		Why:    state.Why{Text: "The agent does not answer. Any pod that was held has gone on.", Mark: life.Stuck},
 		Hints:  []state.Hint{{Key: "T", Text: "tours"}, {Key: "q", Text: "quit"}, {Key: "?", Text: "help"}},
 	}
 }
@@ -125,7 +127,7 @@ func zoomed() *state.Screen {
 // chinese is a screen with Chinese text everywhere.
 func chinese() *state.Screen {
 	s := tourOf()
-	s.Lang = state.Chinese
+	s.Lang = words.Chinese
 	s.Header.LinkText = "在线"
 	s.Crumbs = []string{"node-1", "default/web", "第 2 轮同步", "创建沙箱"}
 	s.Pods.Rows[0].Word, s.Pods.Rows[0].Where = "停住", "沙箱"

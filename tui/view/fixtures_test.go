@@ -3,7 +3,9 @@ package view
 import (
 	"time"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -37,21 +39,21 @@ var fixtures = []fixture{
 
 func base() *state.Screen {
 	return &state.Screen{
-		Lang: state.English,
+		Lang: words.English,
 		Header: state.Header{
 			LinkText: "live", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Pods: 12, Stuck: 1, Retrying: 1,
 		},
 		Crumbs: []string{"node-1", "default/web", "sync 2", "RunPodSandbox"},
 		Focus:  state.PaneMain,
 		Pods: state.PodList{Total: 8, Rows: []state.PodRow{
-			{Key: 2, Namespace: "shop", Name: "db-0", Mark: state.PodStuck, Word: "stuck", For: 192 * time.Second, Where: "volumes", Line: "volume pvc-db is not attached"},
-			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: state.PodRetrying, Word: "retry", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
-			{Key: 1, Namespace: "default", Name: "web", Mark: state.PodWorking, Word: "working", For: 2 * time.Second, Where: "sandbox"},
-			{Key: 4, Namespace: "batch", Name: "report-28871-kq9x7", Mark: state.PodWaiting, Word: "waiting", For: 41 * time.Second, Where: "image"},
-			{Key: 5, Namespace: "kube-system", Name: "dns-x2", Mark: state.PodRunning, Word: "running"},
-			{Key: 6, Namespace: "shop", Name: "api-0", Mark: state.PodRunning, Word: "running"},
-			{Key: 7, Namespace: "batch", Name: "seed-1", Mark: state.PodDone, Word: "done"},
-			{Key: 8, Namespace: "default", Name: "old", Mark: state.PodGone, Word: "gone"},
+			{Key: 2, Namespace: "shop", Name: "db-0", Mark: life.Stuck, Word: "stuck", For: 192 * time.Second, Where: "volumes", Line: "volume pvc-db is not attached"},
+			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: life.Retrying, Word: "retry", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
+			{Key: 1, Namespace: "default", Name: "web", Mark: life.Working, Word: "working", For: 2 * time.Second, Where: "sandbox"},
+			{Key: 4, Namespace: "batch", Name: "report-28871-kq9x7", Mark: life.Waiting, Word: "waiting", For: 41 * time.Second, Where: "image"},
+			{Key: 5, Namespace: "kube-system", Name: "dns-x2", Mark: life.Idle, Word: "running"},
+			{Key: 6, Namespace: "shop", Name: "api-0", Mark: life.Idle, Word: "running"},
+			{Key: 7, Namespace: "batch", Name: "seed-1", Mark: life.Done, Word: "done"},
+			{Key: 8, Namespace: "default", Name: "old", Mark: life.Gone, Word: "gone"},
 		}, Cursor: 2},
 		Hints: []state.Hint{
 			{Key: "s", Text: "step"}, {Key: "o", Text: "over"}, {Key: "c", Text: "continue", Off: "nothing is held"},
@@ -66,13 +68,13 @@ func held() *state.Screen {
 	s.Header.Held = 1
 	s.Header.Pods = 12
 	p := &s.Pods
-	web := state.PodRow{Key: 1, Namespace: "default", Name: "web", Mark: state.PodHeld, Word: "held", Left: 24 * time.Second, Where: "sandbox"}
+	web := state.PodRow{Key: 1, Namespace: "default", Name: "web", Mark: life.Held, Word: "held", Left: 24 * time.Second, Where: "sandbox"}
 	p.Rows = append([]state.PodRow{web, p.Rows[0], p.Rows[1]}, p.Rows[3:]...)
 	p.Cursor, p.Total = 0, 12
 	s.Hold = &state.HoldBanner{Count: 1, Pod: "default/web", Step: "RunPodSandbox", On: "enter", Left: 24 * time.Second, UID: "6a88", Selected: true, Free: true}
 	s.Why = state.Why{
 		Text:     "web waits because you hold it before RunPodSandbox. Its call has not begun, so nothing times out.",
-		Evidence: "kubelet event 1204", Mark: state.PodHeld,
+		Evidence: "kubelet event 1204", Mark: life.Held,
 	}
 	s.Story = &state.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
 	s.Story.Total = len(s.Story.Rows)
@@ -147,7 +149,7 @@ func sandboxDetail() *state.Detail {
 func others() *state.Screen {
 	s := retry()
 	s.Header.Held = 3
-	s.Pods.Rows[0] = state.PodRow{Key: 9, Namespace: "shop", Name: "checkout-6d9f7c7b5d-9wq2z", Mark: state.PodHeld, Word: "held", For: 99 * time.Second, Left: 24 * time.Second, Where: "StopContainer", Line: "before: Stop a container"}
+	s.Pods.Rows[0] = state.PodRow{Key: 9, Namespace: "shop", Name: "checkout-6d9f7c7b5d-9wq2z", Mark: life.Held, Word: "held", For: 99 * time.Second, Left: 24 * time.Second, Where: "StopContainer", Line: "before: Stop a container"}
 	s.Hold = &state.HoldBanner{Count: 3, Pod: "shop/checkout-6d9f7c7b5d-9wq2z", UID: "9", Step: "cri.StopContainer", On: "enter", Left: 24 * time.Second, Timer: "grace"}
 	s.Hints = []state.Hint{
 		{Key: "J", Text: "to checkout-6d9..d-9wq2z"}, {Key: "R", Text: "let all 3 go"}, {Key: "b", Text: "break"},
@@ -162,7 +164,7 @@ func retry() *state.Screen {
 	s.Focus = state.PanePods
 	s.Pods.Cursor = 1
 	s.Crumbs = []string{"node-1", "shop/cart-7f9c5d6b8-x2x4k", "sync 9"}
-	s.Why = state.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: state.PodRetrying}
+	s.Why = state.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
 	s.Story = &state.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []state.Row{
 		{ID: "a", Kind: state.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
 		{ID: "b", Kind: state.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},
@@ -186,7 +188,7 @@ func deletion() *state.Screen {
 	s.Header.Filter = "ns=default slow>2s"
 	s.Header.Recording = "web.pst"
 	s.Crumbs = []string{"node-1", "default/web", "termination"}
-	s.Why = state.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: state.PodWorking}
+	s.Why = state.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: life.Working}
 	s.Story = &state.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []state.Row{
 		{ID: "a", Kind: state.RowChapter, Label: "Creation", Took: 2100 * ms, Opens: true},
 		{ID: "b", Kind: state.RowChapter, Label: "Running", Note: "4 syncs, nothing changed", Took: 80 * time.Second, Opens: true},
@@ -205,7 +207,7 @@ func deletion() *state.Screen {
 func timelineOf() *state.Screen {
 	s := base()
 	s.Main = state.MainTimeline
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: state.PodRunning}
+	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
 	bar := func(depth int, label string, from, to int, critical bool, mark state.RowMark) state.Bar {
 		return state.Bar{ID: label, Label: label, Depth: depth, From: time.Duration(from) * ms, To: time.Duration(to) * ms, Critical: critical, Mark: mark}
 	}
@@ -229,7 +231,7 @@ func timelineOf() *state.Screen {
 func eventsOf() *state.Screen {
 	s := base()
 	s.Main = state.MainEvents
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: state.PodRunning}
+	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
 	at := time.Date(2026, 3, 4, 9, 12, 7, 0, time.UTC)
 	web := &probes.Pod{Namespace: "default", Name: "web"}
 	cart := &probes.Pod{Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k"}
@@ -252,7 +254,7 @@ func eventsOf() *state.Screen {
 func breaksOf() *state.Screen {
 	s := base()
 	s.Main = state.MainBreaks
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: state.PodRunning}
+	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
 	s.Breaks = &state.BreakList{Cursor: 1, Rows: []state.BreakRow{
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/podstep/podstep/tui/state"
+import (
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/tui/state"
+)
 
 // Glyphs is the set of signs that are drawn with.
 type Glyphs int
@@ -86,21 +89,21 @@ func (m *marks) row(r state.RowMark) (string, ink) {
 }
 
 // pod is the sign and the ink of the state of a pod.
-func (m *marks) pod(p state.PodMark) (string, ink) {
+func (m *marks) pod(p life.State) (string, ink) {
 	switch p {
-	case state.PodHeld:
+	case life.Held:
 		return m.held, inkHeld
-	case state.PodStuck:
+	case life.Stuck:
 		return m.stuck, inkFailed
-	case state.PodRetrying:
+	case life.Retrying:
 		return m.waits, inkWarn
-	case state.PodWorking:
+	case life.Working:
 		return m.working, inkCurrent
-	case state.PodWaiting:
+	case life.Waiting:
 		return m.waiting, inkMuted
-	case state.PodRunning:
+	case life.Idle:
 		return m.running, inkDone
-	case state.PodDone:
+	case life.Done:
 		return m.finished, inkDone
 	}
 	return m.gone, inkFaint

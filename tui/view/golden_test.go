@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -151,8 +152,8 @@ func TestStatesDifferWithoutColour(t *testing.T) {
 			}
 			rows[glyph] = r
 		}
-		pods := map[string]state.PodMark{}
-		for p := state.PodHeld; p <= state.PodGone; p++ {
+		pods := map[string]life.State{}
+		for p := life.Held; p <= life.Gone; p++ {
 			glyph, _ := m.pod(p)
 			if other, ok := pods[glyph]; ok {
 				t.Errorf("set %d: pods %d and %d have the same sign %s", set, other, p, glyph)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -132,15 +133,15 @@ func (f *frame) counts() []piece {
 		pods = wordOnePod
 	}
 	ps := []piece{{text: strconv.Itoa(h.Pods) + " " + f.say(pods), ink: inkMuted, rank: 4}}
-	some := func(n int, mark state.PodMark, word probes.Text, rank int) {
+	some := func(n int, mark life.State, word probes.Text, rank int) {
 		if n > 0 {
 			glyph, k := f.m.pod(mark)
 			ps = append(ps, piece{glyph: glyph, gInk: k, text: strconv.Itoa(n) + " " + f.say(word), ink: k, rank: rank})
 		}
 	}
-	some(h.Retrying, state.PodRetrying, wordRetrying, 3)
-	some(h.Stuck, state.PodStuck, wordStuck, 2)
-	some(h.Held, state.PodHeld, wordHeld, 1)
+	some(h.Retrying, life.Retrying, wordRetrying, 3)
+	some(h.Stuck, life.Stuck, wordStuck, 2)
+	some(h.Held, life.Held, wordHeld, 1)
 	if h.Dropped > 0 {
 		ps = append(ps, piece{text: fmt.Sprintf(" %d %s ", h.Dropped, f.say(wordLost)), ink: inkFailedChip, rank: 1})
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -53,7 +54,7 @@ func podsFrom(list *state.PodList, h int) int {
 
 func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
 	ground, name := onNothing, inkPlain
-	if p.Mark == state.PodGone || p.Mark == state.PodDone {
+	if p.Mark == life.Gone || p.Mark == life.Done {
 		name = inkMuted
 	}
 	if selected {
@@ -69,13 +70,13 @@ func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
 	line = line.inset(2, 0, 0, 0)
 
 	word := k
-	if p.Mark >= state.PodWaiting {
+	if p.Mark >= life.Waiting {
 		word = inkFaint
 	}
 	text := f.podState(p)
 	if line.W-width(text)-2 < 9 {
 		text = p.Word
-		if p.Mark == state.PodHeld && p.Left > 0 {
+		if p.Mark == life.Held && p.Left > 0 {
 			text = f.sayf(wordLeft, clock(p.Left)) // that it is held, the sign says
 		}
 	}
@@ -122,10 +123,10 @@ func (f *frame) shortName(p *state.PodRow, w int) string {
 // what is left until it goes on, of others how long they have been so.
 func (f *frame) podState(p *state.PodRow) string {
 	switch {
-	case p.Mark == state.PodHeld && p.Left > 0:
+	case p.Mark == life.Held && p.Left > 0:
 		return p.Word + ", " + f.sayf(wordLeft, clock(p.Left))
-	case p.Mark == state.PodHeld: // since when is never shown in its place
-	case p.Mark <= state.PodWaiting && p.For > 0:
+	case p.Mark == life.Held: // since when is never shown in its place
+	case p.Mark <= life.Waiting && p.For > 0:
 		return p.Word + " " + clock(p.For)
 	}
 	return p.Word

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -18,7 +19,7 @@ import (
 // node, seen from in its kubelet and from beside it.
 const woven, attached = "lab", "attached"
 
-func session(t *testing.T, name string, lang state.Lang) *state.State {
+func session(t *testing.T, name string, lang words.Lang) *state.State {
 	t.Helper()
 	info, batches, err := tracetest.Read("../state/testdata/" + name + ".podstep")
 	if err != nil {
@@ -34,7 +35,7 @@ func session(t *testing.T, name string, lang state.Lang) *state.State {
 // TestRealSession draws a real session in every view, at many sizes and moments.
 func TestRealSession(t *testing.T) {
 	for name, length := range map[string]time.Duration{woven: 3 * time.Minute, attached: time.Minute} {
-		for _, lang := range []state.Lang{state.English, state.Chinese} {
+		for _, lang := range []words.Lang{words.English, words.Chinese} {
 			s := session(t, name, lang)
 			for at := time.Duration(0); at < length; at += 20 * time.Second {
 				s.SeekTime(at)
@@ -64,12 +65,12 @@ func drawAll(t *testing.T, s *state.State) {
 func TestAttachedGolden(t *testing.T) {
 	for _, look := range []struct {
 		name string
-		lang state.Lang
+		lang words.Lang
 		Options
 	}{
-		{"dark", state.English, Options{Theme: Dark}},
-		{"ascii", state.English, Options{Glyphs: ASCII, NoColour: true}},
-		{"zh", state.Chinese, Options{Theme: Dark}},
+		{"dark", words.English, Options{Theme: Dark}},
+		{"ascii", words.English, Options{Glyphs: ASCII, NoColour: true}},
+		{"zh", words.Chinese, Options{Theme: Dark}},
 	} {
 		t.Run(look.name, func(t *testing.T) {
 			s := session(t, attached, look.lang)

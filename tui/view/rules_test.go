@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -107,7 +108,7 @@ func TestSignsAreExplained(t *testing.T) {
 		plain, _ := a.row(r)
 		explained(glyph, plain)
 	}
-	for p := state.PodHeld; p <= state.PodGone; p++ {
+	for p := life.Held; p <= life.Gone; p++ {
 		glyph, _ := m.pod(p)
 		plain, _ := a.pod(p)
 		explained(glyph, plain)

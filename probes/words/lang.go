@@ -1,4 +1,4 @@
-package state
+package words
 
 import (
 	"strings"
@@ -14,8 +14,8 @@ const (
 	Chinese Lang = "zh"
 )
 
-// Say gives a text in the reader's language.
-func (l Lang) Say(t probes.Text) string {
+// In gives a text in the reader's language.
+func (l Lang) In(t probes.Text) string {
 	if l == Chinese && t.Zh != "" {
 		return t.Zh
 	}

@@ -1,4 +1,6 @@
-package state
+// Package words makes texts that people read: foreign text made safe for a
+// terminal, values in a line, durations, in the reader's language.
+package words
 
 import (
 	"fmt"
@@ -23,7 +25,7 @@ func Clean(s string) string {
 		s = strings.ToValidUTF8(s[:maxText], "") + "…"
 	}
 	for i, r := range s {
-		if unsafe(r) || r == utf8.RuneError {
+		if Unsafe(r) || r == utf8.RuneError {
 			return escape(s, i)
 		}
 	}
@@ -38,7 +40,7 @@ func escape(s string, from int) string {
 		switch {
 		case r == utf8.RuneError && n <= 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unsafe(r):
+		case Unsafe(r):
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])
 		default:
@@ -49,24 +51,24 @@ func escape(s string, from int) string {
 	return b.String()
 }
 
-// unsafe tells characters that a terminal would act on, or that nobody sees.
-func unsafe(r rune) bool {
+// Unsafe tells characters that a terminal would act on, or that nobody sees.
+func Unsafe(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
 	}
 	return r == 0x7f || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }
 
-// oneLine is clean for a text that may have several lines, put into one.
-func oneLine(s string) string {
+// OneLine is clean for a text that may have several lines, put into one.
+func OneLine(s string) string {
 	if strings.ContainsAny(s, "\n\t\r") {
 		s = strings.Join(strings.Fields(s), " ")
 	}
 	return Clean(s)
 }
 
-// cut shortens a text to n runes.
-func cut(s string, n int) string {
+// Cut shortens a text to n runes.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -80,17 +82,17 @@ func cut(s string, n int) string {
 	return s
 }
 
-// text is one of our own sentences, in both languages.
-func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
+// Text is one of our own sentences, in both languages.
+func Text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
-// sayf says a sentence with values in it. Both languages take the same values
+// Inf is a sentence with values in it. Both languages take the same values
 // in the same order.
-func (l Lang) sayf(t probes.Text, values ...any) string {
-	return fmt.Sprintf(l.Say(t), values...)
+func (l Lang) Inf(t probes.Text, values ...any) string {
+	return fmt.Sprintf(l.In(t), values...)
 }
 
-// span of time for people: 0.3 ms, 402 ms, 1.8 s, 3:12, 2:03:04.
-func took(d time.Duration) string {
+// Took is a span of time for people: 0.3 ms, 402 ms, 1.8 s, 3:12, 2:03:04.
+func Took(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Millisecond:
 		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
@@ -106,8 +108,8 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
-// nth says which try it is.
-func (l Lang) nth(n int) string {
+// Nth says which try it is.
+func (l Lang) Nth(n int) string {
 	if l == Chinese {
 		return fmt.Sprintf("第 %d 次", n)
 	}

@@ -1,4 +1,4 @@
-package state
+package history
 
 import "slices"
 
@@ -57,50 +57,10 @@ func (a *arena) at(pos int) []byte {
 	return c.data[from:c.ends[i]:c.ends[i]]
 }
 
-// forget drops the oldest chunk. The last one stays.
-func (a *arena) forget() bool {
-	if len(a.chunks) < 2 {
-		return false
-	}
+// forget drops the oldest chunk, which is not the last one.
+func (a *arena) forget() {
 	a.bytes -= len(a.chunks[0].data)
 	a.chunks[0] = nil
 	a.chunks = a.chunks[1:]
 	a.first += chunkEvents
-	return true
-}
-
-// list is a list whose oldest members can be forgotten while the others keep
-// their places.
-type list[T any] struct {
-	first int
-	all   []T
-}
-
-func (l *list[T]) end() int { return l.first + len(l.all) }
-
-func (l *list[T]) add(v T) int {
-	l.all = append(l.all, v)
-	return l.end() - 1
-}
-
-// at gives the member at a place, nil if it is not kept.
-func (l *list[T]) at(i int) *T {
-	if i < l.first || i >= l.end() {
-		return nil
-	}
-	return &l.all[i-l.first]
-}
-
-// forget drops the members before a place. Memory is given back when more than
-// half of it is unused.
-func (l *list[T]) forget(before int) {
-	n := min(max(before-l.first, 0), len(l.all))
-	if n == 0 {
-		return
-	}
-	l.first += n
-	l.all = l.all[n:]
-	if cap(l.all) > 2*len(l.all)+64 {
-		l.all = slices.Clone(l.all)
-	}
 }

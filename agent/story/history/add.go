@@ -1,0 +1,156 @@
+package history
+
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"google.golang.org/protobuf/proto"
+)
+
+// Record is an event with what the history knows of it.
+type Record struct {
+	Pos    int
+	Header *wire.Header
+	Raw    []byte // as it came; a part of the history
+	Time   int64  // session time
+	Step   StepID
+	Span   int // reference; None: the event is about no call
+	Pod    int // place
+	Epoch  *Epoch
+}
+
+// Field looks up a field of the event by its name.
+func (r *Record) Field(name string) wire.Value { return wire.Lookup(r.Raw, name) }
+
+// Add takes the next batch of events of the present agent and calls each for every
+// one that is new. It then forgets what is beyond the limit: see First.
+func (h *History) Add(b *agentpb.Batch, each func(*Record)) {
+	if b == nil {
+		return
+	}
+	h.epoch.AddPods(b.Pods)
+	for _, p := range b.Pods {
+		h.Learn(p)
+	}
+	for _, raw := range b.Events {
+		h.add(raw, each)
+	}
+	for h.arena.bytes > h.limit && len(h.arena.chunks) > 1 {
+		h.keepOld(h.arena.first + chunkEvents)
+		h.arena.forget()
+		h.forget(h.arena.first)
+	}
+}
+
+func (h *History) add(raw []byte, each func(*Record)) {
+	e := h.epoch
+	head, err := wire.ReadHeader(raw)
+	if err != nil {
+		// What cannot be read is kept as a loss, so that it is seen.
+		head, raw = e.lostEvent()
+	}
+	e.wall, e.mono = head.Time, head.Mono
+	if head.Seq != 0 && head.Seq <= e.skip {
+		return
+	}
+	e.seq = max(e.seq, head.Seq)
+	h.setShift(e, &head)
+	r := Record{
+		Pos: h.arena.end, Header: &head, Raw: raw, Time: head.Mono + e.shift, Span: None,
+		Step: e.StepOf(head.Step), Pod: e.PodOf(head.Pod), Epoch: e,
+	}
+	h.arena.add(raw)
+	h.last = max(h.last, r.Time)
+	p := h.pods[r.Pod]
+	p.Events.Add(r.Pos)
+	h.track(p, &r)
+	if each != nil {
+		each(&r)
+	}
+}
+
+// Record gives the event at a position once more; ok is false if it is not kept.
+func (h *History) Record(pos int, head *wire.Header) (r Record, ok bool) {
+	raw := h.arena.at(pos)
+	if raw == nil {
+		return r, false
+	}
+	*head, _ = wire.ReadHeader(raw)
+	e := h.EpochAt(pos)
+	return Record{
+		Pos: pos, Header: head, Raw: raw, Time: head.Mono + e.shift, Step: e.StepOf(head.Step), Pod: e.PodOf(head.Pod),
+		Span: h.spans.find(e.spanID(head.Span)), Epoch: e,
+	}, true
+}
+
+// lostEvent is an event that says that one could not be read, with the time of the
+// one before.
+func (e *Epoch) lostEvent() (wire.Header, []byte) {
+	head := wire.Header{Kind: agentpb.Kind_DROP, Time: e.wall, Mono: e.mono}
+	raw, err := proto.Marshal(&agentpb.Event{Kind: head.Kind, Time: head.Time, Mono: head.Mono})
+	if err != nil {
+		panic(err) // numbers always marshal
+	}
+	return head, raw
+}
+
+// setShift makes the times of an epoch go on where the one before ended: all
+// count from the moment at which the first agent began.
+func (h *History) setShift(e *Epoch, head *wire.Header) {
+	if e.timed || head.Time == 0 {
+		return
+	}
+	e.timed = true
+	if h.origin == 0 {
+		h.origin = head.Time - head.Mono
+	}
+	e.shift = head.Time - head.Mono - h.origin
+}
+
+// track makes the event's span, or ends it.
+func (h *History) track(p *Pod, r *Record) {
+	if r.Header.Span == 0 {
+		return
+	}
+	r.Span = h.spans.find(r.Epoch.spanID(r.Header.Span))
+	switch r.Header.Kind {
+	case agentpb.Kind_ENTER:
+		if r.Span == None {
+			h.addSpan(p, r)
+		}
+	case agentpb.Kind_EXIT:
+		if r.Span == None {
+			h.addSpan(p, r)
+			sp := h.spans.at(r.Span)
+			sp.Shape, sp.Start = NoEnter, r.Time-max(0, r.Header.Duration)
+		}
+		if sp := h.spans.at(r.Span); sp != nil && sp.Exit == None {
+			sp.Exit, sp.End, sp.Failed = r.Pos, max(r.Time, sp.Start), r.Header.HasError
+		}
+	}
+}
+
+func (h *History) addSpan(p *Pod, r *Record) {
+	sp := Span{
+		ID: r.Epoch.spanID(r.Header.Span), Start: r.Time, Enter: r.Pos, Exit: None, Parent: h.spans.find(r.Epoch.spanID(r.Header.Parent)),
+		Item: None, Sync: r.Header.Sync, Goroutine: uint8(min(r.Header.Goroutine, 255)), Step: r.Step, Pod: r.Pod,
+	}
+	if up := h.spans.at(sp.Parent); up != nil {
+		if up.Pod != r.Pod {
+			sp.Parent = None
+		} else {
+			sp.Worker = up.Worker || h.Role(up.Step) == probes.RoleWorker
+		}
+	}
+	r.Span = h.spans.add(sp)
+	h.spans.at(r.Span).Ordinal = p.Spans.Add(r.Span)
+}
+
+// forget drops what belongs to events before a position.
+func (h *History) forget(before int) {
+	h.spans.forget(before)
+	for _, p := range h.pods {
+		p.Events.ForgetWhile(func(pos *int) bool { return *pos < before })
+		p.Spans.ForgetWhile(func(ref *int) bool { return h.spans.at(*ref) == nil })
+	}
+}

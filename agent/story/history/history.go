@@ -1,0 +1,286 @@
+package history
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// DefaultLimit is how many bytes of events a history keeps if not told otherwise.
+const DefaultLimit = 160 << 20
+
+// maxPods bounds the pods of a history: a foreign stream may name any number.
+const maxPods = 100_000
+
+// History is all events of a session, or those of them that are kept. One
+// goroutine uses it.
+type History struct {
+	catalogue *probes.Catalogue
+	steps     *steps
+	arena     arena
+	spans     spans
+	pods      []*Pod
+	byUID     map[string]int
+	epochs    []*Epoch
+	epoch     *Epoch // the last one
+	origin    int64  // wall clock at session time 0
+	last      int64  // session time of the latest event
+	limit     int
+
+	keep func() []int   // positions of events that are kept although they are old
+	kept map[int][]byte // those of them that are forgotten otherwise
+}
+
+// Pod is a pod of a history. Place 0 is the node itself.
+type Pod struct {
+	Entity probes.Pod
+	Events List[int] // positions
+	Spans  List[int] // references
+}
+
+// New makes a history that begins with the agent that info is about.
+func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
+	h := &History{
+		catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit,
+		spans: spans{byID: map[uint64]int{}}, pods: []*Pod{{}},
+	}
+	h.SetInfo(info)
+	return h
+}
+
+// SetLimit bounds the bytes of events that are kept.
+func (h *History) SetLimit(bytes int) { h.limit = bytes }
+
+// Catalogue is that of the steps.
+func (h *History) Catalogue() *probes.Catalogue { return h.catalogue }
+
+// Pods is the number of pods, the node included: places go from 0.
+func (h *History) Pods() int { return len(h.pods) }
+
+// Pod gives the pod at a place.
+func (h *History) Pod(i int) *Pod { return h.pods[i] }
+
+// PodOf gives the place of the pod with a uid; ok is false if there is none.
+func (h *History) PodOf(uid string) (i int, ok bool) {
+	if uid == "" {
+		return None, false
+	}
+	i, ok = h.byUID[words.Clean(uid)]
+	return i, ok
+}
+
+// Learn learns a pod of the present agent, and gives its place. A pod that an
+// earlier agent knew is the same.
+func (h *History) Learn(p *agentpb.Pod) int {
+	e, entity := h.epoch, probes.Pod{Namespace: words.Clean(p.Namespace), Name: words.Clean(p.Name), UID: words.Clean(p.Uid)}
+	i, ok := e.pods[p.Id]
+	if !ok {
+		if i, ok = h.byUID[entity.UID]; !ok || entity.UID == "" {
+			i = h.newPod(entity)
+		}
+		e.pods[p.Id] = i
+	}
+	if i > 0 {
+		h.pods[i].Entity = entity
+		if entity.UID != "" {
+			h.byUID[entity.UID] = i
+		}
+	}
+	return i
+}
+
+func (h *History) newPod(p probes.Pod) int {
+	if len(h.pods) >= maxPods {
+		return 0
+	}
+	i := len(h.pods)
+	h.pods = append(h.pods, &Pod{Entity: p})
+	if p.UID != "" {
+		h.byUID[p.UID] = i
+	}
+	return i
+}
+
+// First and End are the positions of the first event that is kept, and after the
+// last.
+func (h *History) First() int { return h.arena.first }
+func (h *History) End() int   { return h.arena.end }
+
+// Origin is the wall clock at session time 0, in nanoseconds since 1970; zero
+// before the first event.
+func (h *History) Origin() int64 { return h.origin }
+
+// Last is the session time of the latest event.
+func (h *History) Last() int64 { return h.last }
+
+// Raw gives the event at a position as it came, nil if it is not kept.
+func (h *History) Raw(pos int) []byte {
+	if raw := h.arena.at(pos); raw != nil {
+		return raw
+	}
+	return h.kept[pos]
+}
+
+// Keep sets what lists the positions of events that are to be kept for as long as
+// it lists them, however old they become.
+func (h *History) Keep(list func() []int) { h.keep = list }
+
+// keepOld takes the listed events before a position out of what is forgotten.
+func (h *History) keepOld(before int) {
+	if h.keep == nil {
+		return
+	}
+	kept := map[int][]byte{}
+	for _, pos := range h.keep() {
+		if raw := h.Raw(pos); raw != nil && pos < before {
+			kept[pos] = slices.Clone(raw)
+		}
+	}
+	h.kept = kept
+}
+
+// Header gives the header of the event at a position; ok is false if the event is
+// not kept.
+func (h *History) Header(pos int) (head wire.Header, ok bool) {
+	raw := h.Raw(pos)
+	if raw == nil {
+		return head, false
+	}
+	head, err := wire.ReadHeader(raw)
+	return head, err == nil
+}
+
+// Event decodes the event at a position; ok is false if it is not kept.
+func (h *History) Event(pos int) (e probes.Event, ok bool) {
+	raw := h.Raw(pos)
+	if raw == nil {
+		return e, false
+	}
+	ep := h.EpochAt(pos)
+	e = ep.Event(raw)
+	e.Mono += ep.shift
+	return e, true
+}
+
+// TimeAt is the session time of an event; 0 if it is not kept.
+func (h *History) TimeAt(pos int) int64 {
+	head, ok := h.Header(pos)
+	if !ok {
+		return 0
+	}
+	return head.Mono + h.EpochAt(pos).shift
+}
+
+// Span gives a call by its reference, nil if there is none or it is forgotten.
+func (h *History) Span(ref int) *Span { return h.spans.at(ref) }
+
+// FindSpan gives the reference of a call by the number that the present agent has
+// for it, or None.
+func (h *History) FindSpan(id uint64) int {
+	if id == 0 {
+		return None
+	}
+	return h.spans.find(id + h.epoch.spans)
+}
+
+// SpanOf gives the reference of the call that an event is about, or None.
+func (h *History) SpanOf(pos int, head *wire.Header) int {
+	return h.spans.find(h.EpochAt(pos).spanID(head.Span))
+}
+
+// Epoch is the time of one agent: its numbers mean nothing to the next one.
+type Epoch struct {
+	// Start is the position of its first event.
+	Start int
+	Info  *agentpb.InfoResponse
+	// Knows is what its probes see of a story.
+	Knows probes.Knows
+	*wire.Decoder
+
+	spans uint64 // is added to its span ids
+	shift int64  // is added to its monotonic times to get session time
+	timed bool   // shift is known
+	seq   uint64 // of its last event
+	skip  uint64 // events up to this one are known already
+	// wall and mono are the times of its last event.
+	wall, mono int64
+	steps      []StepID
+	pods       map[uint32]int
+	h          *History
+}
+
+// Epoch is the present agent's.
+func (h *History) Epoch() *Epoch { return h.epoch }
+
+// Seq is the agent's number of the last event of the epoch; zero: there is none.
+func (e *Epoch) Seq() uint64 { return e.seq }
+
+// EpochAt is the epoch that the event at a position belongs to.
+func (h *History) EpochAt(pos int) *Epoch {
+	for i := len(h.epochs) - 1; i > 0; i-- {
+		if h.epochs[i].Start <= pos {
+			return h.epochs[i]
+		}
+	}
+	return h.epochs[0]
+}
+
+// SetInfo sets which agent the next events come from. If it is not the one
+// before, a new epoch begins, and SetInfo returns true: the agent's numbers are
+// its own, its pods are the ones they were. If it is, what it sends again is not
+// taken twice.
+func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
+	if e := h.epoch; e != nil && sameAgent(e.Info, info) {
+		e.skip = e.seq
+		return false
+	}
+	e := &Epoch{Start: h.arena.end, Info: info, Knows: wire.Knows(info), pods: map[uint32]int{0: 0}, h: h, Decoder: wire.NewDecoder(info)}
+	if h.epoch != nil {
+		e.spans = h.spans.lastID + 1
+		h.spans.lose(e.Start-1, h.last)
+	}
+	e.steps = h.steps.learn(info)
+	h.epoch, h.epochs = e, append(h.epochs, e)
+	h.pods[0].Entity.Name = words.Clean(info.GetNode())
+	return true
+}
+
+func sameAgent(a, b *agentpb.InfoResponse) bool {
+	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) && a.GetProbe() == b.GetProbe()
+}
+
+// StepOf maps Event.step. A number that the agent has not named gets a name that
+// says so.
+func (e *Epoch) StepOf(n uint32) StepID {
+	switch {
+	case n == 0:
+		return 0
+	case int64(n) <= int64(len(e.steps)):
+		return e.steps[n-1]
+	}
+	return e.h.steps.intern("step#"+strconv.FormatUint(uint64(n), 10), "")
+}
+
+// PodOf maps Event.pod to a place in the history's pods.
+func (e *Epoch) PodOf(id uint32) int {
+	i, ok := e.pods[id]
+	if !ok {
+		i = e.h.newPod(probes.Pod{Name: "pod#" + strconv.FormatUint(uint64(id), 10)})
+		e.pods[id] = i
+	}
+	return i
+}
+
+func (e *Epoch) spanID(id uint64) uint64 {
+	if id == 0 {
+		return 0
+	}
+	return id + e.spans
+}
+
+// Bytes is the size of the events that are kept.
+func (h *History) Bytes() int { return h.arena.bytes }

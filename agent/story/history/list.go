@@ -1,0 +1,68 @@
+package history
+
+import "slices"
+
+// List is a list whose oldest members can be forgotten while the others keep
+// their places.
+type List[T any] struct {
+	// First is the place of the first member that is kept, which is All[0].
+	First int
+	All   []T
+}
+
+// End is the place after the last member.
+func (l *List[T]) End() int { return l.First + len(l.All) }
+
+// Add appends a member and returns its place.
+func (l *List[T]) Add(v T) int {
+	l.All = append(l.All, v)
+	return l.End() - 1
+}
+
+// At gives the member at a place, nil if it is not kept.
+func (l *List[T]) At(i int) *T {
+	if i < l.First || i >= l.End() {
+		return nil
+	}
+	return &l.All[i-l.First]
+}
+
+// Last gives the last member, nil if there is none.
+func (l *List[T]) Last() *T { return l.At(l.End() - 1) }
+
+// Forget drops the members before a place. Memory is given back when more than
+// half of it is unused.
+func (l *List[T]) Forget(before int) {
+	n := min(max(before-l.First, 0), len(l.All))
+	if n == 0 {
+		return
+	}
+	l.First += n
+	l.All = l.All[n:]
+	if cap(l.All) > 2*len(l.All)+64 {
+		l.All = slices.Clone(l.All)
+	}
+}
+
+// ForgetWhile drops the oldest members for which gone is true.
+func (l *List[T]) ForgetWhile(gone func(*T) bool) {
+	n := 0
+	for n < len(l.All) && gone(&l.All[n]) {
+		n++
+	}
+	l.Forget(l.First + n)
+}
+
+// LowerBound gives the place in a sorted slice of the first member that is not
+// less than v.
+func LowerBound(sorted []int, v int) int {
+	lo, hi := 0, len(sorted)
+	for lo < hi {
+		if mid := (lo + hi) / 2; sorted[mid] < v {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

@@ -1,0 +1,122 @@
+package history
+
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// StepID is a step's number in a history: its place in the catalogue plus one,
+// or a later number for steps of agents that know more. Zero is no step.
+type StepID uint16
+
+// maxSteps bounds the steps of foreign agents.
+const maxSteps = 4096
+
+// Step is what a history knows of a step.
+type Step struct {
+	Name, Stage string
+	About       *probes.Step  // nil: not in this program's catalogue
+	Here        *agentpb.Step // what the present agent says of it; nil: nothing
+}
+
+// Tier of steps that are not in the catalogue is that of a closer look.
+func (s *Step) Tier() int {
+	if s.About == nil {
+		return 2
+	}
+	return s.About.Tier
+}
+
+// Means is what the catalogue says the step means to a story; of a step that this
+// program's catalogue does not have, it says nothing.
+func (s *Step) Means() *probes.Story {
+	if s.About == nil {
+		return &probes.Story{}
+	}
+	return &s.About.Story
+}
+
+// steps are all steps of a history, by number and by name.
+type steps struct {
+	all    []Step
+	byName map[string]StepID
+	roles  []probes.Role
+}
+
+func newSteps(c *probes.Catalogue) *steps {
+	t := &steps{all: make([]Step, 1, len(c.Steps)+1), byName: map[string]StepID{}}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		t.byName[s.Name] = StepID(len(t.all))
+		t.all = append(t.all, Step{Name: s.Name, Stage: s.Stage, About: s})
+	}
+	t.roles = make([]probes.Role, len(t.all))
+	for i := range c.Steps {
+		t.roles[i+1] = c.Steps[i].Story.Role
+	}
+	return t
+}
+
+// learn takes the steps of an agent, and gives what its numbers stand for.
+func (t *steps) learn(info *agentpb.InfoResponse) (wire []StepID) {
+	for i := range t.all {
+		t.all[i].Here = nil
+	}
+	for _, s := range info.GetSteps() {
+		id := t.intern(s.GetName(), s.GetStage())
+		t.all[id].Here = s
+		wire = append(wire, id)
+	}
+	t.all[0].Here = nil
+	return wire
+}
+
+func (t *steps) intern(name, stage string) StepID {
+	id, ok := t.byName[name]
+	if !ok && name != "" && len(t.all) < maxSteps {
+		id = StepID(len(t.all))
+		t.byName[name] = id
+		t.all = append(t.all, Step{Name: words.Clean(name), Stage: words.Clean(stage)})
+	}
+	return id
+}
+
+func (t *steps) at(id StepID) *Step {
+	if int(id) < len(t.all) {
+		return &t.all[id]
+	}
+	return &t.all[0]
+}
+
+// Step gives what is known of a step. An unknown number gives that of no step.
+func (h *History) Step(id StepID) *Step { return h.steps.at(id) }
+
+// StepNamed gives the number of a step, zero if there is none of that name.
+func (h *History) StepNamed(name string) StepID { return h.steps.byName[name] }
+
+// StepFor is the first step of a role, zero if the catalogue has none.
+func (h *History) StepFor(r probes.Role) StepID {
+	for _, st := range h.catalogue.OfRole(r) {
+		return h.steps.byName[st.Name]
+	}
+	return 0
+}
+
+// Steps is the number of steps, that of no step included: numbers go from 0.
+func (h *History) Steps() int { return len(h.steps.all) }
+
+// Reported tells whether a step is a report: no function of the kubelet.
+func (h *History) Reported(id StepID) bool {
+	about := h.steps.at(id).About
+	return about != nil && about.Outside()
+}
+
+// Role gives what a step means to a pod's story. It is looked up once for each
+// step: a story takes every event.
+func (h *History) Role(id StepID) probes.Role {
+	if int(id) < len(h.steps.roles) {
+		return h.steps.roles[id]
+	}
+	return ""
+}

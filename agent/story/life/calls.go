@@ -1,0 +1,124 @@
+package life
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+)
+
+// What follows takes the events of a probe that sees no turns: the kubelet's calls
+// to its runtime, and what is reported of a pod.
+
+// Changes tells whether a call changes something for its pod; enter is the event
+// that began it. All other calls only look, and are made around these all the
+// time.
+func Changes(h *history.History, step history.StepID, enter *history.Record) bool {
+	about := h.Step(step).About
+	if about == nil {
+		return false
+	}
+	switch about.Story.Changes {
+	case probes.ChangeAlways:
+		return true
+	case probes.ChangeUntimed:
+		d, ok := enter.Field("timeout").Duration()
+		return ok && d == 0
+	}
+	return false
+}
+
+// changes is Changes for a call that is kept.
+func (l *Lives) changes(sp *history.Span) bool {
+	return Changes(l.h, sp.Step, &history.Record{Raw: l.h.Raw(sp.Enter)})
+}
+
+// callBegan takes the beginning of a call, or a report: all of a report is in its
+// first event.
+func (l *Lives) callBegan(p *Pod, r *history.Record) {
+	if l.h.Reported(r.Step) {
+		l.reported(p, r)
+		return
+	}
+	if Changes(l.h, r.Step, r) {
+		p.At, p.Step, p.Since = r.Span, r.Step, r.Time
+	}
+}
+
+// callEnded takes the end of a call.
+func (l *Lives) callEnded(p *Pod, r *history.Record) {
+	sp := l.h.Span(r.Span)
+	if sp == nil || l.h.Reported(r.Step) {
+		return
+	}
+	role := l.h.Role(r.Step)
+	if role == probes.RoleSandbox {
+		p.Sandboxed = p.Sandboxed || !r.Header.HasError
+	}
+	if !p.reported {
+		p.callShows(role, r)
+	}
+	if about := l.h.Step(r.Step).About; about == nil || about.Story.Changes != probes.ChangeAlways {
+		l.leave(p, r)
+		return
+	}
+	switch {
+	case r.Header.HasError:
+		if p.Tries == 0 && p.Blocked == None && p.Warned == None {
+			p.Trouble = r.Time
+		}
+		p.Tries++
+		p.Failed, p.FailStep = r.Pos, r.Step
+	case p.FailStep == r.Step:
+		p.Tries, p.Failed, p.FailStep = 0, None, 0
+	}
+	l.leave(p, r)
+}
+
+// leave goes back to another call that changes something and goes on: containers
+// are stopped at the same time.
+func (l *Lives) leave(p *Pod, r *history.Record) {
+	if p.At != r.Span {
+		return
+	}
+	p.At, p.Since = None, r.Time
+	other := l.h.Back(r.Pod, r.Pos+1, func(_ int, sp *history.Span) bool {
+		return !sp.Over(r.Pos+1) && sp.Shape != history.NoExit && l.changes(sp)
+	})
+	if sp := l.h.Span(other); sp != nil {
+		p.At, p.Step, p.Since = other, sp.Step, sp.Start
+	}
+}
+
+// callShows is what a call shows of a pod of which nobody reports anything.
+func (p *Pod) callShows(role probes.Role, r *history.Record) {
+	switch {
+	case r.Header.HasError:
+	case role == probes.RoleStart, role == probes.RoleContainerStatus && string(r.Field("state").Text) == "CONTAINER_RUNNING":
+		p.runs(r.Time)
+	case role == probes.RoleStopSandbox:
+		p.delete(r.Time)
+	case role == probes.RoleRemoveSandbox:
+		p.Removed, p.GoneAt = true, r.Time
+	}
+}
+
+// runs notes that a pod runs, as far as its calls show.
+func (p *Pod) runs(t int64) {
+	if p.Phase != Running {
+		p.Phase, p.Ready, p.ReadyAt = Running, true, t
+	}
+}
+
+// sinceWhen is when that came about which a report is of. What was there before
+// the probe is reported later, with its time as the object has it.
+func (l *Lives) sinceWhen(r *history.Record) int64 {
+	if string(r.Field("from").Text) != "object" {
+		return r.Time
+	}
+	t, err := time.Parse(time.RFC3339Nano, r.Field("since").String())
+	if err != nil {
+		return r.Time
+	}
+	return min(r.Time, t.UnixNano()-l.h.Origin())
+}

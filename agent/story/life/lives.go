@@ -1,0 +1,185 @@
+package life
+
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
+)
+
+// World is what all pods are doing at a position.
+type World struct {
+	// At is the position after the last event that is in it.
+	At int
+	// Time is the session time of the latest event.
+	Time int64
+	// Pods are the pods by their places in the history; those of which nothing has
+	// been seen yet may be missing at the end.
+	Pods []Pod
+}
+
+func emptyWorld(at int) World { return World{At: at, Pods: []Pod{nothingYet}} }
+
+// Pod gives a pod by its place in the history, for reading only.
+func (w *World) Pod(i int) *Pod {
+	if i < 0 || i >= len(w.Pods) {
+		return &nothingYet
+	}
+	return &w.Pods[i]
+}
+
+func (w *World) pod(i int) *Pod {
+	for len(w.Pods) <= i {
+		w.Pods = append(w.Pods, nothingYet)
+	}
+	return &w.Pods[i]
+}
+
+func (w *World) restart() {
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		former := p.Former
+		p.restart(w.Time)
+		if i == 0 {
+			p.Former = former // the node is no pod
+		}
+	}
+}
+
+func (w *World) clone() World {
+	return World{At: w.At, Time: w.Time, Pods: append([]Pod(nil), w.Pods...)}
+}
+
+// Lives are the worlds of a history: the present one, and those before it.
+type Lives struct {
+	h           *history.History
+	now, past   World
+	checkpoints []World
+}
+
+// New makes the lives of a history that has no events yet. It keeps the history
+// from forgetting the events that pods refer to now.
+func New(h *history.History) *Lives {
+	l := &Lives{h: h, now: emptyWorld(0), past: emptyWorld(0)}
+	h.Keep(l.refs)
+	return l
+}
+
+// refs are the positions of the events that pods refer to now.
+func (l *Lives) refs() (out []int) {
+	for i := range l.now.Pods {
+		for _, pos := range l.now.Pods[i].refs() {
+			if pos != None {
+				out = append(out, pos)
+			}
+		}
+	}
+	return out
+}
+
+// Restart is called when a new epoch of the history begins, before its events.
+func (l *Lives) Restart() { l.now.restart() }
+
+// Listed is called when the agent lists a pod: it is of this agent, even if none
+// of its events is.
+func (l *Lives) Listed(pod int) {
+	if pod > 0 && pod < len(l.now.Pods) {
+		l.now.Pods[pod].Former = 0
+	}
+}
+
+// Apply takes the next event of the history.
+func (l *Lives) Apply(r *history.Record) {
+	l.apply(&l.now, r)
+	l.keepCheckpoint()
+}
+
+// Now is the world at the end of the history.
+func (l *Lives) Now() *World { return &l.now }
+
+// checkpointEvery is the least number of events between two checkpoints.
+const checkpointEvery = 8192
+
+// keepCheckpoint keeps the world now and then, to go back to: rarer, the more pods
+// there are.
+func (l *Lives) keepCheckpoint() {
+	last := 0
+	if n := len(l.checkpoints); n > 0 {
+		last = l.checkpoints[n-1].At
+	}
+	if l.now.At-last >= max(checkpointEvery, 32*len(l.now.Pods)) {
+		l.checkpoints = append(l.checkpoints, l.now.clone())
+	}
+}
+
+// Forget drops what belongs to events before a position.
+func (l *Lives) Forget(before int) {
+	for len(l.checkpoints) > 1 && l.checkpoints[1].At <= before {
+		l.checkpoints = l.checkpoints[1:]
+	}
+}
+
+// At gives the world before a position. It goes on from where it was asked last,
+// or from the checkpoint before, and is good until it is asked again.
+func (l *Lives) At(at int) *World {
+	if at >= l.now.At {
+		return &l.now
+	}
+	from := emptyWorld(l.h.First())
+	for i := len(l.checkpoints) - 1; i >= 0; i-- {
+		if l.checkpoints[i].At <= at {
+			from = l.checkpoints[i]
+			break
+		}
+	}
+	if l.past.At > at || l.past.At < from.At {
+		l.past = from.clone()
+	}
+	for l.past.At < at {
+		var head wire.Header
+		r, ok := l.h.Record(l.past.At, &head)
+		if !ok {
+			l.past.At++
+			continue
+		}
+		l.apply(&l.past, &r)
+	}
+	return &l.past
+}
+
+// apply takes the next event of a world.
+func (l *Lives) apply(w *World, r *history.Record) {
+	if r.Epoch.Start == r.Pos && r.Pos > 0 {
+		w.restart()
+	}
+	w.At, w.Time = r.Pos+1, max(w.Time, r.Time)
+	p := w.pod(r.Pod)
+	if p.First == 0 || r.Time < p.First { // a call may be reported late
+		p.First = r.Time
+	}
+	p.Last, p.Former = max(p.Last, r.Time), 0
+	p.seesTurns, p.reported = r.Epoch.Knows.Turns, r.Epoch.Knows.Reports
+	switch r.Header.Kind {
+	case agentpb.Kind_ENTER:
+		if p.seesTurns {
+			l.entered(p, r)
+		} else {
+			l.callBegan(p, r)
+		}
+	case agentpb.Kind_EXIT:
+		if p.seesTurns {
+			l.left(p, r)
+		} else {
+			l.callEnded(p, r)
+		}
+	case agentpb.Kind_HOLD:
+		p.Held, p.HeldAt = r.Span, r.Pos
+		p.Holds++
+	case agentpb.Kind_RELEASE:
+		if p.Holds > 0 {
+			p.Holds--
+		}
+		if p.Holds == 0 || p.Held == r.Span {
+			p.Held, p.HeldAt = None, None
+		}
+	}
+}

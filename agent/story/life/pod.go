@@ -1,0 +1,122 @@
+package life
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+)
+
+// None stands for no span and no event, as in package history.
+const None = history.None
+
+// Pod is what a pod is doing at a position. It follows from the events alone, so
+// that a place in a trace file shows what was known there. It is copied often,
+// and holds positions instead of texts. Times are session times.
+type Pod struct {
+	First, Last int64 // of its first and its latest event; First is 0: there is none
+	At          int   // the call that its worker is in, or None
+	Step        history.StepID
+	Since       int64 // when it came to Step, or left it
+	Held        int   // the call at which it is held, or None
+	HeldAt      int   // position of the event of that hold, or None
+	Holds       uint8
+
+	Failed   int            // position of the event with the error of the last turn, or None
+	FailStep history.StepID // the innermost step that failed in the present turn
+	Tries    uint32         // turns that failed in a row; of a probe that sees no turns, calls
+	Trouble  int64          // when the first of them did
+	Next     int64          // when the next turn is due; 0: not known
+	// Blocked is the report that a container of it cannot start, and Warned the
+	// last warning about it; positions, or None. Only where no turns are seen.
+	Blocked, Warned int
+	// Finalizers is the event that lists those of a pod that is being deleted, or
+	// None.
+	Finalizers int
+
+	Sync                                uint32
+	Work                                Work
+	Update                              uint8 // place in Updates
+	Phase                               Phase
+	Worker, Turning, Finished, Removed  bool
+	Deleting, Ready, Sandboxed, Refused bool
+	Ended                               bool // its containers have, and are not started again
+	Bound                               bool // somebody who wants it here has reported it
+	Doomed                              bool // its object is being deleted
+	ReadyAt, DeletedAt, GoneAt          int64
+	// Former is when an agent went that knew this pod, if the one that is there
+	// now has not reported it; 0: it has. The pod may be of a node that is gone.
+	Former int64
+
+	seesTurns bool // the probe that reported it last sees turns
+	reported  bool // and what the cluster says of it
+}
+
+var nothingYet = Pod{At: None, Held: None, HeldAt: None, Failed: None, Blocked: None, Warned: None, Finalizers: None}
+
+// Work is what a turn of the worker is for.
+type Work uint8
+
+// The kinds of work, as the kubelet's PodWorkType has them.
+const (
+	WorkUnknown Work = iota
+	WorkSync
+	WorkTerminating
+	WorkTerminated
+)
+
+var works = map[string]Work{"sync": WorkSync, "terminating": WorkTerminating, "terminated": WorkTerminated}
+
+// Updates are the kubelet's SyncPodTypes.
+var Updates = []string{"", "create", "update", "sync", "kill"}
+
+// Phase is a pod's phase, a place in Phases.
+type Phase uint8
+
+// Phases are the names of phases. The first is that of a phase that is not known.
+var Phases = []string{"", "Pending", "Running", "Succeeded", "Failed", "Unknown"}
+
+// The phases.
+const (
+	Pending Phase = iota + 1
+	Running
+	Succeeded
+	Failed
+)
+
+func (p Phase) String() string { return Phases[p] }
+
+// Over tells whether none of the pod's containers will run any more.
+func (p Phase) Over() bool { return p == Succeeded || p == Failed }
+
+func indexOf(of []string, b []byte) uint8 {
+	for i, s := range of {
+		if string(b) == s {
+			return uint8(i)
+		}
+	}
+	return 0
+}
+
+// refs are the positions of events that the pod refers to.
+func (p *Pod) refs() [5]int {
+	return [...]int{p.HeldAt, p.Failed, p.Blocked, p.Warned, p.Finalizers}
+}
+
+// restart is called when a new agent speaks: what went on in the kubelet before
+// does so no more.
+func (p *Pod) restart(last int64) {
+	p.At, p.Held, p.HeldAt, p.Holds = None, None, None, 0
+	p.Failed, p.FailStep, p.Tries, p.Next = None, 0, 0, 0
+	p.Worker, p.Turning = false, false
+	if p.First != 0 && p.Former == 0 {
+		p.Former = max(last, 1)
+	}
+}
+
+func (p *Pod) delete(t int64) {
+	if !p.Deleting {
+		p.Deleting, p.DeletedAt = true, t
+	}
+}
+
+func since(from, to int64) time.Duration { return history.Since(from, to) }

@@ -1,0 +1,104 @@
+package life
+
+import (
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+)
+
+// reported takes what the cluster says of a pod.
+func (l *Lives) reported(p *Pod, r *history.Record) {
+	switch l.h.Role(r.Step) {
+	case probes.RoleBound:
+		p.Removed, p.Bound, p.GoneAt = false, true, 0
+	case probes.RoleDeleting:
+		p.delete(l.sinceWhen(r))
+		p.doom(r)
+	case probes.RoleGone:
+		p.Removed, p.GoneAt = true, r.Time
+	case probes.RoleSandboxState:
+		p.sandboxIs(r)
+	case probes.RoleKnown:
+		if p.Removed = !r.Field("known").Flag(); !p.Removed {
+			p.Bound, p.GoneAt = true, 0
+		} else if p.GoneAt == 0 {
+			p.GoneAt = r.Time
+		}
+	case probes.RolePhase:
+		p.Phase = Phase(indexOf(Phases, r.Field("phase").Text))
+		p.Ended = p.Ended || p.Phase.Over()
+	case probes.RoleCondition:
+		l.conditionIs(p, r)
+	case probes.RoleContainerState:
+		l.containerIs(p, r)
+	case probes.RoleEvent:
+		if r.Field("type").String() == "Warning" {
+			if p.Warned == None && p.Tries == 0 && p.Blocked == None {
+				p.Trouble = r.Time
+			}
+			p.Warned = r.Pos
+		}
+	}
+}
+
+func (p *Pod) sandboxIs(r *history.Record) {
+	p.Sandboxed = r.Field("ready").Flag()
+	switch {
+	case p.Sandboxed && !p.reported:
+		p.runs(r.Time)
+	case !p.Sandboxed && !p.Bound:
+		// What is left of a pod, until garbage collection comes.
+		p.Removed, p.GoneAt = true, r.Time
+	}
+}
+
+func (l *Lives) conditionIs(p *Pod, r *history.Record) {
+	if reason := string(r.Field("reason").Text); reason == "PodCompleted" || reason == "PodFailed" {
+		p.Ended = true
+	}
+	if string(r.Field("type").Text) != "Ready" {
+		return
+	}
+	if p.Ready = string(r.Field("status").Text) == "True"; p.Ready {
+		p.Warned = None
+		if p.ReadyAt == 0 {
+			p.ReadyAt = l.sinceWhen(r)
+		}
+	}
+}
+
+// containerIs takes the state of a container: one that waits for a reason which is
+// a failure keeps the pod from going on, and so does one that ends again and
+// again.
+func (l *Lives) containerIs(p *Pod, r *history.Record) {
+	is := r.Field("state").String()
+	bad := IsFailure(r.Field("reason").String())
+	again := r.Field("restartCount").Num > 0 && r.Field("exitCode").Num != 0
+	if is == "waiting" && bad || is == "terminated" && again && !p.Ended {
+		if p.Blocked == None {
+			p.Trouble = l.sinceWhen(r)
+		}
+		p.Blocked = r.Pos
+		return
+	}
+	if is == "running" || is == "terminated" {
+		p.Warned = None
+	}
+	if p.Blocked == None {
+		return
+	}
+	if blocked := (history.Record{Raw: l.h.Raw(p.Blocked)}); blocked.Raw == nil || blocked.Field("container").String() == r.Field("container").String() {
+		p.Blocked = None
+	}
+}
+
+// failures are the reasons for which a container waits that are failures, of the
+// kubelet's pkg/kubelet/container/sync_result.go and pkg/kubelet/images/types.go.
+var failures = map[string]bool{
+	"ErrImagePull": true, "ImagePullBackOff": true, "ErrImageNeverPull": true, "InvalidImageName": true, "ImageInspectError": true,
+	"CrashLoopBackOff": true, "CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
+	"PostStartHookError": true, "CreatePodSandboxError": true, "KillContainerError": true, "PreStartHookError": true,
+}
+
+// IsFailure tells whether a container that waits for that reason waits because
+// something failed.
+func IsFailure(reason string) bool { return failures[reason] }

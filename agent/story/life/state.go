@@ -1,0 +1,120 @@
+package life
+
+import "time"
+
+// State is the verdict on a pod, worst first.
+type State uint8
+
+// The states.
+const (
+	Held     State = iota // a person holds it
+	Stuck                 // at one step, or failing, for longer than usual
+	Retrying              // waits for its next try after an error
+	Working               // something is being done for it
+	Waiting               // for something that normally comes
+	Idle                  // it runs and is ready: there is nothing to do
+	Done                  // it has ended, or was refused
+	Gone
+	States // how many there are
+)
+
+var names = [States]string{"held", "stuck", "retry", "working", "waiting", "running", "done", "gone"}
+
+// String is the state's word, which the protocol and the command line have.
+func (s State) String() string { return names[s] }
+
+// StateNamed gives the state of a word; ok is false if there is none.
+func StateNamed(word string) (s State, ok bool) {
+	for i, n := range names {
+		if n == word {
+			return State(i), true
+		}
+	}
+	return Waiting, false
+}
+
+// StuckAfter is how long one step may take before a pod counts as stuck, and
+// StuckRetrying how long it may fail again and again.
+const (
+	StuckAfter    = time.Minute
+	StuckRetrying = 2 * time.Minute
+)
+
+// quickTurn is how long a look at a pod that runs may take before it counts.
+const quickTurn = time.Second
+
+// State is the verdict on a pod of a world at a session time, and since when it
+// holds.
+func (l *Lives) State(p *Pod, now int64) (State, int64) {
+	inStep := since(p.Since, now)
+	switch {
+	case p.Holds > 0:
+		return Held, l.h.TimeAt(p.HeldAt)
+	case p.Former != 0:
+		return Gone, p.Former
+	case !p.seesTurns && p.First != 0:
+		return l.stateOfCalls(p, now)
+	case p.Removed && !p.Worker:
+		return Gone, p.Last
+	case l.Lingers(p):
+		return Waiting, max(p.GoneAt, p.Since)
+	case p.Finished, p.Refused && !p.Worker:
+		return Done, max(p.GoneAt, p.Since)
+	case p.Turning && inStep > StuckAfter:
+		return Stuck, p.Since
+	case p.Tries > 0 && since(p.Trouble, now) > StuckRetrying:
+		return Stuck, p.Trouble
+	case p.Tries > 0:
+		return Retrying, p.Trouble
+	case p.Deleting:
+		return Working, p.DeletedAt
+	case p.Phase.Over():
+		return Done, p.Since
+	case p.Turning && !(p.Phase == Running && inStep < quickTurn):
+		return Working, p.Since
+	case !p.Worker && p.At != None && inStep > StuckAfter:
+		return Stuck, p.Since
+	case !p.Worker && p.At != None:
+		return Working, p.Since
+	case p.Phase == Running && p.Ready:
+		return Idle, max(p.ReadyAt, p.First)
+	}
+	return Waiting, p.Since
+}
+
+// stateOfCalls is the verdict where no turns are seen: a pod is as its calls and
+// its reports show.
+func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
+	quiet := max(p.Since, p.First)
+	switch {
+	case p.Removed && p.At == None:
+		return Gone, max(p.GoneAt, p.First)
+	case p.At != None && since(p.Since, now) > StuckAfter:
+		return Stuck, p.Since
+	case p.Ended && !p.Deleting:
+		return Done, quiet
+	case p.Blocked != None && !p.Deleting:
+		return Stuck, p.Trouble
+	case p.Tries > 0 && since(p.Trouble, now) > StuckRetrying:
+		return Stuck, p.Trouble
+	case p.Tries > 0:
+		return Retrying, p.Trouble
+	case p.At != None:
+		return Working, p.Since
+	case l.Lingers(p):
+		return Waiting, p.DeletedAt
+	case p.Deleting:
+		return Working, p.DeletedAt
+	case p.Phase == Running && p.Ready:
+		return Idle, p.ReadyAt
+	case p.Phase == Running, !p.reported:
+		return Waiting, quiet
+	case p.Warned != None && since(p.Trouble, now) > StuckRetrying:
+		return Stuck, p.Trouble
+	case p.Warned != None:
+		return Retrying, p.Trouble
+	case since(quiet, now) > StuckAfter:
+		return Stuck, quiet
+	}
+	return Waiting, quiet
+}

@@ -1,0 +1,143 @@
+package outline
+
+import (
+	"fmt"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// newCall puts a call or report into its pod's outline where no turns are seen,
+// and begins chapters by it.
+func (o *Outlines) newCall(p *Pod, sp *history.Span, r *history.Record) {
+	sp.Item = p.Items.End()
+	it := Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None}
+	it.Sub, it.Quiet = o.subOfCall(p, r), o.quiet(p, r)
+	o.addItem(p, it)
+	now := o.lives.Now().Pod(sp.Pod)
+	switch role := o.h.Role(r.Step); {
+	case role == probes.RoleBound:
+		p.Bound = r.Span
+	case role == probes.RoleDeleting:
+		o.begin(p, o.firstStop(p, sp.Item), Termination, r)
+	case role == probes.RoleStopSandbox && (now.Deleting || now.Ended || !r.Epoch.Knows.Reports):
+		o.begin(p, o.firstStop(p, sp.Item), Termination, r)
+	case (role == probes.RoleCondition || role == probes.RolePhase) && (now.Ready || now.Phase.Over()):
+		// The reason is in the chapter that it ends; what comes next begins the next.
+		o.begin(p, p.Items.End(), Running, r)
+	}
+}
+
+// itemsBefore bounds how many items firstStop looks back.
+const itemsBefore = 32
+
+// firstStop is the first of the stops that go on already: the kubelet may begin
+// before the report comes that it is to.
+func (o *Outlines) firstStop(p *Pod, item int) int {
+	first := item
+	for i := item - 1; i >= max(p.Items.First, item-itemsBefore); i-- {
+		sp := o.h.Span(p.Items.At(i).Span)
+		if sp == nil || sp.Exit != None {
+			continue
+		}
+		enter := &history.Record{Raw: o.h.Raw(sp.Enter)}
+		switch role := o.h.Role(sp.Step); {
+		case role == probes.RoleStop, role == probes.RoleStopSandbox, role == probes.RoleExec && life.Changes(o.h, sp.Step, enter):
+			first = i
+		}
+	}
+	return first
+}
+
+// subOfCall tells apart calls and reports of one step that are about different
+// things. Those that are about the same are counted.
+func (o *Outlines) subOfCall(p *Pod, r *history.Record) uint32 {
+	field := func(name string) string { return r.Field(name).String() }
+	both := func(a, b string) uint32 { return uint32(hash(a, []byte(b))) }
+	switch o.h.Role(r.Step) {
+	case probes.RoleCondition:
+		return both(field("type"), field("status"))
+	case probes.RoleContainerState:
+		return both(field("container"), field("state")+field("reason"))
+	case probes.RoleEvent:
+		return both(field("reason"), field("object"))
+	case probes.RoleDeleting:
+		return both("grace", fmt.Sprint(r.Field("grace").Num))
+	case probes.RolePhase:
+		return both(field("phase"), field("reason"))
+	case probes.RoleKnown:
+		return both("known", field("source")+fmt.Sprint(r.Field("known").Flag()))
+	case probes.RoleCreate:
+		return both("container", field("container"))
+	case probes.RoleExec:
+		return both(p.Container(field("containerID")), field("command"))
+	}
+	if image := field("image"); image != "" {
+		return both("image", image)
+	}
+	if id := field("containerID"); id != "" {
+		return both("container", p.Container(id))
+	}
+	return 0
+}
+
+// maxNames bounds the containers whose names a pod remembers.
+const maxNames = 256
+
+// nameContainer learns the name of a container from the call that made it.
+func (o *Outlines) nameContainer(p *Pod, r *history.Record) {
+	sp := o.h.Span(r.Span)
+	if sp == nil || o.h.Role(r.Step) != probes.RoleCreate || r.Header.HasError {
+		return
+	}
+	enter := history.Record{Raw: o.h.Raw(sp.Enter)}
+	id, name := r.Field("containerID").String(), enter.Field("container").String()
+	if id == "" || name == "" {
+		return
+	}
+	if p.Names == nil || len(p.Names) >= maxNames {
+		p.Names = map[string]string{}
+	}
+	p.Names[id] = words.Clean(name)
+}
+
+// quietConditions are those that say what another one, or a call, says as well.
+var quietConditions = map[string]bool{"PodScheduled": true, "Initialized": true, "ContainersReady": true}
+
+// quiet tells whether a call or report goes into a fold by itself: one that had a
+// row of its own would hide what matters.
+func (o *Outlines) quiet(p *Pod, r *history.Record) Quiet {
+	field := func(name string) string { return string(r.Field(name).Text) }
+	begun := len(p.Marks) > 0
+	quiet := false
+	switch o.h.Role(r.Step) {
+	case probes.RoleBound, probes.RoleSandboxState, probes.RoleGone, probes.RoleChanged:
+	case probes.RoleDeleting:
+		// With no grace period the kubelet lets go of the object, at the end.
+		quiet = begun && p.Marks[len(p.Marks)-1].Chapter == Termination && r.Field("grace").Num == 0
+	case probes.RoleKnown:
+		quiet = begun
+	case probes.RolePhase:
+		quiet = field("phase") == "Pending"
+	case probes.RoleCondition:
+		kind := field("type")
+		quiet = quietConditions[kind] || !begun && field("status") != "True" && kind != "DisruptionTarget" ||
+			begun && kind == "PodReadyToStartContainers"
+	case probes.RoleContainerState:
+		quiet = field("state") == "waiting" && (field("reason") == "ContainerCreating" || field("reason") == "PodInitializing")
+	case probes.RoleEvent:
+		quiet = field("type") != "Warning"
+	case probes.RoleIP:
+		quiet = true
+	default:
+		if !life.Changes(o.h, r.Step, r) {
+			return Routine
+		}
+	}
+	if quiet {
+		return Report
+	}
+	return Loud
+}
