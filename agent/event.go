@@ -17,6 +17,7 @@ type event struct {
 	parent   uint64
 	sync     uint32
 	role     uint8
+	probe    uint8 // index plus one, of what saw it; 0: what its step says
 	fields   []field
 	wire     fieldBytes // more fields
 	err      string
@@ -44,5 +45,5 @@ func (e *event) appendTo(b []byte) []byte {
 		b = e.fields[i].AppendTo(b)
 	}
 	b = append(b, e.wire...)
-	return wire.AppendTail(b, e.err, e.duration)
+	return wire.AppendTail(b, e.err, e.duration, uint32(e.probe))
 }

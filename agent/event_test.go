@@ -21,7 +21,7 @@ func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).prot
 func TestEncode(t *testing.T) {
 	e := event{
 		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: &pod{id: 9},
-		span: 4, parent: 2, sync: 1, role: 5, err: "käputt", duration: 99,
+		span: 4, parent: 2, sync: 1, role: 5, err: "käputt", duration: 99, probe: 2,
 		fields: []field{
 			text("phase", "Running"), text("", ""), number("n", -3), number("zero", 0), flag("ok", true), flag("no", false),
 			wire.Duration("d", 5), wire.JSON("j", `{"a":1}`), wire.Real("r", 1.5),
@@ -29,7 +29,7 @@ func TestEncode(t *testing.T) {
 	}
 	want := &agentpb.Event{
 		Seq: 7, Time: 1 << 60, Mono: 12345, Kind: agentpb.Kind_EXIT, Step: 3, Pod: 9,
-		Span: 4, Parent: 2, Sync: 1, Goroutine: 5, Error: "käputt", Duration: 99,
+		Span: 4, Parent: 2, Sync: 1, Goroutine: 5, Error: "käputt", Duration: 99, Probe: 2,
 	}
 	for i := range e.fields {
 		want.Fields = append(want.Fields, messageOf(e.fields[i]))

@@ -90,6 +90,67 @@ func (Kind) EnumDescriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{0}
 }
 
+type ProbeState int32
+
+const (
+	ProbeState_PROBE_UNSPECIFIED ProbeState = 0
+	ProbeState_PROBE_STARTING    ProbeState = 1
+	ProbeState_PROBE_RUNNING     ProbeState = 2
+	// PROBE_RETRYING: it sees nothing now, and tries again by itself.
+	ProbeState_PROBE_RETRYING ProbeState = 3
+	// PROBE_FAILED: it sees nothing any more, or never has.
+	ProbeState_PROBE_FAILED ProbeState = 4
+	// PROBE_STOPPED: it was ended in order.
+	ProbeState_PROBE_STOPPED ProbeState = 5
+)
+
+// Enum value maps for ProbeState.
+var (
+	ProbeState_name = map[int32]string{
+		0: "PROBE_UNSPECIFIED",
+		1: "PROBE_STARTING",
+		2: "PROBE_RUNNING",
+		3: "PROBE_RETRYING",
+		4: "PROBE_FAILED",
+		5: "PROBE_STOPPED",
+	}
+	ProbeState_value = map[string]int32{
+		"PROBE_UNSPECIFIED": 0,
+		"PROBE_STARTING":    1,
+		"PROBE_RUNNING":     2,
+		"PROBE_RETRYING":    3,
+		"PROBE_FAILED":      4,
+		"PROBE_STOPPED":     5,
+	}
+)
+
+func (x ProbeState) Enum() *ProbeState {
+	p := new(ProbeState)
+	*p = x
+	return p
+}
+
+func (x ProbeState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProbeState) Descriptor() protoreflect.EnumDescriptor {
+	return file_agent_proto_enumTypes[1].Descriptor()
+}
+
+func (ProbeState) Type() protoreflect.EnumType {
+	return &file_agent_proto_enumTypes[1]
+}
+
+func (x ProbeState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProbeState.Descriptor instead.
+func (ProbeState) EnumDescriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{1}
+}
+
 type On int32
 
 const (
@@ -124,11 +185,11 @@ func (x On) String() string {
 }
 
 func (On) Descriptor() protoreflect.EnumDescriptor {
-	return file_agent_proto_enumTypes[1].Descriptor()
+	return file_agent_proto_enumTypes[2].Descriptor()
 }
 
 func (On) Type() protoreflect.EnumType {
-	return &file_agent_proto_enumTypes[1]
+	return &file_agent_proto_enumTypes[2]
 }
 
 func (x On) Number() protoreflect.EnumNumber {
@@ -137,7 +198,7 @@ func (x On) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use On.Descriptor instead.
 func (On) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{2}
 }
 
 type StepMode int32
@@ -185,11 +246,11 @@ func (x StepMode) String() string {
 }
 
 func (StepMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_agent_proto_enumTypes[2].Descriptor()
+	return file_agent_proto_enumTypes[3].Descriptor()
 }
 
 func (StepMode) Type() protoreflect.EnumType {
-	return &file_agent_proto_enumTypes[2]
+	return &file_agent_proto_enumTypes[3]
 }
 
 func (x StepMode) Number() protoreflect.EnumNumber {
@@ -198,7 +259,7 @@ func (x StepMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StepMode.Descriptor instead.
 func (StepMode) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
 type Pod struct {
@@ -291,7 +352,19 @@ type Event struct {
 	Fields    []*Field `protobuf:"bytes,11,rep,name=fields,proto3" json:"fields,omitempty"`
 	Error     string   `protobuf:"bytes,12,opt,name=error,proto3" json:"error,omitempty"`
 	// duration of the step in nanoseconds, on exit; of the hold, on release.
-	Duration      int64 `protobuf:"varint,13,opt,name=duration,proto3" json:"duration,omitempty"`
+	Duration int64 `protobuf:"varint,13,opt,name=duration,proto3" json:"duration,omitempty"`
+	// probe is the index in InfoResponse.probes, plus one, of what saw this. Zero:
+	// the first probe whose Step.abilities see the step; for an event of no step,
+	// the first probe.
+	//
+	// A NOTE with a probe is one of two things. With a span it is that probe's
+	// sight of a call which another probe has seen already: the field "on" says
+	// whether it saw the call begin (enter) or end (exit), parent is the call in
+	// which it saw it happen, duration and error are as it saw them. Without a span
+	// the probe is in another state from now on: the fields are "state" (the name
+	// of a ProbeState, in small letters without PROBE_), "reason" (Reason.code) and
+	// the arguments of the reason.
+	Probe         uint32 `protobuf:"varint,14,opt,name=probe,proto3" json:"probe,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +486,13 @@ func (x *Event) GetError() string {
 func (x *Event) GetDuration() int64 {
 	if x != nil {
 		return x.Duration
+	}
+	return 0
+}
+
+func (x *Event) GetProbe() uint32 {
+	if x != nil {
+		return x.Probe
 	}
 	return 0
 }
@@ -680,7 +760,7 @@ type InfoResponse struct {
 	Node           string                 `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	Pid            int64                  `protobuf:"varint,4,opt,name=pid,proto3" json:"pid,omitempty"`
 	Started        *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started,proto3" json:"started,omitempty"`
-	// probe is what sees the steps: woven, cri, delve, uprobe, log.
+	// probe is the name of the first of probes.
 	Probe      string   `protobuf:"bytes,6,opt,name=probe,proto3" json:"probe,omitempty"`
 	Steps      []*Step  `protobuf:"bytes,7,rep,name=steps,proto3" json:"steps,omitempty"`
 	Goroutines []string `protobuf:"bytes,8,rep,name=goroutines,proto3" json:"goroutines,omitempty"`
@@ -690,7 +770,10 @@ type InfoResponse struct {
 	// read_only: the agent takes no holds, breakpoints or faults from anybody.
 	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// limits bound what a client may ask for.
-	Limits        *Limits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *Limits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
+	// probes are what sees the steps. An agent before probes had states has none
+	// here; wire.Complete derives them.
+	Probes        []*Probe `protobuf:"bytes,12,rep,name=probes,proto3" json:"probes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -802,6 +885,220 @@ func (x *InfoResponse) GetLimits() *Limits {
 	return nil
 }
 
+func (x *InfoResponse) GetProbes() []*Probe {
+	if x != nil {
+		return x.Probes
+	}
+	return nil
+}
+
+// Probe is one way in which an agent sees steps.
+type Probe struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// name is woven, cri, api, kubelet, delve, uprobe, log, or one of a newer podstep.
+	Name  string     `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	State ProbeState `protobuf:"varint,2,opt,name=state,proto3,enum=podstep.agent.v1.ProbeState" json:"state,omitempty"`
+	// reason says why the probe is RETRYING or FAILED.
+	Reason *Reason `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// since is when the probe came into this state.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	Knows         *Knows                 `protobuf:"bytes,5,opt,name=knows,proto3" json:"knows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Probe) Reset() {
+	*x = Probe{}
+	mi := &file_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Probe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Probe) ProtoMessage() {}
+
+func (x *Probe) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Probe.ProtoReflect.Descriptor instead.
+func (*Probe) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Probe) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Probe) GetState() ProbeState {
+	if x != nil {
+		return x.State
+	}
+	return ProbeState_PROBE_UNSPECIFIED
+}
+
+func (x *Probe) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *Probe) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Probe) GetKnows() *Knows {
+	if x != nil {
+		return x.Knows
+	}
+	return nil
+}
+
+// Knows is what a probe knows of a pod's story beside its steps.
+type Knows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// turns: when a turn of the pod's worker begins and ends.
+	Turns bool `protobuf:"varint,1,opt,name=turns,proto3" json:"turns,omitempty"`
+	// nesting: in which call a call happens.
+	Nesting bool `protobuf:"varint,2,opt,name=nesting,proto3" json:"nesting,omitempty"`
+	// workers: on whose goroutine a call runs.
+	Workers bool `protobuf:"varint,3,opt,name=workers,proto3" json:"workers,omitempty"`
+	// reports: what the cluster says of the pod.
+	Reports       bool `protobuf:"varint,4,opt,name=reports,proto3" json:"reports,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Knows) Reset() {
+	*x = Knows{}
+	mi := &file_agent_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Knows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Knows) ProtoMessage() {}
+
+func (x *Knows) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Knows.ProtoReflect.Descriptor instead.
+func (*Knows) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Knows) GetTurns() bool {
+	if x != nil {
+		return x.Turns
+	}
+	return false
+}
+
+func (x *Knows) GetNesting() bool {
+	if x != nil {
+		return x.Nesting
+	}
+	return false
+}
+
+func (x *Knows) GetWorkers() bool {
+	if x != nil {
+		return x.Workers
+	}
+	return false
+}
+
+func (x *Knows) GetReports() bool {
+	if x != nil {
+		return x.Reports
+	}
+	return false
+}
+
+// Reason is why something is so. Clients have a text for each code, in the
+// language of whoever reads; one that a client does not know is shown as it is.
+type Reason struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Args          map[string]string      `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reason) Reset() {
+	*x = Reason{}
+	mi := &file_agent_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reason) ProtoMessage() {}
+
+func (x *Reason) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reason.ProtoReflect.Descriptor instead.
+func (*Reason) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Reason) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Reason) GetArgs() map[string]string {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
 // Limits are the most that an agent grants.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -819,7 +1116,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1128,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1141,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Limits) GetLease() *durationpb.Duration {
@@ -900,7 +1197,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1209,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1222,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Peer) GetUid() uint32 {
@@ -953,8 +1250,9 @@ type Step struct {
 	// only in a lab: the pod is held, and the node stands still meanwhile.
 	HoldEnter string `protobuf:"bytes,5,opt,name=hold_enter,json=holdEnter,proto3" json:"hold_enter,omitempty"`
 	HoldExit  string `protobuf:"bytes,6,opt,name=hold_exit,json=holdExit,proto3" json:"hold_exit,omitempty"`
-	// why says why the step is not seen; of one that is, why this probe can hold
-	// no pod there, if only this probe cannot.
+	// why is the reason in English why the step is not seen; of one that is, why
+	// no probe can hold a pod there, if the catalogue would allow it. It is for
+	// clients that do not know abilities.
 	Why string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
 	// file and line are where the step's function begins in this kubelet. The
 	// file is relative to its module. Zero: not known.
@@ -962,14 +1260,18 @@ type Step struct {
 	Line int32  `protobuf:"varint,9,opt,name=line,proto3" json:"line,omitempty"`
 	// probe is what sees the step, if that is not InfoResponse.probe: api or
 	// kubelet.
-	Probe         string `protobuf:"bytes,10,opt,name=probe,proto3" json:"probe,omitempty"`
+	Probe string `protobuf:"bytes,10,opt,name=probe,proto3" json:"probe,omitempty"`
+	// abilities are what each probe can do at the step, in the order of
+	// InfoResponse.probes. seen, hold_enter and hold_exit are what those of them can
+	// do together that have not failed.
+	Abilities     []*Ability `protobuf:"bytes,11,rep,name=abilities,proto3" json:"abilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1283,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1296,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Step) GetName() string {
@@ -1067,6 +1369,154 @@ func (x *Step) GetProbe() string {
 	return ""
 }
 
+func (x *Step) GetAbilities() []*Ability {
+	if x != nil {
+		return x.Abilities
+	}
+	return nil
+}
+
+// Ability is what a probe can do at a step, while it runs.
+type Ability struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// probe is the index in InfoResponse.probes.
+	Probe uint32 `protobuf:"varint,1,opt,name=probe,proto3" json:"probe,omitempty"`
+	// entry and exit: it sees the call begin, and end.
+	Entry bool `protobuf:"varint,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	Exit  bool `protobuf:"varint,3,opt,name=exit,proto3" json:"exit,omitempty"`
+	// arguments and results: it reads the fields of the catalogue, but for missing.
+	Arguments bool `protobuf:"varint,4,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Results   bool `protobuf:"varint,5,opt,name=results,proto3" json:"results,omitempty"`
+	// missing are the fields that it cannot read.
+	Missing []string `protobuf:"bytes,6,rep,name=missing,proto3" json:"missing,omitempty"`
+	// hold_enter and hold_exit are as those of Step, for calls that this probe sees.
+	HoldEnter string `protobuf:"bytes,7,opt,name=hold_enter,json=holdEnter,proto3" json:"hold_enter,omitempty"`
+	HoldExit  string `protobuf:"bytes,8,opt,name=hold_exit,json=holdExit,proto3" json:"hold_exit,omitempty"`
+	// fail: it can have the call return an error.
+	Fail bool `protobuf:"varint,9,opt,name=fail,proto3" json:"fail,omitempty"`
+	// unseen, no_hold and no_fail are why not. There is no no_hold where the
+	// catalogue's own reason holds for every probe.
+	Unseen        *Reason `protobuf:"bytes,10,opt,name=unseen,proto3" json:"unseen,omitempty"`
+	NoHold        *Reason `protobuf:"bytes,11,opt,name=no_hold,json=noHold,proto3" json:"no_hold,omitempty"`
+	NoFail        *Reason `protobuf:"bytes,12,opt,name=no_fail,json=noFail,proto3" json:"no_fail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ability) Reset() {
+	*x = Ability{}
+	mi := &file_agent_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ability) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ability) ProtoMessage() {}
+
+func (x *Ability) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ability.ProtoReflect.Descriptor instead.
+func (*Ability) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Ability) GetProbe() uint32 {
+	if x != nil {
+		return x.Probe
+	}
+	return 0
+}
+
+func (x *Ability) GetEntry() bool {
+	if x != nil {
+		return x.Entry
+	}
+	return false
+}
+
+func (x *Ability) GetExit() bool {
+	if x != nil {
+		return x.Exit
+	}
+	return false
+}
+
+func (x *Ability) GetArguments() bool {
+	if x != nil {
+		return x.Arguments
+	}
+	return false
+}
+
+func (x *Ability) GetResults() bool {
+	if x != nil {
+		return x.Results
+	}
+	return false
+}
+
+func (x *Ability) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *Ability) GetHoldEnter() string {
+	if x != nil {
+		return x.HoldEnter
+	}
+	return ""
+}
+
+func (x *Ability) GetHoldExit() string {
+	if x != nil {
+		return x.HoldExit
+	}
+	return ""
+}
+
+func (x *Ability) GetFail() bool {
+	if x != nil {
+		return x.Fail
+	}
+	return false
+}
+
+func (x *Ability) GetUnseen() *Reason {
+	if x != nil {
+		return x.Unseen
+	}
+	return nil
+}
+
+func (x *Ability) GetNoHold() *Reason {
+	if x != nil {
+		return x.NoHold
+	}
+	return nil
+}
+
+func (x *Ability) GetNoFail() *Reason {
+	if x != nil {
+		return x.NoFail
+	}
+	return nil
+}
+
 // PodSelector selects pods that are, and pods to come. All that is set must
 // match; globs are those of path.Match.
 type PodSelector struct {
@@ -1081,7 +1531,7 @@ type PodSelector struct {
 
 func (x *PodSelector) Reset() {
 	*x = PodSelector{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1543,7 @@ func (x *PodSelector) String() string {
 func (*PodSelector) ProtoMessage() {}
 
 func (x *PodSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1556,7 @@ func (x *PodSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSelector.ProtoReflect.Descriptor instead.
 func (*PodSelector) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PodSelector) GetNamespace() string {
@@ -1154,7 +1604,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1616,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1629,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WatchRequest) GetPods() *PodSelector {
@@ -1226,7 +1676,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1688,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1701,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -1270,7 +1720,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1732,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1745,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -1328,7 +1778,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1790,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1803,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -1441,7 +1891,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1903,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1916,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 type StatsResponse struct {
@@ -1489,7 +1939,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1951,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1964,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -1625,7 +2075,7 @@ type AddBreakpointRequest struct {
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +2087,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +2100,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -1784,7 +2234,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +2246,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +2259,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -1839,7 +2289,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2301,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2314,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -1934,7 +2384,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2396,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2409,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Refused) GetStep() string {
@@ -1984,7 +2434,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2446,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2459,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 type ListBreakpointsResponse struct {
@@ -2021,7 +2471,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +2483,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +2496,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -2065,7 +2515,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2527,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2540,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -2119,7 +2569,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2581,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2594,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -2198,7 +2648,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2660,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2673,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -2278,7 +2728,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2740,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2753,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -2329,7 +2779,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2791,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2804,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -2372,7 +2822,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2834,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2847,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 type ListHoldsResponse struct {
@@ -2409,7 +2859,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2421,7 +2871,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2884,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -2476,7 +2926,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2938,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2951,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -2621,7 +3071,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2633,7 +3083,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2646,7 +3096,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Budget) GetTimer() string {
@@ -2679,7 +3129,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x04 \x01(\tR\x03uid\"\xd4\x02\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\"\xea\x02\n" +
 	"\x05Event\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\x03R\x04time\x12\x12\n" +
@@ -2694,7 +3144,8 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\rR\tgoroutine\x12/\n" +
 	"\x06fields\x18\v \x03(\v2\x17.podstep.agent.v1.FieldR\x06fields\x12\x14\n" +
 	"\x05error\x18\f \x01(\tR\x05error\x12\x1a\n" +
-	"\bduration\x18\r \x01(\x03R\bduration\"\xb4\x01\n" +
+	"\bduration\x18\r \x01(\x03R\bduration\x12\x14\n" +
+	"\x05probe\x18\x0e \x01(\rR\x05probe\"\xb4\x01\n" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +
@@ -2708,7 +3159,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x04pods\x18\x01 \x03(\v2\x15.podstep.agent.v1.PodR\x04pods\x12\x16\n" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\"\r\n" +
-	"\vInfoRequest\"\xf2\x02\n" +
+	"\vInfoRequest\"\xa3\x03\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -2723,7 +3174,25 @@ const file_agent_proto_rawDesc = "" +
 	"\x03lab\x18\t \x01(\bR\x03lab\x12\x1b\n" +
 	"\tread_only\x18\n" +
 	" \x01(\bR\breadOnly\x120\n" +
-	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\"\x86\x02\n" +
+	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\x12/\n" +
+	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probes\"\xe2\x01\n" +
+	"\x05Probe\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x1c.podstep.agent.v1.ProbeStateR\x05state\x120\n" +
+	"\x06reason\x18\x03 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12-\n" +
+	"\x05knows\x18\x05 \x01(\v2\x17.podstep.agent.v1.KnowsR\x05knows\"k\n" +
+	"\x05Knows\x12\x14\n" +
+	"\x05turns\x18\x01 \x01(\bR\x05turns\x12\x18\n" +
+	"\anesting\x18\x02 \x01(\bR\anesting\x12\x18\n" +
+	"\aworkers\x18\x03 \x01(\bR\aworkers\x12\x18\n" +
+	"\areports\x18\x04 \x01(\bR\areports\"\x8d\x01\n" +
+	"\x06Reason\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x126\n" +
+	"\x04args\x18\x02 \x03(\v2\".podstep.agent.v1.Reason.ArgsEntryR\x04args\x1a7\n" +
+	"\tArgsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x02\n" +
 	"\x06Limits\x12/\n" +
 	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12/\n" +
@@ -2733,7 +3202,7 @@ const file_agent_proto_rawDesc = "" +
 	"\vbreakpoints\x18\x06 \x01(\rR\vbreakpoints\"*\n" +
 	"\x04Peer\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\rR\x03uid\x12\x10\n" +
-	"\x03pid\x18\x02 \x01(\x05R\x03pid\"\xe4\x01\n" +
+	"\x03pid\x18\x02 \x01(\x05R\x03pid\"\x9d\x02\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -2746,7 +3215,23 @@ const file_agent_proto_rawDesc = "" +
 	"\x04file\x18\b \x01(\tR\x04file\x12\x12\n" +
 	"\x04line\x18\t \x01(\x05R\x04line\x12\x14\n" +
 	"\x05probe\x18\n" +
-	" \x01(\tR\x05probe\"\xcf\x01\n" +
+	" \x01(\tR\x05probe\x127\n" +
+	"\tabilities\x18\v \x03(\v2\x19.podstep.agent.v1.AbilityR\tabilities\"\x83\x03\n" +
+	"\aAbility\x12\x14\n" +
+	"\x05probe\x18\x01 \x01(\rR\x05probe\x12\x14\n" +
+	"\x05entry\x18\x02 \x01(\bR\x05entry\x12\x12\n" +
+	"\x04exit\x18\x03 \x01(\bR\x04exit\x12\x1c\n" +
+	"\targuments\x18\x04 \x01(\bR\targuments\x12\x18\n" +
+	"\aresults\x18\x05 \x01(\bR\aresults\x12\x18\n" +
+	"\amissing\x18\x06 \x03(\tR\amissing\x12\x1d\n" +
+	"\n" +
+	"hold_enter\x18\a \x01(\tR\tholdEnter\x12\x1b\n" +
+	"\thold_exit\x18\b \x01(\tR\bholdExit\x12\x12\n" +
+	"\x04fail\x18\t \x01(\bR\x04fail\x120\n" +
+	"\x06unseen\x18\n" +
+	" \x01(\v2\x18.podstep.agent.v1.ReasonR\x06unseen\x121\n" +
+	"\ano_hold\x18\v \x01(\v2\x18.podstep.agent.v1.ReasonR\x06noHold\x121\n" +
+	"\ano_fail\x18\f \x01(\v2\x18.podstep.agent.v1.ReasonR\x06noFail\"\xcf\x01\n" +
 	"\vPodSelector\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -2882,7 +3367,15 @@ const file_agent_proto_rawDesc = "" +
 	"\aRELEASE\x10\x04\x12\t\n" +
 	"\x05FAULT\x10\x05\x12\b\n" +
 	"\x04DROP\x10\x06\x12\b\n" +
-	"\x04NOTE\x10\a*-\n" +
+	"\x04NOTE\x10\a*\x83\x01\n" +
+	"\n" +
+	"ProbeState\x12\x15\n" +
+	"\x11PROBE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0ePROBE_STARTING\x10\x01\x12\x11\n" +
+	"\rPROBE_RUNNING\x10\x02\x12\x12\n" +
+	"\x0ePROBE_RETRYING\x10\x03\x12\x10\n" +
+	"\fPROBE_FAILED\x10\x04\x12\x11\n" +
+	"\rPROBE_STOPPED\x10\x05*-\n" +
 	"\x02On\x12\f\n" +
 	"\bON_ENTER\x10\x00\x12\v\n" +
 	"\aON_EXIT\x10\x01\x12\f\n" +
@@ -2922,126 +3415,142 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
-	(On)(0),                         // 1: podstep.agent.v1.On
-	(StepMode)(0),                   // 2: podstep.agent.v1.StepMode
-	(*Pod)(nil),                     // 3: podstep.agent.v1.Pod
-	(*Event)(nil),                   // 4: podstep.agent.v1.Event
-	(*Field)(nil),                   // 5: podstep.agent.v1.Field
-	(*Batch)(nil),                   // 6: podstep.agent.v1.Batch
-	(*InfoRequest)(nil),             // 7: podstep.agent.v1.InfoRequest
-	(*InfoResponse)(nil),            // 8: podstep.agent.v1.InfoResponse
-	(*Limits)(nil),                  // 9: podstep.agent.v1.Limits
-	(*Peer)(nil),                    // 10: podstep.agent.v1.Peer
-	(*Step)(nil),                    // 11: podstep.agent.v1.Step
-	(*PodSelector)(nil),             // 12: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 13: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 14: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 15: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 16: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 17: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 18: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 19: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 20: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 21: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 22: podstep.agent.v1.Refused
-	(*ListBreakpointsRequest)(nil),  // 23: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 24: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 25: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 26: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 27: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 28: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 29: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 30: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 31: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 32: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 33: podstep.agent.v1.Budget
-	nil,                             // 34: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 35: podstep.agent.v1.StatsResponse.DroppedEntry
-	(*timestamppb.Timestamp)(nil),   // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 37: google.protobuf.Duration
+	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
+	(On)(0),                         // 2: podstep.agent.v1.On
+	(StepMode)(0),                   // 3: podstep.agent.v1.StepMode
+	(*Pod)(nil),                     // 4: podstep.agent.v1.Pod
+	(*Event)(nil),                   // 5: podstep.agent.v1.Event
+	(*Field)(nil),                   // 6: podstep.agent.v1.Field
+	(*Batch)(nil),                   // 7: podstep.agent.v1.Batch
+	(*InfoRequest)(nil),             // 8: podstep.agent.v1.InfoRequest
+	(*InfoResponse)(nil),            // 9: podstep.agent.v1.InfoResponse
+	(*Probe)(nil),                   // 10: podstep.agent.v1.Probe
+	(*Knows)(nil),                   // 11: podstep.agent.v1.Knows
+	(*Reason)(nil),                  // 12: podstep.agent.v1.Reason
+	(*Limits)(nil),                  // 13: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 14: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 15: podstep.agent.v1.Step
+	(*Ability)(nil),                 // 16: podstep.agent.v1.Ability
+	(*PodSelector)(nil),             // 17: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 18: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 19: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 20: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 21: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 22: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 23: podstep.agent.v1.StatsResponse
+	(*AddBreakpointRequest)(nil),    // 24: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 25: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 26: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 27: podstep.agent.v1.Refused
+	(*ListBreakpointsRequest)(nil),  // 28: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 29: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 30: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 31: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 32: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 33: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 34: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 35: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 36: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 37: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 38: podstep.agent.v1.Budget
+	nil,                             // 39: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 40: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 41: podstep.agent.v1.StatsResponse.DroppedEntry
+	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 43: google.protobuf.Duration
 }
 var file_agent_proto_depIdxs = []int32{
 	0,  // 0: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	5,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	3,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	36, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	11, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	9,  // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	37, // 6: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	37, // 7: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	37, // 8: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	37, // 9: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	34, // 10: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	12, // 11: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	12, // 12: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	16, // 13: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	3,  // 14: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	36, // 15: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	32, // 16: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	35, // 17: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	12, // 18: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	1,  // 19: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	37, // 20: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	20, // 21: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	37, // 22: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	37, // 23: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	37, // 24: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	19, // 25: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	22, // 26: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	36, // 27: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	10, // 28: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	21, // 29: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	12, // 30: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	37, // 31: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	37, // 32: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	12, // 33: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 34: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	37, // 35: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	37, // 36: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	12, // 37: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	32, // 38: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	32, // 39: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	3,  // 40: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	36, // 41: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	37, // 42: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	33, // 43: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	5,  // 44: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	10, // 45: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	37, // 46: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	37, // 47: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	7,  // 48: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	13, // 49: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	14, // 50: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	17, // 51: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	19, // 52: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	23, // 53: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	25, // 54: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	26, // 55: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	26, // 56: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	27, // 57: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	28, // 58: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	30, // 59: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	8,  // 60: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	6,  // 61: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	15, // 62: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	18, // 63: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	21, // 64: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	24, // 65: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	21, // 66: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	32, // 67: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	32, // 68: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	32, // 69: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	29, // 70: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	31, // 71: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	60, // [60:72] is the sub-list for method output_type
-	48, // [48:60] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	6,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	4,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	42, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	15, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	13, // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	10, // 6: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	1,  // 7: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	12, // 8: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	42, // 9: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	11, // 10: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	39, // 11: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	43, // 12: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	43, // 13: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	43, // 14: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	43, // 15: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	16, // 16: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	12, // 17: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	12, // 18: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	12, // 19: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	40, // 20: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	17, // 21: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	17, // 22: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	21, // 23: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	4,  // 24: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	42, // 25: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	37, // 26: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	41, // 27: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	17, // 28: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 29: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	43, // 30: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	25, // 31: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	43, // 32: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	43, // 33: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	43, // 34: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	24, // 35: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	27, // 36: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	42, // 37: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	14, // 38: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	26, // 39: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	17, // 40: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	43, // 41: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	43, // 42: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	17, // 43: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 44: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	43, // 45: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	43, // 46: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	17, // 47: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	37, // 48: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	37, // 49: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	4,  // 50: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	42, // 51: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	43, // 52: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	38, // 53: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	6,  // 54: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	14, // 55: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	43, // 56: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	43, // 57: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	8,  // 58: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	18, // 59: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	19, // 60: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	22, // 61: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	24, // 62: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	28, // 63: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	30, // 64: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	31, // 65: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	31, // 66: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	32, // 67: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	33, // 68: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	35, // 69: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	9,  // 70: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	7,  // 71: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	20, // 72: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	23, // 73: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	26, // 74: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	29, // 75: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	26, // 76: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	37, // 77: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	37, // 78: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	37, // 79: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	34, // 80: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	36, // 81: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	70, // [70:82] is the sub-list for method output_type
+	58, // [58:70] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -3057,7 +3566,7 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[16].OneofWrappers = []any{
+	file_agent_proto_msgTypes[20].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
@@ -3067,8 +3576,8 @@ func file_agent_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   33,
+			NumEnums:      4,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,7 +40,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type AgentClient interface {
-	// Info tells what does not change while the agent runs.
+	// Info says what the agent is and can do. It does not change while the agent
+	// runs, but for the states of its probes.
 	Info(ctx context.Context, in *InfoRequest, opts ...grpc.CallOption) (*InfoResponse, error)
 	// Watch streams events: first, if asked for, what the flight recorder
 	// remembers, then what happens. Nothing is lost or doubled in between.
@@ -215,7 +216,8 @@ func (c *agentClient) ListHolds(ctx context.Context, in *ListHoldsRequest, opts 
 // All implementations must embed UnimplementedAgentServer
 // for forward compatibility.
 type AgentServer interface {
-	// Info tells what does not change while the agent runs.
+	// Info says what the agent is and can do. It does not change while the agent
+	// runs, but for the states of its probes.
 	Info(context.Context, *InfoRequest) (*InfoResponse, error)
 	// Watch streams events: first, if asked for, what the flight recorder
 	// remembers, then what happens. Nothing is lost or doubled in between.

@@ -12,7 +12,7 @@ import (
 // Header.AppendHead, then fields, then AppendTail.
 
 // AppendHead appends the members of an encoded event that come before its
-// fields: all but the error and the duration.
+// fields: all but the error, the duration and the probe.
 func (h *Header) AppendHead(b []byte) []byte {
 	b = appendUint(b, seqMember, h.Seq)
 	b = appendUint(b, timeMember, uint64(h.Time))
@@ -27,13 +27,15 @@ func (h *Header) AppendHead(b []byte) []byte {
 }
 
 // AppendTail appends the members of an encoded event that come after its
-// fields: the error, which is valid UTF-8, and the duration in nanoseconds.
-func AppendTail[T string | []byte](b []byte, err T, duration int64) []byte {
+// fields: the error, which is valid UTF-8, the duration in nanoseconds, and the
+// number of the probe.
+func AppendTail[T string | []byte](b []byte, err T, duration int64, probe uint32) []byte {
 	if len(err) > 0 {
 		b = append(b, errorMember<<3|byte(protowire.BytesType))
 		b = append(protowire.AppendVarint(b, uint64(len(err))), err...)
 	}
-	return appendUint(b, durationMember, uint64(duration))
+	b = appendUint(b, durationMember, uint64(duration))
+	return appendUint(b, probeMember, uint64(probe))
 }
 
 // AppendField appends an encoded agentpb.Field, such as EncodedFields gives, to
@@ -45,7 +47,7 @@ func AppendField(b, field []byte) []byte {
 // MaxSize is the most bytes that an event with these encoded fields and this
 // error takes, whatever its numbers are.
 func MaxSize(fields [][]byte, err []byte) int {
-	const numbers = (durationMember - 2) * (1 + binary.MaxVarintLen64)
+	const numbers = (probeMember - 2) * (1 + binary.MaxVarintLen64)
 	n := numbers + 1 + protowire.SizeBytes(len(err))
 	for _, f := range fields {
 		n += 1 + protowire.SizeBytes(len(f))

@@ -29,7 +29,7 @@ const maxUnknown = 1 << 12
 
 // NewDecoder makes a decoder for the events of the agent that info is about.
 func NewDecoder(info *agentpb.InfoResponse) *Decoder {
-	return &Decoder{info: info, pods: map[uint32]*probes.Pod{}}
+	return &Decoder{info: Complete(info), pods: map[uint32]*probes.Pod{}}
 }
 
 // AddPods learns the pods that a batch tells. A pod that is told again stays the
@@ -66,7 +66,7 @@ func (d *Decoder) Event(raw []byte) probes.Event {
 	}
 	h := Header{
 		Seq: e.Seq, Time: e.Time, Mono: e.Mono, Kind: e.Kind, Step: e.Step, Pod: e.Pod, Span: e.Span,
-		Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration,
+		Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration, Probe: e.Probe,
 	}
 	if h.Time != 0 {
 		d.last = h
@@ -93,7 +93,7 @@ func (d *Decoder) Outline(h *Header) probes.Event {
 		Goroutine:  d.Goroutine(h.Goroutine),
 		Error:      string(h.ErrorText),
 		DurationNs: h.Duration,
-		Probe:      d.Probe(h.Step),
+		Probe:      d.Probe(h),
 	}
 }
 
@@ -109,11 +109,18 @@ func (d *Decoder) Step(n uint32) (stage, name string) {
 	return "", "step#" + strconv.FormatUint(uint64(n), 10)
 }
 
-// Probe gives what saw an event of the step: one agent may have several probes.
-func (d *Decoder) Probe(n uint32) string {
-	if steps := d.info.GetSteps(); n > 0 && int64(n) <= int64(len(steps)) {
-		if p := steps[n-1].GetProbe(); p != "" {
-			return p
+// Probe is the name of the probe that saw an event; empty if it is not known.
+func (d *Decoder) Probe(h *Header) string {
+	if h.Probe > 0 {
+		return probeAt(d.info, h.Probe-1).GetName()
+	}
+	steps := d.info.GetSteps()
+	if h.Step == 0 || int64(h.Step) > int64(len(steps)) {
+		return d.info.GetProbe()
+	}
+	for _, a := range steps[h.Step-1].GetAbilities() {
+		if Sees(a) {
+			return probeAt(d.info, a.GetProbe()).GetName()
 		}
 	}
 	return d.info.GetProbe()

@@ -34,16 +34,19 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestProbe: one agent may have several probes.
+// TestProbe: one agent may have several probes, and one step may.
 func TestProbe(t *testing.T) {
-	d := NewDecoder(&agentpb.InfoResponse{Probe: "cri", Steps: []*agentpb.Step{{Name: "cri.StopContainer"}, {Name: "cluster.bound", Probe: "api"}}})
-	for step, want := range map[uint32]string{0: "cri", 1: "cri", 2: "api", 3: "cri"} {
-		raw, err := proto.Marshal(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: step})
+	d := NewDecoder(&agentpb.InfoResponse{Probe: "cri", Steps: []*agentpb.Step{{Name: "cri.StopContainer", Seen: true}, {Name: "cluster.bound", Seen: true, Probe: "api"}}})
+	for _, c := range []struct {
+		step, probe uint32
+		want        string
+	}{{0, 0, "cri"}, {1, 0, "cri"}, {2, 0, "api"}, {3, 0, "cri"}, {1, 2, "api"}, {0, 2, "api"}, {1, 3, ""}} {
+		raw, err := proto.Marshal(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: c.step, Probe: c.probe})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Event(raw).Probe; got != want {
-			t.Errorf("step %d is seen by %q, want %q", step, got, want)
+		if got := d.Event(raw).Probe; got != c.want {
+			t.Errorf("step %d by probe %d is seen by %q, want %q", c.step, c.probe, got, c.want)
 		}
 	}
 }
@@ -118,7 +121,7 @@ func samples(t testing.TB) (out [][]byte) {
 		{Seq: 1, Time: 2, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Goroutine: 1,
 			Fields: []*agentpb.Field{{Name: "j", Value: &agentpb.Field_Json{Json: `{"a":1}`}}, {Name: "r", Value: &agentpb.Field_Real{Real: 1}}}},
 		{Seq: math.MaxUint64, Time: -1, Mono: math.MinInt64, Kind: -5, Step: math.MaxUint32, Pod: math.MaxUint32, Span: 1 << 63,
-			Parent: 1 << 40, Sync: 7, Goroutine: 300, Error: "no such image", Duration: -1},
+			Parent: 1 << 40, Sync: 7, Goroutine: 300, Error: "no such image", Duration: -1, Probe: 3},
 		{Seq: 812345, Time: 1763724000123456789, Mono: 91234567890, Kind: agentpb.Kind_EXIT, Step: 77, Pod: 12, Span: 400123,
 			Parent: 400120, Sync: 3, Goroutine: 2, Duration: 1234567},
 	} {

@@ -21,6 +21,7 @@ type Header struct {
 	Sync      uint32
 	Goroutine uint32
 	Duration  int64 // nanoseconds
+	Probe     uint32
 	HasError  bool
 	// ErrorText is a part of the encoded event, not a copy.
 	ErrorText []byte
@@ -111,6 +112,8 @@ func (h *Header) set(num, v uint64) {
 		h.Goroutine = uint32(v)
 	case durationMember:
 		h.Duration = int64(v)
+	case probeMember:
+		h.Probe = uint32(v)
 	}
 }
 

@@ -68,7 +68,7 @@ func agree(t *testing.T, raw []byte) {
 	h.ErrorText, h.HasError = nil, false
 	want := Header{
 		Seq: e.Seq, Time: e.Time, Mono: e.Mono, Kind: e.Kind, Step: e.Step, Pod: e.Pod,
-		Span: e.Span, Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration,
+		Span: e.Span, Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration, Probe: e.Probe,
 	}
 	if !equal(h, want) {
 		t.Errorf("%x is\n%+v, want\n%+v", raw, h, want)
@@ -77,7 +77,7 @@ func agree(t *testing.T, raw []byte) {
 
 func equal(a, b Header) bool {
 	return a.Seq == b.Seq && a.Time == b.Time && a.Mono == b.Mono && a.Kind == b.Kind && a.Step == b.Step && a.Pod == b.Pod &&
-		a.Span == b.Span && a.Parent == b.Parent && a.Sync == b.Sync && a.Goroutine == b.Goroutine && a.Duration == b.Duration
+		a.Span == b.Span && a.Parent == b.Parent && a.Sync == b.Sync && a.Goroutine == b.Goroutine && a.Duration == b.Duration && a.Probe == b.Probe
 }
 
 // FuzzReadHeader: what proto.Unmarshal can read, ReadHeader reads as well, and

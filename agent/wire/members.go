@@ -21,6 +21,7 @@ const (
 	fieldsMember    = 11
 	errorMember     = 12
 	durationMember  = 13
+	probeMember     = 14
 )
 
 // nameMember is the number of agentpb.Field's name. The numbers of its values

@@ -79,7 +79,7 @@ func (s *State) matches(pos int, decodes *int) bool {
 	st := s.h.Step(e.StepOf(h.Step))
 	out := probes.Event{
 		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.Stage, Step: st.Name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
-		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.Probe(h.Step), Error: string(h.ErrorText),
+		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.Probe(&h), Error: string(h.ErrorText),
 	}
 	if h.Pod != 0 {
 		out.Pod = &s.of(e.PodOf(h.Pod)).Entity

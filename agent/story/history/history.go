@@ -234,6 +234,7 @@ func (h *History) EpochAt(pos int) *Epoch {
 // its own, its pods are the ones they were. If it is, what it sends again is not
 // taken twice.
 func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
+	info = wire.Complete(info)
 	if e := h.epoch; e != nil && sameAgent(e.Info, info) {
 		e.skip = e.seq
 		return false

@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// Complete gives what an agent said of itself with its probes and their abilities.
+// Agents and trace files of podsteps that did not have them say as much with
+// older fields: this is the one place that reads those. What is given is shared
+// with info if nothing was missing.
+func Complete(info *agentpb.InfoResponse) *agentpb.InfoResponse {
+	if info == nil || len(info.Probes) > 0 {
+		return info
+	}
+	out := proto.CloneOf(info)
+	index := map[string]uint32{}
+	of := func(name string) uint32 {
+		i, ok := index[name]
+		if !ok {
+			i = uint32(len(out.Probes))
+			index[name] = i
+			out.Probes = append(out.Probes, &agentpb.Probe{
+				Name: name, State: agentpb.ProbeState_PROBE_RUNNING, Since: out.Started, Knows: knewBefore[name],
+			})
+		}
+		return i
+	}
+	of(out.Probe)
+	for _, s := range out.Steps {
+		if len(s.Abilities) == 0 {
+			name := s.Probe
+			if name == "" {
+				name = out.Probe
+			}
+			s.Abilities = []*agentpb.Ability{abilityBefore(s, of(name))}
+		}
+	}
+	return out
+}
+
+// knewBefore is what the probes knew that there were before they said it.
+var knewBefore = map[string]*agentpb.Knows{
+	"woven":                  {Turns: true, Nesting: true, Workers: true},
+	"cri":                    {},
+	string(probes.ByAPI):     {Reports: true},
+	string(probes.ByKubelet): {Reports: true},
+}
+
+// abilityBefore is what the older fields of a step say.
+func abilityBefore(s *agentpb.Step, probe uint32) *agentpb.Ability {
+	no := string(probes.HoldNo)
+	a := &agentpb.Ability{Probe: probe, HoldEnter: no, HoldExit: no}
+	var why *agentpb.Reason
+	if s.Why != "" {
+		why = Reason(inWords.With("words", s.Why))
+	}
+	if !s.Seen {
+		a.Unseen = why
+		return a
+	}
+	a.Entry, a.Exit, a.Arguments, a.Results = true, true, true, true
+	a.HoldEnter, a.HoldExit, a.Fail, a.NoHold = s.HoldEnter, s.HoldExit, true, why
+	return a
+}
+
+// inWords is a reason of which only the words came.
+var inWords = probes.NewReason("words", probes.Text{En: "{words}", Zh: "{words}"})
+
+// Reason is a reason as it goes over the wire; nil for none.
+func Reason(r probes.Reason) *agentpb.Reason {
+	if r.IsZero() {
+		return nil
+	}
+	return &agentpb.Reason{Code: r.Code, Args: r.Args}
+}
+
+// Why is a reason that came over the wire.
+func Why(r *agentpb.Reason) probes.Reason { return probes.Reason{Code: r.GetCode(), Args: r.GetArgs()} }
+
+// Works tells whether a probe sees steps, or will in a moment.
+func Works(p *agentpb.Probe) bool {
+	switch p.GetState() {
+	case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
+		return false
+	}
+	return p != nil
+}
+
+// Knows is what the probes of an agent that work know together.
+func Knows(info *agentpb.InfoResponse) probes.Knows {
+	var out probes.Knows
+	for _, p := range info.GetProbes() {
+		if k := p.GetKnows(); Works(p) {
+			out.Turns = out.Turns || k.GetTurns()
+			out.Nesting = out.Nesting || k.GetNesting()
+			out.Workers = out.Workers || k.GetWorkers()
+			out.Reports = out.Reports || k.GetReports()
+		}
+	}
+	return out
+}
+
+// Sees tells whether the probe sees anything of the step.
+func Sees(a *agentpb.Ability) bool { return a.GetEntry() || a.GetExit() }
+
+// Holds tells whether a pod may be held at a side of the step as this probe sees
+// it.
+func Holds(a *agentpb.Ability) bool {
+	no := string(probes.HoldNo)
+	return Sees(a) && (a.GetHoldEnter() != no || a.GetHoldExit() != no)
+}
+
+// Ability is what the probe of that index can do at the step, or nil.
+func Ability(s *agentpb.Step, probe int) *agentpb.Ability {
+	i := slices.IndexFunc(s.GetAbilities(), func(a *agentpb.Ability) bool { return int(a.GetProbe()) == probe })
+	if i < 0 {
+		return nil
+	}
+	return s.Abilities[i]
+}
+
+// Unseen says why none of the agent's probes sees the step: what the first that has
+// failed failed at, if it would see the step, else the first reason that a probe
+// gives. The text is empty if a probe sees the step.
+func Unseen(info *agentpb.InfoResponse, s *agentpb.Step) (why probes.Text) {
+	failed := false
+	for _, a := range s.GetAbilities() {
+		p := probeAt(info, a.GetProbe())
+		switch sees := Sees(a); {
+		case sees && Works(p):
+			return probes.Text{}
+		case sees && !failed:
+			failed, why = true, Failure(p)
+		case why == probes.Text{}:
+			why = Why(a.GetUnseen()).Text()
+		}
+	}
+	return why
+}
+
+// probeAt is the probe of an index, or nil: files and agents may say anything.
+func probeAt(info *agentpb.InfoResponse, i uint32) *agentpb.Probe {
+	if all := info.GetProbes(); int64(i) < int64(len(all)) {
+		return all[i]
+	}
+	return nil
+}
+
+// Failure says that a probe sees nothing, and why.
+func Failure(p *agentpb.Probe) probes.Text {
+	name := p.GetName()
+	if p.GetState() == agentpb.ProbeState_PROBE_STOPPED {
+		return probes.Text{En: "the " + name + " probe was stopped", Zh: "探针 " + name + " 已停止"}
+	}
+	why := Why(p.GetReason()).Text()
+	return probes.Text{En: "the " + name + " probe has failed: " + why.En, Zh: "探针 " + name + " 已失败：" + why.Zh}
+}

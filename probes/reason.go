@@ -1,0 +1,82 @@
+package probes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reason is why something is so: a code, with arguments. It is what goes over the
+// wire; the words are found where somebody reads them, in the reader's language.
+// The zero value is no reason.
+type Reason struct {
+	Code string
+	// Args are the arguments by name, texts of others' such as an error.
+	Args map[string]string
+}
+
+// ReasonCode is a code of which the words are known.
+type ReasonCode string
+
+// reasonTexts are the words of all codes that packages of this program have
+// declared.
+var reasonTexts = map[ReasonCode]Text{}
+
+// NewReason declares a code and its words, in which "{error}" stands for the
+// argument error. It is called for package variables, so that a reason is
+// declared where it is used and each program knows those of its packages. A code
+// that is declared twice, or lacks a language, is a fault of the program: it
+// panics.
+func NewReason(code string, text Text) ReasonCode {
+	c := ReasonCode(code)
+	if _, is := reasonTexts[c]; is || code == "" || text.En == "" || text.Zh == "" {
+		panic(fmt.Sprintf("reason %q is declared twice, or lacks its words in a language", code))
+	}
+	reasonTexts[c] = text
+	return c
+}
+
+// With is the reason with arguments: names and values in turn.
+func (c ReasonCode) With(args ...string) Reason {
+	r := Reason{Code: string(c)}
+	for pair := range slices.Chunk(args, 2) {
+		if r.Args == nil {
+			r.Args = map[string]string{}
+		}
+		r.Args[pair[0]] = pair[1]
+	}
+	return r
+}
+
+// Reason is the reason without arguments.
+func (c ReasonCode) Reason() Reason { return Reason{Code: string(c)} }
+
+// IsZero tells whether there is no reason.
+func (r Reason) IsZero() bool { return r.Code == "" }
+
+// Text is the reason in words. A code that this program does not know, of a newer
+// podstep, is shown with its arguments.
+func (r Reason) Text() Text {
+	if r.IsZero() {
+		return Text{}
+	}
+	text, known := reasonTexts[ReasonCode(r.Code)]
+	if !known {
+		return r.bare()
+	}
+	var pairs []string
+	for name, value := range r.Args {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	fill := strings.NewReplacer(pairs...)
+	return Text{En: fill.Replace(text.En), Zh: fill.Replace(text.Zh)}
+}
+
+func (r Reason) bare() Text {
+	out := r.Code
+	for _, name := range slices.Sorted(maps.Keys(r.Args)) {
+		out += " " + name + "=" + r.Args[name]
+	}
+	return Text{En: out, Zh: out}
+}
