@@ -34,7 +34,7 @@ func Complete(info *agentpb.InfoResponse) *agentpb.InfoResponse {
 	for _, s := range out.Steps {
 		if len(s.Abilities) == 0 {
 			name := s.Probe
-			if name == "" {
+			if name == "" || !s.Seen {
 				name = out.Probe
 			}
 			s.Abilities = []*agentpb.Ability{abilityBefore(s, of(name))}
