@@ -38,6 +38,7 @@ var packages = []pkg{
 	code("agent/agentpb"),
 	code("agent/peer"),
 	code("agent/redact"),
+	code("agent/reason", "agent/agentpb", "probes"),
 	code("agent/wire", "agent/agentpb", "probes"),
 	code("agent/trace", "agent/agentpb", "agent/wire"),
 	tests("agent/trace/tracetest", "agent/agentpb", "agent/trace"),
@@ -49,7 +50,7 @@ var packages = []pkg{
 	code("agent/story/outline", "agent/agentpb", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The agent, and the two that host it.
-	code("agent", "agent/agentpb", "agent/peer", "agent/redact", "agent/wire", "probes", "probes/hook"),
+	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes", "probes/hook"),
 	code("agent/host", "agent", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "probes", "probes/hook"),
@@ -57,7 +58,7 @@ var packages = []pkg{
 	code("agent/attach", "agent", "agent/attach/cluster", "agent/redact", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 
 	// Its clients.
-	code("agent/client", "agent/agentpb", "agent/peer", "agent/wire", "probes"),
+	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
 
 	// The lab: a node for one person.
 	code("agent/lab/cgroups"),
@@ -75,11 +76,11 @@ var packages = []pkg{
 	code("docs/tours", "probes"),
 	code("docs/tours/gen", "docs/tours", "probes"),
 	code("tui/cluster", "docs/tours", "probes"),
-	code("tui/state", "agent/agentpb", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words"),
-	code("tui/session", "agent/agentpb", "agent/client", "agent/trace", "agent/wire", "tui/state"),
-	code("tui/plain", "agent/agentpb", "agent/wire", "probes", "probes/words", "tui/session", "tui/state"),
+	code("tui/state", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words"),
+	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/state"),
+	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/session", "tui/state"),
 	code("tui/view", "agent/story/life", "probes", "tui/state"),
-	code("tui", "agent/agentpb", "agent/story/life", "agent/wire", "docs/tours", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/session", "tui/state", "tui/view"),
+	code("tui", "agent/agentpb", "agent/reason", "agent/story/life", "agent/wire", "docs/tours", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/session", "tui/state", "tui/view"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),
@@ -89,7 +90,7 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session"),
 }
 
 // anyModule stands for all but the standard library.

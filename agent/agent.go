@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -105,16 +106,13 @@ type stepInfo struct {
 	enterPods, exitPods   int
 	enterNames, exitNames []wire.Name
 	hold                  [2]probes.HoldRule // by side: enter, exit
-	noHold                string             // why it is no
+	noHold                *agentpb.Problem   // why it is no
 	differs               bool               // the function is not that of the catalogue
 	late                  bool               // enter is told only if something comes of the call
 	means                 probes.Role        // to the story, see probes.Story
 	makes                 bool               // a sandbox or a container, whose id is the first result
 	keeps                 bool               // the fields of its enter are needed after that
 }
-
-// differsText is why no pod is held at a step whose function is another one.
-const differsText = "this kubelet's function is not the one of " + probes.KubernetesVersion + " from which podstep knows which locks are held here"
 
 // sides of a step.
 const (
@@ -139,12 +137,11 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	for i := range c.Steps {
 		info := a.newStepInfo(c, &c.Steps[i])
-		why, no := opts.NoHold[info.Name]
-		if info.differs = opts.Differs[info.Name]; info.differs {
-			why, no = differsText, true
+		if why, no := opts.NoHold[info.Name]; no {
+			info.forbidHolds(problem(agentpb.Problem_PROBE_CANNOT_HOLD, args{"step": info.Name, "why": why}))
 		}
-		if no {
-			info.hold, info.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
+		if info.differs = opts.Differs[info.Name]; info.differs {
+			info.forbidHolds(problem(agentpb.Problem_FUNCTION_DIFFERS, args{"version": probes.KubernetesVersion}))
 		}
 		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
@@ -185,13 +182,18 @@ func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
 	} else {
 		info.enterPods = n
 	}
-	info.hold, info.noHold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}, s.Hold.Why.En
+	info.hold, info.noHold = [2]probes.HoldRule{s.Hold.Enter, s.Hold.Exit}, problem(agentpb.Problem_STEP_RULE, args{"step": s.Name})
 	for side, rule := range info.hold {
 		if rule == probes.HoldNode && !a.opts.Lab {
 			info.hold[side] = probes.HoldNo
 		}
 	}
 	return info
+}
+
+// forbidHolds has no pod held at the step, whatever the catalogue says.
+func (s *stepInfo) forbidHolds(why *agentpb.Problem) {
+	s.hold, s.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
 }
 
 // canHold tells whether a pod may be held at a side of the step at all.
@@ -212,7 +214,7 @@ func (a *Agent) Close() { a.closing.Do(a.close) }
 func (a *Agent) close() {
 	close(a.closed)
 	a.points.clear()
-	a.releaseAll("the agent ends")
+	a.releaseAll(agentpb.ReleaseAgentEnds)
 	for i := range a.steps {
 		hook.Switch(i, false)
 	}

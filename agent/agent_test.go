@@ -362,7 +362,7 @@ func (r *rig) held(p *v1.Pod) *hold {
 	r.watch(w, false)
 	defer r.journal.unwatch(w)
 	for {
-		if h := r.holds.of(r.pods.uid(string(p.UID))); len(h) > 0 {
+		if h, _ := r.holds.list(r.Agent, r.pods.uid(string(p.UID))); len(h) > 0 {
 			return h[0]
 		}
 		if _, err := w.next(r.t.Context()); err != nil {
@@ -432,7 +432,7 @@ func TestRelease(t *testing.T) {
 		end    func(r *rig, p *v1.Pod)
 		reason string
 	}{
-		"lease":    {time.Millisecond, func(*rig, *v1.Pod) {}, "its lease is over"},
+		"lease":    {time.Millisecond, func(*rig, *v1.Pod) {}, agentpb.ReleaseLease},
 		"continue": {time.Hour, func(r *rig, _ *v1.Pod) { r.releaseAll("continue") }, "continue"},
 		"kill": {time.Hour, func(r *rig, p *v1.Pod) {
 			s := r.c.Step("worker.update")
@@ -441,7 +441,7 @@ func TestRelease(t *testing.T) {
 				in = append(in, any(f.Name == fieldWaitsKill))
 			}
 			_ = r.call("worker.update", in, nil, nil)
-		}, reasonKillWaits},
+		}, agentpb.ReleasePodKilled},
 		"shutdown": {time.Hour, func(r *rig, p *v1.Pod) {
 			s := r.c.OfRole(probes.RoleShutdown)[0]
 			in := []any{[]*v1.Pod{p}}
@@ -449,7 +449,7 @@ func TestRelease(t *testing.T) {
 				in = append(in, nil)
 			}
 			_ = r.call(s.Name, in, nil, nil)
-		}, reasonShutdown},
+		}, agentpb.ReleaseNodeShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, Options{})

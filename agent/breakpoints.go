@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type breakpoint struct {
 	forget func() bool
 	peer   peerProcess // asked for it
 	missed uint32      // pods that it let pass for want of room
+	seq    uint64      // of the last event before it was set
 }
 
 // breakpoints has those there are.
@@ -62,14 +64,14 @@ func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.all) >= maxBreakpoints {
-		return nil, refused("there are %d breakpoints already; remove some with podstep break rm", len(t.all))
+		return nil, refused(agentpb.Problem_TOO_MANY_BREAKPOINTS, args{"count": strconv.Itoa(len(t.all))})
 	}
 	if t.all == nil {
 		t.all = map[uint32]*breakpoint{}
 	}
 	t.armed = func(n int32) { a.holds.armed.Add(n) }
 	t.last++
-	b.id = t.last
+	b.id, b.seq = t.last, a.journal.last()
 	t.all[b.id] = b
 	t.armed(1)
 	b.timer = hook.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
@@ -96,26 +98,26 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	}
 	fails := b.fails()
 	if fails && side == exit {
-		return nil, invalid("a step can be made to fail only as it is entered")
+		return nil, invalid(agentpb.Problem_FAIL_ON_EXIT, nil)
 	}
-	why := ""
+	var why *agentpb.Problem
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
 		case !s.canHold(side) && !(fails && s.failsUnheld()):
 			why = s.noHold
 		case !a.opts.Seen[s.Name]:
-			why = "this kubelet's probe does not see it"
+			why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
 		case fails && !a.canFail(s.Name):
-			why = "it returns no error"
+			why = problem(agentpb.Problem_STEP_CANNOT_FAIL, nil)
 		default:
 			b.steps[id] = true
 			continue
 		}
-		b.refused = append(b.refused, &agentpb.Refused{Step: s.Name, Why: why})
+		b.refused = append(b.refused, &agentpb.Refused{Step: s.Name, Problem: why})
 	}
 	if len(b.steps) == 0 {
-		return nil, refused("no pod can be stopped at %s of %s: %s", sideNames[side], spec.GetStep(), why)
+		return nil, refusedFor(why, agentpb.Problem_NO_STEP_ALLOWS, args{"on": sideNames[side], "step": spec.GetStep()})
 	}
 	b.setLimits()
 	return b, nil
@@ -194,24 +196,26 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 		}
 		return false, nil
 	}
-	why := "breakpoint " + itoa(b.id)
 	a.tellEnter(s, ps)
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", why)}, b.peer.fields()...)})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", b.why().String())}, b.peer.fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		delay := append([]field{text("why", why), wire.Duration("delay", d)}, b.peer.fields()...)
+		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
-		a.hold(s, ps, side, errText, terms{"delay, " + why, d, b.client, b.peer}, nil)
+		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer}, nil)
 	default:
-		a.hold(s, ps, side, errText, terms{why, b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer}, nil)
+		a.hold(s, ps, side, errText, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer}, nil)
 	}
 	return true, nil
 }
+
+// why is what a pod is held for by the breakpoint.
+func (b *breakpoint) why() cause { return cause{agentpb.Cause_CAUSE_BREAKPOINT, b.id} }
 
 // stageCRI is the stage of the calls to the runtime.
 const stageCRI = "cri"
@@ -285,7 +289,9 @@ func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, side int, errText str
 	first := b.missed == 1
 	t.mu.Unlock()
 	if first {
-		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: []field{text("text", "breakpoint "+itoa(b.id)+" lets the pod pass: "+a.tooManyHeld())}})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: []field{
+			text("note", agentpb.NoteBreakpointFull), number("breakpoint", int64(b.id)), number("held", int64(a.limits().holds)),
+		}})
 	}
 }
 
@@ -360,7 +366,7 @@ func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
 // protoOf is pointProto for a caller that holds mu.
 func (a *Agent) protoOf(b *breakpoint) *agentpb.Breakpoint {
 	out := &agentpb.Breakpoint{
-		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed,
+		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed, Seq: b.seq,
 		Expires: timestamppb.New(b.expires), Peer: b.peer.proto(),
 	}
 	for i := range a.steps {

@@ -78,7 +78,7 @@ func TestWhileConnected(t *testing.T) {
 		t.Error("a hold that was to stay is gone with its client")
 	}
 	for _, e := range r.events("web") {
-		if e.Kind == agentpb.Kind_RELEASE && e.Step == uint32(r.c.Step("sync.genstatus").ID+1) && e.Fields[1].GetText() != reasonClientGone {
+		if e.Kind == agentpb.Kind_RELEASE && e.Step == uint32(r.c.Step("sync.genstatus").ID+1) && e.Fields[1].GetText() != agentpb.ReleaseClientGone {
 			t.Errorf("released because %q", e.Fields[1].GetText())
 		}
 	}

@@ -25,9 +25,6 @@ const (
 	roleSyncLoop = "syncloop"
 	roleMux      = "mux"
 	rolePuller   = "puller"
-
-	reasonKillWaits = "somebody waits for the pod to be killed"
-	reasonShutdown  = "the node shuts down"
 )
 
 // Enter is called by the hook, on the kubelet's goroutine.
@@ -158,20 +155,21 @@ func (a *Agent) parentID(s *span, p *pod) uint64 {
 }
 
 // put fills in what all events of a call share, and queues the event.
-func (a *Agent) put(s *span, ps *podSpan, parent uint64, e event) {
+// It returns the event's number; 0 if it is dropped.
+func (a *Agent) put(s *span, ps *podSpan, parent uint64, e event) uint64 {
 	e.parent = parent
-	a.putWire(s, ps, &e, nil)
+	return a.putWire(s, ps, &e, nil)
 }
 
 // putWire is put for an event that knows its parent and has more fields, which
 // are copied.
-func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) {
+func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) uint64 {
 	e.step = uint32(s.step.ID) + 1
 	e.pod, e.span, e.role = ps.pod, ps.id, s.role
 	if ps.pod != nil {
 		e.sync = ps.pod.sync.Load()
 	}
-	a.journal.putWire(e, more)
+	return a.journal.putWire(e, more)
 }
 
 // Leave is called by the hook when the function is left.
@@ -331,10 +329,10 @@ func (a *Agent) follow(s *span, p *pod) {
 	case probes.RoleUpdate:
 		p.updates.Add(1)
 		if wire.Lookup(s.fields(), fieldWaitsKill).Flag() {
-			a.releasePod(p, reasonKillWaits)
+			a.releasePod(p, agentpb.ReleasePodKilled)
 		}
 	case probes.RoleShutdown:
-		a.releaseAll(reasonShutdown)
+		a.releaseAll(agentpb.ReleaseNodeShutdown)
 	case probes.RoleWorker:
 		w.finished.Store(false)
 		w.worker.Store(true)
@@ -350,7 +348,7 @@ func (a *Agent) follow(s *span, p *pod) {
 // followMany is follow for a step that is about several pods.
 func (a *Agent) followMany(s *span) {
 	if s.step.means == probes.RoleShutdown {
-		a.releaseAll(reasonShutdown)
+		a.releaseAll(agentpb.ReleaseNodeShutdown)
 	}
 	for _, ps := range s.parts() {
 		if ps.pod == nil {
@@ -374,7 +372,7 @@ func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
 		w.worker.Store(false)
 		w.working.Store(false)
 		w.finished.Store(true)
-		a.forgetWish(p, "it has ended")
+		a.forgetWish(p, agentpb.ReleaseWorkerEnded)
 		return
 	case probes.RoleTurn:
 		w.working.Store(false)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sort"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 )
 
@@ -24,7 +24,7 @@ type hold struct {
 	part   *podSpan // of span, that is about pod
 	side   int
 	node   bool // the node stands still meanwhile
-	why    string
+	why    cause
 	since  time.Time
 	lease  time.Time
 	budget *budget
@@ -38,24 +38,31 @@ type hold struct {
 	released chan struct{}
 	reason   string
 	by       peerProcess // let the pod go; nobody if the agent did
+
+	begun    bool   // the HOLD event was put; guarded by holdTable.mu, until got is given the hold
+	seq      uint64 // of the HOLD event; 0: it was dropped
+	ended    chan struct{}
+	endedSeq uint64 // of the RELEASE event; set before ended is closed
+}
+
+// cause is what a pod is held for.
+type cause struct {
+	agentpb.Cause
+	breakpoint uint32
+}
+
+// String is what events say.
+func (c cause) String() string {
+	return reason.Cause(&agentpb.HoldInfo{Cause: c.Cause, Breakpoint: c.breakpoint}).En
 }
 
 // terms are those on which a pod is held.
 type terms struct {
-	why    string
+	why    cause
 	lease  time.Duration   // zero: the default of where the pod is held
 	client context.Context // its end is the hold's
 	peer   peerProcess     // asked for it
 }
-
-// endsByLease is what ends a hold that no timer ends before.
-const endsByLease = "lease"
-
-// reasonClientGone is why a hold ends that lives by its client.
-const reasonClientGone = "the client that held it is gone"
-
-// reasonGaveUp is why a hold ends whose call nobody waits for any more.
-const reasonGaveUp = "the kubelet gave the call up"
 
 // gaveUp is closed when nobody waits for the call any more.
 func (s *span) gaveUp() <-chan struct{} {
@@ -65,7 +72,8 @@ func (s *span) gaveUp() <-chan struct{} {
 	return s.caller.Done()
 }
 
-// let lets the pod go on. Only the first call says why.
+// let lets the pod go on. The reason of the first call counts, one of those of
+// agentpb.
 func (h *hold) let(reason string) { h.letBy(reason, peerProcess{}) }
 
 // letBy is let for a process that asks for it.
@@ -114,6 +122,32 @@ func (t *holdTable) add(h *hold) {
 	t.all[h.id] = h
 }
 
+// begin puts the HOLD event. From then on the hold is listed: whoever lists holds
+// has all those, and only those, of which there is an event.
+func (t *holdTable) begin(h *hold, put func() uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h.begun, h.seq = true, put()
+}
+
+// end takes the hold out of the list and puts the RELEASE event.
+func (t *holdTable) end(h *hold, put func() uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, h.id)
+	h.endedSeq = put()
+}
+
+// list returns the holds of a pod, or of all pods for nil, that have begun, oldest
+// first, and the number of the last event that was put as they were read.
+func (t *holdTable) list(a *Agent, p *pod) (begun []*hold, seq uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	begun = slices.DeleteFunc(t.sorted(p), func(h *hold) bool { return !h.begun })
+	return begun, a.journal.last()
+}
+
+// remove is for a hold whose call fails.
 func (t *holdTable) remove(h *hold) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,6 +158,11 @@ func (t *holdTable) remove(h *hold) {
 func (t *holdTable) of(p *pod) []*hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.sorted(p)
+}
+
+// sorted is of for a caller that holds mu.
+func (t *holdTable) sorted(p *pod) []*hold {
 	var out []*hold
 	for _, h := range t.all {
 		if p == nil || h.pod == p {
@@ -181,7 +220,7 @@ func (a *Agent) stopWished(s *span, ps *podSpan, side int, errText string) bool 
 	}
 	a.holds.armed.Add(-1)
 	if !a.holds.reserve(a.limits()) {
-		w.cause = a.tooManyHeld()
+		w.cause = a.tooMany()
 		close(w.gone)
 		return false
 	}
@@ -199,10 +238,10 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	p, node := ps.pod, a.standsStill(s, side)
 	h := &hold{
 		pod: p, span: s, part: ps, side: side, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
-		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}),
+		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}), ended: make(chan struct{}),
 	}
-	var reason string
-	h.ends, h.endsBy, reason = h.end(now)
+	h.ends, h.endsBy = h.end(now)
+	defer close(h.ended)
 	a.holds.add(h)
 	defer a.holds.remove(h)
 	// Who says that the pod may not be held any more does so before it looks
@@ -211,7 +250,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 		h.let(no)
 	}
 	at := sideNames[side]
-	a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(at)})
+	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(at)}) })
 	if got != nil {
 		got <- h
 	}
@@ -219,39 +258,54 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	defer t.Stop()
 	select {
 	case <-s.gaveUp():
-		h.let(reasonGaveUp)
+		h.let(agentpb.ReleaseCallGivenUp)
 	case <-h.released:
 	case <-t.C:
-		h.let(reason)
+		h.let(h.endReason())
 	case <-on.client.Done():
-		h.let(reasonClientGone)
+		h.let(agentpb.ReleaseClientGone)
 	case <-a.closed:
-		h.let("the agent ends")
+		h.let(agentpb.ReleaseAgentEnds)
 	}
 	if side == enter {
 		s.goesOn(time.Now())
 	}
-	a.put(s, ps, 0, event{
-		kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)),
-		fields: append([]field{text("on", at), text("reason", h.reason)}, h.by.fields()...),
+	a.holds.end(h, func() uint64 {
+		return a.put(s, ps, 0, event{kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)), fields: h.endFields(at)})
 	})
 }
 
-// end is when and by what the hold ends, if nobody lets the pod go before, and the
-// reason in words.
-func (h *hold) end(now time.Time) (at time.Time, by, reason string) {
+// end is when and by what the hold ends, if nobody lets the pod go before.
+func (h *hold) end(now time.Time) (at time.Time, by string) {
 	if b := h.budget; b != nil {
 		if e := b.end.Add(-margin(b.end.Sub(now))); e.Before(h.lease) {
-			return e, b.timer.name, "timer " + b.timer.name + " is about to run out: " + b.timer.text
+			return e, b.timer.name
 		}
 	}
-	return h.lease, endsByLease, "its lease is over"
+	return h.lease, agentpb.EndsByLease
+}
+
+// endReason is why the hold ends when nobody lets the pod go before.
+func (h *hold) endReason() string {
+	if h.endsBy == agentpb.EndsByLease {
+		return agentpb.ReleaseLease
+	}
+	return agentpb.ReleaseTimer
+}
+
+// endFields are those of the RELEASE event.
+func (h *hold) endFields(on string) []field {
+	out := []field{text("on", on), text("reason", h.reason)}
+	if h.reason == agentpb.ReleaseTimer {
+		out = append(out, text("timer", h.endsBy))
+	}
+	return append(out, h.by.fields()...)
 }
 
 var sideNames = [2]string{"enter", "exit"}
 
 func (h *hold) fields(on string) []field {
-	out := []field{text("on", on), text("why", h.why), wire.Duration("lease", h.lease.Sub(h.since))}
+	out := []field{text("on", on), text("why", h.why.String()), wire.Duration("lease", h.lease.Sub(h.since))}
 	if h.node {
 		out = append(out, flag("node", true))
 	}
@@ -293,13 +347,14 @@ func (a *Agent) releaseAllBy(reason string, by peerProcess) []*hold {
 	return all
 }
 
+// proto is a hold that has begun as a message.
 func (h *hold) proto() *agentpb.HoldInfo {
 	now := time.Now()
 	out := &agentpb.HoldInfo{
 		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
-		Budget: h.budget.proto(now), Why: h.why, Error: h.err, Node: h.node,
-		Peer: h.peer.proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy,
+		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
+		Peer: h.peer.proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
 	out.Fields = h.span.shown(h.side).protos()
 	return out
@@ -313,18 +368,10 @@ func (p *pod) proto() *agentpb.Pod {
 // checkForce refuses pods that the node or the cluster lives by.
 func (p *pod) checkForce(force bool) error {
 	if no := p.mayNotBeHeld(); no != "" {
-		ns, name := p.names()
-		return refused("pod %s/%s cannot be held: %s", ns, name, no)
+		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.fullName(), "reason": no})
 	}
-	if m := p.meta.Load(); m != nil && m.critical != "" && !force {
-		ns, name := p.names()
-		return refused("pod %s/%s is not held because %s; --force does it all the same", ns, name, m.critical)
+	if m := p.meta.Load(); m != nil && m.critical != nil && !force {
+		return refusedFor(m.critical, agentpb.Problem_CRITICAL_POD, args{"pod": p.fullName()})
 	}
 	return nil
-}
-
-// String is for errors.
-func (h *hold) String() string {
-	ns, name := h.pod.names()
-	return fmt.Sprintf("%s/%s at %s of %s", ns, name, sideNames[h.side], h.span.step.Name)
 }

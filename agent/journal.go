@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type journal struct {
 	// nothing is.
 	forget func(now int64)
 	buf    []byte // the event that is being handed on
+	handed uint64 // seq of the event that was handed on last; guarded by out
 }
 
 func newJournal(limit int, r *recorder, clock func() (wall, mono int64)) *journal {
@@ -55,17 +57,19 @@ func newJournal(limit int, r *recorder, clock func() (wall, mono int64)) *journa
 // put queues an event, with the time of now if it has none. When the queue is
 // full the event is dropped and counted; those that are spared find twice as
 // much room.
-func (j *journal) put(e event) { j.putWire(&e, nil) }
+//
+// put returns the number that the event has; 0 if it is dropped.
+func (j *journal) put(e event) uint64 { return j.putWire(&e, nil) }
 
 // putWire is put for an event that has more fields, which it copies.
-func (j *journal) putWire(e *event, more fieldBytes) {
+func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 	if e.wall == 0 {
 		e.wall, e.mono = j.clock()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
-		return
+		return 0
 	}
 	limit, room := j.limit, maxQueueBytes
 	if spared(e.kind) {
@@ -73,14 +77,25 @@ func (j *journal) putWire(e *event, more fieldBytes) {
 	}
 	if j.queue.len() >= limit || len(j.queue.fields) >= room {
 		j.drop(e.kind, 1)
-		return
+		return 0
 	}
 	j.seq++
 	e.seq = j.seq
+	if e.pod != nil {
+		e.pod.seq.Store(e.seq)
+	}
 	j.queue.add(e, more)
 	if j.queue.len() == 1 {
 		j.wake.Signal()
 	}
+	return e.seq
+}
+
+// last is the number of the last event that was put.
+func (j *journal) last() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seq
 }
 
 // spared tells whether an event of that kind finds room where others are
@@ -216,6 +231,7 @@ func (j *journal) isSweepDue() bool {
 // keep encodes an event, gives it to the recorder and to the watchers. The
 // caller holds out.
 func (j *journal) keep(e *event) {
+	j.handed = e.seq
 	j.buf = e.appendTo(j.buf[:0])
 	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
 	j.hand(e, j.buf)
@@ -279,8 +295,9 @@ func (j *journal) watch(w *watcher, history bool) error {
 	j.out.Lock()
 	defer j.out.Unlock()
 	if len(j.watchers) >= maxWatchers {
-		return refused("%d clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again", maxWatchers)
+		return refused(agentpb.Problem_TOO_MANY_WATCHERS, args{"count": strconv.Itoa(maxWatchers)})
 	}
+	w.began = j.handed
 	if history {
 		w.history = j.recorder.history(w)
 	}

@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -49,10 +47,10 @@ func within(what string, d *durationpb.Duration, most time.Duration) (time.Durat
 	}
 	asked := d.AsDuration()
 	if !d.IsValid() || asked <= 0 {
-		return 0, invalid("the %s must be longer than nothing", what)
+		return 0, invalid(agentpb.Problem_NOT_POSITIVE, args{"what": what})
 	}
 	if asked > most {
-		return 0, invalid("a %s of %v is too long: this agent grants at most %v", what, asked, most)
+		return 0, invalid(agentpb.Problem_TOO_LONG, args{"what": what, "asked": asked.String(), "most": most.String()})
 	}
 	return asked, nil
 }
@@ -78,7 +76,7 @@ func (l *limits) check(spec *agentpb.AddBreakpointRequest) error {
 		return err
 	}
 	if slow := spec.GetSlowerThan(); slow != nil && (!slow.IsValid() || slow.AsDuration() < 0) {
-		return invalid("a step cannot be slower than %v", slow.AsDuration())
+		return invalid(agentpb.Problem_BAD_SLOWER_THAN, args{"asked": slow.AsDuration().String()})
 	}
 	switch act := spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Hold:
@@ -86,7 +84,7 @@ func (l *limits) check(spec *agentpb.AddBreakpointRequest) error {
 		return err
 	case *agentpb.AddBreakpointRequest_Delay:
 		if act.Delay == nil {
-			return invalid("the delay must be longer than nothing")
+			return invalid(agentpb.Problem_NOT_POSITIVE, args{"what": "delay"})
 		}
 		_, err := within("delay", act.Delay, l.delay)
 		return err
@@ -104,18 +102,14 @@ func unlessZero(d *durationpb.Duration) *durationpb.Duration {
 
 // tooMany is the error of a hold for which there is no room.
 func (a *Agent) tooMany() error {
-	return status.Error(codes.ResourceExhausted, a.tooManyHeld()+"; podstep pods lists them, podstep continue lets one go")
-}
-
-func (a *Agent) tooManyHeld() string {
-	return fmt.Sprintf("%d pods are held already, the most that this agent holds at one time", a.limits().holds)
+	return failed(codes.ResourceExhausted, problem(agentpb.Problem_TOO_MANY_HELD, args{"count": itoa(uint32(a.limits().holds))}))
 }
 
 // mayAct refuses what changes the course of pods, if the agent serves only those
 // who look.
 func (a *Agent) mayAct() error {
 	if a.opts.ReadOnly {
-		return status.Error(codes.PermissionDenied, "this agent is read-only: it holds no pod and injects no fault, whoever asks; start it without PODSTEP_READ_ONLY or --read-only to allow that")
+		return failed(codes.PermissionDenied, problem(agentpb.Problem_READ_ONLY, nil))
 	}
 	return nil
 }

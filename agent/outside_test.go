@@ -131,7 +131,7 @@ func TestOutsideHold(t *testing.T) {
 		t.Errorf("budget %+v, want the caller's deadline", h.budget)
 	}
 	cancel()
-	if err := <-done; err != nil || h.reason != reasonGaveUp {
+	if err := <-done; err != nil || h.reason != agentpb.ReleaseCallGivenUp {
 		t.Errorf("the caller gave up: error %v, reason %q", err, h.reason)
 	}
 

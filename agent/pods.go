@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -32,7 +33,6 @@ const (
 
 const (
 	systemNamespace = "kube-system"
-	criticalStatic  = "it is a static pod of the control plane"
 	// labelsOfKubelet begin the names of labels that the kubelet adds to those of
 	// the pod.
 	labelsOfKubelet = "io.kubernetes."
@@ -51,6 +51,7 @@ type pod struct {
 	id  uint32
 	uid string
 
+	seq     atomic.Uint64 // of the last event about it
 	sync    atomic.Uint32 // turns of its worker so far
 	updates atomic.Uint32 // updates that its worker was sent so far
 	// wish is what a person wants of the pod's next steps, or nil.
@@ -78,8 +79,8 @@ type podMeta struct {
 	version  string
 	labels   map[string]string
 	ready    bool
-	critical string         // why only force may hold it
-	grace    *time.Duration // to end in; nil: not known
+	critical *agentpb.Problem // why only force may hold it; nil: anybody may
+	grace    *time.Duration   // to end in; nil: not known
 	sidecars bool
 }
 
@@ -112,6 +113,12 @@ func (p *pod) names() (namespace, name string) {
 		return i.namespace, i.name
 	}
 	return "", ""
+}
+
+// fullName is namespace/name.
+func (p *pod) fullName() string {
+	namespace, name := p.names()
+	return namespace + "/" + name
 }
 
 var (
@@ -275,7 +282,7 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 		return // somebody was quicker
 	}
 	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o), grace: grace(o, mirror), sidecars: hasSidecars(o)}
-	if old := p.meta.Load(); old != nil && m.critical == "" {
+	if old := p.meta.Load(); old != nil && m.critical == nil {
 		m.critical = old.critical
 	}
 	// A pod of a file has the status that it was read with; its mirror has the
@@ -330,15 +337,16 @@ func hasSidecars(o *v1.Pod) bool {
 	})
 }
 
-// critical tells why a pod is one that the node or the cluster lives by.
-func critical(o *v1.Pod) string {
+// critical tells why a pod is one that the node or the cluster lives by; nil if it
+// is none.
+func critical(o *v1.Pod) *agentpb.Problem {
 	if o.Spec.Priority != nil && *o.Spec.Priority >= systemCritical {
-		return "it is system-critical (priority class " + o.Spec.PriorityClassName + ")"
+		return problem(agentpb.Problem_SYSTEM_CRITICAL, args{"class": o.Spec.PriorityClassName})
 	}
 	if o.Namespace == systemNamespace && isStatic(o.Annotations) {
-		return criticalStatic
+		return problem(agentpb.Problem_CONTROL_PLANE, nil)
 	}
-	return ""
+	return nil
 }
 
 // isStatic tells whether annotations are those of a pod of a file or URL, or of
@@ -394,7 +402,7 @@ func (p *pod) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 		}
 	}
 	if c.GetMetadata().GetNamespace() == systemNamespace && isStatic(c.GetAnnotations()) {
-		m.critical = criticalStatic
+		m.critical = problem(agentpb.Problem_CONTROL_PLANE, nil)
 	}
 	p.meta.CompareAndSwap(nil, m)
 }

@@ -6,8 +6,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -18,7 +20,7 @@ import (
 // panicked is the error of a request at which the agent failed.
 func panicked(value any) error {
 	hook.CountFault()
-	return status.Error(codes.Internal, "podstep's agent failed at this request: "+redact.Panic(value))
+	return failed(codes.Internal, problem(agentpb.Problem_INTERNAL, args{"error": redact.Panic(value)}))
 }
 
 // cleanStatus is an error of a request without secrets.
@@ -27,10 +29,16 @@ func cleanStatus(err error) error {
 		return nil
 	}
 	st := status.Convert(err)
-	if clean := redact.Text(st.Message()); clean != st.Message() {
-		return status.Error(st.Code(), clean)
+	clean := st.Proto() // a copy
+	clean.Message = redact.Text(clean.Message)
+	clean.Details = nil
+	if p := reason.ProblemOf(err); p != nil {
+		detail, failed := anypb.New(cleanAnswer(p).(*agentpb.Problem))
+		if failed == nil {
+			clean.Details = append(clean.Details, detail)
+		}
 	}
-	return err
+	return status.FromProto(clean).Err()
 }
 
 // cleanAnswer is an answer without secrets. It is copied only if there are any:

@@ -1,28 +1,13 @@
 package agent
 
 import (
-	"fmt"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
 )
-
-func invalid(format string, args ...any) error {
-	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
-}
-
-func notFound(format string, args ...any) error {
-	return status.Error(codes.NotFound, fmt.Sprintf(format, args...))
-}
-
-func refused(format string, args ...any) error {
-	return status.Error(codes.FailedPrecondition, fmt.Sprintf(format, args...))
-}
 
 // selector tells which pods are meant. Globs are path.Match's.
 type selector struct {
@@ -34,7 +19,7 @@ func newSelector(p *agentpb.PodSelector) (*selector, error) {
 	s := &selector{namespace: p.GetNamespace(), name: p.GetName(), uid: p.GetUid(), labels: p.GetLabels()}
 	for _, glob := range []string{s.namespace, s.name} {
 		if _, err := path.Match(glob, ""); err != nil {
-			return nil, invalid("bad pod pattern %q: %v", glob, err)
+			return nil, invalid(agentpb.Problem_BAD_POD_PATTERN, args{"pattern": glob})
 		}
 	}
 	return s, nil
@@ -90,7 +75,7 @@ func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
 		return nil, err
 	}
 	if s.name == "" && s.uid == "" {
-		return nil, invalid("which pod?")
+		return nil, invalid(agentpb.Problem_POD_NOT_NAMED, nil)
 	}
 	var live, gone []*pod
 	for _, p := range a.pods.all() {
@@ -106,19 +91,18 @@ func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
 	case len(live) == 1:
 		return live[0], nil
 	case len(live) > 1:
-		return nil, invalid("%d pods match %s: %s; name one, with its namespace", len(live), s, list(live))
+		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": s.String(), "pods": list(live)})
 	case len(gone) > 0:
-		return nil, notFound("pod %s is gone from this node", s)
+		return nil, notFound(agentpb.Problem_POD_GONE, args{"pod": s.String()})
 	}
-	return nil, notFound("no pod %s on this node; see podstep pods", s)
+	return nil, notFound(agentpb.Problem_POD_NOT_FOUND, args{"pod": s.String()})
 }
 
 // list names some pods.
 func list(pods []*pod) string {
 	var names []string
 	for _, p := range pods {
-		ns, n := p.names()
-		names = append(names, ns+"/"+n)
+		names = append(names, p.fullName())
 	}
 	sort.Strings(names)
 	if len(names) > 5 {

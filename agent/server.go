@@ -123,7 +123,9 @@ func (s *service) Pods(_ context.Context, req *agentpb.PodsRequest) (*agentpb.Po
 	if err != nil {
 		return nil, err
 	}
-	out := &agentpb.PodsResponse{}
+	// What an event tells is noted before the event is put: so all up to this one is
+	// in what is read below.
+	out := &agentpb.PodsResponse{Seq: s.agent.journal.last()}
 	for _, p := range s.agent.pods.all() {
 		if sel.matches(p) {
 			if st := s.agent.state(p); st != nil {
@@ -157,7 +159,7 @@ func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsReque
 func (s *service) RemoveBreakpoint(_ context.Context, req *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
 	b := s.agent.points.remove(req.GetId())
 	if b == nil {
-		return nil, notFound("there is no breakpoint %d; see podstep break ls", req.GetId())
+		return nil, notFound(agentpb.Problem_BREAKPOINT_NOT_FOUND, args{"breakpoint": itoa(req.GetId())})
 	}
 	return s.agent.pointProto(b), nil
 }
@@ -183,7 +185,8 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 		return nil, err
 	}
 	if held := a.holds.of(p); len(held) > 0 {
-		return nil, refused("pod is held already: %s; podstep step goes on from there", held[0])
+		h := held[0]
+		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.fullName(), "on": sideNames[h.side], "step": h.span.step.Name})
 	}
 	if !a.holds.hasRoom(a.limits()) {
 		return nil, a.tooMany()
@@ -192,7 +195,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: nextPlace(p), terms: terms{why: "hold", lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &wish{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -205,7 +208,7 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 		return err
 	}
 	// However the stream ends, the pod goes on.
-	defer h.let(reasonClientGone)
+	defer h.let(agentpb.ReleaseClientGone)
 	if err := stream.Send(h.proto()); err != nil {
 		return err
 	}
@@ -228,8 +231,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	}
 	held := a.holds.of(p)
 	if len(held) == 0 {
-		ns, name := p.names()
-		return nil, refused("pod %s/%s is not held; podstep hold holds it at its next step", ns, name)
+		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.fullName()})
 	}
 	from := held[0]
 	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
@@ -240,11 +242,11 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: place, terms: terms{why: "step", lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &wish{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
-	from.letBy("step", peerFrom(ctx))
+	from.letBy(agentpb.ReleaseStep, peerFrom(ctx))
 	h, err := a.await(ctx, p, w, wait)
 	if err != nil {
 		return nil, err
@@ -254,32 +256,44 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 
 func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
 	a := s.agent
-	out := &agentpb.ContinueResponse{}
 	if req.GetAll() {
-		for _, h := range a.releaseAllBy("continue", peerFrom(ctx)) {
-			out.Released = append(out.Released, h.proto())
-		}
-		return out, nil
+		return a.released(ctx, a.releaseAllBy(agentpb.ReleaseContinue, peerFrom(ctx)))
 	}
 	p, err := a.one(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
-	armed := a.forgetWish(p, "continue")
-	for _, h := range a.holds.of(p) {
-		h.letBy("continue", peerFrom(ctx))
-		out.Released = append(out.Released, h.proto())
+	armed := a.forgetWish(p, agentpb.ReleaseContinue)
+	held := a.holds.of(p)
+	for _, h := range held {
+		h.letBy(agentpb.ReleaseContinue, peerFrom(ctx))
 	}
-	if len(out.Released) == 0 && !armed {
-		ns, name := p.names()
-		return nil, refused("pod %s/%s is not held", ns, name)
+	if len(held) == 0 && !armed {
+		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.fullName()})
+	}
+	return a.released(ctx, held)
+}
+
+// released answers with holds that were let go, when their pods have gone on: the
+// kubelet's goroutines need a moment to wake.
+func (a *Agent) released(ctx context.Context, holds []*hold) (*agentpb.ContinueResponse, error) {
+	out := &agentpb.ContinueResponse{}
+	for _, h := range holds {
+		select {
+		case <-h.ended:
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		out.Released = append(out.Released, h.proto())
+		out.Seq = max(out.Seq, h.endedSeq)
 	}
 	return out, nil
 }
 
 func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
-	out := &agentpb.ListHoldsResponse{}
-	for _, h := range s.agent.holds.of(nil) {
+	held, seq := s.agent.holds.list(s.agent, nil)
+	out := &agentpb.ListHoldsResponse{Seq: seq}
+	for _, h := range held {
 		out.Holds = append(out.Holds, h.proto())
 	}
 	return out, nil

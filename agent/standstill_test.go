@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -250,7 +251,7 @@ func TestManyPodsHeld(t *testing.T) {
 	r.releaseAll("continue")
 	<-done
 
-	w := &wish{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: "step", client: t.Context()}}
+	w := &wish{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, client: t.Context()}}
 	if err := r.arm(r.pods.object(b), w); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +366,7 @@ func TestRefusedReasons(t *testing.T) {
 	}
 	whys := map[string]string{}
 	for _, x := range b.Refused {
-		whys[x.Step] = x.Why
+		whys[x.Step] = reason.Problem(x.Problem).En
 	}
 	if !strings.Contains(whys["worker.update"], "podLock") || whys["worker.kill"] == whys["worker.update"] {
 		t.Errorf("refused: %v", whys)

@@ -15,8 +15,10 @@ const stuckAfter = time.Minute
 
 // state tells what a pod is doing. nil: it is gone.
 func (a *Agent) state(p *pod) *agentpb.PodState {
+	seq := p.seq.Load() // first: all up to it is in what is read below
 	var holds []*agentpb.HoldInfo
-	for _, h := range a.holds.of(p) {
+	held, _ := a.holds.list(a, p)
+	for _, h := range held {
 		holds = append(holds, h.proto())
 	}
 	w := &p.where
@@ -27,7 +29,7 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 	out := &agentpb.PodState{
 		Pod: p.proto(), Phase: stringOf(&p.phase), State: w.state(len(holds) > 0), Stage: step.Stage, Step: step.Name,
 		Since: timestamppb.New(time.Unix(0, w.since.Load())), Holds: holds, Error: stringOf(&w.err),
-		Sync: p.sync.Load(), Deleting: w.deleting.Load(),
+		Sync: p.sync.Load(), Deleting: w.deleting.Load(), Seq: seq,
 	}
 	if n := len(holds); n > 0 {
 		// The sync loop may be held about a pod whose worker is elsewhere.

@@ -20,14 +20,14 @@ type wish struct {
 	terms
 	got   chan *hold    // has room for one
 	gone  chan struct{} // closed when the wish was taken away
-	cause string        // why; set before gone is closed
+	cause error         // why; set before gone is closed
 }
 
 // arm makes the wish the pod's. There is one at a time.
 func (a *Agent) arm(p *pod, w *wish) error {
 	w.got, w.gone = make(chan *hold, 1), make(chan struct{})
 	if !p.wish.CompareAndSwap(nil, w) {
-		return refused("somebody else is about to hold this pod; podstep continue takes that back")
+		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.fullName()})
 	}
 	a.holds.armed.Add(1)
 	return nil
@@ -42,12 +42,14 @@ func (a *Agent) disarm(p *pod, w *wish) bool {
 	return true
 }
 
-func (a *Agent) forgetWish(p *pod, cause string) bool {
+// forgetWish takes back what a person wishes of a pod, for one of the reasons for
+// which a hold ends. It is false if nobody wishes anything.
+func (a *Agent) forgetWish(p *pod, reason string) bool {
 	w := p.wish.Load()
 	if w == nil || !a.disarm(p, w) {
 		return false
 	}
-	w.cause = cause
+	w.cause = refused(agentpb.Problem_WAIT_ENDED, args{"pod": p.fullName(), "reason": reason})
 	close(w.gone)
 	return true
 }
@@ -58,14 +60,13 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	var err error
-	ns, name := p.names()
 	select {
 	case h := <-w.got:
 		return h, nil
 	case <-w.gone:
-		return nil, refused("pod %s/%s is not held: %s", ns, name, w.cause)
+		return nil, w.cause
 	case <-t.C:
-		err = status.Errorf(codes.DeadlineExceeded, "pod %s/%s came to no such place in %v and goes on freely; a longer --wait may help, a running pod is looked at every 60 to 90 s", ns, name, wait)
+		err = failed(codes.DeadlineExceeded, problem(agentpb.Problem_WAIT_TIMEOUT, args{"pod": p.fullName(), "wait": wait.String()}))
 	case <-ctx.Done():
 		err = status.FromContextError(ctx.Err()).Err()
 	}
@@ -76,12 +77,12 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	select {
 	case h := <-w.got:
 		if ctx.Err() != nil {
-			h.let(reasonClientGone)
+			h.let(agentpb.ReleaseClientGone)
 			return nil, err
 		}
 		return h, nil
 	case <-w.gone:
-		return nil, refused("pod %s/%s is not held: %s", ns, name, w.cause)
+		return nil, w.cause
 	}
 }
 
@@ -130,7 +131,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 			return ok && s != from && (side == enter || !s.step.canHold(enter))
 		}, nil
 	}
-	return nil, invalid("no such way of stepping: %v", req.GetMode())
+	return nil, invalid(agentpb.Problem_BAD_MODE, args{"mode": req.GetMode().String()})
 }
 
 // pipeline is the order in which a pod's news passes through goroutines. Who

@@ -16,7 +16,6 @@ import (
 type timer struct {
 	index int
 	name  string
-	text  string
 	from  string        // the step whose function starts it
 	after time.Duration // zero: the grace period of the kill that from is part of
 	// sidecars: only pods with sidecars have it.
@@ -41,7 +40,7 @@ func (a *Agent) loadTimers(c *probes.Catalogue) error {
 	a.timers = make([]timer, len(c.Timers))
 	for i, t := range c.Timers {
 		out := &a.timers[i]
-		*out = timer{index: i, name: t.Name, text: t.Text.En, from: t.From, sidecars: t.Sidecars}
+		*out = timer{index: i, name: t.Name, from: t.From, sidecars: t.Sidecars}
 		switch t.After {
 		case probes.AfterCaller:
 			a.caller = out
@@ -184,5 +183,5 @@ func (b *budget) proto(now time.Time) *agentpb.Budget {
 	if b == nil {
 		return nil
 	}
-	return &agentpb.Budget{Timer: b.timer.name, Text: b.timer.text, Left: durationpb.New(b.end.Sub(now))}
+	return &agentpb.Budget{Timer: b.timer.name, Left: durationpb.New(b.end.Sub(now))}
 }

@@ -20,12 +20,12 @@ func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingSe
 	send := newSender(stream)
 	if w.history != nil {
 		for events := w.history.read(); len(events) > 0; events = w.history.read() {
-			if err := send.batch(events, false); err != nil {
+			if err := send.batch(events); err != nil {
 				return err
 			}
 		}
 	}
-	if err := send.batch(nil, true); err != nil || req.GetOnlyHistory() {
+	if err := send.stream.Send(&agentpb.Batch{CaughtUp: true, Seq: w.began}); err != nil || req.GetOnlyHistory() {
 		return err
 	}
 	for {
@@ -33,7 +33,7 @@ func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingSe
 		if err != nil {
 			return status.FromContextError(err).Err()
 		}
-		if err := send.batch(events, false); err != nil {
+		if err := send.batch(events); err != nil {
 			return err
 		}
 	}
@@ -53,8 +53,8 @@ func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
 	return &sender{stream: stream, sent: map[*pod]bool{}}
 }
 
-func (s *sender) batch(events []kept, caughtUp bool) error {
-	b := &agentpb.Batch{CaughtUp: caughtUp, Events: make([][]byte, 0, len(events))}
+func (s *sender) batch(events []kept) error {
+	b := &agentpb.Batch{Events: make([][]byte, 0, len(events))}
 	for _, e := range events {
 		if p := s.pod(e.pod); p != nil {
 			b.Pods = append(b.Pods, p)

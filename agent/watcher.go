@@ -44,6 +44,7 @@ type watcher struct {
 	node     bool
 	live     bool     // wants what happens, too
 	history  *history // nil: not wanted
+	began    uint64   // seq of the last event before the watcher
 
 	mu      sync.Mutex
 	share   int // of watchersBytes
@@ -91,7 +92,7 @@ func (a *Agent) newWatcher(req *agentpb.WatchRequest) (*watcher, error) {
 func (a *Agent) matchSteps(glob string) ([]int, error) {
 	stage, isStage := strings.CutPrefix(glob, "stage:")
 	if _, err := path.Match(glob, ""); err != nil {
-		return nil, invalid("bad step pattern %q: %v", glob, err)
+		return nil, invalid(agentpb.Problem_BAD_STEP_PATTERN, args{"pattern": glob})
 	}
 	var ids []int
 	for i := range a.steps {
@@ -102,7 +103,7 @@ func (a *Agent) matchSteps(glob string) ([]int, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, invalid("no step is named %q; see podstep steps", glob)
+		return nil, invalid(agentpb.Problem_STEP_NOT_FOUND, args{"pattern": glob})
 	}
 	return ids, nil
 }

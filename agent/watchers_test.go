@@ -255,12 +255,12 @@ func TestSenderForgets(t *testing.T) {
 	for i := range 3 * maxSentPods {
 		p := &pod{id: uint32(i + 1), uid: "u"}
 		for range 3 {
-			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}, false); err != nil {
+			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p.name("default", "web")
-		if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}, false); err != nil {
+		if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // request makes what the agent is asked, or says what is wrong.
@@ -127,7 +128,7 @@ func (m *Model) sendBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 		}
 		said := fmt.Sprintf(lang.In(say("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
 		if r := b.GetRefused(); len(r) > 0 {
-			said += fmt.Sprintf(lang.In(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), r[0].GetWhy())
+			said += fmt.Sprintf(lang.In(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), lang.In(reason.Problem(r[0].GetProblem())))
 		}
 		return doneMsg{text: said}
 	}

@@ -77,29 +77,37 @@ func (w *world) call(format string, args ...any) error {
 	return w.fail
 }
 
-// held puts the one pod there is to a step.
-func (w *world) held(why, step string) *agentpb.HoldInfo {
+// held puts the one pod there is to a step, by a breakpoint or, if that is 0, since
+// somebody asked for it.
+func (w *world) held(breakpoint uint32, step string) *agentpb.HoldInfo {
 	w.last++
 	h := &agentpb.HoldInfo{
-		Id: w.last, Pod: web, Step: step, On: "enter", Why: why, Lease: durationpb.New(5 * time.Minute),
+		Id: w.last, Pod: web, Step: step, On: "enter", Cause: causeOf(breakpoint), Breakpoint: breakpoint, Lease: durationpb.New(5 * time.Minute),
 		Since: timestamppb.New(time.Unix(1e9, 0)),
 	}
 	w.holds = []*agentpb.HoldInfo{h}
 	return h
 }
 
+func causeOf(breakpoint uint32) agentpb.Cause {
+	if breakpoint != 0 {
+		return agentpb.Cause_CAUSE_BREAKPOINT
+	}
+	return agentpb.Cause_CAUSE_HOLD
+}
+
 func (w *world) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
 	if err := errors.Join(w.call("hold %s", r.Pods.Name), ctx.Err()); err != nil {
 		return nil, err
 	}
-	return w.held("hold", "sync.pod"), nil
+	return w.held(0, "sync.pod"), nil
 }
 
 func (w *world) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	if err := errors.Join(w.call("step %s %s", r.Mode, r.Until), ctx.Err()); err != nil {
 		return nil, err
 	}
-	return w.held("step", "cri.RunPodSandbox"), nil
+	return w.held(0, "cri.RunPodSandbox"), nil
 }
 
 func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {

@@ -70,7 +70,7 @@ func TestLeaveAsks(t *testing.T) {
 func TestLeaveDoesNotAsk(t *testing.T) {
 	others := func(t *testing.T) *desk {
 		d := started(t)
-		d.w.held("hold", "sync.pod")
+		d.w.held(0, "sync.pod")
 		d.poll()
 		return d
 	}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -192,7 +193,7 @@ func (m *Model) sayf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(
 func (m *Model) notice(s string) { m.tell(s, false) }
 
 // fail says what went wrong.
-func (m *Model) fail(err error) { m.tell(err.Error(), true) }
+func (m *Model) fail(err error) { m.tell(m.say(reason.Error(err)), true) }
 
 // A notice stays until the next key, but not for ever: it stands where the
 // footer says what can be done next.

@@ -326,7 +326,7 @@ func TestErrorsAreTold(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
-	d.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: "the agent has ended", Retry: d.now.Add(3 * time.Second)}})
+	d.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: d.now.Add(3 * time.Second)}})
 	d.sees("reconnecting 3s", "the agent has ended")
 	d.press("H").sees("the agent is not there").called()
 	other := newWorld()

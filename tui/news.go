@@ -28,8 +28,8 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 		m.meet(n.Info)
 	}
 	if n.Link != nil {
-		if m.linked && n.Link.Why != "" {
-			m.tell(n.Link.Why, true)
+		if m.linked && n.Link.Why != nil {
+			m.fail(n.Link.Why)
 		}
 		m.link = *n.Link
 		m.linked = n.Link.Link == state.LinkLive

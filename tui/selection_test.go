@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -71,7 +72,7 @@ func (c *busyCluster) create() {
 func (c *busyCluster) hold(p *agentpb.Pod, eventFirst bool) {
 	c.w.last++
 	c.w.holds = append(c.w.holds, &agentpb.HoldInfo{
-		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Why: "breakpoint 1", Lease: durationpb.New(time.Duration(c.w.last) * time.Second),
+		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: 1, Lease: durationpb.New(time.Duration(c.w.last) * time.Second),
 		Since: timestamppb.New(c.now),
 	})
 	event := c.w.event(agentpb.Kind_HOLD, "cri.RunPodSandbox", p, c.spans[p.Uid], 0, textField("on", "enter"))
@@ -138,7 +139,7 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.send(tickMsg{})
 		return "a second passes"
 	case 8:
-		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Why: "step", Lease: durationpb.New(time.Minute)}
+		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Cause: agentpb.Cause_CAUSE_STEP, Lease: durationpb.New(time.Minute)}
 		c.w.last++
 		c.send(heldMsg{of: c.m.pending, hold: h})
 		return "a pod that stepped has arrived"
@@ -149,7 +150,7 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.waits = nil
 		return "what was waited for has come"
 	case 10:
-		c.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: "the agent has ended", Retry: c.now.Add(time.Second)}})
+		c.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: c.now.Add(time.Second)}})
 		return "the agent is gone"
 	case 11:
 		c.tell(session.News{Info: c.w.info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
@@ -291,7 +292,7 @@ func TestBreakpointHits(t *testing.T) {
 	d.m.state.SelectPodNamed("default", "web")
 	d.now = d.now.Add(time.Minute)
 	d.send(tickMsg{})
-	w.held("breakpoint 1", "cri.RunPodSandbox").Pod = hello
+	w.held(1, "cri.RunPodSandbox").Pod = hello
 	d.poll()
 	d.sees("default/hello is held; J goes there", "not selected: default/hello")
 	if got := d.m.selectedUID(); got != "u-web" {

@@ -45,13 +45,11 @@ func walking(t *testing.T) *desk {
 
 // helloHeld is the pod at the walk's breakpoint.
 func (d *desk) helloHeld(attempt int64) *agentpb.HoldInfo {
-	h := d.w.held("breakpoint "+itoa(d.w.points[len(d.w.points)-1].Id), "cri.RunPodSandbox")
+	h := d.w.held(d.w.points[len(d.w.points)-1].Id, "cri.RunPodSandbox")
 	h.Pod = hello
 	h.Fields = []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: attempt}}}
 	return h
 }
-
-func itoa(n uint32) string { return string(rune('0' + n)) }
 
 func TestWalk(t *testing.T) {
 	d := walking(t)

@@ -3,11 +3,11 @@ package tui
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -47,7 +47,7 @@ func (m *Model) letWalkGo() tea.Cmd {
 		w.held = nil
 		cmds = append(cmds, m.act("", func(ctx context.Context, c session.Control) error {
 			_, err := c.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: h.GetPod().GetUid()}})
-			if err != nil && strings.Contains(err.Error(), "not held") {
+			if reason.CodeOf(err) == agentpb.Problem_NOT_HELD {
 				return nil
 			}
 			return err

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/cluster"
@@ -163,7 +164,7 @@ func (j walkJob) run() tea.Msg {
 	}
 	if msg.err == nil && j.held != nil {
 		_, msg.err = j.control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: j.held.GetPod().GetUid()}})
-		if msg.err != nil && strings.Contains(msg.err.Error(), "not held") {
+		if reason.CodeOf(msg.err) == agentpb.Problem_NOT_HELD {
 			msg.err = nil // its lease was over before
 		}
 	}
@@ -211,7 +212,7 @@ func (m *Model) takeTour(msg tourMsg) tea.Cmd {
 		w.since = m.clock.now()
 	}
 	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
-		w.err = msg.err.Error()
+		w.err = m.say(reason.Error(msg.err))
 		var taken *cluster.TakenError
 		if errors.As(msg.err, &taken) && w.at == 0 {
 			w.enter(0, walkIntro) // from here the walk takes another name

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/cluster"
 )
@@ -49,7 +50,7 @@ func (m *Model) takeNames(msg namesMsg) tea.Cmd {
 	w.busy = false
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
-			w.err = msg.err.Error()
+			w.err = m.say(reason.Error(msg.err))
 		}
 		return nil
 	}
@@ -117,7 +118,7 @@ func (m *Model) takeOthers(msg othersMsg) tea.Cmd {
 	}
 	w.busy = false
 	if msg.err != nil {
-		w.err = msg.err.Error()
+		w.err = m.say(reason.Error(msg.err))
 		return nil
 	}
 	if len(msg.pods) == 0 {

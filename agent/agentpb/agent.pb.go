@@ -262,6 +262,245 @@ func (StepMode) EnumDescriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
+// Cause is what a pod is held for.
+type Cause int32
+
+const (
+	Cause_CAUSE_UNSPECIFIED Cause = 0
+	// CAUSE_HOLD: Hold or HoldWhile was asked for.
+	Cause_CAUSE_HOLD Cause = 1
+	// CAUSE_STEP: Step was.
+	Cause_CAUSE_STEP Cause = 2
+	// CAUSE_BREAKPOINT: a breakpoint holds.
+	Cause_CAUSE_BREAKPOINT Cause = 3
+	// CAUSE_DELAY: a breakpoint delays.
+	Cause_CAUSE_DELAY Cause = 4
+)
+
+// Enum value maps for Cause.
+var (
+	Cause_name = map[int32]string{
+		0: "CAUSE_UNSPECIFIED",
+		1: "CAUSE_HOLD",
+		2: "CAUSE_STEP",
+		3: "CAUSE_BREAKPOINT",
+		4: "CAUSE_DELAY",
+	}
+	Cause_value = map[string]int32{
+		"CAUSE_UNSPECIFIED": 0,
+		"CAUSE_HOLD":        1,
+		"CAUSE_STEP":        2,
+		"CAUSE_BREAKPOINT":  3,
+		"CAUSE_DELAY":       4,
+	}
+)
+
+func (x Cause) Enum() *Cause {
+	p := new(Cause)
+	*p = x
+	return p
+}
+
+func (x Cause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Cause) Descriptor() protoreflect.EnumDescriptor {
+	return file_agent_proto_enumTypes[4].Descriptor()
+}
+
+func (Cause) Type() protoreflect.EnumType {
+	return &file_agent_proto_enumTypes[4]
+}
+
+func (x Cause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Cause.Descriptor instead.
+func (Cause) EnumDescriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{4}
+}
+
+type Problem_Code int32
+
+const (
+	Problem_UNSPECIFIED Problem_Code = 0
+	// INTERNAL: the agent itself failed. Args: error.
+	Problem_INTERNAL Problem_Code = 1
+	// READ_ONLY: the agent takes no holds, breakpoints or faults from anybody.
+	Problem_READ_ONLY Problem_Code = 2
+	// POD_NOT_NAMED: the request names no pod.
+	Problem_POD_NOT_NAMED Problem_Code = 10
+	// POD_NOT_FOUND: no pod matches. Args: pod.
+	Problem_POD_NOT_FOUND Problem_Code = 11
+	// POD_GONE: the pod was here. Args: pod.
+	Problem_POD_GONE Problem_Code = 12
+	// POD_AMBIGUOUS: several pods match. Args: pod, count, pods.
+	Problem_POD_AMBIGUOUS Problem_Code = 13
+	// BAD_POD_PATTERN: a glob of the selector cannot be read. Args: pattern.
+	Problem_BAD_POD_PATTERN Problem_Code = 14
+	// STEP_NOT_FOUND: no step matches. Args: pattern.
+	Problem_STEP_NOT_FOUND Problem_Code = 20
+	// BAD_STEP_PATTERN: the glob cannot be read. Args: pattern.
+	Problem_BAD_STEP_PATTERN Problem_Code = 21
+	// BAD_MODE: there is no such StepMode. Args: mode.
+	Problem_BAD_MODE Problem_Code = 22
+	// NOT_POSITIVE: a duration is zero or less. Args: what, which is lease, wait,
+	// delay or life.
+	Problem_NOT_POSITIVE Problem_Code = 30
+	// TOO_LONG: a duration is longer than Limits grants. Args: what, asked, most.
+	Problem_TOO_LONG Problem_Code = 31
+	// BAD_SLOWER_THAN: slower_than is negative. Args: asked.
+	Problem_BAD_SLOWER_THAN Problem_Code = 32
+	// NOT_HELD: the pod is not held. Args: pod.
+	Problem_NOT_HELD Problem_Code = 40
+	// HELD_ALREADY: Args: pod, on, step.
+	Problem_HELD_ALREADY Problem_Code = 41
+	// HOLD_PENDING: somebody else waits for the pod to be held. Args: pod.
+	Problem_HOLD_PENDING Problem_Code = 42
+	// WAIT_TIMEOUT: the pod did not come to a place in time. Args: pod, wait.
+	Problem_WAIT_TIMEOUT Problem_Code = 43
+	// WAIT_ENDED: the wait for the pod was taken back. Args: pod, and reason, which
+	// is one of those for which a hold ends; or cause.
+	Problem_WAIT_ENDED Problem_Code = 44
+	// NOT_HOLDABLE: the pod may not be held any more. Args: pod, reason.
+	Problem_NOT_HOLDABLE Problem_Code = 45
+	// TOO_MANY_HELD: as many pods are held as may be. Args: count.
+	Problem_TOO_MANY_HELD Problem_Code = 46
+	// CRITICAL_POD: only force holds the pod. Args: pod; cause.
+	Problem_CRITICAL_POD Problem_Code = 47
+	// CONTROL_PLANE: a static pod in kube-system. A cause of CRITICAL_POD.
+	Problem_CONTROL_PLANE Problem_Code = 48
+	// SYSTEM_CRITICAL: by its priority. A cause of CRITICAL_POD. Args: class.
+	Problem_SYSTEM_CRITICAL Problem_Code = 49
+	// BREAKPOINT_NOT_FOUND: Args: breakpoint.
+	Problem_BREAKPOINT_NOT_FOUND Problem_Code = 60
+	// TOO_MANY_BREAKPOINTS: Args: count.
+	Problem_TOO_MANY_BREAKPOINTS Problem_Code = 61
+	// FAIL_ON_EXIT: a step is made to fail as it is entered only.
+	Problem_FAIL_ON_EXIT Problem_Code = 62
+	// NO_STEP_ALLOWS: none of the steps that match can be acted at. Args: step, on;
+	// cause is that of the last one.
+	Problem_NO_STEP_ALLOWS Problem_Code = 63
+	// STEP_RULE: the catalogue's rule for holds at the step. Args: step.
+	Problem_STEP_RULE Problem_Code = 64
+	// STEP_NOT_SEEN: the probe does not see the step.
+	Problem_STEP_NOT_SEEN Problem_Code = 65
+	// STEP_CANNOT_FAIL: the step returns no error.
+	Problem_STEP_CANNOT_FAIL Problem_Code = 66
+	// FUNCTION_DIFFERS: the function of this kubelet is not the one from which it is
+	// known which locks are held. Args: version, which is that of the catalogue.
+	Problem_FUNCTION_DIFFERS Problem_Code = 67
+	// PROBE_CANNOT_HOLD: this probe holds no pod at the step. Args: step, why.
+	Problem_PROBE_CANNOT_HOLD Problem_Code = 68
+	// TOO_MANY_WATCHERS: Args: count.
+	Problem_TOO_MANY_WATCHERS Problem_Code = 80
+)
+
+// Enum value maps for Problem_Code.
+var (
+	Problem_Code_name = map[int32]string{
+		0:  "UNSPECIFIED",
+		1:  "INTERNAL",
+		2:  "READ_ONLY",
+		10: "POD_NOT_NAMED",
+		11: "POD_NOT_FOUND",
+		12: "POD_GONE",
+		13: "POD_AMBIGUOUS",
+		14: "BAD_POD_PATTERN",
+		20: "STEP_NOT_FOUND",
+		21: "BAD_STEP_PATTERN",
+		22: "BAD_MODE",
+		30: "NOT_POSITIVE",
+		31: "TOO_LONG",
+		32: "BAD_SLOWER_THAN",
+		40: "NOT_HELD",
+		41: "HELD_ALREADY",
+		42: "HOLD_PENDING",
+		43: "WAIT_TIMEOUT",
+		44: "WAIT_ENDED",
+		45: "NOT_HOLDABLE",
+		46: "TOO_MANY_HELD",
+		47: "CRITICAL_POD",
+		48: "CONTROL_PLANE",
+		49: "SYSTEM_CRITICAL",
+		60: "BREAKPOINT_NOT_FOUND",
+		61: "TOO_MANY_BREAKPOINTS",
+		62: "FAIL_ON_EXIT",
+		63: "NO_STEP_ALLOWS",
+		64: "STEP_RULE",
+		65: "STEP_NOT_SEEN",
+		66: "STEP_CANNOT_FAIL",
+		67: "FUNCTION_DIFFERS",
+		68: "PROBE_CANNOT_HOLD",
+		80: "TOO_MANY_WATCHERS",
+	}
+	Problem_Code_value = map[string]int32{
+		"UNSPECIFIED":          0,
+		"INTERNAL":             1,
+		"READ_ONLY":            2,
+		"POD_NOT_NAMED":        10,
+		"POD_NOT_FOUND":        11,
+		"POD_GONE":             12,
+		"POD_AMBIGUOUS":        13,
+		"BAD_POD_PATTERN":      14,
+		"STEP_NOT_FOUND":       20,
+		"BAD_STEP_PATTERN":     21,
+		"BAD_MODE":             22,
+		"NOT_POSITIVE":         30,
+		"TOO_LONG":             31,
+		"BAD_SLOWER_THAN":      32,
+		"NOT_HELD":             40,
+		"HELD_ALREADY":         41,
+		"HOLD_PENDING":         42,
+		"WAIT_TIMEOUT":         43,
+		"WAIT_ENDED":           44,
+		"NOT_HOLDABLE":         45,
+		"TOO_MANY_HELD":        46,
+		"CRITICAL_POD":         47,
+		"CONTROL_PLANE":        48,
+		"SYSTEM_CRITICAL":      49,
+		"BREAKPOINT_NOT_FOUND": 60,
+		"TOO_MANY_BREAKPOINTS": 61,
+		"FAIL_ON_EXIT":         62,
+		"NO_STEP_ALLOWS":       63,
+		"STEP_RULE":            64,
+		"STEP_NOT_SEEN":        65,
+		"STEP_CANNOT_FAIL":     66,
+		"FUNCTION_DIFFERS":     67,
+		"PROBE_CANNOT_HOLD":    68,
+		"TOO_MANY_WATCHERS":    80,
+	}
+)
+
+func (x Problem_Code) Enum() *Problem_Code {
+	p := new(Problem_Code)
+	*p = x
+	return p
+}
+
+func (x Problem_Code) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Problem_Code) Descriptor() protoreflect.EnumDescriptor {
+	return file_agent_proto_enumTypes[5].Descriptor()
+}
+
+func (Problem_Code) Type() protoreflect.EnumType {
+	return &file_agent_proto_enumTypes[5]
+}
+
+func (x Problem_Code) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Problem_Code.Descriptor instead.
+func (Problem_Code) EnumDescriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{24, 0}
+}
+
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// id is the agent's number for the pod, which events refer to.
@@ -661,7 +900,11 @@ type Batch struct {
 	// and kept so in the recorder.
 	Events [][]byte `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	// caught_up is set on the first batch after the recorder's events.
-	CaughtUp      bool `protobuf:"varint,3,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
+	CaughtUp bool `protobuf:"varint,3,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
+	// seq is set with caught_up: the number of the last event that happened before
+	// the watcher began. The stream has brought all events up to that one that the
+	// recorder still has.
+	Seq           uint64 `protobuf:"varint,20,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -715,6 +958,13 @@ func (x *Batch) GetCaughtUp() bool {
 		return x.CaughtUp
 	}
 	return false
+}
+
+func (x *Batch) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
 }
 
 type InfoRequest struct {
@@ -1712,8 +1962,11 @@ func (x *PodsRequest) GetPods() *PodSelector {
 }
 
 type PodsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pods          []*PodState            `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pods  []*PodState            `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
+	// seq is the number of the last event that the answer includes. It is not less
+	// than the seq of any hold or release that the agent has answered with before.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1755,6 +2008,13 @@ func (x *PodsResponse) GetPods() []*PodState {
 	return nil
 }
 
+func (x *PodsResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 type PodState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
@@ -1766,12 +2026,14 @@ type PodState struct {
 	Stage string `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
 	Step  string `protobuf:"bytes,5,opt,name=step,proto3" json:"step,omitempty"`
 	// since is when it came there.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	Holds         []*HoldInfo            `protobuf:"bytes,7,rep,name=holds,proto3" json:"holds,omitempty"`
-	Error         string                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
-	Sync          uint32                 `protobuf:"varint,9,opt,name=sync,proto3" json:"sync,omitempty"`
-	Deleting      bool                   `protobuf:"varint,10,opt,name=deleting,proto3" json:"deleting,omitempty"`
-	Ready         bool                   `protobuf:"varint,11,opt,name=ready,proto3" json:"ready,omitempty"`
+	Since    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
+	Holds    []*HoldInfo            `protobuf:"bytes,7,rep,name=holds,proto3" json:"holds,omitempty"`
+	Error    string                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	Sync     uint32                 `protobuf:"varint,9,opt,name=sync,proto3" json:"sync,omitempty"`
+	Deleting bool                   `protobuf:"varint,10,opt,name=deleting,proto3" json:"deleting,omitempty"`
+	Ready    bool                   `protobuf:"varint,11,opt,name=ready,proto3" json:"ready,omitempty"`
+	// seq is the number of the last event about the pod that is included.
+	Seq           uint64 `protobuf:"varint,12,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1881,6 +2143,13 @@ func (x *PodState) GetReady() bool {
 		return x.Ready
 	}
 	return false
+}
+
+func (x *PodState) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
 }
 
 type StatsRequest struct {
@@ -2282,7 +2551,10 @@ type Breakpoint struct {
 	Peer *Peer `protobuf:"bytes,8,opt,name=peer,proto3" json:"peer,omitempty"`
 	// missed counts the pods that it let pass, since as many pods were held as may
 	// be at one time.
-	Missed        uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
+	Missed uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
+	// seq is the number of the last event before the breakpoint was set. It acts on
+	// later ones only.
+	Seq           uint64 `protobuf:"varint,10,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2373,11 +2645,18 @@ func (x *Breakpoint) GetMissed() uint32 {
 	return 0
 }
 
+func (x *Breakpoint) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 // Refused is a step at which a breakpoint cannot act, and why.
 type Refused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          string                 `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
-	Why           string                 `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	Problem       *Problem               `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2419,11 +2698,77 @@ func (x *Refused) GetStep() string {
 	return ""
 }
 
-func (x *Refused) GetWhy() string {
+func (x *Refused) GetProblem() *Problem {
 	if x != nil {
-		return x.Why
+		return x.Problem
 	}
-	return ""
+	return nil
+}
+
+// Problem says why the agent did not do something. Each error that the agent
+// answers with has one in the details of its status; the message of the status is
+// the same in English. Clients act on the code, and make texts for people in the
+// reader's language.
+type Problem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Code  Problem_Code           `protobuf:"varint,1,opt,name=code,proto3,enum=podstep.agent.v1.Problem_Code" json:"code,omitempty"`
+	// args are by name, as the codes say. Durations are written as in Go, like 1m30s.
+	Args map[string]string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// cause is why, for codes that have one.
+	Cause         *Problem `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Problem) Reset() {
+	*x = Problem{}
+	mi := &file_agent_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Problem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Problem) ProtoMessage() {}
+
+func (x *Problem) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Problem.ProtoReflect.Descriptor instead.
+func (*Problem) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Problem) GetCode() Problem_Code {
+	if x != nil {
+		return x.Code
+	}
+	return Problem_UNSPECIFIED
+}
+
+func (x *Problem) GetArgs() map[string]string {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+func (x *Problem) GetCause() *Problem {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
 }
 
 type ListBreakpointsRequest struct {
@@ -2434,7 +2779,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2791,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2804,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 type ListBreakpointsResponse struct {
@@ -2471,7 +2816,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2828,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2841,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -2515,7 +2860,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2872,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2885,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -2569,7 +2914,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2926,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2939,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -2648,7 +2993,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2660,7 +3005,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +3018,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -2728,7 +3073,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +3085,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +3098,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -2771,15 +3116,18 @@ func (x *ContinueRequest) GetAll() bool {
 }
 
 type ContinueResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Released      []*HoldInfo            `protobuf:"bytes,1,rep,name=released,proto3" json:"released,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Released []*HoldInfo            `protobuf:"bytes,1,rep,name=released,proto3" json:"released,omitempty"`
+	// seq is the number of the last event of a release that is answered with. Zero:
+	// no pod was held.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2791,7 +3139,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2804,7 +3152,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -2812,6 +3160,13 @@ func (x *ContinueResponse) GetReleased() []*HoldInfo {
 		return x.Released
 	}
 	return nil
+}
+
+func (x *ContinueResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
 }
 
 type ListHoldsRequest struct {
@@ -2822,7 +3177,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +3189,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,19 +3202,21 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 type ListHoldsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Holds         []*HoldInfo            `protobuf:"bytes,1,rep,name=holds,proto3" json:"holds,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Holds []*HoldInfo            `protobuf:"bytes,1,rep,name=holds,proto3" json:"holds,omitempty"`
+	// seq is the number of the last event that the list includes.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3228,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3241,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -2892,6 +3249,13 @@ func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
 		return x.Holds
 	}
 	return nil
+}
+
+func (x *ListHoldsResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
 }
 
 type HoldInfo struct {
@@ -2906,8 +3270,6 @@ type HoldInfo struct {
 	// lease is what is left of it.
 	Lease  *durationpb.Duration `protobuf:"bytes,7,opt,name=lease,proto3" json:"lease,omitempty"`
 	Budget *Budget              `protobuf:"bytes,8,opt,name=budget,proto3" json:"budget,omitempty"`
-	// why the pod is held: "hold", "step", or "breakpoint N".
-	Why string `protobuf:"bytes,9,opt,name=why,proto3" json:"why,omitempty"`
 	// fields of the step at which it is held.
 	Fields []*Field `protobuf:"bytes,10,rep,name=fields,proto3" json:"fields,omitempty"`
 	Error  string   `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
@@ -2919,14 +3281,20 @@ type HoldInfo struct {
 	// the lease and the budget, less a margin in which the pod gets under way.
 	Ends *durationpb.Duration `protobuf:"bytes,14,opt,name=ends,proto3" json:"ends,omitempty"`
 	// ends_by is what ends the hold then: "lease", or the name of the timer.
-	EndsBy        string `protobuf:"bytes,15,opt,name=ends_by,json=endsBy,proto3" json:"ends_by,omitempty"`
+	EndsBy string `protobuf:"bytes,15,opt,name=ends_by,json=endsBy,proto3" json:"ends_by,omitempty"`
+	// cause is what the pod is held for, and breakpoint the number of the breakpoint
+	// if it is one.
+	Cause      Cause  `protobuf:"varint,16,opt,name=cause,proto3,enum=podstep.agent.v1.Cause" json:"cause,omitempty"`
+	Breakpoint uint32 `protobuf:"varint,17,opt,name=breakpoint,proto3" json:"breakpoint,omitempty"`
+	// seq is the number of the HOLD event. Zero: the event was lost.
+	Seq           uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +3306,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +3319,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -3010,13 +3378,6 @@ func (x *HoldInfo) GetBudget() *Budget {
 	return nil
 }
 
-func (x *HoldInfo) GetWhy() string {
-	if x != nil {
-		return x.Why
-	}
-	return ""
-}
-
 func (x *HoldInfo) GetFields() []*Field {
 	if x != nil {
 		return x.Fields
@@ -3059,19 +3420,40 @@ func (x *HoldInfo) GetEndsBy() string {
 	return ""
 }
 
+func (x *HoldInfo) GetCause() Cause {
+	if x != nil {
+		return x.Cause
+	}
+	return Cause_CAUSE_UNSPECIFIED
+}
+
+func (x *HoldInfo) GetBreakpoint() uint32 {
+	if x != nil {
+		return x.Breakpoint
+	}
+	return 0
+}
+
+func (x *HoldInfo) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 // Budget is the first timer that a hold would trip, if any would.
 type Budget struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Timer         string                 `protobuf:"bytes,1,opt,name=timer,proto3" json:"timer,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	Left          *durationpb.Duration   `protobuf:"bytes,3,opt,name=left,proto3" json:"left,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// timer is its name in the catalogue, which says what it is.
+	Timer         string               `protobuf:"bytes,1,opt,name=timer,proto3" json:"timer,omitempty"`
+	Left          *durationpb.Duration `protobuf:"bytes,3,opt,name=left,proto3" json:"left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3083,7 +3465,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3096,19 +3478,12 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Budget) GetTimer() string {
 	if x != nil {
 		return x.Timer
-	}
-	return ""
-}
-
-func (x *Budget) GetText() string {
-	if x != nil {
-		return x.Text
 	}
 	return ""
 }
@@ -3154,11 +3529,12 @@ const file_agent_proto_rawDesc = "" +
 	"\bduration\x18\x05 \x01(\x03H\x00R\bduration\x12\x14\n" +
 	"\x04json\x18\x06 \x01(\tH\x00R\x04json\x12\x14\n" +
 	"\x04real\x18\a \x01(\x01H\x00R\x04realB\a\n" +
-	"\x05value\"g\n" +
+	"\x05value\"y\n" +
 	"\x05Batch\x12)\n" +
 	"\x04pods\x18\x01 \x03(\v2\x15.podstep.agent.v1.PodR\x04pods\x12\x16\n" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
-	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\"\r\n" +
+	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\x12\x10\n" +
+	"\x03seq\x18\x14 \x01(\x04R\x03seq\"\r\n" +
 	"\vInfoRequest\"\xa3\x03\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
@@ -3247,9 +3623,10 @@ const file_agent_proto_rawDesc = "" +
 	"\fonly_history\x18\x04 \x01(\bR\vonlyHistory\x12\x12\n" +
 	"\x04node\x18\x05 \x01(\bR\x04node\"@\n" +
 	"\vPodsRequest\x121\n" +
-	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\">\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\"P\n" +
 	"\fPodsResponse\x12.\n" +
-	"\x04pods\x18\x01 \x03(\v2\x1a.podstep.agent.v1.PodStateR\x04pods\"\xc9\x02\n" +
+	"\x04pods\x18\x01 \x03(\v2\x1a.podstep.agent.v1.PodStateR\x04pods\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xdb\x02\n" +
 	"\bPodState\x12'\n" +
 	"\x03pod\x18\x01 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x12\x14\n" +
@@ -3262,7 +3639,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x04sync\x18\t \x01(\rR\x04sync\x12\x1a\n" +
 	"\bdeleting\x18\n" +
 	" \x01(\bR\bdeleting\x12\x14\n" +
-	"\x05ready\x18\v \x01(\bR\x05ready\"\x0e\n" +
+	"\x05ready\x18\v \x01(\bR\x05ready\x12\x10\n" +
+	"\x03seq\x18\f \x01(\x04R\x03seq\"\x0e\n" +
 	"\fStatsRequest\"\xcb\x03\n" +
 	"\rStatsResponse\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\x04R\x06events\x12F\n" +
@@ -3298,7 +3676,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
-	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xb7\x02\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xc9\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
@@ -3308,10 +3686,56 @@ const file_agent_proto_rawDesc = "" +
 	"\x04hits\x18\x05 \x01(\rR\x04hits\x124\n" +
 	"\aexpires\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aexpires\x12*\n" +
 	"\x04peer\x18\b \x01(\v2\x16.podstep.agent.v1.PeerR\x04peer\x12\x16\n" +
-	"\x06missed\x18\t \x01(\rR\x06missedJ\x04\b\x04\x10\x05\"/\n" +
+	"\x06missed\x18\t \x01(\rR\x06missed\x12\x10\n" +
+	"\x03seq\x18\n" +
+	" \x01(\x04R\x03seqJ\x04\b\x04\x10\x05\"X\n" +
 	"\aRefused\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\tR\x04step\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\x18\n" +
+	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xe9\x06\n" +
+	"\aProblem\x122\n" +
+	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
+	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
+	"\x05cause\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\x05cause\x1a7\n" +
+	"\tArgsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x05\n" +
+	"\x04Code\x12\x0f\n" +
+	"\vUNSPECIFIED\x10\x00\x12\f\n" +
+	"\bINTERNAL\x10\x01\x12\r\n" +
+	"\tREAD_ONLY\x10\x02\x12\x11\n" +
+	"\rPOD_NOT_NAMED\x10\n" +
+	"\x12\x11\n" +
+	"\rPOD_NOT_FOUND\x10\v\x12\f\n" +
+	"\bPOD_GONE\x10\f\x12\x11\n" +
+	"\rPOD_AMBIGUOUS\x10\r\x12\x13\n" +
+	"\x0fBAD_POD_PATTERN\x10\x0e\x12\x12\n" +
+	"\x0eSTEP_NOT_FOUND\x10\x14\x12\x14\n" +
+	"\x10BAD_STEP_PATTERN\x10\x15\x12\f\n" +
+	"\bBAD_MODE\x10\x16\x12\x10\n" +
+	"\fNOT_POSITIVE\x10\x1e\x12\f\n" +
+	"\bTOO_LONG\x10\x1f\x12\x13\n" +
+	"\x0fBAD_SLOWER_THAN\x10 \x12\f\n" +
+	"\bNOT_HELD\x10(\x12\x10\n" +
+	"\fHELD_ALREADY\x10)\x12\x10\n" +
+	"\fHOLD_PENDING\x10*\x12\x10\n" +
+	"\fWAIT_TIMEOUT\x10+\x12\x0e\n" +
+	"\n" +
+	"WAIT_ENDED\x10,\x12\x10\n" +
+	"\fNOT_HOLDABLE\x10-\x12\x11\n" +
+	"\rTOO_MANY_HELD\x10.\x12\x10\n" +
+	"\fCRITICAL_POD\x10/\x12\x11\n" +
+	"\rCONTROL_PLANE\x100\x12\x13\n" +
+	"\x0fSYSTEM_CRITICAL\x101\x12\x18\n" +
+	"\x14BREAKPOINT_NOT_FOUND\x10<\x12\x18\n" +
+	"\x14TOO_MANY_BREAKPOINTS\x10=\x12\x10\n" +
+	"\fFAIL_ON_EXIT\x10>\x12\x12\n" +
+	"\x0eNO_STEP_ALLOWS\x10?\x12\r\n" +
+	"\tSTEP_RULE\x10@\x12\x11\n" +
+	"\rSTEP_NOT_SEEN\x10A\x12\x14\n" +
+	"\x10STEP_CANNOT_FAIL\x10B\x12\x14\n" +
+	"\x10FUNCTION_DIFFERS\x10C\x12\x15\n" +
+	"\x11PROBE_CANNOT_HOLD\x10D\x12\x15\n" +
+	"\x11TOO_MANY_WATCHERS\x10P\"\x18\n" +
 	"\x16ListBreakpointsRequest\"Y\n" +
 	"\x17ListBreakpointsResponse\x12>\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x1c.podstep.agent.v1.BreakpointR\vbreakpoints\")\n" +
@@ -3332,12 +3756,14 @@ const file_agent_proto_rawDesc = "" +
 	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\"V\n" +
 	"\x0fContinueRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"J\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\"\\\n" +
 	"\x10ContinueResponse\x126\n" +
-	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\"\x12\n" +
-	"\x10ListHoldsRequest\"E\n" +
+	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
+	"\x10ListHoldsRequest\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
-	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\"\xf3\x03\n" +
+	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xc8\x04\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -3346,19 +3772,23 @@ const file_agent_proto_rawDesc = "" +
 	"\x02on\x18\x05 \x01(\tR\x02on\x120\n" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12/\n" +
 	"\x05lease\x18\a \x01(\v2\x19.google.protobuf.DurationR\x05lease\x120\n" +
-	"\x06budget\x18\b \x01(\v2\x18.podstep.agent.v1.BudgetR\x06budget\x12\x10\n" +
-	"\x03why\x18\t \x01(\tR\x03why\x12/\n" +
+	"\x06budget\x18\b \x01(\v2\x18.podstep.agent.v1.BudgetR\x06budget\x12/\n" +
 	"\x06fields\x18\n" +
 	" \x03(\v2\x17.podstep.agent.v1.FieldR\x06fields\x12\x14\n" +
 	"\x05error\x18\v \x01(\tR\x05error\x12\x12\n" +
 	"\x04node\x18\f \x01(\bR\x04node\x12*\n" +
 	"\x04peer\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x04peer\x12-\n" +
 	"\x04ends\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x04ends\x12\x17\n" +
-	"\aends_by\x18\x0f \x01(\tR\x06endsBy\"a\n" +
+	"\aends_by\x18\x0f \x01(\tR\x06endsBy\x12-\n" +
+	"\x05cause\x18\x10 \x01(\x0e2\x17.podstep.agent.v1.CauseR\x05cause\x12\x1e\n" +
+	"\n" +
+	"breakpoint\x18\x11 \x01(\rR\n" +
+	"breakpoint\x12\x10\n" +
+	"\x03seq\x18\x12 \x01(\x04R\x03seqJ\x04\b\t\x10\n" +
+	"\"S\n" +
 	"\x06Budget\x12\x14\n" +
-	"\x05timer\x18\x01 \x01(\tR\x05timer\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12-\n" +
-	"\x04left\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04left*g\n" +
+	"\x05timer\x18\x01 \x01(\tR\x05timer\x12-\n" +
+	"\x04left\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04leftJ\x04\b\x02\x10\x03*g\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05ENTER\x10\x01\x12\b\n" +
@@ -3388,7 +3818,15 @@ const file_agent_proto_rawDesc = "" +
 	"NEXT_STAGE\x10\x03\x12\f\n" +
 	"\bNEXT_CRI\x10\x04\x12\r\n" +
 	"\tNEXT_SYNC\x10\x05\x12\t\n" +
-	"\x05UNTIL\x10\x062\xb8\a\n" +
+	"\x05UNTIL\x10\x06*e\n" +
+	"\x05Cause\x12\x15\n" +
+	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"CAUSE_HOLD\x10\x01\x12\x0e\n" +
+	"\n" +
+	"CAUSE_STEP\x10\x02\x12\x14\n" +
+	"\x10CAUSE_BREAKPOINT\x10\x03\x12\x0f\n" +
+	"\vCAUSE_DELAY\x10\x042\xb8\a\n" +
 	"\x05Agent\x12E\n" +
 	"\x04Info\x12\x1d.podstep.agent.v1.InfoRequest\x1a\x1e.podstep.agent.v1.InfoResponse\x12B\n" +
 	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12E\n" +
@@ -3415,142 +3853,151 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
 	(On)(0),                         // 2: podstep.agent.v1.On
 	(StepMode)(0),                   // 3: podstep.agent.v1.StepMode
-	(*Pod)(nil),                     // 4: podstep.agent.v1.Pod
-	(*Event)(nil),                   // 5: podstep.agent.v1.Event
-	(*Field)(nil),                   // 6: podstep.agent.v1.Field
-	(*Batch)(nil),                   // 7: podstep.agent.v1.Batch
-	(*InfoRequest)(nil),             // 8: podstep.agent.v1.InfoRequest
-	(*InfoResponse)(nil),            // 9: podstep.agent.v1.InfoResponse
-	(*Probe)(nil),                   // 10: podstep.agent.v1.Probe
-	(*Knows)(nil),                   // 11: podstep.agent.v1.Knows
-	(*Reason)(nil),                  // 12: podstep.agent.v1.Reason
-	(*Limits)(nil),                  // 13: podstep.agent.v1.Limits
-	(*Peer)(nil),                    // 14: podstep.agent.v1.Peer
-	(*Step)(nil),                    // 15: podstep.agent.v1.Step
-	(*Ability)(nil),                 // 16: podstep.agent.v1.Ability
-	(*PodSelector)(nil),             // 17: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 18: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 19: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 20: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 21: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 22: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 23: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 24: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 25: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 26: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 27: podstep.agent.v1.Refused
-	(*ListBreakpointsRequest)(nil),  // 28: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 29: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 30: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 31: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 32: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 33: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 34: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 35: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 36: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 37: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 38: podstep.agent.v1.Budget
-	nil,                             // 39: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 40: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 41: podstep.agent.v1.StatsResponse.DroppedEntry
-	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 43: google.protobuf.Duration
+	(Cause)(0),                      // 4: podstep.agent.v1.Cause
+	(Problem_Code)(0),               // 5: podstep.agent.v1.Problem.Code
+	(*Pod)(nil),                     // 6: podstep.agent.v1.Pod
+	(*Event)(nil),                   // 7: podstep.agent.v1.Event
+	(*Field)(nil),                   // 8: podstep.agent.v1.Field
+	(*Batch)(nil),                   // 9: podstep.agent.v1.Batch
+	(*InfoRequest)(nil),             // 10: podstep.agent.v1.InfoRequest
+	(*InfoResponse)(nil),            // 11: podstep.agent.v1.InfoResponse
+	(*Probe)(nil),                   // 12: podstep.agent.v1.Probe
+	(*Knows)(nil),                   // 13: podstep.agent.v1.Knows
+	(*Reason)(nil),                  // 14: podstep.agent.v1.Reason
+	(*Limits)(nil),                  // 15: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 16: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 17: podstep.agent.v1.Step
+	(*Ability)(nil),                 // 18: podstep.agent.v1.Ability
+	(*PodSelector)(nil),             // 19: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 20: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 21: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 22: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 23: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 24: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 25: podstep.agent.v1.StatsResponse
+	(*AddBreakpointRequest)(nil),    // 26: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 27: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 28: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 29: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 30: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 31: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 32: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 33: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 34: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 35: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 36: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 37: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 38: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 39: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 40: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 41: podstep.agent.v1.Budget
+	nil,                             // 42: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 43: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 44: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 45: podstep.agent.v1.Problem.ArgsEntry
+	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
 }
 var file_agent_proto_depIdxs = []int32{
 	0,  // 0: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	6,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	4,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	42, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	15, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	13, // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	10, // 6: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	8,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	6,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	46, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	17, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	15, // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	12, // 6: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
 	1,  // 7: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	12, // 8: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	42, // 9: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	11, // 10: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	39, // 11: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	43, // 12: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	43, // 13: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	43, // 14: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	43, // 15: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	16, // 16: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	12, // 17: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	12, // 18: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	12, // 19: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	40, // 20: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	17, // 21: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	17, // 22: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	21, // 23: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	4,  // 24: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	42, // 25: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	37, // 26: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	41, // 27: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	17, // 28: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	14, // 8: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	46, // 9: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	13, // 10: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	42, // 11: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	47, // 12: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	47, // 13: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	47, // 14: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	47, // 15: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	18, // 16: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	14, // 17: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	14, // 18: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	14, // 19: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	43, // 20: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	19, // 21: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	19, // 22: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	23, // 23: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	6,  // 24: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	46, // 25: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	40, // 26: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	44, // 27: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	19, // 28: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	2,  // 29: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	43, // 30: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	25, // 31: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	43, // 32: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	43, // 33: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	43, // 34: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	24, // 35: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	27, // 36: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	42, // 37: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	14, // 38: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	26, // 39: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	17, // 40: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	43, // 41: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	43, // 42: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	17, // 43: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 44: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	43, // 45: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	43, // 46: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	17, // 47: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	37, // 48: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	37, // 49: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	4,  // 50: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	42, // 51: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	43, // 52: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	38, // 53: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	6,  // 54: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	14, // 55: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	43, // 56: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	43, // 57: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	8,  // 58: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	18, // 59: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	19, // 60: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	22, // 61: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	24, // 62: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	28, // 63: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	30, // 64: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	31, // 65: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	31, // 66: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	32, // 67: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	33, // 68: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	35, // 69: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	9,  // 70: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	7,  // 71: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	20, // 72: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	23, // 73: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	26, // 74: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	29, // 75: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	26, // 76: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	37, // 77: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	37, // 78: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	37, // 79: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	34, // 80: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	36, // 81: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	70, // [70:82] is the sub-list for method output_type
-	58, // [58:70] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	47, // 30: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	27, // 31: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	47, // 32: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	47, // 33: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	47, // 34: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	26, // 35: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	29, // 36: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	46, // 37: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	16, // 38: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	30, // 39: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 40: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	45, // 41: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	30, // 42: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	28, // 43: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	19, // 44: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	47, // 45: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	47, // 46: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	19, // 47: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 48: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	47, // 49: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	47, // 50: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	19, // 51: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	40, // 52: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	40, // 53: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	6,  // 54: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	46, // 55: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	47, // 56: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	41, // 57: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	8,  // 58: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	16, // 59: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	47, // 60: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 61: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	47, // 62: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	10, // 63: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	20, // 64: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	21, // 65: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	24, // 66: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	26, // 67: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	31, // 68: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	33, // 69: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	34, // 70: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	34, // 71: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	35, // 72: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	36, // 73: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	38, // 74: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	11, // 75: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	9,  // 76: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	22, // 77: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	25, // 78: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	28, // 79: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	32, // 80: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	28, // 81: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	40, // 82: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	40, // 83: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	40, // 84: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	37, // 85: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	39, // 86: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	75, // [75:87] is the sub-list for method output_type
+	63, // [63:75] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -3576,8 +4023,8 @@ func file_agent_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   38,
+			NumEnums:      6,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -35,7 +36,7 @@ func TestKubeletRestarts(t *testing.T) {
 	untilHeld(l, pod, "cri.CreateContainer")
 	l.KillPart("kubelet", syscall.SIGKILL)
 	// Nobody waits for the call any more, so it was never made.
-	if why := released(l, pod, "cri.CreateContainer").Fields["reason"]; why != "the kubelet gave the call up" {
+	if why := released(l, pod, "cri.CreateContainer").Fields["reason"]; why != agentpb.ReleaseCallGivenUp {
 		t.Errorf("the hold ended because %v", why)
 	}
 	l.UntilReady(pod)
@@ -138,8 +139,8 @@ func TestBudget(t *testing.T) {
 	l.Create(labtest.TinyPod(pod))
 	untilHeld(l, pod, "cri.CreateContainer")
 	// Released just before the test's patience, of two minutes too, is over.
-	if why, _ := released(l, pod, "cri.CreateContainer").Fields["reason"].(string); !strings.HasPrefix(why, "timer caller is about to run out") {
-		t.Errorf("the hold ended because %v", why)
+	if why := released(l, pod, "cri.CreateContainer").Fields; why["reason"] != agentpb.ReleaseTimer || why["timer"] != "caller" {
+		t.Errorf("the hold ended because of %v", why)
 	}
 	l.UntilReady(pod)
 	for _, e := range l.Story(pod) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -54,7 +55,7 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 		grpc.WithStreamInterceptor(d.stream))
 	if err != nil {
 		first.Close()
-		return nil, newError(Failed, err, "connect to the agent at %s: %s", d.path, err)
+		return nil, newError(Failed, err, text("connect to the agent at %s: %s", "连接 %s 的代理：%s"), d.path, err)
 	}
 	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn}
 	if err := c.greet(ctx); err != nil {
@@ -76,9 +77,9 @@ func (c *Client) greet(ctx context.Context) error {
 	case ctx.Err() != nil || KindOf(err) == Denied:
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return newError(NoAgent, err, "no answer from the agent at %s within %s: is its process stopped? see podstep doctor", c.Path, greeting)
+		return newError(NoAgent, err, text("no answer from the agent at %s within %s: is its process stopped? see podstep doctor", "%s 的代理在 %s 内没有回答：它的进程被停住了吗？见 podstep doctor"), c.Path, greeting)
 	}
-	return newError(NoAgent, err, "what listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", c.Path, err, SocketEnv)
+	return newError(NoAgent, err, text("what listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
 }
 
 // About is what the agent told about itself when it was dialled.

@@ -54,13 +54,13 @@ func (d *dialer) connect(ctx context.Context) (net.Conn, error) {
 	case err == nil:
 		return d.checkServer(conn)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, newError(NoAgent, err, "nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", d.path)
+		return nil, newError(NoAgent, err, text("nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", "%s 已无人监听：套接字是已退出的代理留下的；请重新启动 podstep-kubelet，见 podstep doctor"), d.path)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, denied(d.path, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, notThere(d.path, err)
 	}
-	return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", d.path, bare(err))
+	return nil, newError(NoAgent, err, text("connect to the agent at %s: %s; see podstep doctor", "连接 %s 的代理：%s；见 podstep doctor"), d.path, bare(err))
 }
 
 // checkServer closes a connection to a process that could not be our agent.
@@ -71,9 +71,9 @@ func (d *dialer) checkServer(conn net.Conn) (net.Conn, error) {
 	}
 	_ = conn.Close()
 	if err != nil {
-		return nil, newError(NoAgent, err, "connect to the agent at %s: %s; see podstep doctor", d.path, err)
+		return nil, newError(NoAgent, err, text("connect to the agent at %s: %s; see podstep doctor", "连接 %s 的代理：%s；见 podstep doctor"), d.path, err)
 	}
-	return nil, newError(Denied, nil, "a process of %s listens at %s, not one of yours or of root; it is not used, because it would see and answer what you ask", userName(int(server.Uid)), d.path)
+	return nil, newError(Denied, nil, text("a process of %s listens at %s, not one of yours or of root; it is not used, because it would see and answer what you ask", "%s 的进程在监听 %s，它不属于你或 root；不使用它，因为它会看到并回答你的请求"), userName(int(server.Uid)), d.path)
 }
 
 // plain is plain for a call of this client: if the connection is not to be had

@@ -125,7 +125,7 @@ func TestReconnectChecks(t *testing.T) {
 				t.Errorf("the call ends with kind %d, %v", KindOf(err), err)
 			}
 			var plain *Error
-			if !errors.As(err, &plain) || strings.Contains(plain.Text, "rpc error") {
+			if !errors.As(err, &plain) || strings.Contains(plain.Error(), "rpc error") {
 				t.Errorf("the error is not a plain one: %v", err)
 			}
 		})

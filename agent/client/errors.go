@@ -3,11 +3,13 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes"
 )
 
 // Kind is the sort of a failure, as far as a caller acts on it.
@@ -28,11 +30,15 @@ const (
 type Error struct {
 	Kind Kind
 	// Text is for a person, and complete.
-	Text string
+	Text probes.Text
 	err  error
 }
 
-func (e *Error) Error() string { return e.Text }
+// Error is the text in English.
+func (e *Error) Error() string { return e.Text.En }
+
+// Words is the text in each language: see reason.Error.
+func (e *Error) Words() probes.Text { return e.Text }
 
 // Unwrap lets callers find context.Canceled and context.DeadlineExceeded.
 func (e *Error) Unwrap() error { return e.err }
@@ -46,8 +52,21 @@ func KindOf(err error) Kind {
 	return Failed
 }
 
-func newError(kind Kind, cause error, format string, args ...any) *Error {
-	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), err: cause}
+// text makes a text in both languages.
+func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
+
+func newError(kind Kind, cause error, format probes.Text, args ...any) *Error {
+	return &Error{Kind: kind, Text: reason.Sprintf(format, args...), err: cause}
+}
+
+// said makes the error of a call: what the problem is, or else the message that
+// came with it.
+func said(kind Kind, cause error, s *status.Status) *Error {
+	t := reason.Problem(reason.ProblemOf(s.Err()))
+	if t.En == "" {
+		t = reason.Plain(s.Message())
+	}
+	return &Error{Kind: kind, Text: t, err: cause}
 }
 
 // plain turns the error of a call into an Error. The caller's own context comes
@@ -57,31 +76,31 @@ func plain(ctx context.Context, err error) error {
 		return err
 	}
 	if gaveUp := ctx.Err(); gaveUp != nil {
-		return newError(Failed, gaveUp, "%s", gaveUpText(gaveUp))
+		return &Error{Kind: Failed, Text: gaveUpText(gaveUp), err: gaveUp}
 	}
 	s, ok := status.FromError(err)
 	if !ok {
-		return newError(Failed, err, "%s", err)
+		return &Error{Kind: Failed, Text: reason.Plain(err.Error()), err: err}
 	}
 	switch s.Code() {
 	case codes.InvalidArgument:
-		return newError(Usage, err, "%s", s.Message())
+		return said(Usage, err, s)
 	case codes.DeadlineExceeded:
 		// The agent knows our deadline, and may notice it before we do.
-		return newError(Failed, errors.Join(context.DeadlineExceeded, err), "%s", s.Message())
+		return said(Failed, errors.Join(context.DeadlineExceeded, err), s)
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return newError(Denied, err, "%s", s.Message())
+		return said(Denied, err, s)
 	case codes.Unavailable:
-		return newError(NoAgent, err, "the connection to the agent broke (%s); has the kubelet stopped? see podstep doctor", s.Message())
+		return newError(NoAgent, err, text("the connection to the agent broke (%s); has the kubelet stopped? see podstep doctor", "与代理的连接断开（%s）；kubelet 停了吗？见 podstep doctor"), s.Message())
 	case codes.Unimplemented:
-		return newError(Failed, err, "the agent does not know this request (%s); agent and podstep are of different versions, see podstep version", s.Message())
+		return newError(Failed, err, text("the agent does not know this request (%s); agent and podstep are of different versions, see podstep version", "代理不认识该请求（%s）；代理与 podstep 的版本不同，见 podstep version"), s.Message())
 	}
-	return newError(Failed, err, "%s", s.Message())
+	return said(Failed, err, s)
 }
 
-func gaveUpText(err error) string {
+func gaveUpText(err error) probes.Text {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer in time"
+		return text("no answer in time", "没有及时回答")
 	}
-	return "interrupted"
+	return text("interrupted", "已中断")
 }

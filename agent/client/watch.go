@@ -44,13 +44,7 @@ func (w *Watch) Next() (Batch, error) {
 	return Batch{Events: w.decode.Batch(b), CaughtUp: b.CaughtUp, Raw: b}, nil
 }
 
-// NextRaw is Next for those who decode only some of the events, or none, by
-// package wire. Pods that it tells are known to Next too.
-func (w *Watch) NextRaw() (*agentpb.Batch, error) {
-	b, err := w.batches.Recv()
-	if err != nil {
-		return nil, err
-	}
-	w.decode.AddPods(b.Pods)
-	return b, nil
-}
+// NextRaw is Next for those who decode the events themselves, or not at all, by
+// package wire. Next does not learn the pods of the batch: a stream is read by the
+// one or by the other.
+func (w *Watch) NextRaw() (*agentpb.Batch, error) { return w.batches.Recv() }

@@ -26,9 +26,6 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// leaseOver is what a release says of a hold that nobody cut short.
-const leaseOver = "its lease is over"
-
 const stepLease = 5 * time.Second
 
 // place is one side of a step.
@@ -290,7 +287,7 @@ func (p *heldPod) untilHeld(ctx context.Context, at breakpoints) error {
 			}
 			delete(holds, key)
 			delete(missing, fmt.Sprint(held.Fields["why"]))
-			if e.Fields["reason"] != leaseOver || time.Duration(e.DurationNs) < stepLease {
+			if e.Fields["reason"] != agentpb.ReleaseLease || time.Duration(e.DurationNs) < stepLease {
 				wrong = fmt.Errorf("at %v of %s it was held for %v: %v", e.Fields["on"], e.Step, time.Duration(e.DurationNs), e.Fields["reason"])
 			}
 		default:

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -49,7 +50,7 @@ func TestClientKilled(t *testing.T) {
 	story := l.UntilEvent(pod, "release", func(e probes.Event) bool { return e.Kind == probes.Released })
 	_ = cmd.Wait()
 	last := story[len(story)-1]
-	if last.Fields["reason"] != "the client that held it is gone" {
+	if last.Fields["reason"] != agentpb.ReleaseClientGone {
 		t.Errorf("it is released because %v", last.Fields["reason"])
 	}
 	// The agent is told at once; its lease would last a minute.

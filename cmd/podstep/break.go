@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -181,7 +182,7 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 		return err
 	}
 	for _, r := range b.Refused {
-		a.say("podstep: warning: not at %s: %s", r.Step, r.Why)
+		a.say("podstep: warning: not at %s: %s", r.Step, reason.Problem(r.Problem).En)
 	}
 	a.warnStandstill(b, c)
 	return out.print(a.out, newBreakJSON(b), func(w io.Writer) { breakTable(w, []*agentpb.Breakpoint{b}, out.wide()) })
@@ -294,6 +295,8 @@ type breakJSON struct {
 type refusedJSON struct {
 	Step string `json:"step"`
 	Why  string `json:"why"`
+	// Code is that of the protocol's Problem.
+	Code string `json:"code"`
 }
 
 func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
@@ -305,7 +308,7 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 		Steps: append([]string{}, b.Steps...), Refused: []refusedJSON{},
 	}
 	for _, r := range b.Refused {
-		out.Refused = append(out.Refused, refusedJSON{r.Step, r.Why})
+		out.Refused = append(out.Refused, refusedJSON{r.Step, reason.Problem(r.Problem).En, r.Problem.GetCode().String()})
 	}
 	if s.GetSlowerThan() != nil {
 		out.SlowerThan = s.GetSlowerThan().AsDuration().String()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -103,7 +102,7 @@ func (f *fakeAgent) Pods(_ context.Context, r *agentpb.PodsRequest) (*agentpb.Po
 
 func hold(p *agentpb.Pod) *agentpb.HoldInfo {
 	return &agentpb.HoldInfo{
-		Id: 3, Pod: p, Step: "cri.RunPodSandbox", Stage: "cri", On: "enter", Why: "hold",
+		Id: 3, Pod: p, Step: "cri.RunPodSandbox", Stage: "cri", On: "enter", Cause: agentpb.Cause_CAUSE_HOLD,
 		Since: timestamppb.New(time.Unix(1e9, 0)), Lease: durationpb.New(5*time.Minute - time.Second),
 		Fields: []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: 1}}},
 	}
@@ -215,11 +214,14 @@ func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.Ho
 		return nil, err
 	}
 	h := hold(p)
-	h.Why = fmt.Sprintf("step %s %s", r.Mode, r.Until)
+	h.Cause = agentpb.Cause_CAUSE_STEP
+	for name, v := range map[string]string{"mode": r.Mode.String(), "until": r.Until} {
+		h.Fields = append(h.Fields, &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: v}})
+	}
 	if r.Until == "loop.add" {
 		h.Step, h.Stage, h.Node = "loop.add", "syncloop", true
 	}
-	h.Budget = &agentpb.Budget{Timer: "volume-wait", Text: "SyncPod gives up", Left: durationpb.New(time.Minute)}
+	h.Budget = &agentpb.Budget{Timer: "volume-wait", Left: durationpb.New(time.Minute)}
 	return h, nil
 }
 
@@ -237,7 +239,7 @@ func (f *fakeAgent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*ag
 func (f *fakeAgent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod", "loop.add"}, Refused: []*agentpb.Refused{{Step: "merge.Merge", Why: "All pods of one source pass through this call."}}}
+	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod", "loop.add"}, Refused: []*agentpb.Refused{{Step: "merge.Merge", Problem: &agentpb.Problem{Code: agentpb.Problem_STEP_RULE, Args: map[string]string{"step": "merge.Merge"}}}}}
 	f.breakpoints = append(f.breakpoints, b)
 	return b, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
@@ -151,25 +152,33 @@ func soonest(h *agentpb.HoldInfo) time.Duration {
 
 // holdJSON is a hold as scripts get it.
 type holdJSON struct {
-	ID     uint32         `json:"id"`
-	Pod    probes.Pod     `json:"pod"`
-	Step   string         `json:"step"`
-	On     string         `json:"on"`
-	Since  *time.Time     `json:"since"`
-	Lease  string         `json:"lease"`
-	Budget *budgetJSON    `json:"budget"`
-	Ends   string         `json:"ends"`
-	EndsBy string         `json:"endsBy,omitempty"`
-	Peer   *peerJSON      `json:"peer,omitempty"`
-	Node   bool           `json:"node,omitempty"`
-	Why    string         `json:"why"`
-	Fields map[string]any `json:"fields,omitempty"`
-	Error  string         `json:"error,omitempty"`
+	ID     uint32      `json:"id"`
+	Pod    probes.Pod  `json:"pod"`
+	Step   string      `json:"step"`
+	On     string      `json:"on"`
+	Since  *time.Time  `json:"since"`
+	Lease  string      `json:"lease"`
+	Budget *budgetJSON `json:"budget"`
+	Ends   string      `json:"ends"`
+	EndsBy string      `json:"endsBy,omitempty"`
+	Peer   *peerJSON   `json:"peer,omitempty"`
+	Node   bool        `json:"node,omitempty"`
+	Why    string      `json:"why"`
+	// Cause is hold, step, breakpoint or delay; the last two have a breakpoint.
+	Cause      string         `json:"cause"`
+	Breakpoint uint32         `json:"breakpoint,omitempty"`
+	Fields     map[string]any `json:"fields,omitempty"`
+	Error      string         `json:"error,omitempty"`
 }
 
 type budgetJSON struct {
 	Timer string `json:"timer"`
 	Left  string `json:"left"`
+}
+
+// causeWord is a cause as scripts get it.
+func causeWord(c agentpb.Cause) string {
+	return strings.ToLower(strings.TrimPrefix(c.String(), "CAUSE_"))
 }
 
 // peerJSON is the process that asked for something.
@@ -190,7 +199,7 @@ func (p *peerJSON) String() string { return fmt.Sprintf("user %d, process %d", p
 func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	out := holdJSON{
 		ID: h.Id, Pod: podOf(h.Pod), Step: h.Step, On: h.On, Since: moment(h.Since),
-		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: h.Why, Fields: wire.Fields(h.Fields), Error: h.Error,
+		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: reason.Cause(h).En, Cause: causeWord(h.Cause), Breakpoint: h.Breakpoint, Fields: wire.Fields(h.Fields), Error: h.Error,
 		Ends: left(soonest(h)), EndsBy: h.EndsBy, Peer: newPeerJSON(h.Peer),
 	}
 	if h.Budget != nil {
@@ -203,10 +212,10 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	pod := podOf(h.Pod)
 	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, printable(text)) }
 	fmt.Fprintf(w, "%s is held at %s of %s\n", printable(fullName(&pod)), printable(h.On), printable(h.Step))
-	line("why", fmt.Sprintf("%s (hold %d)", h.Why, h.Id))
+	line("why", fmt.Sprintf("%s (hold %d)", reason.Cause(h).En, h.Id))
 	line("lease", left(h.Lease.AsDuration()))
 	if b := h.Budget; b != nil {
-		line("budget", strings.TrimSuffix(left(b.Left.AsDuration())+" until "+b.Timer+": "+b.Text, ": "))
+		line("budget", strings.TrimSuffix(left(b.Left.AsDuration())+" until "+b.Timer+": "+reason.Timer(b.Timer).En, ": "))
 	} else {
 		line("budget", "no timer of the kubelet runs: the hold costs the pod nothing but time")
 	}

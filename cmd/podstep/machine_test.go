@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -270,7 +271,7 @@ func TestWovenReach(t *testing.T) {
 
 // TestNoAgentTodo: beside a kubelet that can be attached to, that is what to do.
 func TestNoAgentTodo(t *testing.T) {
-	absent := &client.Error{Kind: client.NoAgent, Text: "no agent"}
+	absent := &client.Error{Kind: client.NoAgent, Text: probes.Text{En: "no agent"}}
 	for want, found := range map[string][]kubelets.Kubelet{
 		"podstep attach":  {{PID: 7}},
 		"podstep-kubelet": {{PID: 7, Woven: true}, {PID: 8, Doubt: "odd"}},

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -50,7 +52,7 @@ func (s *story) add(e *probes.Event) error {
 		s.line(e, "< ", stepText(e)+s.fields(e))
 		delete(s.depth, e.Span)
 	default:
-		s.line(e, "! ", noteText(e)+s.fields(e))
+		s.line(e, "! ", noteText(e)+s.fields(unsaid(e)))
 	}
 	return nil
 }
@@ -128,6 +130,9 @@ func noteText(e *probes.Event) string {
 		if e.DurationNs > 0 {
 			text += " after " + length(time.Duration(e.DurationNs))
 		}
+		if why := reason.Released(e.Fields).En; why != "" {
+			text += ": " + why
+		}
 	case probes.Fault:
 		text = "fault at " + e.Step
 	case probes.Drop:
@@ -135,11 +140,29 @@ func noteText(e *probes.Event) string {
 		return printable(text)
 	default:
 		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
+		if note := reason.Note(e.Fields).En; note != "" {
+			text += ": " + note
+		}
 	}
 	if e.Error != "" {
 		text += ": " + e.Error
 	}
 	return printable(text)
+}
+
+// inWords are the fields of which noteText makes words, by the kind of the event.
+var inWords = map[probes.Kind][]string{
+	probes.Released: {"reason", "timer"}, probes.Note: {"note", "breakpoint", "held", "text"},
+}
+
+// unsaid is an event without the fields that noteText has put into words.
+func unsaid(e *probes.Event) *probes.Event {
+	out := *e
+	out.Fields = maps.Clone(e.Fields)
+	for _, name := range inWords[e.Kind] {
+		delete(out.Fields, name)
+	}
+	return &out
 }
 
 // fields are those of the events of one line: of an enter, and then of its exit.

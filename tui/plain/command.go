@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -167,7 +168,7 @@ func (p *screen) result(r result) {
 		p.pods()
 	case errors.Is(r.err, context.Canceled):
 	case r.err != nil:
-		p.say(say("Error: %s", "错误：%s"), r.err)
+		p.say(say("Error: %s", "错误：%s"), p.Lang.In(reason.Error(r.err)))
 	default:
 		p.print(r.line)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -183,7 +184,7 @@ func (p *screen) take(n session.News) (end bool) {
 		p.say(say("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
 	}
 	if n.Link != nil && n.Link.Link == state.LinkReconnecting {
-		p.say(say("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), n.Link.Why)
+		p.say(say("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
 	}
 	for _, b := range n.Batches {
 		for _, e := range p.decode.Batch(b) {
@@ -216,15 +217,17 @@ func (p *screen) event(e *probes.Event) {
 	case e.Kind == probes.Held:
 		p.say(say("%s: held at %s of %s", "%s：被按住，%s %s"), who, e.Fields["on"], what)
 	case e.Kind == probes.Released:
-		p.say(say("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, e.Fields["reason"])
+		p.say(say("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, p.Lang.In(reason.Released(e.Fields)))
 	case e.Kind == probes.Fault:
 		p.say(say("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
 	case e.Kind == probes.Drop:
 		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Lost())
 	case p.outside(e.Step):
 		p.report(who, e)
-	case e.Kind == probes.Note && e.Fields["text"] != nil:
-		p.print(fmt.Sprintf("%s: %v", who, e.Fields["text"]))
+	case e.Kind == probes.Note:
+		if note := p.Lang.In(reason.Note(e.Fields)); note != "" {
+			p.print(who + ": " + note)
+		}
 	case e.Kind == probes.Exit && e.Error != "":
 		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, took(e.DurationNs), e.Error)
 	case e.Kind == probes.Exit && p.main(e):

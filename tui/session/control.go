@@ -7,10 +7,11 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // errNoAgent is what acting on pods fails with while nobody is there to do it.
-var errNoAgent = errors.New("the agent is not there; podstep tries to reach it again")
+var errNoAgent = reason.New("the agent is not there; podstep tries to reach it again", "代理不在；podstep 正在重新连接")
 
 func (l *live) agent() (*client.Client, error) {
 	l.mu.Lock()
@@ -43,7 +44,7 @@ func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.Hol
 	if err != nil {
 		let()
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the agent ended the request without a hold")
+			err = reason.New("the agent ended the request without a hold", "代理结束了请求，没有停住 Pod")
 		}
 		return nil, err
 	}

@@ -3,12 +3,11 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // Ledger is a Control that remembers what was held and armed through it, so
@@ -43,7 +42,7 @@ type kept struct {
 func (k kept) Control() Control { return k.ledger }
 
 // errEnded is what acting on pods fails with while the program ends.
-var errEnded = errors.New("podstep is ending")
+var errEnded = reason.New("podstep is ending", "podstep 正在退出")
 
 func (l *Ledger) open() error {
 	l.mu.Lock()
@@ -121,7 +120,7 @@ func Only(p *agentpb.Pod) *agentpb.PodSelector {
 
 // OfBreakpoint tells whether it is the breakpoint of that number that holds.
 func OfBreakpoint(h *agentpb.HoldInfo, id uint32) bool {
-	return strings.HasSuffix(h.GetWhy(), fmt.Sprintf("breakpoint %d", id))
+	return id != 0 && h.GetBreakpoint() == id
 }
 
 // Release takes away the breakpoints and lets the pods go. It returns the names

@@ -3,13 +3,13 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/state"
 )
@@ -79,10 +79,7 @@ func (l *live) run(ctx context.Context, c *client.Client) {
 // again dials until there is an agent. It is nil when ctx ends.
 func (l *live) again(ctx context.Context, why error) *client.Client {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		link := &LinkNews{Link: state.LinkReconnecting, Retry: time.Now().Add(wait)}
-		if why != nil {
-			link.Why = why.Error()
-		}
+		link := &LinkNews{Link: state.LinkReconnecting, Why: why, Retry: time.Now().Add(wait)}
 		if l.news.put(ctx, News{Link: link}) != nil {
 			return nil
 		}
@@ -101,11 +98,16 @@ func (l *live) again(ctx context.Context, why error) *client.Client {
 	}
 }
 
+// silentError is what errSilent makes.
+type silentError struct{ error }
+
+func (e silentError) Unwrap() error { return e.error }
+
 // errSilent is what ends a connection at whose other end nobody does anything: a
 // process that is stopped keeps its connections. What was held through it goes
 // on when it wakes and finds the connection closed.
 func (l *live) errSilent() error {
-	return fmt.Errorf("the agent has not answered for %s; is its process stopped?", l.silence)
+	return silentError{reason.Errorf("the agent has not answered for %s; is its process stopped?", "代理已有 %s 没有回答；它的进程被停住了吗？", l.silence)}
 }
 
 // serve tells what one connection brings, until it breaks.
@@ -135,12 +137,15 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 	return err
 }
 
+// errEndedAgent is what ends a connection in good order.
+var errEndedAgent = reason.New("the agent has ended", "代理已退出")
+
 // follow tells what a stream of events brings, until it ends.
 func (l *live) follow(ctx context.Context, w *client.Watch) error {
 	for {
 		b, err := w.NextRaw()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the agent has ended")
+			return errEndedAgent
 		}
 		if err != nil {
 			return err

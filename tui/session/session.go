@@ -43,8 +43,9 @@ type News struct {
 // LinkNews says how the session is connected.
 type LinkNews struct {
 	Link state.Link
-	// Why is what ended the connection.
-	Why string
+	// Why is what ended the connection; nil: nothing did. words.Error gives it in the
+	// reader's language.
+	Why error
 	// Retry is when the next try is, if there is one.
 	Retry time.Time
 }

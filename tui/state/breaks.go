@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -99,7 +100,7 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) BreakRow {
 	}
 	var refused []string
 	for _, f := range b.GetRefused() {
-		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(f.GetWhy()))
+		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(s.lang.In(reason.Problem(f.GetProblem()))))
 	}
 	r.Refused = strings.Join(refused, "; ")
 	return r

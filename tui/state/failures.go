@@ -55,7 +55,7 @@ func because(l words.Lang, err string) string {
 		if !ofPod.MatchString(m[2]) {
 			out = l.Inf(words.Text("%s: %s", "%s：%s"), target(m[2]), what)
 		}
-		if why := reason(m[4]); why != "" {
+		if why := reasonOf(m[4]); why != "" {
 			out += l.In(words.Text(": ", "：")) + why
 		}
 		return out
@@ -102,9 +102,9 @@ func target(s string) string {
 	return words.OneLine(s)
 }
 
-// reason is the message of an error, which the kubelet quotes. Further errors
+// reasonOf is the message of an error, which the kubelet quotes. Further errors
 // may follow it.
-func reason(quoted string) string {
+func reasonOf(quoted string) string {
 	if q, err := strconv.QuotedPrefix(quoted); err == nil {
 		if s, err := strconv.Unquote(q); err == nil {
 			return words.Cut(strings.TrimRight(words.OneLine(wrapping.ReplaceAllString(s, "")), ". "), maxReason)

@@ -29,9 +29,6 @@ type holdEnd struct {
 	free bool
 }
 
-// endsByLease is what the agent calls the lease where it names timers.
-const endsByLease = "lease"
-
 // endOf is when a hold ends that the agent told of at a time. Agents of before do
 // not say it, only what there is left of lease and budget.
 func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd {
@@ -52,7 +49,7 @@ func endOfEvent(raw []byte, began int64) holdEnd {
 
 // toldEnd is an end that the agent itself has worked out.
 func toldEnd(at int64, by string, free bool) holdEnd {
-	if by == endsByLease {
+	if by == agentpb.EndsByLease {
 		by = ""
 	}
 	return holdEnd{at: at, timer: words.Clean(by), free: free}

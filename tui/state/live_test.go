@@ -100,7 +100,7 @@ func TestBreakpoints(t *testing.T) {
 		{Id: 1, Spec: &agentpb.AddBreakpointRequest{Pods: &agentpb.PodSelector{Namespace: "default", Name: "web-*", Labels: map[string]string{"b": "2", "a": "1"}},
 			Step: "cri.*", On: agentpb.On_ON_ERROR, SlowerThan: durationpb.New(2 * time.Second)}, Hits: 3, Expires: timestamppb.New(now.Add(time.Minute))},
 		{Id: 2, Spec: &agentpb.AddBreakpointRequest{Step: "sync.volumes", On: agentpb.On_ON_EXIT, Action: &agentpb.AddBreakpointRequest_Fail{Fail: "no\ndisk"}},
-			Refused: []*agentpb.Refused{{Step: "merge.merge", Why: "other pods would wait"}}},
+			Refused: []*agentpb.Refused{{Step: "merge.merge", Problem: &agentpb.Problem{Code: agentpb.Problem_STEP_NOT_SEEN}}}},
 		{Id: 3, Spec: &agentpb.AddBreakpointRequest{Action: &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(time.Second)}}},
 	}, now)
 	s.SetMain(MainBreaks)
@@ -108,7 +108,7 @@ func TestBreakpoints(t *testing.T) {
 	l := s.Screen(allRows).Breaks
 	want := []BreakRow{
 		{ID: 1, Pods: "default/web-* a=1,b=2", Steps: "cri.*", When: "error, slower than 2.0 s", Action: "holds", Hits: 3, Expires: time.Minute},
-		{ID: 2, Pods: "*", Steps: "sync.volumes", When: "exit", Action: "fails: no disk", Refused: "merge.merge: other pods would wait"},
+		{ID: 2, Pods: "*", Steps: "sync.volumes", When: "exit", Action: "fails: no disk", Refused: "merge.merge: this kubelet's probe does not see it"},
 		{ID: 3, Pods: "*", When: "enter", Action: "delays 1.0 s"},
 	}
 	if len(l.Rows) != 3 || l.Cursor != 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
@@ -284,7 +285,7 @@ func noteWords(l words.Lang, e *probes.Event) (label, note string) {
 	case probes.Drop:
 		return l.In(words.Text("events were lost here", "此处有事件丢失")), fieldWords(e.Fields)
 	}
-	if said := word("text"); said != "" {
+	if said := words.Short(l.In(reason.Note(e.Fields))); said != "" {
 		return said, ""
 	}
 	if n := word("foldedSyncs"); n != "" {

@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
+)
+
+// args are the arguments of a problem, by name.
+type args map[string]string
+
+func problem(code agentpb.Problem_Code, with args) *agentpb.Problem {
+	return &agentpb.Problem{Code: code, Args: with}
+}
+
+// failed makes the error of a request: the problem, and the same in English for
+// those who print the message.
+func failed(code codes.Code, p *agentpb.Problem) error {
+	st := status.New(code, reason.Problem(p).En)
+	if detailed, err := st.WithDetails(p); err == nil {
+		st = detailed
+	}
+	return st.Err()
+}
+
+// invalid is the error of a request that makes no sense, whatever the state of the
+// node.
+func invalid(code agentpb.Problem_Code, with args) error {
+	return failed(codes.InvalidArgument, problem(code, with))
+}
+
+func notFound(code agentpb.Problem_Code, with args) error {
+	return failed(codes.NotFound, problem(code, with))
+}
+
+// refused is the error of a request that the agent does not do now.
+func refused(code agentpb.Problem_Code, with args) error {
+	return failed(codes.FailedPrecondition, problem(code, with))
+}
+
+// refusedFor is refused with a cause.
+func refusedFor(cause *agentpb.Problem, code agentpb.Problem_Code, with args) error {
+	p := problem(code, with)
+	p.Cause = cause
+	return failed(codes.FailedPrecondition, p)
+}

@@ -1,0 +1,138 @@
+package reason
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// problems are the texts of the codes. A name in braces stands for the argument of
+// that name, {cause} for the text of the cause.
+var problems = map[agentpb.Problem_Code]probes.Text{
+	agentpb.Problem_INTERNAL: text("podstep's agent failed at this request: {error}", "podstep 代理处理该请求时出错：{error}"),
+	agentpb.Problem_READ_ONLY: text("this agent is read-only: it holds no pod and injects no fault, whoever asks; start it without PODSTEP_READ_ONLY or --read-only to allow that",
+		"该代理是只读的：不为任何人停住 Pod 或注入故障；要允许，请在启动时去掉 PODSTEP_READ_ONLY 或 --read-only"),
+
+	agentpb.Problem_POD_NOT_NAMED:   text("which pod?", "哪个 Pod？"),
+	agentpb.Problem_POD_NOT_FOUND:   text("no pod {pod} on this node; see podstep pods", "本节点上没有 Pod {pod}；见 podstep pods"),
+	agentpb.Problem_POD_GONE:        text("pod {pod} is gone from this node", "Pod {pod} 已从本节点消失"),
+	agentpb.Problem_POD_AMBIGUOUS:   text("{count} pods match {pod}: {pods}; name one, with its namespace", "{count} 个 Pod 符合 {pod}：{pods}；请连同命名空间指定一个"),
+	agentpb.Problem_BAD_POD_PATTERN: text(`bad pod pattern "{pattern}": syntax error in pattern`, `Pod 模式“{pattern}”有语法错误`),
+
+	agentpb.Problem_STEP_NOT_FOUND:   text(`no step is named "{pattern}"; see podstep steps`, `没有名为“{pattern}”的步骤；见 podstep steps`),
+	agentpb.Problem_BAD_STEP_PATTERN: text(`bad step pattern "{pattern}": syntax error in pattern`, `步骤模式“{pattern}”有语法错误`),
+	agentpb.Problem_BAD_MODE:         text("no such way of stepping: {mode}", "没有这种单步方式：{mode}"),
+
+	agentpb.Problem_NOT_POSITIVE:    text("the {what} must be longer than nothing", "{what}必须大于零"),
+	agentpb.Problem_TOO_LONG:        text("a {what} of {asked} is too long: this agent grants at most {most}", "{what} {asked} 太长：该代理最多允许 {most}"),
+	agentpb.Problem_BAD_SLOWER_THAN: text("a step cannot be slower than {asked}", "步骤不可能慢于 {asked}"),
+
+	agentpb.Problem_NOT_HELD:     text("pod {pod} is not held; podstep hold holds it at its next step", "Pod {pod} 没有被停住；podstep hold 会在下一步停住它"),
+	agentpb.Problem_HELD_ALREADY: text("pod is held already: {pod} at {on} of {step}; podstep step goes on from there", "Pod 已被停住：{pod}，{step} {on}；podstep step 从那里继续"),
+	agentpb.Problem_HOLD_PENDING: text("somebody else is about to hold this pod; podstep continue takes that back", "已有人正要停住这个 Pod；podstep continue 可撤回"),
+	agentpb.Problem_WAIT_TIMEOUT: text("pod {pod} came to no such place in {wait} and goes on freely; a longer --wait may help, a running pod is looked at every 60 to 90 s",
+		"Pod {pod} 在 {wait} 内没有到达这样的位置，照常运行；可以用 --wait 等久一些，运行中的 Pod 每 60 到 90 秒被检查一次"),
+	agentpb.Problem_WAIT_ENDED:    text("pod {pod} is not held: {cause}", "Pod {pod} 没有被停住：{cause}"),
+	agentpb.Problem_NOT_HOLDABLE:  text("pod {pod} cannot be held: {reason}", "Pod {pod} 不能被停住：{reason}"),
+	agentpb.Problem_TOO_MANY_HELD: text("{count} pods are held already, the most that this agent holds at one time; podstep pods lists them, podstep continue lets one go", "已有 {count} 个 Pod 被停住，达到该代理的上限；podstep pods 可列出它们，podstep continue 可放行"),
+	agentpb.Problem_CRITICAL_POD:  text("pod {pod} is not held because {cause}; --force does it all the same", "不停住 Pod {pod}，因为{cause}；--force 可强制"),
+	agentpb.Problem_CONTROL_PLANE: text("it is a static pod of the control plane", "它是控制平面的静态 Pod"),
+	agentpb.Problem_SYSTEM_CRITICAL: text("it is system-critical (priority class {class})",
+		"它是系统关键 Pod（优先级类 {class}）"),
+
+	agentpb.Problem_BREAKPOINT_NOT_FOUND: text("there is no breakpoint {breakpoint}; see podstep break ls", "没有断点 {breakpoint}；见 podstep break ls"),
+	agentpb.Problem_TOO_MANY_BREAKPOINTS: text("there are {count} breakpoints already; remove some with podstep break rm", "已有 {count} 个断点；请用 podstep break rm 删除一些"),
+	agentpb.Problem_FAIL_ON_EXIT:         text("a step can be made to fail only as it is entered", "只能在进入步骤时让它失败"),
+	agentpb.Problem_NO_STEP_ALLOWS:       text("no pod can be stopped at {on} of {step}: {cause}", "不能在 {step} {on}停住 Pod：{cause}"),
+	agentpb.Problem_STEP_RULE:            text("{rule}", "{rule}"),
+	agentpb.Problem_STEP_NOT_SEEN:        text("this kubelet's probe does not see it", "这个 kubelet 的探针看不到它"),
+	agentpb.Problem_STEP_CANNOT_FAIL:     text("it returns no error", "它不返回错误"),
+	agentpb.Problem_FUNCTION_DIFFERS:     text("this kubelet's function is not the one of {version} from which podstep knows which locks are held here", "这个 kubelet 的函数与 {version} 的不同，而 podstep 是从后者得知这里持有哪些锁的"),
+	agentpb.Problem_PROBE_CANNOT_HOLD:    text("{why}", "{why}"),
+
+	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
+		"已有 {count} 个客户端在观看该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
+}
+
+// values are the texts of arguments that are words of the protocol.
+var values = map[string]map[string]probes.Text{
+	"on": {"enter": text("enter", "进入时"), "exit": text("exit", "返回时")},
+	"what": {
+		"lease": text("lease", "租约"), "wait": text("wait", "等待时间"), "delay": text("delay", "延迟"), "life": text("life", "有效期"),
+	},
+	"reason": reasons,
+}
+
+// Problem says in words what a problem is. It is empty for nil, and for a code
+// that this podstep does not know.
+func Problem(p *agentpb.Problem) probes.Text {
+	t, ok := problems[p.GetCode()]
+	if !ok {
+		return probes.Text{}
+	}
+	args := map[string]probes.Text{}
+	for name, v := range p.GetArgs() {
+		args[name] = Plain(v)
+		if t, ok := values[name][v]; ok {
+			args[name] = t
+		}
+	}
+	if s := probes.MustLoad().Step(p.GetArgs()["step"]); s != nil {
+		args["rule"] = s.Hold.Why
+	}
+	args["cause"] = args["reason"]
+	if p.GetCause() != nil {
+		args["cause"] = Problem(p.GetCause())
+	}
+	return fill(t, args)
+}
+
+// ProblemOf is what the agent says of an error of a call; nil for errors of others,
+// and of agents before v0.2.
+func ProblemOf(err error) *agentpb.Problem {
+	st, ok := status.FromError(err)
+	if !ok || err == nil {
+		return nil
+	}
+	for _, d := range st.Details() {
+		if p, ok := d.(*agentpb.Problem); ok {
+			return p
+		}
+	}
+	return nil
+}
+
+// CodeOf is the code of ProblemOf.
+func CodeOf(err error) agentpb.Problem_Code { return ProblemOf(err).GetCode() }
+
+// worded is an error that knows what to say in each language.
+type worded interface{ Words() probes.Text }
+
+// Error says in words what an error is. An error that has no words of its own is
+// what it says, in each language. There is nothing to say of nil.
+func Error(err error) probes.Text {
+	if err == nil {
+		return probes.Text{}
+	}
+	var w worded
+	if errors.As(err, &w) {
+		return w.Words()
+	}
+	return Plain(err.Error())
+}
+
+// problem is an error with words.
+type problem struct{ text probes.Text }
+
+func (e *problem) Error() string      { return e.text.En }
+func (e *problem) Words() probes.Text { return e.text }
+
+// New makes an error that says something in each language. Error gives it in
+// English.
+func New(en, zh string) error { return &problem{text(en, zh)} }
+
+// Errorf is New with values.
+func Errorf(en, zh string, args ...any) error { return &problem{Sprintf(text(en, zh), args...)} }

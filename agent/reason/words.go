@@ -1,0 +1,110 @@
+// Package reason has the texts for the codes of the protocol, in each language
+// that podstep speaks: why the agent refused something, what a pod is held for,
+// why a hold ended. The agent uses the English ones for the messages of its
+// errors; clients use those of the reader's language.
+package reason
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// text makes a text in both languages.
+func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
+
+// Plain is a text that is the same in each language: a name, or what was written
+// by others.
+func Plain(s string) probes.Text { return probes.Text{En: s, Zh: s} }
+
+// Sprintf formats a text in each language. An argument that is a probes.Text is
+// put in in the same language.
+func Sprintf(format probes.Text, args ...any) probes.Text {
+	en, zh := make([]any, len(args)), make([]any, len(args))
+	for i, a := range args {
+		en[i], zh[i] = a, a
+		if t, ok := a.(probes.Text); ok {
+			en[i], zh[i] = t.En, t.Zh
+		}
+	}
+	return probes.Text{En: fmt.Sprintf(format.En, en...), Zh: fmt.Sprintf(format.Zh, zh...)}
+}
+
+// fill puts values in the place of their names in braces.
+func fill(t probes.Text, values map[string]probes.Text) probes.Text {
+	var en, zh []string
+	for name, v := range values {
+		en, zh = append(en, "{"+name+"}", v.En), append(zh, "{"+name+"}", v.Zh)
+	}
+	return probes.Text{En: strings.NewReplacer(en...).Replace(t.En), Zh: strings.NewReplacer(zh...).Replace(t.Zh)}
+}
+
+// Cause says what a pod is held for.
+func Cause(h *agentpb.HoldInfo) probes.Text {
+	switch h.GetCause() {
+	case agentpb.Cause_CAUSE_HOLD:
+		return text("hold", "停住")
+	case agentpb.Cause_CAUSE_STEP:
+		return text("step", "单步")
+	case agentpb.Cause_CAUSE_BREAKPOINT:
+		return Sprintf(text("breakpoint %d", "断点 %d"), h.GetBreakpoint())
+	case agentpb.Cause_CAUSE_DELAY:
+		return Sprintf(text("delay, breakpoint %d", "延迟，断点 %d"), h.GetBreakpoint())
+	}
+	return text("unknown", "未知")
+}
+
+// Timer says what happens when a timer of the kubelet runs out. A timer that the
+// catalogue does not have is only named.
+func Timer(name string) probes.Text {
+	if t := probes.MustLoad().Timer(name); t != nil {
+		return t.Text
+	}
+	return Plain(name)
+}
+
+// reasons are the texts of why a hold ended.
+var reasons = map[string]probes.Text{
+	agentpb.ReleaseContinue:     text("it was let go", "已被放行"),
+	agentpb.ReleaseStep:         text("it goes on to the next place", "继续到下一处"),
+	agentpb.ReleaseLease:        text("its lease is over", "租约到期"),
+	agentpb.ReleaseTimer:        text("a timer of the kubelet is about to run out", "kubelet 的计时器即将到期"),
+	agentpb.ReleaseClientGone:   text("the client that held it is gone", "停住它的客户端已退出"),
+	agentpb.ReleaseCallGivenUp:  text("the kubelet gave the call up", "kubelet 放弃了这次调用"),
+	agentpb.ReleaseAgentEnds:    text("the agent ends", "代理正在退出"),
+	agentpb.ReleasePodKilled:    text("somebody waits for the pod to be killed", "有人在等待这个 Pod 被终止"),
+	agentpb.ReleaseNodeShutdown: text("the node shuts down", "节点正在关机"),
+	agentpb.ReleaseWorkerEnded:  text("its worker has ended", "它的 worker 已结束"),
+}
+
+// Reason says why a hold ended. A reason that is no code is returned as it is:
+// traces of agents before v0.2 have sentences.
+func Reason(code string) probes.Text {
+	if t, ok := reasons[code]; ok {
+		return t
+	}
+	return Plain(code)
+}
+
+// Released says why a hold ended, by the fields of its RELEASE event.
+func Released(fields map[string]any) probes.Text {
+	code, _ := fields["reason"].(string)
+	timer, _ := fields["timer"].(string)
+	if code == agentpb.ReleaseTimer && timer != "" {
+		return Sprintf(text("the kubelet's timer %s is about to run out: %s", "kubelet 的计时器 %s 即将到期：%s"), timer, Timer(timer))
+	}
+	return Reason(code)
+}
+
+// Note says what a NOTE event is about, by its fields. It is empty if it does not
+// say anything for a person.
+func Note(fields map[string]any) probes.Text {
+	if fields["note"] == agentpb.NoteBreakpointFull {
+		return Sprintf(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
+			"断点 %v 放过了这个 Pod：已有 %v 个 Pod 被停住，达到该代理的上限"), fields["breakpoint"], fields["held"])
+	}
+	s, _ := fields["text"].(string)
+	return Plain(s)
+}
