@@ -73,14 +73,15 @@ var packages = []pkg{
 	tests("agent/lab/soak"),
 
 	// The screen, and the lines that take its place.
-	code("docs/tours", "probes"),
-	code("docs/tours/gen", "docs/tours", "probes"),
-	code("tui/cluster", "docs/tours", "probes"),
+	code("docs/tours"),
+	code("tui/tours", "docs/tours", "probes"),
+	code("tui/tours/gen", "probes", "tui/tours"),
+	code("tui/cluster", "probes", "tui/tours"),
 	code("tui/state", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/state"),
 	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/session", "tui/state"),
 	code("tui/view", "agent/story/life", "probes", "tui/state"),
-	code("tui", "agent/agentpb", "agent/reason", "agent/story/life", "agent/wire", "docs/tours", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/session", "tui/state", "tui/view"),
+	code("tui", "agent/agentpb", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/session", "tui/state", "tui/tours", "tui/view"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),
@@ -90,7 +91,7 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/wire", "docs/tours", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/wire", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.
@@ -113,6 +114,7 @@ var never = []struct{ from, to, why string }{
 	{"agent/host", "k8s.io/kubernetes", "it starts the agent in any process that sees steps"},
 	{"agent/attach/cluster", "k8s.io/client-go/kubernetes", "podstep starts in milliseconds; a clientset brings code for every kind of object"},
 	{"agent/lab/simcri", "k8s.io/kubernetes", "a runtime knows the kubelet by its calls alone"},
+	{"tui/tours", "agent", "a tour is a text with places in it"},
 	{"tui/state", "agent/client", "the state is the same for an agent and for a file"},
 	{"tui/state", "charm.land", "the state knows no terminal"},
 	{"tui/view", "agent/client", "a view draws what the state worked out"},

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // besideKubelet is a screen on an agent that stands beside its kubelet: it sees

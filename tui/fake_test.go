@@ -17,12 +17,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // world is a session of the test: nothing happens in it by itself.

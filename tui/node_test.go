@@ -13,7 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/lab"
 	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 

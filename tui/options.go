@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // Options say how the UI looks and what it begins with.

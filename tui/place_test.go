@@ -21,7 +21,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 

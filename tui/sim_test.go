@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 

@@ -3,8 +3,8 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 var tourActions = []action{

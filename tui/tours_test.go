@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // TestTours walks every walk that this node allows to its end by keys alone, and

@@ -6,10 +6,10 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // phase is how far a walk is with its stop.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // shortWalk has a stop of each kind.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // walkLease is the lease of a walk's holds: time to read in peace. A timer of

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // namesMsg is what names a walk may take.

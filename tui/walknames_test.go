@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // TestWalkTakesAnotherName: where the names of a walk are taken, its commands,

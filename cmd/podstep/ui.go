@@ -8,12 +8,12 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/plain"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // uiFlags are those of commands that open the screen.

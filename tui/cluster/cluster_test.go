@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 const manifest = `apiVersion: v1

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // Found is what has names that a walk is written with.

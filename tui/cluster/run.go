@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // Run is one run of a walk. It remembers what it made, and refuses to change or

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // TestWalksTouchNothingOfOthers runs all that every walk does, to its end, where

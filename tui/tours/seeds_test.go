@@ -2,7 +2,7 @@ package tours
 
 import (
 	"bytes"
-	_ "embed"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,10 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-//go:embed seeds.yaml
-var seedsFile []byte
-
-// seed is something that walkthroughs of the kubelet name; see seeds.yaml.
+// seed is something that walkthroughs of the kubelet name; see docs/tours/seeds.yaml.
 type seed struct {
 	Name, Step, Told, Symbol, Gone, Word, Zh, Asked, Unseen string
 	Was                                                     []string
@@ -24,7 +21,11 @@ type seed struct {
 func TestSeeds(t *testing.T) {
 	all, c := loaded(t), probes.MustLoad()
 	var seeds struct{ Functions, Numbered, Things, Questions []seed }
-	d := yaml.NewDecoder(bytes.NewReader(seedsFile))
+	file, err := os.ReadFile("../../docs/tours/seeds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(file))
 	d.KnownFields(true)
 	if err := d.Decode(&seeds); err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 // generator writes the pages of one language.

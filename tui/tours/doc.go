@@ -1,8 +1,8 @@
-// Package tours holds the guided walks through the kubelet's pod pipeline: one
-// YAML file a walk, with a manifest to follow, the steps to stop at, what is to
-// be seen there in English and Chinese, and a question now and then. The
-// terminal UI walks them; the pages in docs/walkthroughs are made from the same
-// files.
+// Package tours reads and checks the guided walks through the kubelet's pod
+// pipeline, which docs/tours has: one YAML file a walk, with a manifest to
+// follow, the steps to stop at, what is to be seen there in English and Chinese,
+// and a question now and then. The terminal UI walks them; the pages in
+// docs/walkthroughs are made from the same files.
 //
 // How a walk goes on, so that each stop is reached by one key:
 //
@@ -27,4 +27,4 @@
 //     away (Tour.Cleanup).
 package tours
 
-//go:generate go run ./gen ../walkthroughs
+//go:generate go run ./gen ../../docs/walkthroughs

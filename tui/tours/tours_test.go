@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	data "github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -25,7 +26,7 @@ func TestTours(t *testing.T) {
 	if err := Check(all, probes.MustLoad()); err != nil {
 		t.Error(err)
 	}
-	entries, err := fs.ReadDir(files, "walk")
+	entries, err := fs.ReadDir(data.Files, "walk")
 	if err != nil {
 		t.Fatal(err)
 	}

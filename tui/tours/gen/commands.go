@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 const (

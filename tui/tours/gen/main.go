@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
 )
 
 func main() {

@@ -18,13 +18,13 @@ import (
 // Stories are what a lab with the simulated runtime told while each walk was
 // walked, cut down to the walk's own steps. To make them anew, walk with
 // `podstep trace --node -o json > DIR/TOUR.jsonl` beside it, and say
-// `go test ./docs/tours -run TestStories -stories DIR`.
-var storiesFrom = flag.String("stories", "", "make testdata/stories from the traces in this `directory`")
+// `go test ./tui/tours -run TestStories -stories DIR`.
+var storiesFrom = flag.String("stories", "", "make docs/tours/testdata/stories from the traces in this `directory`")
 
 // TestStories: in what really happened, each stop comes after the one before.
 func TestStories(t *testing.T) {
 	for _, tour := range loaded(t) {
-		file := filepath.Join("testdata", "stories", tour.Name+".jsonl")
+		file := filepath.Join("../../docs/tours/testdata/stories", tour.Name+".jsonl")
 		if *storiesFrom != "" {
 			cutStory(t, &tour, filepath.Join(*storiesFrom, tour.Name+".jsonl"), file)
 		}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/docs/tours"
+	"github.com/podstep/podstep/tui/tours"
 )
 
-const dir = "../../walkthroughs"
+const dir = "../../../docs/walkthroughs"
 
 // TestPages: what is in the directory is what would be generated.
 func TestPages(t *testing.T) {
@@ -23,13 +23,13 @@ func TestPages(t *testing.T) {
 	}
 	for _, e := range entries {
 		if _, ok := want[e.Name()]; !ok {
-			t.Errorf("%s belongs to no walk; run go generate ./docs/tours", e.Name())
+			t.Errorf("%s belongs to no walk; run go generate ./tui/tours", e.Name())
 		}
 	}
 	for name, text := range want {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || string(got) != text {
-			t.Errorf("%s is stale; run go generate ./docs/tours", name)
+			t.Errorf("%s is stale; run go generate ./tui/tours", name)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := os.ReadFile("../../steps.md")
+	steps, err := os.ReadFile("../../../docs/steps.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package tours
 
 import (
 	"bytes"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +12,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	data "github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
 )
-
-//go:embed order.yaml walk
-var files embed.FS
 
 // Tour is one guided walk.
 type Tour struct {
@@ -114,7 +111,7 @@ type Question struct {
 
 // Load reads the walks that are built into the program, in the order in which
 // they are best taken. They are read once; an error is a fault of the build.
-var Load = sync.OnceValues(func() ([]Tour, error) { return load(files) })
+var Load = sync.OnceValues(func() ([]Tour, error) { return load(data.Files) })
 
 // File is the name of the file that has the manifest of a stop's action, in the
 // directory of the pages. The walk's own manifest has the walk's name.
