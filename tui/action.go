@@ -180,5 +180,5 @@ func (a *action) keyNames() string {
 	return strings.Join(names, " ")
 }
 
-// always and never rank actions for the footer.
+// rank gives an action the same place in the footer whatever is on the screen.
 func rank(n int) func(*Model) int { return func(*Model) int { return n } }

@@ -145,7 +145,6 @@ func (f *breakForm) buttonKey(m *Model, name string) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// press is a click on a button.
 // item is a click on a field.
 func (f *breakForm) item(_ *Model, i int) (tea.Cmd, bool) {
 	if inRange(i, fieldCount) {
@@ -154,6 +153,7 @@ func (f *breakForm) item(_ *Model, i int) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// press is a click on a button: 0 is Cancel, 1 is Add.
 func (f *breakForm) press(m *Model, button int) (tea.Cmd, bool) {
 	if button == 0 {
 		return nil, true
