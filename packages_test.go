@@ -37,6 +37,7 @@ var packages = []pkg{
 	// The protocol, and what agent and clients both know of events.
 	code("agent/agentpb"),
 	code("agent/peer"),
+	code("agent/version"),
 	code("agent/redact"),
 	code("agent/reason", "agent/agentpb", "probes"),
 	code("agent/wire", "agent/agentpb", "probes"),
@@ -51,11 +52,11 @@ var packages = []pkg{
 
 	// The agent, and the two that host it.
 	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes", "probes/hook"),
-	code("agent/host", "agent", "probes", "probes/hook"),
+	code("agent/host", "agent", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
-	tests("agent/host/harmless/attach", "agent", "probes", "probes/hook"),
+	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
 	code("agent/attach/cluster", "agent/redact"),
-	code("agent/attach", "agent", "agent/attach/cluster", "agent/redact", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach", "agent", "agent/attach/cluster", "agent/redact", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 
 	// Its clients.
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
@@ -91,7 +92,7 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/wire", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/version", "agent/wire", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.

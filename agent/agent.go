@@ -13,9 +13,6 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// Version is podstep's version.
-const Version = "v0.1.0"
-
 // Options are what an agent needs to know. The zero value of a limit means its
 // default.
 type Options struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/attach/cluster"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -101,7 +102,7 @@ func (s *Session) host(c *probes.Catalogue, missing map[probes.Witness]string) e
 		return err
 	}
 	s.agent, err = agent.New(c, agent.Options{
-		Version: agent.Version, KubeletVersion: s.o.Kubelet.Version, Node: s.o.Kubelet.Node,
+		Version: version.Own(), KubeletVersion: s.o.Kubelet.Version, Node: s.o.Kubelet.Node,
 		Probe: probeCRI, Seen: seen, Unseen: unseen, NoHold: noHold, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -85,7 +86,7 @@ func Start(o Options) (stop func(), err error) {
 	}
 	var a *agent.Agent
 	a, err = agent.New(c, agent.Options{
-		Version: agent.Version, KubeletVersion: o.KubeletVersion, Node: o.Node,
+		Version: version.Own(), KubeletVersion: o.KubeletVersion, Node: o.Node,
 		Probe: "woven", Seen: woven.Seen, Fails: woven.Fails, Differs: woven.Differs, Lab: o.Lab, ReadOnly: o.ReadOnly,
 		PodSeen: func() { releaseOnSignal(a) },
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/version"
 )
 
 // recording writes what trace watches to a file.
@@ -24,7 +25,7 @@ type recording struct {
 
 // record begins a recording.
 func (a *app) record(path string, c *client.Client, req *agentpb.WatchRequest, quiet bool) (*recording, error) {
-	w, err := trace.Create(path, &trace.Header{Podstep: ownVersion(), Began: time.Now(), Selection: selection(req), Info: c.About()})
+	w, err := trace.Create(path, &trace.Header{Podstep: version.Own(), Began: time.Now(), Selection: selection(req), Info: c.About()})
 	if err != nil {
 		return nil, err
 	}

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
 )
-
-// release is set by the linker in releases.
-var release string
 
 func (a *app) version() *cobra.Command {
 	var out format
@@ -51,7 +48,7 @@ type agentVersionJSON struct {
 
 func (a *app) versions(ctx context.Context) versionJSON {
 	v := versionJSON{
-		Version: ownVersion(), Catalogue: probes.KubernetesVersion,
+		Version: version.Own(), Catalogue: probes.KubernetesVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	c, err := a.dial(ctx)
@@ -70,16 +67,6 @@ func agentVersion(c *client.Client) *agentVersionJSON {
 		Version: i.Version, Kubelet: i.KubeletVersion, Probe: i.Probe,
 		Node: i.Node, Pid: i.Pid, Socket: c.Path,
 	}
-}
-
-func ownVersion() string {
-	if release != "" {
-		return release
-	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "(devel)"
 }
 
 func versionText(w io.Writer, v versionJSON) {

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -61,7 +62,7 @@ func Start(pkg string) {
 	if err != nil {
 		panic(err)
 	}
-	a, err := agent.New(c, agent.Options{Version: agent.Version, Node: "harmless", Probe: "woven", Seen: seen})
+	a, err := agent.New(c, agent.Options{Version: version.Own(), Node: "harmless", Probe: "woven", Seen: seen})
 	if err != nil {
 		panic(err)
 	}

@@ -1,0 +1,34 @@
+// Package version knows which podstep a program is, for clients and agents
+// alike.
+package version
+
+import (
+	"runtime/debug"
+	"slices"
+)
+
+// module is the path of podstep's module.
+const module = "github.com/podstep/podstep"
+
+// Own is podstep's version in this program, as the go command recorded it: the tag
+// that was built, such as v0.1.0, or a version made of the commit, such as
+// v0.0.0-20261122101341-90e25be5cc2b, or "(devel)" if it recorded none.
+func Own() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		return recorded(b)
+	}
+	return unknown
+}
+
+const unknown = "(devel)"
+
+// recorded is the version of podstep's module in a build of it, or of a program
+// that links it.
+func recorded(b *debug.BuildInfo) string {
+	modules := append([]*debug.Module{&b.Main}, b.Deps...)
+	i := slices.IndexFunc(modules, func(m *debug.Module) bool { return m.Path == module })
+	if i < 0 || modules[i].Version == "" {
+		return unknown
+	}
+	return modules[i].Version
+}

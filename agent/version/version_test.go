@@ -1,0 +1,23 @@
+package version
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestRecorded(t *testing.T) {
+	own, other := debug.Module{Path: module, Version: "v1.2.3"}, debug.Module{Path: "k8s.io/kubernetes", Version: "v1.36.3"}
+	for name, c := range map[string]struct {
+		build debug.BuildInfo
+		want  string
+	}{
+		"podstep":             {debug.BuildInfo{Main: own, Deps: []*debug.Module{&other}}, "v1.2.3"},
+		"another that has it": {debug.BuildInfo{Main: other, Deps: []*debug.Module{&own}}, "v1.2.3"},
+		"a test of podstep":   {debug.BuildInfo{Main: debug.Module{Path: module}}, unknown},
+		"another":             {debug.BuildInfo{Main: other}, unknown},
+	} {
+		if got := recorded(&c.build); got != c.want {
+			t.Errorf("%s: the version is %q, want %q", name, got, c.want)
+		}
+	}
+}
