@@ -76,5 +76,3 @@ func (r *reading) bytes(n uint64) []byte {
 	r.rest = r.rest[n:]
 	return b
 }
-
-func (r *reading) text() string { return string(r.bytes(r.uint())) }

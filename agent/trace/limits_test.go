@@ -129,7 +129,7 @@ func TestBombs(t *testing.T) {
 	for name, b := range bombs(t) {
 		t.Run(name, func(t *testing.T) {
 			raw := b.file(t)
-			got, err, live, taken := readMeasured(raw)
+			got, live, taken, err := readMeasured(raw)
 			t.Logf("%d bytes: %d MiB live, %d MiB taken; %d events, %d pods; %v", len(raw), live>>20, taken>>20, len(got.Events), len(got.Pods), err)
 			if b.want == "" && err != nil || b.want != "" && (err == nil || !strings.Contains(err.Error(), b.want)) {
 				t.Errorf("the error is %v, want %q", err, b.want)
@@ -142,7 +142,7 @@ func TestBombs(t *testing.T) {
 }
 
 // readMeasured reads a trace, keeping all of it, the reader too.
-func readMeasured(raw []byte) (all *agentpb.Batch, err error, live, taken uint64) {
+func readMeasured(raw []byte) (all *agentpb.Batch, live, taken uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -160,7 +160,7 @@ func readMeasured(raw []byte) (all *agentpb.Batch, err error, live, taken uint64
 	if r != nil && r.err != nil && r.err.Error() == "EOF" {
 		err = nil
 	}
-	return all, err, max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, after.TotalAlloc - before.TotalAlloc
+	return all, max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, after.TotalAlloc - before.TotalAlloc, err
 }
 
 // TestEveryCount puts huge numbers in place of every number of a block, one
@@ -205,7 +205,7 @@ func TestEveryCount(t *testing.T) {
 	for at := first + 2; at < first+blockSize-4; at += 4 {
 		huge := bytes.Clone(raw)
 		binary.LittleEndian.PutUint32(huge[at:], math.MaxUint32)
-		got, err, _, taken := readMeasured(huge)
+		got, _, taken, err := readMeasured(huge)
 		var fault *Fault
 		if !errors.As(err, &fault) || len(got.Events) > 0 || taken > 4<<20 {
 			t.Errorf("a frame with a huge number at byte %d is read with %v, %d MiB", at-first, err, taken>>20)

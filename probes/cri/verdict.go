@@ -84,6 +84,7 @@ func failedExecSync(q *runtimeapi.ExecSyncRequest, code codes.Code, err error) e
 
 func checkImageStatus(q *runtimeapi.ImageStatusRequest, a *runtimeapi.ImageStatusResponse) error {
 	if i := a.GetImage(); i != nil && (i.Id == "" || i.Size == 0) {
+		//lint:ignore ST1005 the kubelet's client gives this very error
 		return fmt.Errorf("Id or size of image %q is not set", q.GetImage().GetImage())
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 func SelfTest() error {
 	prev := getLabels()
 	defer setLabels(prev)
-	if Goroutine() == 0 || Goroutine() != Goroutine() {
+	own := Goroutine()
+	if own == 0 || own != Goroutine() {
 		return errors.New("goroutines cannot be told apart in this build of the Go runtime")
 	}
 	s := NewSpan(Labels("self-test"), nil)
@@ -21,7 +22,7 @@ func SelfTest() error {
 	if Current() != s {
 		return errors.New("a goroutine's profiler labels are not kept as podstep expects in this build of the Go runtime")
 	}
-	own, inherited := Goroutine(), make(chan bool)
+	inherited := make(chan bool)
 	Go(func() { inherited <- Current() == s && Goroutine() != own })
 	if !<-inherited {
 		return errors.New("goroutines do not inherit profiler labels in this build of the Go runtime")
