@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -28,26 +30,34 @@ type listed struct {
 // tags are the build tags that some packages have all their files under.
 const tags = "node,sim,critest,bench,harmless,pictures"
 
-// list asks the go command about our packages.
+// list is what the go command knows of our packages, by their paths.
 func list(t *testing.T) map[string]listed {
 	t.Helper()
+	all, err := listOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var listOnce = sync.OnceValues(func() (map[string]listed, error) {
 	out, err := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Doc,Imports,Deps,GoFiles", "./...").Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	all := map[string]listed{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		err := d.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("read go list: %w", err)
 		}
 		all[strings.TrimPrefix(p.ImportPath, module+"/")] = p
 	}
-}
+})
 
 // TestArrows: the packages of ours are those of the list, and each imports what
 // the list has for it.
