@@ -36,7 +36,7 @@ func main() {
 		if len(rest) == 0 {
 			fail(2, usage)
 		}
-		os.Exit(weave.Toolexec(catalogue(), marked, rest[0], rest[1:]))
+		os.Exit(weave.Toolexec(catalogue, marked, rest[0], rest[1:]))
 	case "report":
 		if len(rest) != 1 {
 			fail(2, usage)

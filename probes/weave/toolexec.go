@@ -29,18 +29,24 @@ const Mark = "-podstep-weave"
 // its place in the build cache. Without, every package of the catalogue is
 // woven, and the compiler gives itself another version, so that everything is
 // built anew.
-func Toolexec(c *probes.Catalogue, marked bool, tool string, args []string) int {
-	cmd := compile{catalogue: c, tool: tool, args: args}
-	name := strings.TrimSuffix(filepath.Base(tool), ".exe")
+//
+// The catalogue is loaded only where it is needed: of the thousands of calls in
+// a build most are for packages that have no step, and loading takes longer
+// than the compiler needs for a small package.
+func Toolexec(load func() *probes.Catalogue, marked bool, tool string, args []string) int {
+	cmd := compile{tool: tool, args: args}
 	switch {
-	case name != "compile":
+	case !IsCompiler(tool):
 		return run(tool, args, os.Stdout)
-	case len(args) == 1 && strings.HasPrefix(args[0], "-V"):
-		return version(c, marked, tool, args)
+	case IsVersion(args):
+		return version(load, marked, tool, args)
 	}
 	weave := cmd.takeMark()
+	if weave || !marked {
+		cmd.catalogue = load()
+	}
 	if !marked {
-		weave = len(c.Packages()[cmd.flag("-p")]) > 0
+		weave = len(cmd.catalogue.Packages()[cmd.flag("-p")]) > 0
 	}
 	if !weave {
 		return run(tool, cmd.args, os.Stdout)
@@ -53,15 +59,25 @@ func Toolexec(c *probes.Catalogue, marked bool, tool string, args []string) int 
 	return code
 }
 
+// IsCompiler reports whether a tool of the go command is the Go compiler.
+func IsCompiler(tool string) bool {
+	return strings.TrimSuffix(filepath.Base(tool), ".exe") == "compile"
+}
+
+// IsVersion reports whether the arguments of a tool only ask for its version.
+func IsVersion(args []string) bool {
+	return len(args) == 1 && strings.HasPrefix(args[0], "-V")
+}
+
 // version answers the go command's question for the compiler's version.
-func version(c *probes.Catalogue, marked bool, tool string, args []string) int {
+func version(load func() *probes.Catalogue, marked bool, tool string, args []string) int {
 	out, err := exec.Command(tool, args...).Output()
 	if err != nil {
 		return exitCode(err)
 	}
 	line := strings.TrimRight(string(out), "\n")
 	if !marked {
-		line += " podstep-" + Version(c)
+		line += " podstep-" + Version(load())
 	}
 	fmt.Println(line)
 	return 0

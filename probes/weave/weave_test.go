@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 		if marked {
 			args = args[1:]
 		}
-		os.Exit(Toolexec(toyCatalogue(os.Getenv("TOY_EXPR")), marked, args[0], args[1:]))
+		load := func() *probes.Catalogue { return toyCatalogue(os.Getenv("TOY_EXPR")) }
+		os.Exit(Toolexec(load, marked, args[0], args[1:]))
 	}
 	os.Exit(m.Run())
 }
