@@ -36,7 +36,13 @@ func main() {
 		if len(rest) == 0 {
 			fail(2, usage)
 		}
-		os.Exit(weave.Toolexec(catalogue, marked, rest[0], rest[1:]))
+		begin, end := kinds(rest[0], rest[1:])
+		logTool(begin)
+		code := weave.Toolexec(catalogue, marked, rest[0], rest[1:])
+		if code == 0 {
+			logTool(end)
+		}
+		os.Exit(code)
 	case "report":
 		if len(rest) != 1 {
 			fail(2, usage)
@@ -66,14 +72,23 @@ func goCommand(args []string) {
 	if err != nil {
 		fail(2, "podstep-weave: "+err.Error()+"\n")
 	}
-	cmd := exec.Command("go", goArgs...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
+	// What go run and go test start may want the terminal for itself.
+	start := runGo
+	if verb := goArgs[0]; verb == "build" || verb == "install" {
+		start = build
+	}
+	if err := start(goArgs); err != nil {
 		if exit, ok := err.(*exec.ExitError); ok {
 			os.Exit(exit.ExitCode())
 		}
 		fail(1, fmt.Sprintf("podstep-weave: run go: %v; is Go installed and in PATH?\n", err))
 	}
+}
+
+func runGo(args []string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
 }
 
 func report(file string) {
