@@ -36,13 +36,7 @@ func main() {
 		if len(rest) == 0 {
 			fail(2, usage)
 		}
-		begin, end := kinds(rest[0], rest[1:])
-		logTool(begin)
-		code := weave.Toolexec(catalogue, marked, rest[0], rest[1:])
-		if code == 0 {
-			logTool(end)
-		}
-		os.Exit(code)
+		os.Exit(toolexec(marked, rest[0], rest[1:]))
 	case "report":
 		if len(rest) != 1 {
 			fail(2, usage)
@@ -63,6 +57,20 @@ func catalogue() *probes.Catalogue {
 	return c
 }
 
+// toolexec runs a tool of the go command, and returns its exit code.
+func toolexec(marked bool, tool string, args []string) int {
+	if err := useMemory(tool); err != nil {
+		fail(1, fmt.Sprintf("podstep-weave: set memory of the compiler: %v\n", err))
+	}
+	begin, end := kinds(tool, args)
+	logTool(begin)
+	code := weave.Toolexec(catalogue, marked, tool, args)
+	if code == 0 {
+		logTool(end)
+	}
+	return code
+}
+
 func goCommand(args []string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,6 +79,9 @@ func goCommand(args []string) {
 	goArgs, err := weave.Command(catalogue(), self, args)
 	if err != nil {
 		fail(2, "podstep-weave: "+err.Error()+"\n")
+	}
+	if err := grantMemory(); err != nil {
+		fail(1, fmt.Sprintf("podstep-weave: grant memory to compilers: %v\n", err))
 	}
 	// What go run and go test start may want the terminal for itself.
 	start := runGo
