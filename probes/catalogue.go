@@ -2,6 +2,7 @@ package probes
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -205,7 +206,17 @@ type PodSource struct {
 	// Updates are, for PodUpdates, the expressions ([]*v1.Pod) and the word for
 	// each, such as ADD.
 	Updates []Update `yaml:"updates"`
+	// Memory is to Expr what Field.Memory is to Field.Expr; or MemoryInherits.
+	Memory string `yaml:"memory" json:"-"`
 }
+
+// MemoryInherits stands for the pod of the enclosing step, which a probe without
+// a compiler can go by where woven code has a variable of the function around a
+// closure.
+const MemoryInherits = "inherits"
+
+// Read is Field.Read of the pod.
+func (p *PodSource) Read() string { return cmp.Or(p.Memory, p.Expr) }
 
 // Update is one list of pods that a step decided about in the same way.
 type Update struct {
@@ -219,7 +230,13 @@ type Update struct {
 type Field struct {
 	Name string `yaml:"name"`
 	Expr string `yaml:"expr"`
+	// Memory, if set, is what a probe without a compiler reads in place of Expr: a
+	// simpler expression of the same value. See package memory.
+	Memory string `yaml:"memory" json:"-"`
 }
+
+// Read is the expression that a probe without a compiler is to read.
+func (f *Field) Read() string { return cmp.Or(f.Memory, f.Expr) }
 
 // HoldRule says whether a pod may be held at one side of a step.
 type HoldRule string
@@ -420,6 +437,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	add(s.Root && s.Starts, "root has no parent to be started from")
 	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
 		add(f.Name == "" || (f.Expr == "") != s.Outside(), "a field lacks its name or expression")
+		add(f.Memory != "" && f.Expr == "", "a field without an expression has another for memory")
 	}
 	return out
 }

@@ -76,11 +76,11 @@ func TestOutsideIsChecked(t *testing.T) {
 	for name, change := range map[string]func(*Step){
 		"nothing":       func(*Step) {},
 		"a symbol":      func(s *Step) { s.Symbol = "a/b.F" },
-		"an expression": func(s *Step) { s.Fields = []Field{{"node", "pod.Name"}} },
+		"an expression": func(s *Step) { s.Fields = []Field{{Name: "node", Expr: "pod.Name"}} },
 		"a pod's":       func(s *Step) { s.Pod.Expr = "pod" },
 		"quiet":         func(s *Step) { s.Quiet = "true" },
 		"a hold":        func(s *Step) { s.Hold.Enter = HoldYes },
-		"a result":      func(s *Step) { s.Results = []Field{{"x", ""}} },
+		"a result":      func(s *Step) { s.Results = []Field{{Name: "x"}} },
 		"nobody's":      func(s *Step) { s.Seen = "oracle" },
 		"about no pod":  func(s *Step) { s.Pod.Kind = PodNone },
 		"only a name":   func(s *Step) { s.Seen = "" },
@@ -110,7 +110,7 @@ func TestPackageHash(t *testing.T) {
 	if c.PackageHash(pkg) != was {
 		t.Error("the hash changed with a title")
 	}
-	c.Steps[i].Fields = append([]Field{{"more", "pod.Name"}}, c.Steps[i].Fields...)
+	c.Steps[i].Fields = append([]Field{{Name: "more", Expr: "pod.Name"}}, c.Steps[i].Fields...)
 	if c.PackageHash(pkg) == was {
 		t.Error("the hash did not change with a field")
 	}

@@ -7,12 +7,17 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
 )
 
 func TestPageIsUpToDate(t *testing.T) {
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
-	writePage(w, probes.MustLoad())
+	table, err := memory.For(probes.KubernetesVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePage(w, probes.MustLoad(), table)
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"go/types"
+
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// arch is what of an architecture the passing of arguments depends on.
+type arch struct {
+	name       string
+	ints, flts int // registers
+}
+
+var amd64, arm64 = arch{"amd64", 9, 15}, arch{"arm64", 16, 16}
+
+// word is the size of a pointer, on both.
+const word = 8
+
+// place is where an argument or result is: in registers, of which each of its
+// words has one, or on the stack.
+type place struct {
+	// regs has the integer register of each word-sized part of the value, by the
+	// part's offset in the value; of floats it is -1.
+	regs map[int64]int
+	// stack is the offset of a value that is not in registers.
+	stack int64
+}
+
+// places assigns arguments, the receiver first, and results as Go's ABIInternal
+// does: cmd/compile/abi-internal.md.
+func (a arch) places(sizes types.Sizes, params, results *types.Tuple) (in, out []place) {
+	stack := int64(0)
+	in, stack = a.assign(sizes, params, stack)
+	out, _ = a.assign(sizes, results, align(stack, word))
+	return in, out
+}
+
+func (a arch) assign(sizes types.Sizes, tuple *types.Tuple, stack int64) (out []place, end int64) {
+	r := registers{arch: a, sizes: sizes}
+	for i := range tuple.Len() {
+		t := tuple.At(i).Type()
+		ints, flts := r.ints, r.flts
+		p := place{regs: map[int64]int{}}
+		if sizes.Sizeof(t) == 0 || !r.assign(t, 0, p.regs) {
+			r.ints, r.flts = ints, flts
+			stack = align(stack, sizes.Alignof(t))
+			p = place{stack: stack}
+			stack += sizes.Sizeof(t)
+		}
+		out = append(out, p)
+	}
+	return out, stack
+}
+
+func align(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// registers are those that are used so far.
+type registers struct {
+	arch
+	sizes      types.Sizes
+	ints, flts int
+}
+
+// assign gives a value of a type its registers, if it can have them.
+func (r *registers) assign(t types.Type, at int64, into map[int64]int) bool {
+	words := func(n int64) bool {
+		for i := range n {
+			if r.ints++; r.ints > r.arch.ints {
+				return false
+			}
+			into[at+i*word] = r.ints - 1
+		}
+		return true
+	}
+	floats := func(n, size int64) bool {
+		for i := range n {
+			into[at+i*size] = -1
+		}
+		r.flts += int(n)
+		return r.flts <= r.arch.flts
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		switch {
+		case u.Kind() == types.String:
+			return words(2)
+		case u.Info()&types.IsComplex != 0:
+			return floats(2, r.sizes.Sizeof(u)/2)
+		case u.Info()&types.IsFloat != 0:
+			return floats(1, 0)
+		}
+		return words(1)
+	case *types.Interface:
+		return words(2)
+	case *types.Slice:
+		return words(3)
+	case *types.Struct:
+		offsets := r.sizes.Offsetsof(fieldsOf(u))
+		for i := range u.NumFields() {
+			if !r.assign(u.Field(i).Type(), at+offsets[i], into) {
+				return false
+			}
+		}
+		return true
+	case *types.Array:
+		return u.Len() == 0 || u.Len() == 1 && r.assign(u.Elem(), at, into)
+	}
+	return words(1)
+}
+
+func fieldsOf(s *types.Struct) []*types.Var {
+	out := make([]*types.Var, s.NumFields())
+	for i := range out {
+		out[i] = s.Field(i)
+	}
+	return out
+}
+
+// part is the place of a part of the value, so many bytes into it; ok is false
+// for one that is in a floating-point register.
+func (p place) part(offset int64) (memory.Place, bool) {
+	if p.regs == nil {
+		return memory.Place{In: memory.Stack, At: int(p.stack + offset)}, true
+	}
+	r, ok := p.regs[offset]
+	return memory.Place{In: memory.Register, At: r}, ok && r >= 0
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/weave"
+)
+
+// source is the kubelet's source, as far as the layout of its types and the
+// signatures of the steps' functions go: nothing else is parsed for long or
+// type-checked, so that what would be a thousand packages becomes a few hundred.
+type source struct {
+	fset *token.FileSet
+	// listed are the packages by import path, steps the steps by package.
+	listed map[string]*listed
+	steps  map[string][]*probes.Step
+	// checked are the packages that were type-checked; nil while one is.
+	checked map[string]*types.Package
+	// functions are the steps' functions, by step, and texts the methods named
+	// String, by package and type.
+	functions map[*probes.Step]*function
+	texts     map[string]*ast.FuncDecl
+	sizes     types.Sizes
+}
+
+// listed is what go list tells of a package.
+type listed struct {
+	ImportPath, Name, Dir string
+	GoFiles               []string
+	ImportMap             map[string]string
+	Module                *struct{ Version string }
+}
+
+// function is a step's function: its declaration, or the literal's in it.
+type function struct {
+	pkg *types.Package
+	// recv is nil for a function; of a literal there is none either.
+	recv *ast.FieldList
+	typ  *ast.FuncType
+	body *ast.BlockStmt
+	// name is that under which its signature is in the package's scope.
+	name    string
+	literal bool
+}
+
+// load reads the source of the steps' functions from the modules that the go
+// command has for the directory.
+func load(dir string, c *probes.Catalogue) (*source, error) {
+	s := &source{
+		fset: token.NewFileSet(), listed: map[string]*listed{}, steps: c.Packages(), checked: map[string]*types.Package{},
+		functions: map[*probes.Step]*function{}, texts: map[string]*ast.FuncDecl{}, sizes: types.SizesFor("gc", "amd64"),
+	}
+	args := []string{"list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,ImportMap,Module"}
+	for path := range s.steps {
+		args = append(args, path)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the kubelet's packages: %w: %s", err, stderr.String())
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := &listed{}
+		err := d.Decode(p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read go list: %w", err)
+		}
+		s.listed[p.ImportPath] = p
+	}
+	for path := range s.steps {
+		if _, err := s.check(path); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// check type-checks the declarations of a package that the layout of values can
+// depend on. What is wrong with them shows where it matters: as a type that is
+// not valid.
+func (s *source) check(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p, ok := s.checked[path]; ok {
+		return p, nil
+	}
+	s.checked[path] = nil
+	l := s.listed[path]
+	if l == nil {
+		return nil, fmt.Errorf("package %s is not among the kubelet's", path)
+	}
+	var files []*ast.File
+	for _, name := range l.GoFiles {
+		f, err := parser.ParseFile(s.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, fmt.Errorf("parse package %s: %w", path, err)
+		}
+		files = append(files, f)
+	}
+	if err := s.keep(path, files); err != nil {
+		return nil, err
+	}
+	conf := types.Config{
+		Importer: imports{s, l}, Sizes: s.sizes, IgnoreFuncBodies: true, FakeImportC: true,
+		Error: func(error) {}, // of imports that are not needed any more, above all
+	}
+	p, _ := conf.Check(path, s.fset, files, nil)
+	s.checked[path] = p
+	for _, step := range s.steps[path] {
+		if f := s.functions[step]; f != nil {
+			f.pkg = p
+		}
+	}
+	return p, nil
+}
+
+// imports gives a package what it imports.
+type imports struct {
+	*source
+	of *listed
+}
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if mapped, ok := i.of.ImportMap[path]; ok {
+		path = mapped
+	}
+	return i.check(path)
+}
+
+// keep takes everything out of a package's files but types, constants and the
+// signatures of the steps' functions, and imports that these do not need.
+func (s *source) keep(path string, files []*ast.File) error {
+	for _, step := range s.steps[path] {
+		f, err := find(step, files)
+		if err != nil {
+			return fmt.Errorf("find step %s: %w", step.Name, err)
+		}
+		if f != nil {
+			s.functions[step] = f
+		}
+	}
+	for _, file := range files {
+		var kept []ast.Decl
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				if d.Tok != token.VAR {
+					kept = append(kept, d)
+				}
+			case *ast.FuncDecl:
+				if d.Recv != nil && d.Name.Name == "String" && d.Body != nil {
+					s.texts[path+"."+receiver(d)] = d
+				}
+			}
+		}
+		file.Decls = kept
+	}
+	// The signatures go into the file that declares them, under names of their own,
+	// with the receiver as the first parameter.
+	for i, step := range s.steps[path] {
+		f := s.functions[step]
+		if f == nil {
+			continue
+		}
+		f.name = "podstep" + strconv.Itoa(i)
+		typ := *f.typ
+		params := &ast.FieldList{}
+		if f.recv != nil {
+			params.List = append(params.List, f.recv.List...)
+		}
+		params.List = append(params.List, f.typ.Params.List...)
+		typ.Params = params
+		for _, file := range files {
+			if file.FileStart <= f.body.Pos() && f.body.Pos() < file.FileEnd {
+				file.Decls = append(file.Decls, &ast.FuncDecl{Name: ast.NewIdent(f.name), Type: nameless(&typ)})
+			}
+		}
+	}
+	for _, file := range files {
+		s.pruneImports(file)
+	}
+	return nil
+}
+
+// nameless is a signature whose parameters and results have no names: as they
+// stand some have and some have not, and names may be there twice.
+func nameless(t *ast.FuncType) *ast.FuncType {
+	strip := func(l *ast.FieldList) *ast.FieldList {
+		if l == nil {
+			return nil
+		}
+		out := &ast.FieldList{}
+		for _, f := range l.List {
+			for range max(1, len(f.Names)) {
+				out.List = append(out.List, &ast.Field{Type: f.Type})
+			}
+		}
+		return out
+	}
+	return &ast.FuncType{Func: t.Func, Params: strip(t.Params), Results: strip(t.Results)}
+}
+
+// pruneImports takes imports out of a file that nothing in it names any more.
+func (s *source) pruneImports(file *ast.File) {
+	used := map[string]bool{}
+	for _, d := range file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			continue
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if id, ok := sel.X.(*ast.Ident); ok {
+					used[id.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	var decls []ast.Decl
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			decls = append(decls, d)
+			continue
+		}
+		var specs []ast.Spec
+		for _, spec := range g.Specs {
+			if im := spec.(*ast.ImportSpec); used[s.importName(im)] || im.Name != nil && im.Name.Name == "." {
+				specs = append(specs, spec)
+			}
+		}
+		if len(specs) > 0 {
+			g.Specs = specs
+			decls = append(decls, g)
+		}
+	}
+	file.Decls = decls
+}
+
+// importName is the name that an import has in its file.
+func (s *source) importName(im *ast.ImportSpec) string {
+	if im.Name != nil {
+		return im.Name.Name
+	}
+	path, err := strconv.Unquote(im.Path.Value)
+	if l := s.listed[path]; err == nil && l != nil {
+		return l.Name
+	}
+	return filepath.Base(path) // one of another name, in a package of the standard library's own
+}
+
+// find finds the function of a step among a package's files; nil: this version of
+// the kubelet does not have it.
+func find(step *probes.Step, files []*ast.File) (*function, error) {
+	for _, file := range files {
+		decl, lit, err := weave.Find(file, step)
+		switch {
+		case err != nil && step.Closure == "":
+			return nil, err
+		case err != nil:
+			return nil, nil // there is no such literal
+		case lit != nil:
+			return &function{typ: lit.Type, body: lit.Body, literal: true}, nil
+		case decl != nil:
+			return &function{recv: decl.Recv, typ: decl.Type, body: decl.Body}, nil
+		}
+	}
+	return nil, nil
+}
+
+// receiver is the name of the type that a method is of; empty for a function.
+func receiver(fd *ast.FuncDecl) string {
+	if fd.Recv == nil {
+		return ""
+	}
+	t := fd.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return "?" // generic: no step is one
+}

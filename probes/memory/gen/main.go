@@ -1,0 +1,116 @@
+// Command gen writes the tables of package memory: how each field of the
+// catalogue is read by a probe without a compiler, from the types of the kubelet
+// that the go command has. With -dir it reads another module, which requires
+// k8s.io/kubernetes in another version, and writes that version's table.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
+)
+
+func main() {
+	dir := flag.String("dir", ".", "a `directory` of the module whose kubelet is read")
+	flag.Parse()
+	if err := write(*dir, "."); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+var minor = regexp.MustCompile(`^v\d+\.\d+`)
+
+// write writes the table of a module's kubelet into a directory.
+func write(dir, into string) error {
+	c, err := probes.Load()
+	if err != nil {
+		return err
+	}
+	version, table, err := generate(dir, c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(into, minor.FindString(version)+".tsv"), []byte(table), 0o644)
+}
+
+// generate makes the table for the catalogue's steps from the kubelet that a
+// module has.
+func generate(dir string, c *probes.Catalogue) (version, table string, err error) {
+	s, err := load(dir, c)
+	if err != nil {
+		return "", "", err
+	}
+	kubelet := s.listed["k8s.io/kubernetes/pkg/kubelet"]
+	if kubelet == nil || kubelet.Module == nil || minor.FindString(kubelet.Module.Version) == "" {
+		return "", "", errors.New("the module has no kubelet of a version")
+	}
+	g := generator{source: s}
+	for i := range c.Steps {
+		if err := g.step(&c.Steps[i]); err != nil {
+			return "", "", fmt.Errorf("step %s: %w", c.Steps[i].Name, err)
+		}
+	}
+	return kubelet.Module.Version, memory.Format(kubelet.Module.Version, g.lines), nil
+}
+
+// generator writes the lines of a table.
+type generator struct {
+	*source
+	lines []string
+}
+
+func (g *generator) line(step *probes.Step, side memory.Side, name string, v memory.Value) {
+	g.lines = append(g.lines, memory.Line(step.Name, side, name, v))
+}
+
+// without writes the values of a step that this version of the kubelet does not
+// have.
+func (g *generator) without(step *probes.Step) {
+	for _, f := range step.Fields {
+		g.line(step, memory.Enter, f.Name, memory.Value{None: memory.Missing})
+	}
+	for _, f := range step.Results {
+		g.line(step, memory.Exit, f.Name, memory.Value{None: memory.Missing})
+	}
+}
+
+func (g *generator) step(step *probes.Step) error {
+	if step.Outside() {
+		for _, f := range step.Fields {
+			g.line(step, memory.Enter, f.Name, memory.Value{None: memory.Outside})
+		}
+		return nil
+	}
+	fn := g.functions[step]
+	if fn == nil {
+		g.without(step)
+		return nil
+	}
+	enter, err := g.variables(fn, false)
+	if err != nil {
+		return err
+	}
+	exit, err := g.variables(fn, true)
+	if err != nil {
+		return err
+	}
+	pod := enter
+	if step.Pod.Exit {
+		pod = exit
+	}
+	g.pod(step, pod)
+	for _, f := range step.Fields {
+		g.line(step, memory.Enter, f.Name, enter.form(f.Read()))
+	}
+	for _, f := range step.Results {
+		g.line(step, memory.Exit, f.Name, exit.form(f.Read()))
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// TestUpToDate makes the table of this module's kubelet anew.
+func TestUpToDate(t *testing.T) {
+	version, table, err := generate(".", probes.MustLoad())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version != probes.KubernetesVersion {
+		t.Errorf("the module's kubelet is %s, the catalogue's %s", version, probes.KubernetesVersion)
+	}
+	old, err := os.ReadFile("../" + minor.FindString(version) + ".tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(old) == table {
+		return
+	}
+	was := strings.Split(string(old), "\n")
+	for i, line := range strings.Split(table, "\n") {
+		if i >= len(was) || was[i] != line {
+			t.Fatalf("line %d is out of date; run go generate ./probes/memory\nis  %s", i+1, line)
+		}
+	}
+	t.Error("the table has lines too many; run go generate ./probes/memory")
+}
+
+// TestAllHaveForms: each field of the catalogue, and each pod, has a form or a
+// reason why not, and each kind is that of some value.
+func TestAllHaveForms(t *testing.T) {
+	c := probes.MustLoad()
+	table, err := memory.For(probes.KubernetesVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	want := func(step *probes.Step, side memory.Side, name string) {
+		n++
+		if _, ok := table.Value(step.Name, side, name); !ok {
+			t.Errorf("%s %s %s is not in the table", step.Name, side, name)
+		}
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		for _, f := range s.Fields {
+			want(s, memory.Enter, f.Name)
+		}
+		for _, f := range s.Results {
+			want(s, memory.Exit, f.Name)
+		}
+		if s.Outside() {
+			continue
+		}
+		for _, name := range podValues(s) {
+			want(s, memory.Pod, name)
+		}
+	}
+	kinds, forms := map[memory.Kind]bool{}, 0
+	table.All(func(step string, side memory.Side, name string, v memory.Value) {
+		n--
+		if v.None == memory.Missing {
+			t.Errorf("the catalogue's own kubelet does not have %s %s %s", step, side, name)
+		}
+		if v.Form != nil {
+			forms++
+			kinds[v.Form.Kind] = true
+		}
+	})
+	if n != 0 {
+		t.Errorf("the table has %d values too many", -n)
+	}
+	for _, k := range numbers {
+		kinds[k] = true // what the kubelet's types happen to be
+	}
+	for _, k := range []memory.Kind{memory.Duration, memory.Time, memory.IsNil, memory.NotNil, memory.Pointers, memory.Interfaces} {
+		if !kinds[k] {
+			t.Errorf("no value is of the kind %q", k)
+		}
+	}
+	t.Logf("%d values have a form", forms)
+}
+
+// podValues are the names under which a step's pod is in the table.
+func podValues(s *probes.Step) (names []string) {
+	if s.Pod.Memory == probes.MemoryInherits {
+		return []string{memory.UID}
+	}
+	switch s.Pod.Kind {
+	case probes.PodUID:
+		return []string{memory.UID}
+	case probes.PodCRIID:
+		return []string{memory.ID}
+	case probes.PodList, probes.PodObjects:
+		return append(names, memory.List, memory.UID, memory.Namespace, memory.Name)
+	case probes.PodUpdates:
+		for _, u := range s.Pod.Updates {
+			names = append(names, u.Op)
+		}
+		return append(names, memory.UID, memory.Namespace, memory.Name)
+	case probes.PodObject, probes.PodSandboxConfig:
+		return []string{memory.UID, memory.Namespace, memory.Name}
+	}
+	return nil
+}

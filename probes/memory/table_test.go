@@ -1,0 +1,99 @@
+package memory
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// TestFor: a table is found by the minor version, whatever comes behind it.
+func TestFor(t *testing.T) {
+	for _, version := range []string{probes.KubernetesVersion, "v1.36.0-alpha.1", "v1.36.99+k3s1"} {
+		table, err := For(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, ok := table.Value("sync.pod", Pod, UID)
+		if !ok || v.Form == nil || v.Form.Kind != String || len(v.Form.Hops) != 1 {
+			t.Errorf("%s: the pod of sync.pod is %+v, %v", version, v, ok)
+		}
+		if _, ok := table.Value("sync.pod", Exit, "weather"); ok {
+			t.Error("a field that nobody has is in the table")
+		}
+	}
+	for _, version := range []string{"", "1.36", "v0.1.2", "v1.3"} {
+		if _, err := For(version); !errors.Is(err, ErrNoTable) {
+			t.Errorf("%q: %v, want %v", version, err, ErrNoTable)
+		}
+	}
+}
+
+// TestLines: a value is read as it was written.
+func TestLines(t *testing.T) {
+	for _, v := range []Value{
+		{None: Captured},
+		{Form: &Form{Kind: Bool, From: "x", AMD64: Place{Register, 3}, ARM64: Place{Register, 3}}},
+		{Form: &Form{Kind: Int64, Names: map[int64]string{-1: "no", 2: "yes"}, Zero: true, From: "a.b", AMD64: Place{Stack, 16}, ARM64: Place{Register, 9},
+			Hops: []Hop{{"v1.Pod", "ObjectMeta.UID", 96}, {"string", "", 0}}}},
+		{Form: &Form{Kind: String, From: "element", AMD64: Place{Element, 8}, ARM64: Place{Element, 8}}},
+	} {
+		table, err := Parse(Format("v1.2.3", []string{Line("a.b", Enter, "c", v), Line("a.b", Exit, "c", v)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := table.Value("a.b", Exit, "c"); !ok || !reflect.DeepEqual(got, v) || table.Version != "v1.2.3" {
+			t.Errorf("%+v was read as %+v", v, got)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                                   "too short",
+		"a\tenter\tb\tnone":                                  "too short",
+		"a\tenter\tb\tnone\tlazy":                            `no reason "lazy"`,
+		"a\tenter\tb\tnone\tcalls\tmore":                     "no reason",
+		"a\tenter\tb\tbool\tx":                               "too short for a form",
+		"a\tenter\tb\tbool odd\tx\tr1":                       `kind "bool odd"`,
+		"a\tenter\tb\tbool x=y\tx\tr1":                       `kind "bool x=y"`,
+		"a\tenter\tb\tbool\tx\tq1":                           `place "q1"`,
+		"a\tenter\tb\tbool\tx\tr":                            `place "r"`,
+		"a\tenter\tb\tbool\tx\tr1 sx":                        `place "r1 sx"`,
+		"a\tenter\tb\tbool\tx\tr1\tT:m":                      `hop "T:m"`,
+		"a\tenter\tb\tbool\tx\tr1\tT+8":                      `hop "T+8"`,
+		"a\tenter\tb\tbool\tx\tr1\tT:m+q":                    `hop "T:m+q"`,
+		"a\tenter\tb\tnone\tcalls\na\tenter\tb\tnone\tcalls": "twice",
+	} {
+		if _, err := Parse(Format("v1.2.3", []string{line})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+	for _, text := range []string{"", "a\tb\n", strings.TrimSuffix(Format("v1.2.3", nil), "\n")} {
+		if _, err := Parse(text); err == nil {
+			t.Errorf("%q is no table", text)
+		}
+	}
+}
+
+// TestTables: each table can be read, and each reason is in words.
+func TestTables(t *testing.T) {
+	for _, m := range Minors() {
+		table, err := For(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.All(func(step string, side Side, name string, v Value) {
+			if f := v.Form; f != nil && (f.From == "" || f.Kind.Size() <= 0 || f.AMD64.In == Register && f.AMD64.At >= len(Registers["amd64"]) || f.ARM64.In == Register && f.ARM64.At >= len(Registers["arm64"])) {
+				t.Errorf("%s: %s %s %s: %+v", m, step, side, name, f)
+			}
+		})
+	}
+	for r, text := range Reasons {
+		if text.En == "" || text.Zh == "" {
+			t.Errorf("the reason %q is not said in both languages", r)
+		}
+	}
+}
