@@ -8,8 +8,8 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 var holdActions = []action{
@@ -20,7 +20,7 @@ var holdActions = []action{
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: say("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
 		hint: say("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
 	{id: "break.list", keys: []string{"B"}, group: groupHold, title: say("Breakpoints", "断点列表"),
-		do: intent(func(m *Model) { m.state.SetMain(state.MainBreaks) })},
+		do: intent(func(m *Model) { m.state.SetMain(screen.MainBreaks) })},
 	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: say("Remove the breakpoint", "删除断点"),
 		hint: say("remove", "删除"), rank: rank(80), off: offNoHolds, do: (*Model).removeBreak},
 }

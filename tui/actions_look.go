@@ -5,16 +5,16 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 var lookActions = []action{
 	{id: "look.pipeline", keys: []string{"p"}, group: groupLook, title: say("Pipeline of the pod", "Pod 的流水线"),
-		hint: say("pipeline", "流水线"), rank: rankUnless(state.MainStory, 57), do: show(state.MainStory)},
+		hint: say("pipeline", "流水线"), rank: rankUnless(screen.MainStory, 57), do: show(screen.MainStory)},
 	{id: "look.timeline", keys: []string{"t"}, group: groupLook, title: say("Timeline", "时间线"),
-		hint: say("timeline", "时间线"), rank: rankUnless(state.MainTimeline, 30), do: show(state.MainTimeline)},
+		hint: say("timeline", "时间线"), rank: rankUnless(screen.MainTimeline, 30), do: show(screen.MainTimeline)},
 	{id: "look.events", keys: []string{"e"}, group: groupLook, title: say("Events", "事件"),
-		hint: say("events", "事件"), rank: rankUnless(state.MainEvents, 25), do: show(state.MainEvents)},
+		hint: say("events", "事件"), rank: rankUnless(screen.MainEvents, 25), do: show(screen.MainEvents)},
 	{id: "look.why", keys: []string{"w"}, group: groupLook, title: say("Why the pod is where it is", "Pod 为什么停在这里"),
 		hint: say("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: say("Filter events and pods", "过滤事件和 Pod"),
@@ -36,7 +36,7 @@ var lookActions = []action{
 }
 
 // rankUnless ranks what leads to a view, while another is shown.
-func rankUnless(what state.Main, n int) func(*Model) int {
+func rankUnless(what screen.Main, n int) func(*Model) int {
 	return func(m *Model) int {
 		if m.main() == what {
 			return 0
@@ -45,7 +45,7 @@ func rankUnless(what state.Main, n int) func(*Model) int {
 	}
 }
 
-func show(what state.Main) func(*Model) tea.Cmd {
+func show(what screen.Main) func(*Model) tea.Cmd {
 	return intent(func(m *Model) { m.state.SetMain(what) })
 }
 
@@ -96,12 +96,12 @@ func (m *Model) copySelected() tea.Cmd {
 	s := m.screen()
 	var lines []string
 	switch {
-	case s.Focus == state.PaneDetail && s.Detail != nil:
+	case s.Focus == screen.PaneDetail && s.Detail != nil:
 		lines = detailText(s.Detail)
-	case s.Main == state.MainEvents && s.Focus == state.PaneMain && s.Events != nil && inRange(s.Events.Cursor, len(s.Events.Rows)):
+	case s.Main == screen.MainEvents && s.Focus == screen.PaneMain && s.Events != nil && inRange(s.Events.Cursor, len(s.Events.Rows)):
 		r := s.Events.Rows[s.Events.Cursor]
 		lines = append(lines, strings.TrimSpace(r.Event.Step+" "+string(r.Event.Kind)+" "+r.Text))
-	case s.Focus == state.PaneMain && s.Story != nil && inRange(s.Story.Cursor, len(s.Story.Rows)):
+	case s.Focus == screen.PaneMain && s.Story != nil && inRange(s.Story.Cursor, len(s.Story.Rows)):
 		r := s.Story.Rows[s.Story.Cursor]
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{r.Step, r.Label, r.Note, r.Error}, " ")))
 	default:
@@ -120,9 +120,9 @@ func (m *Model) copySelected() tea.Cmd {
 func inRange(i, n int) bool { return i >= 0 && i < n }
 
 // detailText is a step's detail as plain lines.
-func detailText(d *state.Detail) []string {
+func detailText(d *screen.Detail) []string {
 	lines := []string{d.Step + " " + d.Title}
-	for _, v := range append(append([]state.Value{}, d.Args...), d.Results...) {
+	for _, v := range append(append([]screen.Value{}, d.Args...), d.Results...) {
 		lines = append(lines, v.Name+": "+v.Text)
 	}
 	lines = append(lines, d.Request...)

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // intent wraps what only changes what is shown.
@@ -109,8 +109,8 @@ func (m *Model) toHold(h *agentpb.HoldInfo) {
 	if h == nil {
 		return
 	}
-	if m.screen().Main == state.MainBreaks {
-		m.state.SetMain(state.MainStory)
+	if m.screen().Main == screen.MainBreaks {
+		m.state.SetMain(screen.MainStory)
 	}
 	m.goToHold(h)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // Measurements of the screen, with the events of a real node. Each is beside
@@ -107,7 +107,7 @@ const keyEvery = 41 * time.Millisecond
 // took until its frame.
 func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse, past, batches []*agentpb.Batch) []time.Duration {
 	f := &flood{world: newWorld(), news: make(chan session.News, 1)}
-	f.news <- session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, Batches: past, CaughtUp: true}
+	f.news <- session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: past, CaughtUp: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	keys, press := io.Pipe()
@@ -199,13 +199,13 @@ func TestBenchFrame(t *testing.T) {
 	const frames = 300
 	views := []struct {
 		key, name string
-		main      state.Main
-	}{{"p", "pipeline", state.MainStory}, {"t", "timeline", state.MainTimeline}, {"e", "events", state.MainEvents}}
+		main      screen.Main
+	}{{"p", "pipeline", screen.MainStory}, {"t", "timeline", screen.MainTimeline}, {"e", "events", screen.MainEvents}}
 	cost := func(events int) map[string]time.Duration {
 		c := crowd(t, 1)
 		d := newDesk(t, newWorld(), Options{Theme: "dark"})
 		d.m.offered = true
-		d.tell(session.News{Info: c.Info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		d.tell(session.News{Info: c.Info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		for n := 0; n < events; n += 1000 {
 			d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 1000)}})
 		}

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // field is one line of a form: text to type, or one of a few words.
@@ -71,7 +71,7 @@ func (m *Model) askBreak() tea.Cmd {
 	pods, steps := "", ""
 	if pod, ok := m.selected(); ok {
 		pods = pod.Namespace + "/" + pod.Name
-		if s := m.screen(); s.Focus != state.PanePods {
+		if s := m.screen(); s.Focus != screen.PanePods {
 			steps = m.state.SelectedStep()
 		}
 	}
@@ -196,9 +196,9 @@ func (f *breakForm) completions(m *Model) (out []string) {
 	return out
 }
 
-func (f *breakForm) overlay(m *Model) *state.Overlay {
-	o := &state.Overlay{
-		Kind: state.OverDialog, Title: m.say(say("Breakpoint", "断点")), Cursor: f.cursor,
+func (f *breakForm) overlay(m *Model) *screen.Overlay {
+	o := &screen.Overlay{
+		Kind: screen.OverDialog, Title: m.say(say("Breakpoint", "断点")), Cursor: f.cursor,
 		Buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Add", "添加"))},
 	}
 	for i := range f.fields {
@@ -213,12 +213,12 @@ func (f *breakForm) overlay(m *Model) *state.Overlay {
 		if i == fieldTimes {
 			value = f.timesWords(m, value)
 		}
-		o.Items = append(o.Items, state.Item{Text: m.say(in.label) + ": " + value})
+		o.Items = append(o.Items, screen.Item{Text: m.say(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
 		o.Cursor = fieldCount + f.button
 	} else if in := &f.fields[f.cursor]; in.of == nil {
-		o.Input = &state.Input{Prompt: m.say(in.label), Text: in.line.String(), Cursor: in.line.at, Help: f.hint(m)}
+		o.Input = &screen.Input{Prompt: m.say(in.label), Text: in.line.String(), Cursor: in.line.at, Help: f.hint(m)}
 	}
 	if f.err != "" {
 		o.Text = append(o.Text, f.err)

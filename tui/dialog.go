@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -41,8 +41,8 @@ func (d *dialog) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-func (d *dialog) overlay(*Model) *state.Overlay {
-	return &state.Overlay{Kind: state.OverDialog, Title: d.title, Text: d.text, Buttons: d.buttons, Cursor: d.chosen, Danger: d.danger}
+func (d *dialog) overlay(*Model) *screen.Overlay {
+	return &screen.Overlay{Kind: screen.OverDialog, Title: d.title, Text: d.text, Buttons: d.buttons, Cursor: d.chosen, Danger: d.danger}
 }
 
 // press is a click on a button.
@@ -85,12 +85,12 @@ func (p *page) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-func (p *page) overlay(m *Model) *state.Overlay {
+func (p *page) overlay(m *Model) *screen.Overlay {
 	p.wrapped = view.OverText(p.lines, m.frame.styles)
-	p.rows = view.OverRows(state.OverPage, m.frame.styles)
+	p.rows = view.OverRows(screen.OverPage, m.frame.styles)
 	p.from = max(0, min(p.from, len(p.wrapped)-p.rows))
 	shown := p.wrapped[p.from:min(len(p.wrapped), p.from+p.rows)]
-	return &state.Overlay{Kind: state.OverPage, Title: p.title, Text: shown, Top: p.from, Total: len(p.wrapped)}
+	return &screen.Overlay{Kind: screen.OverPage, Title: p.title, Text: shown, Top: p.from, Total: len(p.wrapped)}
 }
 
 // paragraphs takes a text apart into lines, one a paragraph.

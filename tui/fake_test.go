@@ -20,8 +20,8 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -270,7 +270,7 @@ func newDesk(t testing.TB, w *world, o Options) *desk {
 
 // live connects, and tells what there was.
 func (d *desk) live(batches ...*agentpb.Batch) *desk {
-	d.tell(session.News{Info: d.w.info, Link: &session.LinkNews{Link: state.LinkLive}, Batches: batches, CaughtUp: true})
+	d.tell(session.News{Info: d.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: batches, CaughtUp: true})
 	d.poll()
 	return d
 }

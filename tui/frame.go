@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -20,9 +20,9 @@ type frame struct {
 	styles *view.Styles
 	// stale: the screen, dirty: the text is of before the last message.
 	stale, dirty bool
-	screen       *state.Screen
+	screen       *screen.Screen
 	// drawn is the screen that text was made of.
-	drawn *state.Screen
+	drawn *screen.Screen
 	text  string
 	// cursor is where something is typed.
 	cursor *tea.Cursor
@@ -107,7 +107,7 @@ func (m *Model) typedAt() *tea.Cursor {
 // screen is what is to be seen now. How many rows fit depends on which parts
 // there are, and those on what the state says; so it is asked twice when the
 // parts have changed since the last frame.
-func (m *Model) screen() *state.Screen {
+func (m *Model) screen() *screen.Screen {
 	f := &m.frame
 	if !f.stale && f.screen != nil {
 		return f.screen
@@ -116,7 +116,7 @@ func (m *Model) screen() *state.Screen {
 		f.resize(defaultWidth, defaultHeight)
 	}
 	if f.screen == nil {
-		f.screen = &state.Screen{}
+		f.screen = &screen.Screen{}
 	}
 	sizes := view.Sizes(f.screen, f.styles)
 	for range 2 {
@@ -136,11 +136,11 @@ func (m *Model) screen() *state.Screen {
 const defaultWidth, defaultHeight = 80, 24
 
 // dress adds what is not the state's: what is typed, what is on top, hints.
-func (m *Model) dress(s *state.Screen) {
+func (m *Model) dress(s *screen.Screen) {
 	s.Lang = m.lang
 	s.Notice = m.said
 	if m.pending != nil && s.Notice == nil {
-		s.Notice = &state.Notice{Text: m.pending.text + " · " + m.say(say("Esc stops waiting", "按 Esc 停止等待"))}
+		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.say(say("Esc stops waiting", "按 Esc 停止等待"))}
 	}
 	if m.input != nil {
 		s.Input = m.input.draw(m)
@@ -166,7 +166,7 @@ func (m *Model) dress(s *state.Screen) {
 const maxHints = 6
 
 // hints are what the footer says: the actions that are wanted most now.
-func (m *Model) hints() []state.Hint {
+func (m *Model) hints() []screen.Hint {
 	type ranked struct {
 		*action
 		rank int
@@ -182,16 +182,16 @@ func (m *Model) hints() []state.Hint {
 		}
 	}
 	slices.SortStableFunc(some, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
-	var hints []state.Hint
+	var hints []screen.Hint
 	for _, a := range some[:min(len(some), maxHints)] {
 		hints = append(hints, m.hintOf(a.action))
 	}
-	return append(together(hints), state.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
+	return append(together(hints), screen.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
 }
 
-func (m *Model) timelineShown() bool { return m.main() == state.MainTimeline }
-func (m *Model) breaksShown() bool   { return m.main() == state.MainBreaks }
-func (m *Model) main() state.Main    { return m.screen().Main }
+func (m *Model) timelineShown() bool { return m.main() == screen.MainTimeline }
+func (m *Model) breaksShown() bool   { return m.main() == screen.MainBreaks }
+func (m *Model) main() screen.Main   { return m.screen().Main }
 
 func (m *Model) zoomed() bool { return m.screen().Zoom }
 

@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // line is a line of text that is being edited.
@@ -171,8 +171,8 @@ func (in *input) tab(m *Model, forth bool) {
 const shownOffers = 5
 
 // draw is the line as the screen shows it.
-func (in *input) draw(m *Model) *state.Input {
-	out := &state.Input{Prompt: in.prompt, Text: in.String(), Cursor: in.at, Error: in.err, Help: in.help}
+func (in *input) draw(m *Model) *screen.Input {
+	out := &screen.Input{Prompt: in.prompt, Text: in.String(), Cursor: in.at, Error: in.err, Help: in.help}
 	offers := in.offers
 	if offers == nil && in.complete != nil {
 		offers = in.complete(m, in.String())

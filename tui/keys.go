@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // layer is something on top of the screen that has the keys: a dialog, a list to
@@ -13,7 +13,7 @@ import (
 type layer interface {
 	// key takes a key. It is done when the layer is to go.
 	key(m *Model, k tea.KeyPressMsg) (cmd tea.Cmd, done bool)
-	overlay(m *Model) *state.Overlay
+	overlay(m *Model) *screen.Overlay
 }
 
 // layered is a layer, and since when it is there.

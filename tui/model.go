@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
@@ -40,7 +41,7 @@ type Model struct {
 	// What is on top of the screen, and what waits.
 	layers    []*layered
 	input     *input
-	said      *state.Notice
+	said      *screen.Notice
 	saidUntil time.Time
 	pending   *pending
 	walk      *walk
@@ -203,7 +204,7 @@ const (
 )
 
 func (m *Model) tell(s string, isError bool) {
-	m.said = &state.Notice{Text: s, Error: isError}
+	m.said = &screen.Notice{Text: s, Error: isError}
 	m.saidUntil = m.clock.now().Add(noticeTime)
 	if isError {
 		m.saidUntil = m.clock.now().Add(errorTime)

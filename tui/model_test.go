@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // started is a desk with one pod that is at its sandbox.
@@ -223,7 +223,7 @@ func TestPaletteHasEveryActionOnce(t *testing.T) {
 func TestPaletteRuns(t *testing.T) {
 	d := started(t)
 	d.press("ctrl+p").write("timeline").press("enter")
-	if d.m.main() != state.MainTimeline {
+	if d.m.main() != screen.MainTimeline {
 		t.Errorf("the palette led to %v", d.m.main())
 	}
 	d.press(":").write("hold the sel").press("enter").sees("Hold default/web?")
@@ -326,12 +326,12 @@ func TestErrorsAreTold(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
-	d.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: d.now.Add(3 * time.Second)}})
+	d.tell(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: d.now.Add(3 * time.Second)}})
 	d.sees("reconnecting 3s", "the agent has ended")
 	d.press("H").sees("the agent is not there").called()
 	other := newWorld()
 	other.info.Pid, other.info.Node = 2, "node-2"
-	d.tell(session.News{Info: other.info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+	d.tell(session.News{Info: other.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 	d.sees("live", "node-2", "0 pods").seesNot("HELD")
 	if len(d.m.holds)+len(d.m.breaks) > 0 {
 		t.Errorf("the holds %v and breakpoints %v are those of the former agent", d.m.holds, d.m.breaks)
@@ -351,7 +351,7 @@ func TestLanguage(t *testing.T) {
 func TestCopy(t *testing.T) {
 	d := started(t)
 	d.press("shift+tab", "shift+tab")
-	for d.m.screen().Focus != state.PanePods {
+	for d.m.screen().Focus != screen.PanePods {
 		d.press("tab")
 	}
 	d.press("Y")

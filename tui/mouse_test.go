@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -36,12 +36,12 @@ func TestMouse(t *testing.T) {
 	d := newDesk(t, w, Options{})
 	d.m.offered = true
 	d.live(w.creation(web), w.creation(hello))
-	d.click("second pod", func(t view.Target) bool { return t.Kind == view.OnPod && t.Pod == state.PodKey(hello.Id) })
+	d.click("second pod", func(t view.Target) bool { return t.Kind == view.OnPod && t.Pod == screen.PodKey(hello.Id) })
 	if pod, ok := d.m.selected(); !ok || pod.Name != "hello" {
 		t.Errorf("a click on a pod selects %v", pod)
 	}
-	d.click("name of the timeline", func(t view.Target) bool { return t.Kind == view.OnMain && t.Main == state.MainTimeline })
-	if d.m.main() != state.MainTimeline {
+	d.click("name of the timeline", func(t view.Target) bool { return t.Kind == view.OnMain && t.Main == screen.MainTimeline })
+	if d.m.main() != screen.MainTimeline {
 		t.Error("a click on a view's name does not lead there")
 	}
 	d.press("p")

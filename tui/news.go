@@ -9,8 +9,8 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // takeNews gives news to the state, and asks for the next.
@@ -32,7 +32,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 			m.fail(n.Link.Why)
 		}
 		m.link = *n.Link
-		m.linked = n.Link.Link == state.LinkLive
+		m.linked = n.Link.Link == screen.LinkLive
 		m.tellLink()
 		if !m.linked {
 			m.holds, m.breaks = nil, nil
@@ -108,14 +108,14 @@ func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 func (m *Model) tellLink() {
 	switch {
 	case m.replay != nil:
-		m.state.SetLink(state.LinkReplay, m.replay.text(m))
-	case m.link.Link == state.LinkReconnecting:
+		m.state.SetLink(screen.LinkReplay, m.replay.text(m))
+	case m.link.Link == screen.LinkReconnecting:
 		left := math.Ceil(max(0, m.link.Retry.Sub(m.clock.now()).Seconds()))
 		m.state.SetLink(m.link.Link, m.sayf(say("reconnecting %.0fs", "重新连接 %.0f秒"), left))
 	case m.linked:
-		m.state.SetLink(state.LinkLive, m.say(say("live", "实时")))
+		m.state.SetLink(screen.LinkLive, m.say(say("live", "实时")))
 	default:
-		m.state.SetLink(state.LinkConnecting, m.say(say("connecting", "正在连接")))
+		m.state.SetLink(screen.LinkConnecting, m.say(say("connecting", "正在连接")))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // openPalette lists all that can be done, all pods, and all steps.
@@ -19,13 +19,13 @@ func (m *Model) openPalette() tea.Cmd {
 	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Compare(a.useful(moves), b.useful(moves)) })
 	all = append(all, m.podChoices()...)
 	all = append(all, m.stepChoices()...)
-	m.push(newPicker(state.OverPalette, m.say(say("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
+	m.push(newPicker(screen.OverPalette, m.say(say("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
 	return nil
 }
 
 // openHelp lists all keys. It is searched by what they do, and by the key.
 func (m *Model) openHelp() tea.Cmd {
-	p := newPicker(state.OverHelp, m.say(say("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
+	p := newPicker(screen.OverHelp, m.say(say("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
 	p.byKey = true
 	m.push(p)
 	return nil
@@ -87,7 +87,7 @@ func (m *Model) stepChoices() (out []choice) {
 
 func (m *Model) toStep(s *probes.Step) tea.Cmd {
 	if m.state.SelectStep(s.Name) {
-		m.state.SetMain(state.MainStory)
+		m.state.SetMain(screen.MainStory)
 		return nil
 	}
 	lines := append([]string{m.say(s.Title), ""}, paragraphs(m.say(s.Text))...)

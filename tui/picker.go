@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -30,7 +30,7 @@ type choice struct {
 // picker is a list to choose from by typing a part of what is wanted: the
 // palette, the help page, the list of walks.
 type picker struct {
-	kind   state.OverlayKind
+	kind   screen.OverlayKind
 	title  string
 	prompt string
 	all    []choice
@@ -51,7 +51,7 @@ type match struct {
 	at []int // in text, in runes
 }
 
-func newPicker(kind state.OverlayKind, title, prompt string, all []choice) *picker {
+func newPicker(kind screen.OverlayKind, title, prompt string, all []choice) *picker {
 	p := &picker{kind: kind, title: title, prompt: prompt, all: all}
 	p.search()
 	return p
@@ -175,16 +175,16 @@ func (p *picker) choose(m *Model, i int) (tea.Cmd, bool) {
 	return c.do(m), false
 }
 
-func (p *picker) overlay(m *Model) *state.Overlay {
+func (p *picker) overlay(m *Model) *screen.Overlay {
 	rows := view.OverRows(p.kind, m.frame.styles)
 	p.rows = rows
 	p.from = max(min(p.from, p.cursor), p.cursor-rows+1, 0)
-	o := &state.Overlay{
+	o := &screen.Overlay{
 		Kind: p.kind, Title: p.title, Top: p.from, Total: len(p.found), Cursor: p.cursor - p.from,
-		Input: &state.Input{Prompt: p.prompt, Text: p.line.String(), Cursor: p.line.at, Error: p.err},
+		Input: &screen.Input{Prompt: p.prompt, Text: p.line.String(), Cursor: p.line.at, Error: p.err},
 	}
 	for _, f := range p.found[p.from:min(len(p.found), p.from+rows)] {
-		o.Items = append(o.Items, state.Item{Group: f.group, Text: f.text, Key: f.choice.key, Off: f.off, Match: f.at})
+		o.Items = append(o.Items, screen.Item{Group: f.group, Text: f.text, Key: f.choice.key, Off: f.off, Match: f.at})
 	}
 	return o
 }

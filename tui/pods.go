@@ -2,7 +2,7 @@ package tui
 
 import (
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // selected is the selected pod; false if none is, or the node itself.
@@ -12,7 +12,7 @@ func (m *Model) selected() (*probes.Pod, bool) {
 }
 
 // pods are all pods, without the node itself.
-func (m *Model) pods() (out []state.PodRow) {
+func (m *Model) pods() (out []screen.PodRow) {
 	for _, r := range m.state.PodsNamed() {
 		if r.Key != 0 {
 			out = append(out, r)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -150,16 +150,16 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.waits = nil
 		return "what was waited for has come"
 	case 10:
-		c.tell(session.News{Link: &session.LinkNews{Link: state.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: c.now.Add(time.Second)}})
+		c.tell(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: c.now.Add(time.Second)}})
 		return "the agent is gone"
 	case 11:
-		c.tell(session.News{Info: c.w.info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		c.tell(session.News{Info: c.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		return "the agent is back"
 	default:
 		info := proto.CloneOf(c.w.info)
 		info.Pid++
 		c.w.info = info
-		c.tell(session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+		c.tell(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		return "another agent is there"
 	}
 }
@@ -249,7 +249,7 @@ func TestFilteredOut(t *testing.T) {
 	d.m.offered = true
 	d.live(w.creation(web), w.creation(hello))
 	d.m.state.SelectPodNamed("default", "web")
-	d.m.state.SetFocus(state.PanePods)
+	d.m.state.SetFocus(screen.PanePods)
 	d.press("/").write("pod=hello").press("enter").sees("outside the filter")
 	if got := d.m.selectedUID(); got != "u-web" {
 		t.Fatalf("%s is selected", got)
@@ -271,7 +271,7 @@ func TestFormerPodStays(t *testing.T) {
 	info := proto.CloneOf(w.info)
 	info.Pid = 7
 	w.info, w.seq = info, 0
-	d.tell(session.News{Info: info, Link: &session.LinkNews{Link: state.LinkLive}, CaughtUp: true})
+	d.tell(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 	d.tell(session.News{Poll: &session.Poll{At: d.now}})
 	d.sees("0 pods", "web is not known to the agent that is there now")
 	if got := d.m.selectedUID(); got != "u-web" {
@@ -417,7 +417,7 @@ func TestWalkLeavesSelection(t *testing.T) {
 	for _, strays := range []bool{false, true} {
 		d := walking(t)
 		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(web)}})
-		d.m.state.SetFocus(state.PanePods)
+		d.m.state.SetFocus(screen.PanePods)
 		d.press("n", "n")
 		want := "u-hello"
 		if strays {

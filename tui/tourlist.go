@@ -3,7 +3,7 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -64,7 +64,7 @@ func (m *Model) listTours() tea.Cmd {
 			do: func(m *Model) tea.Cmd { return m.startWalk(t) },
 		})
 	}
-	m.push(newPicker(state.OverTours, m.say(say("Guided walks", "导览")), "/", choices))
+	m.push(newPicker(screen.OverTours, m.say(say("Guided walks", "导览")), "/", choices))
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -194,8 +194,8 @@ func (w *walk) lastSeen() uint64 {
 }
 
 // card is the walk as the screen shows it.
-func (w *walk) card(m *Model) *state.TourCard {
-	c := &state.TourCard{Title: m.say(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
+func (w *walk) card(m *Model) *screen.TourCard {
+	c := &screen.TourCard{Title: m.say(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
 	switch {
 	case w.phase == walkIntro:
 		c.Stop = 0
@@ -219,7 +219,7 @@ func (w *walk) card(m *Model) *state.TourCard {
 	return c
 }
 
-func (w *walk) cardGoing(m *Model, c *state.TourCard) {
+func (w *walk) cardGoing(m *Model, c *screen.TourCard) {
 	s := w.stops[w.at]
 	c.Text = m.say(s.Title)
 	c.Wait = m.sayf(say("waiting for %s", "等待 %s"), s.Step)
@@ -228,7 +228,7 @@ func (w *walk) cardGoing(m *Model, c *state.TourCard) {
 	}
 }
 
-func (w *walk) cardHere(m *Model, c *state.TourCard) {
+func (w *walk) cardHere(m *Model, c *screen.TourCard) {
 	s := w.stops[w.at]
 	c.Heading = m.say(s.Title)
 	c.Text = m.say(s.Text)

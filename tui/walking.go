@@ -13,8 +13,8 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/cluster"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -44,7 +44,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 	}
 	w := newWalk(t, m.opts.Cluster.BeginWalk(t.Name), m.info, m.told)
 	m.walk = w
-	m.state.SetMain(state.MainStory)
+	m.state.SetMain(screen.MainStory)
 	if !t.Needs.Recorded {
 		return nil
 	}

@@ -2,7 +2,7 @@ package tui
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -62,8 +62,8 @@ func (m *Model) toNextHeld() string {
 }
 
 // hintOf is what the footer says of an action now.
-func (m *Model) hintOf(a *action) state.Hint {
-	h := state.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a)}
+func (m *Model) hintOf(a *action) screen.Hint {
+	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a)}
 	switch {
 	case a.brief != nil:
 		h.Text = a.brief(m)
@@ -75,7 +75,7 @@ func (m *Model) hintOf(a *action) state.Hint {
 
 // together puts the hints about one pod behind each other, where the first of
 // them is, so that the pod is named once.
-func together(hints []state.Hint) (out []state.Hint) {
+func together(hints []screen.Hint) (out []screen.Hint) {
 	done := map[string]bool{}
 	for i, h := range hints {
 		if h.Pod == "" {

@@ -32,14 +32,14 @@ var commands = []struct {
 	{"quit", "", say("end, and let go what is held", "退出并放行被按住的 Pod")},
 }
 
-func (p *screen) help() {
+func (p *printer) help() {
 	for i, c := range commands {
 		p.print(fmt.Sprintf("%d %s: %s", i+1, strings.TrimSpace(c.name+" "+c.arg), p.Lang.In(c.text)))
 	}
 }
 
 // command does one line. It is true if that ends the program.
-func (p *screen) command(ctx context.Context, line string) (quit bool) {
+func (p *printer) command(ctx context.Context, line string) (quit bool) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return false
@@ -81,7 +81,7 @@ func (p *screen) command(ctx context.Context, line string) (quit bool) {
 
 // job is what a command has the agent do. It is nil, and why has been said, if
 // the command makes no sense.
-func (p *screen) job(name string, args []string) func(context.Context) (string, error) {
+func (p *printer) job(name string, args []string) func(context.Context) (string, error) {
 	i := slices.IndexFunc(commands, func(c struct {
 		name, arg string
 		text      probes.Text
@@ -129,7 +129,7 @@ var modes = map[string]agentpb.StepMode{
 // errPods asks for the list of pods: it is printed from the next poll.
 var errPods = errors.New("list pods")
 
-func (p *screen) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(context.Context) (string, error) {
+func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(context.Context) (string, error) {
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		h, err := do(ctx)
@@ -145,7 +145,7 @@ func (p *screen) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(
 	}
 }
 
-func (p *screen) letGo(control session.Control, req *agentpb.ContinueRequest) func(context.Context) (string, error) {
+func (p *printer) letGo(control session.Control, req *agentpb.ContinueRequest) func(context.Context) (string, error) {
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		let, err := control.Continue(ctx, req)
@@ -162,7 +162,7 @@ func selector(s string) *agentpb.PodSelector {
 	return &agentpb.PodSelector{Namespace: namespace, Name: name}
 }
 
-func (p *screen) result(r result) {
+func (p *printer) result(r result) {
 	switch {
 	case errors.Is(r.err, errPods):
 		p.pods()
@@ -175,7 +175,7 @@ func (p *screen) result(r result) {
 }
 
 // poll keeps what pods are doing, and tells it once at the beginning.
-func (p *screen) poll(n *session.Poll) {
+func (p *printer) poll(n *session.Poll) {
 	first := p.last == nil
 	p.last = n
 	if first {
@@ -183,7 +183,7 @@ func (p *screen) poll(n *session.Poll) {
 	}
 }
 
-func (p *screen) pods() {
+func (p *printer) pods() {
 	if p.last == nil {
 		p.say(say("Pods: not known yet", "Pod：尚不清楚"))
 		return

@@ -20,8 +20,8 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 )
 
 // Options say how to show it.
@@ -34,8 +34,8 @@ type Options struct {
 	Out io.Writer
 }
 
-// screen is the state of what is printed.
-type screen struct {
+// printer has the state of what is printed.
+type printer struct {
 	Options
 	session session.Session
 	control session.Control
@@ -71,7 +71,7 @@ func Run(ctx context.Context, s session.Session, o Options) error {
 	}
 	s, ledger := session.WithLedger(s)
 	defer s.Close()
-	p := &screen{Options: o, session: s, control: s.Control(), names: probes.MustLoad(), results: make(chan result)}
+	p := &printer{Options: o, session: s, control: s.Control(), names: probes.MustLoad(), results: make(chan result)}
 	err := p.run(ctx)
 	if ledger == nil {
 		return err
@@ -85,7 +85,7 @@ func Run(ctx context.Context, s session.Session, o Options) error {
 	return errors.Join(err, failed)
 }
 
-func (p *screen) run(ctx context.Context) error {
+func (p *printer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.say(say("podstep: plain lines, because of %s", "podstep：纯文本模式，原因：%s"), p.Because)
@@ -164,26 +164,26 @@ func read(ctx context.Context, in io.Reader, to chan<- string) {
 func say(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
 // say prints a line.
-func (p *screen) say(t probes.Text, args ...any) {
+func (p *printer) say(t probes.Text, args ...any) {
 	p.print(fmt.Sprintf(p.Lang.In(t), args...))
 }
 
 // print writes one line. Names and messages come from pods: control characters
 // are shown, not sent.
-func (p *screen) print(line string) {
+func (p *printer) print(line string) {
 	if _, err := fmt.Fprintln(p.Out, words.Clean(line)); err != nil && p.err == nil {
 		p.err = fmt.Errorf("print line: %w", err)
 	}
 }
 
 // take prints news. It is true at the end of a trace file.
-func (p *screen) take(n session.News) (end bool) {
+func (p *printer) take(n session.News) (end bool) {
 	if n.Info != nil {
 		p.info, p.told, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
 		p.say(say("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
 	}
-	if n.Link != nil && n.Link.Link == state.LinkReconnecting {
+	if n.Link != nil && n.Link.Link == screen.LinkReconnecting {
 		p.say(say("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
 	}
 	for _, b := range n.Batches {
@@ -207,7 +207,7 @@ func (p *screen) take(n session.News) (end bool) {
 
 // event prints what a person wants to hear of an event: what failed, what is
 // held, and the main steps when they are done.
-func (p *screen) event(e *probes.Event) {
+func (p *printer) event(e *probes.Event) {
 	who := p.Lang.In(say("Node", "节点"))
 	if e.Pod != nil {
 		who = "Pod " + e.Pod.Namespace + "/" + e.Pod.Name
@@ -236,14 +236,14 @@ func (p *screen) event(e *probes.Event) {
 }
 
 // outside tells steps that are no function of the kubelet.
-func (p *screen) outside(step string) bool {
+func (p *printer) outside(step string) bool {
 	s := p.names.Step(step)
 	return s != nil && s.Outside()
 }
 
 // report prints what the cluster says of a pod. All of it is known as it begins,
 // except that it is an error.
-func (p *screen) report(who string, e *probes.Event) {
+func (p *printer) report(who string, e *probes.Event) {
 	s := p.names.Step(e.Step)
 	switch {
 	case e.Kind == probes.Exit && e.Error != "":
@@ -276,12 +276,12 @@ func teller(s *probes.Step, fields map[string]any) string {
 }
 
 // main tells whether a step is one of the main ones, of a pod.
-func (p *screen) main(e *probes.Event) bool {
+func (p *printer) main(e *probes.Event) bool {
 	s := p.names.Step(e.Step)
 	return s != nil && s.Tier == 1 && e.Pod != nil
 }
 
-func (p *screen) title(step string) string {
+func (p *printer) title(step string) string {
 	if s := p.names.Step(step); s != nil {
 		return fmt.Sprintf("%s (%s)", step, strings.TrimSuffix(p.Lang.In(s.Title), "."))
 	}

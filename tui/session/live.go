@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // A connection that broke is tried again after firstRetry, then after twice as
@@ -79,7 +79,7 @@ func (l *live) run(ctx context.Context, c *client.Client) {
 // again dials until there is an agent. It is nil when ctx ends.
 func (l *live) again(ctx context.Context, why error) *client.Client {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		link := &LinkNews{Link: state.LinkReconnecting, Why: why, Retry: time.Now().Add(wait)}
+		link := &LinkNews{Link: screen.LinkReconnecting, Why: why, Retry: time.Now().Add(wait)}
 		if l.news.put(ctx, News{Link: link}) != nil {
 			return nil
 		}
@@ -120,7 +120,7 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if err := l.news.put(ctx, News{Info: c.About(), Link: &LinkNews{Link: state.LinkLive}}); err != nil {
+	if err := l.news.put(ctx, News{Info: c.About(), Link: &LinkNews{Link: screen.LinkLive}}); err != nil {
 		return err
 	}
 	polls := make(chan struct{})

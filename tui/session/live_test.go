@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/trace"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // agent is an agent of the test: one pod, which it holds when asked.
@@ -178,7 +178,7 @@ func TestLive(t *testing.T) {
 	newAgent(1).serve(t, path)
 	l := open(t, path)
 	first := until(t, l, func(n News) bool { return n.Info != nil })
-	if first.Info.Pid != 1 || first.Link == nil || first.Link.Link != state.LinkLive {
+	if first.Info.Pid != 1 || first.Link == nil || first.Link.Link != screen.LinkLive {
 		t.Errorf("first news %+v", first)
 	}
 	if !first.CaughtUp {
@@ -200,12 +200,12 @@ func TestLiveSilent(t *testing.T) {
 	l := startLive(c, time.Millisecond)
 	t.Cleanup(l.Close)
 	a.mu.Lock() // it cannot look at its holds
-	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkReconnecting })
+	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	a.mu.Unlock()
 	if !errors.As(n.Link.Why, new(silentError)) {
 		t.Errorf("the silence is told as %v", n.Link.Why)
 	}
-	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkLive })
+	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkLive })
 }
 
 // TestWhileConnected: what is armed and held ends with the connection.
@@ -236,7 +236,7 @@ func TestLiveComesBack(t *testing.T) {
 	l := open(t, path)
 	until(t, l, func(n News) bool { return n.Info != nil })
 	stop()
-	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == state.LinkReconnecting })
+	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	if n.Link.Why == nil || n.Link.Retry.IsZero() {
 		t.Errorf("the end is told as %+v", n.Link)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 func batchOf(n int) *agentpb.Batch { return &agentpb.Batch{Events: make([][]byte, n)} }
@@ -55,7 +55,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	q := newQueue()
 	for _, n := range []News{
 		oneBatch(batchOf(1)),
-		{Link: &LinkNews{Link: state.LinkReconnecting}},
+		{Link: &LinkNews{Link: screen.LinkReconnecting}},
 		{Info: &agentpb.InfoResponse{Pid: 2}},
 		{Batches: []*agentpb.Batch{batchOf(2)}, CaughtUp: true},
 		{Poll: &Poll{}},

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // Session is where events come from: an agent, or a trace file.
@@ -42,8 +42,8 @@ type News struct {
 
 // LinkNews says how the session is connected.
 type LinkNews struct {
-	Link state.Link
-	// Why is what ended the connection; nil: nothing did. words.Error gives it in the
+	Link screen.Link
+	// Why is what ended the connection; nil: nothing did. reason.Error gives it in the
 	// reader's language.
 	Why error
 	// Retry is when the next try is, if there is one.

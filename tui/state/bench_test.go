@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // many is a node's stream of n events. Each teller has 26 pods of its own.
@@ -63,7 +64,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkScreen(b *testing.B) {
 	for _, n := range []int{1_000, 100_000, 1_000_000} {
 		info, batches := many(b, n+200_000, 20)
-		for _, main := range []Main{MainStory, MainTimeline, MainEvents} {
+		for _, main := range []screen.Main{screen.MainStory, screen.MainTimeline, screen.MainEvents} {
 			b.Run(fmt.Sprintf("events=%d/main=%d", n, main), func(b *testing.B) {
 				s := New(info, probes.MustLoad(), words.English)
 				i := 0
@@ -80,7 +81,7 @@ func BenchmarkScreen(b *testing.B) {
 					s.Add(rest[k%len(rest)])
 					s.Tick(time.Unix(0, s.h.Origin()+s.lives.Now().Time))
 					b.StartTimer()
-					s.Screen(Sizes{Pods: 30, Main: 30, Detail: 10, Width: 80})
+					s.Screen(screen.Sizes{Pods: 30, Main: 30, Detail: 10, Width: 80})
 				}
 			})
 		}
@@ -90,13 +91,13 @@ func BenchmarkScreen(b *testing.B) {
 func BenchmarkSeek(b *testing.B) {
 	info, batches := many(b, 1_000_000, 20)
 	s := load(info, batches)
-	s.SetLink(LinkReplay, "replay")
+	s.SetLink(screen.LinkReplay, "replay")
 	s.SelectPodNamed("default", "web0")
 	at := 0
 	b.ResetTimer()
 	for range b.N {
 		at = (at + 314_159) % s.Events()
 		s.SeekEvent(at)
-		s.Screen(Sizes{Pods: 30, Main: 30, Detail: 10, Width: 80})
+		s.Screen(screen.Sizes{Pods: 30, Main: 30, Detail: 10, Width: 80})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // attached reads testdata/attached.podstep: a minute beside the unmodified
@@ -121,7 +122,7 @@ func TestBesideSelect(t *testing.T) {
 			if !s.SelectStep(step) {
 				t.Errorf("%s: %s cannot be selected", pod, step)
 			}
-			z := Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
+			z := screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
 			sc := s.Screen(z)
 			check(t, sc, z)
 			if sc.Story.Cursor < 0 {
@@ -136,8 +137,8 @@ func TestBesideSelect(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	s := attached(t).play(words.English)
 	s.SelectPodNamed("default", "web")
-	s.SetFocus(PaneMain)
-	row := func(label string) Row {
+	s.SetFocus(screen.PaneMain)
+	row := func(label string) screen.Row {
 		t.Helper()
 		for _, r := range s.Screen(allRows).Story.Rows {
 			if r.Label == label {
@@ -145,22 +146,22 @@ func TestUnseen(t *testing.T) {
 			}
 		}
 		t.Fatalf("there is no row %q", label)
-		return Row{}
+		return screen.Row{}
 	}
 	inside := row("inside the kubelet")
-	if inside.Mark != RowUnseen || !inside.Opens || inside.Open || !strings.Contains(inside.Error, "source to probe") {
+	if inside.Mark != screen.RowUnseen || !inside.Opens || inside.Open || !strings.Contains(inside.Error, "source to probe") {
 		t.Fatalf("%+v", inside)
 	}
 	s.SelectRow(inside.ID)
 	s.Open()
 	stage := row("Kubelet.SyncPod")
-	if stage.Depth != inside.Depth+1 || stage.Mark != RowUnseen || stage.Open {
+	if stage.Depth != inside.Depth+1 || stage.Mark != screen.RowUnseen || stage.Open {
 		t.Errorf("%+v", stage)
 	}
 	s.SelectRow(stage.ID)
 	s.Open()
 	step := row(probes.MustLoad().Step("sync.volumes").Title.En)
-	if step.Step != "sync.volumes" || step.Mark != RowUnseen || step.Error == "" || step.Depth != stage.Depth+1 {
+	if step.Step != "sync.volumes" || step.Mark != screen.RowUnseen || step.Error == "" || step.Depth != stage.Depth+1 {
 		t.Errorf("%+v", step)
 	}
 	s.SelectRow(step.ID)
@@ -178,7 +179,7 @@ func TestBesideHold(t *testing.T) {
 	if h := sc.Hold; h == nil || h.Timer != "caller" || h.Step != "cri.CreateContainer" || h.Left <= 0 {
 		t.Errorf("banner %+v", h)
 	}
-	if row := sc.Story.Rows[sc.Story.Cursor]; row.Mark != RowHeld || row.Left != sc.Hold.Left {
+	if row := sc.Story.Rows[sc.Story.Cursor]; row.Mark != screen.RowHeld || row.Left != sc.Hold.Left {
 		t.Errorf("row %+v", row)
 	}
 	if !strings.Contains(sc.Detail.Hold, "Timer caller") {
@@ -196,7 +197,7 @@ type teller struct {
 
 func newTeller(t *testing.T, info *agentpb.InfoResponse) *teller {
 	s := New(info, probes.MustLoad(), words.English)
-	s.SetLink(LinkReplay, "replay")
+	s.SetLink(screen.LinkReplay, "replay")
 	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
 	return &teller{t: t, s: s, info: info}
 }
@@ -366,10 +367,10 @@ func TestNote(t *testing.T) {
 	l.says("note text=the_runtime_was_restarted")
 	l.s.SelectPod(0)
 	sc := l.s.Screen(allRows)
-	if last := sc.Story.Rows[len(sc.Story.Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != RowSaid {
+	if last := sc.Story.Rows[len(sc.Story.Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != screen.RowNoted {
 		t.Errorf("row %+v", last)
 	}
-	l.s.SetMain(MainEvents)
+	l.s.SetMain(screen.MainEvents)
 	if rows := l.s.Screen(allRows).Events.Rows; len(rows) != 1 || !strings.Contains(rows[0].Text, "the runtime was restarted") {
 		t.Errorf("events %+v", rows)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // beside lays out a chapter as it is seen from beside the kubelet: calls and
@@ -53,7 +54,7 @@ func (l *layouter) quiet(g *outline.Segment, entries []outline.Entry, kind byte)
 	}
 	k := lineKey{kind: kind, a: g.First}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: first, last: last, times: times, opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: times, opens: true, open: open})
 	if !open {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // between lays out what happened besides turns: first what matters, then, in one
@@ -27,7 +28,7 @@ func (l *layouter) between(g *outline.Segment) {
 	}
 	k := lineKey{kind: keyRoutine, a: g.First}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: first, last: last, times: routine, opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: routine, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -100,7 +101,7 @@ func (l *layouter) fold(g *outline.Segment) {
 	k := lineKey{kind: keyFold, a: lead.Item}
 	last := g.Tries[len(g.Tries)-1]
 	open := l.isOpen(k, l.current)
-	l.add(line{key: k, kind: RowFolded, depth: 1, span: none, item: lead.Item, last: last, times: len(g.Tries), opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: lead.Item, last: last, times: len(g.Tries), opens: true, open: open})
 	if !open {
 		return
 	}
@@ -120,7 +121,7 @@ func (l *layouter) entry(g *outline.Segment, e *outline.Entry, depth int) {
 	}
 	k := entryKey(e)
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: RowFolded, depth: depth, span: none, item: e.First, last: e.Last, times: e.N, step: e.Step, opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowFolded, depth: depth, span: none, item: e.First, last: e.Last, times: e.N, step: e.Step, opens: true, open: open})
 	if open {
 		for _, i := range l.members(g, e) {
 			l.item(i, depth+1)

@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // SetBreakpoints tells which breakpoints there are, as of a time. The selected
@@ -55,8 +56,8 @@ func (s *State) LeaveBreak() {
 	s.moveBreak(-1)
 }
 
-func (s *State) breakList(rows int) *BreakList {
-	l := &BreakList{Cursor: none}
+func (s *State) breakList(rows int) *screen.BreakList {
+	l := &screen.BreakList{Cursor: none}
 	if len(s.breaks) == 0 {
 		l.Empty = s.lang.In(words.Text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
 			"没有断点。断点会在 Pod 走到某一步时把它停住，也适用于还不存在的 Pod。"))
@@ -73,9 +74,9 @@ func (s *State) breakList(rows int) *BreakList {
 	return l
 }
 
-func (s *State) breakpoint(b *agentpb.Breakpoint) BreakRow {
+func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	spec := b.GetSpec()
-	r := BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: words.Clean(spec.GetStep()), Hits: b.GetHits()}
+	r := screen.BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: words.Clean(spec.GetStep()), Hits: b.GetHits()}
 	if t := b.GetExpires(); t != nil {
 		r.Expires = history.Since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
 	}

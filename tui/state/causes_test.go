@@ -8,6 +8,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestWhySeen: somewhere in the stories of the recording's pods stands each of
@@ -70,7 +71,7 @@ func TestSelectHeldCall(t *testing.T) {
 		t.Fatal("the step is not found")
 	}
 	st := s.Screen(allRows).Story
-	if row := st.Rows[st.Cursor]; row.Mark != RowHeld {
+	if row := st.Rows[st.Cursor]; row.Mark != screen.RowHeld {
 		t.Errorf("selected %+v", row)
 	}
 }

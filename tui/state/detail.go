@@ -12,15 +12,16 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/source"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 	"sigs.k8s.io/yaml"
 )
 
 // detail tells all of the selected row's step.
-func (s *State) detail(n *line, v *view) *Detail {
+func (s *State) detail(n *line, v *view) *screen.Detail {
 	if n == nil {
 		return nil
 	}
-	d := &Detail{Mark: none, Top: s.detailTop}
+	d := &screen.Detail{Mark: none, Top: s.detailTop}
 	id := s.stepOf(n)
 	if n.key.kind == keyNote {
 		s.noteDetail(n, d)
@@ -32,7 +33,7 @@ func (s *State) detail(n *line, v *view) *Detail {
 	st := s.h.Step(id)
 	s.aboutStep(st, d)
 	ref := n.span
-	if n.kind == RowFolded {
+	if n.kind == screen.RowFolded {
 		ref = s.foldedSpan(n)
 	}
 	c := s.h.Call(ref, v.at)
@@ -54,23 +55,10 @@ func (s *State) detail(n *line, v *view) *Detail {
 }
 
 // heldDetail says of the call at which the pod is held until when it is.
-func (s *State) heldDetail(ref int, d *Detail, v *view) {
+func (s *State) heldDetail(ref int, d *screen.Detail, v *view) {
 	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
 		d.Held = strings.TrimSpace(s.heldWords(s.pod, now, v) + " " + s.askedBy(now))
 	}
-}
-
-// lines is about how many lines the details take: enough to tell when they are
-// scrolled out of sight.
-func (d *Detail) lines() int {
-	const usualWidth = 60
-	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
-	for _, values := range [][]Value{d.Args, d.Results} {
-		for _, v := range values {
-			n += 1 + strings.Count(v.Text, "\n")
-		}
-	}
-	return n
 }
 
 // foldedSpan is the last call of a fold.
@@ -89,7 +77,7 @@ func (s *State) foldedSpan(n *line) int {
 }
 
 // aboutStep fills in what does not depend on a call.
-func (s *State) aboutStep(st *history.Step, d *Detail) {
+func (s *State) aboutStep(st *history.Step, d *screen.Detail) {
 	d.Step, d.Title = st.Name, s.title(st)
 	if st.About != nil {
 		d.Text = s.lang.In(st.About.Text)
@@ -108,7 +96,7 @@ func (s *State) aboutStep(st *history.Step, d *Detail) {
 	d.Hold = s.holdCost(st)
 }
 
-func (s *State) noteDetail(n *line, d *Detail) {
+func (s *State) noteDetail(n *line, d *screen.Detail) {
 	e, ok := s.h.Event(n.key.a)
 	if !ok {
 		return
@@ -121,7 +109,7 @@ func (s *State) noteDetail(n *line, d *Detail) {
 	d.Began, d.Error = e.Time, words.Clean(e.Error)
 	d.Took = max(0, time.Duration(e.DurationNs))
 	for _, name := range sortedNames(e.Fields) {
-		d.Args = append(d.Args, Value{words.Clean(name), long(e.Fields[name])})
+		d.Args = append(d.Args, screen.Value{Name: words.Clean(name), Text: long(e.Fields[name])})
 	}
 }
 
@@ -131,7 +119,7 @@ func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m))
 const fieldRequest, fieldResponse = "request", "response"
 
 // values fills in arguments and results, in the catalogue's order.
-func (s *State) values(c *history.Call, d *Detail) {
+func (s *State) values(c *history.Call, d *screen.Detail) {
 	var args, results []probes.Field
 	if c.Step.About != nil {
 		args, results = c.Step.About.Fields, c.Step.About.Results
@@ -195,18 +183,18 @@ func cleanLines(text string) string {
 }
 
 // list2 lists values: first those that the catalogue names, then the others.
-func valueList(names []probes.Field, values map[string]any) []Value {
-	var out []Value
+func valueList(names []probes.Field, values map[string]any) []screen.Value {
+	var out []screen.Value
 	named := map[string]bool{fieldRequest: true, fieldResponse: true}
 	for _, f := range names {
 		if v, ok := values[f.Name]; ok && v != "" && !named[f.Name] {
-			out = append(out, Value{f.Name, long(v)})
+			out = append(out, screen.Value{Name: f.Name, Text: long(v)})
 		}
 		named[f.Name] = true
 	}
 	for _, n := range sortedNames(values) {
 		if !named[n] && values[n] != "" {
-			out = append(out, Value{words.Clean(n), long(values[n])})
+			out = append(out, screen.Value{Name: words.Clean(n), Text: long(values[n])})
 		}
 	}
 	return out
@@ -229,7 +217,7 @@ func long(v any) string {
 
 // sourceOf shows the kubelet's source: of a call that goes on, the place in its
 // caller; else the beginning of the step's own function.
-func (s *State) sourceOf(st *history.Step, ref int, d *Detail) {
+func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 	own, ok := source.Of(st.Name)
 	switch {
 	case ok:
@@ -260,7 +248,7 @@ func (s *State) sourceOf(st *history.Step, ref int, d *Detail) {
 const linesBefore, linesAfter = 6, 30
 
 // excerpt shows the lines around one.
-func excerpt(e *source.Excerpt, line int, d *Detail) {
+func excerpt(e *source.Excerpt, line int, d *screen.Detail) {
 	at := line - e.Line
 	from, to := max(0, at-linesBefore), min(len(e.Lines), at+linesAfter)
 	if from >= to {

@@ -5,6 +5,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // scanPerFrame bounds how many events a filter looks at for one frame, and
@@ -129,13 +130,13 @@ func (l *eventsView) index(s *State, pos, total int) int {
 }
 
 // eventList gives the rows that fit.
-func (s *State) eventList(rows int, v *view) *EventList {
+func (s *State) eventList(rows int, v *view) *screen.EventList {
 	l := &s.events
 	if s.filter != nil {
 		l.scan(s, v.at)
 	}
 	total := l.total(s, v.at)
-	out := &EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: words.Clean(s.filterText), Offset: l.offset}
+	out := &screen.EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: words.Clean(s.filterText), Offset: l.offset}
 	out.More = s.filter != nil && l.back > s.h.First()
 	at := total - 1
 	if !l.follow && l.cursor != none {
@@ -161,14 +162,14 @@ func (s *State) eventList(rows int, v *view) *EventList {
 	return out
 }
 
-func (s *State) eventRow(pos int) EventRow {
+func (s *State) eventRow(pos int) screen.EventRow {
 	e, _ := s.h.Event(pos)
 	e.Step, e.Stage, e.Goroutine = words.Clean(e.Step), words.Clean(e.Stage), words.Clean(e.Goroutine)
 	if e.Pod != nil {
 		h, _ := s.h.Header(pos)
 		e.Pod = &s.of(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
 	}
-	r := EventRow{Pos: pos, Text: fieldWords(e.Fields)}
+	r := screen.EventRow{Pos: pos, Text: fieldWords(e.Fields)}
 	if e.Error != "" {
 		e.Error = words.OneLine(e.Error)
 		r.Text = words.Cut(e.Error, 600)
@@ -177,10 +178,6 @@ func (s *State) eventRow(pos int) EventRow {
 		}
 	}
 	e.Fields = nil
-	return r.with(e)
-}
-
-func (r EventRow) with(e probes.Event) EventRow {
 	r.Event = e
 	return r
 }
@@ -251,7 +248,7 @@ func (s *State) openEvent(v *view) {
 	}
 	e := s.h.EpochAt(pos)
 	s.selectPod(e.PodOf(h.Pod))
-	s.main, s.focus = MainStory, PaneMain
+	s.main, s.focus = screen.MainStory, screen.PaneMain
 	if ref := s.h.SpanOf(pos, &h); ref != none {
 		s.reveal(s.of(s.pod), ref, v)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // turnsOf are the kinds of turns by the catalogue's names for them.
@@ -246,7 +247,7 @@ func (f *forecast) one(step history.StepID, depth int) {
 	f.used[step]++
 	inner := depth
 	if st.Tier() == 1 && st.Means().Role != probes.RoleWork && !st.Means().Joins {
-		f.l.add(line{key: lineKey{kind: keyExpected, a: f.span, b: int(step)*4 + n}, kind: RowExpected, depth: depth, span: none, item: none, step: step})
+		f.l.add(line{key: lineKey{kind: keyExpected, a: f.span, b: int(step)*4 + n}, kind: screen.RowExpected, depth: depth, span: none, item: none, step: step})
 		inner++
 	}
 	f.calls(step, nil, plan{}, inner)

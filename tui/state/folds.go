@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // maxParts bounds the calls of a fold that are drawn, and maxLook the items
@@ -14,14 +15,14 @@ const maxParts, maxLook = 200, 2000
 
 // foldBar has a part for each call of a fold. What lies between them is not the
 // fold's time, so it is neither one bar nor on the critical path.
-func (s *State) foldBar(p *pod, n *line, b *Bar, v *view) {
+func (s *State) foldBar(p *pod, n *line, b *screen.Bar, v *view) {
 	if n.times > 1 {
 		b.Label += fmt.Sprintf("  ×%d", n.times)
 	}
 	for _, ref := range s.foldCalls(p, n, v.at) {
 		sp := s.h.Span(ref)
 		from := time.Duration(sp.Start)
-		b.Parts = append(b.Parts, Part{From: from, To: from + s.callTook(sp, v)})
+		b.Parts = append(b.Parts, screen.Part{From: from, To: from + s.callTook(sp, v)})
 		b.Open = b.Open || !sp.Over(v.at)
 	}
 	if len(b.Parts) == 0 {

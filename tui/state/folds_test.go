@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestFoldBars: the bar of a fold has a part for each call, and is not critical.
@@ -16,13 +17,13 @@ func TestFoldBars(t *testing.T) {
 	for _, pod := range []string{"web", "crashloop", "no-image", "missing"} {
 		s.SelectPodNamed("default", pod)
 		times := map[string]int{}
-		s.SetMain(MainStory)
+		s.SetMain(screen.MainStory)
 		for _, r := range s.Screen(allRows).Story.Rows {
-			if r.Kind == RowFolded {
+			if r.Kind == screen.RowFolded {
 				times[r.ID] = r.Times
 			}
 		}
-		s.SetMain(MainTimeline)
+		s.SetMain(screen.MainTimeline)
 		for _, b := range s.Screen(allRows).Timeline.Bars {
 			n, fold := times[b.ID]
 			if !fold {
@@ -89,7 +90,7 @@ func TestPlain(t *testing.T) {
 	var before time.Duration
 	folds := 0
 	for _, r := range s.Screen(allRows).Story.Rows {
-		if r.Kind == RowFolded && r.Span != 0 {
+		if r.Kind == screen.RowFolded && r.Span != 0 {
 			folds++
 			if began := time.Duration(s.h.TimeAt(r.Event)); r.At < 0 || r.At > began {
 				t.Errorf("%q began at %s", r.Label, r.At)

@@ -12,10 +12,11 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // marks are the pods of a screen with their marks; the node is left out.
-func marks(sc *Screen) map[string]life.State {
+func marks(sc *screen.Screen) map[string]life.State {
 	out := map[string]life.State{}
 	for _, r := range sc.Pods.Rows {
 		if r.Key != 0 {
@@ -43,7 +44,7 @@ func TestFormerPods(t *testing.T) {
 			info := proto.CloneOf(r.info)
 			info.Probe = probe
 			s := New(info, probes.MustLoad(), words.English)
-			s.SetLink(LinkLive, "live")
+			s.SetLink(screen.LinkLive, "live")
 			for _, b := range r.batches {
 				s.Add(b)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // stream makes events of bytes: any order, any numbers.
@@ -123,20 +124,20 @@ func use(t *testing.T, s *State, keys uint8) {
 	s.Tick(time.Unix(0, int64(keys)*1e9))
 	do := []func(){
 		func() { s.Move(1) }, func() { s.Move(-3) }, s.Open, func() { s.Back() }, s.NextPane, s.Home, s.End, s.ToggleFollow,
-		func() { s.SetMain(Main(keys % 4)) }, s.ToggleFreeze, func() { s.StepBack() }, func() { s.NextError(1) },
-		func() { s.SelectPod(PodKey(keys % 7)) }, func() { s.SelectStep("sync.volumes") }, func() { s.SeekTime(time.Duration(keys) * time.Second) },
+		func() { s.SetMain(screen.Main(keys % 4)) }, s.ToggleFreeze, func() { s.StepBack() }, func() { s.NextError(1) },
+		func() { s.SelectPod(screen.PodKey(keys % 7)) }, func() { s.SelectStep("sync.volumes") }, func() { s.SeekTime(time.Duration(keys) * time.Second) },
 		func() { _ = s.SetFilter("err or step~sync.*") }, func() { s.ZoomTime(0.5) }, func() { s.Pan(0.3) }, s.ToggleMany, func() { s.StepForward() },
 		func() { s.SeekEvent(int(keys)) }, func() { _ = s.SetFilter("") }, func() { s.NextError(-1) },
 	}
 	for i := range do {
 		do[(i*int(keys|1)+int(keys))%len(do)]()
-		z := Sizes{Pods: int(keys % 9), Main: int(keys%13) + i, Detail: 5, Width: 60}
+		z := screen.Sizes{Pods: int(keys % 9), Main: int(keys%13) + i, Detail: 5, Width: 60}
 		check(t, s.Screen(z), z)
 	}
 }
 
 // check holds a screen to what is always so.
-func check(t *testing.T, sc *Screen, z Sizes) {
+func check(t *testing.T, sc *screen.Screen, z screen.Sizes) {
 	t.Helper()
 	rows := z.Main
 	safe(t, reflect.ValueOf(*sc), "Screen")

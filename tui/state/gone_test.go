@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestAgentGone: while the agent is gone no age counts on, and what is said is
@@ -14,7 +15,7 @@ import (
 func TestAgentGone(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	for _, b := range r.batches[:len(r.batches)/2] {
 		s.Add(b)
 	}
@@ -22,7 +23,7 @@ func TestAgentGone(t *testing.T) {
 	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.Tick(now)
 	before := s.Screen(allRows)
-	s.SetLink(LinkReconnecting, "reconnecting")
+	s.SetLink(screen.LinkReconnecting, "reconnecting")
 	s.Tick(now.Add(time.Hour))
 	gone := s.Screen(allRows)
 	for i, row := range gone.Pods.Rows {
@@ -33,7 +34,7 @@ func TestAgentGone(t *testing.T) {
 	if want := "Before the agent went: " + before.Why.Text; gone.Why.Text != want {
 		t.Errorf("%q, want %q", gone.Why.Text, want)
 	}
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	s.Tick(now.Add(time.Hour))
 	if why := s.Screen(allRows).Why.Text; strings.HasPrefix(why, "Before") {
 		t.Errorf("the agent is back: %q", why)

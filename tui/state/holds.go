@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // liveHold is a hold as the agent told it last, with when it ends.
@@ -95,7 +96,7 @@ func (s *State) SetPods(pods []*agentpb.PodState) {
 }
 
 // Held is the hold of a pod, nil if it is not held.
-func (s *State) Held(k PodKey) *agentpb.HoldInfo {
+func (s *State) Held(k screen.PodKey) *agentpb.HoldInfo {
 	for i := range s.holds {
 		if s.holds[i].pod == int(k) {
 			return s.holds[i].HoldInfo
@@ -125,8 +126,8 @@ func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why
 // banner tells of all holds: of the selected pod's if it is held, else of the
 // one that goes on first. Live, it tells of those there are, wherever the reader
 // looks.
-func (s *State) banner(v *view) *HoldBanner {
-	if s.link == LinkReplay {
+func (s *State) banner(v *view) *screen.HoldBanner {
+	if s.link == screen.LinkReplay {
 		return s.bannerOfEvents(v)
 	}
 	if len(s.holds) == 0 {
@@ -134,7 +135,7 @@ func (s *State) banner(v *view) *HoldBanner {
 	}
 	at := max(0, slices.IndexFunc(s.holds, func(h liveHold) bool { return h.pod == s.pod }))
 	h := &s.holds[at]
-	b := &HoldBanner{
+	b := &screen.HoldBanner{
 		Pod: podTitle(h.GetPod().GetNamespace(), h.GetPod().GetName()), UID: h.GetPod().GetUid(), Selected: h.pod == s.pod,
 		Step: words.Clean(h.Step), On: words.Clean(h.On), Left: history.Since(s.clock, h.at), Timer: h.timer, Free: h.free,
 	}
@@ -150,15 +151,15 @@ func (s *State) banner(v *view) *HoldBanner {
 func podTitle(namespace, name string) string { return words.Clean(namespace + "/" + name) }
 
 // bannerOfEvents is for a trace file.
-func (s *State) bannerOfEvents(v *view) *HoldBanner {
-	var b *HoldBanner
+func (s *State) bannerOfEvents(v *view) *screen.HoldBanner {
+	var b *screen.HoldBanner
 	for i := range v.w.Pods {
 		p := &v.w.Pods[i]
 		if p.Holds == 0 {
 			continue
 		}
 		if b == nil {
-			b = &HoldBanner{}
+			b = &screen.HoldBanner{}
 		}
 		b.Count++
 		left, end := s.holdEnds(i, p, v)

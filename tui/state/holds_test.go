@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestHoldEnds: a hold ends when the agent says so; of agents that do not say it,
@@ -56,7 +57,7 @@ func TestHoldEnds(t *testing.T) {
 func TestHeldDetail(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766) // pod held is held at its sandbox
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.SelectPodNamed("default", "held")
 	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: s.of(s.pod).Entity.UID}
@@ -76,7 +77,7 @@ func TestHeldDetail(t *testing.T) {
 			t.Errorf("list %s, pipeline %s, banner %s", row.Left, story.Left, sc.Hold.Left)
 		}
 	}
-	s.SetFocus(PaneMain)
+	s.SetFocus(screen.PaneMain)
 	s.Home()
 	if d := s.Screen(allRows).Detail; d != nil && d.Held != "" {
 		t.Errorf("a row at which it is not held says %q", d.Held)

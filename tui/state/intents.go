@@ -1,14 +1,18 @@
 package state
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podstep/podstep/tui/screen"
+)
 
 // Move moves the selection of the pane that has the keys by some rows.
 func (s *State) Move(rows int) {
 	v := s.view()
 	switch s.focus {
-	case PanePods:
+	case screen.PanePods:
 		s.movePod(rows, v)
-	case PaneDetail:
+	case screen.PaneDetail:
 		s.detailTop = max(0, s.detailTop+rows)
 	default:
 		s.moveMain(rows, v)
@@ -17,11 +21,11 @@ func (s *State) Move(rows int) {
 
 func (s *State) moveMain(rows int, v *view) {
 	switch s.main {
-	case MainEvents:
+	case screen.MainEvents:
 		s.events.move(s, rows, v)
-	case MainBreaks:
+	case screen.MainBreaks:
 		s.moveBreak(rows)
-	case MainTimeline:
+	case screen.MainTimeline:
 		if s.time.many {
 			s.movePod(rows, v)
 			return
@@ -71,9 +75,9 @@ func (s *State) unfollow() {
 func (s *State) Page(halves int) {
 	n := s.sizes.Main
 	switch s.focus {
-	case PanePods:
+	case screen.PanePods:
 		n = s.sizes.Pods
-	case PaneDetail:
+	case screen.PaneDetail:
 		n = s.sizes.Detail
 	}
 	s.Move(halves * max(1, n/2))
@@ -87,11 +91,11 @@ func (s *State) Home() { s.Move(-veryFar) }
 // End goes to the last row; in a story and in the events that means to follow
 // what happens.
 func (s *State) End() {
-	if s.focus == PaneMain && s.main == MainStory {
+	if s.focus == screen.PaneMain && s.main == screen.MainStory {
 		s.follow = true
 		return
 	}
-	if s.focus == PaneMain && s.main == MainEvents {
+	if s.focus == screen.PaneMain && s.main == screen.MainEvents {
 		s.events.toEnd()
 		return
 	}
@@ -103,13 +107,13 @@ func (s *State) End() {
 func (s *State) Open() {
 	v := s.view()
 	switch {
-	case s.focus == PanePods:
-		s.focus = PaneMain
-	case s.focus == PaneMain && s.main == MainTimeline && s.time.many:
+	case s.focus == screen.PanePods:
+		s.focus = screen.PaneMain
+	case s.focus == screen.PaneMain && s.main == screen.MainTimeline && s.time.many:
 		s.time.many = false
-	case s.focus == PaneMain && s.main == MainEvents:
+	case s.focus == screen.PaneMain && s.main == screen.MainEvents:
 		s.openEvent(v)
-	case s.focus == PaneMain && s.main != MainBreaks:
+	case s.focus == screen.PaneMain && s.main != screen.MainBreaks:
 		s.openRow(v)
 	}
 }
@@ -130,7 +134,7 @@ func (s *State) openRow(v *view) {
 	case n.opens && at+1 < ls.len():
 		s.selectLine(ls, at+1)
 	default:
-		s.focus = PaneDetail
+		s.focus = screen.PaneDetail
 	}
 }
 
@@ -147,20 +151,20 @@ func (p *pod) setOpen(k lineKey, open bool) {
 func (s *State) Back() bool {
 	v := s.view()
 	switch {
-	case s.focus == PaneDetail:
-		s.focus = PaneMain
-	case s.focus == PanePods && s.zoom:
+	case s.focus == screen.PaneDetail:
+		s.focus = screen.PaneMain
+	case s.focus == screen.PanePods && s.zoom:
 		s.zoom = false
-	case s.focus == PanePods && s.main != MainStory:
-		s.main = MainStory
-	case s.focus == PanePods:
+	case s.focus == screen.PanePods && s.main != screen.MainStory:
+		s.main = screen.MainStory
+	case s.focus == screen.PanePods:
 		return false
-	case s.main == MainStory || s.main == MainTimeline && !s.time.many:
+	case s.main == screen.MainStory || s.main == screen.MainTimeline && !s.time.many:
 		if !s.closeRow(v) {
-			s.focus = PanePods
+			s.focus = screen.PanePods
 		}
 	default:
-		s.focus = PanePods
+		s.focus = screen.PanePods
 	}
 	return true
 }
@@ -189,14 +193,14 @@ func (s *State) closeRow(v *view) bool {
 }
 
 // NextPane and PrevPane move the keys to another pane.
-func (s *State) NextPane() { s.focus = (s.focus + 1) % (PaneDetail + 1) }
-func (s *State) PrevPane() { s.focus = (s.focus + PaneDetail) % (PaneDetail + 1) }
+func (s *State) NextPane() { s.focus = (s.focus + 1) % (screen.PaneDetail + 1) }
+func (s *State) PrevPane() { s.focus = (s.focus + screen.PaneDetail) % (screen.PaneDetail + 1) }
 
 // SetFocus gives the keys to a pane.
-func (s *State) SetFocus(p Pane) { s.focus = max(PanePods, min(p, PaneDetail)) }
+func (s *State) SetFocus(p screen.Pane) { s.focus = max(screen.PanePods, min(p, screen.PaneDetail)) }
 
 // SetMain chooses what the main pane shows, and gives it the keys.
-func (s *State) SetMain(m Main) { s.main, s.focus = m, PaneMain }
+func (s *State) SetMain(m screen.Main) { s.main, s.focus = m, screen.PaneMain }
 
 // ToggleZoom shows the pane that has the keys alone, or all again.
 func (s *State) ToggleZoom() { s.zoom = !s.zoom }
@@ -214,7 +218,7 @@ func (s *State) Resize(percent int) {
 
 // ToggleFollow lets the selection go with the current step, or stay.
 func (s *State) ToggleFollow() {
-	if s.main == MainEvents {
+	if s.main == screen.MainEvents {
 		s.events.toggleFollow(s, s.view())
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestFormats: the formats of the catalogue's notes are those that are written
@@ -106,15 +107,15 @@ func TestForgets(t *testing.T) {
 	if n := len(s.of(1).Spans.All); n > 20_000 {
 		t.Errorf("%d spans are kept", n)
 	}
-	s.SetMain(MainEvents)
+	s.SetMain(screen.MainEvents)
 	s.Home()
-	sc := s.Screen(Sizes{Pods: 5, Main: 20})
+	sc := s.Screen(screen.Sizes{Pods: 5, Main: 20})
 	if sc.Events.Rows[0].Pos != s.h.First() {
 		t.Errorf("the first event is %d, not %d", sc.Events.Rows[0].Pos, s.h.First())
 	}
 	s.SeekEvent(0)
 	check(t, s.Screen(allRows), allRows)
-	s.SetMain(MainStory)
+	s.SetMain(screen.MainStory)
 	s.SelectPodNamed("default", "no-image0")
 	check(t, s.Screen(allRows), allRows)
 }

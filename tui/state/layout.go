@@ -4,13 +4,14 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // line is a row of a story before it is put into words: most of a story's rows
 // are not on the screen.
 type line struct {
 	key         lineKey
-	kind        RowKind
+	kind        screen.RowKind
 	depth       int
 	span        int // none: not about one call
 	item        int
@@ -169,7 +170,7 @@ func (l *layouter) segment(g *outline.Segment) {
 	if !l.any || g.Chapter != l.chapter {
 		l.any, l.chapter = true, g.Chapter
 		l.base = l.s.chapterBase(l.p, g.Chapter)
-		l.add(line{key: lineKey{kind: keyChapter, a: int(g.Chapter)}, kind: RowChapter, span: none, item: g.First, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)})
+		l.add(line{key: lineKey{kind: keyChapter, a: int(g.Chapter)}, kind: screen.RowChapter, span: none, item: g.First, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)})
 	}
 	if !l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true) {
 		return
@@ -201,7 +202,7 @@ func (l *layouter) item(i, depth int) {
 	case it.Turn != none:
 		l.turn(it.Turn, depth, false)
 	case it.Span == none:
-		l.add(line{key: lineKey{kind: keyNote, a: it.Pos}, kind: RowNote, depth: depth, span: none, item: i})
+		l.add(line{key: lineKey{kind: keyNote, a: it.Pos}, kind: screen.RowNote, depth: depth, span: none, item: i})
 	default:
 		l.tree(it, i, depth)
 	}

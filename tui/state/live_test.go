@@ -11,13 +11,14 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestFrozen: a frozen screen stays what it is while events arrive.
 func TestFrozen(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	half := len(r.batches) / 2
 	for _, b := range r.batches[:half] {
 		s.Add(b)
@@ -55,7 +56,7 @@ func TestFrozen(t *testing.T) {
 func TestHolds(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766) // pod held is held at its sandbox
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
 	s.Tick(now)
 	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: "85bc6070-53dc-48e0-b7f5-6bccd6cd7f50"}
@@ -68,7 +69,7 @@ func TestHolds(t *testing.T) {
 	s.SelectPodNamed("default", "held")
 	sc := s.Screen(allRows)
 	check(t, sc, allRows)
-	want := HoldBanner{Count: 2, Pod: "default/held", Step: "cri.RunPodSandbox", On: "enter", Left: 15 * time.Second, Timer: `grace\x1b`, Node: true, UID: pod.Uid, Selected: true}
+	want := screen.HoldBanner{Count: 2, Pod: "default/held", Step: "cri.RunPodSandbox", On: "enter", Left: 15 * time.Second, Timer: `grace\x1b`, Node: true, UID: pod.Uid, Selected: true}
 	if sc.Hold == nil || *sc.Hold != want {
 		t.Errorf("banner %+v, want %+v", sc.Hold, want)
 	}
@@ -80,7 +81,7 @@ func TestHolds(t *testing.T) {
 		t.Errorf("current step %q", got)
 	}
 	row := sc.Story.Rows[sc.Story.Cursor]
-	if row.Mark != RowHeld || row.Step != "cri.RunPodSandbox" || row.Left != 15*time.Second || !row.CRI {
+	if row.Mark != screen.RowHeld || row.Step != "cri.RunPodSandbox" || row.Left != 15*time.Second || !row.CRI {
 		t.Errorf("row %+v", row)
 	}
 	if !strings.Contains(sc.Why.Text, "you hold it before") || sc.Why.Evidence != "kubelet event 1766" {
@@ -103,10 +104,10 @@ func TestBreakpoints(t *testing.T) {
 			Refused: []*agentpb.Refused{{Step: "merge.merge", Problem: &agentpb.Problem{Code: agentpb.Problem_STEP_NOT_SEEN}}}},
 		{Id: 3, Spec: &agentpb.AddBreakpointRequest{Action: &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(time.Second)}}},
 	}, now)
-	s.SetMain(MainBreaks)
+	s.SetMain(screen.MainBreaks)
 	s.Move(1)
 	l := s.Screen(allRows).Breaks
-	want := []BreakRow{
+	want := []screen.BreakRow{
 		{ID: 1, Pods: "default/web-* a=1,b=2", Steps: "cri.*", When: "error, slower than 2.0 s", Action: "holds", Hits: 3, Expires: time.Minute},
 		{ID: 2, Pods: "*", Steps: "sync.volumes", When: "exit", Action: "fails: no disk", Refused: "merge.merge: this kubelet's probe does not see it"},
 		{ID: 3, Pods: "*", When: "enter", Action: "delays 1.0 s"},
@@ -125,8 +126,8 @@ func TestBreakpoints(t *testing.T) {
 func TestKeys(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "no-image")
-	size := Sizes{Pods: 5, Main: 12, Detail: 5}
-	row := func() Row {
+	size := screen.Sizes{Pods: 5, Main: 12, Detail: 5}
+	row := func() screen.Row {
 		st := s.Screen(size).Story
 		return st.Rows[st.Cursor]
 	}
@@ -147,10 +148,10 @@ func TestKeys(t *testing.T) {
 		t.Errorf("around it is %+v", r)
 	}
 	s.Home()
-	if r := row(); r.Kind != RowChapter {
+	if r := row(); r.Kind != screen.RowChapter {
 		t.Errorf("the first row is %+v", r)
 	}
-	if !s.NextError(1) || row().Mark != RowFailed && row().Mark != RowWaits {
+	if !s.NextError(1) || row().Mark != screen.RowFailed && row().Mark != screen.RowWaits {
 		t.Errorf("the next error is %+v", row())
 	}
 	id := row().ID
@@ -164,15 +165,15 @@ func TestKeys(t *testing.T) {
 			break
 		}
 	}
-	if s.focus != PanePods || s.Back() {
+	if s.focus != screen.PanePods || s.Back() {
 		t.Error("going back does not end")
 	}
-	s.SetFocus(PaneMain)
+	s.SetFocus(screen.PaneMain)
 	s.End()
 	if !s.Screen(size).Story.Follow {
 		t.Error("the end is not followed")
 	}
-	pos, ok := s.Seen(PodKey(s.pod), "cri.PullImage", probes.Exit, 0)
+	pos, ok := s.Seen(screen.PodKey(s.pod), "cri.PullImage", probes.Exit, 0)
 	if !ok {
 		t.Fatal("the pull was not seen")
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // upTo is a session of the first n events of the recording.
 func (r *recording) upTo(n int) *State {
 	s := New(r.info, probes.MustLoad(), words.English)
-	s.SetLink(LinkReplay, "replay")
+	s.SetLink(screen.LinkReplay, "replay")
 	for _, b := range r.batches {
 		if len(b.Events) > n {
 			b = &agentpb.Batch{Pods: b.Pods, Events: b.Events[:n]}
@@ -106,10 +107,10 @@ func TestAt(t *testing.T) {
 		s.SelectPodNamed("default", pod)
 		var chapter time.Duration
 		for _, r := range s.Screen(allRows).Story.Rows {
-			if r.Kind == RowChapter {
+			if r.Kind == screen.RowChapter {
 				chapter = r.Took
 			}
-			if r.Span != 0 && r.Kind != RowNote && (r.At < -time.Millisecond || r.At > chapter+time.Minute) {
+			if r.Span != 0 && r.Kind != screen.RowNote && (r.At < -time.Millisecond || r.At > chapter+time.Minute) {
 				t.Errorf("%s: %q began at %s of a chapter of %s", pod, r.Label, r.At, chapter)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // verdict is the state that a pod is in, and since when.
@@ -127,10 +128,10 @@ func (s *State) selects(i int, p *life.Pod) bool {
 }
 
 // podRow puts a pod into words.
-func (s *State) podRow(pp podPlace, v *view) PodRow {
+func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	p, now := s.of(pp.pod), v.pod(pp.pod)
-	r := PodRow{
-		Key: PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
+	r := screen.PodRow{
+		Key: screen.PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
 		Mark: pp.mark, Word: s.lang.In(markWords[pp.mark]), For: history.Since(pp.since, v.now),
 	}
 	switch {
@@ -165,10 +166,10 @@ func (s *State) podRow(pp podPlace, v *view) PodRow {
 func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
 
 // podList gives the rows that fit.
-func (s *State) podList(rows int, v *view) PodList {
+func (s *State) podList(rows int, v *view) screen.PodList {
 	o := s.order(v)
 	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
-	l := PodList{Total: len(o.rows), Cursor: none}
+	l := screen.PodList{Total: len(o.rows), Cursor: none}
 	s.podTop = window(s.podTop, at, rows, len(o.rows), 1)
 	l.Top = s.podTop
 	for i := l.Top; i < min(l.Top+rows, len(o.rows)); i++ {
@@ -205,9 +206,9 @@ func window(top, cursor, rows, total, margin int) int {
 }
 
 // PodsNamed is all pods, for a palette: by what they are doing, worst first.
-func (s *State) PodsNamed() []PodRow {
+func (s *State) PodsNamed() []screen.PodRow {
 	v := s.view()
-	var out []PodRow
+	var out []screen.PodRow
 	for _, pp := range s.order(v).rows {
 		out = append(out, s.podRow(pp, v))
 	}

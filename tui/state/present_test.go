@@ -1,6 +1,8 @@
 package state
 
 import (
+	"github.com/podstep/podstep/tui/screen"
+
 	"testing"
 )
 
@@ -9,9 +11,9 @@ import (
 func TestFollowsAgain(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766)
-	s.SetLink(LinkLive, "live")
+	s.SetLink(screen.LinkLive, "live")
 	s.SelectPodNamed("default", "held")
-	s.SetFocus(PaneMain)
+	s.SetFocus(screen.PaneMain)
 	if !s.SelectStep("cri.RunPodSandbox") || !s.Screen(allRows).Story.Follow {
 		t.Error("the held call is selected and not followed")
 	}
@@ -27,7 +29,7 @@ func TestFollowsAgain(t *testing.T) {
 	s.leftAt = left
 	id := ""
 	for _, row := range s.Screen(allRows).Story.Rows {
-		if row.Mark == RowHeld {
+		if row.Mark == screen.RowHeld {
 			id = row.ID
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // row puts a line of a story into words.
-func (s *State) row(p *pod, n *line, v *view) Row {
-	r := Row{ID: n.key.String(), Kind: n.kind, Depth: n.depth, Opens: n.opens, Open: n.open, Hidden: n.hidden, Event: none}
+func (s *State) row(p *pod, n *line, v *view) screen.Row {
+	r := screen.Row{ID: n.key.String(), Kind: n.kind, Depth: n.depth, Opens: n.opens, Open: n.open, Hidden: n.hidden, Event: none}
 	if it := p.Items.At(n.item); it != nil {
 		r.Event = it.Pos
 	}
@@ -25,10 +26,10 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 		s.chapterRow(p, n, v, &r)
 	case keyExpected:
 		st := s.h.Step(n.step)
-		r.Step, r.Label, r.Mark = st.Name, s.title(st), RowToCome
+		r.Step, r.Label, r.Mark = st.Name, s.title(st), screen.RowToCome
 		r.CRI = st.Stage == "cri"
 		if st.Here != nil && !st.Here.Seen {
-			r.Mark, r.Error = RowUnseen, words.Clean(st.Here.Why)
+			r.Mark, r.Error = screen.RowUnseen, words.Clean(st.Here.Why)
 		}
 	case keyNote:
 		s.noteRow(n, &r)
@@ -43,7 +44,7 @@ func (s *State) row(p *pod, n *line, v *view) Row {
 		s.unseenRow(n, &r)
 	case keyToCome:
 		st := s.h.Step(n.step)
-		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.Name, s.title(st), words.Clean(n.of), RowToCome, true
+		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.Name, s.title(st), words.Clean(n.of), screen.RowToCome, true
 	case keyRoutine:
 		r.Times = n.times
 		r.Label = s.lang.In(words.Text("routine calls around it", "前后的例行调用"))
@@ -72,7 +73,7 @@ var chapterTitles = [...]probes.Text{
 	outline.Creation: words.Text("Creation", "创建"), outline.Running: words.Text("Running", "运行"), outline.Termination: words.Text("Termination", "终止"),
 }
 
-func (s *State) chapterRow(p *pod, n *line, v *view, r *Row) {
+func (s *State) chapterRow(p *pod, n *line, v *view, r *screen.Row) {
 	c := outline.Chapter(n.key.a)
 	r.Label = s.lang.In(chapterTitles[c])
 	if p == s.of(0) {
@@ -103,7 +104,7 @@ func (s *State) chapterRow(p *pod, n *line, v *view, r *Row) {
 	r.Took = history.Since(from, to)
 }
 
-func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
+func (s *State) callRow(p *pod, n *line, v *view, r *screen.Row) {
 	c := s.h.Call(n.span, v.at)
 	if c.Span == nil {
 		r.Label, r.Note = "…", s.lang.In(words.Text("no longer kept", "已不再保留"))
@@ -117,35 +118,35 @@ func (s *State) callRow(p *pod, n *line, v *view, r *Row) {
 	r.Event = c.Enter
 	r.Mark = s.markOf(&c, n.span, now, v)
 	switch {
-	case r.Mark == RowHeld:
+	case r.Mark == screen.RowHeld:
 		r.Left, _ = s.holdEnds(c.Span.Pod, now, v)
-	case s.outlines.IsLife(c.Span.Step) && r.Mark == RowCurrent:
-		r.Mark, r.Took = RowDone, 0
+	case s.outlines.IsLife(c.Span.Step) && r.Mark == screen.RowCurrent:
+		r.Mark, r.Took = screen.RowDone, 0
 		r.Note = strings.TrimSpace(r.Note + " " + s.lang.In(words.Text("goes on", "持续中")))
 	}
 	if c.Err != "" && !(n.open && n.inner) {
 		r.Error = words.Cut(words.OneLine(c.Err), 400)
 	}
-	if n.kind == RowSync {
+	if n.kind == screen.RowSync {
 		s.turnRow(p, n, &c, v, r)
 	}
 }
 
 // markOf is how far a call is.
-func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) RowMark {
+func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) screen.RowMark {
 	switch {
 	case now.Held == span:
-		return RowHeld
+		return screen.RowHeld
 	case c.Ended && c.Span.Failed:
-		return RowFailed
+		return screen.RowFailed
 	case c.Over(v.at):
-		return RowDone
+		return screen.RowDone
 	}
-	return RowCurrent
+	return screen.RowCurrent
 }
 
 // turnRow is about the turn as a whole, whose row also stands for its work.
-func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *Row) {
+func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *screen.Row) {
 	t := p.Turns.At(p.Items.At(n.item).Turn)
 	if t == nil {
 		return
@@ -156,18 +157,18 @@ func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *Row) {
 	}
 	whole := s.h.Call(t.Span, v.at)
 	r.Took = whole.Took(v.now)
-	if whole.Ended && r.Mark == RowCurrent {
-		r.Mark = RowDone
+	if whole.Ended && r.Mark == screen.RowCurrent {
+		r.Mark = screen.RowDone
 	}
-	if whole.Ended && whole.Span.Failed && r.Mark != RowHeld {
-		r.Mark = RowFailed
+	if whole.Ended && whole.Span.Failed && r.Mark != screen.RowHeld {
+		r.Mark = screen.RowFailed
 		if !(n.open && n.inner) {
 			r.Error = words.Cut(words.OneLine(whole.Err), 400)
 		}
 	}
 	now := v.pod(p.Place)
-	if r.Mark == RowFailed && now.Next > v.now && whole.Span.Sync == now.Sync {
-		r.Mark, r.Left = RowWaits, history.Since(v.now, now.Next)
+	if r.Mark == screen.RowFailed && now.Next > v.now && whole.Span.Sync == now.Sync {
+		r.Mark, r.Left = screen.RowWaits, history.Since(v.now, now.Next)
 	}
 	r.Note = changesOf(s.lang, t, v.at)
 	if whole.Ended && !t.Eventful && t.Kind <= outline.Sync {
@@ -185,7 +186,7 @@ func (s *State) turnLabel(p *pod, t *outline.Turn, v *view) string {
 	return turnTitle(s.lang, t.Kind, e.Text("updateType"), sp.Sync)
 }
 
-func (s *State) foldRow(p *pod, n *line, v *view, r *Row) {
+func (s *State) foldRow(p *pod, n *line, v *view, r *screen.Row) {
 	r.Times = n.times
 	t := p.Turns.At(n.last)
 	if t == nil {
@@ -204,15 +205,15 @@ func (s *State) foldRow(p *pod, n *line, v *view, r *Row) {
 	r.Span, r.Took = whole.ID, whole.Took(v.now)
 	now := v.pod(p.Place)
 	r.Mark = s.markOf(&whole, t.Span, now, v)
-	if r.Mark == RowFailed && !n.open {
+	if r.Mark == screen.RowFailed && !n.open {
 		r.Error = words.Cut(words.OneLine(whole.Err), 400)
 	}
-	if now.Sync == whole.Span.Sync && r.Mark == RowFailed && now.Next > v.now {
-		r.Mark, r.Left = RowWaits, history.Since(v.now, now.Next)
+	if now.Sync == whole.Span.Sync && r.Mark == screen.RowFailed && now.Next > v.now {
+		r.Mark, r.Left = screen.RowWaits, history.Since(v.now, now.Next)
 	}
 }
 
-func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
+func (s *State) entryRow(p *pod, n *line, v *view, r *screen.Row) {
 	r.Times = n.times
 	it := p.Items.At(n.last)
 	if s.h.Role(n.step) == probes.RoleTurn {
@@ -235,13 +236,13 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 	r.Note, r.Took = s.noteOf(&c), c.Took(v.now)
 	r.Mark = s.markOf(&c, it.Span, v.pod(c.Span.Pod), v)
 	if s.outlines.IsLife(c.Span.Step) {
-		r.Mark, r.Took = RowDone, 0
+		r.Mark, r.Took = screen.RowDone, 0
 	}
 	if s.outlines.ItemFailed(it, v.at) && !n.open {
 		inner := s.h.Call(it.Fault, v.at)
-		r.Mark, r.Error = RowFailed, words.Cut(words.OneLine(inner.Err), 400)
+		r.Mark, r.Error = screen.RowFailed, words.Cut(words.OneLine(inner.Err), 400)
 	}
-	if r.Mark == RowHeld {
+	if r.Mark == screen.RowHeld {
 		r.Left, _ = s.holdEnds(c.Span.Pod, v.pod(c.Span.Pod), v)
 	}
 	first := p.Items.At(n.item)
@@ -254,8 +255,8 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *Row) {
 }
 
 // noteRow is a hold that is over, a fault, a loss.
-func (s *State) noteRow(n *line, r *Row) {
-	r.Mark, r.Event = RowSaid, n.key.a
+func (s *State) noteRow(n *line, r *screen.Row) {
+	r.Mark, r.Event = screen.RowNoted, n.key.a
 	e, ok := s.h.Event(n.key.a)
 	if !ok {
 		r.Label = s.lang.In(words.Text("no longer kept", "已不再保留"))

@@ -8,6 +8,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 func wireKind(k agentpb.Kind) probes.Kind { return wire.Kind(k) }
@@ -16,7 +17,7 @@ func wireKind(k agentpb.Kind) probes.Kind { return wire.Kind(k) }
 // session go on all the same.
 func (s *State) ToggleFreeze() {
 	s.version++
-	if s.frozen() && s.link != LinkReplay {
+	if s.frozen() && s.link != screen.LinkReplay {
 		s.frozenAt, s.seekTime = none, 0
 		return
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // cursorPlace is the place of the selected row: the current step while the
@@ -38,7 +39,7 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 	}
 	last := none
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows) && want != none; i-- {
-		if n := ls.at(i); n.kind != RowExpected && n.kind != RowNote && n.span == want {
+		if n := ls.at(i); n.kind != screen.RowExpected && n.kind != screen.RowNote && n.span == want {
 			return i
 		}
 	}
@@ -48,9 +49,9 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 		}
 	}
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
-		if n := ls.at(i); n.kind == RowSync || n.kind == RowFolded && n.key.kind == keyFold && !n.open {
+		if n := ls.at(i); n.kind == screen.RowSync || n.kind == screen.RowFolded && n.key.kind == keyFold && !n.open {
 			return s.failedIn(ls, i, v)
-		} else if last == none && n.kind != RowExpected {
+		} else if last == none && n.kind != screen.RowExpected {
 			last = i
 		}
 	}
@@ -109,7 +110,7 @@ func (s *State) selectedLine(v *view) *line {
 }
 
 // SelectPod selects a pod. Its story is then followed.
-func (s *State) SelectPod(k PodKey) {
+func (s *State) SelectPod(k screen.PodKey) {
 	if int(k) < s.h.Pods() {
 		s.selectPod(int(k))
 	}
@@ -244,13 +245,13 @@ func (s *State) openItem(p *pod, item int) {
 }
 
 // Selected is the selected pod; ok is false if none is, or it is the node.
-func (s *State) Selected() (PodKey, *probes.Pod, bool) {
+func (s *State) Selected() (screen.PodKey, *probes.Pod, bool) {
 	s.pick(s.view())
 	if s.pod == 0 {
 		return 0, nil, false
 	}
 	e := s.of(s.pod).Entity
-	return PodKey(s.pod), &e, true
+	return screen.PodKey(s.pod), &e, true
 }
 
 // SelectedStep is the step of the selected row, empty if it is about none.
@@ -262,7 +263,7 @@ func (s *State) SelectedStep() string {
 }
 
 // CurrentStep is the step that a pod is in, empty if its worker is in none.
-func (s *State) CurrentStep(k PodKey) string {
+func (s *State) CurrentStep(k screen.PodKey) string {
 	v := s.view()
 	p := v.pod(int(k))
 	switch {
@@ -276,7 +277,7 @@ func (s *State) CurrentStep(k PodKey) string {
 
 // Seen finds the first event of a kind at a step of a pod, at a position or
 // later; empty kind means any, and so does an empty step.
-func (s *State) Seen(k PodKey, step string, kind probes.Kind, from int) (pos int, ok bool) {
+func (s *State) Seen(k screen.PodKey, step string, kind probes.Kind, from int) (pos int, ok bool) {
 	if int(k) >= s.h.Pods() {
 		return none, false
 	}
@@ -301,7 +302,7 @@ func (s *State) Seen(k PodKey, step string, kind probes.Kind, from int) (pos int
 // negative. It returns false if there is none.
 func (s *State) NextError(dir int) bool {
 	v := s.view()
-	if s.main == MainEvents {
+	if s.main == screen.MainEvents {
 		return s.events.nextError(s, dir, v)
 	}
 	p := s.of(s.pod)

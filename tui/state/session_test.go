@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -39,19 +40,19 @@ func record(t testing.TB) *recording {
 // play makes a session of the whole recording.
 func (r *recording) play(lang words.Lang) *State {
 	s := New(r.info, probes.MustLoad(), lang)
-	s.SetLink(LinkReplay, "replay")
+	s.SetLink(screen.LinkReplay, "replay")
 	for _, b := range r.batches {
 		s.Add(b)
 	}
 	return s
 }
 
-var allRows = Sizes{Pods: 100, Main: 1000, Detail: 50, Width: 120}
+var allRows = screen.Sizes{Pods: 100, Main: 1000, Detail: 50, Width: 120}
 
-var smallRows = Sizes{Pods: 5, Main: 20, Detail: 5, Width: 60}
+var smallRows = screen.Sizes{Pods: 5, Main: 20, Detail: 5, Width: 60}
 
 // dump writes a screen as text.
-func dump(sc *Screen) string {
+func dump(sc *screen.Screen) string {
 	var b bytes.Buffer
 	h := sc.Header
 	fmt.Fprintf(&b, "header %s %s %s pods %d stuck %d retrying %d held %d blind %q\n", h.Node, h.Kubelet, h.Probe, h.Pods, h.Stuck, h.Retrying, h.Held, h.Blind)
@@ -69,9 +70,9 @@ func dump(sc *Screen) string {
 	return b.String()
 }
 
-var rowMarks = map[RowMark]string{RowDone: "✓", RowFailed: "✗", RowCurrent: "●", RowHeld: "■", RowToCome: "·", RowUnseen: "?", RowWaits: "↻", RowSaid: "i"}
+var rowMarks = map[screen.RowMark]string{screen.RowDone: "✓", screen.RowFailed: "✗", screen.RowCurrent: "●", screen.RowHeld: "■", screen.RowToCome: "·", screen.RowUnseen: "?", screen.RowWaits: "↻", screen.RowNoted: "i"}
 
-func dumpRow(r Row) string {
+func dumpRow(r screen.Row) string {
 	open := " "
 	if r.Opens {
 		open = pick(r.Open, "▾", "▸")
@@ -143,7 +144,7 @@ func firstDiff(want, got string) string {
 	return ""
 }
 
-func dumpDetail(sc *Screen) string {
+func dumpDetail(sc *screen.Screen) string {
 	var b strings.Builder
 	d := sc.Detail
 	if d == nil {
@@ -164,7 +165,7 @@ func dumpDetail(sc *Screen) string {
 	return b.String()
 }
 
-func dumpTimeline(sc *Screen) string {
+func dumpTimeline(sc *screen.Screen) string {
 	var b strings.Builder
 	l := sc.Timeline
 	fmt.Fprintf(&b, "from %s to %s now %s top %d total %d cursor %d many %t\n", round(l.From), round(l.To), round(l.Now), l.Top, l.Total, l.Cursor, l.Many)
@@ -175,7 +176,7 @@ func dumpTimeline(sc *Screen) string {
 	return b.String()
 }
 
-func dumpEvents(sc *Screen) string {
+func dumpEvents(sc *screen.Screen) string {
 	var b strings.Builder
 	l := sc.Events
 	fmt.Fprintf(&b, "top %d total %d more %t cursor %d follow %t newer %d filter %q %s\n", l.Top, l.Total, l.More, l.Cursor, l.Follow, l.Newer, l.Filter, l.Empty)

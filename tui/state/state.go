@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // none stands for no span, no event, no row, no place in a list.
@@ -27,7 +28,7 @@ type State struct {
 	version  uint64 // grows with all that changes what is shown
 
 	clock   int64 // wall clock of the last Tick
-	link    Link
+	link    screen.Link
 	status  string // of the link, in a word or two
 	dropped map[string]uint64
 	states  map[string]*agentpb.PodState // by uid, as the agent listed them last
@@ -118,13 +119,13 @@ func (s *State) seesTurns() bool { return s.h.Epoch().Knows.Turns }
 // Tick sets the time. A session has no clock of its own. While the agent is gone
 // the time stands still: nothing is known of what has happened since.
 func (s *State) Tick(now time.Time) {
-	if s.link != LinkReconnecting {
+	if s.link != screen.LinkReconnecting {
 		s.clock = now.UnixNano()
 	}
 }
 
 // SetLink sets how the session is connected, in a word or two.
-func (s *State) SetLink(l Link, status string) { s.link, s.status = l, words.Clean(status) }
+func (s *State) SetLink(l screen.Link, status string) { s.link, s.status = l, words.Clean(status) }
 
 // SetDropped sets how many events the agent lost, by kind.
 func (s *State) SetDropped(n map[string]uint64) { s.dropped = n }

@@ -6,13 +6,14 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // story is the pipeline of the selected pod.
-func (s *State) story(rows int, v *view) *Story {
+func (s *State) story(rows int, v *view) *screen.Story {
 	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
-	st := &Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
+	st := &screen.Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
 	m, from := s.verdict(s.pod, now, v)
 	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v)}, v)
@@ -32,7 +33,7 @@ func (s *State) story(rows int, v *view) *Story {
 		}
 		st.Rows = append(st.Rows, r)
 	}
-	if s.link == LinkReplay {
+	if s.link == screen.LinkReplay {
 		st.Newer = 0
 	} else if s.frozen() {
 		st.Newer = p.Events.End() - s.eventsBefore(p, v.at)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 func TestStories(t *testing.T) {
@@ -74,7 +75,7 @@ func TestSelectSteps(t *testing.T) {
 			if !s.SelectStep(step) {
 				t.Errorf("%s: %s cannot be selected", pod, step)
 			}
-			sc := s.Screen(Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80})
+			sc := s.Screen(screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80})
 			if sc.Story.Cursor < 0 {
 				t.Errorf("%s: %s is selected and not on the screen", pod, step)
 			}
@@ -101,7 +102,7 @@ func TestSelectCall(t *testing.T) {
 		if s.SelectCall(sp.ID) || s.pod != 0 {
 			t.Fatalf("span %d was selected in the story of another pod", sp.ID)
 		}
-		s.SelectPod(PodKey(pod))
+		s.SelectPod(screen.PodKey(pod))
 		if !s.SelectCall(sp.ID) {
 			t.Fatalf("span %d of %s cannot be selected", sp.ID, step)
 		}
@@ -118,28 +119,28 @@ func TestTimelines(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "web")
 	s.SelectStep("cri.RunPodSandbox")
-	s.SetMain(MainTimeline)
+	s.SetMain(screen.MainTimeline)
 	golden(t, "timeline-web", dumpTimeline(s.Screen(allRows)))
 	s.ZoomTime(0.1)
 	s.Pan(0.25)
-	golden(t, "timeline-zoomed", dumpTimeline(s.Screen(Sizes{Pods: 10, Main: 12, Detail: 5})))
+	golden(t, "timeline-zoomed", dumpTimeline(s.Screen(screen.Sizes{Pods: 10, Main: 12, Detail: 5})))
 	s.ToggleMany()
 	golden(t, "timeline-many", dumpTimeline(s.Screen(allRows)))
 }
 
 func TestEventLists(t *testing.T) {
 	s := record(t).play(words.English)
-	s.SetMain(MainEvents)
-	golden(t, "events-last", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 12})))
+	s.SetMain(screen.MainEvents)
+	golden(t, "events-last", dumpEvents(s.Screen(screen.Sizes{Pods: 5, Main: 12})))
 	if err := s.SetFilter("pod=held (kind=hold or kind=release)"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "events-holds", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 12})))
+	golden(t, "events-holds", dumpEvents(s.Screen(screen.Sizes{Pods: 5, Main: 12})))
 	if err := s.SetFilter("pod=no-image err"); err != nil {
 		t.Fatal(err)
 	}
 	s.Home()
-	golden(t, "events-errors", dumpEvents(s.Screen(Sizes{Pods: 5, Main: 8})))
+	golden(t, "events-errors", dumpEvents(s.Screen(screen.Sizes{Pods: 5, Main: 8})))
 	if err := s.SetFilter("pod~("); err == nil {
 		t.Error("a filter that cannot be read is taken")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // timeView is what part of the time a timeline shows.
@@ -89,9 +90,9 @@ func (s *State) timeWindow(v *view) (from, to int64) {
 }
 
 // timeline is the story as bars, or one bar for each pod.
-func (s *State) timeline(rows int, v *view) *Timeline {
+func (s *State) timeline(rows int, v *view) *screen.Timeline {
 	from, to := s.timeWindow(v)
-	t := &Timeline{From: time.Duration(from), To: time.Duration(to), Now: time.Duration(v.now), Many: s.time.many, Cursor: none}
+	t := &screen.Timeline{From: time.Duration(from), To: time.Duration(to), Now: time.Duration(v.now), Many: s.time.many, Cursor: none}
 	if s.time.many {
 		s.podBars(t, rows, v)
 	} else {
@@ -104,7 +105,7 @@ func (s *State) timeline(rows int, v *view) *Timeline {
 }
 
 // callBars are the rows of the story that took time.
-func (s *State) callBars(t *Timeline, rows int, v *view) {
+func (s *State) callBars(t *screen.Timeline, rows int, v *view) {
 	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	critical := s.criticalPath(v)
@@ -128,24 +129,24 @@ func (s *State) callBars(t *Timeline, rows int, v *view) {
 func (s *State) barPlaces(ls *lines) []int {
 	out := make([]int, 0, ls.len())
 	for i := range ls.len() {
-		if k := ls.at(i).kind; k != RowExpected && k != RowNote {
+		if k := ls.at(i).kind; k != screen.RowExpected && k != screen.RowNote {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) Bar {
+func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) screen.Bar {
 	r := s.row(p, n, v)
-	b := Bar{ID: r.ID, Label: r.Label, Depth: r.Depth, Mark: r.Mark, Step: r.Step, Span: r.Span}
-	if r.Note != "" && n.kind == RowStep {
+	b := screen.Bar{ID: r.ID, Label: r.Label, Depth: r.Depth, Mark: r.Mark, Step: r.Step, Span: r.Span}
+	if r.Note != "" && n.kind == screen.RowStep {
 		b.Label += "  " + words.Cut(r.Note, 40)
 	}
 	ref := n.span
-	if t := p.TurnAt(n.item); n.kind == RowSync && t != nil && t.Span != none {
+	if t := p.TurnAt(n.item); n.kind == screen.RowSync && t != nil && t.Span != none {
 		ref = t.Span
 	}
-	if n.kind == RowFolded {
+	if n.kind == screen.RowFolded {
 		s.foldBar(p, n, &b, v)
 		return b
 	}
@@ -179,7 +180,7 @@ func (s *State) callTook(sp *history.Span, v *view) time.Duration {
 
 // podBars has one bar for each pod: from when it was first seen until it was
 // ready, gone, or until now.
-func (s *State) podBars(t *Timeline, rows int, v *view) {
+func (s *State) podBars(t *screen.Timeline, rows int, v *view) {
 	o := s.order(v)
 	t.Total = len(o.rows)
 	at := 0
@@ -200,14 +201,14 @@ func (s *State) podBars(t *Timeline, rows int, v *view) {
 	}
 }
 
-var barMarks = [...]RowMark{
-	life.Held: RowHeld, life.Stuck: RowFailed, life.Retrying: RowWaits, life.Working: RowCurrent, life.Waiting: RowWaits,
-	life.Idle: RowDone, life.Done: RowDone, life.Gone: RowDone,
+var barMarks = [...]screen.RowMark{
+	life.Held: screen.RowHeld, life.Stuck: screen.RowFailed, life.Retrying: screen.RowWaits, life.Working: screen.RowCurrent, life.Waiting: screen.RowWaits,
+	life.Idle: screen.RowDone, life.Done: screen.RowDone, life.Gone: screen.RowDone,
 }
 
-func (s *State) podBar(pp podPlace, v *view) Bar {
+func (s *State) podBar(pp podPlace, v *view) screen.Bar {
 	now, e := v.pod(pp.pod), &s.of(pp.pod).Entity
-	b := Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
+	b := screen.Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
 	if e.Namespace != "" {
 		b.Label = e.Namespace + "/" + e.Name
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // crew is how far the containers of a pod are, as its calls and reports tell.
@@ -60,7 +61,7 @@ func (l *layouter) comes(r probes.Role, of string) {
 	if len(l.out) > 0 && l.out[len(l.out)-1].key.kind == keyToCome {
 		n = l.out[len(l.out)-1].key.a + 1
 	}
-	l.add(line{key: lineKey{kind: keyToCome, a: n, b: int(id)}, kind: RowExpected, depth: 1, span: none, item: none, step: id, of: of})
+	l.add(line{key: lineKey{kind: keyToCome, a: n, b: int(id)}, kind: screen.RowExpected, depth: 1, span: none, item: none, step: id, of: of})
 }
 
 // crew looks back at what was done for the pod's containers, as far as to the

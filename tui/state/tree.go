@@ -3,6 +3,7 @@ package state
 import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // maxDepth bounds the nesting that is shown.
@@ -103,12 +104,12 @@ func (t *tree) addNotes() {
 func (l *layouter) tree(it *outline.Item, ord, depth int) {
 	t := l.collect(it, ord)
 	for _, r := range t.roots {
-		t.call(r, depth, RowStage)
+		t.call(r, depth, screen.RowStage)
 	}
 }
 
 // call lays out a call and what happened in it.
-func (t *tree) call(n, depth int, kind RowKind) {
+func (t *tree) call(n, depth int, kind screen.RowKind) {
 	l, nd := t.l, &t.nodes[n]
 	sp := l.s.h.Span(nd.span)
 	k := lineKey{kind: keySpan, a: nd.span}
@@ -137,7 +138,7 @@ func (t *tree) said(nd *node, depth int) {
 		if i < len(nd.notes)-1 && t.l.s.isHold(pos) || pos == t.l.now.HeldAt {
 			continue // its release tells all
 		}
-		t.l.add(line{key: lineKey{kind: keyNote, a: pos}, kind: RowNote, depth: depth, span: nd.span, item: t.item})
+		t.l.add(line{key: lineKey{kind: keyNote, a: pos}, kind: screen.RowNote, depth: depth, span: nd.span, item: t.item})
 	}
 }
 
@@ -147,7 +148,7 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 	nd := &t.nodes[n]
 	sp := t.l.s.h.Span(nd.span)
 	if all || t.shows(nd, sp) {
-		t.call(n, depth, RowStep)
+		t.call(n, depth, screen.RowStep)
 		return 0
 	}
 	hidden = 1
@@ -208,7 +209,7 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 	k := lineKey{kind: keyTurn, a: tn.Item}
 	open := l.isOpen(k, openItself)
 	at := len(l.out)
-	l.add(line{key: k, kind: RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.Item, opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.Item, opens: true, open: open})
 	if !open {
 		return
 	}

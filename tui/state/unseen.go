@@ -6,6 +6,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // insideOf are the stages, by chapter, that a pod passes through inside the
@@ -28,7 +29,7 @@ func (l *layouter) unseen(g *outline.Segment) {
 		return
 	}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: RowStage, depth: 1, span: none, item: none, opens: true, open: open})
+	l.add(line{key: k, kind: screen.RowStage, depth: 1, span: none, item: none, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -39,10 +40,10 @@ func (l *layouter) unseen(g *outline.Segment) {
 		}
 		k := lineKey{kind: keyStage, a: at, b: i}
 		open := l.isOpen(k, false)
-		l.add(line{key: k, kind: RowStage, depth: 2, span: none, item: none, times: len(steps), opens: true, open: open})
+		l.add(line{key: k, kind: screen.RowStage, depth: 2, span: none, item: none, times: len(steps), opens: true, open: open})
 		for _, id := range steps {
 			if open {
-				l.add(line{key: lineKey{kind: keyHidden, a: at, b: int(id)}, kind: RowExpected, depth: 3, span: none, item: none, step: id})
+				l.add(line{key: lineKey{kind: keyHidden, a: at, b: int(id)}, kind: screen.RowExpected, depth: 3, span: none, item: none, step: id})
 			}
 		}
 	}
@@ -66,8 +67,8 @@ func (s *State) unseenIn(c outline.Chapter) (n int) {
 }
 
 // unseenRow puts one of the rows of what is not seen into words.
-func (s *State) unseenRow(n *line, r *Row) {
-	r.Mark = RowUnseen
+func (s *State) unseenRow(n *line, r *screen.Row) {
+	r.Mark = screen.RowUnseen
 	c := outline.Chapter(n.key.a % chapters)
 	stages := insideOf[c]
 	switch n.key.kind {

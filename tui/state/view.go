@@ -8,15 +8,16 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // reader is where the reader is in a session.
 type reader struct {
-	main   Main
-	focus  Pane
+	main   screen.Main
+	focus  screen.Pane
 	zoom   bool
 	split  int
-	sizes  Sizes
+	sizes  screen.Sizes
 	pod    int // selected
 	picked bool
 	podTop int
@@ -57,7 +58,7 @@ func (s *State) view() *view {
 	switch {
 	case s.frozen():
 		v.now = max(v.now, s.seekTime)
-	case s.clock != 0 && s.h.Origin() != 0 && s.link != LinkReplay:
+	case s.clock != 0 && s.h.Origin() != 0 && s.link != screen.LinkReplay:
 		v.now = max(v.now, s.clock-s.h.Origin())
 	}
 	return &v
@@ -109,28 +110,28 @@ func fieldWords(fields map[string]any) string {
 
 // Screen works out one frame. It costs what the rows that fit cost, however
 // many events there are.
-func (s *State) Screen(z Sizes) *Screen {
+func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	s.sizes = z
 	v := s.view()
 	s.pick(v)
-	out := &Screen{
+	out := &screen.Screen{
 		Lang: s.lang, Main: s.main, Focus: s.focus, Zoom: s.zoom, Split: s.split,
 		Pods: s.podList(z.Pods, v), Why: s.lastKnown(s.whyOf(s.pod, v)), Hold: s.banner(v),
 	}
 	out.Header = s.headerOf(v)
 	switch s.main {
-	case MainStory:
+	case screen.MainStory:
 		out.Story = s.story(z.Main, v)
-	case MainTimeline:
+	case screen.MainTimeline:
 		out.Timeline = s.timeline(z.Main, v)
-	case MainEvents:
+	case screen.MainEvents:
 		out.Events = s.eventList(z.Main, v)
-	case MainBreaks:
+	case screen.MainBreaks:
 		out.Breaks = s.breakList(z.Main)
 	}
 	sel := s.selectedLine(v)
 	if out.Detail = s.detail(sel, v); out.Detail != nil {
-		s.detailTop = max(0, min(s.detailTop, out.Detail.lines()-1))
+		s.detailTop = max(0, min(s.detailTop, out.Detail.Lines()-1))
 		out.Detail.Top = s.detailTop
 	}
 	out.Crumbs = s.crumbs(sel, v)
@@ -152,11 +153,11 @@ func (s *State) pick(v *view) {
 	}
 }
 
-func (s *State) headerOf(v *view) Header {
+func (s *State) headerOf(v *view) screen.Header {
 	o := s.order(v)
 	info := s.h.Epoch().Info
-	h := Header{
-		Link: s.link, LinkText: s.status, Frozen: s.frozen() && s.link != LinkReplay, Node: words.Clean(info.GetNode()),
+	h := screen.Header{
+		Link: s.link, LinkText: s.status, Frozen: s.frozen() && s.link != screen.LinkReplay, Node: words.Clean(info.GetNode()),
 		Kubelet: words.Clean(info.GetKubeletVersion()), Probe: words.Clean(info.GetProbe()), Attached: !s.seesTurns(), Lab: info.GetLab(), Blind: s.blind(),
 		Stuck: o.counts[life.Stuck], Retrying: o.counts[life.Retrying], Held: o.counts[life.Held], Filter: words.Clean(s.filterText),
 	}
@@ -167,7 +168,7 @@ func (s *State) headerOf(v *view) Header {
 	for _, n := range s.dropped {
 		h.Dropped += n
 	}
-	if s.link == LinkReplay {
+	if s.link == screen.LinkReplay {
 		h.At, h.Of = s.Position()
 	}
 	return h

@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // lastError is the error of the last turn, and the event that tells it.
@@ -70,10 +71,10 @@ func (s *State) whereHeld(p *life.Pod) (title, on string, e *probes.Event) {
 }
 
 // whyOf says in one sentence why a pod is where it is, and what shows it.
-func (s *State) whyOf(i int, v *view) Why {
+func (s *State) whyOf(i int, v *view) screen.Why {
 	p := v.pod(i)
 	mark, from := s.verdict(i, p, v)
-	w := Why{Mark: mark}
+	w := screen.Why{Mark: mark}
 	if i == 0 {
 		w.Text = s.lang.In(words.Text("This is the node itself: what the kubelet does that is about no single pod.", "这是节点本身：kubelet 做的、不属于某个 Pod 的事情。"))
 		return w

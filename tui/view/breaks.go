@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // breakColumns are the columns of breakpoints that a width has room for.
@@ -33,7 +33,7 @@ func (f *frame) breaks(r Rect) {
 	if b != nil && len(b.Rows) > 0 {
 		count = strconv.Itoa(len(b.Rows))
 	}
-	f.title(r, state.PaneMain, f.say(wordBreaks), count)
+	f.title(r, screen.PaneMain, f.say(wordBreaks), count)
 	r = r.inset(0, 1, 0, 0)
 	if b == nil {
 		return
@@ -52,7 +52,7 @@ func (f *frame) breaks(r Rect) {
 	}
 }
 
-func breakLines(b *state.BreakRow) int {
+func breakLines(b *screen.BreakRow) int {
 	if b.Refused != "" {
 		return 2
 	}
@@ -60,7 +60,7 @@ func breakLines(b *state.BreakRow) int {
 }
 
 // breaksFrom is the first one to draw so that the selected one is seen.
-func breaksFrom(b *state.BreakList, h int) int {
+func breaksFrom(b *screen.BreakList, h int) int {
 	from, used := 0, 0
 	for i := 0; i <= b.Cursor && i < len(b.Rows); i++ {
 		used += breakLines(&b.Rows[i])
@@ -72,14 +72,14 @@ func breaksFrom(b *state.BreakList, h int) int {
 	return from
 }
 
-func (f *frame) breakpoint(r Rect, cols []column, b *state.BreakRow, selected bool) {
+func (f *frame) breakpoint(r Rect, cols []column, b *screen.BreakRow, selected bool) {
 	ground := onNothing
 	if selected {
 		for i := range r.H {
-			ground = f.gutter(r.line(i), state.PaneMain, onNothing)
+			ground = f.gutter(r.line(i), screen.PaneMain, onNothing)
 		}
 	}
-	f.zone(r, Target{Kind: OnBreak, Pane: state.PaneMain, Index: int(b.ID)})
+	f.zone(r, Target{Kind: OnBreak, Pane: screen.PaneMain, Index: int(b.ID)})
 	texts := make([]span, len(cols))
 	for i, c := range cols {
 		texts[i] = breakCell(c, b)
@@ -92,7 +92,7 @@ func (f *frame) breakpoint(r Rect, cols []column, b *state.BreakRow, selected bo
 	}
 }
 
-func breakCell(c column, b *state.BreakRow) span {
+func breakCell(c column, b *screen.BreakRow) span {
 	switch c.name {
 	case wordPods:
 		return span{b.Pods, inkPlain}

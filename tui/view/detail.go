@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // detail draws a step in full, scrolled to where the reader is.
@@ -15,7 +15,7 @@ func (f *frame) detail(r Rect) {
 	if r.empty() || d == nil {
 		return
 	}
-	f.zone(r, Target{Kind: OnPane, Pane: state.PaneDetail})
+	f.zone(r, Target{Kind: OnPane, Pane: screen.PaneDetail})
 	r = f.detailTitle(r, d)
 	lines := f.detailLines(d, r.W-4, r.H)
 	top := max(0, min(d.Top, len(lines)-r.H))
@@ -28,7 +28,7 @@ func (f *frame) detail(r Rect) {
 
 // DetailRows says how many lines the detail of a screen has, and how many of
 // them are shown: what its Top may be.
-func DetailRows(s *state.Screen, st *Styles) (all, shown int) {
+func DetailRows(s *screen.Screen, st *Styles) (all, shown int) {
 	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
 	r := f.lay.Detail
 	if s.Detail == nil || r.empty() {
@@ -38,7 +38,7 @@ func DetailRows(s *state.Screen, st *Styles) (all, shown int) {
 	return len(f.detailLines(s.Detail, r.W-4, h)), h
 }
 
-func (f *frame) detailTitle(r Rect, d *state.Detail) Rect {
+func (f *frame) detailTitle(r Rect, d *screen.Detail) Rect {
 	name := d.Title
 	if name == "" {
 		name = d.Step
@@ -53,11 +53,11 @@ func (f *frame) detailTitle(r Rect, d *state.Detail) Rect {
 	if d.Took > 0 {
 		right = append(right, took(d.Took))
 	}
-	return f.title(r, state.PaneDetail, name, strings.Join(right, "   "))
+	return f.title(r, screen.PaneDetail, name, strings.Join(right, "   "))
 }
 
 // detailLines are all lines of it, h of which can be seen at once.
-func (f *frame) detailLines(d *state.Detail, w, h int) []rich {
+func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	var lines []rich
 	part := func(more []rich) {
 		if len(more) == 0 {
@@ -101,7 +101,7 @@ func (f *frame) detailLines(d *state.Detail, w, h int) []rich {
 }
 
 // sourceLines are the lines of the kubelet around the one that is marked.
-func (f *frame) sourceLines(d *state.Detail, w, most int) []rich {
+func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 	if d.Place == "" && len(d.Source) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func indentation(lines []string) string {
 }
 
 // valueLines are named values under each other, the names in a column.
-func (f *frame) valueLines(title probes.Text, values []state.Value, w int) []rich {
+func (f *frame) valueLines(title probes.Text, values []screen.Value, w int) []rich {
 	if len(values) == 0 {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (f *frame) yamlLines(title string, yaml []string) []rich {
 }
 
 // factLines say when and on what it runs, and what a hold costs.
-func (f *frame) factLines(d *state.Detail, w int) []rich {
+func (f *frame) factLines(d *screen.Detail, w int) []rich {
 	var lines []rich
 	fact := func(name probes.Text, text string) {
 		if text != "" {

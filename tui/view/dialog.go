@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // dialog asks something: what it is about, fields to fill in, and buttons. The
 // buttons are drawn whatever else there is no room for.
-func (f *frame) dialog(o *state.Overlay) {
+func (f *frame) dialog(o *screen.Overlay) {
 	w := overWidth(o.Kind, f.st)
 	var text []string
 	for _, t := range o.Text {
@@ -54,7 +54,7 @@ func (f *frame) dialog(o *state.Overlay) {
 
 // formHelp is what is wrong with the field that is being typed, or a help to it.
 // It has its place also while there is nothing to say, so that nothing moves.
-func (f *frame) formHelp(o *state.Overlay, w int) []rich {
+func (f *frame) formHelp(o *screen.Overlay, w int) []rich {
 	if len(o.Items) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func shorten(text []string, room int, ellipsis string) []string {
 }
 
 // dialogWidth is as wide as its content, within limits.
-func dialogWidth(o *state.Overlay, text []string, most int) int {
+func dialogWidth(o *screen.Overlay, text []string, most int) int {
 	w := width(o.Title) + 2
 	for _, t := range text {
 		w = max(w, width(t))
@@ -103,7 +103,7 @@ func dialogWidth(o *state.Overlay, text []string, most int) int {
 }
 
 // field is a name and its value, which is being typed if it is the chosen one.
-func (f *frame) field(line Rect, o *state.Overlay, i int) {
+func (f *frame) field(line Rect, o *screen.Overlay, i int) {
 	ground := f.chosen(line, i == o.Cursor)
 	f.zone(line, Target{Kind: OnItem, Index: i})
 	name, value, _ := strings.Cut(o.Items[i].Text, ": ")
@@ -122,7 +122,7 @@ func (f *frame) field(line Rect, o *state.Overlay, i int) {
 }
 
 // buttons draws the answers at the right, the chosen one lit and pointed at.
-func (f *frame) buttons(line Rect, o *state.Overlay) {
+func (f *frame) buttons(line Rect, o *screen.Overlay) {
 	total := -2
 	for _, b := range o.Buttons {
 		total += width(b) + 6

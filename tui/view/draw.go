@@ -4,25 +4,25 @@ import (
 	"fmt"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // Draw gives the screen as text: exactly as many lines as the styles are high,
 // none wider than they are wide.
-func Draw(s *state.Screen, st *Styles) string {
+func Draw(s *screen.Screen, st *Styles) string {
 	return drawn(s, st).c.text(st.inks)
 }
 
 // Cursor says where the cursor of the line being typed is, if there is one: where
 // a terminal shows what an input method is about to give.
-func Cursor(s *state.Screen, st *Styles) (x, y int, ok bool) {
+func Cursor(s *screen.Screen, st *Styles) (x, y int, ok bool) {
 	f := drawn(s, st)
 	return f.cursor.X, f.cursor.Y, !f.cursor.empty()
 }
 
 // frame is one screen while it is drawn.
 type frame struct {
-	s      *state.Screen
+	s      *screen.Screen
 	st     *Styles
 	m      *marks
 	lay    Layout
@@ -31,7 +31,7 @@ type frame struct {
 	cursor Rect
 }
 
-func drawn(s *state.Screen, st *Styles) *frame {
+func drawn(s *screen.Screen, st *Styles) *frame {
 	f := &frame{
 		s: s, st: st, m: st.m, c: newCanvas(st.Width, st.Height),
 		lay: Arrange(st.Width, st.Height, ArrangementOf(s)),
@@ -68,13 +68,13 @@ func (f *frame) main(r Rect) {
 	if r.empty() {
 		return
 	}
-	f.zone(r, Target{Kind: OnPane, Pane: state.PaneMain})
+	f.zone(r, Target{Kind: OnPane, Pane: screen.PaneMain})
 	switch f.s.Main {
-	case state.MainTimeline:
+	case screen.MainTimeline:
 		f.timeline(r)
-	case state.MainEvents:
+	case screen.MainEvents:
 		f.events(r)
-	case state.MainBreaks:
+	case screen.MainBreaks:
 		f.breaks(r)
 	default:
 		f.story(r)
@@ -163,13 +163,13 @@ func (f *frame) ruleAt(x, y int) string {
 
 // title writes the first line of a pane and gives the room below it. The pane
 // that has the keys has its title lit.
-func (f *frame) title(r Rect, pane state.Pane, left, right string) Rect {
+func (f *frame) title(r Rect, pane screen.Pane, left, right string) Rect {
 	return f.titleNew(r, pane, left, right, 0)
 }
 
 // titleNew is a title that also says how many events have come since the pane was
 // scrolled or frozen.
-func (f *frame) titleNew(r Rect, pane state.Pane, left, right string, newer int) Rect {
+func (f *frame) titleNew(r Rect, pane screen.Pane, left, right string, newer int) Rect {
 	line := r.line(0).inset(1, 0, 1, 0)
 	k := inkStrong
 	if f.s.Focus == pane && f.s.Over == nil {
@@ -186,7 +186,7 @@ func (f *frame) titleNew(r Rect, pane state.Pane, left, right string, newer int)
 
 // gutter marks the selected row, and lays a ground under it if its pane has the
 // keys. It gives the ground.
-func (f *frame) gutter(line Rect, pane state.Pane, ground ink) ink {
+func (f *frame) gutter(line Rect, pane screen.Pane, ground ink) ink {
 	glyph, k := f.m.cursorOff, inkMuted
 	if f.s.Focus == pane {
 		glyph, k = f.m.cursor, inkAccent

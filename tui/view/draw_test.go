@@ -9,11 +9,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // checkSize: exactly so many lines, none too wide.
-func checkSize(t *testing.T, name string, s *state.Screen, o Options) string {
+func checkSize(t *testing.T, name string, s *screen.Screen, o Options) string {
 	t.Helper()
 	text := Draw(s, NewStyles(o))
 	lines := strings.Split(text, "\n")
@@ -82,7 +82,7 @@ func ascii(r rune) rune {
 // TestCurrentStepIsShown: whatever else is on the screen, the step that is held
 // can be seen with the time that is left.
 func TestCurrentStepIsShown(t *testing.T) {
-	for _, make := range []func() *state.Screen{held, tourOf, chinese} {
+	for _, make := range []func() *screen.Screen{held, tourOf, chinese} {
 		for w := 40; w <= 200; w++ {
 			for h := 10; h <= 50; h += 4 {
 				s := make()
@@ -117,12 +117,12 @@ func TestHelpIsAlwaysShown(t *testing.T) {
 func TestSelectionIsMarked(t *testing.T) {
 	for _, glyphs := range []Glyphs{Unicode, ASCII} {
 		st := NewStyles(Options{Width: 120, Height: 36, Glyphs: glyphs, NoColour: true})
-		for _, focus := range []state.Pane{state.PanePods, state.PaneMain} {
+		for _, focus := range []screen.Pane{screen.PanePods, screen.PaneMain} {
 			s := held()
 			s.Focus = focus
 			text := ansi.Strip(Draw(s, st))
 			inPods, inMain := st.m.cursorOff, st.m.cursor
-			if focus == state.PanePods {
+			if focus == screen.PanePods {
 				inPods, inMain = inMain, inPods
 			}
 			if !strings.Contains(text, inPods+st.m.held+" default/web") {
@@ -142,7 +142,7 @@ func FuzzDraw(f *testing.F) {
 	f.Add("停住\u202e\u0301👩‍👩‍👧‍👦\xff", 60, 16)
 	f.Fuzz(func(t *testing.T, text string, w, h int) {
 		w, h = w&255, h&63
-		for _, fx := range []func() *state.Screen{chinese, formOf, eventsOf, timelineOf, typingOf} {
+		for _, fx := range []func() *screen.Screen{chinese, formOf, eventsOf, timelineOf, typingOf} {
 			s := fx()
 			foreign(s, text)
 			out := checkSize(t, "fuzz", s, Options{Width: w, Height: h})
@@ -161,7 +161,7 @@ func FuzzDraw(f *testing.F) {
 }
 
 // foreign puts a text wherever text of others may stand.
-func foreign(s *state.Screen, text string) {
+func foreign(s *screen.Screen, text string) {
 	s.Pods.Rows[0].Name, s.Pods.Rows[0].Line = text, text
 	s.Crumbs = append(s.Crumbs, text)
 	s.Why.Text = text
@@ -205,7 +205,7 @@ func BenchmarkDraw(b *testing.B) {
 
 // TestHoldIsPinned: nothing that is on top covers the banner.
 func TestHoldIsPinned(t *testing.T) {
-	for _, make := range []func() *state.Screen{paletteOf, helpOf, dialogOf, formOf, pageOf} {
+	for _, make := range []func() *screen.Screen{paletteOf, helpOf, dialogOf, formOf, pageOf} {
 		for w := 20; w <= 200; w += 3 {
 			for h := 5; h <= 50; h++ {
 				text := ansi.Strip(Draw(make(), NewStyles(Options{Width: w, Height: h})))
@@ -219,22 +219,22 @@ func TestHoldIsPinned(t *testing.T) {
 
 // TestOddScreens: what should not come is drawn without a panic.
 func TestOddScreens(t *testing.T) {
-	odd := map[string]func() *state.Screen{
-		"empty": func() *state.Screen { return &state.Screen{} },
-		"all panes empty": func() *state.Screen {
-			return &state.Screen{
-				Story: &state.Story{}, Detail: &state.Detail{}, Timeline: &state.Timeline{}, Events: &state.EventList{},
-				Breaks: &state.BreakList{}, Hold: &state.HoldBanner{}, Tour: &state.TourCard{}, Input: &state.Input{}, Over: &state.Overlay{},
+	odd := map[string]func() *screen.Screen{
+		"empty": func() *screen.Screen { return &screen.Screen{} },
+		"all panes empty": func() *screen.Screen {
+			return &screen.Screen{
+				Story: &screen.Story{}, Detail: &screen.Detail{}, Timeline: &screen.Timeline{}, Events: &screen.EventList{},
+				Breaks: &screen.BreakList{}, Hold: &screen.HoldBanner{}, Tour: &screen.TourCard{}, Input: &screen.Input{}, Over: &screen.Overlay{},
 			}
 		},
-		"cursors outside": func() *state.Screen {
+		"cursors outside": func() *screen.Screen {
 			s := held()
 			s.Pods.Cursor, s.Story.Cursor, s.Detail.Top, s.Detail.Mark = 99, -7, 9999, 99
 			s.Over = paletteOf().Over
 			s.Over.Cursor, s.Over.Items[0].Match, s.Over.Input.Cursor = 99, []int{-1, 500}, -3
 			return s
 		},
-		"times backwards": func() *state.Screen {
+		"times backwards": func() *screen.Screen {
 			s := timelineOf()
 			s.Timeline.From, s.Timeline.To = s.Timeline.To, s.Timeline.From
 			for i := range s.Timeline.Bars {
@@ -245,7 +245,7 @@ func TestOddScreens(t *testing.T) {
 		},
 	}
 	for name, make := range odd {
-		for main := state.MainStory; main <= state.MainBreaks; main++ {
+		for main := screen.MainStory; main <= screen.MainBreaks; main++ {
 			for _, size := range goldenSizes {
 				s := make()
 				s.Main = main

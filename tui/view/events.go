@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // signOnly is how wide the column of kinds is without its words.
@@ -45,10 +45,10 @@ func eventColumns(w int) []column {
 func (f *frame) events(r Rect) {
 	e := f.s.Events
 	if e == nil {
-		f.title(r, state.PaneMain, f.say(wordEvents), "")
+		f.title(r, screen.PaneMain, f.say(wordEvents), "")
 		return
 	}
-	f.titleNew(r, state.PaneMain, f.say(wordEvents), f.eventsSummary(e), e.Newer)
+	f.titleNew(r, screen.PaneMain, f.say(wordEvents), f.eventsSummary(e), e.Newer)
 	r = r.inset(0, 1, 0, 0)
 	if len(e.Rows) == 0 {
 		f.empty(r, e.Empty)
@@ -66,7 +66,7 @@ func (f *frame) events(r Rect) {
 
 // eventsSummary says how many match, what is searched for, and whether the list
 // follows.
-func (f *frame) eventsSummary(e *state.EventList) string {
+func (f *frame) eventsSummary(e *screen.EventList) string {
 	var parts []string
 	if e.Filter != "" {
 		parts = append(parts, f.say(wordFilter)+" "+e.Filter)
@@ -124,12 +124,12 @@ func (f *frame) cells(line Rect, cols []column, texts []span, offset int, ground
 	}
 }
 
-func (f *frame) event(line Rect, cols []column, row *state.EventRow, offset int, selected bool) {
+func (f *frame) event(line Rect, cols []column, row *screen.EventRow, offset int, selected bool) {
 	ground := onNothing
 	if selected {
-		ground = f.gutter(line, state.PaneMain, onNothing)
+		ground = f.gutter(line, screen.PaneMain, onNothing)
 	}
-	f.zone(line, Target{Kind: OnEvent, Pane: state.PaneMain, Index: row.Pos})
+	f.zone(line, Target{Kind: OnEvent, Pane: screen.PaneMain, Index: row.Pos})
 	texts := make([]span, len(cols))
 	for i, c := range cols {
 		texts[i] = f.eventCell(c, row)
@@ -137,7 +137,7 @@ func (f *frame) event(line Rect, cols []column, row *state.EventRow, offset int,
 	f.cells(line.inset(1, 0, 2, 0), cols, texts, offset, ground)
 }
 
-func (f *frame) eventCell(c column, row *state.EventRow) span {
+func (f *frame) eventCell(c column, row *screen.EventRow) span {
 	e := &row.Event
 	switch c.name {
 	case wordTime:

@@ -5,15 +5,15 @@ import (
 
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
-func paletteOf() *state.Screen {
+func paletteOf() *screen.Screen {
 	s := held()
-	s.Over = &state.Overlay{
-		Kind: state.OverPalette, Title: "Do", Total: 9, Cursor: 1, Armed: true,
-		Input: &state.Input{Prompt: ":", Text: "st", Cursor: 2},
-		Items: []state.Item{
+	s.Over = &screen.Overlay{
+		Kind: screen.OverPalette, Title: "Do", Total: 9, Cursor: 1, Armed: true,
+		Input: &screen.Input{Prompt: ":", Text: "st", Cursor: 2},
+		Items: []screen.Item{
 			{Group: "Step a held pod", Text: "Step into the next step", Key: "s", Match: []int{0, 1}},
 			{Group: "Step a held pod", Text: "Next stage", Key: "S", Match: []int{5, 6}},
 			{Group: "Hold", Text: "Stop holding all pods", Key: "R", Match: []int{0, 1}},
@@ -25,12 +25,12 @@ func paletteOf() *state.Screen {
 	return s
 }
 
-func helpOf() *state.Screen {
+func helpOf() *screen.Screen {
 	s := held()
-	items := []state.Item{}
+	items := []screen.Item{}
 	group := func(g string, keys ...string) {
 		for i := 0; i+1 < len(keys); i += 2 {
-			items = append(items, state.Item{Group: g, Key: keys[i], Text: keys[i+1]})
+			items = append(items, screen.Item{Group: g, Key: keys[i], Text: keys[i+1]})
 		}
 	}
 	group("Move", "j, down", "Down", "k, up", "Up", "l, right", "Open, go into", "h, left", "Back, close", "g, home", "To the beginning", "G, end", "To the end", "tab", "Next pane")
@@ -38,14 +38,14 @@ func helpOf() *state.Screen {
 	group("Hold and let go", "H", "Hold this pod at its next step", "b", "Set a breakpoint here", "c", "Let it go", "R", "Let all go")
 	group("Look", "p", "Pipeline", "t", "Timeline", "e", "Events", "B", "Breakpoints", "w", "Why does it wait", "/", "Filter")
 	items[9].Off = "the pod is not held"
-	s.Over = &state.Overlay{Kind: state.OverHelp, Title: "Keys", Total: len(items), Cursor: 8, Items: items, Armed: true, Input: &state.Input{Prompt: "/"}}
+	s.Over = &screen.Overlay{Kind: screen.OverHelp, Title: "Keys", Total: len(items), Cursor: 8, Items: items, Armed: true, Input: &screen.Input{Prompt: "/"}}
 	return s
 }
 
-func dialogOf() *state.Screen {
+func dialogOf() *screen.Screen {
 	s := held()
-	s.Over = &state.Overlay{
-		Kind: state.OverDialog, Title: "Hold default/web on node-1?", Danger: true, Armed: true,
+	s.Over = &screen.Overlay{
+		Kind: screen.OverDialog, Title: "Hold default/web on node-1?", Danger: true, Armed: true,
 		Text: []string{
 			"It will stop before RunPodSandbox, on its own goroutine. Other pods go on.",
 			"", "It goes on by itself after 30 s, or when you leave.",
@@ -55,28 +55,28 @@ func dialogOf() *state.Screen {
 	return s
 }
 
-func formOf() *state.Screen {
+func formOf() *screen.Screen {
 	s := held()
-	s.Over = &state.Overlay{
-		Kind: state.OverDialog, Title: "Breakpoint", Cursor: 1, Armed: true,
-		Items: []state.Item{{Text: "Pods: default/web"}, {Text: "Steps: cri.run"}, {Text: "When: ‹ enter ›"}, {Text: "Action: ‹ hold ›"}, {Text: "Times: 0"}},
-		Input: &state.Input{Prompt: "Steps", Text: "cri.run", Cursor: 7, Help: "tab: cri.runpodsandbox"}, Buttons: []string{"Cancel", "Add"},
+	s.Over = &screen.Overlay{
+		Kind: screen.OverDialog, Title: "Breakpoint", Cursor: 1, Armed: true,
+		Items: []screen.Item{{Text: "Pods: default/web"}, {Text: "Steps: cri.run"}, {Text: "When: ‹ enter ›"}, {Text: "Action: ‹ hold ›"}, {Text: "Times: 0"}},
+		Input: &screen.Input{Prompt: "Steps", Text: "cri.run", Cursor: 7, Help: "tab: cri.runpodsandbox"}, Buttons: []string{"Cancel", "Add"},
 	}
 	return s
 }
 
-func pageOf() *state.Screen {
+func pageOf() *screen.Screen {
 	s := held()
-	s.Over = &state.Overlay{
-		Kind: state.OverPage, Title: "Why", Total: 5, Armed: true,
+	s.Over = &screen.Overlay{
+		Kind: screen.OverPage, Title: "Why", Total: 5, Armed: true,
 		Text: []string{"web waits because you hold it before RunPodSandbox.", "", "Seen in", "  kubelet event 1204: hold at cri.runpodsandbox, enter", "  agent: lease of 30 s, held by this screen"},
 	}
 	return s
 }
 
-func tourOf() *state.Screen {
+func tourOf() *screen.Screen {
 	s := held()
-	s.Tour = &state.TourCard{
+	s.Tour = &screen.TourCard{
 		Title: "A pod is created", Heading: "The sandbox is asked for", Stop: 4, Stops: 11,
 		Text:     "The kubelet has made all that stands around the containers. Now it asks the runtime for the sandbox: the namespaces that the pod's containers share, and its network address.",
 		Question: "Which container keeps the namespaces alive while nothing else runs?",
@@ -85,47 +85,47 @@ func tourOf() *state.Screen {
 	return s
 }
 
-func replayOf() *state.Screen {
+func replayOf() *screen.Screen {
 	s := held()
 	s.Hold = nil
 	s.Header.Held = 0
-	s.Header.Link, s.Header.LinkText = state.LinkReplay, "replay 00:12/01:40"
+	s.Header.Link, s.Header.LinkText = screen.LinkReplay, "replay 00:12/01:40"
 	s.Header.At, s.Header.Of = 12*time.Second, 100*time.Second
 	s.Header.Probe, s.Header.Blind = "cri", "sees calls of the runtime only"
-	s.Notice = &state.Notice{Text: "The file ends in the middle of an event; all before it is shown.", Error: true}
-	s.Focus = state.PaneDetail
+	s.Notice = &screen.Notice{Text: "The file ends in the middle of an event; all before it is shown.", Error: true}
+	s.Focus = screen.PaneDetail
 	s.Detail.Top = 4
 	return s
 }
 
-func emptyOf() *state.Screen {
-	return &state.Screen{
+func emptyOf() *screen.Screen {
+	return &screen.Screen{
 		Lang:   words.English,
-		Header: state.Header{Link: state.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Lab: true},
+		Header: screen.Header{Link: screen.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Lab: true},
 		Crumbs: []string{"node-1"},
-		Pods:   state.PodList{Empty: "No pods on this node yet. Make one with kubectl apply, or take a tour.", Cursor: -1},
-		Story:  &state.Story{Empty: "Choose a pod to see its story.", Cursor: -1},
-		Why:    state.Why{Text: "The agent does not answer. Any pod that was held has gone on.", Mark: life.Stuck},
-		Hints:  []state.Hint{{Key: "T", Text: "tours"}, {Key: "q", Text: "quit"}, {Key: "?", Text: "help"}},
+		Pods:   screen.PodList{Empty: "No pods on this node yet. Make one with kubectl apply, or take a tour.", Cursor: -1},
+		Story:  &screen.Story{Empty: "Choose a pod to see its story.", Cursor: -1},
+		Why:    screen.Why{Text: "The agent does not answer. Any pod that was held has gone on.", Mark: life.Stuck},
+		Hints:  []screen.Hint{{Key: "T", Text: "tours"}, {Key: "q", Text: "quit"}, {Key: "?", Text: "help"}},
 	}
 }
 
-func typingOf() *state.Screen {
+func typingOf() *screen.Screen {
 	s := retry()
-	s.Input = &state.Input{Prompt: "/", Text: "ns=shop step~image slo>2s", Cursor: 25, Error: "unknown field \"slo\": did you mean slow?"}
+	s.Input = &screen.Input{Prompt: "/", Text: "ns=shop step~image slo>2s", Cursor: 25, Error: "unknown field \"slo\": did you mean slow?"}
 	return s
 }
 
 // zoomed shows one pane alone, and a long notice.
-func zoomed() *state.Screen {
+func zoomed() *screen.Screen {
 	s := held()
 	s.Zoom = true
-	s.Notice = &state.Notice{Error: true, Text: "default/web was not let go: the agent does not answer on /run/podstep/agent.sock. It goes on by itself when its lease ends; podstep continue --all lets everything go."}
+	s.Notice = &screen.Notice{Error: true, Text: "default/web was not let go: the agent does not answer on /run/podstep/agent.sock. It goes on by itself when its lease ends; podstep continue --all lets everything go."}
 	return s
 }
 
 // chinese is a screen with Chinese text everywhere.
-func chinese() *state.Screen {
+func chinese() *screen.Screen {
 	s := tourOf()
 	s.Lang = words.Chinese
 	s.Header.LinkText = "在线"
@@ -149,6 +149,6 @@ func chinese() *state.Screen {
 	s.Tour.Text = "kubelet 已经备好容器之外的一切。现在它请运行时建立沙箱：这个 Pod 的容器共用的命名空间，以及它的网络地址。"
 	s.Tour.Question = "没有别的容器在运行时，是谁维持着这些命名空间？"
 	s.Tour.Wait = "回车继续，到拉取镜像"
-	s.Hints = []state.Hint{{Key: "s", Text: "步入"}, {Key: "o", Text: "步过"}, {Key: "c", Text: "继续"}, {Key: "b", Text: "断点"}, {Key: "?", Text: "帮助"}}
+	s.Hints = []screen.Hint{{Key: "s", Text: "步入"}, {Key: "o", Text: "步过"}, {Key: "c", Text: "继续"}, {Key: "b", Text: "断点"}, {Key: "?", Text: "帮助"}}
 	return s
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 const ms = time.Millisecond
@@ -14,7 +14,7 @@ const ms = time.Millisecond
 // fixture is a screen that goldens are made of.
 type fixture struct {
 	name string
-	make func() *state.Screen
+	make func() *screen.Screen
 }
 
 var fixtures = []fixture{
@@ -37,15 +37,15 @@ var fixtures = []fixture{
 	{"zoom", zoomed},
 }
 
-func base() *state.Screen {
-	return &state.Screen{
+func base() *screen.Screen {
+	return &screen.Screen{
 		Lang: words.English,
-		Header: state.Header{
+		Header: screen.Header{
 			LinkText: "live", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Pods: 12, Stuck: 1, Retrying: 1,
 		},
 		Crumbs: []string{"node-1", "default/web", "sync 2", "RunPodSandbox"},
-		Focus:  state.PaneMain,
-		Pods: state.PodList{Total: 8, Rows: []state.PodRow{
+		Focus:  screen.PaneMain,
+		Pods: screen.PodList{Total: 8, Rows: []screen.PodRow{
 			{Key: 2, Namespace: "shop", Name: "db-0", Mark: life.Stuck, Word: "stuck", For: 192 * time.Second, Where: "volumes", Line: "volume pvc-db is not attached"},
 			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: life.Retrying, Word: "retry", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
 			{Key: 1, Namespace: "default", Name: "web", Mark: life.Working, Word: "working", For: 2 * time.Second, Where: "sandbox"},
@@ -55,7 +55,7 @@ func base() *state.Screen {
 			{Key: 7, Namespace: "batch", Name: "seed-1", Mark: life.Done, Word: "done"},
 			{Key: 8, Namespace: "default", Name: "old", Mark: life.Gone, Word: "gone"},
 		}, Cursor: 2},
-		Hints: []state.Hint{
+		Hints: []screen.Hint{
 			{Key: "s", Text: "step"}, {Key: "o", Text: "over"}, {Key: "c", Text: "continue", Off: "nothing is held"},
 			{Key: "b", Text: "break"}, {Key: "t", Text: "timeline"}, {Key: "/", Text: "filter"}, {Key: "?", Text: "help"},
 		},
@@ -63,50 +63,50 @@ func base() *state.Screen {
 }
 
 // held is a new pod, held before its sandbox is made.
-func held() *state.Screen {
+func held() *screen.Screen {
 	s := base()
 	s.Header.Held = 1
 	s.Header.Pods = 12
 	p := &s.Pods
-	web := state.PodRow{Key: 1, Namespace: "default", Name: "web", Mark: life.Held, Word: "held", Left: 24 * time.Second, Where: "sandbox"}
-	p.Rows = append([]state.PodRow{web, p.Rows[0], p.Rows[1]}, p.Rows[3:]...)
+	web := screen.PodRow{Key: 1, Namespace: "default", Name: "web", Mark: life.Held, Word: "held", Left: 24 * time.Second, Where: "sandbox"}
+	p.Rows = append([]screen.PodRow{web, p.Rows[0], p.Rows[1]}, p.Rows[3:]...)
 	p.Cursor, p.Total = 0, 12
-	s.Hold = &state.HoldBanner{Count: 1, Pod: "default/web", Step: "RunPodSandbox", On: "enter", Left: 24 * time.Second, UID: "6a88", Selected: true, Free: true}
-	s.Why = state.Why{
+	s.Hold = &screen.HoldBanner{Count: 1, Pod: "default/web", Step: "RunPodSandbox", On: "enter", Left: 24 * time.Second, UID: "6a88", Selected: true, Free: true}
+	s.Why = screen.Why{
 		Text:     "web waits because you hold it before RunPodSandbox. Its call has not begun, so nothing times out.",
 		Evidence: "kubelet event 1204", Mark: life.Held,
 	}
-	s.Story = &state.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
+	s.Story = &screen.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
 	s.Story.Total = len(s.Story.Rows)
 	s.Detail = sandboxDetail()
 	s.Detail.Held = "No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in 24 s, when its lease ends."
-	s.Hints = []state.Hint{
+	s.Hints = []screen.Hint{
 		{Key: "c", Text: "let go", Pod: "default/web"}, {Key: "s", Text: "step", Pod: "default/web"}, {Key: "o", Text: "over", Pod: "default/web"},
 		{Key: "b", Text: "break"}, {Key: "R", Text: "let web go"}, {Key: "?", Text: "help"},
 	}
 	return s
 }
 
-func heldRows() []state.Row {
-	rows := []state.Row{
-		{Kind: state.RowChapter, Label: "Creation", Took: 1840 * ms, Opens: true, Open: true},
-		{Kind: state.RowStage, Depth: 1, Label: "source", Note: "api", Took: 0},
-		{Kind: state.RowStage, Depth: 1, Label: "merge", Note: "ADD", Took: 200 * time.Microsecond},
-		{Kind: state.RowStage, Depth: 1, Label: "admit", Note: "12 admit handlers agree", Took: 400 * time.Microsecond},
-		{Kind: state.RowStage, Depth: 1, Label: "worker", Note: "UpdatePod, new pod worker", Took: 100 * time.Microsecond},
-		{Kind: state.RowFolded, Depth: 1, Label: "sync 1", Note: "create, network not ready", Took: 12 * ms, Opens: true, Mark: state.RowFailed, Error: "network is not ready: container runtime network not ready: NetworkReady=false", Times: 3},
-		{Kind: state.RowSync, Depth: 1, Label: "sync 2", Note: "create", Took: 1800 * ms, Opens: true, Open: true, Mark: state.RowCurrent},
-		{Kind: state.RowStep, Depth: 2, Label: "status", Note: "Pending", Took: 100 * time.Microsecond},
-		{Kind: state.RowStep, Depth: 2, Label: "cgroup", Note: "burstable/pod6a8872fd-3b1e-4f3a-9e53-0c1f6f2a71e0", Took: 1200 * time.Microsecond},
-		{Kind: state.RowStep, Depth: 2, Label: "directories", Took: 300 * time.Microsecond},
-		{Kind: state.RowStep, Depth: 2, Label: "volumes", Note: "1 of 1 mounted", Took: 402 * ms, Opens: true},
-		{Kind: state.RowStep, Depth: 2, Label: "runtime", Note: "plan: sandbox, then init, then app", Opens: true, Open: true, Mark: state.RowCurrent, Took: 1390 * ms},
-		{Kind: state.RowStep, Depth: 3, Label: "version", Note: "containerd 1.7.24", Took: 800 * time.Microsecond, CRI: true},
-		{Kind: state.RowStep, Depth: 3, Label: "sandbox", Note: "RunPodSandbox", Mark: state.RowHeld, Left: 24 * time.Second, CRI: true},
-		{Kind: state.RowExpected, Depth: 3, Label: "init", Note: "pull  create  start", Mark: state.RowToCome},
-		{Kind: state.RowExpected, Depth: 3, Label: "app", Note: "pull  create  start", Mark: state.RowToCome},
-		{Kind: state.RowExpected, Depth: 2, Label: "status", Note: "patch: Running", Mark: state.RowToCome},
-		{Kind: state.RowChapter, Label: "Running", Mark: state.RowToCome},
+func heldRows() []screen.Row {
+	rows := []screen.Row{
+		{Kind: screen.RowChapter, Label: "Creation", Took: 1840 * ms, Opens: true, Open: true},
+		{Kind: screen.RowStage, Depth: 1, Label: "source", Note: "api", Took: 0},
+		{Kind: screen.RowStage, Depth: 1, Label: "merge", Note: "ADD", Took: 200 * time.Microsecond},
+		{Kind: screen.RowStage, Depth: 1, Label: "admit", Note: "12 admit handlers agree", Took: 400 * time.Microsecond},
+		{Kind: screen.RowStage, Depth: 1, Label: "worker", Note: "UpdatePod, new pod worker", Took: 100 * time.Microsecond},
+		{Kind: screen.RowFolded, Depth: 1, Label: "sync 1", Note: "create, network not ready", Took: 12 * ms, Opens: true, Mark: screen.RowFailed, Error: "network is not ready: container runtime network not ready: NetworkReady=false", Times: 3},
+		{Kind: screen.RowSync, Depth: 1, Label: "sync 2", Note: "create", Took: 1800 * ms, Opens: true, Open: true, Mark: screen.RowCurrent},
+		{Kind: screen.RowStep, Depth: 2, Label: "status", Note: "Pending", Took: 100 * time.Microsecond},
+		{Kind: screen.RowStep, Depth: 2, Label: "cgroup", Note: "burstable/pod6a8872fd-3b1e-4f3a-9e53-0c1f6f2a71e0", Took: 1200 * time.Microsecond},
+		{Kind: screen.RowStep, Depth: 2, Label: "directories", Took: 300 * time.Microsecond},
+		{Kind: screen.RowStep, Depth: 2, Label: "volumes", Note: "1 of 1 mounted", Took: 402 * ms, Opens: true},
+		{Kind: screen.RowStep, Depth: 2, Label: "runtime", Note: "plan: sandbox, then init, then app", Opens: true, Open: true, Mark: screen.RowCurrent, Took: 1390 * ms},
+		{Kind: screen.RowStep, Depth: 3, Label: "version", Note: "containerd 1.7.24", Took: 800 * time.Microsecond, CRI: true},
+		{Kind: screen.RowStep, Depth: 3, Label: "sandbox", Note: "RunPodSandbox", Mark: screen.RowHeld, Left: 24 * time.Second, CRI: true},
+		{Kind: screen.RowExpected, Depth: 3, Label: "init", Note: "pull  create  start", Mark: screen.RowToCome},
+		{Kind: screen.RowExpected, Depth: 3, Label: "app", Note: "pull  create  start", Mark: screen.RowToCome},
+		{Kind: screen.RowExpected, Depth: 2, Label: "status", Note: "patch: Running", Mark: screen.RowToCome},
+		{Kind: screen.RowChapter, Label: "Running", Mark: screen.RowToCome},
 	}
 	for i := range rows {
 		rows[i].ID = string(rune('a' + i))
@@ -115,8 +115,8 @@ func heldRows() []state.Row {
 	return rows
 }
 
-func sandboxDetail() *state.Detail {
-	return &state.Detail{
+func sandboxDetail() *screen.Detail {
+	return &screen.Detail{
 		Step: "cri.runpodsandbox", Title: "RunPodSandbox",
 		Text:  "Asks the runtime for the pod's sandbox: namespaces, a cgroup, and a network by CNI ADD. It returns when the sandbox is ready, or when its deadline of 4 minutes has passed.",
 		Place: "pkg/kubelet/kuberuntime/kuberuntime_sandbox.go:78",
@@ -132,7 +132,7 @@ func sandboxDetail() *state.Detail {
 			"		return \"\", message, err",
 		},
 		First: 73, Mark: 5,
-		Args: []state.Value{{Name: "pod", Text: "default/web"}, {Name: "attempt", Text: "0"}, {Name: "runtimeHandler", Text: ""}},
+		Args: []screen.Value{{Name: "pod", Text: "default/web"}, {Name: "attempt", Text: "0"}, {Name: "runtimeHandler", Text: ""}},
 		Request: []string{
 			"config:", "  metadata:", "    name: web", "    namespace: default", "    uid: 6a8872fd-3b1e-4f3a-9e53-0c1f6f2a71e0",
 			"    attempt: 0", "  hostname: web", "  log_directory: /var/log/pods/default_web_6a8872fd", "  dns_config:",
@@ -146,12 +146,12 @@ func sandboxDetail() *state.Detail {
 
 // others is a pod that is not held while three others are, one of which goes on
 // first because of a timer.
-func others() *state.Screen {
+func others() *screen.Screen {
 	s := retry()
 	s.Header.Held = 3
-	s.Pods.Rows[0] = state.PodRow{Key: 9, Namespace: "shop", Name: "checkout-6d9f7c7b5d-9wq2z", Mark: life.Held, Word: "held", For: 99 * time.Second, Left: 24 * time.Second, Where: "StopContainer", Line: "before: Stop a container"}
-	s.Hold = &state.HoldBanner{Count: 3, Pod: "shop/checkout-6d9f7c7b5d-9wq2z", UID: "9", Step: "cri.StopContainer", On: "enter", Left: 24 * time.Second, Timer: "grace"}
-	s.Hints = []state.Hint{
+	s.Pods.Rows[0] = screen.PodRow{Key: 9, Namespace: "shop", Name: "checkout-6d9f7c7b5d-9wq2z", Mark: life.Held, Word: "held", For: 99 * time.Second, Left: 24 * time.Second, Where: "StopContainer", Line: "before: Stop a container"}
+	s.Hold = &screen.HoldBanner{Count: 3, Pod: "shop/checkout-6d9f7c7b5d-9wq2z", UID: "9", Step: "cri.StopContainer", On: "enter", Left: 24 * time.Second, Timer: "grace"}
+	s.Hints = []screen.Hint{
 		{Key: "J", Text: "to checkout-6d9..d-9wq2z"}, {Key: "R", Text: "let all 3 go"}, {Key: "b", Text: "break"},
 		{Key: "H", Text: "hold", Pod: "shop/cart-7f9c5d6b8-x2x4k"}, {Key: "?", Text: "help"},
 	}
@@ -159,86 +159,86 @@ func others() *state.Screen {
 }
 
 // retry is a pod whose image is not found.
-func retry() *state.Screen {
+func retry() *screen.Screen {
 	s := base()
-	s.Focus = state.PanePods
+	s.Focus = screen.PanePods
 	s.Pods.Cursor = 1
 	s.Crumbs = []string{"node-1", "shop/cart-7f9c5d6b8-x2x4k", "sync 9"}
-	s.Why = state.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
-	s.Story = &state.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []state.Row{
-		{ID: "a", Kind: state.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
-		{ID: "b", Kind: state.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},
-		{ID: "c", Kind: state.RowSync, Depth: 1, Label: "sync 1", Note: "create", Took: 1300 * ms, Opens: true},
-		{ID: "d", Kind: state.RowNote, Depth: 1, Label: "fault", Note: "break 3 made image.pull fail once", Mark: state.RowSaid},
-		{ID: "e", Kind: state.RowFolded, Depth: 1, Label: "sync", Note: "image", Error: "rpc error: code = NotFound desc = failed to pull and unpack image \"docker.io/shop/cart:9\": not found", Mark: state.RowFailed, Times: 4, Opens: true, Took: 800 * ms},
-		{ID: "f", Kind: state.RowStep, Depth: 2, Label: "image", Note: "shop/cart:9", Error: "not found", Mark: state.RowFailed, Took: 420 * ms, CRI: true},
-		{ID: "g", Kind: state.RowStep, Depth: 2, Label: "back-off", Note: "ImagePullBackOff", Mark: state.RowWaits, Left: 80 * time.Second},
-		{ID: "h", Kind: state.RowExpected, Depth: 2, Label: "create", Mark: state.RowToCome, CRI: true},
-		{ID: "i", Kind: state.RowStep, Depth: 2, Label: "cgroup limits", Mark: state.RowUnseen, Error: "the cri probe cannot see it"},
+	s.Why = screen.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
+	s.Story = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []screen.Row{
+		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
+		{ID: "b", Kind: screen.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},
+		{ID: "c", Kind: screen.RowSync, Depth: 1, Label: "sync 1", Note: "create", Took: 1300 * ms, Opens: true},
+		{ID: "d", Kind: screen.RowNote, Depth: 1, Label: "fault", Note: "break 3 made image.pull fail once", Mark: screen.RowNoted},
+		{ID: "e", Kind: screen.RowFolded, Depth: 1, Label: "sync", Note: "image", Error: "rpc error: code = NotFound desc = failed to pull and unpack image \"docker.io/shop/cart:9\": not found", Mark: screen.RowFailed, Times: 4, Opens: true, Took: 800 * ms},
+		{ID: "f", Kind: screen.RowStep, Depth: 2, Label: "image", Note: "shop/cart:9", Error: "not found", Mark: screen.RowFailed, Took: 420 * ms, CRI: true},
+		{ID: "g", Kind: screen.RowStep, Depth: 2, Label: "back-off", Note: "ImagePullBackOff", Mark: screen.RowWaits, Left: 80 * time.Second},
+		{ID: "h", Kind: screen.RowExpected, Depth: 2, Label: "create", Mark: screen.RowToCome, CRI: true},
+		{ID: "i", Kind: screen.RowStep, Depth: 2, Label: "cgroup limits", Mark: screen.RowUnseen, Error: "the cri probe cannot see it"},
 	}}
 	s.Story.Total = 240
 	return s
 }
 
 // deletion is a pod on its way out, with all its chapters.
-func deletion() *state.Screen {
+func deletion() *screen.Screen {
 	s := base()
 	s.Header.Frozen = true
 	s.Header.Dropped = 17
 	s.Header.Filter = "ns=default slow>2s"
 	s.Header.Recording = "web.pst"
 	s.Crumbs = []string{"node-1", "default/web", "termination"}
-	s.Why = state.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: life.Working}
-	s.Story = &state.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []state.Row{
-		{ID: "a", Kind: state.RowChapter, Label: "Creation", Took: 2100 * ms, Opens: true},
-		{ID: "b", Kind: state.RowChapter, Label: "Running", Note: "4 syncs, nothing changed", Took: 80 * time.Second, Opens: true},
-		{ID: "c", Kind: state.RowChapter, Label: "Termination", Took: 12 * time.Second, Opens: true, Open: true},
-		{ID: "d", Kind: state.RowSync, Depth: 1, Label: "sync 7", Note: "terminating", Mark: state.RowCurrent, Took: 12 * time.Second, Opens: true, Open: true},
-		{ID: "e", Kind: state.RowStep, Depth: 2, Label: "health probes", Note: "liveness and startup stop", Took: 90 * time.Microsecond},
-		{ID: "f", Kind: state.RowStep, Depth: 2, Label: "preStop", Note: "exec: sleep 5", Took: 5010 * ms},
-		{ID: "g", Kind: state.RowStep, Depth: 2, Label: "stop", Note: "web, SIGTERM, grace 30 s", Mark: state.RowCurrent, Took: 6900 * ms, CRI: true},
-		{ID: "h", Kind: state.RowExpected, Depth: 2, Label: "sandbox", Note: "StopPodSandbox", Mark: state.RowToCome, CRI: true},
-		{ID: "i", Kind: state.RowExpected, Depth: 1, Label: "sync 8", Note: "terminated", Mark: state.RowToCome},
+	s.Why = screen.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: life.Working}
+	s.Story = &screen.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []screen.Row{
+		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 2100 * ms, Opens: true},
+		{ID: "b", Kind: screen.RowChapter, Label: "Running", Note: "4 syncs, nothing changed", Took: 80 * time.Second, Opens: true},
+		{ID: "c", Kind: screen.RowChapter, Label: "Termination", Took: 12 * time.Second, Opens: true, Open: true},
+		{ID: "d", Kind: screen.RowSync, Depth: 1, Label: "sync 7", Note: "terminating", Mark: screen.RowCurrent, Took: 12 * time.Second, Opens: true, Open: true},
+		{ID: "e", Kind: screen.RowStep, Depth: 2, Label: "health probes", Note: "liveness and startup stop", Took: 90 * time.Microsecond},
+		{ID: "f", Kind: screen.RowStep, Depth: 2, Label: "preStop", Note: "exec: sleep 5", Took: 5010 * ms},
+		{ID: "g", Kind: screen.RowStep, Depth: 2, Label: "stop", Note: "web, SIGTERM, grace 30 s", Mark: screen.RowCurrent, Took: 6900 * ms, CRI: true},
+		{ID: "h", Kind: screen.RowExpected, Depth: 2, Label: "sandbox", Note: "StopPodSandbox", Mark: screen.RowToCome, CRI: true},
+		{ID: "i", Kind: screen.RowExpected, Depth: 1, Label: "sync 8", Note: "terminated", Mark: screen.RowToCome},
 	}}
 	s.Story.Total = 9
 	return s
 }
 
-func timelineOf() *state.Screen {
+func timelineOf() *screen.Screen {
 	s := base()
-	s.Main = state.MainTimeline
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
-	bar := func(depth int, label string, from, to int, critical bool, mark state.RowMark) state.Bar {
-		return state.Bar{ID: label, Label: label, Depth: depth, From: time.Duration(from) * ms, To: time.Duration(to) * ms, Critical: critical, Mark: mark}
+	s.Main = screen.MainTimeline
+	s.Why = screen.Why{Text: "web runs and is ready.", Mark: life.Idle}
+	bar := func(depth int, label string, from, to int, critical bool, mark screen.RowMark) screen.Bar {
+		return screen.Bar{ID: label, Label: label, Depth: depth, From: time.Duration(from) * ms, To: time.Duration(to) * ms, Critical: critical, Mark: mark}
 	}
-	s.Timeline = &state.Timeline{From: 4000 * ms, To: 6200 * ms, Now: 6000 * ms, Total: 11, Cursor: 5, Bars: []state.Bar{
-		bar(0, "default/web", 4000, 6000, true, state.RowCurrent),
-		bar(1, "merge", 4000, 4001, false, state.RowDone),
-		bar(1, "worker", 4003, 4009, true, state.RowDone),
-		bar(1, "sync 1", 4010, 4210, false, state.RowFailed),
-		bar(1, "sync 2", 4215, 6000, true, state.RowDone),
-		bar(2, "volumes", 4220, 4622, true, state.RowDone),
-		bar(2, "sandbox", 4640, 5012, true, state.RowDone),
-		bar(2, "image busybox:1.35", 5015, 5555, true, state.RowDone),
-		bar(2, "create", 5560, 5602, false, state.RowDone),
-		bar(2, "start", 5604, 5694, true, state.RowHeld),
-		bar(2, "back-off", 5700, 6000, false, state.RowWaits),
+	s.Timeline = &screen.Timeline{From: 4000 * ms, To: 6200 * ms, Now: 6000 * ms, Total: 11, Cursor: 5, Bars: []screen.Bar{
+		bar(0, "default/web", 4000, 6000, true, screen.RowCurrent),
+		bar(1, "merge", 4000, 4001, false, screen.RowDone),
+		bar(1, "worker", 4003, 4009, true, screen.RowDone),
+		bar(1, "sync 1", 4010, 4210, false, screen.RowFailed),
+		bar(1, "sync 2", 4215, 6000, true, screen.RowDone),
+		bar(2, "volumes", 4220, 4622, true, screen.RowDone),
+		bar(2, "sandbox", 4640, 5012, true, screen.RowDone),
+		bar(2, "image busybox:1.35", 5015, 5555, true, screen.RowDone),
+		bar(2, "create", 5560, 5602, false, screen.RowDone),
+		bar(2, "start", 5604, 5694, true, screen.RowHeld),
+		bar(2, "back-off", 5700, 6000, false, screen.RowWaits),
 	}}
 	s.Timeline.Bars[0].Open = true
 	return s
 }
 
-func eventsOf() *state.Screen {
+func eventsOf() *screen.Screen {
 	s := base()
-	s.Main = state.MainEvents
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
+	s.Main = screen.MainEvents
+	s.Why = screen.Why{Text: "web runs and is ready.", Mark: life.Idle}
 	at := time.Date(2026, 3, 4, 9, 12, 7, 0, time.UTC)
 	web := &probes.Pod{Namespace: "default", Name: "web"}
 	cart := &probes.Pod{Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k"}
-	row := func(i int, kind probes.Kind, step string, pod *probes.Pod, took time.Duration, err, text string) state.EventRow {
-		return state.EventRow{Pos: 1200 + i, Text: text, Event: probes.Event{Time: at.Add(time.Duration(i) * 87 * ms), Kind: kind, Step: step, Pod: pod, DurationNs: int64(took), Error: err}}
+	row := func(i int, kind probes.Kind, step string, pod *probes.Pod, took time.Duration, err, text string) screen.EventRow {
+		return screen.EventRow{Pos: 1200 + i, Text: text, Event: probes.Event{Time: at.Add(time.Duration(i) * 87 * ms), Kind: kind, Step: step, Pod: pod, DurationNs: int64(took), Error: err}}
 	}
-	s.Events = &state.EventList{Total: 128417, Top: 128409, Cursor: 4, Follow: true, Filter: "stage=syncpod", More: true, Rows: []state.EventRow{
+	s.Events = &screen.EventList{Total: 128417, Top: 128409, Cursor: 4, Follow: true, Filter: "stage=syncpod", More: true, Rows: []screen.EventRow{
 		row(0, probes.Enter, "sync.pod", web, 0, "", "updateType=create"),
 		row(1, probes.Enter, "sync.volumes", web, 0, "", ""),
 		row(2, probes.Exit, "sync.volumes", web, 402*ms, "", "mounted=1"),
@@ -251,11 +251,11 @@ func eventsOf() *state.Screen {
 	return s
 }
 
-func breaksOf() *state.Screen {
+func breaksOf() *screen.Screen {
 	s := base()
-	s.Main = state.MainBreaks
-	s.Why = state.Why{Text: "web runs and is ready.", Mark: life.Idle}
-	s.Breaks = &state.BreakList{Cursor: 1, Rows: []state.BreakRow{
+	s.Main = screen.MainBreaks
+	s.Why = screen.Why{Text: "web runs and is ready.", Mark: life.Idle}
+	s.Breaks = &screen.BreakList{Cursor: 1, Rows: []screen.BreakRow{
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},
 		{ID: 3, Pods: "*/cart-*", Steps: "image.pull", When: "slower than 2s", Action: "fail: registry unavailable", Hits: 12},

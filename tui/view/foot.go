@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // why draws the sentence why the selected pod is where it is.
@@ -80,19 +80,19 @@ func (f *frame) overHints(line Rect) {
 	}
 }
 
-func (f *frame) overKeys() []state.Hint {
-	choose, leave := state.Hint{Key: "Enter", Text: f.say(wordChoose)}, state.Hint{Key: "Esc", Text: f.say(wordBack)}
+func (f *frame) overKeys() []screen.Hint {
+	choose, leave := screen.Hint{Key: "Enter", Text: f.say(wordChoose)}, screen.Hint{Key: "Esc", Text: f.say(wordBack)}
 	switch f.s.Over.Kind {
-	case state.OverDialog:
-		next := state.Hint{Key: "Tab", Text: f.say(wordNext)}
+	case screen.OverDialog:
+		next := screen.Hint{Key: "Tab", Text: f.say(wordNext)}
 		if len(f.s.Over.Items) > 0 {
 			next.Key = "Up Down"
 		}
-		return []state.Hint{choose, leave, next}
-	case state.OverPage:
-		return []state.Hint{leave}
+		return []screen.Hint{choose, leave, next}
+	case screen.OverPage:
+		return []screen.Hint{leave}
 	}
-	return []state.Hint{choose, leave}
+	return []screen.Hint{choose, leave}
 }
 
 // helpHint draws the last hint, the way to the help page, at the end of the line
@@ -139,9 +139,9 @@ func (f *frame) hintPod(pod string) string {
 	return ShortName(pod, f.st)
 }
 
-func hintWidth(h state.Hint) int { return width(h.Key) + 1 + width(h.Text) }
+func hintWidth(h screen.Hint) int { return width(h.Key) + 1 + width(h.Text) }
 
-func (f *frame) hint(r Rect, h state.Hint) {
+func (f *frame) hint(r Rect, h screen.Hint) {
 	key, text := inkKey, inkMuted
 	if h.Off != "" {
 		key, text = inkFaint, inkFaint
@@ -180,7 +180,7 @@ func (f *frame) aside(r Rect, text string, k ink) {
 
 // input draws a line that is being typed, scrolled so that its cursor is seen.
 // What is wrong with it, or a help, is at its end.
-func (f *frame) input(line Rect, in *state.Input) {
+func (f *frame) input(line Rect, in *screen.Input) {
 	switch {
 	case in.Error != "":
 		line = f.putRight(line, fit(in.Error, line.W/2, f.m.ellipsis), inkFailedText, 16)
@@ -194,7 +194,7 @@ func (f *frame) input(line Rect, in *state.Input) {
 	f.typed(after(line, x), in, onNothing)
 }
 
-func (f *frame) typed(r Rect, in *state.Input, ground ink) {
+func (f *frame) typed(r Rect, in *screen.Input, ground ink) {
 	runes := []rune(in.Text)
 	at := min(max(0, in.Cursor), len(runes))
 	before, under, behind := string(runes[:at]), " ", ""

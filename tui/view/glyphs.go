@@ -2,7 +2,7 @@ package view
 
 import (
 	"github.com/podstep/podstep/agent/story/life"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // Glyphs is the set of signs that are drawn with.
@@ -68,21 +68,21 @@ var plainSigns = map[string]string{
 }
 
 // row is the sign and the ink of how far a row is.
-func (m *marks) row(r state.RowMark) (string, ink) {
+func (m *marks) row(r screen.RowMark) (string, ink) {
 	switch r {
-	case state.RowDone:
+	case screen.RowDone:
 		return m.done, inkDone
-	case state.RowFailed:
+	case screen.RowFailed:
 		return m.failed, inkFailed
-	case state.RowCurrent:
+	case screen.RowCurrent:
 		return m.current, inkCurrent
-	case state.RowHeld:
+	case screen.RowHeld:
 		return m.held, inkHeld
-	case state.RowUnseen:
+	case screen.RowUnseen:
 		return m.unseen, inkFaint
-	case state.RowWaits:
+	case screen.RowWaits:
 		return m.waits, inkWarn
-	case state.RowSaid:
+	case screen.RowNoted:
 		return m.said, inkAccent
 	}
 	return m.toCome, inkFaint
@@ -110,13 +110,13 @@ func (m *marks) pod(p life.State) (string, ink) {
 }
 
 // link is the sign and the ink of how the session is connected.
-func (m *marks) link(l state.Link) (string, ink) {
+func (m *marks) link(l screen.Link) (string, ink) {
 	switch l {
-	case state.LinkConnecting, state.LinkReconnecting:
+	case screen.LinkConnecting, screen.LinkReconnecting:
 		return m.connecting, inkWarn
-	case state.LinkReplay:
+	case screen.LinkReplay:
 		return m.replay, inkAccent
-	case state.LinkEnded:
+	case screen.LinkEnded:
 		return m.ended, inkFailed
 	}
 	return m.live, inkDone

@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/agent/story/life"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -144,8 +144,8 @@ func TestGroundsDiffer(t *testing.T) {
 func TestStatesDifferWithoutColour(t *testing.T) {
 	for set := range glyphSets {
 		m := &glyphSets[set]
-		rows := map[string]state.RowMark{}
-		for r := state.RowDone; r <= state.RowSaid; r++ {
+		rows := map[string]screen.RowMark{}
+		for r := screen.RowDone; r <= screen.RowNoted; r++ {
 			glyph, _ := m.row(r)
 			if other, ok := rows[glyph]; ok {
 				t.Errorf("set %d: rows %d and %d have the same sign %s", set, other, r, glyph)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // piece is a part of a line that is left out if there is no room. The higher its
@@ -185,12 +185,12 @@ func (f *frame) views(line Rect) Rect {
 	rest := Rect{line.X, line.Y, x - line.X - 2, 1}
 	for i, n := range names {
 		k := inkFaint
-		if state.Main(i) == f.s.Main {
+		if screen.Main(i) == f.s.Main {
 			k = inkTitle
 		}
 		from := x
 		x = f.c.put(line, x, line.Y, f.say(n), k)
-		f.zone(Rect{from, line.Y, x - from, 1}, Target{Kind: OnMain, Main: state.Main(i)})
+		f.zone(Rect{from, line.Y, x - from, 1}, Target{Kind: OnMain, Main: screen.Main(i)})
 		x += 3
 	}
 	return rest

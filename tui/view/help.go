@@ -1,6 +1,6 @@
 package view
 
-import "github.com/podstep/podstep/tui/state"
+import "github.com/podstep/podstep/tui/screen"
 
 // helpColumns is how many columns of keys fit into a width.
 func helpColumns(w int) int {
@@ -19,7 +19,7 @@ type helpLine struct {
 func (l helpLine) blank() bool { return l.item < 0 && l.heading == "" }
 
 // help lists the keys by groups, in columns if there is room.
-func (f *frame) help(o *state.Overlay) {
+func (f *frame) help(o *screen.Overlay) {
 	w := overWidth(o.Kind, f.st)
 	lines := helpLines(o)
 	columns := helpColumns(w)
@@ -60,7 +60,7 @@ func (f *frame) help(o *state.Overlay) {
 }
 
 // whyOff says of the chosen item why it does nothing now.
-func (f *frame) whyOff(line Rect, o *state.Overlay) {
+func (f *frame) whyOff(line Rect, o *screen.Overlay) {
 	if o.Cursor < 0 || o.Cursor >= len(o.Items) {
 		return
 	}
@@ -70,7 +70,7 @@ func (f *frame) whyOff(line Rect, o *state.Overlay) {
 }
 
 // helpLines puts a heading before each group, and a blank before a heading.
-func helpLines(o *state.Overlay) []helpLine {
+func helpLines(o *screen.Overlay) []helpLine {
 	var lines []helpLine
 	group := ""
 	for i, it := range o.Items {

@@ -1,6 +1,6 @@
 package view
 
-import "github.com/podstep/podstep/tui/state"
+import "github.com/podstep/podstep/tui/screen"
 
 // TargetKind is what the mouse points at.
 type TargetKind int
@@ -30,9 +30,9 @@ const (
 // Target is what the mouse points at. Only what its kind has is set.
 type Target struct {
 	Kind TargetKind
-	Pane state.Pane
-	Main state.Main
-	Pod  state.PodKey
+	Pane screen.Pane
+	Main screen.Main
+	Pod  screen.PodKey
 	// ID is that of a row or a bar, or the key of a hint.
 	ID string
 	// Index is the place of an event in the session, of a breakpoint its number,
@@ -54,7 +54,7 @@ func (f *frame) zone(r Rect, t Target) {
 }
 
 // Hit says what is at a place of the screen.
-func Hit(s *state.Screen, st *Styles, x, y int) (Target, bool) {
+func Hit(s *screen.Screen, st *Styles, x, y int) (Target, bool) {
 	f := drawn(s, st)
 	for i := len(f.zones) - 1; i >= 0; i-- {
 		if f.zones[i].has(x, y) {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // find is the place of a text on the screen.
-func find(t *testing.T, s *state.Screen, st *Styles, text string) (int, int) {
+func find(t *testing.T, s *screen.Screen, st *Styles, text string) (int, int) {
 	t.Helper()
 	for y, line := range strings.Split(ansi.Strip(Draw(s, st)), "\n") {
 		if before, _, ok := strings.Cut(line, text); ok {
@@ -24,23 +24,23 @@ func find(t *testing.T, s *state.Screen, st *Styles, text string) (int, int) {
 func TestHit(t *testing.T) {
 	st := NewStyles(Options{Width: 120, Height: 36})
 	cases := []struct {
-		screen func() *state.Screen
+		screen func() *screen.Screen
 		text   string
 		want   Target
 	}{
-		{held, "shop/db-0", Target{Kind: OnPod, Pane: state.PanePods, Pod: 2}},
-		{held, "volume pvc-db", Target{Kind: OnPod, Pane: state.PanePods, Pod: 2}},
-		{held, "1 of 1 mounted", Target{Kind: OnRow, Pane: state.PaneMain, ID: "k"}},
-		{held, "▸ ✓ volumes", Target{Kind: OnFold, Pane: state.PaneMain, ID: "k"}},
-		{held, "Asks the runtime", Target{Kind: OnPane, Pane: state.PaneDetail}},
+		{held, "shop/db-0", Target{Kind: OnPod, Pane: screen.PanePods, Pod: 2}},
+		{held, "volume pvc-db", Target{Kind: OnPod, Pane: screen.PanePods, Pod: 2}},
+		{held, "1 of 1 mounted", Target{Kind: OnRow, Pane: screen.PaneMain, ID: "k"}},
+		{held, "▸ ✓ volumes", Target{Kind: OnFold, Pane: screen.PaneMain, ID: "k"}},
+		{held, "Asks the runtime", Target{Kind: OnPane, Pane: screen.PaneDetail}},
 		{held, "HELD", Target{Kind: OnHold}},
-		{held, "Events", Target{Kind: OnMain, Main: state.MainEvents}},
+		{held, "Events", Target{Kind: OnMain, Main: screen.MainEvents}},
 		{held, "sync 2 ›", Target{Kind: OnCrumb, Index: 2}},
 		{held, "b break", Target{Kind: OnHint, ID: "b"}},
 		{held, "? help", Target{Kind: OnHint, ID: "?"}},
-		{timelineOf, "image busybox", Target{Kind: OnBar, Pane: state.PaneMain, ID: "image busybox:1.35"}},
-		{eventsOf, "mounted=1", Target{Kind: OnEvent, Pane: state.PaneMain, Index: 1202}},
-		{breaksOf, "fail: registry", Target{Kind: OnBreak, Pane: state.PaneMain, Index: 3}},
+		{timelineOf, "image busybox", Target{Kind: OnBar, Pane: screen.PaneMain, ID: "image busybox:1.35"}},
+		{eventsOf, "mounted=1", Target{Kind: OnEvent, Pane: screen.PaneMain, Index: 1202}},
+		{breaksOf, "fail: registry", Target{Kind: OnBreak, Pane: screen.PaneMain, Index: 3}},
 		{tourOf, "enter goes on", Target{Kind: OnTour}},
 		{dialogOf, "Cancel", Target{Kind: OnButton, Index: 0}},
 		{dialogOf, "Hold  ", Target{Kind: OnButton, Index: 1}},

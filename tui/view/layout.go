@@ -1,11 +1,11 @@
 package view
 
-import "github.com/podstep/podstep/tui/state"
+import "github.com/podstep/podstep/tui/screen"
 
 // Arrangement is what the layout depends on, besides the size.
 type Arrangement struct {
-	Main  state.Main
-	Focus state.Pane
+	Main  screen.Main
+	Focus screen.Pane
 	Zoom  bool
 	// Split is the share of the pod list in the width, in percent. Zero: by size.
 	Split              int
@@ -16,7 +16,7 @@ type Arrangement struct {
 }
 
 // ArrangementOf is the arrangement of a screen.
-func ArrangementOf(s *state.Screen) Arrangement {
+func ArrangementOf(s *screen.Screen) Arrangement {
 	a := Arrangement{
 		Main: s.Main, Focus: s.Focus, Zoom: s.Zoom, Split: s.Split,
 		HasDetail: s.Detail != nil, HasHold: s.Hold != nil,
@@ -139,7 +139,7 @@ func (l *Layout) panes(body Rect, a Arrangement) {
 	case wide && (a.HasDetail || a.Tour != nil):
 		left, rest := l.columns(body, podsWidth(body.W, a.Split, 21, 32, 44), true)
 		share := 52
-		if a.Main != state.MainStory {
+		if a.Main != screen.MainStory {
 			share = 62 // charts and tables need more
 		}
 		middle, right := l.columns(rest, rest.W*share/100, false)
@@ -161,9 +161,9 @@ func (l *Layout) panes(body Rect, a Arrangement) {
 // only gives all the room to the pane that has the keys.
 func (l *Layout) only(body Rect, a Arrangement) {
 	switch {
-	case a.Focus == state.PanePods:
+	case a.Focus == screen.PanePods:
 		l.Pods = body
-	case a.Focus == state.PaneDetail && a.HasDetail:
+	case a.Focus == screen.PaneDetail && a.HasDetail:
 		l.Detail = body
 	default:
 		l.Main = body
@@ -176,7 +176,7 @@ func (l *Layout) main(r Rect, a Arrangement) {
 	switch {
 	case a.HasDetail && r.H >= detailHeight:
 		l.Main, l.Detail = l.rows(r, r.H*52/100)
-	case a.HasDetail && a.Focus == state.PaneDetail:
+	case a.HasDetail && a.Focus == screen.PaneDetail:
 		l.Detail = r
 	default:
 		l.Main = r
@@ -233,7 +233,7 @@ func podsWidth(all, split, percent, low, high int) int {
 
 // Sizes says how many rows fit into the panes of a screen. Its lists may be
 // empty; what matters is which panes there are.
-func Sizes(s *state.Screen, st *Styles) state.Sizes {
+func Sizes(s *screen.Screen, st *Styles) screen.Sizes {
 	a := ArrangementOf(s)
 	l := Arrange(st.Width, st.Height, a)
 	main := l.Main
@@ -242,10 +242,10 @@ func Sizes(s *state.Screen, st *Styles) state.Sizes {
 	}
 	rows := func(r Rect, head int) int { return max(1, r.H-head) }
 	head := l.titleHeight(main)
-	if a.Main != state.MainStory {
+	if a.Main != screen.MainStory {
 		head = 2 // the title, and the names of the columns or the times
 	}
-	return state.Sizes{
+	return screen.Sizes{
 		Pods: rows(l.Pods, l.titleHeight(l.Pods)), Main: rows(main, head), Detail: rows(l.Detail, l.titleHeight(l.Detail)),
 		Width: max(1, main.W-2),
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // arrangements are all that a layout may have to cope with.
@@ -13,7 +13,7 @@ func arrangements() []Arrangement {
 	var all []Arrangement
 	tour := func(w int) int { return 6 + 300/max(1, w) }
 	for bits := range 1 << 4 {
-		for _, focus := range []state.Pane{state.PanePods, state.PaneMain, state.PaneDetail} {
+		for _, focus := range []screen.Pane{screen.PanePods, screen.PaneMain, screen.PaneDetail} {
 			for _, split := range []int{0, 10, 45, 90} {
 				a := Arrangement{Focus: focus, Split: split, Zoom: bits&1 != 0, HasDetail: bits&2 != 0, HasHold: bits&4 != 0}
 				if bits&8 != 0 {
@@ -77,7 +77,7 @@ func checkLayout(t *testing.T, w, h int, a Arrangement) {
 	if a.HasHold && h > 1 && l.Hold.empty() {
 		t.Fatalf("%dx%d: the banner is not there", w, h)
 	}
-	if !l.Tiny && a.Focus == state.PaneMain && l.Main.H < 3 {
+	if !l.Tiny && a.Focus == screen.PaneMain && l.Main.H < 3 {
 		t.Fatalf("%dx%d %+v: the pipeline has %d lines", w, h, a, l.Main.H)
 	}
 	if !l.Tiny && a.Tour != nil && l.Tour.H < 3 {
@@ -123,11 +123,11 @@ func TestLayoutArt(t *testing.T) {
 		name string
 		a    Arrangement
 	}{
-		{"plain", Arrangement{Focus: state.PaneMain}},
-		{"detail and hold", Arrangement{Focus: state.PaneMain, HasDetail: true, HasHold: true}},
-		{"tour", Arrangement{Focus: state.PaneMain, HasDetail: true, HasHold: true, Tour: tour}},
-		{"detail has the keys", Arrangement{Focus: state.PaneDetail, HasDetail: true}},
-		{"zoom", Arrangement{Focus: state.PaneDetail, HasDetail: true, Zoom: true}},
+		{"plain", Arrangement{Focus: screen.PaneMain}},
+		{"detail and hold", Arrangement{Focus: screen.PaneMain, HasDetail: true, HasHold: true}},
+		{"tour", Arrangement{Focus: screen.PaneMain, HasDetail: true, HasHold: true, Tour: tour}},
+		{"detail has the keys", Arrangement{Focus: screen.PaneDetail, HasDetail: true}},
+		{"zoom", Arrangement{Focus: screen.PaneDetail, HasDetail: true, Zoom: true}},
 	}
 	var b strings.Builder
 	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}, {64, 30}, {60, 16}, {40, 10}, {36, 8}} {
@@ -144,9 +144,9 @@ func TestSizesAreWhatIsDrawn(t *testing.T) {
 		st := NewStyles(Options{Width: size[0], Height: size[1]})
 		fits := Sizes(s, st)
 		rows := s.Story.Rows
-		s.Story.Rows = make([]state.Row, fits.Main+40)
+		s.Story.Rows = make([]screen.Row, fits.Main+40)
 		for i := range s.Story.Rows {
-			s.Story.Rows[i] = state.Row{ID: "r", Label: "row"}
+			s.Story.Rows[i] = screen.Row{ID: "r", Label: "row"}
 		}
 		s.Story.Cursor = 0
 		drawn := strings.Count(Draw(s, st), "row")

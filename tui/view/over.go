@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // over draws what is on top of the screen: a box in its middle, as large as its
@@ -18,11 +18,11 @@ func (f *frame) over() {
 	f.zones = nil
 	f.zone(f.c.all(), Target{Kind: OnOutside})
 	switch o := f.s.Over; o.Kind {
-	case state.OverDialog:
+	case screen.OverDialog:
 		f.dialog(o)
-	case state.OverPage:
+	case screen.OverPage:
 		f.page(o)
-	case state.OverHelp:
+	case screen.OverHelp:
 		f.help(o)
 	default:
 		f.palette(o)
@@ -30,19 +30,19 @@ func (f *frame) over() {
 }
 
 // OverRows is how many lines of an overlay's list or text fit.
-func OverRows(kind state.OverlayKind, st *Styles) int {
+func OverRows(kind screen.OverlayKind, st *Styles) int {
 	room := overRoom(st).H - 2
-	if kind == state.OverPage || kind == state.OverDialog {
+	if kind == screen.OverPage || kind == screen.OverDialog {
 		return max(1, room)
 	}
 	room -= 2 // the line to search by
-	if kind == state.OverHelp {
+	if kind == screen.OverHelp {
 		room -= 2 // why the chosen one is off
 	}
 	switch {
-	case kind == state.OverHelp && helpColumns(overWidth(kind, st)) == 2:
+	case kind == screen.OverHelp && helpColumns(overWidth(kind, st)) == 2:
 		return max(1, 2*room)
-	case kind == state.OverHelp:
+	case kind == screen.OverHelp:
 		return max(1, room)
 	}
 	return max(1, min(18, room))
@@ -52,7 +52,7 @@ func OverRows(kind state.OverlayKind, st *Styles) int {
 func OverText(lines []string, st *Styles) []string {
 	var all []string
 	for _, l := range lines {
-		all = append(all, wrap(l, overWidth(state.OverPage, st))...)
+		all = append(all, wrap(l, overWidth(screen.OverPage, st))...)
 	}
 	return all
 }
@@ -81,18 +81,18 @@ func boxPadding(width int) int {
 }
 
 // overWidth is how wide the inside of a box is.
-func overWidth(kind state.OverlayKind, st *Styles) int {
+func overWidth(kind screen.OverlayKind, st *Styles) int {
 	room := st.Width - 2 - 2*boxPadding(st.Width)
 	if st.Width >= 60 {
 		room -= 4
 	}
 	most := 70
 	switch kind {
-	case state.OverDialog:
+	case screen.OverDialog:
 		most = 60
-	case state.OverPage:
+	case screen.OverPage:
 		most = 88
-	case state.OverHelp:
+	case screen.OverHelp:
 		most = 104
 	}
 	return max(1, min(most, room))
@@ -132,13 +132,13 @@ func (f *frame) border(r Rect, k ink) {
 }
 
 // page is text to read.
-func (f *frame) page(o *state.Overlay) {
-	w := overWidth(state.OverPage, f.st)
+func (f *frame) page(o *screen.Overlay) {
+	w := overWidth(screen.OverPage, f.st)
 	var lines []string
 	for _, t := range o.Text {
 		lines = append(lines, wrap(t, w)...)
 	}
-	h := min(len(lines), OverRows(state.OverPage, f.st))
+	h := min(len(lines), OverRows(screen.OverPage, f.st))
 	r := f.box(w, h, o.Title, o.Danger)
 	for i := range min(h, r.H) {
 		f.put(r.line(i), lines[i], inkPlain)
@@ -148,7 +148,7 @@ func (f *frame) page(o *state.Overlay) {
 
 // search draws the line that a list is searched by, and gives the room for the
 // list.
-func (f *frame) search(r Rect, in *state.Input) Rect {
+func (f *frame) search(r Rect, in *screen.Input) Rect {
 	if in == nil {
 		return r
 	}
@@ -161,7 +161,7 @@ func (f *frame) search(r Rect, in *state.Input) Rect {
 }
 
 // palette is a list to choose from: what each does, and its key at the right.
-func (f *frame) palette(o *state.Overlay) {
+func (f *frame) palette(o *screen.Overlay) {
 	rows := min(OverRows(o.Kind, f.st), max(len(o.Items), o.Total, 1))
 	extra := 0
 	if o.Input != nil {
@@ -184,7 +184,7 @@ func (f *frame) palette(o *state.Overlay) {
 }
 
 // item draws one line of a list.
-func (f *frame) item(line Rect, o *state.Overlay, i int, group bool) {
+func (f *frame) item(line Rect, o *screen.Overlay, i int, group bool) {
 	it := &o.Items[i]
 	ground := f.chosen(line, i == o.Cursor)
 	f.zone(line, Target{Kind: OnItem, Index: i})
@@ -218,7 +218,7 @@ func (f *frame) chosen(line Rect, is bool) ink {
 }
 
 // matched writes the text of an item with the letters lit that were typed.
-func (f *frame) matched(line Rect, it *state.Item, k, ground ink) int {
+func (f *frame) matched(line Rect, it *screen.Item, k, ground ink) int {
 	x := f.put(line, it.Text, k.on(ground))
 	if len(it.Match) == 0 || width(it.Text) > line.W {
 		return x

@@ -2,7 +2,7 @@ package view
 
 import (
 	"github.com/podstep/podstep/agent/story/life"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // pods draws the list of pods. A pod in trouble has a second line.
@@ -10,9 +10,9 @@ func (f *frame) pods(r Rect) {
 	if r.empty() {
 		return
 	}
-	f.zone(r, Target{Kind: OnPane, Pane: state.PanePods})
+	f.zone(r, Target{Kind: OnPane, Pane: screen.PanePods})
 	list := &f.s.Pods
-	r = f.title(r, state.PanePods, f.say(wordPods), f.say(wordWorst))
+	r = f.title(r, screen.PanePods, f.say(wordPods), f.say(wordWorst))
 	if len(list.Rows) == 0 {
 		f.empty(r, list.Empty)
 		return
@@ -32,7 +32,7 @@ func (f *frame) pods(r Rect) {
 	f.thumb(r, list.Top+from, shown, list.Total)
 }
 
-func podLines(p *state.PodRow) int {
+func podLines(p *screen.PodRow) int {
 	if p.Line != "" {
 		return 2
 	}
@@ -40,7 +40,7 @@ func podLines(p *state.PodRow) int {
 }
 
 // podsFrom is the first pod to draw so that the selected one is seen.
-func podsFrom(list *state.PodList, h int) int {
+func podsFrom(list *screen.PodList, h int) int {
 	from, used := 0, 0
 	for i := 0; i <= list.Cursor && i < len(list.Rows); i++ {
 		used += podLines(&list.Rows[i])
@@ -52,18 +52,18 @@ func podsFrom(list *state.PodList, h int) int {
 	return from
 }
 
-func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
+func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	ground, name := onNothing, inkPlain
 	if p.Mark == life.Gone || p.Mark == life.Done {
 		name = inkMuted
 	}
 	if selected {
 		for i := range r.H {
-			ground = f.gutter(r.line(i), state.PanePods, onNothing)
+			ground = f.gutter(r.line(i), screen.PanePods, onNothing)
 		}
 		name = inkStrong
 	}
-	f.zone(r, Target{Kind: OnPod, Pane: state.PanePods, Pod: p.Key})
+	f.zone(r, Target{Kind: OnPod, Pane: screen.PanePods, Pod: p.Key})
 	glyph, k := f.m.pod(p.Mark)
 	line := r.line(0).inset(1, 0, 2, 0)
 	f.put(line, glyph, k.on(ground))
@@ -88,7 +88,7 @@ func (f *frame) pod(r Rect, p *state.PodRow, selected bool) {
 }
 
 // podName is the full name. The node itself has a row without a namespace.
-func podName(p *state.PodRow) string {
+func podName(p *screen.PodRow) string {
 	if p.Namespace == "" {
 		return p.Name
 	}
@@ -96,7 +96,7 @@ func podName(p *state.PodRow) string {
 }
 
 // podName writes the name, and where the pod is if there is room behind it.
-func (f *frame) podName(line Rect, p *state.PodRow, name, ground ink) {
+func (f *frame) podName(line Rect, p *screen.PodRow, name, ground ink) {
 	full := podName(p)
 	if width(full) > line.W {
 		full = f.shortName(p, line.W)
@@ -108,7 +108,7 @@ func (f *frame) podName(line Rect, p *state.PodRow, name, ground ink) {
 }
 
 // shortName cuts the namespace first, then the middle of the name.
-func (f *frame) shortName(p *state.PodRow, w int) string {
+func (f *frame) shortName(p *screen.PodRow, w int) string {
 	room := w - width(p.Name) - 1
 	switch {
 	case p.Namespace != "" && room >= 3:
@@ -121,7 +121,7 @@ func (f *frame) shortName(p *state.PodRow, w int) string {
 
 // podState is the word of its state with the time that matters: of a held pod
 // what is left until it goes on, of others how long they have been so.
-func (f *frame) podState(p *state.PodRow) string {
+func (f *frame) podState(p *screen.PodRow) string {
 	switch {
 	case p.Mark == life.Held && p.Left > 0:
 		return p.Word + ", " + f.sayf(wordLeft, clock(p.Left))

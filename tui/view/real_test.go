@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/state"
 )
 
@@ -48,11 +49,11 @@ func TestRealSession(t *testing.T) {
 // drawAll draws each view at many sizes.
 func drawAll(t *testing.T, s *state.State) {
 	t.Helper()
-	for main := state.MainStory; main <= state.MainBreaks; main++ {
+	for main := screen.MainStory; main <= screen.MainBreaks; main++ {
 		s.SetMain(main)
 		for i, w := range []int{36, 40, 52, 60, 79, 80, 100, 120, 159, 160, 200} {
 			st := NewStyles(Options{Width: w, Height: 8 + (i*13+int(main))%43})
-			screen := s.Screen(state.Sizes{})
+			screen := s.Screen(screen.Sizes{})
 			screen = s.Screen(Sizes(screen, st))
 			checkSize(t, "real", screen, st.Options)
 			s.Move(3)
@@ -74,7 +75,7 @@ func TestAttachedGolden(t *testing.T) {
 	} {
 		t.Run(look.name, func(t *testing.T) {
 			s := session(t, attached, look.lang)
-			s.SetLink(state.LinkReplay, "replay")
+			s.SetLink(screen.LinkReplay, "replay")
 			s.SelectPodNamed("default", "held")
 			key, _, _ := s.Selected()
 			pos, ok := s.Seen(key, "cri.CreateContainer", probes.Held, 0)
@@ -86,7 +87,7 @@ func TestAttachedGolden(t *testing.T) {
 			for _, size := range goldenSizes {
 				look.Width, look.Height = size[0], size[1]
 				st := NewStyles(look.Options)
-				screen := s.Screen(Sizes(s.Screen(state.Sizes{}), st))
+				screen := s.Screen(Sizes(s.Screen(screen.Sizes{}), st))
 				fmt.Fprintf(&b, "== %dx%d\n%s\n", size[0], size[1], ansi.Strip(Draw(screen, st)))
 			}
 			golden(t, filepath.Join("attached", look.name+".txt"), b.String())

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/podstep/podstep/agent/story/life"
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // sources are the files of this package that draw.
@@ -103,7 +103,7 @@ func TestSignsAreExplained(t *testing.T) {
 			t.Errorf("docs/terms.md does not explain %s, %s", glyph, plain)
 		}
 	}
-	for r := state.RowDone; r <= state.RowSaid; r++ {
+	for r := screen.RowDone; r <= screen.RowNoted; r++ {
 		glyph, _ := m.row(r)
 		plain, _ := a.row(r)
 		explained(glyph, plain)

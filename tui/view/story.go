@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // timeWidth is the column of times at the right of a story.
@@ -14,7 +14,7 @@ const timeWidth = 11
 func (f *frame) story(r Rect) {
 	s := f.s.Story
 	if s == nil {
-		f.title(r, state.PaneMain, f.say(wordPipeline), "")
+		f.title(r, screen.PaneMain, f.say(wordPipeline), "")
 		return
 	}
 	r = f.storyTitle(r, s)
@@ -29,7 +29,7 @@ func (f *frame) story(r Rect) {
 	f.thumb(r, s.Top+from, to-from, s.Total)
 }
 
-func (f *frame) storyTitle(r Rect, s *state.Story) Rect {
+func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	right := s.Title
 	if s.Took > 0 {
 		right += "   " + took(s.Took)
@@ -38,28 +38,28 @@ func (f *frame) storyTitle(r Rect, s *state.Story) Rect {
 	if s.Pod.Name != "" {
 		name = fitMiddle(podName(&s.Pod), r.W-4, f.m.ellipsis)
 	}
-	return f.titleNew(r, state.PaneMain, name, right, s.Newer)
+	return f.titleNew(r, screen.PaneMain, name, right, s.Newer)
 }
 
 // row draws one line of a story: arrow, mark, label, what came of it, time. The
 // step that the pod is at has a ground of its own, those around it have not.
-func (f *frame) row(line Rect, rows []state.Row, i int, selected bool) {
+func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 	row := &rows[i]
 	ground := onNothing
 	switch {
-	case row.Mark == state.RowHeld:
+	case row.Mark == screen.RowHeld:
 		ground = onHeld
-	case row.Mark == state.RowCurrent && innermost(rows, i):
+	case row.Mark == screen.RowCurrent && innermost(rows, i):
 		ground = onCurrent
 	}
 	lit := ground != onNothing
 	f.c.fill(line, inkPlain.on(ground))
 	if selected {
-		ground = f.gutter(line, state.PaneMain, ground)
+		ground = f.gutter(line, screen.PaneMain, ground)
 	}
-	f.zone(line, Target{Kind: OnRow, Pane: state.PaneMain, ID: row.ID})
+	f.zone(line, Target{Kind: OnRow, Pane: screen.PaneMain, ID: row.ID})
 	rest := f.rowHead(line, row, ground)
-	if row.Kind == state.RowChapter {
+	if row.Kind == screen.RowChapter {
 		f.chapter(line, rest, row, ground)
 		return
 	}
@@ -68,7 +68,7 @@ func (f *frame) row(line Rect, rows []state.Row, i int, selected bool) {
 	x := f.put(rest, row.Label, labelInk(row, lit).on(ground))
 	if row.Times > 1 {
 		k := inkMuted
-		if row.Mark == state.RowFailed || row.Mark == state.RowWaits {
+		if row.Mark == screen.RowFailed || row.Mark == screen.RowWaits {
 			k = inkWarn
 		}
 		x = f.put(after(rest, x+1), f.m.times+strconv.Itoa(row.Times), k.on(ground))
@@ -80,12 +80,12 @@ func (f *frame) row(line Rect, rows []state.Row, i int, selected bool) {
 }
 
 // innermost says that no step within this one is under way.
-func innermost(rows []state.Row, i int) bool {
+func innermost(rows []screen.Row, i int) bool {
 	for _, r := range rows[i+1:] {
 		if r.Depth <= rows[i].Depth {
 			break
 		}
-		if r.Mark == state.RowCurrent || r.Mark == state.RowHeld {
+		if r.Mark == screen.RowCurrent || r.Mark == screen.RowHeld {
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func indent(w int) int {
 func noteColumn(w int) int { return min(max(18, w*46/100), 46) }
 
 // rowHead draws what is before the label.
-func (f *frame) rowHead(line Rect, row *state.Row, ground ink) Rect {
+func (f *frame) rowHead(line Rect, row *screen.Row, ground ink) Rect {
 	x := line.X + 1 + row.Depth*indent(line.W)
 	rest := line.inset(0, 0, 2, 0)
 	if row.Opens {
@@ -113,10 +113,10 @@ func (f *frame) rowHead(line Rect, row *state.Row, ground ink) Rect {
 			arrow = f.m.open
 		}
 		f.c.put(rest, x, line.Y, arrow, inkMuted.on(ground))
-		f.zone(Rect{x, line.Y, 2, 1}, Target{Kind: OnFold, Pane: state.PaneMain, ID: row.ID})
+		f.zone(Rect{x, line.Y, 2, 1}, Target{Kind: OnFold, Pane: screen.PaneMain, ID: row.ID})
 	}
 	x += 2
-	if row.Kind != state.RowChapter {
+	if row.Kind != screen.RowChapter {
 		glyph, k := f.m.row(row.Mark)
 		f.c.put(rest, x, line.Y, glyph, k.on(ground))
 		x += 2
@@ -125,9 +125,9 @@ func (f *frame) rowHead(line Rect, row *state.Row, ground ink) Rect {
 }
 
 // chapter draws a heading with a thin line up to its time.
-func (f *frame) chapter(line, rest Rect, row *state.Row, ground ink) {
+func (f *frame) chapter(line, rest Rect, row *screen.Row, ground ink) {
 	k := inkStrong
-	if row.Mark == state.RowToCome {
+	if row.Mark == screen.RowToCome {
 		k = inkFaint
 	}
 	x := f.put(rest, row.Label, k.on(ground))
@@ -143,7 +143,7 @@ func (f *frame) chapter(line, rest Rect, row *state.Row, ground ink) {
 }
 
 // rowTime draws the time at the right and gives what is left of the line.
-func (f *frame) rowTime(rest Rect, row *state.Row, lit bool, ground ink) Rect {
+func (f *frame) rowTime(rest Rect, row *screen.Row, lit bool, ground ink) Rect {
 	text, k := f.rowTook(row, lit)
 	f.c.put(rest, rest.right()-width(text), rest.Y, text, k.on(ground))
 	if rest.W > 84 && row.At > 0 { // when it began
@@ -164,30 +164,30 @@ func (f *frame) rowTime(rest Rect, row *state.Row, lit bool, ground ink) Rect {
 }
 
 // rowTag says where a row comes from, if not from the kubelet's own steps.
-func rowTag(row *state.Row) string {
+func rowTag(row *screen.Row) string {
 	if row.CRI {
 		return "CRI"
 	}
 	return row.From
 }
 
-func (f *frame) rowTook(row *state.Row, lit bool) (string, ink) {
+func (f *frame) rowTook(row *screen.Row, lit bool) (string, ink) {
 	switch row.Mark {
-	case state.RowHeld:
+	case screen.RowHeld:
 		if row.Left > 0 {
 			return f.sayf(wordLeft, clock(row.Left)), inkHeld
 		}
 		return f.say(wordHeld), inkHeld
-	case state.RowWaits:
+	case screen.RowWaits:
 		if row.Left > 0 {
 			return f.sayf(wordAgain, clock(row.Left)), inkWarn
 		}
-	case state.RowCurrent:
+	case screen.RowCurrent:
 		if lit {
 			return f.say(wordNow) + " " + took(row.Took), inkCurrent
 		}
 		return took(row.Took), inkCurrent
-	case state.RowToCome, state.RowUnseen:
+	case screen.RowToCome, screen.RowUnseen:
 		return "", inkFaint
 	}
 	switch {
@@ -201,22 +201,22 @@ func (f *frame) rowTook(row *state.Row, lit bool) (string, ink) {
 	return took(row.Took), inkPlain
 }
 
-func labelInk(row *state.Row, lit bool) ink {
+func labelInk(row *screen.Row, lit bool) ink {
 	if lit {
 		return inkStrong
 	}
 	switch row.Mark {
-	case state.RowToCome, state.RowUnseen:
+	case screen.RowToCome, screen.RowUnseen:
 		return inkFaint
-	case state.RowFailed:
+	case screen.RowFailed:
 		if row.Open { // what failed is beneath
 			return inkPlain
 		}
 		return inkFailed
-	case state.RowSaid:
+	case screen.RowNoted:
 		return inkAccent
 	}
-	if row.Kind == state.RowSync {
+	if row.Kind == screen.RowSync {
 		return inkStrong
 	}
 	return inkPlain
@@ -224,16 +224,16 @@ func labelInk(row *state.Row, lit bool) ink {
 
 // rowNote writes what came of the step, and in its own colour what it failed
 // with.
-func (f *frame) rowNote(line Rect, row *state.Row, ground ink) {
+func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	if line.W <= 0 {
 		return
 	}
 	note := inkMuted
-	if row.Mark == state.RowToCome || row.Mark == state.RowUnseen {
+	if row.Mark == screen.RowToCome || row.Mark == screen.RowUnseen {
 		note = inkFaint
 	}
 	switch {
-	case row.Mark == state.RowUnseen && row.Error != "":
+	case row.Mark == screen.RowUnseen && row.Error != "":
 		f.put(line, f.say(wordUnseen)+": "+row.Error, note.on(ground))
 		return
 	case row.Error == "":

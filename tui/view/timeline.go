@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // chart is where the bars of a timeline are, and their scale.
@@ -23,14 +23,14 @@ func (c chart) at(d time.Duration) float64 {
 func (f *frame) timeline(r Rect) {
 	t := f.s.Timeline
 	if t == nil || len(t.Bars) == 0 {
-		r = f.title(r, state.PaneMain, f.say(wordTimeline), "")
+		r = f.title(r, screen.PaneMain, f.say(wordTimeline), "")
 		if t != nil {
 			f.empty(r, t.Empty)
 		}
 		return
 	}
 	span := max(t.To-t.From, time.Microsecond)
-	f.title(r, state.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+took(span))
+	f.title(r, screen.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+took(span))
 	r = r.inset(0, 1, 0, 0)
 	label := min(max(14, r.W*38/100), 44)
 	c := chart{r.inset(label, 0, 2, 0), t.From, span}
@@ -49,7 +49,7 @@ func (f *frame) timeline(r Rect) {
 }
 
 // axis writes the times over the chart.
-func (f *frame) axis(c chart, t *state.Timeline) {
+func (f *frame) axis(c chart, t *screen.Timeline) {
 	free := c.X
 	if x, ok := c.column(t.Now); ok && t.Now < t.To {
 		word := f.say(wordNow)
@@ -100,12 +100,12 @@ func (c chart) column(d time.Duration) (int, bool) {
 }
 
 // bar draws one call: mark, label, and when it ran.
-func (f *frame) bar(line Rect, c chart, b *state.Bar, label int, selected bool, t *state.Timeline) {
+func (f *frame) bar(line Rect, c chart, b *screen.Bar, label int, selected bool, t *screen.Timeline) {
 	ground := onNothing
 	if selected {
-		ground = f.gutter(line, state.PaneMain, onNothing)
+		ground = f.gutter(line, screen.PaneMain, onNothing)
 	}
-	f.zone(line, Target{Kind: OnBar, Pane: state.PaneMain, ID: b.ID})
+	f.zone(line, Target{Kind: OnBar, Pane: screen.PaneMain, ID: b.ID})
 	f.barLabel(Rect{line.X, line.Y, label, 1}, b, ground)
 	line = c.line(line.Y - c.Y)
 	for _, tick := range c.ticks()[1:] {
@@ -127,7 +127,7 @@ func (f *frame) bar(line Rect, c chart, b *state.Bar, label int, selected bool, 
 }
 
 // parts draws the calls of a fold where they were, and their sum behind them.
-func (f *frame) parts(line Rect, c chart, b *state.Bar, ground ink) {
+func (f *frame) parts(line Rect, c chart, b *screen.Bar, ground ink) {
 	var sum time.Duration
 	glyph, k := f.barLook(b)
 	first, end := c.W, 0
@@ -151,19 +151,19 @@ func (f *frame) parts(line Rect, c chart, b *state.Bar, ground ink) {
 	}
 }
 
-func (f *frame) barLabel(line Rect, b *state.Bar, ground ink) {
+func (f *frame) barLabel(line Rect, b *screen.Bar, ground ink) {
 	rest := line.inset(1, 0, 1, 0)
 	if b.Critical {
 		f.c.put(rest, rest.X, rest.Y, f.m.critical, inkBarCritical.on(ground))
 	}
 	rest = rest.inset(2+b.Depth, 0, 0, 0)
-	if b.Mark != state.RowDone {
+	if b.Mark != screen.RowDone {
 		glyph, k := f.m.row(b.Mark)
 		rest = after(rest, f.put(rest, glyph+" ", k.on(ground)))
 	}
 	k := inkPlain
 	switch {
-	case b.Mark == state.RowFailed:
+	case b.Mark == screen.RowFailed:
 		k = inkFailed
 	case b.Critical:
 		k = inkStrong
@@ -172,21 +172,21 @@ func (f *frame) barLabel(line Rect, b *state.Bar, ground ink) {
 }
 
 // barLook is the glyph and the ink of a bar.
-func (f *frame) barLook(b *state.Bar) (string, ink) {
+func (f *frame) barLook(b *screen.Bar) (string, ink) {
 	glyph, k := f.m.barPlain, inkBar
 	if b.Critical {
 		glyph, k = f.m.barBusy, inkBarCritical
 	}
 	switch b.Mark {
-	case state.RowFailed:
+	case screen.RowFailed:
 		k = inkFailed
-	case state.RowHeld:
+	case screen.RowHeld:
 		k = inkHeld
-	case state.RowCurrent:
+	case screen.RowCurrent:
 		k = inkCurrent
-	case state.RowWaits:
+	case screen.RowWaits:
 		glyph, k = f.m.barNo, inkWarn
-	case state.RowToCome, state.RowUnseen:
+	case screen.RowToCome, screen.RowUnseen:
 		glyph, k = f.m.barNo, inkFaint
 	}
 	return glyph, k
@@ -194,7 +194,7 @@ func (f *frame) barLook(b *state.Bar) (string, ink) {
 
 // blocks draws a bar from a to b, in cells, with ends finer than a cell, and how
 // long it took beside it.
-func (f *frame) blocks(line Rect, c chart, bar *state.Bar, a, b float64, d time.Duration, ground ink) {
+func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, a, b float64, d time.Duration, ground ink) {
 	if b < 0 || a >= float64(c.W) {
 		return
 	}

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestFoldParts: a fold is drawn as its calls, not as one bar, with their sum.
 func TestFoldParts(t *testing.T) {
-	s := &state.Screen{Main: state.MainTimeline, Zoom: true, Focus: state.PaneMain, Timeline: &state.Timeline{
-		To: 100 * time.Second, Now: 100 * time.Second, Total: 1, Bars: []state.Bar{{
+	s := &screen.Screen{Main: screen.MainTimeline, Zoom: true, Focus: screen.PaneMain, Timeline: &screen.Timeline{
+		To: 100 * time.Second, Now: 100 * time.Second, Total: 1, Bars: []screen.Bar{{
 			ID: "f1.0", Label: "folded", To: 90 * time.Second,
-			Parts: []state.Part{{From: 0, To: 5 * time.Second}, {From: 80 * time.Second, To: 90 * time.Second}},
+			Parts: []screen.Part{{From: 0, To: 5 * time.Second}, {From: 80 * time.Second, To: 90 * time.Second}},
 		}}}}
 	o := Options{Width: 120, Height: 20, Glyphs: ASCII, NoColour: true}
 	for _, l := range strings.Split(Draw(s, NewStyles(o)), "\n") {

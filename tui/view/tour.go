@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // tour draws the card of a guided walk: where one is in it, what is to be seen,
@@ -105,7 +105,7 @@ func joinFrom(lines []string, most int) []string {
 }
 
 // progress is a thin line, as far as one has come.
-func (f *frame) progress(line Rect, t *state.TourCard) {
+func (f *frame) progress(line Rect, t *screen.TourCard) {
 	if t.Stops < 1 {
 		return
 	}
@@ -142,7 +142,7 @@ func (f *frame) tourWait(w int) []rich {
 }
 
 // tourLines is how many lines the card wants in a width.
-func tourLines(s *state.Screen, w int) int {
+func tourLines(s *screen.Screen, w int) int {
 	f := &frame{s: s, m: &glyphSets[Unicode]}
 	n := len(f.tourTitle(w-9, 2)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2))
 	return n + 1 // the progress, or a blank before the text

@@ -1,0 +1,39 @@
+package screen
+
+// TourCard is the present stop of a guided walk.
+type TourCard struct {
+	// Title is the walk's, Heading that of the stop it is at.
+	Title, Heading string
+	// Stop of Stops, from 1.
+	Stop, Stops int
+	Text        string
+	// Wait says what the tour waits for, or which key goes on.
+	Wait string
+	// Question, and Answer once it is shown.
+	Question, Answer string
+}
+
+// Input is a line that is being typed.
+type Input struct {
+	Prompt string
+	Text   string
+	// Cursor is the place of the cursor in Text, in runes.
+	Cursor int
+	Error  string
+	Help   string
+}
+
+// Notice is a message that stays until the next key or for a while.
+type Notice struct {
+	Text  string
+	Error bool
+}
+
+// Hint is a key and what it does now.
+type Hint struct {
+	Key, Text string
+	// Pod is whom it acts on, by name; empty if on no pod.
+	Pod string
+	// Off says why it does nothing now; empty if it does.
+	Off string
+}

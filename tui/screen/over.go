@@ -1,0 +1,42 @@
+package screen
+
+// Overlay is something on top of the rest.
+type Overlay struct {
+	Kind  OverlayKind
+	Title string
+	// Text is what a dialog says or a page shows, one paragraph a line.
+	Text []string
+	// Input is the search line of a palette.
+	Input *Input
+	Items []Item
+	// Top, Total and Cursor as in PodList.
+	Top, Total, Cursor int
+	// Buttons of a dialog; Cursor is the chosen one.
+	Buttons []string
+	// Armed is false while keys are ignored because they may not be meant for
+	// the dialog that has just appeared.
+	Armed  bool
+	Danger bool
+}
+
+// OverlayKind is what is on top.
+type OverlayKind int
+
+const (
+	OverDialog OverlayKind = iota
+	OverPalette
+	OverHelp
+	OverTours
+	OverPage
+)
+
+// Item is a line of a palette, of help, or of a list to choose from.
+type Item struct {
+	Group string
+	Text  string
+	Key   string
+	// Off says why it cannot be chosen now.
+	Off string
+	// Match has the places in Text that match what was typed, in runes.
+	Match []int
+}

@@ -1,0 +1,67 @@
+package screen
+
+import (
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Screen is all that one frame shows. A pointer that is nil and a list that is
+// empty are not drawn.
+type Screen struct {
+	Lang   words.Lang
+	Header Header
+	// Crumbs say where the reader is, outermost first: node, pod, sync, step.
+	Crumbs []string
+	// Main is what the main pane shows, Focus the pane that has the keys.
+	Main  Main
+	Focus Pane
+	// Zoom shows the focused pane alone.
+	Zoom bool
+	// Split is the share of the pod list in the width, in percent. Zero: by size.
+	Split int
+
+	Pods     PodList
+	Story    *Story
+	Detail   *Detail
+	Timeline *Timeline
+	Events   *EventList
+	Breaks   *BreakList
+	Why      Why
+
+	// Hold is the banner that is pinned at every size while a pod is held.
+	Hold *HoldBanner
+	// Tour is the card of the guided walk that is on.
+	Tour *TourCard
+	// Input is the line that is being typed: a filter, a search, a name.
+	Input *Input
+	// Notice is the last thing that happened because of a key, or an error.
+	Notice *Notice
+	// Hints are the footer's, most important first. Help is always the last.
+	Hints []Hint
+	// Over is a dialog, palette, help page or tour list on top of the rest.
+	Over *Overlay
+}
+
+// Main names what the main pane shows.
+type Main int
+
+const (
+	MainStory Main = iota
+	MainTimeline
+	MainEvents
+	MainBreaks
+)
+
+// Pane names a part of the screen that can have the keys.
+type Pane int
+
+const (
+	PanePods Pane = iota
+	PaneMain
+	PaneDetail
+)
+
+// Sizes says how many rows fit into the panes, and how wide the main one is.
+type Sizes struct {
+	Pods, Main, Detail int
+	Width              int
+}
