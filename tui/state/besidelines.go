@@ -33,7 +33,7 @@ func (l *layouter) beside(g *outline.Segment) {
 	l.quiet(g, entries, keyReports)
 	l.quiet(g, entries, keyRoutine)
 	if l.latest {
-		l.toCome(l.chapter)
+		l.expectedCalls()
 	}
 }
 

@@ -23,36 +23,6 @@ func TestFormats(t *testing.T) {
 	if len(formats) != len(probes.Formats) {
 		t.Errorf("%d formats are written, the catalogue knows %d", len(formats), len(probes.Formats))
 	}
-	for k, turn := range turnsOf {
-		if turn != probes.Turns[k] {
-			t.Errorf("turn %d is %q, in the catalogue %q", k, turn, probes.Turns[k])
-		}
-	}
-}
-
-// TestUsual: what is usual was seen in the recording, where it is said to be.
-func TestUsual(t *testing.T) {
-	s := record(t).play(words.English)
-	fresh := newLearnt(s.h)
-	for k := range fresh.kinds {
-		for step, fam := range fresh.kinds[k] {
-			got := s.learnt.kinds[k][step]
-			if s.h.Role(step) == probes.RoleWorker {
-				continue // never ends while its turns are learnt
-			}
-			for _, kid := range fam.kids {
-				seen := 0
-				for _, g := range got.kids {
-					if g.step == kid.step {
-						seen = g.seen
-					}
-				}
-				if seen < 2 {
-					t.Errorf("kind %d: %s in %s was not seen", k, s.h.Step(kid.step).Name, s.h.Step(step).Name)
-				}
-			}
-		}
-	}
 }
 
 // TestNewAgent: the kubelet starts anew, with other numbers for everything.

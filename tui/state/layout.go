@@ -45,7 +45,7 @@ const (
 	keyUnseen   = 'u' // the stages of a chapter that the probe does not see
 	keyStage    = 'g' // one of them
 	keyHidden   = 'v' // a step of it
-	keyToCome   = 'w' // a call that is to come, seen from beside the kubelet
+	keyCall     = 'w' // a call that is expected where no turns are seen
 )
 
 // lines are the rows of a story: those of segments that do not change any more,

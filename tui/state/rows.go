@@ -24,13 +24,8 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 	switch n.key.kind {
 	case keyChapter:
 		s.chapterRow(p, n, v, &r)
-	case keyExpected:
-		st := s.h.Step(n.step)
-		r.Step, r.Label, r.Mark = st.Name, s.title(st), screen.RowToCome
-		r.CRI = st.Stage == "cri"
-		if st.Here != nil && !st.Here.Seen {
-			r.Mark, r.Error = screen.RowUnseen, words.Clean(st.Here.Why)
-		}
+	case keyExpected, keyCall:
+		s.expectedRow(n, &r)
 	case keyNote:
 		s.noteRow(n, &r)
 	case keyFold:
@@ -42,9 +37,6 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 		r.Label = s.lang.In(words.Text("reported besides", "另有上报"))
 	case keyUnseen, keyStage, keyHidden:
 		s.unseenRow(n, &r)
-	case keyToCome:
-		st := s.h.Step(n.step)
-		r.Step, r.Label, r.Note, r.Mark, r.CRI = st.Name, s.title(st), words.Clean(n.of), screen.RowToCome, true
 	case keyRoutine:
 		r.Times = n.times
 		r.Label = s.lang.In(words.Text("routine calls around it", "前后的例行调用"))

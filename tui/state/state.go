@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/expected"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
@@ -23,7 +24,7 @@ type State struct {
 	h        *history.History
 	lives    *life.Lives
 	outlines *outline.Outlines
-	learnt   learnt
+	usual    *expected.Usual
 	pods     []*pod
 	version  uint64 // grows with all that changes what is shown
 
@@ -49,9 +50,9 @@ type pod struct {
 // New makes a session with the agent that info is about.
 func New(info *agentpb.InfoResponse, c *probes.Catalogue, lang words.Lang) *State {
 	h := history.New(info, c)
-	s := &State{lang: lang, h: h, lives: life.New(h), learnt: newLearnt(h), reader: newReader()}
+	s := &State{lang: lang, h: h, lives: life.New(h), usual: expected.New(h), reader: newReader()}
 	s.outlines = outline.New(h, s.lives)
-	s.outlines.Learnt = s.learnTurn
+	s.outlines.Learnt = s.usual.Learn
 	return s
 }
 
