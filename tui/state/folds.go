@@ -22,7 +22,7 @@ func (s *State) foldBar(p *pod, n *line, b *screen.Bar, v *view) {
 	for _, ref := range s.foldCalls(p, n, v.at) {
 		sp := s.h.Span(ref)
 		from := time.Duration(sp.Start)
-		b.Parts = append(b.Parts, screen.Part{From: from, To: from + s.callTook(sp, v)})
+		b.Parts = append(b.Parts, screen.Part{From: from, To: from + sp.Took(v.at, v.now)})
 		b.Open = b.Open || !sp.Over(v.at)
 	}
 	if len(b.Parts) == 0 {

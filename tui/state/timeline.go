@@ -1,11 +1,12 @@
 package state
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/podstep/podstep/agent/story/critical"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
-	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -159,23 +160,24 @@ func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) screen.
 		return b
 	}
 	b.From, b.Open = time.Duration(sp.Start), !sp.Over(v.at)
-	b.To = b.From + s.callTook(sp, v)
+	b.To = b.From + sp.Took(v.at, v.now)
 	b.Critical = critical[ref] || n.span != ref && critical[n.span]
 	return b
 }
 
-func (p *pod) turnAt(item int) *outline.Turn {
-	if it := p.Items.At(item); it != nil {
-		return p.Turns.At(it.Turn)
-	}
-	return nil
+// criticalCache keeps the path of the pod that was asked for last.
+type criticalCache struct {
+	pod, at, calls int
+	spans          map[int]bool
 }
 
-func (s *State) callTook(sp *history.Span, v *view) time.Duration {
-	if sp.Over(v.at) {
-		return history.Since(sp.Start, sp.End)
+// criticalPath has the calls on the selected pod's critical path.
+func (s *State) criticalPath(v *view) map[int]bool {
+	p, c := s.of(s.pod), &s.time.critical
+	if c.spans == nil || c.pod != s.pod || c.at != v.at || c.calls != p.Spans.End() {
+		*c = criticalCache{s.pod, v.at, p.Spans.End(), critical.Path(s.h, s.outlines, p.Pod, v.at, v.now)}
 	}
-	return history.Since(sp.Start, v.now)
+	return c.spans
 }
 
 // podBars has one bar for each pod: from when it was first seen until it was
@@ -208,7 +210,7 @@ var barMarks = [...]screen.RowMark{
 
 func (s *State) podBar(pp podPlace, v *view) screen.Bar {
 	now, e := v.pod(pp.pod), &s.of(pp.pod).Entity
-	b := screen.Bar{ID: "p" + itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
+	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
 	if e.Namespace != "" {
 		b.Label = e.Namespace + "/" + e.Name
 	}

@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // None stands for no span, no event, no place in a list.
 const None = -1
 
@@ -37,6 +39,14 @@ const (
 // Over tells whether the call had ended at a position.
 func (s *Span) Over(at int) bool {
 	return s.Exit != None && s.Exit < at
+}
+
+// Took is how long the call took, or has taken at a position whose time is now.
+func (s *Span) Took(at int, now int64) time.Duration {
+	if s.Over(at) {
+		return Since(s.Start, s.End)
+	}
+	return Since(s.Start, now)
 }
 
 // spanChunk is how many spans are kept, and forgotten, together.
