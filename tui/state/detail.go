@@ -1,22 +1,19 @@
 package state
 
 import (
-	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/source"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
-	"sigs.k8s.io/yaml"
 )
 
-// detail tells all of the selected row's step.
+// detail is all that is known of the selected row's step.
 func (s *State) detail(n *line, v *view) *screen.Detail {
 	if n == nil {
 		return nil
@@ -54,7 +51,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	return d
 }
 
-// heldDetail says of the call at which the pod is held until when it is.
+// heldDetail is about the call at which the pod is held: until when it is.
 func (s *State) heldDetail(ref int, d *screen.Detail, v *view) {
 	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
 		d.Held = strings.TrimSpace(s.heldWords(s.pod, now, v) + " " + s.askedBy(now))
@@ -105,18 +102,11 @@ func (s *State) noteDetail(n *line, d *screen.Detail) {
 	if id := s.h.StepNamed(e.Step); id != 0 {
 		s.aboutStep(s.h.Step(id), d)
 	}
-	d.Title, _ = noteWords(s.lang, &e)
+	d.Title, _ = wording.Event(s.lang, &e)
 	d.Began, d.Error = e.Time, words.Clean(e.Error)
 	d.Took = max(0, time.Duration(e.DurationNs))
-	for _, name := range sortedNames(e.Fields) {
-		d.Args = append(d.Args, screen.Value{Name: words.Clean(name), Text: long(e.Fields[name])})
-	}
+	d.Args = valuesOf(nil, e.Fields)
 }
-
-func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
-
-// Names of the fields that are a CRI call's messages.
-const fieldRequest, fieldResponse = "request", "response"
 
 // values fills in arguments and results, in the catalogue's order.
 func (s *State) values(c *history.Call, d *screen.Detail) {
@@ -125,94 +115,16 @@ func (s *State) values(c *history.Call, d *screen.Detail) {
 		args, results = c.Step.About.Fields, c.Step.About.Results
 	}
 	if c.Step.Stage == "cri" {
-		d.Request = requestOf(c.Args)
-		d.Response = responseOf(c)
+		d.Request, d.Response = wording.Request(c), wording.Response(c)
 	}
-	d.Args, d.Results = valueList(args, c.Args), valueList(results, c.Results)
+	d.Args, d.Results = valuesOf(args, c.Args), valuesOf(results, c.Results)
 }
 
-// requestOf is what a call asked the runtime for: its whole message where the
-// kubelet's function has it, else the message made of its arguments.
-func requestOf(args map[string]any) []string {
-	if doc, ok := args[fieldRequest]; ok {
-		return yamlLines(doc)
-	}
-	return yamlOf(args)
-}
-
-func responseOf(c *history.Call) []string {
-	if doc, ok := c.Results[fieldResponse]; ok {
-		return yamlLines(doc)
-	}
-	return yamlOf(c.Results)
-}
-
-// yamlOf writes values that are no document as one.
-func yamlOf(values map[string]any) []string {
-	if len(values) == 0 {
-		return nil
-	}
-	b, err := json.Marshal(values)
-	if err != nil {
-		return nil
-	}
-	return yamlLines(probes.RawJSON(b))
-}
-
-// yamlLines writes a JSON document as lines of YAML. What is none, such as one
-// that was cut short, stays as it is.
-func yamlLines(v any) []string {
-	doc, ok := v.(probes.RawJSON)
-	if !ok {
-		return strings.Split(long(v), "\n")
-	}
-	b, err := yaml.JSONToYAML(doc)
-	if err != nil {
-		return strings.Split(cleanLines(string(doc)), "\n")
-	}
-	return strings.Split(strings.TrimRight(cleanLines(string(b)), "\n"), "\n")
-}
-
-// cleanLines is clean for a text of several lines, which it keeps.
-func cleanLines(text string) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
-	for i := range lines {
-		lines[i] = words.Clean(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-// list2 lists values: first those that the catalogue names, then the others.
-func valueList(names []probes.Field, values map[string]any) []screen.Value {
-	var out []screen.Value
-	named := map[string]bool{fieldRequest: true, fieldResponse: true}
-	for _, f := range names {
-		if v, ok := values[f.Name]; ok && v != "" && !named[f.Name] {
-			out = append(out, screen.Value{Name: f.Name, Text: long(v)})
-		}
-		named[f.Name] = true
-	}
-	for _, n := range sortedNames(values) {
-		if !named[n] && values[n] != "" {
-			out = append(out, screen.Value{Name: words.Clean(n), Text: long(values[n])})
-		}
+func valuesOf(names []probes.Field, values map[string]any) (out []screen.Value) {
+	for _, v := range wording.Values(names, values) {
+		out = append(out, screen.Value(v))
 	}
 	return out
-}
-
-// long is a value in full. Documents become YAML of several lines.
-func long(v any) string {
-	switch v := v.(type) {
-	case probes.RawJSON:
-		lines := yamlLines(v)
-		if len(lines) == 1 || len(v) < 60 {
-			return words.Short(v)
-		}
-		return strings.Join(lines, "\n")
-	case string:
-		return cleanLines(v)
-	}
-	return words.Short(v)
 }
 
 // sourceOf shows the kubelet's source: of a call that goes on, the place in its
@@ -255,7 +167,7 @@ func excerpt(e *source.Excerpt, line int, d *screen.Detail) {
 		return
 	}
 	d.Place, d.First, d.Mark = e.File+":"+strconv.Itoa(line), e.Line+from, at-from
-	d.Source = strings.Split(cleanLines(strings.Join(e.Lines[from:to], "\n")), "\n")
+	d.Source = wording.Lines(strings.Join(e.Lines[from:to], "\n"))
 }
 
 var holdWords = map[string]probes.Text{

@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
@@ -169,12 +170,12 @@ func (s *State) eventRow(pos int) screen.EventRow {
 		h, _ := s.h.Header(pos)
 		e.Pod = &s.of(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
 	}
-	r := screen.EventRow{Pos: pos, Text: fieldWords(e.Fields)}
+	r := screen.EventRow{Pos: pos, Text: wording.Fields(e.Fields)}
 	if e.Error != "" {
 		e.Error = words.OneLine(e.Error)
 		r.Text = words.Cut(e.Error, 600)
 		if len(e.Fields) > 0 {
-			r.Text += "  " + fieldWords(e.Fields)
+			r.Text += "  " + wording.Fields(e.Fields)
 		}
 	}
 	e.Fields = nil

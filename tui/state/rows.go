@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -103,10 +103,10 @@ func (s *State) callRow(p *pod, n *line, v *view, r *screen.Row) {
 		return
 	}
 	now := v.pod(c.Span.Pod)
-	r.Step, r.Label, r.Span = c.Step.Name, s.label(&c), c.ID
-	r.CRI, r.From = c.Step.Stage == "cri", s.from(&c)
+	r.Step, r.Label, r.Span = c.Step.Name, wording.Label(s.lang, &c), c.ID
+	r.CRI, r.From = c.Step.Stage == "cri", wording.From(&c)
 	r.Took, r.At = c.Took(v.now), time.Duration(c.Start-n.base)
-	r.Note = s.noteOf(&c)
+	r.Note = s.note(p, &c)
 	r.Event = c.Enter
 	r.Mark = s.markOf(&c, n.span, now, v)
 	switch {
@@ -162,7 +162,7 @@ func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *screen.Row
 	if r.Mark == screen.RowFailed && now.Next > v.now && whole.Span.Sync == now.Sync {
 		r.Mark, r.Left = screen.RowWaits, history.Since(v.now, now.Next)
 	}
-	r.Note = changesOf(s.lang, t, v.at)
+	r.Note = wording.Changes(s.lang, t, v.at)
 	if whole.Ended && !t.Eventful && t.Kind <= outline.Sync {
 		r.Note = s.lang.In(words.Text("nothing to do", "没有要做的事"))
 	}
@@ -175,7 +175,7 @@ func (s *State) turnLabel(p *pod, t *outline.Turn, v *view) string {
 		return s.lang.In(words.Text("a turn begins", "一轮开始"))
 	}
 	e := s.h.Call(t.Span, v.at)
-	return turnTitle(s.lang, t.Kind, e.Text("updateType"), sp.Sync)
+	return wording.Turn(s.lang, t.Kind, e.Text("updateType"), sp.Sync)
 }
 
 func (s *State) foldRow(p *pod, n *line, v *view, r *screen.Row) {
@@ -223,9 +223,9 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *screen.Row) {
 		r.Step, r.Label = st.Name, s.title(st)
 		return
 	}
-	r.Step, r.Label, r.Span, r.CRI = c.Step.Name, s.label(&c), c.ID, c.Step.Stage == "cri"
-	r.From = s.from(&c)
-	r.Note, r.Took = s.noteOf(&c), c.Took(v.now)
+	r.Step, r.Label, r.Span, r.CRI = c.Step.Name, wording.Label(s.lang, &c), c.ID, c.Step.Stage == "cri"
+	r.From = wording.From(&c)
+	r.Note, r.Took = s.note(p, &c), c.Took(v.now)
 	r.Mark = s.markOf(&c, it.Span, v.pod(c.Span.Pod), v)
 	if s.outlines.IsLife(c.Span.Step) {
 		r.Mark, r.Took = screen.RowDone, 0
@@ -255,44 +255,20 @@ func (s *State) noteRow(n *line, r *screen.Row) {
 		return
 	}
 	r.Step = words.Clean(e.Step)
-	r.Label, r.Note = noteWords(s.lang, &e)
+	r.Label, r.Note = wording.Event(s.lang, &e)
 	r.Took = max(0, time.Duration(e.DurationNs))
 	if e.Error != "" {
 		r.Error = words.Cut(words.OneLine(e.Error), 400)
 	}
 }
 
-// noteWords says what an event is that is no call.
-func noteWords(l words.Lang, e *probes.Event) (label, note string) {
-	word := func(name string) string { return words.Short(e.Fields[name]) }
-	switch e.Kind {
-	case probes.Held:
-		return l.In(words.Text("held", "停住")), beforeOrAfter(l, word("on"))
-	case probes.Released:
-		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on"))
-	case probes.Fault:
-		if d, ok := e.Fields["delay"]; ok {
-			return l.In(words.Text("podstep delayed it", "podstep 延迟了它")), words.Short(d)
-		}
-		return l.In(words.Text("podstep made it fail", "podstep 让它失败")), ""
-	case probes.Drop:
-		return l.In(words.Text("events were lost here", "此处有事件丢失")), fieldWords(e.Fields)
+// note is what came of a call of a pod. Where no turns are seen it names the
+// container: no call of the kubelet's around it does.
+func (s *State) note(p *pod, c *history.Call) string {
+	if s.seesTurns() {
+		return wording.Note(s.lang, c, nil)
 	}
-	if said := words.Short(l.In(reason.Note(e.Fields))); said != "" {
-		return said, ""
-	}
-	if n := word("foldedSyncs"); n != "" {
-		return l.Inf(words.Text("%s earlier syncs are no longer known", "更早的 %s 次同步已不可知"), n), word("foldedEvents")
-	}
-	return l.In(words.Text("note", "说明")), fieldWords(e.Fields)
-}
-
-// beforeOrAfter says where in a call a pod was held.
-func beforeOrAfter(l words.Lang, on string) string {
-	if on == "exit" {
-		return l.In(words.Text("after it", "在它之后"))
-	}
-	return l.In(words.Text("before it", "在它之前"))
+	return wording.Note(s.lang, c, p.Names)
 }
 
 // isHold tells whether the event at a position is a hold.
@@ -302,30 +278,4 @@ func (s *State) isHold(pos int) bool {
 }
 
 // title is what a step is called in the reader's language.
-func (s *State) title(st *history.Step) string {
-	switch {
-	case st.About != nil:
-		return s.lang.In(st.About.Title)
-	case st.Name == "":
-		return s.lang.In(words.Text("a step of an unknown name", "未知步骤"))
-	}
-	return st.Name
-}
-
-// label is title, with the container where a step is about one.
-func (s *State) label(c *history.Call) string {
-	if l := s.reportLabel(c); l != "" {
-		return l
-	}
-	if c.Step.Means().Role != probes.RoleContainer {
-		return s.title(c.Step)
-	}
-	name := c.Text("container")
-	switch c.Text("typeName") {
-	case "init container":
-		return s.lang.Inf(words.Text("Init container %s", "init 容器 %s"), name)
-	case "ephemeral container":
-		return s.lang.Inf(words.Text("Ephemeral container %s", "临时容器 %s"), name)
-	}
-	return s.lang.Inf(words.Text("Container %s", "容器 %s"), name)
-}
+func (s *State) title(st *history.Step) string { return s.lang.In(st.Title()) }

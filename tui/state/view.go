@@ -88,26 +88,6 @@ func parseKey(id string) (k lineKey, ok bool) {
 	return k, err == nil && err2 == nil
 }
 
-// words are all fields in one line, by name.
-func fieldWords(fields map[string]any) string {
-	if len(fields) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, n := range sortedNames(fields) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(words.Clean(n))
-		b.WriteByte('=')
-		b.WriteString(words.Cut(words.Short(fields[n]), 200))
-		if b.Len() > 600 {
-			break
-		}
-	}
-	return b.String()
-}
-
 // Screen works out one frame. It costs what the rows that fit cost, however
 // many events there are.
 func (s *State) Screen(z screen.Sizes) *screen.Screen {

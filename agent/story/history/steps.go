@@ -37,6 +37,17 @@ func (s *Step) Means() *probes.Story {
 	return &s.About.Story
 }
 
+// Title is what the step is called: as the catalogue has it, else its name.
+func (s *Step) Title() probes.Text {
+	switch {
+	case s.About != nil:
+		return s.About.Title
+	case s.Name == "":
+		return words.Text("a step of an unknown name", "未知步骤")
+	}
+	return words.Text(s.Name, s.Name)
+}
+
 // steps are all steps of a history, by number and by name.
 type steps struct {
 	all    []Step

@@ -1,4 +1,4 @@
-package state
+package wording
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ var changeWords = map[outline.Changed]probes.Text{
 	outline.PhaseSetReady:    words.Text("%s and ready", "%s，已就绪"),
 }
 
-// changesOf lists what a turn had changed by a position.
-func changesOf(l words.Lang, t *outline.Turn, at int) string {
+// Changes lists what a turn had changed by a position.
+func Changes(l words.Lang, t *outline.Turn, at int) string {
 	var out []string
 	for _, c := range t.Changes {
 		switch {
@@ -42,9 +42,10 @@ var kindWords = [outline.Kinds]probes.Text{
 	outline.Terminating: words.Text("terminating", "终止"), outline.Terminated: words.Text("terminated", "已终止"),
 }
 
-// turnTitle names a turn: create, update, sync, terminating, terminated, and
-// which one it is.
-func turnTitle(l words.Lang, kind outline.Kind, update string, n uint32) string {
+// Turn names a turn by its kind and number: create, update, sync, terminating,
+// terminated. Update is the kubelet's type of the update that the turn is for;
+// empty if there is none.
+func Turn(l words.Lang, kind outline.Kind, update string, n uint32) string {
 	word := kindWords[kind]
 	if w, ok := updateWords[update]; ok && kind <= outline.Sync {
 		word = w

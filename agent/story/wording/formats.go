@@ -1,4 +1,4 @@
-package state
+package wording
 
 import (
 	"fmt"
@@ -9,74 +9,6 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
-
-// noteOf says in a few words what came of a call, or what it is about.
-func (s *State) noteOf(c *history.Call) string {
-	if note := s.containerOf(c); note != "" {
-		return note
-	}
-	if n := &c.Step.Means().Note; n.Given() {
-		return words.Cut(note(s.lang, c, n), maxNote)
-	}
-	return words.Cut(plainNote(c), maxNote)
-}
-
-// maxNote bounds a note, in columns.
-const maxNote = 160
-
-// note is what the catalogue says that a call's row says.
-func note(l words.Lang, c *history.Call, n *probes.StoryNote) string {
-	switch {
-	case n.None:
-		return ""
-	case len(n.Show) == 0 && n.Flag == "":
-		return l.In(n.Text)
-	case n.Flag == "" || c.Flag(n.Flag) && len(n.Show) > 0:
-		return formats[n.As](l, c, n.Show)
-	case c.Flag(n.Flag):
-		return l.In(n.Yes)
-	case c.Ended:
-		return l.In(n.No)
-	}
-	return ""
-}
-
-// plainNote is for steps without words of their own: what they gave, or else
-// what they were given, in the catalogue's order.
-func plainNote(c *history.Call) string {
-	if c.Step.About == nil {
-		return ""
-	}
-	if n := values(c.Step.About.Results, c.Results); n != "" {
-		return n
-	}
-	return values(c.Step.About.Fields, c.Args)
-}
-
-const maxNoteValues = 3
-
-func values(names []probes.Field, of map[string]any) string {
-	var out []string
-	for _, f := range names {
-		v, ok := of[f.Name]
-		if !ok || len(out) == maxNoteValues {
-			continue
-		}
-		switch v := v.(type) {
-		case bool:
-			if v {
-				out = append(out, f.Name)
-			}
-		case int64, float64:
-			out = append(out, fmt.Sprintf("%s %v", f.Name, v))
-		default:
-			if t := words.ShortID(words.Short(v)); t != "" && len(t) <= 120 && !strings.HasPrefix(t, "{") {
-				out = append(out, t)
-			}
-		}
-	}
-	return strings.Join(out, "  ")
-}
 
 // format puts the values of some fields into words. The fields are those that
 // probes.Formats says, by place.
@@ -96,7 +28,7 @@ func shortNote(_ words.Lang, c *history.Call, fields []string) string {
 	for _, f := range fields {
 		out = append(out, words.ShortID(c.Text(f)))
 	}
-	return joinWords(out...)
+	return join(out...)
 }
 
 func baseNote(_ words.Lang, c *history.Call, fields []string) string {
@@ -177,7 +109,7 @@ func killNote(l words.Lang, c *history.Call, fields []string) string {
 
 func graceNote(l words.Lang, c *history.Call, fields []string) string { return grace(l, c, fields[0]) }
 
-// grace says a grace period, which the kubelet has in seconds.
+// grace is a grace period, which the kubelet has in seconds.
 func grace(l words.Lang, c *history.Call, field string) string {
 	n, ok := c.Number(field)
 	if !ok {

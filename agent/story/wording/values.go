@@ -1,0 +1,101 @@
+package wording
+
+import (
+	"encoding/json"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Value is a named value in full: Text may have several lines.
+type Value struct{ Name, Text string }
+
+// Names of the fields that are the messages of a call to the runtime.
+const fieldRequest, fieldResponse = "request", "response"
+
+// Values lists values in full, without the messages of a call to the runtime:
+// first those that the catalogue names, in its order, then the others.
+func Values(names []probes.Field, values map[string]any) (out []Value) {
+	listed := map[string]bool{fieldRequest: true, fieldResponse: true}
+	for _, f := range names {
+		if v, ok := values[f.Name]; ok && v != "" && !listed[f.Name] {
+			out = append(out, Value{f.Name, long(v)})
+		}
+		listed[f.Name] = true
+	}
+	for _, n := range sorted(values) {
+		if !listed[n] && values[n] != "" {
+			out = append(out, Value{words.Clean(n), long(values[n])})
+		}
+	}
+	return out
+}
+
+// Request is what a call asked the runtime for, as lines of YAML: its whole
+// message where the kubelet's function has it, else one made of its arguments.
+func Request(c *history.Call) []string { return message(c.Args, fieldRequest) }
+
+// Response is what the runtime answered to a call, as Request.
+func Response(c *history.Call) []string { return message(c.Results, fieldResponse) }
+
+func message(values map[string]any, field string) []string {
+	if doc, ok := values[field]; ok {
+		return yamlLines(doc)
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(values)
+	if err != nil {
+		return nil
+	}
+	return yamlLines(probes.RawJSON(b))
+}
+
+// yamlLines writes a JSON document as lines of YAML. What is none, such as one
+// that was cut short, stays as it is.
+func yamlLines(v any) []string {
+	doc, ok := v.(probes.RawJSON)
+	if !ok {
+		return strings.Split(long(v), "\n")
+	}
+	b, err := yaml.JSONToYAML(doc)
+	if err != nil {
+		return Lines(string(doc))
+	}
+	return Lines(strings.TrimRight(string(b), "\n"))
+}
+
+// Lines makes foreign text of several lines safe to show, line by line.
+func Lines(text string) []string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	for i := range lines {
+		lines[i] = words.Clean(lines[i])
+	}
+	return lines
+}
+
+// shortDocument is up to how many bytes a document stays in one line.
+const shortDocument = 60
+
+// long is a value in full. Documents become YAML of several lines.
+func long(v any) string {
+	switch v := v.(type) {
+	case probes.RawJSON:
+		if len(v) < shortDocument {
+			return words.Short(v)
+		}
+		lines := yamlLines(v)
+		if len(lines) == 1 {
+			return words.Short(v)
+		}
+		return strings.Join(lines, "\n")
+	case string:
+		return strings.Join(Lines(v), "\n")
+	}
+	return words.Short(v)
+}
