@@ -1,31 +1,23 @@
 package tui
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 )
 
-// aim is a step that is to be selected because of a key. The agent may say that a
-// pod is held before the events come that lead there; so it is tried for a moment,
-// unless the person does something else.
+// aim is a call that is to be selected because of a key. Its events have come: the
+// session sees to that.
 type aim struct {
 	// uid is empty for the node itself.
 	uid  string
 	step string
 	// span is the call that is meant; zero means the latest of the step.
-	span  uint64
-	until time.Time
+	span uint64
 }
 
-// aimTime is how long events may be behind.
-const aimTime = time.Second
-
-// goToHold selects the call that a pod is held at, now and when its events have
-// come.
+// goToHold selects the call that a pod is held at.
 func (m *Model) goToHold(h *agentpb.HoldInfo) {
 	m.take(aim{uid: h.GetPod().GetUid(), step: h.GetStep()})
 }
@@ -71,22 +63,8 @@ func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {
 	return cmd
 }
 
+// take selects the call. The pod's is selected as far as it is known.
 func (m *Model) take(a aim) {
-	a.until = m.clock.now().Add(aimTime)
-	m.aim = &a
-	m.takeAim()
-}
-
-// takeAim selects what is aimed at, as far as it is known by now. A key or a
-// click ends an aim: from then on the person has selected something else.
-func (m *Model) takeAim() {
-	a := m.aim
-	if a == nil {
-		return
-	}
-	if m.clock.now().After(a.until) {
-		m.aim = nil
-	}
 	known := true
 	if a.uid == "" {
 		m.state.SelectPod(0)

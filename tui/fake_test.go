@@ -37,6 +37,8 @@ type world struct {
 	seq    uint64
 	spans  uint64
 	last   uint32
+	// shown are the holds of which there was an event.
+	shown map[uint32]*agentpb.HoldInfo
 
 	// What runs of walks find, and what they made.
 	found  cluster.Found
@@ -47,7 +49,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{info: &agentpb.InfoResponse{
+	w := &world{shown: map[uint32]*agentpb.HoldInfo{}, info: &agentpb.InfoResponse{
 		Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 1, Probe: "woven", Lab: true,
 		Started: timestamppb.New(time.Unix(1e9, 0)), Goroutines: []string{"worker"},
 	}}
@@ -278,14 +280,40 @@ func (d *desk) live(batches ...*agentpb.Batch) *desk {
 func (d *desk) tell(n session.News) { d.send(newsMsg{news: n}) }
 
 func (d *desk) poll() {
-	p := &session.Poll{At: d.now, Holds: d.w.holds, Breaks: d.w.points}
+	p := &session.Poll{At: d.now, Breaks: d.w.points}
 	if d.w.seq > 0 {
 		p.Pods = []*agentpb.PodState{{Pod: web, Phase: "Pending", State: "working", Step: "cri.RunPodSandbox"}}
 	}
-	d.tell(session.News{Poll: p})
+	n := d.w.heldNow(d.now)
+	n.Poll = p
+	d.tell(n)
+}
+
+// heldNow is the news of the holds, with the events that they follow from.
+func (w *world) heldNow(at time.Time) session.News {
+	b := &agentpb.Batch{}
+	for id, h := range w.shown {
+		if !slices.ContainsFunc(w.holds, func(o *agentpb.HoldInfo) bool { return o.Id == id }) {
+			delete(w.shown, id)
+			b.Pods = append(b.Pods, h.Pod)
+			b.Events = append(b.Events, w.event(agentpb.Kind_RELEASE, h.Step, h.Pod, 0, 0, textField("on", h.On)))
+		}
+	}
+	for _, h := range w.holds {
+		if w.shown[h.Id] == nil {
+			w.shown[h.Id] = h
+			b.Pods = append(b.Pods, h.Pod)
+			b.Events = append(b.Events, w.event(agentpb.Kind_HOLD, h.Step, h.Pod, 0, 0, textField("on", h.On)))
+		}
+	}
+	return session.News{Batches: []*agentpb.Batch{b}, Holds: &session.Holds{At: at, List: w.holds}}
 }
 
 func (d *desk) send(msg tea.Msg) {
+	if held, ok := msg.(heldMsg); ok && held.hold != nil {
+		// A session answers when it has given the hold out.
+		d.tell(d.w.heldNow(d.now))
+	}
 	_, cmd := d.m.Update(msg)
 	d.run(cmd)
 }

@@ -63,7 +63,6 @@ func (m *Model) top() *layered {
 // key takes one key: what is on top has it first.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	defer func() { m.lastKey = m.clock.now() }()
-	m.aim = nil
 	name := k.String()
 	if name == "ctrl+c" {
 		return m.quit()

@@ -100,7 +100,7 @@ func TestLeaveNamesSome(t *testing.T) {
 		c.create()
 	}
 	for _, p := range c.pods {
-		c.hold(p, true)
+		c.hold(p)
 	}
 	c.press("q").sees("Held pods go on: default/web-1,", "and 3 more.")
 }

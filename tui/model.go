@@ -9,7 +9,6 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -45,13 +44,10 @@ type Model struct {
 	saidUntil time.Time
 	pending   *pending
 	walk      *walk
-	// told knows the pods that the agent has told of, also those of before a walk.
-	told   *wire.Decoder
-	replay *replayClock
-	record *recording
+	replay    *replayClock
+	record    *recording
 	// recorded are the files of the recordings that have ended.
 	recorded []string
-	aim      *aim
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
 	filter  string
@@ -89,7 +85,6 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 		info: &agentpb.InfoResponse{}, mouse: !o.NoMouse,
 	}
 	m.state = state.New(m.info, probes.MustLoad(), m.lang)
-	m.told = wire.NewDecoder(m.info)
 	m.frame.options = view.Options{NoColour: o.NoColour}
 	m.frame.choose(o.Theme)
 	if o.ASCII {

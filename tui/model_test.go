@@ -337,6 +337,7 @@ func TestReconnect(t *testing.T) {
 		t.Errorf("the holds %v and breakpoints %v are those of the former agent", d.m.holds, d.m.breaks)
 	}
 	d.w.holds = nil
+	clear(d.w.shown)
 	d.poll() // the other agent lists the pod
 	d.sees("1 pod").seesNot("HELD")
 }

@@ -56,7 +56,6 @@ func (m *Model) wheel(at tea.Mouse) {
 		}
 		return
 	}
-	m.aim = nil
 	m.state.Move(by)
 }
 
@@ -71,7 +70,6 @@ type (
 )
 
 func (m *Model) click(x, y int) tea.Cmd {
-	m.aim = nil
 	// What the person clicks at is what was drawn last, wherever it would be now.
 	shown := m.frame.drawn
 	if shown == nil {

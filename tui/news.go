@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -42,7 +42,6 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	}
 	for _, b := range n.Batches {
 		m.state.Add(b)
-		m.told.AddPods(b.GetPods())
 		if m.walk != nil {
 			m.walk.add(b)
 		}
@@ -51,13 +50,15 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	if n.Poll != nil {
 		m.takePoll(n.Poll)
 	}
+	if n.Holds != nil {
+		m.takeHolds(n.Holds)
+	}
 	if n.Fault != nil {
 		m.fail(n.Fault)
 	}
 	if m.replay != nil {
 		m.replay.grew(m)
 	}
-	m.takeAim()
 	cmds = append(cmds, m.walkLook(), m.offerTour(), m.nextNews())
 	return tea.Batch(cmds...)
 }
@@ -71,7 +72,6 @@ func (m *Model) meet(info *agentpb.InfoResponse) {
 		}
 	}
 	m.info = info
-	m.told = wire.NewDecoder(info)
 	m.state.SetInfo(info)
 	m.caughtUp = false
 	m.endWalkFor(info)
@@ -82,12 +82,16 @@ func sameAgent(a, b *agentpb.InfoResponse) bool {
 }
 
 func (m *Model) takePoll(p *session.Poll) {
-	m.newlyHeld(p.Holds)
-	m.holds, m.breaks = p.Holds, p.Breaks
+	m.breaks = p.Breaks
 	m.state.SetPods(p.Pods)
-	m.state.SetHolds(p.Holds, p.At)
 	m.state.SetBreakpoints(p.Breaks, p.At)
 	m.state.SetDropped(p.Dropped)
+}
+
+func (m *Model) takeHolds(h *session.Holds) {
+	m.newlyHeld(h.List)
+	m.holds = h.List
+	m.state.SetHolds(h.List, h.At)
 }
 
 // newlyHeld says that a pod has come to a breakpoint of the person's, if it is not
@@ -176,18 +180,14 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 	return nil
 }
 
-// arrived knows of a hold before the next poll does. Who has gone to another pod
-// meanwhile stays there.
+// arrived goes to where a pod is held, which the session has told by now. Who has
+// gone to another pod meanwhile stays there. A pod that has gone on again is not
+// gone to.
 func (m *Model) arrived(h *agentpb.HoldInfo) {
-	keep := []*agentpb.HoldInfo{h}
-	for _, o := range m.holds {
-		if o.GetPod().GetUid() != h.GetPod().GetUid() {
-			keep = append(keep, o)
-		}
-	}
-	m.holds = keep
 	m.said = nil
-	m.state.SetHolds(keep, m.clock.now())
+	if !slices.ContainsFunc(m.holds, func(o *agentpb.HoldInfo) bool { return o.GetId() == h.GetId() }) {
+		return
+	}
 	if h.GetPod().GetUid() == m.selectedUID() {
 		m.goToHold(h)
 		return

@@ -67,35 +67,29 @@ func (c *busyCluster) create() {
 	c.tellOf(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, textField("updateType", "create")))
 }
 
-// hold has a pod come to a breakpoint of the person's, and tells of it as the
-// agent does: sometimes the list of holds comes first, sometimes the event.
-func (c *busyCluster) hold(p *agentpb.Pod, eventFirst bool) {
+// hold has a pod come to a breakpoint of the person's.
+func (c *busyCluster) hold(p *agentpb.Pod) {
 	c.w.last++
 	c.w.holds = append(c.w.holds, &agentpb.HoldInfo{
 		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: 1, Lease: durationpb.New(time.Duration(c.w.last) * time.Second),
 		Since: timestamppb.New(c.now),
 	})
-	event := c.w.event(agentpb.Kind_HOLD, "cri.RunPodSandbox", p, c.spans[p.Uid], 0, textField("on", "enter"))
-	if eventFirst {
-		c.tellOf(p, event)
-	}
 	c.poll()
-	c.tellOf(p, event)
 }
 
 func (c *busyCluster) release(i int) {
-	h := c.w.holds[i]
 	c.w.holds = slices.Delete(slices.Clone(c.w.holds), i, i+1)
-	c.tellOf(h.Pod, c.w.event(agentpb.Kind_RELEASE, "cri.RunPodSandbox", h.Pod, c.spans[h.Pod.Uid], 0))
 	c.poll()
 }
 
 func (c *busyCluster) poll() {
-	p := &session.Poll{At: c.now, Holds: c.w.holds, Breaks: c.w.points}
+	p := &session.Poll{At: c.now, Breaks: c.w.points}
 	for _, pod := range c.pods {
 		p.Pods = append(p.Pods, &agentpb.PodState{Pod: pod, Phase: "Pending"})
 	}
-	c.tell(session.News{Poll: p})
+	n := c.w.heldNow(c.now)
+	n.Poll = p
+	c.tell(n)
 }
 
 // happens is one thing that happens without a key or a click.
@@ -119,7 +113,7 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.create()
 		return "a pod is created"
 	case 1, 2:
-		c.hold(p, r.IntN(2) == 0)
+		c.hold(p)
 		return "a pod is held"
 	case 3:
 		if len(c.w.holds) > 0 {
@@ -141,6 +135,7 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 	case 8:
 		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Cause: agentpb.Cause_CAUSE_STEP, Lease: durationpb.New(time.Minute)}
 		c.w.last++
+		c.w.holds = append(slices.DeleteFunc(slices.Clone(c.w.holds), func(o *agentpb.HoldInfo) bool { return o.Pod == p }), h)
 		c.send(heldMsg{of: c.m.pending, hold: h})
 		return "a pod that stepped has arrived"
 	case 9:
@@ -191,7 +186,7 @@ func TestSelectionStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(6) {
 				c := newBusyCluster(t, way.o)
-				c.hold(c.pods[1], true)
+				c.hold(c.pods[1])
 				c.press(way.keys...)
 				c.staysAs(rand.New(rand.NewPCG(seed, 0)), 250)
 			}
@@ -308,7 +303,7 @@ func TestNextHeld(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	first, second, third := c.pods[0], c.pods[1], c.pods[2]
 	for _, p := range []*agentpb.Pod{third, first, second} {
-		c.hold(p, true)
+		c.hold(p)
 	}
 	other := c.pod()
 	c.pods = append(c.pods, other)
@@ -377,7 +372,7 @@ func TestClickWhatIsSeen(t *testing.T) {
 		t.Fatalf("line %d is no pod", y)
 	}
 	seen, _ := view.Hit(c.m.frame.drawn, c.m.frame.styles, 3, y)
-	c.hold(c.pods[2], true) // the list is in another order now, and not drawn yet
+	c.hold(c.pods[2]) // the list is in another order now, and not drawn yet
 	c.send(tea.MouseClickMsg{X: 3, Y: y, Button: tea.MouseLeft})
 	if key, _, _ := c.m.state.Selected(); key != seen.Pod {
 		t.Errorf("pod %d was seen there, %d is selected", seen.Pod, key)

@@ -141,9 +141,9 @@ func (w *walk) nextHold(from int) int {
 	return -1
 }
 
-// add remembers the events that a stop may be about.
+// add remembers the events that a stop may be about. Their pods are known: the
+// state has taken the batch, or a later one.
 func (w *walk) add(b *agentpb.Batch) {
-	w.decode.AddPods(b.GetPods())
 	for _, raw := range b.GetEvents() {
 		h, err := wire.ReadHeader(raw)
 		if err != nil || h.Step == 0 || int(h.Step) > len(w.steps) || !w.wanted[w.steps[h.Step-1].GetName()] {

@@ -134,7 +134,7 @@ func TestRecordedWalk(t *testing.T) {
 	d := newDesk(t, w, Options{})
 	d.m.offered = true
 	w.past = []*agentpb.Batch{w.creation(hello)}
-	d.live()
+	d.live(w.past...)
 	tour := shortWalk()
 	tour.Needs.Recorded = true
 	tour.Stops = tour.Stops[1:2]

@@ -42,7 +42,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 		m.notice(m.say(t.Title) + ": " + why)
 		return nil
 	}
-	w := newWalk(t, m.opts.Cluster.BeginWalk(t.Name), m.info, m.told)
+	w := newWalk(t, m.opts.Cluster.BeginWalk(t.Name), m.info, m.state.Decoder())
 	m.walk = w
 	m.state.SetMain(screen.MainStory)
 	if !t.Needs.Recorded {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
@@ -14,18 +15,33 @@ import (
 var errNoAgent = reason.New("the agent is not there; podstep tries to reach it again", "代理不在；podstep 正在重新连接")
 
 func (l *live) agent() (*client.Client, error) {
+	c, _, err := l.connection()
+	return c, err
+}
+
+// connection is the agent, and what puts its answers in order with its events.
+func (l *live) connection() (*client.Client, *order, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn == nil {
-		return nil, errNoAgent
+		return nil, nil, errNoAgent
 	}
-	return l.conn, nil
+	return l.conn, l.order, nil
 }
 
-// Hold waits for the pod to be held. The hold lives by a stream, which ends
+// granted waits until a hold has been shown: when its event has come.
+func (l *live) granted(ctx context.Context, o *order, h *agentpb.HoldInfo) error {
+	o.granted(h, time.Now())
+	if err := l.news.put(ctx, News{order: o, granted: true}); err != nil {
+		return err
+	}
+	return o.awaitHold(ctx, h.GetId())
+}
+
+// Hold waits for the pod to be held, and for the event of that to be shown. The hold lives by a stream, which ends
 // with the connection: whatever becomes of this process, the pod goes on.
 func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
-	c, err := l.agent()
+	c, o, err := l.connection()
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +54,9 @@ func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.Hol
 		return nil, err
 	}
 	h, err := s.Recv()
+	if err == nil {
+		err = l.granted(ctx, o, h)
+	}
 	if !given() && err == nil {
 		err = ctx.Err()
 	}
@@ -62,13 +81,17 @@ func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.Hol
 // Step lets a held pod go on to the next place. The new hold ends with the
 // connection, as that of Hold.
 func (l *live) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
-	c, err := l.agent()
+	c, o, err := l.connection()
 	if err != nil {
 		return nil, err
 	}
 	defer l.Poll()
 	req.WhileConnected = true
-	return c.Step(ctx, req)
+	h, err := c.Step(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return h, l.granted(ctx, o, h)
 }
 
 func (l *live) Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {
@@ -122,7 +145,7 @@ func (l *live) Breakpoints(ctx context.Context) ([]*agentpb.Breakpoint, error) {
 }
 
 func (l *live) History(ctx context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
-	c, err := l.agent()
+	c, o, err := l.connection()
 	if err != nil {
 		return err
 	}
@@ -130,14 +153,16 @@ func (l *live) History(ctx context.Context, tell func(*agentpb.InfoResponse, *ag
 	if err != nil {
 		return err
 	}
+	last := uint64(0)
 	for {
 		b, err := w.NextRaw()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return o.await(ctx, last)
 		}
 		if err != nil {
 			return err
 		}
+		last = max(last, b.GetSeq())
 		if err := tell(c.About(), b); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -37,8 +36,9 @@ type live struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 
-	mu   sync.Mutex
-	conn *client.Client // nil while there is none
+	mu    sync.Mutex
+	conn  *client.Client // nil while there is none
+	order *order         // of conn
 }
 
 // NewLive opens a session on the agent that c is connected to. The session owns
@@ -114,21 +114,23 @@ func (l *live) errSilent() error {
 func (l *live) serve(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l.use(c)
-	defer l.use(nil)
+	o := newOrder()
+	l.use(c, o)
+	defer o.end(errNoAgent)
+	defer l.use(nil, nil)
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{History: true, Node: true})
 	if err != nil {
 		return err
 	}
-	if err := l.news.put(ctx, News{Info: c.About(), Link: &LinkNews{Link: screen.LinkLive}}); err != nil {
+	if err := l.news.put(ctx, News{order: o, Info: c.About(), Link: &LinkNews{Link: screen.LinkLive}}); err != nil {
 		return err
 	}
 	polls := make(chan struct{})
 	go func() {
 		defer close(polls)
-		cancel(l.polls(ctx, c))
+		cancel(l.polls(ctx, c, o))
 	}()
-	err = l.follow(ctx, w)
+	err = l.follow(ctx, w, o)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -141,7 +143,7 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 var errEndedAgent = reason.New("the agent has ended", "代理已退出")
 
 // follow tells what a stream of events brings, until it ends.
-func (l *live) follow(ctx context.Context, w *client.Watch) error {
+func (l *live) follow(ctx context.Context, w *client.Watch, o *order) error {
 	for {
 		b, err := w.NextRaw()
 		if errors.Is(err, io.EOF) {
@@ -150,44 +152,34 @@ func (l *live) follow(ctx context.Context, w *client.Watch) error {
 		if err != nil {
 			return err
 		}
-		if err := l.news.put(ctx, oneBatch(b)); err != nil {
+		n := o.ofBatch(b)
+		if err := l.news.put(ctx, n); err != nil {
 			return err
 		}
-		if tellsHold(b) {
-			l.Poll()
+		if len(n.marks) > 0 {
+			l.Poll() // the list of holds is worth asking for at once
 		}
 	}
 }
 
-// tellsHold tells whether a pod was held or let go: then the list of holds is
-// worth asking for at once.
-func tellsHold(b *agentpb.Batch) bool {
-	for _, raw := range b.GetEvents() {
-		if h, err := wire.ReadHeader(raw); err == nil && (h.Kind == agentpb.Kind_HOLD || h.Kind == agentpb.Kind_RELEASE) {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *live) use(c *client.Client) {
+func (l *live) use(c *client.Client, o *order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conn = c
+	l.conn, l.order = c, o
 }
 
 // polls asks at a modest rate, and soon after somebody did something. It ends
 // with ctx, or when the agent is silent.
-func (l *live) polls(ctx context.Context, c *client.Client) error {
+func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for {
-		p, err := poll(ctx, c, l.silence)
+		p, err := poll(ctx, c, o, l.silence)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			return l.errSilent()
 		}
 		if err == nil {
-			err = l.news.put(ctx, News{Poll: p})
+			err = l.news.put(ctx, News{order: o, Poll: p})
 		}
 		select {
 		case <-t.C:
@@ -200,7 +192,7 @@ func (l *live) polls(ctx context.Context, c *client.Client) error {
 
 // poll fails if the agent does not answer. What an agent does not know to answer
 // is left out.
-func poll(ctx context.Context, c *client.Client, within time.Duration) (*Poll, error) {
+func poll(ctx context.Context, c *client.Client, o *order, within time.Duration) (*Poll, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	pods, err := c.Pods(ctx, &agentpb.PodsRequest{})
@@ -219,9 +211,9 @@ func poll(ctx context.Context, c *client.Client, within time.Duration) (*Poll, e
 	if gone(err) {
 		return nil, err
 	}
-	return &Poll{
-		At: time.Now(), Pods: pods.GetPods(), Holds: holds.GetHolds(), Breaks: breaks.GetBreakpoints(), Dropped: stats.GetDropped(),
-	}, nil
+	now := time.Now()
+	o.listed(holds, now)
+	return &Poll{At: now, Pods: pods.GetPods(), Breaks: breaks.GetBreakpoints(), Dropped: stats.GetDropped()}, nil
 }
 
 // gone tells an agent that is not there, or not in time, from one that does not

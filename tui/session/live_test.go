@@ -29,6 +29,7 @@ type agent struct {
 	holds  []*agentpb.HoldInfo
 	points []*agentpb.Breakpoint
 	last   uint32
+	seq    uint64        // of the events of its holds
 	gone   chan struct{} // a stream that a hold lived by has ended
 }
 
@@ -47,6 +48,11 @@ func newAgent(pid int64) *agent {
 
 // serve serves at path until stop is called.
 func (a *agent) serve(t *testing.T, path string) (stop func()) {
+	t.Helper()
+	return serveAgent(t, a, path)
+}
+
+func serveAgent(t *testing.T, a agentpb.AgentServer, path string) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -83,7 +89,7 @@ func (a *agent) hold(breakpoint uint32) *agentpb.HoldInfo {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last++
-	h := &agentpb.HoldInfo{Id: a.last, Pod: web, Step: "sync.pod", On: "enter", Breakpoint: breakpoint}
+	h := &agentpb.HoldInfo{Id: a.last, Pod: web, Step: "sync.pod", On: "enter", Breakpoint: breakpoint, Seq: a.seq}
 	a.holds = append(a.holds, h)
 	return h
 }
@@ -159,6 +165,17 @@ func open(t *testing.T, path string) *live {
 	return l
 }
 
+// follow takes all news, as a screen does, until the test ends.
+func follow(t *testing.T, s Session) {
+	go func() {
+		for {
+			if _, err := s.Next(t.Context()); err != nil {
+				return
+			}
+		}
+	}()
+}
+
 // until takes news until one is as it should be.
 func until(t *testing.T, s Session, is func(News) bool) News {
 	t.Helper()
@@ -215,6 +232,7 @@ func TestWhileConnected(t *testing.T) {
 	a.serve(t, path)
 	l := open(t, path)
 	until(t, l, func(n News) bool { return n.Info != nil })
+	follow(t, l)
 	step := &agentpb.StepRequest{}
 	if _, err := l.Step(t.Context(), step); err != nil {
 		t.Fatal(err)
@@ -257,6 +275,7 @@ func TestHoldLivesByUs(t *testing.T) {
 	a.serve(t, path)
 	l := open(t, path)
 	until(t, l, func(n News) bool { return n.Info != nil })
+	follow(t, l)
 	h, err := l.Hold(t.Context(), &agentpb.HoldRequest{})
 	if err != nil || h.GetPod().GetName() != "web" {
 		t.Fatalf("hold %v, %v", h, err)
@@ -275,6 +294,7 @@ func TestLedger(t *testing.T) {
 	a.serve(t, path)
 	live := open(t, path)
 	until(t, live, func(n News) bool { return n.Info != nil })
+	follow(t, live)
 	s, l := WithLedger(live)
 	others, err := live.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{})
 	if err != nil {

@@ -29,6 +29,7 @@ type queue struct {
 	// some has an item while there is news, room while there is room.
 	some, room chan struct{}
 	last       time.Time
+	given      News // what was given out last
 }
 
 func newQueue() *queue {
@@ -68,19 +69,28 @@ func wake(c chan struct{}) {
 // add merges n into the last part, if the order of things allows it.
 func (q *queue) add(n News, size int) {
 	q.events += size
-	if len(q.parts) == 0 || n.Info != nil || n.Fault != nil || eventsIn(q.parts[len(q.parts)-1]) >= newsEvents {
+	if len(q.parts) == 0 || n.Info != nil || n.Fault != nil || n.isOfAnother(&q.parts[len(q.parts)-1]) || eventsIn(q.parts[len(q.parts)-1]) >= newsEvents {
 		q.parts = append(q.parts, n)
 		return
 	}
 	last := &q.parts[len(q.parts)-1]
 	last.Batches = append(last.Batches, n.Batches...)
 	last.CaughtUp = last.CaughtUp || n.CaughtUp
+	if n.order != nil {
+		last.order = n.order
+	}
+	last.seq, last.marks, last.granted = max(last.seq, n.seq), append(last.marks, n.marks...), last.granted || n.granted
 	if n.Link != nil {
 		last.Link = n.Link
 	}
 	if n.Poll != nil {
 		last.Poll = n.Poll
 	}
+}
+
+// isOfAnother tells whether n is of another connection than what was before.
+func (n *News) isOfAnother(before *News) bool {
+	return n.order != nil && before.order != nil && n.order != before.order
 }
 
 func eventsIn(n News) (count int) {
@@ -92,6 +102,7 @@ func eventsIn(n News) (count int) {
 
 // next waits for news, and for the time of the next frame.
 func (q *queue) next(ctx context.Context) (News, error) {
+	q.wasRead()
 	for {
 		if n, ok, wait := q.take(time.Now()); ok {
 			return n, nil
@@ -113,6 +124,17 @@ func (q *queue) next(ctx context.Context) (News, error) {
 	}
 }
 
+// wasRead notes that what was given out last has been dealt with.
+func (q *queue) wasRead() {
+	q.mu.Lock()
+	last := q.given
+	q.given = News{}
+	q.mu.Unlock()
+	if last.order != nil {
+		last.order.wasRead(last.seq)
+	}
+}
+
 func (q *queue) take(now time.Time) (n News, ok bool, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,6 +150,10 @@ func (q *queue) take(now time.Time) (n News, ok bool, wait time.Duration) {
 	q.parts = q.parts[1:]
 	q.events -= eventsIn(n)
 	q.last = now
+	if n.order != nil {
+		n.order.take(&n, now)
+	}
+	q.given = News{order: n.order, seq: n.seq}
 	wake(q.room)
 	return n, true, 0
 }

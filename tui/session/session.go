@@ -15,7 +15,9 @@ import (
 // Session is where events come from: an agent, or a trace file.
 type Session interface {
 	// Next waits for news. It gives what has come since the last call at once,
-	// but not more often than frames are worth drawing. It ends with ctx.
+	// but not more often than frames are worth drawing. It ends with ctx. Who calls
+	// it has dealt with what it gave before: calls of Control that wait for that
+	// return only then.
 	Next(ctx context.Context) (News, error)
 	// Control is how to act on pods; nil where there is nothing to act on.
 	Control() Control
@@ -36,8 +38,17 @@ type News struct {
 	CaughtUp bool
 	// Poll is what an agent does not stream.
 	Poll *Poll
+	// Holds are set when they may have changed. They agree with the events so far.
+	Holds *Holds
 	// Fault is what is wrong with a trace file, after its last good event.
 	Fault error
+
+	// order is that of the connection; seq and marks are what it needs to know of
+	// the batches, and granted says that it knows of another hold.
+	order   *order
+	seq     uint64
+	marks   []mark
+	granted bool
 }
 
 // LinkNews says how the session is connected.
@@ -54,7 +65,6 @@ type LinkNews struct {
 type Poll struct {
 	At      time.Time
 	Pods    []*agentpb.PodState
-	Holds   []*agentpb.HoldInfo
 	Breaks  []*agentpb.Breakpoint
 	Dropped map[string]uint64
 }

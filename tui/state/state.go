@@ -8,6 +8,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
@@ -80,6 +81,10 @@ func (s *State) SetInfo(info *agentpb.InfoResponse) {
 		p.cache = layoutCache{}
 	}
 }
+
+// Decoder reads events of the agent that is there now. It knows the pods of all
+// batches that were added.
+func (s *State) Decoder() *wire.Decoder { return s.h.Epoch().Decoder }
 
 // Add takes the next batch of events.
 func (s *State) Add(b *agentpb.Batch) {

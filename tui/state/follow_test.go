@@ -1,9 +1,9 @@
 package state
 
 import (
-	"github.com/podstep/podstep/tui/screen"
-
 	"testing"
+
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // TestFollowsAgain: who selects where the pod is goes with it again, and is told
