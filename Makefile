@@ -88,12 +88,16 @@ fuzz: ## each fuzz target for a while
 bench: build ## measure against peers, in one run (root)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/bench.sh
 
+# Build tags of tests.
+TAGS := node sim critest bench harmless
+
 .PHONY: lint
-lint: ## formatting, vet, and the arrows between packages
+lint: ## formatting, vet, staticcheck, and the arrows between packages
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet ./...
-	for tag in node sim critest bench harmless; do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
+	for tag in $(TAGS); do go vet -tags $$tag ./agent/... ./cmd/... ./probes/... ./tui/... || exit 1; done
 	go vet -tags pictures ./docs/pictures
+	{ echo "plain:"; for tag in $(TAGS) pictures; do echo "$$tag: -tags=$$tag"; done; } | go tool staticcheck -matrix ./...
 	go test -run 'TestArrows|TestNever|TestArchitecture|TestPackageComments' .
 
 .PHONY: generate
