@@ -34,9 +34,11 @@ type world struct {
 	points []*agentpb.Breakpoint
 	past   []*agentpb.Batch
 	fail   error
-	seq    uint64
-	spans  uint64
-	last   uint32
+	// notHeld is what letting a pod go fails with; nil: nothing.
+	notHeld error
+	seq     uint64
+	spans   uint64
+	last    uint32
 	// shown are the holds of which there was an event.
 	shown map[uint32]*agentpb.HoldInfo
 
@@ -118,7 +120,7 @@ func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agen
 	if r.All {
 		return let, w.call("continue all")
 	}
-	return let, w.call("continue %s", r.Pods.Uid)
+	return let, errors.Join(w.call("continue %s", r.Pods.Uid), w.notHeld)
 }
 
 func (w *world) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {

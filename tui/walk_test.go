@@ -7,10 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -77,6 +82,42 @@ func TestWalk(t *testing.T) {
 	d.press("right", "enter").called("undo")
 	if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
 		t.Error("the walk left something behind")
+	}
+}
+
+// refusal is an error of the agent, as a client gives it.
+type refusal struct{ error }
+
+func refusalOf(t *testing.T, code agentpb.Problem_Code) error {
+	t.Helper()
+	st, err := status.New(codes.FailedPrecondition, "pod default/hello is not held").WithDetails(&agentpb.Problem{Code: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return refusal{st.Err()}
+}
+
+func (r refusal) Unwrap() error      { return r.error }
+func (r refusal) Words() probes.Text { return reason.Problem(reason.ProblemOf(r.error)) }
+
+// TestWalkHoldIsOver: a pod whose lease was over before the walk lets it go is no
+// reason to stop; another refusal is, and is said in the reader's language.
+func TestWalkHoldIsOver(t *testing.T) {
+	for code, want := range map[agentpb.Problem_Code]string{
+		agentpb.Problem_NOT_HELD:  "",
+		agentpb.Problem_READ_ONLY: "该代理是只读的",
+	} {
+		d := walking(t)
+		d.m.lang = state.Chinese
+		d.press("n", "n")
+		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+		d.press("n")
+		d.helloHeld(1)
+		d.poll()
+		d.w.notHeld = refusalOf(t, code)
+		if d.press("enter", "n"); !strings.HasPrefix(d.m.walk.err, want) || (want == "") != (d.m.walk.err == "") {
+			t.Errorf("%s: the walk says %q", code, d.m.walk.err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/words"
 	"github.com/podstep/podstep/probes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -193,6 +194,24 @@ func TestCallErrors(t *testing.T) {
 			if KindOf(err) != c.kind || err.Error() != c.text {
 				t.Errorf("%s is kind %d, %q; want %d, %q", c.code, KindOf(err), err, c.kind, c.text)
 			}
+		}
+	}
+}
+
+// TestProblemWords: an error with a code has words in each language, whatever its
+// message; one with a code of another version has its message.
+func TestProblemWords(t *testing.T) {
+	for code, want := range map[agentpb.Problem_Code]probes.Text{
+		agentpb.Problem_READ_ONLY: words.Problem(&agentpb.Problem{Code: agentpb.Problem_READ_ONLY}),
+		9999:                      words.Plain("as it came"),
+	} {
+		st, err := status.New(codes.PermissionDenied, "as it came").WithDetails(&agentpb.Problem{Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = dial(t, &fake{end: st.Err()}).Hold(t.Context(), &agentpb.HoldRequest{})
+		if KindOf(err) != Denied || words.CodeOf(err) != code || words.Error(err) != want || err.Error() != want.En {
+			t.Errorf("%s is kind %d, %q, with code %s", code, KindOf(err), words.Error(err), words.CodeOf(err))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -18,7 +19,7 @@ func Event(l words.Lang, e *probes.Event) (label, note string) {
 	case probes.Held:
 		return l.In(words.Text("held", "停住")), beforeOrAfter(l, word("on"))
 	case probes.Released:
-		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on"))
+		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on")) + whyReleased(l, e)
 	case probes.Fault:
 		if d, ok := e.Fields["delay"]; ok {
 			return l.In(words.Text("podstep delayed it", "podstep 延迟了它")), words.Short(d)
@@ -68,3 +69,12 @@ func Fields(fields map[string]any) string {
 }
 
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// whyReleased says why a pod went on that nobody let go.
+func whyReleased(l words.Lang, e *probes.Event) string {
+	switch e.Fields["reason"] {
+	case nil, agentpb.ReleaseContinue, agentpb.ReleaseStep:
+		return ""
+	}
+	return l.Inf(words.Text("; %s", "；%s"), words.Short(l.In(reason.Released(e.Fields))))
+}
