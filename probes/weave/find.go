@@ -1,6 +1,7 @@
 package weave
 
 import (
+	"fmt"
 	"go/ast"
 
 	"github.com/podstep/podstep/probes"
@@ -23,7 +24,10 @@ func Find(file *ast.File, step *probes.Step) (*ast.FuncDecl, *ast.FuncLit, error
 			return fd, nil, nil
 		}
 		lit, err := literal(fd.Body, step.Closure)
-		return fd, lit, err
+		if err != nil {
+			return nil, nil, fmt.Errorf("in %s: %w", want.Name, err)
+		}
+		return fd, lit, nil
 	}
 	return nil, nil, nil
 }

@@ -126,27 +126,17 @@ func (s *source) sum(f function) string {
 }
 
 func (s *source) find(step *probes.Step) (function, error) {
-	want, err := probes.ParseSymbol(step.Symbol)
-	if err != nil {
-		return function{}, err
-	}
 	for i, a := range s.asts {
 		if a == nil {
 			continue
 		}
-		for _, d := range a.Decls {
-			fd, ok := d.(*ast.FuncDecl)
-			if !ok || fd.Body == nil || !matches(fd, want) {
-				continue
-			}
-			if step.Closure == "" {
-				return function{i, fd.Type, fd.Body}, nil
-			}
-			lit, err := literal(fd.Body, step.Closure)
-			if err != nil {
-				return function{}, fmt.Errorf("in %s: %w", want.Name, err)
-			}
+		switch decl, lit, err := Find(a, step); {
+		case err != nil:
+			return function{}, err
+		case lit != nil:
 			return function{i, lit.Type, lit.Body}, nil
+		case decl != nil:
+			return function{i, decl.Type, decl.Body}, nil
 		}
 	}
 	return function{}, fmt.Errorf("this kubelet has no function %s", step.Symbol)
