@@ -65,7 +65,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 
 // meet takes over from another agent, or from the first.
 func (m *Model) meet(info *agentpb.InfoResponse) {
-	if !sameAgent(m.info, info) {
+	if !wire.SameAgent(m.info, info) {
 		m.holds, m.breaks = nil, nil
 		if l, ok := m.control.(*session.Ledger); ok {
 			l.Forget()
@@ -75,10 +75,6 @@ func (m *Model) meet(info *agentpb.InfoResponse) {
 	m.state.SetInfo(info)
 	m.caughtUp = false
 	m.endWalkFor(info)
-}
-
-func sameAgent(a, b *agentpb.InfoResponse) bool {
-	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime())
 }
 
 func (m *Model) takePoll(p *session.Poll) {

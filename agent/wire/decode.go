@@ -32,6 +32,13 @@ func NewDecoder(info *agentpb.InfoResponse) *Decoder {
 	return &Decoder{info: Complete(info), pods: map[uint32]*probes.Pod{}}
 }
 
+// SameAgent tells whether two answers to Info come from one agent: from one run
+// of one process, with the same probe. Numbers of pods, steps, goroutines and
+// holds mean the same in both.
+func SameAgent(a, b *agentpb.InfoResponse) bool {
+	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) && a.GetProbe() == b.GetProbe()
+}
+
 // AddPods learns the pods that a batch tells. A pod that is told again stays the
 // same pointer, so that events of one pod can be compared by it.
 func (d *Decoder) AddPods(pods []*agentpb.Pod) {

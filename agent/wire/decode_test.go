@@ -5,10 +5,12 @@ import (
 	"math"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 var about = &agentpb.InfoResponse{
@@ -47,6 +49,22 @@ func TestProbe(t *testing.T) {
 		}
 		if got := d.Event(raw).Probe; got != c.want {
 			t.Errorf("step %d by probe %d is seen by %q, want %q", c.step, c.probe, got, c.want)
+		}
+	}
+}
+
+func TestSameAgent(t *testing.T) {
+	a := &agentpb.InfoResponse{Pid: 7, Started: timestamppb.New(time.Unix(5, 0)), Probe: "woven"}
+	for what, change := range map[string]func(*agentpb.InfoResponse){
+		"pid": func(b *agentpb.InfoResponse) { b.Pid++ }, "start": func(b *agentpb.InfoResponse) { b.Started.Nanos++ },
+		"probe": func(b *agentpb.InfoResponse) { b.Probe = "cri" },
+	} {
+		b := proto.CloneOf(a)
+		if !SameAgent(a, b) {
+			t.Error("an agent is not the same as itself")
+		}
+		if change(b); SameAgent(a, b) {
+			t.Errorf("an agent with another %s is the same", what)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func (h *History) EpochAt(pos int) *Epoch {
 // taken twice.
 func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
 	info = wire.Complete(info)
-	if e := h.epoch; e != nil && sameAgent(e.Info, info) {
+	if e := h.epoch; e != nil && wire.SameAgent(e.Info, info) {
 		e.skip = e.seq
 		return false
 	}
@@ -248,10 +248,6 @@ func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
 	h.epoch, h.epochs = e, append(h.epochs, e)
 	h.pods[0].Entity.Name = words.Clean(info.GetNode())
 	return true
-}
-
-func sameAgent(a, b *agentpb.InfoResponse) bool {
-	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) && a.GetProbe() == b.GetProbe()
 }
 
 // StepOf maps Event.step. A number that the agent has not named gets a name that
