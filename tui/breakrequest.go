@@ -27,7 +27,7 @@ func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
 			return nil, err
 		}
 	}
-	pods, err := podSelector(f.fields[fieldPods].line.String())
+	pods, err := agentpb.ParsePods(strings.TrimSpace(f.fields[fieldPods].line.String()))
 	if err != nil {
 		return nil, errors.New(m.say(say("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
 	}
@@ -59,21 +59,6 @@ func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error
 		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}
 	}
 	return nil
-}
-
-// podSelector reads NAMESPACE/NAME, or NAME; globs are welcome.
-func podSelector(s string) (*agentpb.PodSelector, error) {
-	s = strings.TrimSpace(s)
-	namespace, name, two := strings.Cut(s, "/")
-	if !two {
-		namespace, name = "", s
-	}
-	for _, g := range []string{namespace, name} {
-		if _, err := path.Match(g, ""); err != nil || strings.Contains(g, "/") {
-			return nil, fmt.Errorf("read pod %q: no name", s)
-		}
-	}
-	return &agentpb.PodSelector{Namespace: namespace, Name: name}, nil
 }
 
 // addBreak sets a breakpoint, after asking where the node would stand still.

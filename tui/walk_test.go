@@ -14,8 +14,8 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -108,7 +108,7 @@ func TestWalkHoldIsOver(t *testing.T) {
 		agentpb.Problem_READ_ONLY: "该代理是只读的",
 	} {
 		d := walking(t)
-		d.m.lang = state.Chinese
+		d.m.lang = words.Chinese
 		d.press("n", "n")
 		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 		d.press("n")

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -185,10 +184,14 @@ func (j walkJob) setPlace(ctx context.Context, s *tours.Stop) (uint32, error) {
 	case s.On == probes.Exit:
 		on = agentpb.On_ON_EXIT
 	}
-	namespace, name, _ := strings.Cut(s.Pod, "/")
+	pods, err := agentpb.ParsePods(s.Pod)
+	if err != nil {
+		return 0, err
+	}
+	// A pod of the same name that somebody else makes lacks the label.
+	pods.Labels = map[string]string{tours.Label: j.w.run.ID()}
 	b, err := j.control.AddBreakpoint(ctx, &agentpb.AddBreakpointRequest{
-		// A pod of the same name that somebody else makes lacks the label.
-		Pods: &agentpb.PodSelector{Namespace: namespace, Name: name, Labels: map[string]string{tours.Label: j.w.run.ID()}}, Step: s.Step, On: on,
+		Pods: pods, Step: s.Step, On: on,
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationpb.New(walkLease)}},
 	})
 	return b.GetId(), err

@@ -367,7 +367,7 @@ func selected(sel *agentpb.PodSelector) string {
 	if sel == nil {
 		sel = &agentpb.PodSelector{}
 	}
-	parts := []string{called(sel)}
+	parts := []string{sel.Written()}
 	for _, k := range sortedKeys(sel.Labels) {
 		parts = append(parts, k+"="+sel.Labels[k])
 	}

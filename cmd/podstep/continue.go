@@ -71,5 +71,5 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 		a.say("no pod is held")
 		return nil
 	}
-	return fmt.Errorf("%s is not held; podstep pods tells which pods are", called(req.Pods))
+	return fmt.Errorf("%s is not held; podstep pods tells which pods are", req.Pods.Written())
 }

@@ -79,7 +79,7 @@ func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(co
 	}
 	defer c.Close()
 	t := time.AfterFunc(patience, func() {
-		a.say("waiting for %s to come to a step that can be held; Ctrl-C gives up", called(sel))
+		a.say("waiting for %s to come to a step that can be held; Ctrl-C gives up", sel.Written())
 	})
 	return do(ctx, c, func() { t.Stop() })
 }

@@ -51,7 +51,7 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	}
 	pods := answer.Pods
 	if len(pods) == 0 && out.value == "" {
-		a.say("the kubelet works on no such pod (%s)", called(sel))
+		a.say("the kubelet works on no such pod (%s)", sel.Written())
 		return nil
 	}
 	data := make([]podJSON, len(pods))

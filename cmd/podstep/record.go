@@ -38,7 +38,7 @@ func (a *app) record(path string, c *client.Client, req *agentpb.WatchRequest, q
 
 // selection says what is recorded.
 func selection(req *agentpb.WatchRequest) string {
-	return strings.Join(append([]string{called(req.GetPods())}, req.GetSteps()...), " ")
+	return strings.Join(append([]string{req.GetPods().Written()}, req.GetSteps()...), " ")
 }
 
 func isTerminal(w io.Writer) bool {

@@ -125,7 +125,7 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
 	if f.out.value == "json" {
 		t.lines = &jsonLines{}
 	} else {
-		t.lines = newStory(f.out.wide(), sel.Name == "" || isGlob(sel.Name))
+		t.lines = newStory(f.out.wide(), sel.Name == "" || sel.HasGlob())
 	}
 	return t, nil
 }
@@ -175,13 +175,13 @@ func (t *tracer) run(ctx context.Context, most time.Duration) error {
 	case errors.Is(err, errReached):
 		return nil
 	case context.Cause(within) == errForOver && end != nil:
-		return fmt.Errorf("%s was not %s within %s; see podstep pods", called(t.req.Pods), end, most)
+		return fmt.Errorf("%s was not %s within %s; see podstep pods", t.req.Pods.Written(), end, most)
 	case within.Err() != nil && end != nil:
-		return fmt.Errorf("interrupted before %s was %s", called(t.req.Pods), end)
+		return fmt.Errorf("interrupted before %s was %s", t.req.Pods.Written(), end)
 	case within.Err() != nil:
 		return nil
 	case errors.Is(err, io.EOF) && end != nil:
-		return fmt.Errorf("the agent ended the stream before %s was %s; see podstep doctor", called(t.req.Pods), end)
+		return fmt.Errorf("the agent ended the stream before %s was %s; see podstep doctor", t.req.Pods.Written(), end)
 	case errors.Is(err, io.EOF):
 		return nil
 	}

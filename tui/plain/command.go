@@ -96,23 +96,31 @@ func (p *printer) job(name string, args []string) func(context.Context) (string,
 		p.say(say("It is: %s %s", "用法：%s %s"), name, commands[i].arg)
 		return nil
 	}
+	var pods *agentpb.PodSelector
+	if len(args) > 0 {
+		var err error
+		if pods, err = agentpb.ParsePods(args[0]); err != nil {
+			p.say(say("%s is no name of a pod; a pod is written as NAMESPACE/NAME.", "%s 不是 Pod 的名称；Pod 写作 命名空间/名称。"), args[0])
+			return nil
+		}
+	}
 	control := p.control
 	switch name {
 	case "pods":
 		return func(context.Context) (string, error) { control.Poll(); return "", errPods }
 	case "hold":
-		req := &agentpb.HoldRequest{Pods: selector(args[0])}
+		req := &agentpb.HoldRequest{Pods: pods}
 		return p.held(func(ctx context.Context) (*agentpb.HoldInfo, error) { return control.Hold(ctx, req) })
 	case "step", "over", "cri":
-		req := &agentpb.StepRequest{Pods: selector(args[0]), Mode: modes[name]}
+		req := &agentpb.StepRequest{Pods: pods, Mode: modes[name]}
 		return p.held(func(ctx context.Context) (*agentpb.HoldInfo, error) { return control.Step(ctx, req) })
 	case "continue":
-		return p.letGo(control, &agentpb.ContinueRequest{Pods: selector(args[0])})
+		return p.letGo(control, &agentpb.ContinueRequest{Pods: pods})
 	case "release":
 		return p.letGo(control, &agentpb.ContinueRequest{All: true})
 	}
 	req := &agentpb.AddBreakpointRequest{
-		Pods: selector(args[0]), Step: args[1], Times: agentpb.DefaultTimes,
+		Pods: pods, Step: args[1], Times: agentpb.DefaultTimes,
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}},
 	}
 	lang := p.Lang
@@ -151,15 +159,6 @@ func (p *printer) letGo(control session.Control, req *agentpb.ContinueRequest) f
 		let, err := control.Continue(ctx, req)
 		return fmt.Sprintf(lang.In(say("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
 	}
-}
-
-// selector reads NAMESPACE/NAME or NAME.
-func selector(s string) *agentpb.PodSelector {
-	namespace, name, two := strings.Cut(s, "/")
-	if !two {
-		return &agentpb.PodSelector{Name: s}
-	}
-	return &agentpb.PodSelector{Namespace: namespace, Name: name}
 }
 
 func (p *printer) result(r result) {

@@ -1,0 +1,85 @@
+package agentpb
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// ErrPodForm is the error of ParsePods for what is not of the form NAME,
+// NAMESPACE/NAME or pod/NAME.
+var ErrPodForm = errors.New("write a pod as NAME or NAMESPACE/NAME")
+
+// Names that the API server takes: DNS labels, joined by dots for pods.
+var (
+	plainName      = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	plainNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	globName       = regexp.MustCompile(`^[-a-z0-9.*?\[\]^\\]+$`)
+)
+
+// ParsePods reads how a person names pods: NAME, NAMESPACE/NAME, or pod/NAME as
+// kubectl prints it, where names may be globs; "" is any pod. A namespace that is
+// called pod, pods or po cannot be named so.
+func ParsePods(s string) (*PodSelector, error) {
+	sel := &PodSelector{Name: s}
+	if s == "" {
+		return sel, nil
+	}
+	if before, name, two := strings.Cut(s, "/"); two {
+		if before == "" || name == "" || strings.Contains(name, "/") {
+			return nil, fmt.Errorf("%q is no name of a pod; %w", s, ErrPodForm)
+		}
+		sel.Name = name
+		if before != "pod" && before != "pods" && before != "po" {
+			sel.Namespace = before
+		}
+	}
+	if err := checkName("pod", sel.Name, plainName, 253); err != nil {
+		return nil, err
+	}
+	return sel, CheckNamespace(sel.Namespace)
+}
+
+// CheckNamespace tells what is wrong with the name of a namespace or a glob for
+// one; "" is any namespace.
+func CheckNamespace(name string) error {
+	if name == "" {
+		return nil
+	}
+	return checkName("namespace", name, plainNamespace, 63)
+}
+
+func checkName(what, name string, plain *regexp.Regexp, most int) error {
+	if isGlob(name) {
+		if _, err := path.Match(name, ""); err != nil || !globName.MatchString(name) {
+			return fmt.Errorf("%q is no glob for the name of a %s; globs are like web-* or db-[0-2]", name, what)
+		}
+		return nil
+	}
+	if len(name) > most || !plain.MatchString(name) {
+		return fmt.Errorf("%q is no name of a %s; names have small letters, digits, dashes, and at most %d characters", name, what, most)
+	}
+	return nil
+}
+
+func isGlob(s string) bool { return strings.ContainsAny(s, `*?[]\^`) }
+
+// HasGlob tells whether the selector may mean pods of several names.
+func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.GetNamespace()) }
+
+// Written is how a person would write the selector, e.g. "default/web" or "any
+// pod of default". It leaves uid and labels out.
+func (p *PodSelector) Written() string {
+	switch namespace, name := p.GetNamespace(), p.GetName(); {
+	case name == "" && namespace == "":
+		return "any pod"
+	case name == "":
+		return "any pod of " + namespace
+	case namespace == "":
+		return name
+	default:
+		return namespace + "/" + name
+	}
+}
