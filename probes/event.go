@@ -30,6 +30,18 @@ type Pod struct {
 	UID       string `json:"uid"`
 }
 
+// NamespacedName is namespace/name, as commands take it; a pod whose name is not
+// known is named by its UID, and is "" without one.
+func (p Pod) NamespacedName() string {
+	switch {
+	case p.Name == "" && p.UID != "":
+		return "uid " + p.UID
+	case p.Name == "" || p.Namespace == "":
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
 // Event is something that was seen at a step. Its JSON form is what
 // `podstep trace -o json` prints.
 type Event struct {

@@ -70,7 +70,7 @@ func (m *Model) askHold() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	name := pod.Namespace + "/" + pod.Name
+	name := pod.NamespacedName()
 	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
 	m.push(&dialog{
 		title: m.sayf(say("Hold %s?", "停住 %s？"), name),

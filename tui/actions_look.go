@@ -54,7 +54,7 @@ func (m *Model) showWhy() tea.Cmd {
 	s := m.screen()
 	title := m.say(say("Why", "为什么"))
 	if pod, ok := m.selected(); ok {
-		title += " " + pod.Namespace + "/" + pod.Name
+		title += " " + pod.NamespacedName()
 	}
 	lines := []string{s.Why.Text}
 	if s.Why.Evidence != "" {
@@ -106,7 +106,7 @@ func (m *Model) copySelected() tea.Cmd {
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{r.Step, r.Label, r.Note, r.Error}, " ")))
 	default:
 		if pod, ok := m.selected(); ok {
-			lines = append(lines, pod.Namespace+"/"+pod.Name)
+			lines = append(lines, pod.NamespacedName())
 		}
 	}
 	if len(lines) == 0 {

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -155,4 +156,4 @@ func (m *Model) askUntil() tea.Cmd {
 	return nil
 }
 
-func podName(p *agentpb.Pod) string { return p.GetNamespace() + "/" + p.GetName() }
+func podName(p *agentpb.Pod) string { return wire.PodOf(p).NamespacedName() }

@@ -31,7 +31,7 @@ func (m *Model) aimAtHold(h *agentpb.HoldInfo) {
 func (m *Model) aimAtEvent(e *probes.Event) {
 	a, name := aim{step: e.Step, span: e.Span}, m.node()
 	if e.Pod != nil {
-		a.uid, name = e.Pod.UID, e.Pod.Namespace+"/"+e.Pod.Name
+		a.uid, name = e.Pod.UID, e.Pod.NamespacedName()
 	}
 	m.showStop(a, name)
 }

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -70,7 +71,7 @@ func newBreakForm(pods, steps string) *breakForm {
 func (m *Model) askBreak() tea.Cmd {
 	pods, steps := "", ""
 	if pod, ok := m.selected(); ok {
-		pods = pod.Namespace + "/" + pod.Name
+		pods = pod.NamespacedName()
 		if s := m.screen(); s.Focus != screen.PanePods {
 			steps = m.state.SelectedStep()
 		}
@@ -188,7 +189,7 @@ func (f *breakForm) completions(m *Model) (out []string) {
 		return stepsLike(m.catalogue(), f.fields[fieldSteps].line.String())
 	case fieldPods:
 		for _, r := range m.pods() {
-			if name := r.Namespace + "/" + r.Name; strings.Contains(name, f.fields[fieldPods].line.String()) {
+			if name := (probes.Pod{Namespace: r.Namespace, Name: r.Name}).NamespacedName(); strings.Contains(name, f.fields[fieldPods].line.String()) {
 				out = append(out, name)
 			}
 		}

@@ -62,7 +62,7 @@ func (m *Model) actionChoices() (out []choice) {
 func (m *Model) podChoices() (out []choice) {
 	group := m.say(say("Pods", "Pod"))
 	for _, r := range m.pods() {
-		line := r.Namespace + "/" + r.Name + "  " + r.Word
+		line := probes.Pod{Namespace: r.Namespace, Name: r.Name}.NamespacedName() + "  " + r.Word
 		if r.Line != "" {
 			line += ": " + r.Line
 		}

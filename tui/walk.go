@@ -173,9 +173,8 @@ func (w *walk) holdAt(s *tours.Stop, holds []*agentpb.HoldInfo) (at *agentpb.Hol
 		if h.GetStep() != s.Step || h.GetOn() != string(s.On) || !session.OfBreakpoint(h, w.point) {
 			continue
 		}
-		p := h.GetPod()
-		pod := &probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
-		if at == nil && s.OfPod(pod) && w.mine(pod) && s.HasFields(wire.Fields(h.GetFields())) && (!s.Failed || h.GetError() != "") {
+		pod := wire.PodOf(h.GetPod())
+		if at == nil && s.OfPod(&pod) && w.mine(&pod) && s.HasFields(wire.Fields(h.GetFields())) && (!s.Failed || h.GetError() != "") {
 			at = h
 			continue
 		}

@@ -22,7 +22,7 @@ func (m *Model) nameOf(h *agentpb.HoldInfo) string {
 // selectedName is that of the selected pod.
 func (m *Model) selectedName() string {
 	if pod, ok := m.selected(); ok {
-		return pod.Namespace + "/" + pod.Name
+		return pod.NamespacedName()
 	}
 	return ""
 }

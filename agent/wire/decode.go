@@ -43,11 +43,16 @@ func SameAgent(a, b *agentpb.InfoResponse) bool {
 // same pointer, so that events of one pod can be compared by it.
 func (d *Decoder) AddPods(pods []*agentpb.Pod) {
 	for _, p := range pods {
-		told := probes.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.Uid}
+		told := PodOf(p)
 		if known := d.pods[p.Id]; known == nil || *known != told {
 			d.pods[p.Id] = &told
 		}
 	}
+}
+
+// PodOf is the pod that a message is about; the zero Pod if it is nil.
+func PodOf(p *agentpb.Pod) probes.Pod {
+	return probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
 }
 
 // Batch decodes all events of a batch, after learning its pods.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
 )
@@ -72,7 +73,7 @@ func (a *app) completePods(cmd *cobra.Command, args []string, typed string) (out
 		for _, p := range answer.Pods {
 			name := p.Pod.GetName()
 			if strings.Contains(typed, "/") {
-				name = p.Pod.GetNamespace() + "/" + name
+				name = wire.PodOf(p.Pod).NamespacedName()
 			}
 			out = append(out, printable(name)+"\t"+printable(p.Pod.GetNamespace()+" "+p.State))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,13 +234,5 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 
 // fullName names a pod so that it can be pasted into the next command.
 func fullName(p *probes.Pod) string {
-	switch {
-	case p.Name == "" && p.UID != "":
-		return "uid " + p.UID
-	case p.Name == "":
-		return "a pod without a name"
-	case p.Namespace == "":
-		return p.Name
-	}
-	return p.Namespace + "/" + p.Name
+	return cmp.Or(p.NamespacedName(), "a pod without a name")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -85,7 +86,7 @@ func newPodJSON(p *agentpb.PodState) podJSON {
 }
 
 func podOf(p *agentpb.Pod) probes.Pod {
-	return probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
+	return wire.PodOf(p)
 }
 
 // moment is nil for a time that was not told.

@@ -110,7 +110,7 @@ func podName(e *probes.Event, value string) string {
 	case e.Pod == nil:
 		return ""
 	case strings.Contains(value, "/"):
-		return e.Pod.Namespace + "/" + e.Pod.Name
+		return e.Pod.NamespacedName()
 	}
 	return e.Pod.Name
 }

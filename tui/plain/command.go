@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -148,8 +149,8 @@ func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func
 		if b := h.GetBudget(); b != nil {
 			end = min(end, b.GetLeft().AsDuration())
 		}
-		return fmt.Sprintf(lang.In(say("Pod %s/%s: held at %s of %s; it goes on by itself in %s", "Pod %s/%s：被按住，%s %s；%s 后自动继续")),
-			h.GetPod().GetNamespace(), h.GetPod().GetName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
+		return fmt.Sprintf(lang.In(say("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
+			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
 	}
 }
 
@@ -192,7 +193,7 @@ func (p *printer) pods() {
 		return
 	}
 	for _, s := range p.last.Pods {
-		line := fmt.Sprintf("Pod %s/%s: %s, %s", s.GetPod().GetNamespace(), s.GetPod().GetName(), s.GetState(), s.GetStep())
+		line := fmt.Sprintf("Pod %s: %s, %s", wire.PodOf(s.GetPod()).NamespacedName(), s.GetState(), s.GetStep())
 		if s.GetError() != "" {
 			line += ": " + s.GetError()
 		}

@@ -210,7 +210,7 @@ func (p *printer) take(n session.News) (end bool) {
 func (p *printer) event(e *probes.Event) {
 	who := p.Lang.In(say("Node", "节点"))
 	if e.Pod != nil {
-		who = "Pod " + e.Pod.Namespace + "/" + e.Pod.Name
+		who = "Pod " + e.Pod.NamespacedName()
 	}
 	what := p.title(e.Step)
 	switch {

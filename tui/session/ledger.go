@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // Ledger is a Control that remembers what was held and armed through it, so
@@ -157,7 +158,7 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 		}
 		_, err := l.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: Only(h.GetPod())})
 		errs = append(errs, err)
-		released = append(released, h.GetPod().GetNamespace()+"/"+h.GetPod().GetName())
+		released = append(released, wire.PodOf(h.GetPod()).NamespacedName())
 	}
 	return released, errors.Join(errs...)
 }

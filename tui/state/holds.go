@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -148,7 +149,9 @@ func (s *State) banner(v *view) *screen.HoldBanner {
 	return b
 }
 
-func podTitle(namespace, name string) string { return words.Clean(namespace + "/" + name) }
+func podTitle(namespace, name string) string {
+	return words.Clean(probes.Pod{Namespace: namespace, Name: name}.NamespacedName())
+}
 
 // bannerOfEvents is for a trace file.
 func (s *State) bannerOfEvents(v *view) *screen.HoldBanner {

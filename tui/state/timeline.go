@@ -210,10 +210,7 @@ var barMarks = [...]screen.RowMark{
 
 func (s *State) podBar(pp podPlace, v *view) screen.Bar {
 	now, e := v.pod(pp.pod), &s.of(pp.pod).Entity
-	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.Name, From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
-	if e.Namespace != "" {
-		b.Label = e.Namespace + "/" + e.Name
-	}
+	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.NamespacedName(), From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
 	switch {
 	case now.Deleting && now.GoneAt != 0:
 		b.To, b.Open = time.Duration(now.GoneAt), false

@@ -179,7 +179,7 @@ func (s *State) crumbs(sel *line, v *view) []string {
 	out := []string{words.Clean(s.h.Epoch().Info.GetNode())}
 	p := s.of(s.pod)
 	if s.pod != 0 {
-		out = append(out, p.Entity.Namespace+"/"+p.Entity.Name)
+		out = append(out, p.Entity.NamespacedName())
 	}
 	if sel == nil {
 		return out

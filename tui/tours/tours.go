@@ -221,7 +221,7 @@ func (s *Stop) OfPod(p *probes.Pod) bool {
 	if p == nil || s.Pod == "" {
 		return p == nil && s.Pod == ""
 	}
-	ok, err := path.Match(s.Pod, p.Namespace+"/"+p.Name)
+	ok, err := path.Match(s.Pod, p.NamespacedName())
 	return ok && err == nil
 }
 

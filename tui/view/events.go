@@ -152,7 +152,7 @@ func (f *frame) eventCell(c column, row *screen.EventRow) span {
 		if c.width < 24 {
 			return span{e.Pod.Name, inkMuted}
 		}
-		return span{e.Pod.Namespace + "/" + e.Pod.Name, inkMuted}
+		return span{e.Pod.NamespacedName(), inkMuted}
 	case wordStep:
 		return span{e.Step, inkPlain}
 	case wordKind:

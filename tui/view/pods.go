@@ -2,6 +2,7 @@ package view
 
 import (
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -89,10 +90,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 
 // podName is the full name. The node itself has a row without a namespace.
 func podName(p *screen.PodRow) string {
-	if p.Namespace == "" {
-		return p.Name
-	}
-	return p.Namespace + "/" + p.Name
+	return probes.Pod{Namespace: p.Namespace, Name: p.Name}.NamespacedName()
 }
 
 // podName writes the name, and where the pod is if there is room behind it.
