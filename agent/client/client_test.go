@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/words"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -202,7 +202,7 @@ func TestCallErrors(t *testing.T) {
 // message; one with a code of another version has its message.
 func TestProblemWords(t *testing.T) {
 	for code, want := range map[agentpb.Problem_Code]probes.Text{
-		agentpb.Problem_READ_ONLY: words.Problem(&agentpb.Problem{Code: agentpb.Problem_READ_ONLY}),
+		agentpb.Problem_READ_ONLY: reason.Problem(&agentpb.Problem{Code: agentpb.Problem_READ_ONLY}),
 		9999:                      words.Plain("as it came"),
 	} {
 		st, err := status.New(codes.PermissionDenied, "as it came").WithDetails(&agentpb.Problem{Code: code})
@@ -210,8 +210,8 @@ func TestProblemWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = dial(t, &fake{end: st.Err()}).Hold(t.Context(), &agentpb.HoldRequest{})
-		if KindOf(err) != Denied || words.CodeOf(err) != code || words.Error(err) != want || err.Error() != want.En {
-			t.Errorf("%s is kind %d, %q, with code %s", code, KindOf(err), words.Error(err), words.CodeOf(err))
+		if KindOf(err) != Denied || reason.CodeOf(err) != code || reason.Error(err) != want || err.Error() != want.En {
+			t.Errorf("%s is kind %d, %q, with code %s", code, KindOf(err), reason.Error(err), reason.CodeOf(err))
 		}
 	}
 }

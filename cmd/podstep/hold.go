@@ -138,17 +138,10 @@ func (a *app) sayStandstill(h *agentpb.HoldInfo) {
 	}
 }
 
-// soonest is when the agent lets the pod go by itself: the sooner of lease and
-// budget. Agents before v0.2 do not say it.
+// soonest is when the agent lets the pod go by itself.
 func soonest(h *agentpb.HoldInfo) time.Duration {
-	if h.Ends != nil {
-		return h.Ends.AsDuration()
-	}
-	d := h.Lease.AsDuration()
-	if h.Budget != nil && h.Budget.Left.AsDuration() < d {
-		return h.Budget.Left.AsDuration()
-	}
-	return d
+	in, _ := h.End()
+	return in
 }
 
 // holdJSON is a hold as scripts get it.

@@ -145,10 +145,7 @@ func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func
 		if err != nil {
 			return "", err
 		}
-		end := h.GetLease().AsDuration()
-		if b := h.GetBudget(); b != nil {
-			end = min(end, b.GetLeft().AsDuration())
-		}
+		end, _ := h.End()
 		return fmt.Sprintf(lang.In(say("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
 			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // liveHold is a hold as the agent told it last, with when it ends.
@@ -31,38 +32,30 @@ type holdEnd struct {
 	free bool
 }
 
-// endOf is when a hold ends that the agent told of at a time. Agents of before do
-// not say it, only what there is left of lease and budget.
-func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd {
-	if e := h.GetEnds(); e != nil {
-		return toldEnd(at.UnixNano()+int64(e.AsDuration()), h.GetEndsBy(), h.GetBudget() == nil)
-	}
-	return soonerEnd(at.UnixNano(), h.GetLease().AsDuration(), h.GetBudget().GetLeft().AsDuration(), h.GetBudget() != nil, h.GetBudget().GetTimer())
-}
+// endOf is when a hold ends that the agent told of at a time.
+func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd { return endAfter(h, at.UnixNano()) }
 
 // endOfEvent is when a hold ends, by the event that tells of its beginning.
 func endOfEvent(raw []byte, began int64) holdEnd {
-	lease, budget, ends := wire.Lookup(raw, "lease"), wire.Lookup(raw, "budget"), wire.Lookup(raw, "ends")
-	if ends.Kind != wire.DurationValue {
-		return soonerEnd(began, time.Duration(lease.Num), time.Duration(budget.Num), budget.Found(), wire.Lookup(raw, "timer").String())
+	h := &agentpb.HoldInfo{Lease: durationOf(raw, "lease"), Ends: durationOf(raw, "ends"), EndsBy: wire.Lookup(raw, "endsBy").String()}
+	if left := durationOf(raw, "budget"); left != nil {
+		h.Budget = &agentpb.Budget{Left: left, Timer: wire.Lookup(raw, "timer").String()}
 	}
-	return toldEnd(began+ends.Num, wire.Lookup(raw, "endsBy").String(), !budget.Found())
+	return endAfter(h, began)
 }
 
-// toldEnd is an end that the agent itself has worked out.
-func toldEnd(at int64, by string, free bool) holdEnd {
-	if by == agentpb.EndsByLease {
-		by = ""
+// durationOf is a field of an event; nil if it has none that is a duration.
+func durationOf(raw []byte, name string) *durationpb.Duration {
+	if d, ok := wire.Lookup(raw, name).Duration(); ok {
+		return durationpb.New(d)
 	}
-	return holdEnd{at: at, timer: words.Clean(by), free: free}
+	return nil
 }
 
-// soonerEnd is the sooner of lease and budget.
-func soonerEnd(from int64, lease, budget time.Duration, timed bool, timer string) holdEnd {
-	if timed && budget < lease {
-		return holdEnd{at: from + int64(budget), timer: words.Clean(timer)}
-	}
-	return holdEnd{at: from + int64(lease), free: !timed}
+// endAfter is when a hold ends, by what was left of it from a time on.
+func endAfter(h *agentpb.HoldInfo, from int64) holdEnd {
+	in, timer := h.End()
+	return holdEnd{at: from + int64(in), timer: words.Clean(timer), free: h.GetBudget() == nil}
 }
 
 // SetHolds tells which pods are held, as of a time.
