@@ -87,7 +87,7 @@ var packages = []pkg{
 	code("tui/state", "agent/agentpb", "agent/reason", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/screen"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/screen"),
 	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/screen", "tui/session"),
-	code("tui/view", "agent/story/life", "probes", "tui/screen"),
+	code("tui/view", "agent/story/life", "probes", "probes/words", "tui/screen"),
 	code("tui", "agent/agentpb", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/cluster", "tui/screen", "tui/session", "tui/state", "tui/tours", "tui/view"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),

@@ -39,7 +39,7 @@ func TestTextsAreNotTakenApart(t *testing.T) {
 				return err
 			}
 			for _, at := range takenApart(f) {
-				t.Errorf("%s takes a text apart; texts of the agent have codes, see agent/words", set.Position(at))
+				t.Errorf("%s takes a text apart; texts of the agent have codes, see agent/reason", set.Position(at))
 			}
 			return nil
 		})

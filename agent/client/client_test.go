@@ -203,7 +203,7 @@ func TestCallErrors(t *testing.T) {
 func TestProblemWords(t *testing.T) {
 	for code, want := range map[agentpb.Problem_Code]probes.Text{
 		agentpb.Problem_READ_ONLY: reason.Problem(&agentpb.Problem{Code: agentpb.Problem_READ_ONLY}),
-		9999:                      words.Plain("as it came"),
+		9999:                      reason.Plain("as it came"),
 	} {
 		st, err := status.New(codes.PermissionDenied, "as it came").WithDetails(&agentpb.Problem{Code: code})
 		if err != nil {

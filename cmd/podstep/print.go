@@ -123,18 +123,6 @@ func table(w io.Writer, header []string, rows [][]string) {
 	t.Flush()
 }
 
-// length is a duration that a person compares with others: whole seconds from
-// ten seconds on, three digits below.
-func length(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(time.Second).String()
-	case d >= time.Second:
-		return fmt.Sprintf("%.2fs", d.Seconds())
-	}
-	return fmt.Sprintf("%.3gms", float64(d)/1e6)
-}
-
 // left is what remains of a time, as a script gets it: "4m59s".
 func left(d time.Duration) string {
 	if d >= time.Second {

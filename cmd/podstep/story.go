@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // story prints events for people: a line each, indented as the calls nest, and
@@ -112,7 +113,7 @@ func (s *story) line(e *probes.Event, mark, text string) {
 func stepText(e *probes.Event) string {
 	text := printable(e.Step)
 	if e.DurationNs > 0 {
-		text += "  " + length(time.Duration(e.DurationNs))
+		text += "  " + words.Measured(time.Duration(e.DurationNs))
 	}
 	if e.Error != "" {
 		text += "  error: " + printable(e.Error)
@@ -128,7 +129,7 @@ func noteText(e *probes.Event) string {
 	case probes.Released:
 		text = "goes on from " + e.Step
 		if e.DurationNs > 0 {
-			text += " after " + length(time.Duration(e.DurationNs))
+			text += " after " + words.Measured(time.Duration(e.DurationNs))
 		}
 		if why := reason.Released(e.Fields).En; why != "" {
 			text += ": " + why

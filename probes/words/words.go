@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -89,23 +88,6 @@ func Text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 // in the same order.
 func (l Lang) Inf(t probes.Text, values ...any) string {
 	return fmt.Sprintf(l.In(t), values...)
-}
-
-// Took is a span of time for people: 0.3 ms, 402 ms, 1.8 s, 3:12, 2:03:04.
-func Took(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
 // Nth says which try it is.

@@ -1,9 +1,6 @@
 package words
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
@@ -18,17 +15,6 @@ func TestClean(t *testing.T) {
 	} {
 		if got := OneLine(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestTook(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-1: "0.0 ms", 200 * time.Microsecond: "0.2 ms", 402 * time.Millisecond: "402 ms", 1840 * time.Millisecond: "1.8 s",
-		42 * time.Second: "42 s", 192 * time.Second: "3:12", 2*time.Hour + 3*time.Minute + 4*time.Second: "2:03:04",
-	} {
-		if got := Took(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -147,7 +148,7 @@ func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func
 		}
 		end, _ := h.End()
 		return fmt.Sprintf(lang.In(say("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
-			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), end.Round(time.Second)), nil
+			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), words.Took(end.Round(time.Second))), nil
 	}
 }
 
@@ -196,13 +197,4 @@ func (p *printer) pods() {
 		}
 		p.print(line)
 	}
-}
-
-// took is a duration with three digits.
-func took(ns int64) string {
-	d := time.Duration(ns)
-	if d >= time.Second {
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return fmt.Sprintf("%.3g ms", float64(d)/1e6)
 }

@@ -229,9 +229,9 @@ func (p *printer) event(e *probes.Event) {
 			p.print(who + ": " + note)
 		}
 	case e.Kind == probes.Exit && e.Error != "":
-		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, took(e.DurationNs), e.Error)
+		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, words.Measured(time.Duration(e.DurationNs)), e.Error)
 	case e.Kind == probes.Exit && p.main(e):
-		p.say(say("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, took(e.DurationNs))
+		p.say(say("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, words.Measured(time.Duration(e.DurationNs)))
 	}
 }
 

@@ -127,9 +127,9 @@ func TestPlain(t *testing.T) {
 		event(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Duration: 5_000_000}),
 	}}}}
 	l.until(`Pod default/w\x1beb: step sync.volumes (`)
-	l.until(`) failed after 3.2s: no\x1b[31mvolume` + "\n")
+	l.until(`) failed after 3.20 s: no\x1b[31mvolume` + "\n")
 	l.until(`Pod default/w\x1beb: step sync.pod (`)
-	l.until("done after 5 ms\n")
+	l.until("done after 5.0 ms\n")
 	say("2 default/gone")
 	l.until("Error: no pod gone\n")
 	say("hold default/web")

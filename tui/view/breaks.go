@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -104,7 +105,7 @@ func breakCell(c column, b *screen.BreakRow) span {
 		return span{strconv.Itoa(int(b.Hits)), inkMuted}
 	case wordEnds:
 		if b.Expires > 0 {
-			return span{clock(b.Expires), inkMuted}
+			return span{words.Clock(b.Expires), inkMuted}
 		}
 		return span{}
 	case wordDoes:

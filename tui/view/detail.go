@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -51,7 +52,7 @@ func (f *frame) detailTitle(r Rect, d *screen.Detail) Rect {
 		right = append(right, d.Step)
 	}
 	if d.Took > 0 {
-		right = append(right, took(d.Took))
+		right = append(right, words.Measured(d.Took))
 	}
 	return f.title(r, screen.PaneDetail, name, strings.Join(right, "   "))
 }

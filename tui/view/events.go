@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -163,7 +164,7 @@ func (f *frame) eventCell(c column, row *screen.EventRow) span {
 		return kind
 	case wordTook:
 		if e.DurationNs > 0 {
-			return span{took(time.Duration(e.DurationNs)), inkMuted}
+			return span{words.Measured(time.Duration(e.DurationNs)), inkMuted}
 		}
 		return span{}
 	}

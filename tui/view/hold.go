@@ -1,5 +1,7 @@
 package view
 
+import "github.com/podstep/podstep/probes/words"
+
 // hold draws the banner of what is held. It takes the place of the line under
 // the header, so that nothing moves when a hold begins or ends.
 func (f *frame) hold() {
@@ -22,9 +24,9 @@ func (f *frame) hold() {
 func (f *frame) heldLeft(w int) string {
 	h := f.s.Hold
 	if w < 46 || h.Node && w < 72 {
-		return clock(h.Left)
+		return words.Clock(h.Left)
 	}
-	left, why := f.sayf(wordGoesOn, clock(h.Left)), f.say(wordLease)
+	left, why := f.sayf(wordGoesOn, words.Clock(h.Left)), f.say(wordLease)
 	if h.Timer != "" {
 		why = f.sayf(wordTimer, h.Timer)
 	}

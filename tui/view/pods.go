@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -78,7 +79,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	if line.W-width(text)-2 < 9 {
 		text = p.Word
 		if p.Mark == life.Held && p.Left > 0 {
-			text = f.sayf(wordLeft, clock(p.Left)) // that it is held, the sign says
+			text = f.sayf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
 		}
 	}
 	line = f.putRight(line, text, word.on(ground), 6)
@@ -122,10 +123,10 @@ func (f *frame) shortName(p *screen.PodRow, w int) string {
 func (f *frame) podState(p *screen.PodRow) string {
 	switch {
 	case p.Mark == life.Held && p.Left > 0:
-		return p.Word + ", " + f.sayf(wordLeft, clock(p.Left))
+		return p.Word + ", " + f.sayf(wordLeft, words.Clock(p.Left))
 	case p.Mark == life.Held: // since when is never shown in its place
 	case p.Mark <= life.Waiting && p.For > 0:
-		return p.Word + " " + clock(p.For)
+		return p.Word + " " + words.Clock(p.For)
 	}
 	return p.Word
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -32,7 +33,7 @@ func (f *frame) story(r Rect) {
 func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	right := s.Title
 	if s.Took > 0 {
-		right += "   " + took(s.Took)
+		right += "   " + words.Measured(s.Took)
 	}
 	name := f.say(wordPipeline)
 	if s.Pod.Name != "" {
@@ -136,7 +137,7 @@ func (f *frame) chapter(line, rest Rect, row *screen.Row, ground ink) {
 	}
 	end := rest.right()
 	if row.Took > 0 {
-		rest = f.putRight(after(rest, x+1), took(row.Took), inkMuted.on(ground), 3)
+		rest = f.putRight(after(rest, x+1), words.Measured(row.Took), inkMuted.on(ground), 3)
 		end = rest.right()
 	}
 	f.c.repeat(line, x+1, line.Y, end-x-1, f.m.lineH, inkLine.on(ground))
@@ -175,18 +176,18 @@ func (f *frame) rowTook(row *screen.Row, lit bool) (string, ink) {
 	switch row.Mark {
 	case screen.RowHeld:
 		if row.Left > 0 {
-			return f.sayf(wordLeft, clock(row.Left)), inkHeld
+			return f.sayf(wordLeft, words.Clock(row.Left)), inkHeld
 		}
 		return f.say(wordHeld), inkHeld
 	case screen.RowWaits:
 		if row.Left > 0 {
-			return f.sayf(wordAgain, clock(row.Left)), inkWarn
+			return f.sayf(wordAgain, words.Clock(row.Left)), inkWarn
 		}
 	case screen.RowCurrent:
 		if lit {
-			return f.say(wordNow) + " " + took(row.Took), inkCurrent
+			return f.say(wordNow) + " " + words.Measured(row.Took), inkCurrent
 		}
-		return took(row.Took), inkCurrent
+		return words.Measured(row.Took), inkCurrent
 	case screen.RowToCome, screen.RowUnseen:
 		return "", inkFaint
 	}
@@ -194,11 +195,11 @@ func (f *frame) rowTook(row *screen.Row, lit bool) (string, ink) {
 	case row.Took <= 0:
 		return "", inkFaint
 	case row.Took < 10*time.Millisecond:
-		return took(row.Took), inkFaint
+		return words.Measured(row.Took), inkFaint
 	case row.Took < time.Second:
-		return took(row.Took), inkMuted
+		return words.Measured(row.Took), inkMuted
 	}
-	return took(row.Took), inkPlain
+	return words.Measured(row.Took), inkPlain
 }
 
 func labelInk(row *screen.Row, lit bool) ink {

@@ -1,12 +1,12 @@
 package view
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // width is how many cells a text takes.
@@ -145,44 +145,10 @@ func sentence(text string) (string, string) {
 	return text, ""
 }
 
-// took writes how long something took, with three digits at most.
-func took(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case d < 0:
-		return "-" + took(-d)
-	case ms < 0.01:
-		return "0 ms"
-	case ms < 0.095:
-		return fmt.Sprintf("%.2f ms", ms)
-	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 1000:
-		return fmt.Sprintf("%.0f ms", ms)
-	case ms < 10_000:
-		return fmt.Sprintf("%.2f s", ms/1000)
-	case ms < 60_000:
-		return fmt.Sprintf("%.1f s", ms/1000)
-	}
-	return clock(d)
-}
-
-// clock writes a countdown or an age: 0:24, 12:05, 3h05, 2d04h.
-func clock(d time.Duration) string {
-	s := int(max(0, d).Round(time.Second) / time.Second)
-	switch {
-	case s < 3600:
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
-	case s < 86400:
-		return fmt.Sprintf("%dh%02d", s/3600, s/60%60)
-	}
-	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
-}
-
 // since writes an offset from a beginning.
 func since(d time.Duration) string {
 	if d == 0 {
 		return "+0"
 	}
-	return "+" + took(d)
+	return "+" + words.Measured(d)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -30,7 +31,7 @@ func (f *frame) timeline(r Rect) {
 		return
 	}
 	span := max(t.To-t.From, time.Microsecond)
-	f.title(r, screen.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+took(span))
+	f.title(r, screen.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+words.Measured(span))
 	r = r.inset(0, 1, 0, 0)
 	label := min(max(14, r.W*38/100), 44)
 	c := chart{r.inset(label, 0, 2, 0), t.From, span}
@@ -147,7 +148,7 @@ func (f *frame) parts(line Rect, c chart, b *screen.Bar, ground ink) {
 		first, end = min(first, x), max(end, x+n)
 	}
 	if end > 0 {
-		f.barTook(line, first, end, took(sum), ground)
+		f.barTook(line, first, end, words.Measured(sum), ground)
 	}
 }
 
@@ -220,7 +221,7 @@ func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, a, b float64, d time
 		f.c.put(line, line.X+min(end, c.W-1), line.Y, f.m.barEnd, k)
 		end++
 	}
-	f.barTook(line, first, end, took(d), ground)
+	f.barTook(line, first, end, words.Measured(d), ground)
 }
 
 // partial is a bar shorter than a cell.
