@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/attach"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // attachFlags say which kubelet, and how.
@@ -86,7 +87,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
 	if flags.noTUI {
-		fmt.Fprintf(a.out, "ready  %s\n", printable(a.socketOrDefault()))
+		fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
 		<-ctx.Done()
 	} else {
 		screen.Store(true)

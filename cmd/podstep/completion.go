@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 )
 
@@ -75,7 +76,7 @@ func (a *app) completePods(cmd *cobra.Command, args []string, typed string) (out
 			if strings.Contains(typed, "/") {
 				name = wire.PodOf(p.Pod).NamespacedName()
 			}
-			out = append(out, printable(name)+"\t"+printable(p.Pod.GetNamespace()+" "+p.State))
+			out = append(out, words.Clean(name)+"\t"+words.Clean(p.Pod.GetNamespace()+" "+p.State))
 		}
 	})
 	return out, noFiles
@@ -91,7 +92,7 @@ func (a *app) completeBreakpoints(cmd *cobra.Command, args []string, _ string) (
 			return
 		}
 		for _, b := range answer.Breakpoints {
-			out = append(out, number(b.Id)+"\t"+printable(b.GetSpec().GetStep()))
+			out = append(out, number(b.Id)+"\t"+words.Clean(b.GetSpec().GetStep()))
 		}
 	})
 	return out, noFiles

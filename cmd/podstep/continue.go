@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 )
 
@@ -61,7 +62,7 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 	}
 	err = out.print(a.out, data, func(w io.Writer) {
 		for _, h := range data {
-			fmt.Fprintf(w, "%s goes on from %s of %s\n", printable(fullName(&h.Pod)), printable(h.On), printable(h.Step))
+			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(fullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))
 		}
 	})
 	switch {

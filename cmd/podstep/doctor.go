@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 )
 
@@ -70,9 +71,9 @@ func checkText(w io.Writer, checks []check) {
 		if c.Pid != 0 {
 			name += " " + strconv.Itoa(c.Pid)
 		}
-		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, name, printable(c.Text))
+		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, name, words.Clean(c.Text))
 		if c.Todo != "" {
-			fmt.Fprintf(w, "%-4s  %-*s  -> %s\n", "", wide, "", printable(c.Todo))
+			fmt.Fprintf(w, "%-4s  %-*s  -> %s\n", "", wide, "", words.Clean(c.Todo))
 		}
 	}
 }

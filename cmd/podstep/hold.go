@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 )
 
@@ -204,8 +205,8 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 
 func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	pod := podOf(h.Pod)
-	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, printable(text)) }
-	fmt.Fprintf(w, "%s is held at %s of %s\n", printable(fullName(&pod)), printable(h.On), printable(h.Step))
+	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, words.Clean(text)) }
+	fmt.Fprintf(w, "%s is held at %s of %s\n", words.Clean(fullName(&pod)), words.Clean(h.On), words.Clean(h.Step))
 	line("why", fmt.Sprintf("%s (hold %d)", reason.Cause(h).En, h.Id))
 	line("lease", left(h.Lease.AsDuration()))
 	if b := h.Budget; b != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -188,10 +189,10 @@ func (l *labProcess) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.quiet {
-		fmt.Fprintln(l.to, printable(line))
+		fmt.Fprintln(l.to, words.Clean(line))
 		return
 	}
-	l.last = append(l.last, printable(line))
+	l.last = append(l.last, words.Clean(line))
 	if len(l.last) > keptLines {
 		l.last = l.last[1:]
 	}

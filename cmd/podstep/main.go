@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // What the process ends with. Scripts rely on them.
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = usagef("%s; see %s --help", usage.text, cmd.CommandPath())
 	}
 	if err.Error() != "" {
-		fmt.Fprintf(stderr, "podstep: %s\n", printable(err.Error()))
+		fmt.Fprintf(stderr, "podstep: %s\n", words.Clean(err.Error()))
 	}
 	return exitCode(err)
 }

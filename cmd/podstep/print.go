@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
@@ -83,37 +83,13 @@ func jsonText(data any, indent string) ([]byte, error) {
 
 func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
-// printable shows what a terminal would act on instead of sending it there.
-func printable(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-		i += size
-	}
-	return b.String()
-}
-
 // table lines up cells in columns.
 func table(w io.Writer, header []string, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{header}, rows...) {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = printable(c)
+			cells[i] = words.Clean(c)
 			if c == "" {
 				cells[i] = "-"
 			}

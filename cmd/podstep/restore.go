@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/probes/words"
 )
 
 func (a *app) restore() *cobra.Command {
@@ -45,9 +46,9 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 		fmt.Fprintln(w, "there is nothing to restore")
 	}
 	for _, r := range found {
-		fmt.Fprintln(w, printable(socketName(r)))
+		fmt.Fprintln(w, words.Clean(socketName(r)))
 		for _, d := range r.Done {
-			fmt.Fprintf(w, "  %s\n", printable(d))
+			fmt.Fprintf(w, "  %s\n", words.Clean(d))
 		}
 		if r.Living {
 			who := fmt.Sprintf("process %d", r.PID)

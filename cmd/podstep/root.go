@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -88,7 +89,7 @@ func (a *app) dial(ctx context.Context) (*client.Client, error) {
 
 // say writes a word to the person at the terminal.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintln(a.err, printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(a.err, words.Clean(fmt.Sprintf(format, args...)))
 }
 
 // help is cobra's help command, except that a topic that is not there fails.

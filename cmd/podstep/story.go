@@ -67,7 +67,7 @@ func (s *story) flush() []byte {
 
 func (s *story) printLast() {
 	if s.last != nil {
-		s.line(s.last, "> ", printable(s.last.Step)+s.fields(s.last))
+		s.line(s.last, "> ", words.Clean(s.last.Step)+s.fields(s.last))
 		s.last = nil
 	}
 }
@@ -97,26 +97,26 @@ func (s *story) line(e *probes.Event, mark, text string) {
 	}
 	fmt.Fprintf(&s.b, "%*s ", timeColumn, at)
 	if s.wide {
-		fmt.Fprintf(&s.b, "%3d %-8s ", e.Sync, printable(e.Goroutine))
+		fmt.Fprintf(&s.b, "%3d %-8s ", e.Sync, words.Clean(e.Goroutine))
 	}
 	if s.names {
 		name := "(node)"
 		if e.Pod != nil {
 			name = fullName(e.Pod)
 		}
-		fmt.Fprintf(&s.b, "%-*s ", nameColumn, printable(name))
+		fmt.Fprintf(&s.b, "%-*s ", nameColumn, words.Clean(name))
 	}
 	s.b.WriteString(strings.Repeat("  ", s.depth[e.Span]) + mark + strings.TrimRight(text, " ") + "\n")
 }
 
 // stepText is a step that was left: what, how long, and what went wrong.
 func stepText(e *probes.Event) string {
-	text := printable(e.Step)
+	text := words.Clean(e.Step)
 	if e.DurationNs > 0 {
 		text += "  " + words.Measured(time.Duration(e.DurationNs))
 	}
 	if e.Error != "" {
-		text += "  error: " + printable(e.Error)
+		text += "  error: " + words.Clean(e.Error)
 	}
 	return text
 }
@@ -138,7 +138,7 @@ func noteText(e *probes.Event) string {
 		text = "fault at " + e.Step
 	case probes.Drop:
 		text = strings.TrimSuffix("events were lost: "+e.Lost(), ": ")
-		return printable(text)
+		return words.Clean(text)
 	default:
 		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
 		if note := reason.Note(e.Fields).En; note != "" {
@@ -148,7 +148,7 @@ func noteText(e *probes.Event) string {
 	if e.Error != "" {
 		text += ": " + e.Error
 	}
-	return printable(text)
+	return words.Clean(text)
 }
 
 // inWords are the fields of which noteText makes words, by the kind of the event.
@@ -171,7 +171,7 @@ func (s *story) fields(events ...*probes.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		for _, name := range sortedKeys(e.Fields) {
-			fmt.Fprintf(&b, "  %s=%s", printable(name), fieldText(e.Fields[name], s.wide))
+			fmt.Fprintf(&b, "  %s=%s", words.Clean(name), fieldText(e.Fields[name], s.wide))
 		}
 	}
 	return b.String()
@@ -195,7 +195,7 @@ func fieldText(v any, whole bool) string {
 	default:
 		text = fmt.Sprint(v)
 	}
-	text = printable(text)
+	text = words.Clean(text)
 	if _, isText := v.(string); isText && (text == "" || strings.ContainsAny(text, ` "`)) {
 		text = `"` + strings.ReplaceAll(text, `"`, `\"`) + `"`
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +71,7 @@ func agentVersion(c *client.Client) *agentVersionJSON {
 }
 
 func versionText(w io.Writer, v versionJSON) {
-	line := func(what, text string) { fmt.Fprintf(w, "%-10s %s\n", what, printable(text)) }
+	line := func(what, text string) { fmt.Fprintf(w, "%-10s %s\n", what, words.Clean(text)) }
 	line("podstep", v.Version)
 	line("catalogue", "kubelet "+v.Catalogue)
 	line("go", v.Go+" "+v.Platform)
