@@ -3,6 +3,11 @@
 # The kubelet's version, which its clients want to know.
 KUBERNETES := v1.36.3
 LDFLAGS := -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
+# kubectl in podstep-lab needs no plugins of kustomize that are Go: they would keep every method of every package in it,
+# and make the system's linker link it.
+NOPLUGINS := kustomize_disable_go_plugin_support
+# podstep-lab is large, and nobody debugs it: without symbols it is linked in half the time.
+WEAVE = $(BIN)/podstep-weave go build -tags $(NOPLUGINS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(BIN)/
 # Others that podstep is to work with: kubelets, containerds (2.4 has the CRI's list streams), and crictl.
 KUBELETS := v1.31.4 v1.34.4 v1.37.1
 CONTAINERD2 := v2.2.9
@@ -19,12 +24,19 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## all programs, into bin/; the kubelets are woven
+build: weave ## all programs, into bin/; the kubelets are woven
+	$(WEAVE) ./cmd/podstep ./cmd/podstep-lab ./cmd/podstep-kubelet
+	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
+
+# Nothing that podstep links has steps, so it is the same woven or not.
+.PHONY: build-run
+build-run: weave
+	$(WEAVE) ./cmd/podstep ./cmd/podstep-lab
+
+.PHONY: weave
+weave:
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/podstep-weave ./cmd/podstep-weave
-	$(BIN)/podstep-weave go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep-kubelet ./cmd/podstep-lab
-	go build -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/podstep
-	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
 
 .PHONY: kubelet
 kubelet: ## an unmodified kubelet, to compare with
@@ -45,7 +57,7 @@ crictl: ## the client of container runtimes, which tests use beside the kubelet
 	@scripts/crictl.sh $(CRI_TOOLS) $(BIN)/crictl
 
 .PHONY: run
-run: build ## a whole node of your own, with the kubelet's own code, in the terminal UI
+run: build-run ## a whole node of your own, with the kubelet's own code, in the terminal UI
 	$(BIN)/podstep lab --dir $(LAB)
 
 .PHONY: walk
