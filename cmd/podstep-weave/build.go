@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-const prefix = "podstep-weave: "
+const prefix = "building: "
 
 const (
 	everyLook = 500 * time.Millisecond // how often the tool log is read
@@ -133,5 +133,5 @@ func (w *watch) end() {
 	}
 	w.stop()
 	w.asking.Wait()
-	w.screen.end(prefix + w.progress.summary(time.Since(w.first)))
+	w.screen.end("built: " + w.progress.summary(time.Since(w.first)))
 }

@@ -52,6 +52,9 @@ func (p *progress) done() (n int) {
 	return n
 }
 
+// compiling says whether a compiler runs.
+func (p *progress) compiling() bool { return p.done() < len(p.compiled) }
+
 // all is how many packages are to be compiled. The plan may have been made when
 // some were already in the cache.
 func (p *progress) all() int {
@@ -88,14 +91,16 @@ func (p *progress) share() float64 {
 // known is how much must be done before the rest can be estimated from it.
 const known = 0.02
 
-// line says how far it is, such as
+// line says how far it is, in no more than 70 columns, such as
 //
-//	812 of 2851 packages compiled, 2m10s so far, about 5m20s to go
+//	812 of 2756 packages compiled, 2m10s so far, about 5m20s to go
 func (p *progress) line(elapsed time.Duration) string {
-	line := fmt.Sprintf("%s compiled, %s so far", p.packages(), short(elapsed))
-	if len(p.linking) > 0 {
-		line = fmt.Sprintf("linking %s, %s", path.Base(p.linking[0]), line)
+	what := p.packages() + " compiled"
+	// What is linked while others are compiled does not hold anything up.
+	if len(p.linking) > 0 && !p.compiling() {
+		what = "linking " + path.Base(p.linking[0])
 	}
+	line := fmt.Sprintf("%s, %s so far", what, short(elapsed))
 	if p.plan == nil {
 		return line
 	}

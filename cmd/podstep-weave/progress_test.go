@@ -48,12 +48,16 @@ func TestLine(t *testing.T) {
 	p.add(entry{compiled, "c"})
 	p.add(entry{compiling, "b"}) // again, for a test of its package
 	want(80*time.Second, "3 of 4 packages compiled, 1m20s so far, about 20s to go")
+	p.add(entry{compiling, "x/prog"})
+	p.add(entry{linking, "x/other"})
+	want(81*time.Second, "3 of 4 packages compiled, 1m21s so far, about 20s to go")
+	p.add(entry{linked, "x/other"})
 	p.add(entry{compiled, "x/prog"})
 	p.add(entry{linking, "x/prog"})
-	want(90*time.Second, "linking prog, 4 of 4 packages compiled, 1m30s so far, about 10s to go")
+	want(90*time.Second, "linking prog, 1m30s so far, about 10s to go")
 	p.add(entry{linked, "x/prog"})
 	want(100*time.Second, "4 of 4 packages compiled, 1m40s so far")
-	if got, want := p.summary(100*time.Second), "4 packages compiled, 1 program linked, in 1m40s"; got != want {
+	if got, want := p.summary(100*time.Second), "4 packages compiled, 2 programs linked, in 1m40s"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
 }
