@@ -5,7 +5,8 @@
 // bytes.
 //
 // Where a value lies depends on the version of the kubelet, so there is a table
-// for each minor version, generated from the kubelet's own types. A value that
+// for each minor version, generated from the kubelet's own types: that of the
+// catalogue's version by go generate, others by scripts/memory.sh. A value that
 // cannot be read so has a reason in place of a form, and a probe does not show
 // it.
 package memory
@@ -147,6 +148,9 @@ var Registers = map[string][]string{
 	"amd64": {"RAX", "RBX", "RCX", "RDI", "RSI", "R8", "R9", "R10", "R11"},
 	"arm64": {"X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X14", "X15"},
 }
+
+// Len stands among members for the length of a text, a slice or a map.
+const Len = "len()"
 
 // Reason is why a value has no form.
 type Reason string

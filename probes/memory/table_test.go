@@ -40,11 +40,11 @@ func TestLines(t *testing.T) {
 			Hops: []Hop{{"v1.Pod", "ObjectMeta.UID", 96}, {"string", "", 0}}}},
 		{Form: &Form{Kind: String, From: "element", AMD64: Place{Element, 8}, ARM64: Place{Element, 8}}},
 	} {
-		table, err := Parse(Format("v1.2.3", []string{Line("a.b", Enter, "c", v), Line("a.b", Exit, "c", v)}))
+		table, err := Parse(Format("v1.2.3", "abc", []string{Line("a.b", Enter, "c", v), Line("a.b", Exit, "c", v)}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := table.Value("a.b", Exit, "c"); !ok || !reflect.DeepEqual(got, v) || table.Version != "v1.2.3" {
+		if got, ok := table.Value("a.b", Exit, "c"); !ok || !reflect.DeepEqual(got, v) || table.Version != "v1.2.3" || table.Catalogue != "abc" {
 			t.Errorf("%+v was read as %+v", v, got)
 		}
 	}
@@ -67,11 +67,11 @@ func TestParseErrors(t *testing.T) {
 		"a\tenter\tb\tbool\tx\tr1\tT:m+q":                    `hop "T:m+q"`,
 		"a\tenter\tb\tnone\tcalls\na\tenter\tb\tnone\tcalls": "twice",
 	} {
-		if _, err := Parse(Format("v1.2.3", []string{line})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(Format("v1.2.3", "abc", []string{line})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
 	}
-	for _, text := range []string{"", "a\tb\n", strings.TrimSuffix(Format("v1.2.3", nil), "\n")} {
+	for _, text := range []string{"", "a\tb\n", strings.TrimSuffix(Format("v1.2.3", "abc", nil), "\n")} {
 		if _, err := Parse(text); err == nil {
 			t.Errorf("%q is no table", text)
 		}

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/probes/memory"
@@ -100,7 +101,7 @@ func (v *variables) variable(name string) (value, error) {
 	if v.fn.literal {
 		return value{}, none(memory.Captured)
 	}
-	return value{}, none(memory.Computed)
+	return value{}, none(memory.Missing)
 }
 
 func (v *variables) argument(i int, name string) (value, error) {
@@ -168,16 +169,23 @@ func (v *variables) member(x value, name string) (value, error) {
 		if !ok {
 			return x, fmt.Errorf("%s is no struct", x.typ)
 		}
-		x.offset += v.sizes.Offsetsof(fieldsOf(s))[i]
+		x = x.part(s.Field(i).Name(), v.sizes.Offsetsof(fieldsOf(s))[i])
 		x.typ = s.Field(i).Type()
-		if n := len(x.hops); n > 0 {
-			x.hops[n-1].members = append(x.hops[n-1].members, s.Field(i).Name())
-		} else {
-			x.from += "." + s.Field(i).Name()
-		}
 	}
 	x.typ = field.Type()
 	return x, nil
+}
+
+// part is a part of the value, so many bytes into it.
+func (x value) part(name string, offset int64) value {
+	x.offset += offset
+	if n := len(x.hops); n > 0 {
+		x.hops = slices.Clone(x.hops)
+		x.hops[n-1].members = append(slices.Clip(x.hops[n-1].members), name)
+	} else {
+		x.from += "." + name
+	}
+	return x
 }
 
 // followed is what a pointer points at; any other value as it is.
@@ -187,7 +195,7 @@ func (x value) followed() value {
 		return x
 	}
 	if n := len(x.hops); n > 0 {
-		x.hops = append([]hop(nil), x.hops...)
+		x.hops = slices.Clone(x.hops)
 		x.hops[n-1].offset = x.offset
 	} else {
 		x.amd64, x.arm64 = x.amd64.moved(x.offset), x.arm64.moved(x.offset)
@@ -240,7 +248,7 @@ func (v *variables) call(e *ast.CallExpr) (value, error) {
 		}
 		x, err := v.find(fun.X)
 		if err != nil {
-			if errors.Is(err, none(memory.Computed)) { // a function of another package
+			if errors.Is(err, none(memory.Missing)) { // a function of another package
 				return x, none(memory.Calls)
 			}
 			return x, err
@@ -309,17 +317,17 @@ func (v *variables) length(e ast.Expr) (value, error) {
 	}
 	switch u := x.typ.Underlying().(type) {
 	case *types.Slice:
-		x.offset += word
+		x = x.part(memory.Len, word)
 	case *types.Basic:
 		if u.Kind() != types.String {
 			return x, none(memory.Computed)
 		}
-		x.offset += word
+		x = x.part(memory.Len, word)
 	case *types.Map:
 		// The first word of a map is how many there are in it.
 		x.typ = types.NewPointer(types.Typ[types.Int])
 		x = x.followed()
-		x.hops[len(x.hops)-1].typ, x.hops[len(x.hops)-1].members = "map", []string{"used"}
+		x.hops[len(x.hops)-1].typ, x.hops[len(x.hops)-1].members = "map", []string{memory.Len}
 		x.zero = true
 	default:
 		return x, none(memory.Computed)

@@ -66,16 +66,17 @@ func load(dir string, c *probes.Catalogue) (*source, error) {
 	}
 	args := []string{"list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,ImportMap,Module"}
 	for path := range s.steps {
-		args = append(args, path)
+		there, err := exists(dir, path)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			args = append(args, path)
+		}
 	}
-	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := golang(dir, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list the kubelet's packages: %w: %s", err, stderr.String())
+		return nil, fmt.Errorf("list the kubelet's packages: %w", err)
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &listed{}
@@ -89,11 +90,40 @@ func load(dir string, c *probes.Catalogue) (*source, error) {
 		s.listed[p.ImportPath] = p
 	}
 	for path := range s.steps {
+		if s.listed[path] == nil {
+			continue // this version of the kubelet does not have it
+		}
 		if _, err := s.check(path); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// exists tells whether a module of the kubelet's has a package. To ask for one
+// that is not there may have the go command look for another version.
+func exists(dir, path string) (bool, error) {
+	parts := strings.SplitN(path, "/", 3)
+	out, err := golang(dir, "list", "-m", "-f", "{{.Dir}}", strings.Join(parts[:2], "/"))
+	if err != nil {
+		return false, fmt.Errorf("find the module of %s: %w", path, err)
+	}
+	_, err = os.Stat(filepath.Join(append([]string{strings.TrimSpace(string(out))}, parts[2:]...)...))
+	return err == nil, nil
+}
+
+// golang runs the go command in a directory, for the kubelet's own system.
+func golang(dir string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return out, nil
 }
 
 // check type-checks the declarations of a package that the layout of values can

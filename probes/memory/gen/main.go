@@ -5,12 +5,15 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
@@ -57,7 +60,20 @@ func generate(dir string, c *probes.Catalogue) (version, table string, err error
 			return "", "", fmt.Errorf("step %s: %w", c.Steps[i].Name, err)
 		}
 	}
-	return kubelet.Module.Version, memory.Format(kubelet.Module.Version, g.lines), nil
+	return kubelet.Module.Version, memory.Format(kubelet.Module.Version, sum(c), g.lines), nil
+}
+
+// sum identifies what of the catalogue a table is made of.
+func sum(c *probes.Catalogue) string {
+	h := sha256.New()
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		fmt.Fprintln(h, s.Name, s.Symbol, s.Closure, s.Pod.Kind, s.Pod.Read(), s.Pod.Exit, s.Pod.Updates)
+		for _, f := range append(slices.Clone(s.Fields), s.Results...) {
+			fmt.Fprintln(h, f.Name, f.Read())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // generator writes the lines of a table.

@@ -34,6 +34,24 @@ func TestUpToDate(t *testing.T) {
 	t.Error("the table has lines too many; run go generate ./probes/memory")
 }
 
+// TestTablesAreOfThisCatalogue: the table of another version is made where its
+// source is; that it is out of date is seen here.
+func TestTablesAreOfThisCatalogue(t *testing.T) {
+	for _, m := range memory.Minors() {
+		table, err := memory.For(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := sum(probes.MustLoad()); table.Catalogue != want {
+			t.Errorf("the table of %s is of another catalogue; run scripts/memory.sh %s", table.Version, table.Version)
+		}
+		v, ok := table.Value("loop.add", memory.Pod, memory.Name)
+		if want := (memory.Hop{Type: "v1.Pod", Members: "ObjectMeta.Name", Offset: 32}); !ok || v.Form == nil || len(v.Form.Hops) != 1 || v.Form.Hops[0] != want {
+			t.Errorf("%s: the name of a pod in a list is %+v", table.Version, v.Form)
+		}
+	}
+}
+
 // TestAllHaveForms: each field of the catalogue, and each pod, has a form or a
 // reason why not, and each kind is that of some value.
 func TestAllHaveForms(t *testing.T) {

@@ -129,7 +129,7 @@ func TestNoForms(t *testing.T) {
 		"!o.In.On":                        memory.Computed,
 		"o.In.On && o.Ptr.On":             memory.Computed,
 		"by.P != nil && o.Ptr.On":         memory.Computed,
-		"out.Name":                        memory.Computed, // a result, at entry
+		"out.Name":                        memory.Missing, // a result, at entry
 		"fmt.Sprint(o.In.Name)":           memory.Calls,
 		"o.In.nowhere":                    memory.Missing,
 		"o.Wait.String()":                 memory.Calls,
