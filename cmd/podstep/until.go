@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -110,17 +111,19 @@ type untilDeleted struct {
 	gone, alive map[string]bool
 }
 
-// removal is where the sync loop lets go of a pod that is gone from its source.
-const removal = "loop.remove"
-
-func (*untilDeleted) String() string  { return "deleted" }
-func (*untilDeleted) steps() []string { return []string{removal} }
-func (*untilDeleted) asks() bool      { return true }
+func (*untilDeleted) String() string { return "deleted" }
+func (*untilDeleted) steps() (names []string) {
+	for _, s := range probes.MustLoad().OfRole(probes.RoleRemove) {
+		names = append(names, s.Name)
+	}
+	return names
+}
+func (*untilDeleted) asks() bool { return true }
 
 // saw ends nothing by itself: a pod that is deleted without grace is gone from
 // the API before its containers are stopped.
 func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
-	if e.Pod != nil && e.Step == removal && e.Kind == probes.Exit {
+	if e.Pod != nil && e.Kind == probes.Exit && slices.Contains(u.steps(), e.Step) {
 		u.gone[e.Pod.UID] = true
 	}
 	return false
