@@ -1,7 +1,8 @@
 package outline
 
 import (
-	"fmt"
+	"encoding/binary"
+	"hash/maphash"
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
@@ -14,7 +15,7 @@ import (
 func (o *Outlines) newCall(p *Pod, sp *history.Span, r *history.Record) {
 	sp.Item = p.Items.End()
 	it := Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None}
-	it.Sub, it.Quiet = o.subOfCall(p, r), o.quiet(p, r)
+	it.Sub, it.Quiet = o.about(p, r), o.quiet(p, r)
 	o.addItem(p, it)
 	now := o.lives.Now().Pod(sp.Pod)
 	switch role := o.h.Role(r.Step); {
@@ -51,37 +52,33 @@ func (o *Outlines) firstStop(p *Pod, item int) int {
 	return first
 }
 
-// subOfCall tells apart calls and reports of one step that are about different
-// things. Those that are about the same are counted.
-func (o *Outlines) subOfCall(p *Pod, r *history.Record) uint32 {
-	field := func(name string) string { return r.Field(name).String() }
-	both := func(a, b string) uint32 { return uint32(hash(a, []byte(b))) }
-	switch o.h.Role(r.Step) {
-	case probes.RoleCondition:
-		return both(field("type"), field("status"))
-	case probes.RoleContainerState:
-		return both(field("container"), field("state")+field("reason"))
-	case probes.RoleEvent:
-		return both(field("reason"), field("object"))
-	case probes.RoleDeleting:
-		return both("grace", fmt.Sprint(r.Field("grace").Num))
-	case probes.RolePhase:
-		return both(field("phase"), field("reason"))
-	case probes.RoleKnown:
-		return both("known", field("source")+fmt.Sprint(r.Field("known").Flag()))
-	case probes.RoleCreate:
-		return both("container", field("container"))
-	case probes.RoleExec:
-		return both(p.Container(field("containerID")), field("command"))
+// about tells apart calls and reports of one step that are about different things,
+// as the catalogue has it. Those that are about the same are counted. Zero: there
+// is one thing only.
+func (o *Outlines) about(p *Pod, r *history.Record) uint32 {
+	fields := o.h.Step(r.Step).Means().About
+	if len(fields) == 0 {
+		return 0
 	}
-	if image := field("image"); image != "" {
-		return both("image", image)
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, name := range fields {
+		v := r.Field(name)
+		if name == fieldContainerID {
+			_, _ = h.WriteString(p.Container(v.String())) // it never fails
+		} else {
+			_, _ = h.Write(v.Text)
+		}
+		var num [8]byte
+		binary.LittleEndian.PutUint64(num[:], uint64(v.Num))
+		_, _ = h.Write(num[:])
 	}
-	if id := field("containerID"); id != "" {
-		return both("container", p.Container(id))
-	}
-	return 0
+	return uint32(h.Sum64()) | 1
 }
+
+// fieldContainerID is a container's id. Two containers of one name are the same to
+// who reads: one is the other's successor.
+const fieldContainerID = "containerID"
 
 // maxNames bounds the containers whose names a pod remembers.
 const maxNames = 256
@@ -93,7 +90,7 @@ func (o *Outlines) nameContainer(p *Pod, r *history.Record) {
 		return
 	}
 	enter := history.Record{Raw: o.h.Raw(sp.Enter)}
-	id, name := r.Field("containerID").String(), enter.Field("container").String()
+	id, name := r.Field(fieldContainerID).String(), enter.Field("container").String()
 	if id == "" || name == "" {
 		return
 	}

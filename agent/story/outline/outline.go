@@ -116,7 +116,7 @@ func (o *Outlines) newItem(p *Pod, sp *history.Span, r *history.Record) {
 		return
 	}
 	sp.Item = p.Items.End()
-	o.addItem(p, Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None, Sub: o.sub(r)})
+	o.addItem(p, Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None, Sub: o.sub(p, r)})
 }
 
 // endsTurn tells what the worker does after a turn.
@@ -154,13 +154,13 @@ func (o *Outlines) begin(p *Pod, item int, c Chapter, r *history.Record) {
 	p.Segments.rebuild(o, p, item)
 }
 
-// sub tells apart calls of one step that are about different things: health
-// probes of different containers and kinds. Zero: there is one thing only.
-func (o *Outlines) sub(r *history.Record) uint32 {
+// sub is about for what happens beside turns. Only health probes are told apart
+// there: of everything else it is enough to know how often it was.
+func (o *Outlines) sub(p *Pod, r *history.Record) uint32 {
 	if role := o.h.Role(r.Step); role != probes.RoleProbe && role != probes.RoleProbeTurn {
 		return 0
 	}
-	return uint32(hash(r.Field("probeType").String(), r.Field("container").Text))
+	return o.about(p, r)
 }
 
 var seed = maphash.MakeSeed()
