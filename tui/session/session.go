@@ -1,7 +1,8 @@
 // Package session is where the events of a screen come from: an agent, with what
 // one may ask of it, or a trace file. It hands them out in batches at the pace at
-// which frames are drawn, comes back when an agent does, and undoes at the end
-// what was held and armed through it.
+// which frames are drawn, puts what the agent answers in order with its events,
+// comes back when an agent does, and undoes at the end what was held and armed
+// through it.
 package session
 
 import (
