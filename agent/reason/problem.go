@@ -83,7 +83,9 @@ func Problem(p *agentpb.Problem) probes.Text {
 	if s := probes.MustLoad().Step(p.GetArgs()["step"]); s != nil {
 		args["rule"] = s.Hold.Why
 	}
-	args["cause"] = args["reason"]
+	if reason, ok := args["reason"]; ok {
+		args["cause"] = reason
+	}
 	if p.GetCause() != nil {
 		args["cause"] = Problem(p.GetCause())
 	}

@@ -6,6 +6,7 @@ package reason
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -32,11 +33,19 @@ func Sprintf(format probes.Text, args ...any) probes.Text {
 	return probes.Text{En: fmt.Sprintf(format.En, en...), Zh: fmt.Sprintf(format.Zh, zh...)}
 }
 
-// fill puts values in the place of their names in braces.
+// placeholder is a name in braces.
+var placeholder = regexp.MustCompile(`\{\w+\}`)
+
+// fill puts values in the place of their names in braces. One that an agent of
+// another version does not give becomes a question mark.
 func fill(t probes.Text, values map[string]probes.Text) probes.Text {
 	var en, zh []string
-	for name, v := range values {
-		en, zh = append(en, "{"+name+"}", v.En), append(zh, "{"+name+"}", v.Zh)
+	for _, name := range placeholder.FindAllString(t.En, -1) {
+		v, ok := values[name[1:len(name)-1]]
+		if !ok {
+			v = Plain("?")
+		}
+		en, zh = append(en, name, v.En), append(zh, name, v.Zh)
 	}
 	return probes.Text{En: strings.NewReplacer(en...).Replace(t.En), Zh: strings.NewReplacer(zh...).Replace(t.Zh)}
 }

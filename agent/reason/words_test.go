@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +17,6 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 )
-
-var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // TestProblems: each code has a text in each language, with the same arguments.
 func TestProblems(t *testing.T) {
@@ -55,6 +52,9 @@ func TestProblemText(t *testing.T) {
 	}
 	ended := &agentpb.Problem{Code: agentpb.Problem_WAIT_ENDED, Args: map[string]string{"pod": "a/b", "reason": agentpb.ReleaseNodeShutdown}}
 	if got := Problem(ended); got != text("pod a/b is not held: the node shuts down", "Pod a/b 没有被停住：节点正在关机") {
+		t.Errorf("%q", got)
+	}
+	if got := Problem(&agentpb.Problem{Code: agentpb.Problem_POD_GONE}); got.En != "pod ? is gone from this node" {
 		t.Errorf("%q", got)
 	}
 	for _, p := range []*agentpb.Problem{nil, {Code: 9999}} {
