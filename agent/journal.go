@@ -82,13 +82,20 @@ func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 	j.seq++
 	e.seq = j.seq
 	if e.pod != nil {
-		e.pod.seq.Store(e.seq)
+		e.pod.seq = e.seq
 	}
 	j.queue.add(e, more)
 	if j.queue.len() == 1 {
 		j.wake.Signal()
 	}
 	return e.seq
+}
+
+// lastOf is the number of the last event about a pod that was put.
+func (j *journal) lastOf(p *pod) uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return p.seq
 }
 
 // last is the number of the last event that was put.

@@ -45,13 +45,13 @@ const systemCritical = 2_000_000_000
 // pod is a pod that the agent has heard of. The pointer identifies it while
 // the agent lives, also when a pod of the same name follows.
 //
-// Everything in it can be read without a lock: the kubelet's goroutines do so at
+// Everything in it but seq can be read without a lock: the kubelet's goroutines do so at
 // every step, and must never wait for a client's request.
 type pod struct {
 	id  uint32
 	uid string
 
-	seq     atomic.Uint64 // of the last event about it
+	seq     uint64        // of the last event about it; guarded by journal.mu
 	sync    atomic.Uint32 // turns of its worker so far
 	updates atomic.Uint32 // updates that its worker was sent so far
 	// wish is what a person wants of the pod's next steps, or nil.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/canary"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -232,7 +233,13 @@ func TestAnswersAreCleaned(t *testing.T) {
 	look("what the agent is", info, err)
 	_, err = client.Hold(t.Context(), &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Name: "[" + leak}})
 	look("an error", nil, err)
-	if status.Code(err) != codes.InvalidArgument {
+	look("the problem of an error", reason.ProblemOf(err), nil)
+	if status.Code(err) != codes.InvalidArgument || reason.CodeOf(err) != agentpb.Problem_BAD_POD_PATTERN {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = client.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "worker.turn"})
+	look("the cause of a problem", reason.ProblemOf(err), err)
+	if reason.ProblemOf(err).GetCause().GetCode() != agentpb.Problem_PROBE_CANNOT_HOLD {
 		t.Errorf("the error is %v", err)
 	}
 	if err := r.sync(p, nil); err == nil || !strings.Contains(err.Error(), c) {

@@ -15,7 +15,7 @@ const stuckAfter = time.Minute
 
 // state tells what a pod is doing. nil: it is gone.
 func (a *Agent) state(p *pod) *agentpb.PodState {
-	seq := p.seq.Load() // first: all up to it is in what is read below
+	seq := a.journal.lastOf(p) // first: all up to it is in what is read below
 	var holds []*agentpb.HoldInfo
 	held, _ := a.holds.list(a, p)
 	for _, h := range held {
