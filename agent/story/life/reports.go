@@ -1,6 +1,9 @@
 package life
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
 )
@@ -102,3 +105,6 @@ var failures = map[string]bool{
 // IsFailure tells whether a container that waits for that reason waits because
 // something failed.
 func IsFailure(reason string) bool { return failures[reason] }
+
+// Failures are the reasons for which IsFailure is true, in order.
+func Failures() []string { return slices.Sorted(maps.Keys(failures)) }
