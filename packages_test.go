@@ -54,6 +54,7 @@ var packages = []pkg{
 	code("agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes"),
 	code("agent/story/critical", "agent/story/history", "agent/story/outline"),
 	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "probes", "probes/words"),
+	code("agent/explain", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The agent, and the two that host it.
 	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes", "probes/hook"),
@@ -84,7 +85,7 @@ var packages = []pkg{
 	code("tui/tours/gen", "probes", "tui/tours"),
 	code("tui/cluster", "probes", "tui/tours"),
 	code("tui/screen", "agent/story/life", "probes", "probes/words"),
-	code("tui/state", "agent/agentpb", "agent/reason", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/screen"),
+	code("tui/state", "agent/agentpb", "agent/explain", "agent/reason", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/screen"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/screen"),
 	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/screen", "tui/session"),
 	code("tui/view", "agent/story/life", "probes", "probes/words", "tui/screen"),

@@ -184,7 +184,7 @@ func (s *State) holdCost(st *history.Step) string {
 		return ""
 	}
 	if !s.seesTurns() && st.Stage == "cri" {
-		return s.holdCostBeside(st)
+		return s.holdCostOfCall(st)
 	}
 	enter, exit := string(st.About.Hold.Enter), string(st.About.Hold.Exit)
 	if st.Here != nil && st.Here.GetHoldEnter() != "" {

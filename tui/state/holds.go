@@ -99,6 +99,14 @@ func (s *State) Held(k screen.PodKey) *agentpb.HoldInfo {
 	return nil
 }
 
+// heldStep is the step at which a pod is held.
+func (s *State) heldStep(p *life.Pod) string {
+	if e, ok := s.h.Event(p.HeldAt); ok {
+		return words.Clean(e.Step)
+	}
+	return s.h.Step(p.Step).Name
+}
+
 // holdEnds is how long a pod stays held at most, and why no longer. Live, the
 // agent says so; else the events do.
 func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why holdEnd) {

@@ -83,3 +83,18 @@ func TestHeldDetail(t *testing.T) {
 		t.Errorf("a row at which it is not held says %q", d.Held)
 	}
 }
+
+// TestSelectHeldCall: while a pod is held, its step is the call that is held,
+// and not one that others make meanwhile.
+func TestSelectHeldCall(t *testing.T) {
+	s := record(t).upTo(1766) // pod held is held at its sandbox
+	s.SelectPodNamed("default", "held")
+	key, _, _ := s.Selected()
+	if !s.SelectStep(s.CurrentStep(key)) {
+		t.Fatal("the step is not found")
+	}
+	st := s.Screen(allRows).Story
+	if row := st.Rows[st.Cursor]; row.Mark != screen.RowHeld {
+		t.Errorf("selected %+v", row)
+	}
+}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -74,40 +73,4 @@ func TestForgets(t *testing.T) {
 	s.SetMain(screen.MainStory)
 	s.SelectPodNamed("default", "no-image0")
 	check(t, s.Screen(allRows), allRows)
-}
-
-func TestBecause(t *testing.T) {
-	for _, c := range []struct{ err, full, brief string }{
-		{`failed to "StartContainer" for "app" with CreateContainerConfigError: "configmap \"nope\" not found"`,
-			`app: its configuration cannot be made (CreateContainerConfigError): configmap "nope" not found`, "no configmap nope"},
-		{`failed to "StartContainer" for "app" with CreateContainerConfigError: "container has runAsNonRoot and image will run as root (pod: \"web_default(12)\", container: app)"`,
-			"app: its configuration cannot be made (CreateContainerConfigError): container has runAsNonRoot and image will run as root", "may not run as root"},
-		{`failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off pulling image \"a:1\": ErrImagePull: rpc error: code = NotFound desc = failed to resolve reference \"a:1\": a:1: not found"`,
-			"app: its image cannot be pulled, and the kubelet waits before it tries again (ImagePullBackOff): a:1: not found", "image pull failed"},
-		{`failed to "CreatePodSandbox" for "web_default(12)" with CreatePodSandboxError: "Failed to create sandbox: rpc error\n"`,
-			`its sandbox cannot be created (CreatePodSandboxError): Failed to create sandbox: rpc error`, "sandbox failed"},
-		{`[failed to "StartContainer" for "a" with NewReason, failed to "StartContainer" for "b" with ErrImagePull: "x"]`, "a: NewReason", "NewReason"},
-		{"unmounted volumes=[c d], unattached volumes=[]: context deadline exceeded", "volumes are not mounted: c d", "not mounted: c d"},
-		{"network is not ready: container runtime network not ready", "the node's pod network is not ready", "network not ready"},
-		{"something\x1b else", `something\x1b else`, `something\x1b else`},
-	} {
-		if got := because(words.English, c.err); got != c.full {
-			t.Errorf("%s\nis %s\nwant %s", c.err, got, c.full)
-		}
-		if got := briefly(words.English, c.err); got != c.brief {
-			t.Errorf("%s\nis briefly %s, want %s", c.err, got, c.brief)
-		}
-	}
-}
-
-// TestWhyVolumes: the reason is in what the volume manager met, not in SyncPod.
-func TestWhyVolumes(t *testing.T) {
-	s := record(t).play(words.English)
-	s.SelectPodNamed("default", "missing")
-	for _, at := range []int{4000, s.Events()} {
-		s.SeekEvent(at - 1)
-		if w := s.Screen(smallRows).Why; !strings.Contains(w.Text, `configmap "not-there" not found`) || w.Evidence == "" {
-			t.Errorf("at %d: %+v", at, w)
-		}
-	}
 }

@@ -123,8 +123,8 @@ func (s *State) comparePods(a, b podPlace) int {
 // selects tells whether the filter selects a pod: by its name, or by the error
 // of its last turn.
 func (s *State) selects(i int, p *life.Pod) bool {
-	err, _ := s.lastError(p)
-	return s.filter.MatchPod(&s.of(i).Entity, err)
+	e, _ := s.h.Event(p.Failed)
+	return s.filter.MatchPod(&s.of(i).Entity, e.Error)
 }
 
 // podRow puts a pod into words.
@@ -150,13 +150,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
-	if pp.mark <= life.Retrying || now.Refused {
-		r.Line = s.trouble(pp, now, v)
-	}
-	if names := s.finalizers(now); names != "" && pp.mark == life.Waiting && s.lives.Lingers(now) {
-		r.Line = s.lang.Inf(words.Text("waits for finalizers: %s", "等待 finalizer 移除：%s"), names)
-	}
-	if pp.aside != inList {
+	if r.Line = s.trouble(pp.pod, v); pp.aside != inList {
 		r.Line = s.lang.In(asideWords[pp.aside])
 	}
 	return r

@@ -158,7 +158,7 @@ func (s *State) headerOf(v *view) screen.Header {
 // kubelet does not see what others say is no blindness of it.
 func (s *State) blind() string {
 	if !s.seesTurns() {
-		return s.blindBeside()
+		return s.blindToKubelet()
 	}
 	unseen, example := 0, ""
 	for _, st := range s.h.Epoch().Info.GetSteps() {
@@ -173,6 +173,15 @@ func (s *State) blind() string {
 		return ""
 	}
 	return words.Clean(s.lang.Inf(words.Text("%d steps not seen, such as %s", "有 %d 个步骤看不到，例如 %s"), unseen, example))
+}
+
+// blindToKubelet is what probes cannot see that see no turns.
+func (s *State) blindToKubelet() string {
+	what := s.lang.In(words.Text("not seen: inside the kubelet", "看不到：kubelet 内部"))
+	if !s.h.Epoch().Knows.Reports {
+		what += s.lang.In(words.Text(", the API server", "、API server"))
+	}
+	return what
 }
 
 func (s *State) crumbs(sel *line, v *view) []string {

@@ -114,18 +114,17 @@ func (h *History) LastCall(pod int, step StepID, at int) (Call, bool) {
 	return h.Call(ref, at), true
 }
 
-// LastEnter is the event that began the latest call of one of some roles, the
-// first of them that there is one of; nil if there is none.
-func (h *History) LastEnter(pod, at int, roles ...probes.Role) *probes.Event {
+// LastEnter is the position of the event that began the latest call of one of some
+// roles, the first of them that there is one of; None if there is none, or it is
+// not kept.
+func (h *History) LastEnter(pod, at int, roles ...probes.Role) int {
 	for _, role := range roles {
 		ref := h.Back(pod, at, func(_ int, sp *Span) bool { return h.Role(sp.Step) == role && sp.Shape != NoEnter })
-		if sp := h.spans.at(ref); sp != nil {
-			if e, ok := h.Event(sp.Enter); ok {
-				return &e
-			}
+		if sp := h.spans.at(ref); sp != nil && h.Raw(sp.Enter) != nil {
+			return sp.Enter
 		}
 	}
-	return nil
+	return None
 }
 
 // GoesOn tells whether a pod is in a call of a role that began at a time or later,

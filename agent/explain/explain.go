@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+)
+
+// Story is what is known of the pods of a session.
+type Story struct {
+	History *history.History
+	Lives   *life.Lives
+}
+
+// Position is a place in a story: the position in its history, and the session
+// time that it is there.
+type Position struct {
+	At  int
+	Now int64
+}
+
+// Findings gives why a pod, by its place in the history, is where it is. It is
+// the finding of the first rule that has one, and never empty: the last rule
+// always has.
+func Findings(s Story, pod int, at Position) []Finding {
+	c := newCheck(s, pod, at)
+	for _, rules := range [][]rule{rulesOfAll, c.rules()} {
+		for _, r := range rules {
+			if f := r(c); f != nil {
+				f.State, f.Since = c.state, c.since
+				return []Finding{*f}
+			}
+		}
+	}
+	return nil
+}
+
+// rule finds one reason; nil if that is not it.
+type rule func(*check) *Finding
+
+// rulesOfAll are those that come first, whatever the probes see.
+var rulesOfAll = []rule{isNode, isHeld, isUnknown, isRefused}
+
+// rules are the others, for what the present probes see.
+func (c *check) rules() []rule {
+	if c.knows.Turns {
+		return rulesOfTurns
+	}
+	return rulesOfCalls
+}
+
+// check is a pod that rules look at.
+type check struct {
+	h     *history.History
+	lives *life.Lives
+	world *life.World
+	at    int
+	now   int64
+	knows probes.Knows
+
+	pod   int
+	name  string
+	p     *life.Pod
+	state life.State
+	since int64
+}
+
+func newCheck(s Story, pod int, at Position) *check {
+	c := &check{
+		h: s.History, lives: s.Lives, world: s.Lives.At(at.At), at: at.At, now: at.Now, knows: s.History.Epoch().Knows,
+		pod: pod, name: s.History.Pod(pod).Entity.Name,
+	}
+	c.p = c.world.Pod(pod)
+	c.state, c.since = c.lives.State(c.p, c.now)
+	if pod == 0 {
+		c.state, c.since = life.Idle, c.p.First
+	}
+	return c
+}
+
+// found makes a finding that the event at a position shows; history.None: none
+// does.
+func (c *check) found(pos int, p Phrase, more ...Phrase) *Finding {
+	return &Finding{Phrase: p, More: more, Evidence: c.evidence(pos)}
+}
+
+// last is the event that ended the pod's last call of a role, or None.
+func (c *check) last(r probes.Role) int {
+	if call, ok := c.h.LastCall(c.pod, c.h.StepFor(r), c.at); ok {
+		return call.Exit
+	}
+	return history.None
+}
+
+// lastEnter is the event that began the pod's last call of the first of some roles
+// that there is one of, or None.
+func (c *check) lastEnter(roles ...probes.Role) int {
+	return c.h.LastEnter(c.pod, c.at, roles...)
+}
+
+// failed is the error of the last turn or call that failed.
+func (c *check) failed() string {
+	e, _ := c.h.Event(c.p.Failed)
+	return e.Error
+}

@@ -1,0 +1,45 @@
+package explain
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/podstep/podstep/probes"
+)
+
+//go:embed texts.yaml
+var texts []byte
+
+// entry is what a code is called: in full, and in few words for a row of a list.
+type entry struct {
+	Text  probes.Text `yaml:"text"`
+	Brief probes.Text `yaml:"brief"`
+}
+
+// table is read once. It is a part of the program: one that cannot be read is an
+// error of whoever changed it, which every test of the package finds.
+var table = sync.OnceValue(func() map[Code]entry {
+	out := map[Code]entry{}
+	d := yaml.NewDecoder(bytes.NewReader(texts))
+	d.KnownFields(true)
+	if err := d.Decode(&out); err != nil {
+		panic(fmt.Sprintf("read texts.yaml: %v", err))
+	}
+	return out
+})
+
+// failureOf gives the code of a reason that the kubelet gives when it could not do
+// something for a pod, such as ErrImagePull; ok is false if the table does not
+// have the reason.
+func failureOf(reason string) (c Code, ok bool) {
+	c = failurePrefix + Code(reason)
+	_, ok = table()[c]
+	return c, ok
+}
+
+// failurePrefix stands before the kubelet's reasons in the table.
+const failurePrefix = "failure."

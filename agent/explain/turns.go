@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+)
+
+// rulesOfTurns are for probes that see the turns of a pod's worker.
+var rulesOfTurns = []rule{
+	isRemoved, isKept, isInTurn, isRetrying, hasEnded, isDeleting, isRunning,
+	probeFails, isUnready, waitsForContainers, waitsForWorker, isQuiet,
+}
+
+func isRemoved(c *check) *Finding {
+	if c.state != life.Gone {
+		return nil
+	}
+	return c.found(c.last(probes.RoleRemove), Phrase{GoneSource, Args{"pod": c.name}})
+}
+
+// isKept is about a pod that the node is finished with, and the API server not.
+func isKept(c *check) *Finding {
+	if !c.lives.Lingers(c.p) {
+		return nil
+	}
+	if names := c.finalizers(); names != "" {
+		return c.found(c.p.Finalizers, Phrase{Finalizers, Args{"pod": c.name, "names": names}})
+	}
+	return c.found(history.None, Phrase{ObjectKept, Args{"pod": c.name}})
+}
+
+func isInTurn(c *check) *Finding {
+	if c.p.Turning || !c.p.Worker && !c.p.Finished && c.p.At != history.None {
+		return c.inCall()
+	}
+	return nil
+}
+
+func isRetrying(c *check) *Finding {
+	if c.p.Tries == 0 {
+		return nil
+	}
+	err := c.failed()
+	f := c.found(c.p.Failed, c.retrying(err))
+	f.More = append(c.lastExit(err), c.tries()...)
+	if unmounted.MatchString(err) {
+		c.volumeError(f)
+	}
+	if c.p.Next > c.now {
+		f.More = append(f.More, Phrase{NextTry, Args{"in": time.Duration(c.p.Next - c.now)}})
+	}
+	return f
+}
+
+// retrying is why the last turn failed.
+func (c *check) retrying(err string) Phrase {
+	if m := failedTo.FindStringSubmatch(err); m != nil && m[3] == crashLoop {
+		return Phrase{ContainerCrashLoop, Args{"pod": c.name, "cause": causeOf(err)}}
+	}
+	return Phrase{TurnRetrying, Args{"pod": c.name, "cause": causeOf(err)}}
+}
+
+// tries is how often it failed, if more than once.
+func (c *check) tries() []Phrase {
+	if c.p.Tries < 2 {
+		return nil
+	}
+	return []Phrase{{Tries, Args{"times": c.p.Tries, "try": Nth(c.p.Tries)}}}
+}
+
+func hasEnded(c *check) *Finding {
+	switch {
+	case !c.p.Finished && !c.p.Phase.Over():
+		return nil
+	case c.p.Finished && c.p.Deleting:
+		return c.found(history.None, Phrase{EndedDeleted, Args{"pod": c.name}})
+	}
+	return c.found(history.None, c.ended())
+}
+
+func (c *check) ended() Phrase {
+	return Phrase{Ended, Args{"pod": c.name, "phase": c.p.Phase.String()}}
+}
+
+func isDeleting(c *check) *Finding {
+	if !c.p.Deleting {
+		return nil
+	}
+	return c.found(history.None, c.deleting())
+}
+
+func (c *check) deleting() Phrase {
+	return Phrase{Deleting, Args{"pod": c.name, "took": history.Since(c.p.DeletedAt, c.now)}}
+}
+
+func isRunning(c *check) *Finding {
+	if c.state != life.Idle {
+		return nil
+	}
+	f := c.found(c.last(probes.RoleStatus), c.ready())
+	if c.p.Next > c.now {
+		f.More = append(f.More, Phrase{NextLook, Args{"in": time.Duration(c.p.Next - c.now)}})
+	}
+	return f
+}
+
+func (c *check) ready() Phrase { return Phrase{Running, Args{"pod": c.name}} }
+
+func isUnready(c *check) *Finding {
+	if c.state != life.Waiting || c.p.Phase != life.Running {
+		return nil
+	}
+	return c.found(c.last(probes.RoleStatus), c.unready())
+}
+
+func (c *check) unready() Phrase { return Phrase{Unready, Args{"pod": c.name}} }
+
+func waitsForContainers(c *check) *Finding {
+	if c.state != life.Waiting || !c.p.Sandboxed {
+		return nil
+	}
+	return c.found(c.last(probes.RoleStatus), Phrase{WaitingContainers, Args{"pod": c.name}})
+}
+
+func waitsForWorker(c *check) *Finding {
+	if c.state != life.Waiting || c.p.Worker {
+		return nil
+	}
+	return c.found(history.None, Phrase{WaitingWorker, Args{"pod": c.name}})
+}
+
+func isQuiet(c *check) *Finding {
+	return c.found(c.last(probes.RoleStatus), Phrase{Quiet, Args{"pod": c.name, "took": history.Since(c.since, c.now)}})
+}
