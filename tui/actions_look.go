@@ -98,12 +98,8 @@ func (m *Model) copySelected() tea.Cmd {
 	switch {
 	case s.Focus == screen.PaneDetail && s.Detail != nil:
 		lines = detailText(s.Detail)
-	case s.Main == screen.MainEvents && s.Focus == screen.PaneMain && s.Events != nil && inRange(s.Events.Cursor, len(s.Events.Rows)):
-		r := s.Events.Rows[s.Events.Cursor]
-		lines = append(lines, strings.TrimSpace(r.Event.Step+" "+string(r.Event.Kind)+" "+r.Text))
-	case s.Focus == screen.PaneMain && s.Story != nil && inRange(s.Story.Cursor, len(s.Story.Rows)):
-		r := s.Story.Rows[s.Story.Cursor]
-		lines = append(lines, strings.TrimSpace(strings.Join([]string{r.Step, r.Label, r.Note, r.Error}, " ")))
+	case s.Focus == screen.PaneMain && s.Body != nil && s.Body.Copied() != "":
+		lines = append(lines, s.Body.Copied())
 	default:
 		if pod, ok := m.selected(); ok {
 			lines = append(lines, pod.NamespacedName())

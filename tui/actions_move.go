@@ -44,9 +44,9 @@ var moveActions = []action{
 	{id: "move.errorback", keys: []string{"["}, group: groupMove, title: say("Previous error", "上一个错误"),
 		do: intent(func(m *Model) { m.nextError(-1) })},
 	{id: "move.sideright", keys: []string{"}", "shift+right"}, group: groupMove, title: say("Scroll right; pan the timeline", "向右滚动；平移时间线"),
-		do: intent(func(m *Model) { m.sideways(1) })},
+		do: intent(func(m *Model) { m.state.Sideways(1) })},
 	{id: "move.sideleft", keys: []string{"{", "shift+left"}, group: groupMove, title: say("Scroll left; pan the timeline", "向左滚动；平移时间线"),
-		do: intent(func(m *Model) { m.sideways(-1) })},
+		do: intent(func(m *Model) { m.state.Sideways(-1) })},
 	{id: "move.held", keys: []string{"J"}, group: groupMove, title: say("To the next held pod, and round", "跳到下一个被停住的 Pod，循环"),
 		hint: say("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
 }
@@ -56,21 +56,6 @@ func (m *Model) nextError(dir int) {
 	if !m.state.NextError(dir) {
 		m.notice(m.say(say("no further error in this story", "这个过程中没有更多错误")))
 	}
-}
-
-// sideScroll is how many columns a key scrolls, sidePan which part of the
-// timeline's window.
-const (
-	sideScroll = 8
-	sidePan    = 0.25
-)
-
-func (m *Model) sideways(dir int) {
-	if m.timelineShown() {
-		m.state.Pan(float64(dir) * sidePan)
-		return
-	}
-	m.state.Scroll(dir * sideScroll)
 }
 
 // nextHeld is the hold that J goes to: of the pod that is held next after the

@@ -197,7 +197,7 @@ func (m *Model) zoomed() bool { return m.screen().Zoom }
 
 // selectedBreak is the breakpoint that the list of them has selected.
 func (m *Model) selectedBreak() (uint32, bool) {
-	b := m.screen().Breaks
+	b := m.screen().Breaks()
 	if b == nil || !inRange(b.Cursor, len(b.Rows)) {
 		return 0, false
 	}

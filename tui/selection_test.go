@@ -210,8 +210,8 @@ func (c *busyCluster) staysAs(r *rand.Rand, events int) {
 		if h := c.m.heldHere(); h != nil && h.Pod.Uid != want {
 			c.t.Fatalf("a key would move %s, and %s is selected", h.Pod.Uid, want)
 		}
-		if s.Story != nil && s.Story.Pod.UID != want {
-			c.t.Fatalf("the story is that of %s, and %s is selected", s.Story.Pod.UID, want)
+		if s.Story() != nil && s.Story().Pod.UID != want {
+			c.t.Fatalf("the story is that of %s, and %s is selected", s.Story().Pod.UID, want)
 		}
 	}
 }

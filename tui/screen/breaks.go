@@ -2,7 +2,15 @@ package screen
 
 import (
 	"time"
+
+	"github.com/podstep/podstep/probes/words"
 )
+
+// MainBreaks is the list of breakpoints.
+const MainBreaks Main = "breakpoints"
+
+// BreaksName is what the list of breakpoints is called.
+var BreaksName = words.Text("Breakpoints", "断点")
 
 // BreakList is the breakpoints.
 type BreakList struct {
@@ -23,3 +31,12 @@ type BreakRow struct {
 	// Refused says where it cannot act, and why.
 	Refused string
 }
+
+// Breaks is the body of the screen if it is one, else nil.
+func (s *Screen) Breaks() *BreakList {
+	b, _ := s.Body.(*BreakList)
+	return b
+}
+
+// Copied is empty: a breakpoint is not copied.
+func (*BreakList) Copied() string { return "" }

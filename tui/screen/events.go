@@ -1,8 +1,18 @@
 package screen
 
 import (
+	"strings"
+
 	"github.com/podstep/podstep/probes"
+
+	"github.com/podstep/podstep/probes/words"
 )
+
+// MainEvents is the list of all events.
+const MainEvents Main = "events"
+
+// EventsName is what the list of events is called.
+var EventsName = words.Text("Events", "事件")
 
 // EventList is the events, newest last.
 type EventList struct {
@@ -27,4 +37,19 @@ type EventRow struct {
 	Event probes.Event
 	// Text is fields and error in one line.
 	Text string
+}
+
+// Events is the body of the screen if it is one, else nil.
+func (s *Screen) Events() *EventList {
+	b, _ := s.Body.(*EventList)
+	return b
+}
+
+// Copied is step, kind and text of the selected event.
+func (l *EventList) Copied() string {
+	if l.Cursor < 0 || l.Cursor >= len(l.Rows) {
+		return ""
+	}
+	r := &l.Rows[l.Cursor]
+	return strings.TrimSpace(r.Event.Step + " " + string(r.Event.Kind) + " " + r.Text)
 }

@@ -11,7 +11,7 @@ type Screen struct {
 	Header Header
 	// Crumbs say where the reader is, outermost first: node, pod, sync, step.
 	Crumbs []string
-	// Main is what the main pane shows, Focus the pane that has the keys.
+	// Main is the view that the main pane shows, Focus the pane that has the keys.
 	Main  Main
 	Focus Pane
 	// Zoom shows the focused pane alone.
@@ -19,13 +19,10 @@ type Screen struct {
 	// Split is the share of the pod list in the width, in percent. Zero: by size.
 	Split int
 
-	Pods     PodList
-	Story    *Story
-	Detail   *Detail
-	Timeline *Timeline
-	Events   *EventList
-	Breaks   *BreakList
-	Why      Why
+	Pods   PodList
+	Body   Body // what the main pane shows
+	Detail *Detail
+	Why    Why
 
 	// Hold is the banner that is pinned at every size while a pod is held.
 	Hold *HoldBanner
@@ -41,15 +38,15 @@ type Screen struct {
 	Over *Overlay
 }
 
-// Main names what the main pane shows.
-type Main int
+// Main names a view: one of the things that the main pane can show. Each has its
+// name beside the type of its body.
+type Main string
 
-const (
-	MainStory Main = iota
-	MainTimeline
-	MainEvents
-	MainBreaks
-)
+// Body is what a view shows.
+type Body interface {
+	// Copied is the selected row as text, empty if it is no more than its pod.
+	Copied() string
+}
 
 // Pane names a part of the screen that can have the keys.
 type Pane int

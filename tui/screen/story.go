@@ -1,8 +1,18 @@
 package screen
 
 import (
+	"strings"
 	"time"
+
+	"github.com/podstep/podstep/probes/words"
 )
+
+// MainStory is the pipeline of the selected pod: what is shown if nothing else is
+// chosen.
+const MainStory Main = ""
+
+// StoryName is what the pipeline is called.
+var StoryName = words.Text("Pipeline", "流水线")
 
 // Story is the pipeline of one pod: every step in order, nested.
 type Story struct {
@@ -97,4 +107,19 @@ type Row struct {
 	CRI bool
 	// From is who reported it, of what is no call: api, kubelet, runtime.
 	From string
+}
+
+// Story is the body of the screen if it is one, else nil.
+func (s *Screen) Story() *Story {
+	b, _ := s.Body.(*Story)
+	return b
+}
+
+// Copied is step, label, note and error of the selected row.
+func (s *Story) Copied() string {
+	if s.Cursor < 0 || s.Cursor >= len(s.Rows) {
+		return ""
+	}
+	r := s.Rows[s.Cursor]
+	return strings.TrimSpace(strings.Join([]string{r.Step, r.Label, r.Note, r.Error}, " "))
 }

@@ -2,7 +2,15 @@ package screen
 
 import (
 	"time"
+
+	"github.com/podstep/podstep/probes/words"
 )
+
+// MainTimeline is when calls were made, and how long they took.
+const MainTimeline Main = "timeline"
+
+// TimelineName is what the timeline is called.
+var TimelineName = words.Text("Timeline", "时间线")
 
 // Timeline is a waterfall of calls.
 type Timeline struct {
@@ -39,3 +47,12 @@ type Bar struct {
 
 // Part is one call of a bar that stands for several.
 type Part struct{ From, To time.Duration }
+
+// Timeline is the body of the screen if it is one, else nil.
+func (s *Screen) Timeline() *Timeline {
+	b, _ := s.Body.(*Timeline)
+	return b
+}
+
+// Copied is empty: a bar is not copied.
+func (*Timeline) Copied() string { return "" }

@@ -125,7 +125,7 @@ func TestBesideSelect(t *testing.T) {
 			z := screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
 			sc := s.Screen(z)
 			check(t, sc, z)
-			if sc.Story.Cursor < 0 {
+			if sc.Story().Cursor < 0 {
 				t.Errorf("%s: %s is selected and not on the screen", pod, step)
 			}
 		}
@@ -140,7 +140,7 @@ func TestUnseen(t *testing.T) {
 	s.SetFocus(screen.PaneMain)
 	row := func(label string) screen.Row {
 		t.Helper()
-		for _, r := range s.Screen(allRows).Story.Rows {
+		for _, r := range s.Screen(allRows).Story().Rows {
 			if r.Label == label {
 				return r
 			}
@@ -179,7 +179,7 @@ func TestBesideHold(t *testing.T) {
 	if h := sc.Hold; h == nil || h.Timer != "caller" || h.Step != "cri.CreateContainer" || h.Left <= 0 {
 		t.Errorf("banner %+v", h)
 	}
-	if row := sc.Story.Rows[sc.Story.Cursor]; row.Mark != screen.RowHeld || row.Left != sc.Hold.Left {
+	if row := sc.Story().Rows[sc.Story().Cursor]; row.Mark != screen.RowHeld || row.Left != sc.Hold.Left {
 		t.Errorf("row %+v", row)
 	}
 	if !strings.Contains(sc.Detail.Hold, "Timer caller") {
@@ -367,11 +367,11 @@ func TestNote(t *testing.T) {
 	l.says("note text=the_runtime_was_restarted")
 	l.s.SelectPod(0)
 	sc := l.s.Screen(allRows)
-	if last := sc.Story.Rows[len(sc.Story.Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != screen.RowNoted {
+	if last := sc.Story().Rows[len(sc.Story().Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != screen.RowNoted {
 		t.Errorf("row %+v", last)
 	}
 	l.s.SetMain(screen.MainEvents)
-	if rows := l.s.Screen(allRows).Events.Rows; len(rows) != 1 || !strings.Contains(rows[0].Text, "the runtime was restarted") {
+	if rows := l.s.Screen(allRows).Events().Rows; len(rows) != 1 || !strings.Contains(rows[0].Text, "the runtime was restarted") {
 		t.Errorf("events %+v", rows)
 	}
 }

@@ -12,7 +12,18 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// SetBreakpoints tells which breakpoints there are, as of a time. The selected
+func init() { mainPanes[screen.MainBreaks] = breaksPane{} }
+
+// breaksPane is the list of breakpoints.
+type breaksPane struct{ storyPane }
+
+func (breaksPane) body(s *State, rows int, _ *view) screen.Body { return s.breakList(rows) }
+func (breaksPane) move(s *State, rows int, _ *view)             { s.moveBreak(rows) }
+func (breaksPane) end(s *State)                                 { s.moveBreak(veryFar) }
+func (breaksPane) open(*State, *view)                           {}
+func (breaksPane) back(*State, *view) bool                      { return false }
+
+// SetBreakpoints sets which breakpoints there are, as of a time. The selected
 // one stays selected wherever it stands now. When it is gone, none is until the
 // person moves: a key must not act on another than they see.
 func (s *State) SetBreakpoints(b []*agentpb.Breakpoint, at time.Time) {

@@ -9,6 +9,27 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() { mainPanes[screen.MainEvents] = eventsPane{} }
+
+// eventsPane is the list of all events.
+type eventsPane struct{}
+
+func (eventsPane) body(s *State, rows int, v *view) screen.Body { return s.eventList(rows, v) }
+func (eventsPane) move(s *State, rows int, v *view)             { s.events.move(s, rows, v) }
+func (eventsPane) end(s *State)                                 { s.events.toEnd() }
+func (eventsPane) open(s *State, v *view)                       { s.openEvent(v) }
+func (eventsPane) back(*State, *view) bool                      { return false }
+func (eventsPane) toggleFollow(s *State, v *view)               { s.events.toggleFollow(s, v) }
+
+func (eventsPane) nextError(s *State, dir int, v *view) bool { return s.events.nextError(s, dir, v) }
+
+// scrollColumns is how many columns a key scrolls by.
+const scrollColumns = 8
+
+func (eventsPane) sideways(s *State, dir int) {
+	s.events.offset = max(0, s.events.offset+dir*scrollColumns)
+}
+
 // scanPerFrame bounds how many events a filter looks at for one frame, and
 // decodePerFrame how many of them it has to decode.
 const (

@@ -18,13 +18,13 @@ func TestFoldBars(t *testing.T) {
 		s.SelectPodNamed("default", pod)
 		times := map[string]int{}
 		s.SetMain(screen.MainStory)
-		for _, r := range s.Screen(allRows).Story.Rows {
+		for _, r := range s.Screen(allRows).Story().Rows {
 			if r.Kind == screen.RowFolded {
 				times[r.ID] = r.Times
 			}
 		}
 		s.SetMain(screen.MainTimeline)
-		for _, b := range s.Screen(allRows).Timeline.Bars {
+		for _, b := range s.Screen(allRows).Timeline().Bars {
 			n, fold := times[b.ID]
 			if !fold {
 				continue
@@ -59,7 +59,7 @@ func TestIdleTurns(t *testing.T) {
 				continue
 			}
 			s.SeekEvent(tn.Done)
-			for _, r := range s.Screen(allRows).Story.Rows {
+			for _, r := range s.Screen(allRows).Story().Rows {
 				if r.ID == (lineKey{kind: keyTurn, a: tn.Item}).String() {
 					idle++
 					if r.Open {
@@ -89,7 +89,7 @@ func TestPlain(t *testing.T) {
 	s.SelectPodNamed("default", "web")
 	var before time.Duration
 	folds := 0
-	for _, r := range s.Screen(allRows).Story.Rows {
+	for _, r := range s.Screen(allRows).Story().Rows {
 		if r.Kind == screen.RowFolded && r.Span != 0 {
 			folds++
 			if began := time.Duration(s.h.TimeAt(r.Event)); r.At < 0 || r.At > began {

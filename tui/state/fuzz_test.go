@@ -126,7 +126,7 @@ func use(t *testing.T, s *State, keys uint8) {
 		func() { s.Move(1) }, func() { s.Move(-3) }, s.Open, func() { s.Back() }, s.NextPane, s.Home, s.End, s.ToggleFollow,
 		func() { s.SetMain(screen.Main(keys % 4)) }, s.ToggleFreeze, func() { s.StepBack() }, func() { s.NextError(1) },
 		func() { s.SelectPod(screen.PodKey(keys % 7)) }, func() { s.SelectStep("sync.volumes") }, func() { s.SeekTime(time.Duration(keys) * time.Second) },
-		func() { _ = s.SetFilter("err or step~sync.*") }, func() { s.ZoomTime(0.5) }, func() { s.Pan(0.3) }, s.ToggleMany, func() { s.StepForward() },
+		func() { _ = s.SetFilter("err or step~sync.*") }, func() { s.ZoomTime(0.5) }, func() { s.Sideways(1) }, s.ToggleMany, func() { s.StepForward() },
 		func() { s.SeekEvent(int(keys)) }, func() { _ = s.SetFilter("") }, func() { s.NextError(-1) },
 	}
 	for i := range do {
@@ -142,7 +142,7 @@ func check(t *testing.T, sc *screen.Screen, z screen.Sizes) {
 	rows := z.Main
 	safe(t, reflect.ValueOf(*sc), "Screen")
 	within(t, "pods", sc.Pods.Top, len(sc.Pods.Rows), sc.Pods.Total, sc.Pods.Cursor)
-	if st := sc.Story; st != nil {
+	if st := sc.Story(); st != nil {
 		within(t, "story", st.Top, len(st.Rows), st.Total, st.Cursor)
 		if len(st.Rows) < min(rows, st.Total) {
 			t.Fatalf("story: %d of %d rows in %d", len(st.Rows), st.Total, rows)
@@ -161,7 +161,7 @@ func check(t *testing.T, sc *screen.Screen, z screen.Sizes) {
 			}
 		}
 	}
-	if l := sc.Timeline; l != nil {
+	if l := sc.Timeline(); l != nil {
 		within(t, "timeline", l.Top, len(l.Bars), l.Total, l.Cursor)
 		if len(l.Bars) < min(rows, l.Total) {
 			t.Fatalf("timeline: %d bars of %d fit into %d rows", len(l.Bars), l.Total, rows)
@@ -175,7 +175,7 @@ func check(t *testing.T, sc *screen.Screen, z screen.Sizes) {
 			t.Fatalf("timeline from %v to %v", l.From, l.To)
 		}
 	}
-	if l := sc.Events; l != nil {
+	if l := sc.Events(); l != nil {
 		within(t, "events", l.Top, len(l.Rows), l.Total, l.Cursor)
 		if len(l.Rows) < min(rows, l.Total) {
 			t.Fatalf("events: %d of %d rows in %d", len(l.Rows), l.Total, rows)

@@ -73,7 +73,7 @@ func TestHeldDetail(t *testing.T) {
 			t.Errorf("%q, want %q", sc.Detail.Held, want)
 		}
 		row := sc.Pods.Rows[sc.Pods.Cursor]
-		if story := sc.Story.Rows[sc.Story.Cursor]; row.Left != 19*time.Second || story.Left != row.Left || sc.Hold.Left != row.Left {
+		if story := sc.Story().Rows[sc.Story().Cursor]; row.Left != 19*time.Second || story.Left != row.Left || sc.Hold.Left != row.Left {
 			t.Errorf("list %s, pipeline %s, banner %s", row.Left, story.Left, sc.Hold.Left)
 		}
 	}

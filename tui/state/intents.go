@@ -15,24 +15,7 @@ func (s *State) Move(rows int) {
 	case screen.PaneDetail:
 		s.detailTop = max(0, s.detailTop+rows)
 	default:
-		s.moveMain(rows, v)
-	}
-}
-
-func (s *State) moveMain(rows int, v *view) {
-	switch s.main {
-	case screen.MainEvents:
-		s.events.move(s, rows, v)
-	case screen.MainBreaks:
-		s.moveBreak(rows)
-	case screen.MainTimeline:
-		if s.time.many {
-			s.movePod(rows, v)
-			return
-		}
-		s.moveStory(rows, v)
-	default:
-		s.moveStory(rows, v)
+		s.mainPane().move(s, rows, v)
 	}
 }
 
@@ -91,12 +74,8 @@ func (s *State) Home() { s.Move(-veryFar) }
 // End goes to the last row; in a story and in the events that means to follow
 // what happens.
 func (s *State) End() {
-	if s.focus == screen.PaneMain && s.main == screen.MainStory {
-		s.follow = true
-		return
-	}
-	if s.focus == screen.PaneMain && s.main == screen.MainEvents {
-		s.events.toEnd()
+	if s.focus == screen.PaneMain {
+		s.mainPane().end(s)
 		return
 	}
 	s.Move(veryFar)
@@ -105,16 +84,11 @@ func (s *State) End() {
 // Open opens the selected row, or goes into it: from a pod to its story, from
 // a row that is open to the first beneath, from a step to its details.
 func (s *State) Open() {
-	v := s.view()
-	switch {
-	case s.focus == screen.PanePods:
+	switch s.focus {
+	case screen.PanePods:
 		s.focus = screen.PaneMain
-	case s.focus == screen.PaneMain && s.main == screen.MainTimeline && s.time.many:
-		s.time.many = false
-	case s.focus == screen.PaneMain && s.main == screen.MainEvents:
-		s.openEvent(v)
-	case s.focus == screen.PaneMain && s.main != screen.MainBreaks:
-		s.openRow(v)
+	case screen.PaneMain:
+		s.mainPane().open(s, s.view())
 	}
 }
 
@@ -149,7 +123,6 @@ func (p *pod) setOpen(k lineKey, open bool) {
 // Back goes one level out: it closes the selected row, or goes to the row or
 // pane around it. It returns false if there is nothing around.
 func (s *State) Back() bool {
-	v := s.view()
 	switch {
 	case s.focus == screen.PaneDetail:
 		s.focus = screen.PaneMain
@@ -159,11 +132,7 @@ func (s *State) Back() bool {
 		s.main = screen.MainStory
 	case s.focus == screen.PanePods:
 		return false
-	case s.main == screen.MainStory || s.main == screen.MainTimeline && !s.time.many:
-		if !s.closeRow(v) {
-			s.focus = screen.PanePods
-		}
-	default:
+	case !s.mainPane().back(s, s.view()):
 		s.focus = screen.PanePods
 	}
 	return true
@@ -199,9 +168,6 @@ func (s *State) PrevPane() { s.focus = (s.focus + screen.PaneDetail) % (screen.P
 // SetFocus gives the keys to a pane.
 func (s *State) SetFocus(p screen.Pane) { s.focus = max(screen.PanePods, min(p, screen.PaneDetail)) }
 
-// SetMain chooses what the main pane shows, and gives it the keys.
-func (s *State) SetMain(m screen.Main) { s.main, s.focus = m, screen.PaneMain }
-
 // ToggleZoom shows the pane that has the keys alone, or all again.
 func (s *State) ToggleZoom() { s.zoom = !s.zoom }
 
@@ -217,17 +183,7 @@ func (s *State) Resize(percent int) {
 }
 
 // ToggleFollow lets the selection go with the current step, or stay.
-func (s *State) ToggleFollow() {
-	if s.main == screen.MainEvents {
-		s.events.toggleFollow(s, s.view())
-		return
-	}
-	if s.follow {
-		s.holdCursor()
-		return
-	}
-	s.follow = true
-}
+func (s *State) ToggleFollow() { s.mainPane().toggleFollow(s, s.view()) }
 
 // holdCursor keeps the selection where following has brought it.
 func (s *State) holdCursor() {
@@ -239,5 +195,6 @@ func (s *State) holdCursor() {
 	s.unfollow()
 }
 
-// Scroll moves the events to the side.
-func (s *State) Scroll(cols int) { s.events.offset = max(0, s.events.offset+cols) }
+// Sideways scrolls what the main pane shows to the right, or to the left if dir is
+// negative.
+func (s *State) Sideways(dir int) { s.mainPane().sideways(s, dir) }

@@ -65,8 +65,8 @@ func TestForgets(t *testing.T) {
 	s.SetMain(screen.MainEvents)
 	s.Home()
 	sc := s.Screen(screen.Sizes{Pods: 5, Main: 20})
-	if sc.Events.Rows[0].Pos != s.h.First() {
-		t.Errorf("the first event is %d, not %d", sc.Events.Rows[0].Pos, s.h.First())
+	if sc.Events().Rows[0].Pos != s.h.First() {
+		t.Errorf("the first event is %d, not %d", sc.Events().Rows[0].Pos, s.h.First())
 	}
 	s.SeekEvent(0)
 	check(t, s.Screen(allRows), allRows)

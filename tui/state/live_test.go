@@ -32,8 +32,8 @@ func TestFrozen(t *testing.T) {
 	}
 	s.Tick(time.Unix(0, s.h.Origin()+s.lives.Now().Time+9e9))
 	sc := s.Screen(allRows)
-	if !sc.Header.Frozen || sc.Story.Newer == 0 {
-		t.Errorf("frozen %t, newer %d", sc.Header.Frozen, sc.Story.Newer)
+	if !sc.Header.Frozen || sc.Story().Newer == 0 {
+		t.Errorf("frozen %t, newer %d", sc.Header.Frozen, sc.Story().Newer)
 	}
 	strip := func(d string) string {
 		var out []string
@@ -80,7 +80,7 @@ func TestHolds(t *testing.T) {
 	if got := s.CurrentStep(key); got != "cri.RunPodSandbox" {
 		t.Errorf("current step %q", got)
 	}
-	row := sc.Story.Rows[sc.Story.Cursor]
+	row := sc.Story().Rows[sc.Story().Cursor]
 	if row.Mark != screen.RowHeld || row.Step != "cri.RunPodSandbox" || row.Left != 15*time.Second || !row.CRI {
 		t.Errorf("row %+v", row)
 	}
@@ -106,7 +106,7 @@ func TestBreakpoints(t *testing.T) {
 	}, now)
 	s.SetMain(screen.MainBreaks)
 	s.Move(1)
-	l := s.Screen(allRows).Breaks
+	l := s.Screen(allRows).Breaks()
 	want := []screen.BreakRow{
 		{ID: 1, Pods: "default/web-* a=1,b=2", Steps: "cri.*", When: "error, slower than 2.0 s", Action: "holds", Hits: 3, Expires: time.Minute},
 		{ID: 2, Pods: "*", Steps: "sync.volumes", When: "exit", Action: "fails: no disk", Refused: "merge.merge: this kubelet's probe does not see it"},
@@ -128,15 +128,15 @@ func TestKeys(t *testing.T) {
 	s.SelectPodNamed("default", "no-image")
 	size := screen.Sizes{Pods: 5, Main: 12, Detail: 5}
 	row := func() screen.Row {
-		st := s.Screen(size).Story
+		st := s.Screen(size).Story()
 		return st.Rows[st.Cursor]
 	}
-	if !s.Screen(size).Story.Follow || row().Step != "image.pull" {
+	if !s.Screen(size).Story().Follow || row().Step != "image.pull" {
 		t.Fatalf("it follows %+v", row())
 	}
 	s.Open() // from the pods to the story
 	s.Move(-1)
-	if r := row(); r.Step != "image.ensure" || s.Screen(size).Story.Follow {
+	if r := row(); r.Step != "image.ensure" || s.Screen(size).Story().Follow {
 		t.Errorf("one up is %+v", r)
 	}
 	s.Back()
@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 	}
 	s.SetFocus(screen.PaneMain)
 	s.End()
-	if !s.Screen(size).Story.Follow {
+	if !s.Screen(size).Story().Follow {
 		t.Error("the end is not followed")
 	}
 	pos, ok := s.Seen(screen.PodKey(s.pod), "cri.PullImage", probes.Exit, 0)

@@ -106,7 +106,7 @@ func TestAt(t *testing.T) {
 	for _, pod := range []string{"web", "held"} {
 		s.SelectPodNamed("default", pod)
 		var chapter time.Duration
-		for _, r := range s.Screen(allRows).Story.Rows {
+		for _, r := range s.Screen(allRows).Story().Rows {
 			if r.Kind == screen.RowChapter {
 				chapter = r.Took
 			}

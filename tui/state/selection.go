@@ -301,10 +301,11 @@ func (s *State) Seen(k screen.PodKey, step string, kind probes.Kind, from int) (
 // NextError selects the next row that failed, or the one before if dir is
 // negative. It returns false if there is none.
 func (s *State) NextError(dir int) bool {
-	v := s.view()
-	if s.main == screen.MainEvents {
-		return s.events.nextError(s, dir, v)
-	}
+	return s.mainPane().nextError(s, dir, s.view())
+}
+
+// nextFailed is NextError in the selected pod's story.
+func (s *State) nextFailed(dir int, v *view) bool {
 	p := s.of(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)

@@ -61,7 +61,7 @@ func dump(sc *screen.Screen) string {
 		fmt.Fprintf(&b, "pod %s %s/%s %s %s at %s: %s left %s\n", pick(i == sc.Pods.Cursor, "»", " "), p.Namespace, p.Name, p.Word, round(p.For), p.Where, p.Line, round(p.Left))
 	}
 	fmt.Fprintf(&b, "why %s [%s]\n", sc.Why.Text, sc.Why.Evidence)
-	if st := sc.Story; st != nil {
+	if st := sc.Story(); st != nil {
 		fmt.Fprintf(&b, "story %q took %s total %d follow %t newer %d\n", st.Title, round(st.Took), st.Total, st.Follow, st.Newer)
 		for _, r := range st.Rows {
 			b.WriteString(dumpRow(r))
@@ -167,7 +167,7 @@ func dumpDetail(sc *screen.Screen) string {
 
 func dumpTimeline(sc *screen.Screen) string {
 	var b strings.Builder
-	l := sc.Timeline
+	l := sc.Timeline()
 	fmt.Fprintf(&b, "from %s to %s now %s top %d total %d cursor %d many %t\n", round(l.From), round(l.To), round(l.Now), l.Top, l.Total, l.Cursor, l.Many)
 	for i, r := range l.Bars {
 		fmt.Fprintf(&b, "%s%s%s %-40s %12s %12s %s%s\n", pick(i == l.Cursor, "»", " "), strings.Repeat("  ", r.Depth), rowMarks[r.Mark], words.Cut(r.Label, 40),
@@ -178,7 +178,7 @@ func dumpTimeline(sc *screen.Screen) string {
 
 func dumpEvents(sc *screen.Screen) string {
 	var b strings.Builder
-	l := sc.Events
+	l := sc.Events()
 	fmt.Fprintf(&b, "top %d total %d more %t cursor %d follow %t newer %d filter %q %s\n", l.Top, l.Total, l.More, l.Cursor, l.Follow, l.Newer, l.Filter, l.Empty)
 	for i, r := range l.Rows {
 		pod := ""

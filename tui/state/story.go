@@ -9,6 +9,29 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() { mainPanes[screen.MainStory] = storyPane{} }
+
+// storyPane is the pipeline of the selected pod. Views that have no selection of
+// their own embed it.
+type storyPane struct{}
+
+func (storyPane) body(s *State, rows int, v *view) screen.Body { return s.story(rows, v) }
+func (storyPane) move(s *State, rows int, v *view)             { s.moveStory(rows, v) }
+func (storyPane) end(s *State)                                 { s.follow = true }
+func (storyPane) open(s *State, v *view)                       { s.openRow(v) }
+func (storyPane) back(s *State, v *view) bool                  { return s.closeRow(v) }
+func (storyPane) sideways(*State, int)                         {}
+
+func (storyPane) nextError(s *State, dir int, v *view) bool { return s.nextFailed(dir, v) }
+
+func (storyPane) toggleFollow(s *State, _ *view) {
+	if s.follow {
+		s.holdCursor()
+		return
+	}
+	s.follow = true
+}
+
 // story is the pipeline of the selected pod.
 func (s *State) story(rows int, v *view) *screen.Story {
 	p := s.of(s.pod)

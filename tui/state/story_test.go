@@ -76,7 +76,7 @@ func TestSelectSteps(t *testing.T) {
 				t.Errorf("%s: %s cannot be selected", pod, step)
 			}
 			sc := s.Screen(screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80})
-			if sc.Story.Cursor < 0 {
+			if sc.Story().Cursor < 0 {
 				t.Errorf("%s: %s is selected and not on the screen", pod, step)
 			}
 		}
@@ -122,7 +122,7 @@ func TestTimelines(t *testing.T) {
 	s.SetMain(screen.MainTimeline)
 	golden(t, "timeline-web", dumpTimeline(s.Screen(allRows)))
 	s.ZoomTime(0.1)
-	s.Pan(0.25)
+	s.Sideways(1)
 	golden(t, "timeline-zoomed", dumpTimeline(s.Screen(screen.Sizes{Pods: 10, Main: 12, Detail: 5})))
 	s.ToggleMany()
 	golden(t, "timeline-many", dumpTimeline(s.Screen(allRows)))

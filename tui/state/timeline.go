@@ -11,6 +11,38 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() { mainPanes[screen.MainTimeline] = timelinePane{} }
+
+// timelinePane is the story in time, with its selection, or one bar for each pod.
+type timelinePane struct{ storyPane }
+
+func (timelinePane) body(s *State, rows int, v *view) screen.Body { return s.timeline(rows, v) }
+
+func (timelinePane) move(s *State, rows int, v *view) {
+	if s.time.many {
+		s.movePod(rows, v)
+		return
+	}
+	s.moveStory(rows, v)
+}
+
+func (p timelinePane) end(s *State) { p.move(s, veryFar, s.view()) }
+
+func (timelinePane) open(s *State, v *view) {
+	if s.time.many {
+		s.time.many = false
+		return
+	}
+	s.openRow(v)
+}
+
+func (timelinePane) back(s *State, v *view) bool { return !s.time.many && s.closeRow(v) }
+
+// panPart is the part of what is shown that a key pans by.
+const panPart = 0.25
+
+func (timelinePane) sideways(s *State, dir int) { s.pan(float64(dir) * panPart) }
+
 // timeView is what part of the time a timeline shows.
 type timeView struct {
 	many     bool
@@ -44,8 +76,8 @@ func (s *State) ZoomTime(factor float64) {
 	s.setTime(int64(middle-half), int64(middle+half), v)
 }
 
-// Pan moves by a part of what is shown.
-func (s *State) Pan(part float64) {
+// pan moves by a part of what is shown.
+func (s *State) pan(part float64) {
 	v := s.view()
 	from, to := s.timeWindow(v)
 	by := int64(float64(to-from) * part)

@@ -99,16 +99,7 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 		Pods: s.podList(z.Pods, v), Why: s.lastKnown(s.whyOf(s.pod, v)), Hold: s.banner(v),
 	}
 	out.Header = s.headerOf(v)
-	switch s.main {
-	case screen.MainStory:
-		out.Story = s.story(z.Main, v)
-	case screen.MainTimeline:
-		out.Timeline = s.timeline(z.Main, v)
-	case screen.MainEvents:
-		out.Events = s.eventList(z.Main, v)
-	case screen.MainBreaks:
-		out.Breaks = s.breakList(z.Main)
-	}
+	out.Body = s.mainPane().body(s, z.Main, v)
 	sel := s.selectedLine(v)
 	if out.Detail = s.detail(sel, v); out.Detail != nil {
 		s.detailTop = max(0, min(s.detailTop, out.Detail.Lines()-1))

@@ -8,6 +8,10 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() {
+	addMain(mainPane{main: screen.MainBreaks, place: 3, name: screen.BreaksName, draw: (*frame).breaks, table: true})
+}
+
 // breakColumns are the columns of breakpoints that a width has room for.
 func breakColumns(w int) []column {
 	number := column{probes.Text{En: "#", Zh: "#"}, 5, true}
@@ -29,12 +33,12 @@ func breakColumns(w int) []column {
 
 // breaks draws the table of breakpoints. Where one cannot act is said below it.
 func (f *frame) breaks(r Rect) {
-	b := f.s.Breaks
+	b := f.s.Breaks()
 	count := ""
 	if b != nil && len(b.Rows) > 0 {
 		count = strconv.Itoa(len(b.Rows))
 	}
-	f.title(r, screen.PaneMain, f.say(wordBreaks), count)
+	f.title(r, screen.PaneMain, f.say(screen.BreaksName), count)
 	r = r.inset(0, 1, 0, 0)
 	if b == nil {
 		return

@@ -9,5 +9,5 @@
 // for the mouse.
 //
 // Colours are only in styles.go, glyphs only in glyphs.go, and words of its own
-// only in words.go. What a thing means is never told by colour alone.
+// only in words.go. What a thing means never shows by colour alone.
 package view

@@ -64,23 +64,6 @@ func (f *frame) screen() {
 	f.foot()
 }
 
-func (f *frame) main(r Rect) {
-	if r.empty() {
-		return
-	}
-	f.zone(r, Target{Kind: OnPane, Pane: screen.PaneMain})
-	switch f.s.Main {
-	case screen.MainTimeline:
-		f.timeline(r)
-	case screen.MainEvents:
-		f.events(r)
-	case screen.MainBreaks:
-		f.breaks(r)
-	default:
-		f.story(r)
-	}
-}
-
 // say gives a word in the reader's language.
 func (f *frame) say(t probes.Text) string { return f.s.Lang.In(t) }
 

@@ -88,7 +88,7 @@ func TestCurrentStepIsShown(t *testing.T) {
 				s := make()
 				text := ansi.Strip(Draw(s, NewStyles(Options{Width: w, Height: h})))
 				left := fmt.Sprintf(s.Lang.In(wordLeft), "0:24")
-				if !strings.Contains(text, s.Story.Rows[13].Label) || !strings.Contains(text, left) {
+				if !strings.Contains(text, s.Story().Rows[13].Label) || !strings.Contains(text, left) {
 					t.Fatalf("%dx%d:\n%s", w, h, text)
 				}
 				if !strings.Contains(text, s.Lang.In(wordHELD)) {
@@ -165,8 +165,8 @@ func foreign(s *screen.Screen, text string) {
 	s.Pods.Rows[0].Name, s.Pods.Rows[0].Line = text, text
 	s.Crumbs = append(s.Crumbs, text)
 	s.Why.Text = text
-	if s.Story != nil {
-		s.Story.Rows[3].Label, s.Story.Rows[3].Error = text, text
+	if s.Story() != nil {
+		s.Story().Rows[3].Label, s.Story().Rows[3].Error = text, text
 	}
 	if s.Detail != nil {
 		s.Detail.Text, s.Detail.Error = text, text
@@ -183,11 +183,11 @@ func foreign(s *screen.Screen, text string) {
 		s.Over.Title, s.Over.Input.Text = text, text
 		s.Over.Items[0].Text = text
 	}
-	if s.Events != nil {
-		s.Events.Rows[0].Text = text
+	if s.Events() != nil {
+		s.Events().Rows[0].Text = text
 	}
-	if s.Timeline != nil {
-		s.Timeline.Bars[0].Label = text
+	if s.Timeline() != nil {
+		s.Timeline().Bars[0].Label = text
 	}
 }
 
@@ -221,31 +221,32 @@ func TestHoldIsPinned(t *testing.T) {
 func TestOddScreens(t *testing.T) {
 	odd := map[string]func() *screen.Screen{
 		"empty": func() *screen.Screen { return &screen.Screen{} },
-		"all panes empty": func() *screen.Screen {
-			return &screen.Screen{
-				Story: &screen.Story{}, Detail: &screen.Detail{}, Timeline: &screen.Timeline{}, Events: &screen.EventList{},
-				Breaks: &screen.BreakList{}, Hold: &screen.HoldBanner{}, Tour: &screen.TourCard{}, Input: &screen.Input{}, Over: &screen.Overlay{},
-			}
-		},
 		"cursors outside": func() *screen.Screen {
 			s := held()
-			s.Pods.Cursor, s.Story.Cursor, s.Detail.Top, s.Detail.Mark = 99, -7, 9999, 99
+			s.Pods.Cursor, s.Story().Cursor, s.Detail.Top, s.Detail.Mark = 99, -7, 9999, 99
 			s.Over = paletteOf().Over
 			s.Over.Cursor, s.Over.Items[0].Match, s.Over.Input.Cursor = 99, []int{-1, 500}, -3
 			return s
 		},
 		"times backwards": func() *screen.Screen {
 			s := timelineOf()
-			s.Timeline.From, s.Timeline.To = s.Timeline.To, s.Timeline.From
-			for i := range s.Timeline.Bars {
-				b := &s.Timeline.Bars[i]
+			s.Timeline().From, s.Timeline().To = s.Timeline().To, s.Timeline().From
+			for i := range s.Timeline().Bars {
+				b := &s.Timeline().Bars[i]
 				b.From, b.To = b.To, b.From-1e12
 			}
 			return s
 		},
 	}
+	for _, body := range []screen.Body{&screen.Story{}, &screen.Timeline{}, &screen.EventList{}, &screen.BreakList{}} {
+		odd[fmt.Sprintf("all panes empty, %T", body)] = func() *screen.Screen {
+			return &screen.Screen{
+				Body: body, Detail: &screen.Detail{}, Hold: &screen.HoldBanner{}, Tour: &screen.TourCard{}, Input: &screen.Input{}, Over: &screen.Overlay{},
+			}
+		}
+	}
 	for name, make := range odd {
-		for main := screen.MainStory; main <= screen.MainBreaks; main++ {
+		for _, main := range Mains() {
 			for _, size := range goldenSizes {
 				s := make()
 				s.Main = main

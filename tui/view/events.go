@@ -10,6 +10,10 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() {
+	addMain(mainPane{main: screen.MainEvents, place: 2, name: screen.EventsName, draw: (*frame).events, table: true})
+}
+
 // signOnly is how wide the column of kinds is without its words.
 const signOnly = 2
 
@@ -44,12 +48,12 @@ func eventColumns(w int) []column {
 
 // events draws the table of events. It is scrolled sideways as a whole.
 func (f *frame) events(r Rect) {
-	e := f.s.Events
+	e := f.s.Events()
 	if e == nil {
-		f.title(r, screen.PaneMain, f.say(wordEvents), "")
+		f.title(r, screen.PaneMain, f.say(screen.EventsName), "")
 		return
 	}
-	f.titleNew(r, screen.PaneMain, f.say(wordEvents), f.eventsSummary(e), e.Newer)
+	f.titleNew(r, screen.PaneMain, f.say(screen.EventsName), f.eventsSummary(e), e.Newer)
 	r = r.inset(0, 1, 0, 0)
 	if len(e.Rows) == 0 {
 		f.empty(r, e.Empty)

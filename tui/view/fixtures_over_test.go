@@ -104,7 +104,7 @@ func emptyOf() *screen.Screen {
 		Header: screen.Header{Link: screen.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Lab: true},
 		Crumbs: []string{"node-1"},
 		Pods:   screen.PodList{Empty: "No pods on this node yet. Make one with kubectl apply, or take a tour.", Cursor: -1},
-		Story:  &screen.Story{Empty: "Choose a pod to see its story.", Cursor: -1},
+		Body:   &screen.Story{Empty: "Choose a pod to see its story.", Cursor: -1},
 		Why:    screen.Why{Text: "The agent does not answer. Any pod that was held has gone on.", Mark: life.Stuck},
 		Hints:  []screen.Hint{{Key: "T", Text: "tours"}, {Key: "q", Text: "quit"}, {Key: "?", Text: "help"}},
 	}
@@ -136,12 +136,12 @@ func chinese() *screen.Screen {
 	s.Why.Text = "web 停在 RunPodSandbox 之前，是你让它停住的。调用还没有开始，所以没有任何超时在走。"
 	s.Why.Evidence = "kubelet 事件 1204"
 	labels := map[string]string{"Creation": "创建", "source": "来源", "merge": "合并", "admit": "准入", "worker": "交给 worker", "status": "计算状态", "volumes": "卷", "sandbox": "沙箱", "runtime": "容器运行时", "Running": "运行"}
-	for i := range s.Story.Rows {
-		if l, ok := labels[s.Story.Rows[i].Label]; ok {
-			s.Story.Rows[i].Label = l
+	for i := range s.Story().Rows {
+		if l, ok := labels[s.Story().Rows[i].Label]; ok {
+			s.Story().Rows[i].Label = l
 		}
 	}
-	s.Story.Title = "创建，第 2 轮同步"
+	s.Story().Title = "创建，第 2 轮同步"
 	s.Detail.Title = "创建沙箱"
 	s.Detail.Text = "请运行时为 Pod 建立沙箱：命名空间、cgroup，以及通过 CNI ADD 得到的网络。沙箱就绪，或者过了 4 分钟的期限，调用才会返回。"
 	s.Tour.Title = "一个 Pod 的创建"

@@ -76,8 +76,8 @@ func held() *screen.Screen {
 		Text:     "web waits because you hold it before RunPodSandbox. Its call has not begun, so nothing times out.",
 		Evidence: "kubelet event 1204", Mark: life.Held,
 	}
-	s.Story = &screen.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
-	s.Story.Total = len(s.Story.Rows)
+	s.Body = &screen.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
+	s.Story().Total = len(s.Story().Rows)
 	s.Detail = sandboxDetail()
 	s.Detail.Held = "No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in 24 s, when its lease ends."
 	s.Hints = []screen.Hint{
@@ -165,7 +165,7 @@ func retry() *screen.Screen {
 	s.Pods.Cursor = 1
 	s.Crumbs = []string{"node-1", "shop/cart-7f9c5d6b8-x2x4k", "sync 9"}
 	s.Why = screen.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
-	s.Story = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []screen.Row{
+	s.Body = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []screen.Row{
 		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
 		{ID: "b", Kind: screen.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},
 		{ID: "c", Kind: screen.RowSync, Depth: 1, Label: "sync 1", Note: "create", Took: 1300 * ms, Opens: true},
@@ -176,7 +176,7 @@ func retry() *screen.Screen {
 		{ID: "h", Kind: screen.RowExpected, Depth: 2, Label: "create", Mark: screen.RowToCome, CRI: true},
 		{ID: "i", Kind: screen.RowStep, Depth: 2, Label: "cgroup limits", Mark: screen.RowUnseen, Error: "the cri probe cannot see it"},
 	}}
-	s.Story.Total = 240
+	s.Story().Total = 240
 	return s
 }
 
@@ -189,7 +189,7 @@ func deletion() *screen.Screen {
 	s.Header.Recording = "web.pst"
 	s.Crumbs = []string{"node-1", "default/web", "termination"}
 	s.Why = screen.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: life.Working}
-	s.Story = &screen.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []screen.Row{
+	s.Body = &screen.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []screen.Row{
 		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 2100 * ms, Opens: true},
 		{ID: "b", Kind: screen.RowChapter, Label: "Running", Note: "4 syncs, nothing changed", Took: 80 * time.Second, Opens: true},
 		{ID: "c", Kind: screen.RowChapter, Label: "Termination", Took: 12 * time.Second, Opens: true, Open: true},
@@ -200,7 +200,7 @@ func deletion() *screen.Screen {
 		{ID: "h", Kind: screen.RowExpected, Depth: 2, Label: "sandbox", Note: "StopPodSandbox", Mark: screen.RowToCome, CRI: true},
 		{ID: "i", Kind: screen.RowExpected, Depth: 1, Label: "sync 8", Note: "terminated", Mark: screen.RowToCome},
 	}}
-	s.Story.Total = 9
+	s.Story().Total = 9
 	return s
 }
 
@@ -211,7 +211,7 @@ func timelineOf() *screen.Screen {
 	bar := func(depth int, label string, from, to int, critical bool, mark screen.RowMark) screen.Bar {
 		return screen.Bar{ID: label, Label: label, Depth: depth, From: time.Duration(from) * ms, To: time.Duration(to) * ms, Critical: critical, Mark: mark}
 	}
-	s.Timeline = &screen.Timeline{From: 4000 * ms, To: 6200 * ms, Now: 6000 * ms, Total: 11, Cursor: 5, Bars: []screen.Bar{
+	s.Body = &screen.Timeline{From: 4000 * ms, To: 6200 * ms, Now: 6000 * ms, Total: 11, Cursor: 5, Bars: []screen.Bar{
 		bar(0, "default/web", 4000, 6000, true, screen.RowCurrent),
 		bar(1, "merge", 4000, 4001, false, screen.RowDone),
 		bar(1, "worker", 4003, 4009, true, screen.RowDone),
@@ -224,7 +224,7 @@ func timelineOf() *screen.Screen {
 		bar(2, "start", 5604, 5694, true, screen.RowHeld),
 		bar(2, "back-off", 5700, 6000, false, screen.RowWaits),
 	}}
-	s.Timeline.Bars[0].Open = true
+	s.Timeline().Bars[0].Open = true
 	return s
 }
 
@@ -238,7 +238,7 @@ func eventsOf() *screen.Screen {
 	row := func(i int, kind probes.Kind, step string, pod *probes.Pod, took time.Duration, err, text string) screen.EventRow {
 		return screen.EventRow{Pos: 1200 + i, Text: text, Event: probes.Event{Time: at.Add(time.Duration(i) * 87 * ms), Kind: kind, Step: step, Pod: pod, DurationNs: int64(took), Error: err}}
 	}
-	s.Events = &screen.EventList{Total: 128417, Top: 128409, Cursor: 4, Follow: true, Filter: "stage=syncpod", More: true, Rows: []screen.EventRow{
+	s.Body = &screen.EventList{Total: 128417, Top: 128409, Cursor: 4, Follow: true, Filter: "stage=syncpod", More: true, Rows: []screen.EventRow{
 		row(0, probes.Enter, "sync.pod", web, 0, "", "updateType=create"),
 		row(1, probes.Enter, "sync.volumes", web, 0, "", ""),
 		row(2, probes.Exit, "sync.volumes", web, 402*ms, "", "mounted=1"),
@@ -255,7 +255,7 @@ func breaksOf() *screen.Screen {
 	s := base()
 	s.Main = screen.MainBreaks
 	s.Why = screen.Why{Text: "web runs and is ready.", Mark: life.Idle}
-	s.Breaks = &screen.BreakList{Cursor: 1, Rows: []screen.BreakRow{
+	s.Body = &screen.BreakList{Cursor: 1, Rows: []screen.BreakRow{
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},
 		{ID: 3, Pods: "*/cart-*", Steps: "image.pull", When: "slower than 2s", Action: "fail: registry unavailable", Hits: 12},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/tui/screen"
 )
 
 // piece is a part of a line that is left out if there is no room. The higher its
@@ -173,24 +172,23 @@ func (f *frame) crumbs() {
 // views draws the names of what the main pane can show, if there is room, and
 // gives the rest of the line.
 func (f *frame) views(line Rect) Rect {
-	names := []probes.Text{wordPipeline, wordTimeline, wordEvents, wordBreaks}
 	total := 0
-	for _, n := range names {
-		total += width(f.say(n)) + 3
+	for _, p := range mainPanes {
+		total += width(f.say(p.name)) + 3
 	}
 	if total > line.W*6/10 {
 		return line
 	}
 	x := line.right() - total + 3
 	rest := Rect{line.X, line.Y, x - line.X - 2, 1}
-	for i, n := range names {
+	for _, p := range mainPanes {
 		k := inkFaint
-		if screen.Main(i) == f.s.Main {
+		if p.main == f.s.Main {
 			k = inkTitle
 		}
 		from := x
-		x = f.c.put(line, x, line.Y, f.say(n), k)
-		f.zone(Rect{from, line.Y, x - from, 1}, Target{Kind: OnMain, Main: screen.Main(i)})
+		x = f.c.put(line, x, line.Y, f.say(p.name), k)
+		f.zone(Rect{from, line.Y, x - from, 1}, Target{Kind: OnMain, Main: p.main})
 		x += 3
 	}
 	return rest

@@ -139,7 +139,7 @@ func (l *Layout) panes(body Rect, a Arrangement) {
 	case wide && (a.HasDetail || a.Tour != nil):
 		left, rest := l.columns(body, podsWidth(body.W, a.Split, 21, 32, 44), true)
 		share := 52
-		if a.Main != screen.MainStory {
+		if mainOf(a.Main).table {
 			share = 62 // charts and tables need more
 		}
 		middle, right := l.columns(rest, rest.W*share/100, false)
@@ -242,7 +242,7 @@ func Sizes(s *screen.Screen, st *Styles) screen.Sizes {
 	}
 	rows := func(r Rect, head int) int { return max(1, r.H-head) }
 	head := l.titleHeight(main)
-	if a.Main != screen.MainStory {
+	if mainOf(a.Main).table {
 		head = 2 // the title, and the names of the columns or the times
 	}
 	return screen.Sizes{

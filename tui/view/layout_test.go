@@ -143,14 +143,14 @@ func TestSizesAreWhatIsDrawn(t *testing.T) {
 	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}, {60, 16}, {40, 10}} {
 		st := NewStyles(Options{Width: size[0], Height: size[1]})
 		fits := Sizes(s, st)
-		rows := s.Story.Rows
-		s.Story.Rows = make([]screen.Row, fits.Main+40)
-		for i := range s.Story.Rows {
-			s.Story.Rows[i] = screen.Row{ID: "r", Label: "row"}
+		rows := s.Story().Rows
+		s.Story().Rows = make([]screen.Row, fits.Main+40)
+		for i := range s.Story().Rows {
+			s.Story().Rows[i] = screen.Row{ID: "r", Label: "row"}
 		}
-		s.Story.Cursor = 0
+		s.Story().Cursor = 0
 		drawn := strings.Count(Draw(s, st), "row")
-		s.Story.Rows = rows
+		s.Story().Rows = rows
 		if drawn != fits.Main {
 			t.Errorf("%v: %d rows drawn, sizes say %d", size, drawn, fits.Main)
 		}

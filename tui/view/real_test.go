@@ -49,10 +49,10 @@ func TestRealSession(t *testing.T) {
 // drawAll draws each view at many sizes.
 func drawAll(t *testing.T, s *state.State) {
 	t.Helper()
-	for main := screen.MainStory; main <= screen.MainBreaks; main++ {
+	for k, main := range Mains() {
 		s.SetMain(main)
 		for i, w := range []int{36, 40, 52, 60, 79, 80, 100, 120, 159, 160, 200} {
-			st := NewStyles(Options{Width: w, Height: 8 + (i*13+int(main))%43})
+			st := NewStyles(Options{Width: w, Height: 8 + (i*13+k)%43})
 			screen := s.Screen(screen.Sizes{})
 			screen = s.Screen(Sizes(screen, st))
 			checkSize(t, "real", screen, st.Options)

@@ -8,14 +8,18 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() {
+	addMain(mainPane{main: screen.MainStory, place: 0, name: screen.StoryName, draw: (*frame).story})
+}
+
 // timeWidth is the column of times at the right of a story.
 const timeWidth = 11
 
 // story draws the pipeline of the selected pod.
 func (f *frame) story(r Rect) {
-	s := f.s.Story
+	s := f.s.Story()
 	if s == nil {
-		f.title(r, screen.PaneMain, f.say(wordPipeline), "")
+		f.title(r, screen.PaneMain, f.say(screen.StoryName), "")
 		return
 	}
 	r = f.storyTitle(r, s)
@@ -35,7 +39,7 @@ func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	if s.Took > 0 {
 		right += "   " + words.Measured(s.Took)
 	}
-	name := f.say(wordPipeline)
+	name := f.say(screen.StoryName)
 	if s.Pod.Name != "" {
 		name = fitMiddle(podName(&s.Pod), r.W-4, f.m.ellipsis)
 	}

@@ -9,6 +9,10 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+func init() {
+	addMain(mainPane{main: screen.MainTimeline, place: 1, name: screen.TimelineName, draw: (*frame).timeline, table: true})
+}
+
 // chart is where the bars of a timeline are, and their scale.
 type chart struct {
 	Rect
@@ -22,16 +26,16 @@ func (c chart) at(d time.Duration) float64 {
 
 // timeline draws a waterfall of calls.
 func (f *frame) timeline(r Rect) {
-	t := f.s.Timeline
+	t := f.s.Timeline()
 	if t == nil || len(t.Bars) == 0 {
-		r = f.title(r, screen.PaneMain, f.say(wordTimeline), "")
+		r = f.title(r, screen.PaneMain, f.say(screen.TimelineName), "")
 		if t != nil {
 			f.empty(r, t.Empty)
 		}
 		return
 	}
 	span := max(t.To-t.From, time.Microsecond)
-	f.title(r, screen.PaneMain, f.say(wordTimeline), f.m.critical+" "+f.say(wordCritical)+"   "+words.Measured(span))
+	f.title(r, screen.PaneMain, f.say(screen.TimelineName), f.m.critical+" "+f.say(wordCritical)+"   "+words.Measured(span))
 	r = r.inset(0, 1, 0, 0)
 	label := min(max(14, r.W*38/100), 44)
 	c := chart{r.inset(label, 0, 2, 0), t.From, span}

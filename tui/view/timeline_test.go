@@ -10,7 +10,7 @@ import (
 
 // TestFoldParts: a fold is drawn as its calls, not as one bar, with their sum.
 func TestFoldParts(t *testing.T) {
-	s := &screen.Screen{Main: screen.MainTimeline, Zoom: true, Focus: screen.PaneMain, Timeline: &screen.Timeline{
+	s := &screen.Screen{Main: screen.MainTimeline, Zoom: true, Focus: screen.PaneMain, Body: &screen.Timeline{
 		To: 100 * time.Second, Now: 100 * time.Second, Total: 1, Bars: []screen.Bar{{
 			ID: "f1.0", Label: "folded", To: 90 * time.Second,
 			Parts: []screen.Part{{From: 0, To: 5 * time.Second}, {From: 80 * time.Second, To: 90 * time.Second}},

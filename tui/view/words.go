@@ -6,10 +6,6 @@ import "github.com/podstep/podstep/probes"
 var (
 	wordPods        = probes.Text{En: "Pods", Zh: "Pod"}
 	wordWorst       = probes.Text{En: "worst first", Zh: "最要紧的在前"}
-	wordPipeline    = probes.Text{En: "Pipeline", Zh: "流水线"}
-	wordTimeline    = probes.Text{En: "Timeline", Zh: "时间线"}
-	wordEvents      = probes.Text{En: "Events", Zh: "事件"}
-	wordBreaks      = probes.Text{En: "Breakpoints", Zh: "断点"}
 	wordDetail      = probes.Text{En: "Step", Zh: "步骤"}
 	wordHeld        = probes.Text{En: "held", Zh: "停住"}
 	wordHELD        = probes.Text{En: "HELD", Zh: "停住"}
