@@ -63,7 +63,7 @@ func (s *State) isRoutine(p *pod, e *outline.Entry, at int) bool {
 	if s.h.Role(e.Step) != probes.RoleMerge {
 		return true
 	}
-	// A merge matters when it says more than that the status differs.
+	// A merge matters when it has more than a status that differs.
 	if it := p.Items.At(e.Last); it != nil {
 		if sp := s.h.Span(it.Span); sp != nil && sp.Exit != none && sp.Over(at) {
 			op := string(wire.Lookup(s.h.Raw(sp.Exit), "op").Text)
@@ -79,7 +79,7 @@ func (l *layouter) add(n line) *line {
 	return &l.out[len(l.out)-1]
 }
 
-// isOpen tells whether what is beneath a line is shown: as the reader wants it,
+// isOpen reports whether what is beneath a line is shown: as the reader wants it,
 // or as it is by itself.
 func (l *layouter) isOpen(k lineKey, byItself bool) bool {
 	if open, ok := l.p.opened[k]; ok {
@@ -88,7 +88,7 @@ func (l *layouter) isOpen(k lineKey, byItself bool) bool {
 	return byItself
 }
 
-// wanted tells whether the reader has opened a line. Then all that is beneath
+// wanted reports whether the reader has opened a line. Then all that is beneath
 // is shown, not only what matters to most.
 func (l *layouter) wanted(k lineKey) bool { return l.p.opened[k] }
 

@@ -92,7 +92,7 @@ func (l *eventsView) scan(s *State, at int) {
 	}
 }
 
-// matches tells whether the filter selects the event at a position.
+// matches reports whether the filter selects the event at a position.
 func (s *State) matches(pos int, decodes *int) bool {
 	h, ok := s.h.Header(pos)
 	if !ok {

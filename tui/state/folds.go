@@ -67,7 +67,7 @@ func (s *State) foldCalls(p *pod, n *line, at int) (calls []int) {
 	return calls
 }
 
-// inFold tells whether an item is one of those that a fold of a segment counts.
+// inFold reports whether an item is one of those that a fold of a segment counts.
 func (l *layouter) inFold(g *outline.Segment, n *line, it *outline.Item) bool {
 	if n.key.kind == keyFold {
 		return slices.Contains(g.Tries, it.Turn)

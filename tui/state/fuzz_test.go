@@ -86,8 +86,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzBeside is FuzzState for what an agent beside the kubelet tells.
-func FuzzBeside(f *testing.F) {
+// FuzzAttached is FuzzState for an agent that is attached to a kubelet.
+func FuzzAttached(f *testing.F) {
 	r := attached(f)
 	for _, k := range []int{1, 40, 400} {
 		f.Add(compact(r, k), uint8(k))

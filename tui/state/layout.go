@@ -41,7 +41,7 @@ const (
 	keyNote     = 'n'
 	keyExpected = 'x'
 	keyRoutine  = 'r' // what is routine in a segment
-	keyReports  = 'q' // what was reported besides
+	keyReports  = 'q' // reports that need no row of their own
 	keyUnseen   = 'u' // the stages of a chapter that the probe does not see
 	keyStage    = 'g' // one of them
 	keyHidden   = 'v' // a step of it
@@ -182,13 +182,13 @@ func (l *layouter) segment(g *outline.Segment) {
 		l.fold(g)
 	}
 	if !l.s.seesTurns() {
-		l.beside(g)
+		l.inOrder(g)
 		return
 	}
 	l.between(g)
 }
 
-// idle tells whether a turn has ended in which there was nothing to do.
+// idle reports whether a turn has ended in which there was nothing to do.
 func (l *layouter) idle(turn int) bool {
 	t := l.p.Turns.At(turn)
 	return t != nil && t.Done != none && t.Done < l.at && !t.Eventful && t.Kind <= outline.Sync

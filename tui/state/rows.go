@@ -271,7 +271,7 @@ func (s *State) note(p *pod, c *history.Call) string {
 	return wording.Note(s.lang, c, p.Names)
 }
 
-// isHold tells whether the event at a position is a hold.
+// isHold reports whether the event at a position is a hold.
 func (s *State) isHold(pos int) bool {
 	h, ok := s.h.Header(pos)
 	return ok && h.Kind == agentpb.Kind_HOLD

@@ -37,7 +37,7 @@ func (s *State) freezeAt(pos int, t int64) {
 func (s *State) SeekTime(d time.Duration) {
 	t := min(s.firstTime()+int64(d), s.lives.Now().Time)
 	n := s.h.End() - s.h.First()
-	// Events are nearly in the order of time: a call that is told late has the
+	// Events are nearly in the order of time: a call whose event comes late has the
 	// time that it had. That is near enough to find a place.
 	i := sort.Search(n, func(i int) bool { return s.h.TimeAt(s.h.First()+i) > t })
 	s.freezeAt(s.h.First()+i, t)

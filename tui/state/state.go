@@ -118,7 +118,7 @@ func (s *State) of(i int) *pod {
 	return s.pods[i]
 }
 
-// seesTurns tells whether the present agent's probe sees the turns of a pod's
+// seesTurns reports whether the present agent's probe sees the turns of a pod's
 // worker.
 func (s *State) seesTurns() bool { return s.h.Epoch().Knows.Turns }
 

@@ -99,7 +99,7 @@ func (s *State) setTime(from, to int64, v *view) {
 	s.time.from, s.time.to = from, to
 }
 
-// wholeTime is from the beginning of what is told until now.
+// wholeTime is from the beginning of what is shown until now.
 func (s *State) wholeTime(v *view) (from, to int64) {
 	from, to = v.pod(s.pod).First, v.now
 	if s.time.many {

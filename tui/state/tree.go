@@ -116,7 +116,7 @@ func (t *tree) call(n, depth int, kind screen.RowKind) {
 	open := l.isOpen(k, t.opensItself(nd, sp)) && depth < maxDepth
 	at := len(l.out)
 	l.add(line{key: k, kind: kind, depth: depth, span: nd.span, item: t.item, opens: len(nd.children) > 0, open: open && len(nd.children) > 0})
-	t.said(nd, depth+1)
+	t.notes(nd, depth+1)
 	if !open {
 		return
 	}
@@ -131,12 +131,12 @@ func (t *tree) call(n, depth int, kind screen.RowKind) {
 	}
 }
 
-// said lays out what happened at a call that is no call: holds, faults. While a
-// pod is held, its row says so itself.
-func (t *tree) said(nd *node, depth int) {
+// notes lays out what happened at a call that is no call: holds, faults. While a
+// pod is held, the call's own row shows it.
+func (t *tree) notes(nd *node, depth int) {
 	for i, pos := range nd.notes {
 		if i < len(nd.notes)-1 && t.l.s.isHold(pos) || pos == t.l.now.HeldAt {
-			continue // its release tells all
+			continue // its release has all that it has
 		}
 		t.l.add(line{key: lineKey{kind: keyNote, a: pos}, kind: screen.RowNote, depth: depth, span: nd.span, item: t.item})
 	}
@@ -152,7 +152,7 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 		return 0
 	}
 	hidden = 1
-	t.said(nd, depth)
+	t.notes(nd, depth)
 	for _, c := range nd.children {
 		hidden += t.child(c, depth, false)
 	}
@@ -162,7 +162,7 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 	return hidden
 }
 
-// shows tells whether a call is worth a row by itself: its step belongs to
+// shows reports whether a call is worth a row by itself: its step belongs to
 // every pod's story, or it is where things are, or went wrong.
 func (t *tree) shows(nd *node, sp *history.Span) bool {
 	st := t.l.s.h.Step(sp.Step)
@@ -221,7 +221,7 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 			hidden += t.child(r, depth+1, all)
 			continue
 		}
-		t.said(nd, depth+1)
+		t.notes(nd, depth+1)
 		hidden += t.inTurn(nd, tn, depth+1, all)
 		inner = inner || nd.inner
 	}
@@ -239,7 +239,7 @@ func (t *tree) inTurn(nd *node, tn *outline.Turn, depth int, all bool) (hidden i
 			hidden += t.child(c, depth, all)
 			continue
 		}
-		t.said(work, depth)
+		t.notes(work, depth)
 		for _, w := range work.children {
 			hidden += t.child(w, depth, all)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // insideOf are the stages, by chapter, that a pod passes through inside the
-// kubelet, where a probe beside it sees nothing.
+// kubelet, where a probe outside of it sees nothing.
 var insideOf = [...][]string{
 	outline.Creation:    {"source", "merge", "syncloop", "admit", "podmanager", "worker", "cache", "syncpod", "runtime", "image", "volume", "pleg", "status", "probe"},
 	outline.Running:     nil,
@@ -74,11 +74,11 @@ func (s *State) unseenRow(n *line, r *screen.Row) {
 	switch n.key.kind {
 	case keyUnseen:
 		r.Label = s.lang.In(words.Text("inside the kubelet", "kubelet 内部"))
-		said := strings.Join(stages, ", ")
+		from := strings.Join(stages, ", ")
 		if len(stages) > 3 {
-			said = s.lang.Inf(words.Text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
+			from = s.lang.Inf(words.Text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
 		}
-		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), said, s.unseenIn(c))
+		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), from, s.unseenIn(c))
 	case keyStage:
 		stage := stages[n.key.b]
 		r.Label = stage

@@ -145,8 +145,8 @@ func (s *State) headerOf(v *view) screen.Header {
 	return h
 }
 
-// blind says what the probe cannot see, empty if nothing. That a probe in the
-// kubelet does not see what others say is no blindness of it.
+// blind is what the probe cannot see, empty if nothing. That a probe in the kubelet
+// does not see what others report is no blindness of it.
 func (s *State) blind() string {
 	if !s.seesTurns() {
 		return s.blindToKubelet()

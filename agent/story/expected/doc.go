@@ -3,5 +3,5 @@
 //
 // Where the turns of a pod's worker are seen, Usual knows what such turns do: from
 // the catalogue, and from those that went well in this session. Where they are
-// not, Calls says what is still missing of what every pod needs.
+// not, Calls has what is still missing of what every pod needs.
 package expected

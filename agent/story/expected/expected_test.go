@@ -40,8 +40,8 @@ func learn(t *testing.T, path string) *Usual {
 	return u
 }
 
-// TestUsual: what the catalogue says is usual was seen in the recording, where it
-// says so.
+// TestUsual: what is usual by the catalogue was seen in the recording, in the calls
+// that the catalogue has it in.
 func TestUsual(t *testing.T) {
 	u := learn(t, "../../../tui/state/testdata/lab.podstep")
 	fresh := New(u.h)

@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// plan is what the runtime manager's plan of a turn says will come.
+// plan is what will come by the runtime manager's plan of a turn.
 type plan struct {
 	known          bool
 	sandbox, start bool // a sandbox is made, containers are started
@@ -40,7 +40,7 @@ func (u *Usual) planOf(p *outline.Pod, call *history.Span, at int) (pl plan) {
 	return pl
 }
 
-// comes tells whether a step comes, by the plan and by what is usual.
+// comes reports whether a step comes, by the plan and by what is usual.
 func (pl plan) comes(planned probes.Planned, usual bool) bool {
 	if !pl.known {
 		return usual

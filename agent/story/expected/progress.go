@@ -64,7 +64,7 @@ func (g *progress) reported(name, state string) {
 func (g *progress) start(name string) { g.created[name], g.started[name] = true, true }
 
 // end notes whether a container has ended. Events come from the latest back, so
-// that the first to say it counts.
+// that the first counts.
 func (g *progress) end(name string, ended bool) {
 	if _, known := g.ended[name]; !known {
 		g.ended[name] = ended

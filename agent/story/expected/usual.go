@@ -17,7 +17,7 @@ var turnsOf = [outline.Kinds]probes.Turn{
 }
 
 // Usual is what each step calls in the turns of a session, by the kind of the
-// turn. Until there were any turns, it is what the catalogue says is usual.
+// turn. Until there were any turns, it is what is usual by the catalogue.
 type Usual struct {
 	h     *history.History
 	kinds [outline.Kinds]map[history.StepID]*family
@@ -67,8 +67,8 @@ func (u *Usual) family(kind outline.Kind, step history.StepID) *family {
 // maxCalls bounds the calls of one turn that are learnt from, the newest.
 const maxCalls = 3000
 
-// Learn learns from a turn that has ended. One that failed broke off somewhere,
-// which says nothing about the next.
+// Learn learns from a turn that has ended. One that failed broke off somewhere:
+// nothing is learnt from it.
 func (u *Usual) Learn(p *outline.Pod, t *outline.Turn) {
 	if t.Failed {
 		return
@@ -128,5 +128,5 @@ func (f *family) learn(calls []history.StepID) {
 	}
 }
 
-// likely tells whether a call is made more often than not.
+// likely reports whether a call is made more often than not.
 func (f *family) likely(k kid) bool { return 2*k.seen >= f.n }

@@ -11,7 +11,7 @@ import (
 )
 
 // format puts the values of some fields into words. The fields are those that
-// probes.Formats says, by place.
+// probes.Formats has for the format, by place.
 type format func(l words.Lang, c *history.Call, fields []string) string
 
 var formats = map[probes.Format]format{

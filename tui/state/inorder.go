@@ -7,12 +7,12 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// beside lays out a chapter as it is seen from beside the kubelet: calls and
-// reports in the order in which they happened. What happened again stands where
-// it happened last; what nobody misses is folded at the end. In front of the
-// first call stands what lies between it and what was heard before, which this
-// probe does not see.
-func (l *layouter) beside(g *outline.Segment) {
+// inOrder lays out a chapter where no turns are seen: calls and reports in the
+// order in which they happened. What happened again stands where it happened last;
+// what nobody misses is folded at the end. In front of the first call stands what
+// the kubelet does between the report before it and that call, which no probe here
+// sees.
+func (l *layouter) inOrder(g *outline.Segment) {
 	entries := slices.Clone(g.Entries)
 	slices.SortStableFunc(entries, func(a, b outline.Entry) int { return a.Last - b.Last })
 	unseen := l.p != l.s.of(0) && l.chapter != outline.Running
@@ -92,7 +92,7 @@ func (s *State) latestPlace(ls *lines, want int) int {
 	return max(last, 0)
 }
 
-// isLoud tells whether a call stands by itself in a story.
+// isLoud reports whether a call stands by itself in a story.
 func (s *State) isLoud(ref int) bool {
 	sp := s.h.Span(ref)
 	if sp == nil {

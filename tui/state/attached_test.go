@@ -47,7 +47,7 @@ func (s *State) seekPlace(t *testing.T, at place) {
 	s.SeekEvent(pos + at.plus)
 }
 
-func TestBesideStories(t *testing.T) {
+func TestAttachedStories(t *testing.T) {
 	r := attached(t)
 	for _, pod := range []string{"web", "held", "no-image", "crashloop", "early"} {
 		t.Run(pod, func(t *testing.T) {
@@ -57,13 +57,13 @@ func TestBesideStories(t *testing.T) {
 			}
 			sc := s.Screen(allRows)
 			check(t, sc, allRows)
-			golden(t, "beside-"+pod, dump(sc))
+			golden(t, "attached-"+pod, dump(sc))
 		})
 	}
 }
 
-// TestBesidePlaces shows stories as they were at a place in the events.
-func TestBesidePlaces(t *testing.T) {
+// TestAttachedPlaces shows stories as they were at a place in the events.
+func TestAttachedPlaces(t *testing.T) {
 	for name, at := range map[string]place{
 		"bound":    {"web", "cluster.bound", probes.Exit, 0},
 		"sandbox":  {"web", "cri.RunPodSandbox", probes.Enter, 0},
@@ -77,20 +77,20 @@ func TestBesidePlaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t).play(words.English)
 			s.seekPlace(t, at)
-			golden(t, "beside-at-"+name, dump(s.Screen(allRows)))
+			golden(t, "attached-at-"+name, dump(s.Screen(allRows)))
 		})
 	}
 }
 
-func TestBesideChinese(t *testing.T) {
+func TestAttachedChinese(t *testing.T) {
 	s := attached(t).play(words.Chinese)
 	s.seekPlace(t, place{"no-image", "cri.StopPodSandbox", probes.Enter, -1})
-	golden(t, "beside-zh", dump(s.Screen(allRows)))
+	golden(t, "attached-zh", dump(s.Screen(allRows)))
 }
 
-// TestBesideDetails: calls with request and answer, and what is told of a step
+// TestAttachedDetails: calls with request and answer, and what is told of a step
 // at which no pod is held, or that is not seen.
-func TestBesideDetails(t *testing.T) {
+func TestAttachedDetails(t *testing.T) {
 	for name, step := range map[string]string{"create": "cri.CreateContainer", "looks": "cri.PodSandboxStatus", "report": "reported.container"} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t).play(words.English)
@@ -98,19 +98,19 @@ func TestBesideDetails(t *testing.T) {
 			if !s.SelectStep(step) {
 				t.Fatalf("%s cannot be selected", step)
 			}
-			golden(t, "beside-detail-"+name, dumpDetail(s.Screen(allRows)))
+			golden(t, "attached-detail-"+name, dumpDetail(s.Screen(allRows)))
 		})
 	}
 }
 
-// TestBesideAnyPlace: going back shows what was shown then.
-func TestBesideAnyPlace(t *testing.T) {
+// TestAttachedAnyPlace: going back shows what was shown then.
+func TestAttachedAnyPlace(t *testing.T) {
 	r := attached(t)
 	samePlaces(t, r, r.play(words.English), 17)
 }
 
-// TestBesideSelect: whatever was seen can be selected, and is on the screen.
-func TestBesideSelect(t *testing.T) {
+// TestAttachedSelect: whatever was seen can be selected, and is on the screen.
+func TestAttachedSelect(t *testing.T) {
 	s := attached(t).play(words.English)
 	for _, pod := range []string{"web", "held", "crashloop", "no-image", "early"} {
 		s.SelectPodNamed("default", pod)
@@ -171,8 +171,8 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestBesideHold: the banner has what the caller's deadline leaves.
-func TestBesideHold(t *testing.T) {
+// TestAttachedHold: the banner has what the caller's deadline leaves.
+func TestAttachedHold(t *testing.T) {
 	s := attached(t).play(words.English)
 	s.seekPlace(t, place{"held", "cri.CreateContainer", probes.Held, 0})
 	sc := s.Screen(allRows)
@@ -187,25 +187,25 @@ func TestBesideHold(t *testing.T) {
 	}
 }
 
-// teller tells a session events as an agent beside a kubelet does.
-type teller struct {
+// agentScript gives a session events as an agent does that is attached to a kubelet.
+type agentScript struct {
 	t    *testing.T
 	s    *State
 	info *agentpb.InfoResponse
 	seq  uint64
 }
 
-func newTeller(t *testing.T, info *agentpb.InfoResponse) *teller {
+func newAgentScript(t *testing.T, info *agentpb.InfoResponse) *agentScript {
 	s := New(info, probes.MustLoad(), words.English)
 	s.SetLink(screen.LinkReplay, "replay")
 	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
-	return &teller{t: t, s: s, info: info}
+	return &agentScript{t: t, s: s, info: info}
 }
 
-// says tells of one call or report: the step, then name=value; err= is the error
+// seen gives one call or report: the step, then name=value; err= is the error
 // with which it ends, open a call that goes on, after how many seconds later it
 // comes.
-func (l *teller) says(line string) {
+func (l *agentScript) seen(line string) {
 	l.t.Helper()
 	words := strings.Fields(line)
 	e := &agentpb.Event{Pod: 1, Kind: agentpb.Kind_ENTER}
@@ -262,8 +262,8 @@ func fieldOf(name, value string) *agentpb.Field {
 	return f
 }
 
-// put tells one event; a number is a millisecond.
-func (l *teller) put(e *agentpb.Event) {
+// put gives one event; a number is a millisecond.
+func (l *agentScript) put(e *agentpb.Event) {
 	e.Seq, e.Mono, e.Time = l.seq, int64(l.seq)*1e6, 1e18+int64(l.seq)*1e6
 	raw, err := proto.Marshal(e)
 	if err != nil {
@@ -272,12 +272,12 @@ func (l *teller) put(e *agentpb.Event) {
 	l.s.Add(&agentpb.Batch{Events: [][]byte{raw}})
 }
 
-// TestBesideMarks: how a pod is, by what was heard of it.
-func TestBesideMarks(t *testing.T) {
+// TestAttachedMarks: how a pod is, by what was heard of it.
+func TestAttachedMarks(t *testing.T) {
 	const bound = `cluster.bound containers=["a"]`
 	ready := []string{bound, "cri.RunPodSandbox", "reported.phase phase=Running", "reported.condition type=Ready status=True"}
 	for name, c := range map[string]struct {
-		told            []string
+		events          []string
 		word, line, why string
 	}{
 		"bound":          {[]string{bound}, "waiting", "", "is bound to this node"},
@@ -316,9 +316,9 @@ func TestBesideMarks(t *testing.T) {
 		"was left over": {[]string{"cluster.sandbox podSandboxID=x ready=false"}, "gone", "", "a sandbox that has stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newTeller(t, attached(t).info)
-			for _, line := range c.told {
-				l.says(line)
+			l := newAgentScript(t, attached(t).info)
+			for _, line := range c.events {
+				l.seen(line)
 			}
 			sc := l.s.Screen(allRows)
 			check(t, sc, allRows)
@@ -333,16 +333,16 @@ func TestBesideMarks(t *testing.T) {
 	}
 }
 
-// TestBesideCallsAlone: without the API server and the kubelet's /pods a story is
-// told by the calls.
-func TestBesideCallsAlone(t *testing.T) {
+// TestAttachedCallsAlone: without the API server and the kubelet's /pods a story is
+// known by the calls.
+func TestAttachedCallsAlone(t *testing.T) {
 	info := proto.CloneOf(attached(t).info)
 	for _, s := range info.Steps {
 		if about := probes.MustLoad().Step(s.Name); about != nil && about.Outside() && about.Seen != probes.ByRuntime {
 			s.Seen, s.Why = false, "nobody is asked"
 		}
 	}
-	l := newTeller(t, info)
+	l := newAgentScript(t, info)
 	for _, c := range []struct{ says, word string }{
 		{"cri.RunPodSandbox", "waiting"},
 		{"cri.CreateContainer container=a", "waiting"},
@@ -351,7 +351,7 @@ func TestBesideCallsAlone(t *testing.T) {
 		{"cri.StopPodSandbox podSandboxID=x", "ending"},
 		{"cri.RemovePodSandbox podSandboxID=x", "gone"},
 	} {
-		l.says(c.says)
+		l.seen(c.says)
 		if row := l.s.Screen(allRows).Pods.Rows[0]; row.Word != c.word {
 			t.Errorf("after %s it is %s, want %s", c.says, row.Word, c.word)
 		}
@@ -363,8 +363,8 @@ func TestBesideCallsAlone(t *testing.T) {
 
 // TestNote: what the agent says of itself is told in its own words.
 func TestNote(t *testing.T) {
-	l := newTeller(t, attached(t).info)
-	l.says("note text=the_runtime_was_restarted")
+	l := newAgentScript(t, attached(t).info)
+	l.seen("note text=the_runtime_was_restarted")
 	l.s.SelectPod(0)
 	sc := l.s.Screen(allRows)
 	if last := sc.Story().Rows[len(sc.Story().Rows)-1]; last.Label != "the runtime was restarted" || last.Mark != screen.RowNoted {
