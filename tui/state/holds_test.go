@@ -93,7 +93,7 @@ func TestSelectHeldCall(t *testing.T) {
 	if !s.SelectStep(s.CurrentStep(key)) {
 		t.Fatal("the step is not found")
 	}
-	st := s.Screen(allRows).Story
+	st := s.Screen(allRows).Story()
 	if row := st.Rows[st.Cursor]; row.Mark != screen.RowHeld {
 		t.Errorf("selected %+v", row)
 	}
