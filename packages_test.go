@@ -61,10 +61,11 @@ var packages = []pkg{
 	code("agent/host", "agent", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
-	code("agent/attach/cluster", "agent/redact"),
-	code("agent/attach", "agent", "agent/attach/cluster", "agent/redact", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach/cluster", "agent/redact", "probes"),
+	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/redact", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 
 	// Its clients.
+	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
 
 	// The lab: a node for one person.

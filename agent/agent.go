@@ -22,18 +22,9 @@ type Options struct {
 	KubeletVersion string
 	// Node is the node's name.
 	Node string
-	// Probe is what sees the steps, e.g. "woven".
-	Probe string
-	// Seen has the names of the steps that the probe can see.
-	Seen map[string]bool
-	// Unseen says of steps that are not seen why; the default is that they are
-	// not woven into this kubelet.
-	Unseen map[string]string
-	// NoHold says of steps why this probe cannot hold a pod there, whatever the
-	// catalogue says.
-	NoHold map[string]string
-	// Fails has the names of the steps that can be made to fail; nil: all.
-	Fails map[string]bool
+	// Probes are what sees the steps, the most telling first. What comes by the
+	// hook is the first one's.
+	Probes []probes.Abilities
 	// Lab: the node is there for one person, who may have it stand still. Pods
 	// may then also be held where the catalogue's rule is probes.HoldNode.
 	Lab bool
@@ -74,6 +65,8 @@ type Agent struct {
 	started time.Time
 	steps   []stepInfo
 	byName  map[string]int
+	probes  []*Probe
+	sights  sights
 	roles   roles
 	worker  uint8  // the role of a pod's worker
 	other   uint8  // the role of a goroutine of which nothing is known
@@ -102,8 +95,11 @@ type stepInfo struct {
 	// shape of the values that woven code gives.
 	enterPods, exitPods   int
 	enterNames, exitNames []wire.Name
-	hold                  [2]probes.HoldRule // by side: enter, exit
+	hold                  [2]probes.HoldRule // by side: enter, exit; as far as the catalogue goes
 	noHold                *agentpb.Problem   // why it is no
+	reach                 []reach            // by probe
+	first                 uint8              // the first probe that sees it
+	shared                bool               // several do
 	differs               bool               // the function is not that of the catalogue
 	late                  bool               // enter is told only if something comes of the call
 	means                 probes.Role        // to the story, see probes.Story
@@ -128,18 +124,20 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	if opts.QueueEvents == 0 {
 		opts.QueueEvents = defaultQueueEvents
 	}
+	if n := len(opts.Probes); n == 0 || n > maxProbes {
+		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
+	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}
+	a.addProbes(opts.Probes)
 	if err := a.loadTimers(c); err != nil {
 		return nil, err
 	}
 	for i := range c.Steps {
 		info := a.newStepInfo(c, &c.Steps[i])
-		if why, no := opts.NoHold[info.Name]; no {
-			info.forbidHolds(problem(agentpb.Problem_PROBE_CANNOT_HOLD, args{"step": info.Name, "why": why}))
-		}
 		if info.differs = opts.Differs[info.Name]; info.differs {
 			info.forbidHolds(problem(agentpb.Problem_FUNCTION_DIFFERS, args{"version": probes.KubernetesVersion}))
 		}
+		a.reaches(&info)
 		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
 	}
@@ -193,14 +191,11 @@ func (s *stepInfo) forbidHolds(why *agentpb.Problem) {
 	s.hold, s.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
 }
 
-// canHold tells whether a pod may be held at a side of the step at all.
-func (s *stepInfo) canHold(side int) bool { return s.hold[side] != probes.HoldNo }
-
 // Attach makes the agent the hook's handler and switches the steps on.
 func (a *Agent) Attach() {
 	hook.Set(a)
 	for i := range a.steps {
-		hook.Switch(i, a.opts.Seen[a.steps[i].Name])
+		hook.Switch(i, a.steps[i].reach[0].sees)
 	}
 }
 

@@ -35,10 +35,8 @@ type rig struct {
 func newRig(t *testing.T, opts Options) *rig {
 	t.Helper()
 	c := probes.MustLoad()
-	opts.Probe = "woven"
-	opts.Seen = map[string]bool{}
-	for _, s := range c.Steps {
-		opts.Seen[s.Name] = true
+	if opts.Probes == nil {
+		opts.Probes = seesAll()
 	}
 	a, err := New(c, opts)
 	if err != nil {
@@ -48,6 +46,28 @@ func newRig(t *testing.T, opts Options) *rig {
 	t.Cleanup(a.Close)
 	return &rig{t, a, &service{agent: a}, c}
 }
+
+// seesAll is a probe that sees everything, and holds and fails it, but for these
+// steps, of which it holds none.
+func seesAll(noHold ...string) []probes.Abilities {
+	can := probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{}}
+	for _, s := range probes.MustLoad().Steps {
+		x := probes.Everything()
+		if slices.Contains(noHold, s.Name) {
+			x.HoldEnter, x.HoldExit, x.NoHold = false, false, unheld.With("step", s.Name)
+		}
+		can.Steps[s.Name] = x
+	}
+	return []probes.Abilities{can}
+}
+
+var unheld = probes.NewReason("test.unheld", probes.Text{En: "not at {step}", Zh: "不在 {step}"})
+
+// Begin begins a call that the rig's probe sees from outside.
+func (r *rig) Begin(seen Seen) *Call { return r.probes[0].Begin(seen) }
+
+// Stopping asks it of the rig's probe.
+func (r *rig) Stopping(step string) bool { return r.probes[0].Stopping(step) }
 
 // addBreakpoint adds one that lives by itself.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {

@@ -16,7 +16,7 @@ import (
 // was.
 func BenchmarkHistory(b *testing.B) {
 	const events, pods = 500_000, 200
-	a, err := New(probes.MustLoad(), Options{Probe: "woven", QueueEvents: 1 << 20, RecorderBytes: 1 << 30})
+	a, err := New(probes.MustLoad(), Options{Probes: seesAll(), QueueEvents: 1 << 20, RecorderBytes: 1 << 30})
 	if err != nil {
 		b.Fatal(err)
 	}

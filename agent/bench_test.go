@@ -46,8 +46,8 @@ func plainStep(p *v1.Pod, update string) (terminal bool, err error) { return p =
 
 func benchAgent(b *testing.B) *Agent {
 	b.Helper()
-	seen := map[string]bool{"sync.pod": true}
-	a, err := New(probes.MustLoad(), Options{Probe: "woven", Seen: seen, QueueEvents: 1 << 20})
+	sees := probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{"sync.pod": probes.Everything()}}
+	a, err := New(probes.MustLoad(), Options{Probes: []probes.Abilities{sees}, QueueEvents: 1 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}

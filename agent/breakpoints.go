@@ -16,6 +16,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -104,11 +105,13 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
-		case !s.canHold(side) && !(fails && s.failsUnheld()):
-			why = s.noHold
-		case !a.opts.Seen[s.Name]:
+		case !a.sees(s) && s.hold[side] != probes.HoldNo:
 			why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
-		case fails && !a.canFail(s.Name):
+		case !a.canHold(s, side) && !(fails && s.failsUnheld()):
+			why = a.whyNoHold(s, side)
+		case !a.sees(s):
+			why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
+		case fails && !a.canFail(s):
 			why = problem(agentpb.Problem_STEP_CANNOT_FAIL, nil)
 		default:
 			b.steps[id] = true
@@ -142,8 +145,6 @@ func (b *breakpoint) setLimits() {
 // failsUnheld tells whether the step may be made to fail where no pod may be
 // held: a call to the runtime comes back at once, with an error for its pod.
 func (s *stepInfo) failsUnheld() bool { return s.Stage == stageCRI }
-
-func (a *Agent) canFail(step string) bool { return a.opts.Fails == nil || a.opts.Fails[step] }
 
 func (t *breakpoints) remove(id uint32) *breakpoint {
 	t.mu.Lock()
@@ -247,7 +248,7 @@ func (a *Agent) stopping(s *stepInfo) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	// What is armed and no breakpoint is a wish.
-	if s.canHold(enter) && int(a.holds.armed.Load()) > len(t.all) {
+	if a.canHold(s, enter) && int(a.holds.armed.Load()) > len(t.all) {
 		return true
 	}
 	for _, b := range t.all {
@@ -262,7 +263,7 @@ func (a *Agent) stopping(s *stepInfo) bool {
 func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {
 	for {
 		b := t.first(func(b *breakpoint) bool {
-			return b.steps[s.step.ID] && (may || b.fails()) && b.applies(s, p, side, errText)
+			return b.steps[s.step.ID] && (may && !b.fails() || b.fails() && s.mayFail()) && b.applies(s, p, side, errText)
 		})
 		if b == nil {
 			return nil

@@ -80,7 +80,7 @@ func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) 
 	if len(path) == 0 {
 		cur := hook.Current()
 		s := &span{step: &r.steps[step.ID]}
-		r.findGoroutine(s, spanOf(cur))
+		r.findGoroutine(s, spanOf(cur), hook.Goroutine())
 		s.one.pod, s.one.id = r.pods.object(p), 1
 		if s.step.means == probes.RoleWorker && s.proven {
 			s.worker = s.one.pod
@@ -146,7 +146,7 @@ func TestCallers(t *testing.T) {
 	writeCallers(&page)
 	for i := range r.steps {
 		step := &r.steps[i]
-		if !step.canHold(enter) && !step.canHold(exit) {
+		if !r.canHold(step, enter) && !r.canHold(step, exit) {
 			continue
 		}
 		fmt.Fprintf(&page, "| `%s` | %s / %s |", step.Name, step.hold[enter], step.hold[exit])

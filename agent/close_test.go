@@ -13,7 +13,7 @@ import (
 func TestCloseAtOnce(t *testing.T) {
 	c := probes.MustLoad()
 	for range 50 {
-		a, err := New(c, Options{Probe: "woven"})
+		a, err := New(c, Options{Probes: seesAll()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"sync/atomic"
-
-	"github.com/podstep/podstep/probes/hook"
 )
 
 // stageBoot is the stage of the kubelet's start.
@@ -11,7 +9,8 @@ const stageBoot = "boot"
 
 // runs is what the agent knows of the goroutine that makes a call.
 type runs struct {
-	// goroutine is that of hook.Goroutine; zero for a call seen from outside.
+	// goroutine is that of hook.Goroutine, or what a probe outside of the kubelet
+	// tells goroutines by; zero: it is not known.
 	goroutine uintptr
 	role      uint8
 	// proven: a step that encloses the call says whose goroutine it is. Otherwise
@@ -25,10 +24,11 @@ type runs struct {
 	ended atomic.Bool
 }
 
-// findGoroutine finds out whose goroutine makes the call s. cur is the innermost
-// call of this goroutine, or of the one that started it; it may be nil.
-func (a *Agent) findGoroutine(s, cur *span) {
-	s.goroutine = hook.Goroutine()
+// findGoroutine finds out whose goroutine makes the call s, which is that of the
+// number. cur is the innermost call of this goroutine, or of the one that started
+// it; it may be nil.
+func (a *Agent) findGoroutine(s, cur *span, goroutine uintptr) {
+	s.goroutine = goroutine
 	if s.step.Root {
 		s.role = s.step.role
 		// The goroutine of Kubelet.Run becomes the sync loop's. No other turns from

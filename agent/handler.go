@@ -35,7 +35,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	step := &a.steps[id]
 	s := newSpan(step)
 	s.wall, s.start = a.now()
-	a.findGoroutine(s, spanOf(cur))
+	a.findGoroutine(s, spanOf(cur), hook.Goroutine())
 	var t taker
 	t.atEnter(a, s)
 	hook.Eval(values, &t)
@@ -165,7 +165,7 @@ func (a *Agent) put(s *span, ps *podSpan, parent uint64, e event) uint64 {
 // are copied.
 func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) uint64 {
 	e.step = uint32(s.step.ID) + 1
-	e.pod, e.span, e.role = ps.pod, ps.id, s.role
+	e.pod, e.span, e.role, e.probe = ps.pod, ps.id, s.role, s.mark()
 	if ps.pod != nil {
 		e.sync = ps.pod.sync.Load()
 	}

@@ -11,7 +11,7 @@ import (
 // catalogue's rule and by whose goroutine it is proven to be: without harm to
 // other pods or, in a lab, while all of them wait.
 func (a *Agent) mayHold(s *span, p *pod, side int) bool {
-	if s.isForbidden() {
+	if s.isForbidden() || !s.mayStop(side) {
 		return false
 	}
 	switch s.step.hold[side] {

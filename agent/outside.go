@@ -20,10 +20,17 @@ type Seen struct {
 	// At is when the call began.
 	At time.Time
 	// Values are what woven code gives at the step's entry: the pod, if the step
-	// says where it is, then its fields.
+	// says where it is, then its fields. What the probe cannot read is nil; they
+	// may end early.
 	Values []any
 	// UID is the pod of a step that says nothing of its pod; it may be empty.
 	UID string
+	// Parent is the call in which this one happens, as the same probe sees it.
+	// nil: in none, or it is not known.
+	Parent *Call
+	// Goroutine is what the probe tells goroutines by; zero: it cannot. Whether a
+	// call is on the goroutine of a pod's worker is then taken from the step.
+	Goroutine uint64
 }
 
 // Call is a call that a probe outside of the kubelet sees. A nil one is that of
@@ -32,60 +39,111 @@ type Seen struct {
 type Call struct {
 	agent *Agent
 	span  *span
+	// counts: it is among the calls that say what its pod is doing, since nobody
+	// sees the turns of the pod's worker.
+	counts bool
 }
 
-// Begin tells that a call has begun. It never waits.
-func (a *Agent) Begin(seen Seen) *Call {
+// Begin notes that a call has begun. It never waits. A call that another probe
+// has seen already is the same call, seen twice: its story has it once.
+func (p *Probe) Begin(seen Seen) *Call {
+	a := p.agent
 	step := a.stepNamed(seen.Step)
-	if step == nil {
+	if step == nil || !step.reach[p.index].sees {
 		return nil
 	}
 	s := newSpan(step)
-	s.late, s.wall, s.start = false, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
-	s.role, s.proven = step.role, true
-	if a.roles.names[s.role] == roleKill {
-		// Inside, the worker is told from the goroutine that it starts to kill a
-		// container. From outside they are one after the other.
-		s.role = a.worker
-	}
+	s.probe = p.index
+	s.late, s.wall, s.start = step.late && p.can.Knows.Nesting, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
+	a.outsideGoroutine(s, &seen)
 	var t taker
 	t.atEnter(a, s)
 	t.takeAll(seen.Values)
 	t.save()
 	a.enterPods(s, &t)
-	if p := a.pods.known(seen.UID); p != nil && s.one.pod == nil {
-		s.one.pod, s.one.id = p, a.spanIDs.Add(1)
+	if of := a.pods.known(seen.UID); of != nil && s.one.pod == nil && s.many == nil {
+		s.one.pod, s.one.id = of, a.spanIDs.Add(1)
 	}
-	if s.one.id == 0 {
+	if s.one.id == 0 && s.many == nil {
 		return nil
 	}
-	if s.role == a.worker {
+	if s.worker == nil && s.role == a.worker && seen.Goroutine == 0 {
 		// The probe offers a hold only at calls that workers make.
-		s.worker = s.one.pod
+		s.worker = s.only()
 	}
-	a.tellEnter(s, &s.one)
-	if p := s.one.pod; p != nil {
-		a.follow(s, p)
-		if s.onWorkerOf(p) {
-			p.where.calls.Add(1)
-		}
-		if step.means == probes.RoleSandbox && !p.where.wanted.Load() {
-			// It may have been gone, as far as its sandboxes tell.
-			p.where.removed.Store(false)
-			p.where.finished.Store(false)
-		}
+	if step.means == probes.RoleWorker {
+		s.worker = s.only()
 	}
-	return &Call{a, s}
+	if step.shared && a.sights.match(s) {
+		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
+		return &Call{agent: a, span: s}
+	}
+	return &Call{a, s, a.begun(s)}
 }
 
-// Stopping tells whether somebody may want a pod stopped at calls of that step.
-// If not, Stop does nothing there.
-func (a *Agent) Stopping(step string) bool {
+// begun notes that a call has begun that no other probe has seen. It returns
+// whether the call says what its pod is doing.
+func (a *Agent) begun(s *span) (counts bool) {
+	p := s.only()
+	if p != nil && s.step.means == probes.RoleTurn {
+		p.sync.Add(1)
+	}
+	a.startTimers(s)
+	if s.late {
+		return false
+	}
+	if s.many != nil {
+		for _, ps := range s.parts() {
+			a.tellEnter(s, ps)
+		}
+		a.followMany(s)
+		return false
+	}
+	a.tellEnter(s, &s.one)
+	if p == nil {
+		return false
+	}
+	a.follow(s, p)
+	if s.step.means == probes.RoleSandbox && !p.where.wanted.Load() {
+		// It may have been gone, as far as its sandboxes tell.
+		p.where.removed.Store(false)
+		p.where.finished.Store(false)
+	}
+	if !s.onWorkerOf(p) || a.knowsTurns() {
+		return false
+	}
+	p.where.calls.Add(1)
+	return true
+}
+
+// outsideGoroutine finds out whose goroutine makes a call that is seen from
+// outside. A probe that tells goroutines apart proves it as the hook does.
+func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
+	var parent *span
+	if seen.Parent != nil {
+		parent = seen.Parent.span
+	}
+	if seen.Goroutine != 0 {
+		a.findGoroutine(s, parent, uintptr(seen.Goroutine))
+		return
+	}
+	s.parent, s.role, s.proven = parent, s.step.role, true
+	if a.roles.names[s.role] == roleKill {
+		// Inside, the worker is told from the goroutine that it starts to kill a
+		// container. From outside they are one after the other.
+		s.role = a.worker
+	}
+}
+
+// Stopping tells whether somebody may want a pod stopped at calls of that step
+// which this probe sees. If not, Stop does nothing there.
+func (p *Probe) Stopping(step string) bool {
+	a := p.agent
 	if a.holds.armed.Load() == 0 {
 		return false
 	}
 	s := a.stepNamed(step)
-	return s != nil && a.stopping(s)
+	return s != nil && s.reach[p.index].sees && a.stopping(s)
 }
 
 // Stop holds the call if somebody wants its pod held here, until it is let go
@@ -93,31 +151,52 @@ func (a *Agent) Stopping(step string) bool {
 // returns the error with which the call is to fail, if it is to; one of the CRI
 // has a gRPC status.
 func (c *Call) Stop(caller context.Context) error {
-	if c == nil || c.span.one.pod == nil {
+	if c == nil || c.span.only() == nil {
 		return nil
 	}
 	c.span.caller = caller
 	return c.agent.stop(c.span, &c.span.one, enter, "")
 }
 
-// End tells that the call has ended. The values are those that woven code gives
+// End notes that the call has ended. The values are those that woven code gives
 // at the step's exit: whether the call is quiet, the pod if only the exit tells
-// it, then its results.
+// it, then its results. What the probe cannot read is nil; they may end early.
 func (c *Call) End(at time.Time, err error, values []any) {
 	if c == nil {
 		return
 	}
 	a, s := c.agent, c.span
+	s.ended.Store(true)
 	end := ending{how: hook.Returned, err: outcome(hook.Returned, err), wall: at.UnixNano(), mono: int64(at.Sub(a.started))}
-	if p := s.one.pod; p != nil && s.onWorkerOf(p) {
-		p.where.called(s.step, end)
-	}
 	var t taker
 	t.atExit(a, s, end.how)
-	if len(values) > 0 {
-		t.takeAll(values[1:])
+	if s.same != nil {
+		t.takeAll(values[min(1, len(values)):])
+		a.putSight(s, exit, &end, t.wire)
+		a.learnID(s.one.pod, &t)
+		return
 	}
+	a.sights.ended(s, end.mono)
+	a.endTimers(s)
+	if p := s.only(); p != nil && c.counts {
+		p.where.called(s.step, end)
+	}
+	if s.endIdle(end) || len(values) > 0 && values[0] == true && t.Quiet(true) {
+		return
+	}
+	t.takeAll(values[min(1, len(values)):])
 	a.leave(s, end, &t)
+}
+
+// putSight puts it into the story that one more probe has seen a call begin or
+// end: a note in the span of the probe that saw the call first.
+func (a *Agent) putSight(s *span, side int, at *ending, shown fieldBytes) {
+	p := s.one.pod
+	a.journal.putWire(&event{
+		kind: agentpb.Kind_NOTE, wall: at.wall, mono: at.mono, step: uint32(s.step.ID) + 1, pod: p, span: s.one.id,
+		parent: a.parentID(s, p), sync: p.sync.Load(), role: s.role, probe: s.probe + 1, err: at.err, duration: at.mono - s.start,
+		fields: []field{text(fieldSeen, sideNames[side])},
+	}, shown)
 }
 
 // called notes that a call from outside has ended. From there the turns of the
@@ -128,10 +207,10 @@ func (w *podWhere) called(step *stepInfo, end ending) {
 	w.tell(trouble{step: step, err: end.err}, end.wall)
 }
 
-// stepNamed finds a step that this agent's probes see.
+// stepNamed finds a step of the catalogue.
 func (a *Agent) stepNamed(name string) *stepInfo {
 	i, ok := a.byName[name]
-	if !ok || !a.opts.Seen[name] {
+	if !ok {
 		return nil
 	}
 	return &a.steps[i]
@@ -173,8 +252,7 @@ func (a *Agent) Gone(uid types.UID) {
 // Lost counts calls that a probe saw and had no room to tell of.
 func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
 
-// Note puts a word of the probe's into the node's story, e.g. that the runtime
-// was restarted.
-func (a *Agent) Note(say string) {
-	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", cleanText(say))}})
+// Note puts a text into the node's story, e.g. that the runtime was restarted.
+func (a *Agent) Note(note string) {
+	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", cleanText(note))}})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 func sandboxOf(p *v1.Pod) *runtimeapi.PodSandboxConfig {
@@ -32,23 +34,37 @@ func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
 	return r.state(r.pods.known(string(p.UID)))
 }
 
-// TestWhoSees: a step that the API server or the kubelet tells says so, whatever
-// the agent's own probe is.
+// TestWhoSees: Info has what each probe can do at each step, and what all can
+// together that have not failed.
 func TestWhoSees(t *testing.T) {
-	r := newRig(t, Options{})
-	r.opts.Seen = map[string]bool{"cluster.bound": true, "cluster.kubelet": true, "sync.pod": true}
-	info, err := r.svc.Info(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
+	why := unheld.With("step", "x")
+	seen := func(name string, step string) probes.Abilities {
+		return probes.Abilities{Probe: name, Steps: map[string]probes.Ability{step: {Entry: true}}, NotSeen: why}
 	}
-	want := map[string]string{"cluster.bound": "api", "cluster.kubelet": "kubelet"}
-	for _, s := range info.Steps {
-		if s.Probe != want[s.Name] {
-			t.Errorf("%s is seen by %q, want %q", s.Name, s.Probe, want[s.Name])
+	all := append(seesAll("sync.pod")[:1], seen("api", "cluster.bound"), seen("kubelet", "sync.pod"))
+	delete(all[0].Steps, "cluster.bound")
+	r := newRig(t, Options{Probes: all})
+	step := func(name string) *agentpb.Step {
+		t.Helper()
+		info, err := r.svc.Info(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if (s.Why == "") != s.Seen {
-			t.Errorf("%s is seen: %v, and why not is %q", s.Name, s.Seen, s.Why)
+		if len(info.Probes) != 3 || info.Probe != "woven" || info.Probes[1].Name != "api" {
+			t.Errorf("the probes are %v", info.Probes)
 		}
+		return info.Steps[r.c.Step(name).ID]
+	}
+	bound, pod := step("cluster.bound"), step("sync.pod")
+	if !bound.Seen || bound.Probe != "api" || len(bound.Abilities) != 2 || bound.Abilities[0].Unseen != nil && bound.Abilities[0].Probe != 1 {
+		t.Errorf("of cluster.bound it says %v", bound)
+	}
+	if !pod.Seen || pod.Probe != "" || pod.HoldEnter != "no" || pod.Why == "" || len(pod.Abilities) != 3 || pod.Abilities[2].HoldEnter != "no" {
+		t.Errorf("of sync.pod it says %v", pod)
+	}
+	r.Probe("api").State(agentpb.ProbeState_PROBE_FAILED, why)
+	if s := step("cluster.bound"); s.Seen || !strings.Contains(s.Why, "has failed: not at x") {
+		t.Errorf("of cluster.bound it says, of a probe that has failed, %v", s)
 	}
 }
 
@@ -146,7 +162,7 @@ func TestOutsideHold(t *testing.T) {
 // TestOutsideStopping: a person who steps has all calls looked at before which a
 // pod may be held, and no others; a fault those that it is for.
 func TestOutsideStopping(t *testing.T) {
-	r := newRig(t, Options{NoHold: map[string]string{"cri.ContainerStatus": "PLEG asks too", "cri.PullImage": "one puller"}})
+	r := newRig(t, Options{Probes: seesAll("cri.ContainerStatus", "cri.PullImage")})
 	want := func(when string, steps ...string) {
 		t.Helper()
 		for _, step := range []string{"cri.RunPodSandbox", "cri.StopContainer", "cri.ContainerStatus", "cri.PullImage", "no.such.step"} {
@@ -204,7 +220,7 @@ func TestOutsideStep(t *testing.T) {
 }
 
 func TestOutsideNoHold(t *testing.T) {
-	r := newRig(t, Options{NoHold: map[string]string{"cri.PodSandboxStatus": "PLEG asks too"}})
+	r := newRig(t, Options{Probes: seesAll("cri.PodSandboxStatus")})
 	_, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "cri.PodSandboxStatus", Action: &agentpb.AddBreakpointRequest_Hold{}})
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("a hold that this probe cannot do: %v", err)
@@ -233,7 +249,7 @@ func TestOutsideNobody(t *testing.T) {
 // TestOutsideFaults: a call may be made to fail also where no pod may be held,
 // for its own pod alone.
 func TestOutsideFaults(t *testing.T) {
-	r := newRig(t, Options{NoHold: map[string]string{"cri.PullImage": "one puller works for all pods"}})
+	r := newRig(t, Options{Probes: seesAll("cri.PullImage")})
 	web, other := newPod("default", "web"), newPod("default", "other")
 	fail := &agentpb.AddBreakpointRequest_Fail{Fail: "Unavailable: registry"}
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(web), Step: "cri.PullImage", Action: fail, Times: 2}); err != nil {

@@ -142,7 +142,7 @@ func allKept(t testing.TB, a *Agent, req *agentpb.WatchRequest) []kept {
 // TestPackedStories: what is compressed is read back as it was, whoever asks,
 // and goes on when the pod does.
 func TestPackedStories(t *testing.T) {
-	a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+	a, err := New(probes.MustLoad(), Options{Probes: seesAll()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func gonePod(t testing.TB, a *Agent) *pod {
 
 // TestPackedIsBounded: compressed stories count, and the oldest goes first.
 func TestPackedIsBounded(t *testing.T) {
-	a, err := New(probes.MustLoad(), Options{Probe: "woven", RecorderBytes: 2 << 20})
+	a, err := New(probes.MustLoad(), Options{Probes: seesAll(), RecorderBytes: 2 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestPackedIsBounded(t *testing.T) {
 // TestNotPacked: stories of pods that are there, or that somebody reads, stay as
 // they are.
 func TestNotPacked(t *testing.T) {
-	a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+	a, err := New(probes.MustLoad(), Options{Probes: seesAll()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func BenchmarkChurn(b *testing.B) {
 	}
 	for range b.N {
 		empty := heap()
-		a, err := New(probes.MustLoad(), Options{Probe: "woven"})
+		a, err := New(probes.MustLoad(), Options{Probes: seesAll()})
 		if err != nil {
 			b.Fatal(err)
 		}

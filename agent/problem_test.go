@@ -23,10 +23,12 @@ import (
 // TestProblems: a request that is refused is refused with a code, its arguments,
 // and a message that says the same in English.
 func TestProblems(t *testing.T) {
-	r := newRig(t, Options{
-		NoHold: map[string]string{"cri.PullImage": "one puller"}, Differs: map[string]bool{"sync.dirs": true},
-		Fails: map[string]bool{"sync.pod": true},
-	})
+	can := seesAll("sync.cgroup")
+	for name, x := range can[0].Steps {
+		x.Fail = name == "sync.pod"
+		can[0].Steps[name] = x
+	}
+	r := newRig(t, Options{Probes: can, Differs: map[string]bool{"sync.dirs": true}})
 	client, _ := r.serve()()
 	web, static, high := newPod("default", "web"), newPod("kube-system", "etcd"), newPod("default", "dns")
 	static.Annotations = map[string]string{annotationHash: "1"}
@@ -78,7 +80,7 @@ func TestProblems(t *testing.T) {
 		{point(&agentpb.AddBreakpointRequest{Step: "sync.pod", SlowerThan: durationOf(-1)}), codes.InvalidArgument, agentpb.Problem_BAD_SLOWER_THAN, 0, "-1ns"},
 		{point(&agentpb.AddBreakpointRequest{Step: "sync.pod", On: agentpb.On_ON_EXIT, Action: fail}), codes.InvalidArgument, agentpb.Problem_FAIL_ON_EXIT, 0, ""},
 		{point(&agentpb.AddBreakpointRequest{Step: "worker.update"}), codes.FailedPrecondition, agentpb.Problem_NO_STEP_ALLOWS, agentpb.Problem_STEP_RULE, "worker.update"},
-		{point(&agentpb.AddBreakpointRequest{Step: "cri.PullImage"}), codes.FailedPrecondition, agentpb.Problem_NO_STEP_ALLOWS, agentpb.Problem_PROBE_CANNOT_HOLD, "enter"},
+		{point(&agentpb.AddBreakpointRequest{Step: "sync.cgroup"}), codes.FailedPrecondition, agentpb.Problem_NO_STEP_ALLOWS, agentpb.Problem_PROBE_CANNOT_HOLD, "enter"},
 		{point(&agentpb.AddBreakpointRequest{Step: "sync.dirs"}), codes.FailedPrecondition, agentpb.Problem_NO_STEP_ALLOWS, agentpb.Problem_FUNCTION_DIFFERS, "enter"},
 		{point(&agentpb.AddBreakpointRequest{Step: "sync.volumes", Action: fail}), codes.FailedPrecondition, agentpb.Problem_NO_STEP_ALLOWS, agentpb.Problem_STEP_CANNOT_FAIL, "enter"},
 	} {

@@ -207,7 +207,11 @@ func TestAnswersAreCleaned(t *testing.T) {
 	set := canary.NewSet()
 	c := set.Value("secret")
 	leak := "password=" + c
-	r := newRig(t, Options{Unseen: map[string]string{"sync.pod": leak}, NoHold: map[string]string{"worker.turn": leak}, Node: "user:" + c + "@node"})
+	all := seesAll()
+	all[0].Steps["pleg.relistpod"] = probes.Ability{Unseen: unheld.With("step", leak)}
+	all[0].Steps["worker.turn"] = probes.Ability{Entry: true, Exit: true, NoHold: unheld.With("step", leak)}
+	r := newRig(t, Options{Probes: all, Node: "user:" + c + "@node"})
+	r.probes[0].State(agentpb.ProbeState_PROBE_RETRYING, unheld.With("step", leak))
 	client, _ := r.serve()()
 	p := newPod("default", "web")
 	look := func(what string, m proto.Message, err error) {

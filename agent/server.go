@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -81,25 +82,25 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 	a := s.agent
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
-		Started: timestamppb.New(a.started), Probe: a.opts.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
+		Started: timestamppb.New(a.started), Probe: a.probes[0].can.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
 		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(),
+	}
+	for _, p := range a.probes {
+		out.Probes = append(out.Probes, p.proto())
 	}
 	lines := a.lines()
 	for i := range a.steps {
 		st := &a.steps[i]
 		p := &agentpb.Step{
-			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Seen: a.opts.Seen[st.Name],
-			HoldEnter: string(st.hold[enter]), HoldExit: string(st.hold[exit]),
+			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Seen: a.sees(st), Abilities: a.abilities(st),
+			HoldEnter: string(a.rule(st, enter)), HoldExit: string(a.rule(st, exit)),
 		}
 		if !p.Seen {
-			p.Why = a.opts.Unseen[st.Name]
-			if p.Why == "" {
-				p.Why = notWoven(st.Step)
-			}
+			p.Why = wire.Unseen(out, p).En
 		} else {
-			p.Why = a.opts.NoHold[st.Name]
-			if st.Outside() {
-				p.Probe = string(st.Step.Seen)
+			p.Why = a.noHoldHere(st)
+			if st.first != 0 {
+				p.Probe = a.probes[st.first].can.Probe
 			}
 		}
 		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
@@ -110,12 +111,27 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 	return out, nil
 }
 
-// notWoven says why a woven kubelet does not show a step.
-func notWoven(s *probes.Step) string {
-	if s.Outside() {
-		return "no function of the kubelet; a podstep attached beside it sees this"
+// rule is the strongest rule for a side that a probe which works can keep.
+func (a *Agent) rule(s *stepInfo, side int) probes.HoldRule {
+	if a.canHold(s, side) {
+		return s.hold[side]
 	}
-	return "not woven into this kubelet"
+	return probes.HoldNo
+}
+
+// noHoldHere is why no pod can be held at the step, if that is for the probes.
+func (a *Agent) noHoldHere(s *stepInfo) string {
+	for side, rule := range s.hold {
+		if rule != probes.HoldNo && a.canHold(s, side) {
+			return ""
+		}
+	}
+	for _, p := range a.probes {
+		if why := p.can.At(s.Name).NoHold; !why.IsZero() {
+			return why.Text().En
+		}
+	}
+	return ""
 }
 
 func (s *service) Pods(_ context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {

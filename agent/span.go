@@ -16,6 +16,10 @@ type span struct {
 	step   *stepInfo
 	parent *span
 	runs
+	probe uint8 // that sees it
+	// same is the call as another probe saw it before; nil: this is the first
+	// sight.
+	same  *span
 	late  bool  // enter is told only if something comes of the call
 	fault bool  // the step was made to fail
 	start int64 // mono

@@ -128,7 +128,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		return func(s *span, side int) bool {
 			ok, _ := path.Match(req.GetUntil(), s.step.Name)
 			// Some steps tell only at their end which pods they are about.
-			return ok && s != from && (side == enter || !s.step.canHold(enter))
+			return ok && s != from && (side == enter || !a.canHold(s.step, enter))
 		}, nil
 	}
 	return nil, invalid(agentpb.Problem_BAD_MODE, args{"mode": req.GetMode().String()})

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 // maker is a function of the agent that makes events of a kind, and a way to
@@ -35,6 +36,10 @@ var makers = []maker{
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},
+	{"Probe.State", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
+		return r.streamed(func() { r.probes[0].State(agentpb.ProbeState_PROBE_STOPPED, probes.Reason{}) })
+	}},
+	{"Agent.putSight", agentpb.Kind_NOTE, twoSights},
 	{"journal.drops", agentpb.Kind_DROP, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Lost(3) })
 	}},

@@ -121,7 +121,7 @@ func (w *watcher) wants(e *event) bool {
 	if !w.live {
 		return false
 	}
-	if e.kind == agentpb.Kind_DROP {
+	if e.kind == agentpb.Kind_DROP || e.tellsState() {
 		return true
 	}
 	return w.wantsStep(e.step) && w.wantsPod(e.pod)

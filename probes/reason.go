@@ -80,3 +80,8 @@ func (r Reason) bare() Text {
 	}
 	return Text{En: out, Zh: out}
 }
+
+// OfError is the reason that an error is.
+func OfError(err error) Reason { return ofError.With("error", err.Error()) }
+
+var ofError = NewReason("error", Text{En: "{error}", Zh: "{error}"})

@@ -392,7 +392,7 @@ const (
 	// FUNCTION_DIFFERS: the function of this kubelet is not the one from which it is
 	// known which locks are held. Args: version, which is that of the catalogue.
 	Problem_FUNCTION_DIFFERS Problem_Code = 67
-	// PROBE_CANNOT_HOLD: this probe holds no pod at the step. Args: step, why.
+	// PROBE_CANNOT_HOLD: this probe holds no pod at the step. Args: step; reason.
 	Problem_PROBE_CANNOT_HOLD Problem_Code = 68
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
@@ -2715,7 +2715,9 @@ type Problem struct {
 	// args are by name, as the codes say. Durations are written as in Go, like 1m30s.
 	Args map[string]string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// cause is why, for codes that have one.
-	Cause         *Problem `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	Cause *Problem `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	// reason is what a probe gives as the reason, for PROBE_CANNOT_HOLD.
+	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2767,6 +2769,13 @@ func (x *Problem) GetArgs() map[string]string {
 func (x *Problem) GetCause() *Problem {
 	if x != nil {
 		return x.Cause
+	}
+	return nil
+}
+
+func (x *Problem) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
 	}
 	return nil
 }
@@ -3691,11 +3700,12 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\x04R\x03seqJ\x04\b\x04\x10\x05\"X\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xe9\x06\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\x9b\a\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
-	"\x05cause\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\x05cause\x1a7\n" +
+	"\x05cause\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\x05cause\x120\n" +
+	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x05\n" +
@@ -3949,55 +3959,56 @@ var file_agent_proto_depIdxs = []int32{
 	5,  // 40: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
 	45, // 41: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
 	30, // 42: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	28, // 43: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	19, // 44: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	47, // 45: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	47, // 46: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	19, // 47: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 48: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	47, // 49: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	47, // 50: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	19, // 51: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	40, // 52: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	40, // 53: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	6,  // 54: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	46, // 55: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	47, // 56: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	41, // 57: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	8,  // 58: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	16, // 59: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	47, // 60: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 61: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	47, // 62: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	10, // 63: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	20, // 64: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	21, // 65: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	24, // 66: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	26, // 67: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	31, // 68: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	33, // 69: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	34, // 70: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	34, // 71: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	35, // 72: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	36, // 73: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	38, // 74: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	11, // 75: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	9,  // 76: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	22, // 77: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	25, // 78: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	28, // 79: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	32, // 80: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	28, // 81: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	40, // 82: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	40, // 83: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	40, // 84: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	37, // 85: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	39, // 86: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	75, // [75:87] is the sub-list for method output_type
-	63, // [63:75] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	14, // 43: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	28, // 44: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	19, // 45: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	47, // 46: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	47, // 47: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	19, // 48: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 49: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	47, // 50: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	47, // 51: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	19, // 52: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	40, // 53: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	40, // 54: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	6,  // 55: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	46, // 56: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	47, // 57: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	41, // 58: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	8,  // 59: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	16, // 60: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	47, // 61: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 62: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	47, // 63: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	10, // 64: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	20, // 65: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	21, // 66: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	24, // 67: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	26, // 68: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	31, // 69: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	33, // 70: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	34, // 71: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	34, // 72: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	35, // 73: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	36, // 74: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	38, // 75: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	11, // 76: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	9,  // 77: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	22, // 78: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	25, // 79: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	28, // 80: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	32, // 81: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	28, // 82: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	40, // 83: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	40, // 84: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	40, // 85: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	37, // 86: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	39, // 87: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	76, // [76:88] is the sub-list for method output_type
+	64, // [64:76] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }

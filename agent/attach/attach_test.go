@@ -10,41 +10,55 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Of every step it is known whether it is seen and, if not, why.
+// standard are the kinds of probes of this package.
+var standard = []Kind{CRI, API, KubeletList}
+
+// TestAbilities: of every step it is known which of the probes see it, or why none
+// does, and what is reported nobody holds.
 func TestAbilities(t *testing.T) {
 	c := probes.MustLoad()
-	const why = "nobody answers"
-	for name, missing := range map[string]map[probes.Witness]string{
-		"all are there": {},
-		"no API server": {probes.ByAPI: why},
-		"nobody":        {probes.ByAPI: why, probes.ByKubelet: why},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen, unseen, noHold := abilities(c, missing)
-			for i := range c.Steps {
-				s := &c.Steps[i]
-				if seen[s.Name] == (unseen[s.Name] != "") {
-					t.Errorf("%s is seen: %v, and is not because %q", s.Name, seen[s.Name], unseen[s.Name])
-				}
-				if _, gone := missing[s.Seen]; s.Outside() && seen[s.Name] == gone {
-					t.Errorf("%s, told by %s, is seen: %v", s.Name, s.Seen, seen[s.Name])
-				}
-				if s.Stage == "cri" && cri.OfStep(s.Name) != nil && !seen[s.Name] {
-					t.Errorf("%s is not seen", s.Name)
-				}
-				if noHold[s.Name] != "" && !seen[s.Name] {
-					t.Errorf("%s cannot be held because %q, and is not even seen", s.Name, noHold[s.Name])
-				}
+	var can []probes.Abilities
+	for _, k := range standard {
+		if a := k.Abilities(c); a.Probe != k.Name {
+			t.Errorf("%s has the abilities of %s", k.Name, a.Probe)
+		} else {
+			can = append(can, a)
+		}
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		seen, why := "", false
+		for _, a := range can {
+			x := a.At(s.Name)
+			if x.Sees() {
+				seen += " " + a.Probe
 			}
-			if noHold["cri.PodSandboxStatus"] == "" || noHold["cri.RunPodSandbox"] != "" {
-				t.Errorf("who may not be held: %v", noHold)
+			why = why || !x.Unseen.IsZero()
+			if x.HoldEnter && (a.Probe != "cri" || !x.NoHold.IsZero()) {
+				t.Errorf("%s holds at %s", a.Probe, s.Name)
 			}
-		})
+		}
+		if (seen == "") != why {
+			t.Errorf("%s is seen by%s, and not for a reason: %v", s.Name, seen, why)
+		}
+		if s.Outside() && !strings.Contains(seen, string(s.Seen)) {
+			t.Errorf("%s is seen by%s", s.Name, seen)
+		}
+	}
+	for step, want := range map[string]string{"reported.phase": " api kubelet", "reported.event": " api", "cluster.kubelet": " kubelet", "cluster.sandbox": " cri"} {
+		got := ""
+		for _, a := range can {
+			if x := a.At(step); x.Sees() {
+				got += " " + a.Probe
+			}
+		}
+		if got != want {
+			t.Errorf("%s is seen by%s, want%s", step, got, want)
+		}
 	}
 }
 
@@ -97,11 +111,11 @@ func TestIsKubelet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{o: Options{Kubelet: kubelets.Kubelet{PID: pid, Started: started, Root: fmt.Sprintf("/proc/%d/root", pid)}}}
+	s := &Target{Kubelet: kubelets.Kubelet{PID: pid, Started: started, Root: fmt.Sprintf("/proc/%d/root", pid)}}
 	if !s.isKubelet(pid) || s.isKubelet(os.Getppid()) {
 		t.Error("the kubelet is not known by its pid alone, or others are taken for it")
 	}
-	s.o.Kubelet.Started--
+	s.Kubelet.Started--
 	if s.isKubelet(pid) {
 		t.Error("a later process is taken for the kubelet")
 	}

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
@@ -62,7 +61,7 @@ func TestPart(t *testing.T) {
 	case partNobody:
 		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, nobody{}).Run() })
 	case partPodstep:
-		w := hosted(t, to, listen+".agent")
+		w := hostedBy(t, to)
 		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, w).Run() })
 	default:
 		t.Fatalf("no part %q", what)
@@ -97,26 +96,19 @@ func copyBytes(client, runtime *net.UnixConn) {
 }
 
 // hosted is the watcher of a session, with an agent that is told everything.
-func hosted(t testing.TB, runtime, socket string) *watcher {
-	c, err := probes.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Session{o: Options{Socket: socket}, began: time.Now(), teller: newTeller()}
-	if err := s.host(c, nil); err != nil {
-		t.Fatal(err)
-	}
-	err = s.pods.reach(func(ctx context.Context) (net.Conn, error) {
+func hostedBy(t testing.TB, runtime string) *watcher {
+	s := hostedSession(t)
+	err := s.cri.pods.reach(func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", runtime)
 	})
 	if err == nil {
-		err = s.pods.load(context.Background())
+		err = s.cri.pods.load(context.Background())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	go s.teller.run()
-	return &watcher{agent: s.agent, teller: s.teller, pods: s.pods}
+	go s.cri.teller.run()
+	return &watcher{agent: s.agent, probe: s.cri.host.Probe, teller: s.cri.teller, pods: s.cri.pods}
 }
 
 // part is one of them, as the test sees it.

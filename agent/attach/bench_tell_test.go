@@ -26,7 +26,7 @@ func BenchmarkTell(b *testing.B) {
 	}
 	defer l.Close()
 	go serveRuntime(l)
-	w := hosted(b, socket, filepath.Join(dir, "agent.sock"))
+	w := hostedBy(b, socket)
 	for _, c := range []struct {
 		step     string
 		request  proto.Message

@@ -17,6 +17,7 @@ import (
 // wants stopped.
 type watcher struct {
 	agent  *agent.Agent
+	probe  *agent.Probe
 	teller *teller
 	pods   *identities
 }
@@ -40,7 +41,7 @@ func (w *watcher) Wants(method string) bool { return cri.Lookup(method) != nil }
 func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) error {
 	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
 	c.State = k
-	if !w.agent.Stopping(k.method.Step) {
+	if !w.probe.Stopping(k.method.Step) {
 		if !w.teller.begin(func() { w.begin(k) }, len(message)) {
 			c.State = nil // its end is not told either
 			w.agent.Lost(1)
@@ -91,7 +92,7 @@ func (w *watcher) begin(k *call) {
 	k.request, k.uid = r, w.pods.whose(r)
 	k.shared = w.pods.known.Shared(r)
 	w.pods.began(r, k.uid)
-	k.seen = w.agent.Begin(agent.Seen{Step: k.method.Step, At: k.began, Values: k.method.Enter(r), UID: k.uid})
+	k.seen = w.probe.Begin(agent.Seen{Step: k.method.Step, At: k.began, Values: k.method.Enter(r), UID: k.uid})
 }
 
 func (w *watcher) end(k *call, answer []byte, st *status.Status, at time.Time) {

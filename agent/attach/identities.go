@@ -3,12 +3,10 @@ package attach
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent"
@@ -25,21 +23,17 @@ const (
 )
 
 // identities keeps the agent told of whose the sandboxes and containers are.
-// Apart from spec and reload, it is used by the teller alone.
+// Apart from reload, it is used by the teller alone.
 type identities struct {
 	agent   *agent.Agent
+	probe   *agent.Probe
 	runtime *grpc.ClientConn
 	known   *cri.Identities
 	asker   *cri.ImageAsker
-
-	mu    sync.Mutex
-	specs map[string][]cri.Wanted // by uid
 }
 
-func newIdentities(a *agent.Agent) *identities {
-	x := &identities{agent: a, known: cri.NewIdentities(), specs: map[string][]cri.Wanted{}}
-	x.asker = cri.NewImageAsker(x.wanted)
-	return x
+func newIdentities(h *Host) *identities {
+	return &identities{agent: h.Agent, probe: h.Probe, known: cri.NewIdentities(), asker: cri.NewImageAsker(h.Target().specs.wanted)}
 }
 
 // reach says how the runtime is reached from now on.
@@ -71,7 +65,7 @@ func (x *identities) load(ctx context.Context) error {
 	x.tellAgent()
 	for _, p := range x.known.Pods() {
 		c, now := p.Config(), time.Now()
-		x.agent.Begin(agent.Seen{Step: stepSandbox, At: now, Values: []any{c, p.Sandbox, p.Ready, p.Created, "runtime"}}).End(now, nil, []any{false})
+		x.probe.Begin(agent.Seen{Step: stepSandbox, At: now, Values: []any{c, p.Sandbox, p.Ready, p.Created, "runtime"}}).End(now, nil, []any{false})
 	}
 	return nil
 }
@@ -145,38 +139,4 @@ func (x *identities) ended(r cri.Request, a cri.Answer, uid string) {
 	if ok && of.Sandbox == a.Gone && !x.known.Has(of.UID) {
 		x.agent.Gone(types.UID(of.UID))
 	}
-}
-
-// wanted are the images that a pod's spec names, nil if there is none.
-func (x *identities) wanted(uid string) []cri.Wanted {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.specs[uid]
-}
-
-// spec takes what a pod's object says of images.
-func (x *identities) spec(uid string, p *v1.Pod) {
-	var out []cri.Wanted
-	for _, c := range p.Spec.InitContainers {
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
-		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image, Init: true, Sidecar: sidecar})
-	}
-	for _, c := range p.Spec.Containers {
-		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image})
-	}
-	for _, v := range p.Spec.Volumes {
-		if v.Image != nil {
-			out = append(out, cri.Wanted{Image: v.Image.Reference})
-		}
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.specs[uid] = out
-}
-
-// forget drops a pod's spec.
-func (x *identities) forget(uid string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.specs, uid)
 }

@@ -19,37 +19,38 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/attach/cluster"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri"
 )
 
 // called tells a session of a call, as its watcher does.
-func called(t *testing.T, s *Session, step string, request, answer proto.Message, err error) {
+func called(t *testing.T, s *hosted, step string, request, answer proto.Message, err error) {
 	t.Helper()
 	question, errQ := proto.Marshal(request)
 	text, errA := proto.Marshal(answer)
 	if errQ != nil || errA != nil {
 		t.Fatal(errQ, errA)
 	}
-	w := &watcher{agent: s.agent, teller: s.teller, pods: s.pods}
+	w := &watcher{agent: s.agent, probe: s.cri.host.Probe, teller: s.cri.teller, pods: s.cri.pods}
 	k := &call{method: cri.OfStep(step), began: time.Now(), message: question}
 	w.begin(k)
 	w.end(k, text, status.Convert(err), time.Now())
 }
 
-func runPod(t *testing.T, s *Session, pod, sandbox string) {
+func runPod(t *testing.T, s *hosted, pod, sandbox string) {
 	t.Helper()
 	called(t, s, "cri.RunPodSandbox", &runtimeapi.RunPodSandboxRequest{Config: &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: pod, Uid: "uid-" + pod},
 	}}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: sandbox}, nil)
 }
 
-func removeSandbox(t *testing.T, s *Session, sandbox string, err error) {
+func removeSandbox(t *testing.T, s *hosted, sandbox string, err error) {
 	t.Helper()
 	called(t, s, "cri.RemovePodSandbox", &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox}, &runtimeapi.RemovePodSandboxResponse{}, err)
 }
 
 // shown are the names of the pods that podstep pods has.
-func shown(t *testing.T, s *Session) (names []string) {
+func shown(t *testing.T, s *hosted) (names []string) {
 	t.Helper()
 	c, err := client.Dial(t.Context(), s.o.Socket)
 	if err != nil {
@@ -93,7 +94,7 @@ func TestGoneWithItsSandbox(t *testing.T) {
 	want("with one back", "one")
 	// Of a pod that somebody wants it tells nothing.
 	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: "uid-one"}}
-	s.told(cluster.Said{Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
+	s.report(cluster.Said{By: probes.ByKubelet, Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
 	removeSandbox(t, s, "s1c", nil)
 	want("with the sandbox of one gone that the kubelet has", "one")
 }
@@ -106,7 +107,7 @@ func TestFindWithSlowRuntime(t *testing.T) {
 	}}
 	r.list = make(chan struct{})
 	reachPlayed(t, s, r)
-	if uid := s.pods.whose(cri.Request{Ref: cri.Ref{ID: "s1"}}); uid != "" {
+	if uid := s.cri.pods.whose(cri.Request{Ref: cri.Ref{ID: "s1"}}); uid != "" {
 		t.Errorf("s1 is of %q, before the runtime has said so", uid)
 	}
 	close(r.list)
@@ -125,10 +126,10 @@ func TestFindAsksLittle(t *testing.T) {
 	reachPlayed(t, s, r)
 	const pods = 3
 	for i := range pods {
-		s.pods.known.Learn(learnt(t, i))
+		s.cri.pods.known.Learn(learnt(t, i))
 	}
 	for i := range pods {
-		if uid := s.pods.whose(cri.Request{Ref: cri.Ref{ID: fmt.Sprint("s", i)}}); uid != fmt.Sprint("uid-", i) {
+		if uid := s.cri.pods.whose(cri.Request{Ref: cri.Ref{ID: fmt.Sprint("s", i)}}); uid != fmt.Sprint("uid-", i) {
 			t.Errorf("s%d is of %q", i, uid)
 		}
 	}
@@ -164,13 +165,13 @@ func learnt(t *testing.T, i int) (cri.Request, cri.Answer) {
 	return q, a
 }
 
-func reachPlayed(t *testing.T, s *Session, r *playedRuntime) {
+func reachPlayed(t *testing.T, s *hosted, r *playedRuntime) {
 	t.Helper()
-	err := s.pods.reach(func(ctx context.Context) (net.Conn, error) {
+	err := s.cri.pods.reach(func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", r.path)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.pods.close)
+	t.Cleanup(s.cri.pods.close)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // patience is how long a test waits for what must come.
@@ -93,24 +94,20 @@ func (r *playedRuntime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, s run
 }
 
 // attachTo is a session that stands before that runtime. What comes through is
-// nobody's that it looks at.
-func attachTo(t *testing.T, r *playedRuntime) *Session {
+// nobody's that it looks at. More probes may be beside it.
+func attachTo(t *testing.T, r *playedRuntime, more ...Kind) *Session {
 	t.Helper()
 	dir := t.TempDir()
-	s := &Session{o: Options{Socket: filepath.Join(dir, "agent.sock")}, began: time.Now(), teller: newTeller(), cancel: func() {}}
-	if err := s.host(probes.MustLoad(), nil); err != nil {
-		t.Fatal(err)
-	}
-	go s.teller.run()
-	t.Cleanup(func() { _ = s.Stop(t.Context()) })
-	k := &socket{path: r.path, kubelet: func(int) bool { return false }, see: nobody{}}
-	err := k.take(t.Context(), takeover.Options{
-		Dir: filepath.Join(dir, "state"), GuardCommand: []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"},
+	s, err := Start(t.Context(), Options{
+		// Of no process, so that the calls of the test are not taken for its.
+		Kubelet: kubelets.Kubelet{RuntimeEndpoint: r.path, OwnNetwork: true, Root: "/"},
+		Socket:  filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"), Probes: append([]Kind{CRI}, more...),
+		guard: []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.sockets = append(s.sockets, k)
+	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
 	return s
 }
 
@@ -220,21 +217,41 @@ func TestDetachLeavesStreams(t *testing.T) {
 	}
 }
 
-// TestDetachLeavesHungSources: whatever asks the cluster and hangs, the path is
-// given back, and podstep ends.
-func TestDetachLeavesHungSources(t *testing.T) {
+// hung is a probe that does not come to its end.
+type hung struct{ end chan struct{} }
+
+func (hung) Start(_ context.Context, h *Host) error { h.Working(nil); return nil }
+func (p hung) Stop(context.Context) error           { <-p.end; return nil }
+
+// TestDetachLeavesHungProbes: whatever another probe does, the path is given back.
+func TestDetachLeavesHungProbes(t *testing.T) {
 	r := playRuntime(t)
-	s := attachTo(t, r)
-	hung := make(chan struct{})
-	defer close(hung)
-	s.beside.Go(func() { <-hung })
-	stopped(t, s)
-	if _, err := os.Lstat(r.path + ".podstep"); err == nil {
-		t.Error("the path is not given back")
-	}
+	end := make(chan struct{})
+	s := attachTo(t, r, Kind{
+		Name: "hung", Abilities: func(*probes.Catalogue) probes.Abilities { return probes.Abilities{Probe: "hung"} },
+		New: func(*Target) (Probe, error) { return hung{end}, nil },
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- s.Stop(context.WithoutCancel(t.Context())) }()
+	awaitBack(t, r)
 	if _, err := dialPath(t, r.path).Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 		t.Error(err)
 	}
+	close(end)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// awaitBack waits until the path is the runtime's again.
+func awaitBack(t *testing.T, r *playedRuntime) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if _, err := os.Lstat(r.path + ".podstep"); err != nil {
+			return
+		}
+	}
+	t.Fatal("the path is not given back")
 }
 
 // stopped stops a session, which must come to its end.

@@ -12,12 +12,32 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// hostedSession is a session whose sources and calls the test plays.
-func hostedSession(t *testing.T) *Session {
+// hosted is a session whose kubelet, runtime and cluster the test plays: its probes
+// are there, and what they would see comes from the test.
+type hosted struct {
+	*Session
+	cri  *relayed
+	said map[probes.Witness]*reporter
+}
+
+func hostedSession(t testing.TB) *hosted {
 	t.Helper()
-	s := &Session{o: Options{Socket: filepath.Join(t.TempDir(), "agent.sock")}, began: time.Now(), teller: newTeller()}
-	if err := s.host(probes.MustLoad(), nil); err != nil {
+	o := Options{Socket: filepath.Join(t.TempDir(), "agent.sock"), Probes: standard}
+	s := &hosted{Session: &Session{o: o, target: &Target{}}, said: map[probes.Witness]*reporter{}}
+	if err := s.host(probes.MustLoad()); err != nil {
 		t.Fatal(err)
+	}
+	for _, k := range standard {
+		h := s.newHost(t.Context(), k.Name)
+		s.hosts = append(s.hosts, h)
+		if k.Name == CRI.Name {
+			s.cri = &relayed{target: s.target, teller: newTeller()}
+			s.cri.meet(h)
+			continue
+		}
+		by := probes.Witness(k.Name)
+		s.said[by] = s.target.reporter(by, nil)
+		s.said[by].host = h
 	}
 	t.Cleanup(func() {
 		s.agent.Close()
@@ -25,6 +45,9 @@ func hostedSession(t *testing.T) *Session {
 	})
 	return s
 }
+
+// report has a source say something.
+func (s *hosted) report(r cluster.Said) { s.said[r.By].report(r) }
 
 // Whichever source has a pod last, nothing is kept of a pod that is over.
 func TestSpecsAreForgotten(t *testing.T) {
@@ -34,12 +57,14 @@ func TestSpecsAreForgotten(t *testing.T) {
 	}
 	mirror := web.DeepCopy()
 	mirror.UID, mirror.Annotations = "u2", map[string]string{"kubernetes.io/config.mirror": "u1"}
-	bound := func(p *v1.Pod) cluster.Said { return cluster.Said{Step: "cluster.bound", Pod: p, Values: []any{nil}} }
+	bound := func(p *v1.Pod) cluster.Said {
+		return cluster.Said{By: probes.ByAPI, Step: "cluster.bound", Pod: p, Values: []any{nil}}
+	}
 	gone := func(p *v1.Pod) cluster.Said {
-		return cluster.Said{Step: "cluster.gone", Pod: p, Values: []any{nil, nil}}
+		return cluster.Said{By: probes.ByAPI, Step: "cluster.gone", Pod: p, Values: []any{nil, nil}}
 	}
 	known := func(p *v1.Pod, is bool) cluster.Said {
-		return cluster.Said{Step: "cluster.kubelet", Pod: p, Values: []any{is, nil, nil, nil}}
+		return cluster.Said{By: probes.ByKubelet, Step: "cluster.kubelet", Pod: p, Values: []any{is, nil, nil, nil}}
 	}
 	for name, all := range map[string][]cluster.Said{
 		"the API server alone":    {bound(web), gone(web)},
@@ -53,13 +78,13 @@ func TestSpecsAreForgotten(t *testing.T) {
 			s := hostedSession(t)
 			for i, said := range all {
 				said.At = time.Now()
-				s.told(said)
-				if i == 0 && len(s.pods.wanted("u1")) != 1 {
+				s.report(said)
+				if i == 0 && len(s.target.specs.wanted("u1")) != 1 {
 					t.Error("what the pod wants is not known")
 				}
 			}
-			if len(s.pods.specs) != 0 {
-				t.Errorf("kept: %v", s.pods.specs)
+			if len(s.target.specs.byUID) != 0 {
+				t.Errorf("kept: %v", s.target.specs.byUID)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -72,7 +73,7 @@ func (c *Client) greet(ctx context.Context) error {
 	info, err := c.AgentClient.Info(within, &agentpb.InfoRequest{})
 	switch {
 	case err == nil:
-		c.info = info
+		c.info = wire.Complete(info)
 		return nil
 	case ctx.Err() != nil || KindOf(err) == Denied:
 		return err

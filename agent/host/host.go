@@ -68,6 +68,46 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 	return out, nil
 }
 
+// abilities are those of the hook in this program.
+func (s *Steps) abilities(c *probes.Catalogue) probes.Abilities {
+	out := probes.Abilities{
+		Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true},
+		Steps: map[string]probes.Ability{}, NotSeen: notWoven.Reason(),
+	}
+	for i := range c.Steps {
+		name := c.Steps[i].Name
+		if c.Steps[i].Outside() {
+			out.Steps[name] = probes.Ability{Unseen: noFunction.Reason()}
+		}
+		if !s.Seen[name] {
+			continue
+		}
+		can := probes.Everything()
+		if can.Fail = s.Fails[name]; !can.Fail {
+			can.NoFail = noError.Reason()
+		}
+		if s.Differs[name] {
+			can.NoHold = differs.With("version", probes.KubernetesVersion)
+		}
+		out.Steps[name] = can
+	}
+	return out
+}
+
+// Why not, in the words of whoever reads.
+var (
+	notWoven   = probes.NewReason("woven.not", probes.Text{En: "not woven into this kubelet", Zh: "没有织入这个 kubelet"})
+	noFunction = probes.NewReason("woven.outside", probes.Text{
+		En: "no function of the kubelet; a podstep attached to one sees this",
+		Zh: "不是 kubelet 的函数；附加到 kubelet 的 podstep 能看到它",
+	})
+	noError = probes.NewReason("woven.noError", probes.Text{En: "it returns no error", Zh: "它不返回错误"})
+	differs = probes.NewReason("woven.differs", probes.Text{
+		En: "this kubelet's function is not the one of {version} from which podstep knows which locks are held here",
+		Zh: "这个 kubelet 的函数不是 {version} 的那一个，podstep 只知道后者在此处持有哪些锁",
+	})
+)
+
 // Start starts the agent and returns what ends it. An agent that cannot start is
 // no reason for a node to be without its kubelet: Warn is told. A program that
 // was not woven, or not with this catalogue, is an error.
@@ -87,7 +127,7 @@ func Start(o Options) (stop func(), err error) {
 	var a *agent.Agent
 	a, err = agent.New(c, agent.Options{
 		Version: version.Own(), KubeletVersion: o.KubeletVersion, Node: o.Node,
-		Probe: "woven", Seen: woven.Seen, Fails: woven.Fails, Differs: woven.Differs, Lab: o.Lab, ReadOnly: o.ReadOnly,
+		Probes: []probes.Abilities{woven.abilities(c)}, Differs: woven.Differs, Lab: o.Lab, ReadOnly: o.ReadOnly,
 		PodSeen: func() { releaseOnSignal(a) },
 	})
 	if err != nil {

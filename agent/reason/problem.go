@@ -86,6 +86,9 @@ func Problem(p *agentpb.Problem) probes.Text {
 	if reason, ok := args["reason"]; ok {
 		args["cause"] = reason
 	}
+	if r := p.GetReason(); r != nil {
+		args["why"] = probes.Reason{Code: r.GetCode(), Args: r.GetArgs()}.Text()
+	}
 	if p.GetCause() != nil {
 		args["cause"] = Problem(p.GetCause())
 	}

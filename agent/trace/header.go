@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -118,5 +119,5 @@ func parseHeader(payload []byte) (*Header, error) {
 	if err := proto.Unmarshal(h.Info, info); err != nil {
 		return nil, fmt.Errorf("read trace header: %w", err)
 	}
-	return &Header{h.Podstep, h.Began, h.Selection, info}, nil
+	return &Header{h.Podstep, h.Began, h.Selection, wire.Complete(info)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -87,7 +88,7 @@ func TestHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := r.Header()
-	if h.Podstep != header.Podstep || !h.Began.Equal(header.Began) || h.Selection != "web" || !proto.Equal(h.Info, about) {
+	if h.Podstep != header.Podstep || !h.Began.Equal(header.Began) || h.Selection != "web" || !proto.Equal(h.Info, wire.Complete(about)) {
 		t.Errorf("header %+v", h)
 	}
 	if _, err := r.Next(); err != io.EOF {

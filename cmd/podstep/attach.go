@@ -21,7 +21,7 @@ import (
 // attachFlags say which kubelet, and how.
 type attachFlags struct {
 	pid      int
-	probe    choice
+	probes   []string
 	noTUI    bool
 	readOnly bool
 }
@@ -30,7 +30,7 @@ func (a *app) attach() *cobra.Command {
 	var ui uiFlags
 	var flags attachFlags
 	cmd := &cobra.Command{
-		Use:   "attach [--pid PID] [--no-tui] [flags]",
+		Use:   "attach [--pid PID] [--probe cri,api,kubelet] [--no-tui] [flags]",
 		Short: "Look into the kubelet that is running, without a restart",
 		Long: `Comes between a running kubelet and its container runtime, and opens the screen:
 every call of every pod is seen, and one pod can be held before a call. Neither
@@ -45,17 +45,21 @@ What the calls do not show is filled in from the API server and the kubelet's
 /pods, if there is a kubeconfig that may read them: --kubeconfig, $KUBECONFIG,
 the node's admin.conf, the kubelet's own. Without any, the calls alone are shown.
 
+Each of these is a probe of its own, and --probe chooses among them. One that
+cannot start, or fails later, is left out; the others go on, and podstep says so.
+
 With --no-tui there is no screen: the agent is served, for other podsteps, until
 Ctrl-C or SIGTERM.`,
 		Example: `  sudo podstep attach
   sudo podstep attach --no-tui &
+  sudo podstep attach --probe api,kubelet
   sudo podstep break add default/web --step cri.RunPodSandbox`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
 	}
 	cmd.Flags().IntVar(&flags.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
-	flags.probe = choice{value: "cri", of: []string{"cri"}}
-	flags.probe.add(cmd, "probe", "", "what sees the steps")
+	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `"+strings.Join(probeNames(), ",")+"` (default: all that can)")
+	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
 	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
 	cmd.Flags().BoolVar(&flags.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
 	ui.addLive(cmd)
@@ -64,6 +68,10 @@ Ctrl-C or SIGTERM.`,
 
 func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) error {
 	o, err := ui.options()
+	if err != nil {
+		return err
+	}
+	kinds, err := chooseProbes(flags.probes)
 	if err != nil {
 		return err
 	}
@@ -76,7 +84,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	stayAlive()
 	var screen atomic.Bool
 	s, err := attach.Start(ctx, attach.Options{
-		Kubelet: k, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
+		Kubelet: k, Probes: kinds, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
 		Say: func(line string) {
 			if !screen.Load() { // there the node's story has it
 				a.say("%s", line)

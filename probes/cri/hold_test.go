@@ -9,23 +9,39 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestHoldable: outside of the kubelet never more may be held than inside, and
-// every no has its reason.
-func TestHoldable(t *testing.T) {
+// TestAbilities: outside of the kubelet never more may be held than inside, and of
+// every step it is known what is seen, or why not.
+func TestAbilities(t *testing.T) {
+	c := probes.MustLoad()
+	all := Abilities(c)
 	held := 0
-	for _, s := range probes.MustLoad().Steps {
-		may, why := Holdable(s.Name)
+	for _, s := range c.Steps {
+		can := all.At(s.Name)
 		switch {
-		case may && s.Hold.Enter != probes.HoldYes && s.Hold.Enter != probes.HoldWorker:
+		case can.HoldEnter && s.Hold.Enter != probes.HoldYes && s.Hold.Enter != probes.HoldWorker:
 			t.Errorf("%s may be held, where the catalogue says %s", s.Name, s.Hold.Enter)
-		case may == (why != ""):
-			t.Errorf("%s: may be held: %v, because %q", s.Name, may, why)
-		case may:
+		case can.HoldExit, can.HoldEnter && !can.Entry:
+			t.Errorf("%s may be held at its exit, or is not seen: %+v", s.Name, can)
+		case can.Sees() && can.HoldEnter != can.NoHold.IsZero():
+			t.Errorf("%s: may be held: %v, because %q", s.Name, can.HoldEnter, can.NoHold.Text().En)
+		case can.HoldEnter:
 			held++
+		}
+		if want := OfStep(s.Name) != nil || s.Seen == probes.ByRuntime; can.Sees() != want || can.Unseen.IsZero() != (want || s.Outside()) {
+			t.Errorf("%s is seen: %v, or is not because %q", s.Name, can.Sees(), can.Unseen.Text().En)
 		}
 	}
 	if held != len(holdable) {
 		t.Errorf("%d steps may be held, want %d", held, len(holdable))
+	}
+	stages := map[string]bool{}
+	for _, s := range c.Stages {
+		stages[s.Name] = true
+	}
+	for s := range insideOf {
+		if !stages[s] {
+			t.Errorf("there is no stage %s", s)
+		}
 	}
 }
 
@@ -60,22 +76,4 @@ func TestShared(t *testing.T) {
 	check("a stop of a sandbox that died by itself", stop, false)
 	learn(t, x, stop, &runtimeapi.StopPodSandboxResponse{})
 	check("the second stop", stop, true)
-}
-
-func TestUnseen(t *testing.T) {
-	why := Unseen()
-	for _, s := range probes.MustLoad().Steps {
-		if (why[s.Name] == "") != (OfStep(s.Name) != nil || s.Outside()) {
-			t.Errorf("%s is unseen because %q", s.Name, why[s.Name])
-		}
-	}
-	stages := map[string]bool{}
-	for _, s := range probes.MustLoad().Stages {
-		stages[s.Name] = true
-	}
-	for s := range insideOf {
-		if !stages[s] {
-			t.Errorf("there is no stage %s", s)
-		}
-	}
 }

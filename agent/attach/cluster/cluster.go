@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // Options say what to ask, and whom to tell.
@@ -21,15 +23,21 @@ type Options struct {
 	// Told is called with all that is said, by one goroutine at a time and, for
 	// one pod, in order. While it runs nothing else is told.
 	Told func(Said)
-	// Note is called with what a person should know about the sources: that one
-	// cannot be read and why, or that it can again; then err is nil.
+	// Note is called with what a person should know about the sources: that
+	// something of one cannot be read and why, or that it can again; then err is
+	// nil.
 	Note func(text string, err error)
+	// State is called when a source cannot be read, with the error, and when it can
+	// again or for the first time, with nil.
+	State func(by probes.Witness, err error)
 }
 
 // Said is one step that the cluster told.
 type Said struct {
 	// Step is its name in the catalogue.
 	Step string
+	// By is the source that said so.
+	By probes.Witness
 	// At is when it happened: when it was heard of, or, for what had happened
 	// before, the time that the object itself states, which is in whole seconds.
 	At time.Time
@@ -57,31 +65,54 @@ func (w Words) Error() string { return string(w) }
 // that it can be told in order.
 const startWithin = 3 * time.Second
 
-// Run tells what the cluster says until ctx ends. What cannot be asked is tried
-// again; it never gives up by itself.
-func Run(ctx context.Context, o Options) error {
-	l := newLedger(o)
-	var sources []func(context.Context)
+// Cluster follows what the cluster says of a node's pods. What its sources say
+// goes through one ledger, so that nothing is given twice.
+type Cluster struct {
+	o       Options
+	ledger  *ledger
+	api     *api
+	overdue *time.Timer // has the past given although a source is slow
+}
+
+// New prepares to follow. Each of the sources that o names is then to be run.
+func New(o Options) (*Cluster, error) {
+	c := &Cluster{o: o, ledger: newLedger(o)}
+	sources := 0
 	if o.API != nil {
 		api, err := newAPI(o.API)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pods := newPodWatch(api, l, o)
-		events := newEventWatch(api, l, o)
-		sources = append(sources, pods.run, events.run)
+		c.api = api
+		sources += 2 // pods, events
 	}
 	if o.Kubelet != nil {
-		sources = append(sources, newPoll(o.Kubelet, l, o).run)
+		sources++
 	}
-	l.await(len(sources))
-	overdue := time.AfterFunc(startWithin, l.begin)
-	defer overdue.Stop()
+	c.ledger.await(sources)
+	c.overdue = time.AfterFunc(startWithin, c.ledger.begin)
+	return c, nil
+}
+
+// RunAPI follows the API server, if there is one, until ctx ends. What cannot be
+// asked is tried again; it never gives up by itself.
+func (c *Cluster) RunAPI(ctx context.Context) {
+	if c.api == nil {
+		return
+	}
 	var wg sync.WaitGroup
-	for _, run := range sources {
+	for _, run := range []func(context.Context){newPodWatch(c.api, c.ledger, c.o).run, newEventWatch(c.api, c.ledger, c.o).run} {
 		wg.Go(func() { run(ctx) })
 	}
 	wg.Wait()
-	<-ctx.Done()
-	return nil
+	// Until it is asked again the kubelet's word counts.
+	c.ledger.connected(false)
+}
+
+// RunKubelet follows the kubelet's list of its pods, if it can be asked, until
+// ctx ends. It never gives up by itself.
+func (c *Cluster) RunKubelet(ctx context.Context) {
+	if c.o.Kubelet != nil {
+		newPoll(c.o.Kubelet, c.ledger, c.o).run(ctx)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes"
 )
 
 const (
@@ -134,6 +135,6 @@ func (l *ledger) happened(e *entry, h *happening) bool {
 	if h.kind == v1.EventTypeWarning {
 		s.Err = because("warning", h.reason, h.message)
 	}
-	l.tell(s)
+	l.tell(probes.ByAPI, s)
 	return true
 }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // fakeAPI lists and watches as an API server does: with versions, pages,
@@ -228,14 +230,21 @@ func followAs(t *testing.T, node string, o Options) *heardOf {
 		}
 		h.notes <- text
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- Run(t.Context(), o) }()
-	t.Cleanup(func() {
-		// The test's context has ended by now.
-		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
+	o.State = func(by probes.Witness, err error) {
+		if err != nil {
+			h.notes <- fmt.Sprintf("%s fails: %v", by, err)
+			return
 		}
-	})
+		h.notes <- string(by) + " works"
+	}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran sync.WaitGroup
+	ran.Go(func() { c.RunAPI(t.Context()) })
+	ran.Go(func() { c.RunKubelet(t.Context()) })
+	t.Cleanup(ran.Wait) // the test's context has ended by then
 	return h
 }
 

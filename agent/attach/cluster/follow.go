@@ -11,6 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // How long is waited before the next try: longer after each that failed, and
@@ -27,8 +29,9 @@ type follower[T any] struct {
 	api   *api
 	path  string
 	query url.Values
-	what  string // for a person
-	note  func(string, error)
+	// notes is called when it fails, once for as long as the error is the same, with
+	// nil when it works again, and before anything failed too.
+	notes func(error)
 
 	// listed is called with each object of a list, complete when it is whole, and
 	// changed with each change. up says whether changes are being told.
@@ -39,6 +42,7 @@ type follower[T any] struct {
 	// done is called once, when the first list is whole or cannot be had.
 	done func()
 
+	worked bool
 	failed string // what was noted
 }
 
@@ -93,17 +97,17 @@ func (f *follower[T]) turn(ctx context.Context, version *string) (err error) {
 
 func (f *follower[T]) works() {
 	f.up(true)
-	if f.failed != "" {
-		f.failed = ""
-		f.note(f.what+" are told again", nil)
+	if f.failed != "" || !f.worked {
+		f.failed, f.worked = "", true
+		f.notes(nil)
 	}
 }
 
 // fails notes a failure, once for as long as it is the same.
 func (f *follower[T]) fails(err error) {
 	if text := err.Error(); text != f.failed {
-		f.failed = text
-		f.note(f.what+" are not told", explain(err))
+		f.failed, f.worked = text, true
+		f.notes(explain(err))
 	}
 }
 
@@ -139,7 +143,7 @@ func newPodWatch(a *api, l *ledger, o Options) *follower[v1.Pod] {
 	has := map[types.UID]bool{}
 	return &follower[v1.Pod]{
 		api: a, path: "/api/v1/pods", query: url.Values{"fieldSelector": {"spec.nodeName=" + o.Node}},
-		what: "pods of the API server", note: o.Note, done: l.ready, up: l.connected,
+		notes: func(err error) { o.State(probes.ByAPI, err) }, done: l.ready, up: l.connected,
 		listed: func(p *v1.Pod) {
 			has[p.UID] = true
 			l.object(trim(p), fromObject)
@@ -161,9 +165,20 @@ func newPodWatch(a *api, l *ledger, o Options) *follower[v1.Pod] {
 // newEventWatch follows events about pods. Which node a pod is on cannot be asked
 // for there, so events of other nodes' pods come too and are passed over.
 func newEventWatch(a *api, l *ledger, o Options) *follower[v1.Event] {
+	failed := false
+	notes := func(err error) {
+		switch {
+		case err != nil:
+			failed = true
+			o.Note("events of the API server are not shown", err)
+		case failed:
+			failed = false
+			o.Note("events of the API server are shown again", nil)
+		}
+	}
 	return &follower[v1.Event]{
 		api: a, path: "/api/v1/events", query: url.Values{"fieldSelector": {"involvedObject.kind=Pod"}},
-		what: "events of the API server", note: o.Note, done: l.ready, up: func(bool) {},
+		notes: notes, done: l.ready, up: func(bool) {},
 		listed:   func(e *v1.Event) { l.event(newHappening(e, fromObject), o.Node) },
 		complete: func() {},
 		changed: func(kind string, e *v1.Event) {

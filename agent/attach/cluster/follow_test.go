@@ -85,12 +85,12 @@ func TestTooOld(t *testing.T) {
 	h.until("cluster.bound")
 	f.refuse(podsPath, http.StatusServiceUnavailable)
 	f.cut()
-	h.noted("pods of the API server are not told", "the test says so")
+	h.noted("api fails", "the test says so")
 	f.put(podsPath, "DELETED", namedPod("a"))
 	f.put(podsPath, "MODIFIED", with(namedPod("b"), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
 	f.forget()
 	f.refuse(podsPath, 0)
-	h.noted("pods of the API server are told again")
+	h.noted("api works")
 	if s := h.until("cluster.gone"); s.Pod.Name != "a" {
 		t.Errorf("%s is gone", s.Pod.Name)
 	}
@@ -120,7 +120,7 @@ func TestForbidden(t *testing.T) {
 	f.refuse(eventsPath, http.StatusForbidden)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	h := follow(t, Options{API: f.config()})
-	h.noted("events of the API server are not told", "/api/v1/events is forbidden", "--kubeconfig")
+	h.noted("events of the API server are not shown", "/api/v1/events is forbidden", "--kubeconfig")
 	h.until("cluster.bound")
 	f.put(podsPath, "ADDED", namedPod("b"))
 	h.until("cluster.bound")
@@ -135,14 +135,14 @@ func TestAbsentAPI(t *testing.T) {
 	static := *with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash" })
 	k.set(0, static)
 	h := follow(t, Options{API: f.config(), Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
-	h.noted("pods of the API server are not told")
+	h.noted("api fails")
 	h.until("cluster.kubelet", "known=true", "from=object")
 	static.Status.Phase = v1.PodRunning
 	k.set(0, static)
 	h.until("reported.phase", "phase=Running", "from=kubelet")
 	f.put(podsPath, "ADDED", namedPod("a"))
 	f.refuse(podsPath, 0)
-	h.noted("pods of the API server are told again")
+	h.noted("api works")
 	h.until("cluster.bound", "from=object")
 }
 
@@ -153,7 +153,7 @@ func TestNobodyThere(t *testing.T) {
 		API: &rest.Config{Host: gone.URL}, Kubelet: &KubeletPods{URLs: []string{gone.URL}, Client: gone.Client()},
 	})
 	notes := <-h.notes + <-h.notes + <-h.notes
-	for _, what := range []string{"pods of the API server", "events of the API server", "the kubelet's list of its pods"} {
+	for _, what := range []string{"api fails", "events of the API server", "kubelet fails"} {
 		if !strings.Contains(notes, what) {
 			t.Errorf("of %s nothing is noted: %s", what, notes)
 		}
@@ -164,13 +164,13 @@ func TestKubeletRefuses(t *testing.T) {
 	k := newFakeKubelet(t)
 	k.set(http.StatusForbidden)
 	h := follow(t, Options{Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
-	h.noted("kubelet's list of its pods is not told", "Forbidden (user=x)", "nodes/pods")
+	h.noted("kubelet fails", "Forbidden (user=x)", "nodes/pods")
 	k.set(0, *kubeletPod())
-	h.noted("told again")
+	h.noted("kubelet works")
 	h.until("cluster.kubelet", "known=true", "source=api", "since=+3")
 	// A failure is not the end of the pods.
 	k.set(http.StatusInternalServerError)
-	h.noted("is not told")
+	h.noted("kubelet fails")
 	k.set(0, *with(kubeletPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
 	h.until("reported.phase", "phase=Running")
 	if strings.Contains(strings.Join(h.past, "\n"), "known=false") {

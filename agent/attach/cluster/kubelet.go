@@ -11,6 +11,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // KubeletPods is where the kubelet says which pods it has.
@@ -39,7 +41,7 @@ const (
 type poll struct {
 	kubelet *KubeletPods
 	ledger  *ledger
-	note    func(string, error)
+	state   func(error)
 
 	quiet int           // how many times nothing was new
 	took  time.Duration // by the last time
@@ -52,7 +54,7 @@ type poll struct {
 }
 
 func newPoll(k *KubeletPods, l *ledger, o Options) *poll {
-	return &poll{kubelet: k, ledger: l, note: o.Note, seed: maphash.MakeSeed()}
+	return &poll{kubelet: k, ledger: l, state: func(err error) { o.State(probes.ByKubelet, err) }, seed: maphash.MakeSeed()}
 }
 
 func (p *poll) run(ctx context.Context) {
@@ -107,12 +109,12 @@ func (p *poll) ask(ctx context.Context) (news bool) {
 	case err != nil:
 		if text := err.Error(); text != p.failed {
 			p.failed = text
-			p.note("the kubelet's list of its pods is not told", explainKubelet(err))
+			p.state(explainKubelet(err))
 		}
 		return false
-	case p.failed != "":
+	case p.failed != "" || !p.asked:
 		p.failed = ""
-		p.note("the kubelet's list of its pods is told again", nil)
+		p.state(nil)
 	}
 	news = p.ledger.list(pods, !p.asked)
 	p.asked = true

@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // maxPods bounds how many pods are followed. A node has a few hundred.
@@ -87,9 +89,11 @@ func (l *ledger) begin() {
 	l.past = nil
 }
 
-// tell tells, or keeps for when the past is told. The caller holds mu.
-func (l *ledger) tell(all ...Said) {
+// tell gives what a source said, or keeps it for when the past is given. The
+// caller holds mu.
+func (l *ledger) tell(by probes.Witness, all ...Said) {
 	for _, s := range all {
+		s.By = by
 		if l.begun {
 			l.told(s)
 		} else {
@@ -147,7 +151,7 @@ func (l *ledger) object(p *v1.Pod, from source) {
 	}
 	h := hearing{p, from, l.now()}
 	wanted := h.wanted(e.api)
-	l.tell(wanted...)
+	l.tell(probes.ByAPI, wanted...)
 	if len(wanted) > 0 {
 		l.wake()
 	}
@@ -155,14 +159,14 @@ func (l *ledger) object(p *v1.Pod, from source) {
 	// After an absence the API server may still have an older status than what the
 	// kubelet has told meanwhile; what is new in it comes by the watch.
 	if from == live || e.by != fromKubelet {
-		l.report(e, &h)
+		l.report(probes.ByAPI, e, &h)
 	}
 	l.late(id, e)
 }
 
 // report tells what is new in the status. The caller holds mu.
-func (l *ledger) report(e *entry, h *hearing) {
-	l.tell(h.reported(e.reported)...)
+func (l *ledger) report(by probes.Witness, e *entry, h *hearing) {
+	l.tell(by, h.reported(e.reported)...)
 	e.reported, e.by = h.pod, h.from
 }
 
@@ -185,10 +189,10 @@ func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	}
 	h := hearing{p, from, l.now()}
 	if from == live {
-		l.tell(h.wanted(e.api)...)
-		l.report(e, &h)
+		l.tell(probes.ByAPI, h.wanted(e.api)...)
+		l.report(probes.ByAPI, e, &h)
 	}
-	l.tell(h.gone())
+	l.tell(probes.ByAPI, h.gone())
 	e.api, e.left = nil, true
 	l.wake()
 	l.forget(id, e)
@@ -245,7 +249,7 @@ func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 				from = fromObject
 			}
 			h := hearing{p, from, now}
-			l.tell(h.known())
+			l.tell(probes.ByKubelet, h.known())
 		}
 		if e.reported != p && (!l.apiUp || e.api == nil && !e.left) {
 			from := fromKubelet
@@ -253,7 +257,7 @@ func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 				from = fromObject
 			}
 			h := hearing{p, from, now}
-			l.report(e, &h)
+			l.report(probes.ByKubelet, e, &h)
 			e.by = fromKubelet
 			l.late(id, e)
 		}
@@ -274,7 +278,7 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 		}
 		if p != nil {
 			h := hearing{p, live, now}
-			l.tell(h.say(stepKubelet, now, false, nil))
+			l.tell(probes.ByKubelet, h.say(stepKubelet, now, false, nil))
 		}
 		l.forget(id, e)
 	}

@@ -75,7 +75,7 @@ func TestNode(t *testing.T) {
 		node.Create(labtest.BusyboxPod("before", labtest.Sleep))
 		waitRunning(t, node, "before")
 		h := followNode(t, node, "", kubelet)
-		h.noted("events of the API server are not told", "system:node:", "cannot list resource \"events\"")
+		h.noted("events of the API server are not shown", "system:node:", "cannot list resource \"events\"")
 		bound := h.until("cluster.bound", "from=object")
 		if bound.Pod.Name != "before" {
 			t.Errorf("%s is bound", bound.Pod.Name)

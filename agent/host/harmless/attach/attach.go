@@ -62,7 +62,7 @@ func Start(pkg string) {
 	if err != nil {
 		panic(err)
 	}
-	a, err := agent.New(c, agent.Options{Version: version.Own(), Node: "harmless", Probe: "woven", Seen: seen})
+	a, err := agent.New(c, agent.Options{Version: version.Own(), Node: "harmless", Probes: []probes.Abilities{seen}})
 	if err != nil {
 		panic(err)
 	}
@@ -71,18 +71,18 @@ func Start(pkg string) {
 }
 
 // woven returns the steps in this program, by name, and writes them down.
-func woven(c *probes.Catalogue, counts *Counts) (seen map[string]bool, err error) {
+func woven(c *probes.Catalogue, counts *Counts) (seen probes.Abilities, err error) {
 	packages, err := hook.Woven()
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
-	seen = map[string]bool{}
+	seen = probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{}}
 	for _, p := range packages {
 		if p.Hash != c.PackageHash(p.Path) {
-			return nil, fmt.Errorf("package %s was woven with another catalogue", p.Path)
+			return seen, fmt.Errorf("package %s was woven with another catalogue", p.Path)
 		}
 		for name, s := range p.Steps {
-			seen[name], counts.Woven[s.ID] = true, true
+			seen.Steps[name], counts.Woven[s.ID] = probes.Everything(), true
 		}
 	}
 	return seen, nil

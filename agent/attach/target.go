@@ -14,48 +14,46 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/podstep/podstep/agent/attach/cluster"
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// sources are who can be asked beside the runtime.
-type sources struct {
-	options cluster.Options
-	// missing are the witnesses that cannot be asked, and why.
-	missing map[probes.Witness]string
+// Target is the kubelet that probes see, and what was found out about it.
+type Target struct {
+	Kubelet kubelets.Kubelet
+
+	note    func(text string, err error)
+	state   string   // the directory of the state of takeovers
+	guard   []string // the command that starts the guard; nil: this program's
+	specs   specs
+	reports reports
 }
 
-// sources finds out how the API server and the kubelet can be asked. Neither is
-// needed.
-func (s *Session) sources() sources {
-	k := &s.o.Kubelet
-	out := sources{
-		options: cluster.Options{Node: k.Node, Told: s.told, Note: s.source},
-		missing: map[probes.Witness]string{},
+// newTarget finds out what there is to know of the kubelet of o, and how the API
+// server and the kubelet can be asked. Neither is needed.
+func newTarget(ctx context.Context, o *Options) *Target {
+	t := &Target{Kubelet: o.Kubelet, state: o.State, guard: o.guard}
+	k := &t.Kubelet
+	api, err := askAPI(k, o.Kubeconfig)
+	t.reports.apiErr = err
+	t.reports.kubelet, t.reports.kubeletErr = askKubelet(k, api)
+	if k.Node != "" {
+		t.reports.api = api
 	}
-	config, from, err := cluster.Credentials(cluster.Candidates(s.o.Kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}))
+	t.askConfig(ctx)
+	return t
+}
+
+// askAPI finds credentials for the API server. They may be of use for the kubelet
+// although the API server cannot be asked.
+func askAPI(k *kubelets.Kubelet, kubeconfig string) (*rest.Config, error) {
+	config, _, err := cluster.Credentials(cluster.Candidates(kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}))
 	switch {
 	case err == nil && config == nil:
 		err = errors.New("there is no kubeconfig; name one with --kubeconfig")
 	case err == nil && k.Node == "":
 		err = errors.New("the node's name is not known")
 	}
-	if err != nil {
-		out.missing[probes.ByAPI] = "the API server is not asked: " + err.Error()
-	} else {
-		out.options.API = config
-		s.say("asks the API server with %s", from.Path)
-	}
-	if out.options.Kubelet, err = askKubelet(k, config); err != nil {
-		out.missing[probes.ByKubelet] = fmt.Sprintf("the kubelet is not asked: %v", err)
-	} else if out.options.API == nil {
-		// The kubelet's list tells in part what the API server would.
-		delete(out.missing, probes.ByAPI)
-	}
-	for _, why := range out.missing {
-		s.say("%s", why)
-	}
-	return out
+	return config, err
 }
 
 // rootOf is the kubelet's view of files, empty if it is ours: a kubeconfig that
@@ -75,14 +73,15 @@ const askConfigWithin = 3 * time.Second
 
 // askConfig asks the kubelet what it runs with, which counts more than what its
 // files say. One that does not answer, or not to us, is taken by its files.
-func (s *Session) askConfig(ctx context.Context, kubelet *cluster.KubeletPods) {
+func (t *Target) askConfig(ctx context.Context) {
+	kubelet := t.reports.kubelet
 	if kubelet == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askConfigWithin)
 	defer cancel()
-	if k, err := kubelets.Configz(ctx, s.o.Kubelet, kubelet.Client); err == nil {
-		s.o.Kubelet = k
+	if k, err := kubelets.Configz(ctx, t.Kubelet, kubelet.Client); err == nil {
+		t.Kubelet = k
 	}
 }
 

@@ -21,69 +21,45 @@ const (
 	// that does not hang up: one with an endless stream, or one that cannot be
 	// asked to go. A client that was asked has read it by then.
 	settle = time.Second
-	// waitForSources bounds the wait for what was asked of the cluster. A program
-	// that logs in may hang, and cannot be ended.
-	waitForSources = 2 * time.Second
 )
 
-// Stop detaches: pods that are held go on, the runtime's path is given back, the
-// kubelet is asked to go there, and calls that are under way come to their end.
-// When ctx ends they are cut off instead, and the kubelet makes them again.
-func (s *Session) Stop(ctx context.Context) error {
-	s.stop.Do(func() { s.result = s.detach(ctx) })
-	return s.result
-}
-
-func (s *Session) detach(ctx context.Context) error {
+// Stop gives the runtime's path back, asks the kubelet to go there, and returns
+// when calls that are under way have come to their end. When ctx ends they are cut
+// off instead, and the kubelet makes them again. Pods that are held are to go on
+// before.
+func (r *relayed) Stop(ctx context.Context) error {
 	var errs []error
-	s.cancel()
-	s.agent.Close()
-	s.server.Stop()
 	// Giving the path back is short and is done whatever ctx says.
-	for _, k := range s.sockets {
+	for _, k := range r.sockets {
 		if err := k.give(context.WithoutCancel(ctx)); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	s.drain(ctx)
-	for _, k := range s.sockets {
+	r.drain(ctx)
+	for _, k := range r.sockets {
 		k.hangUp()
 	}
-	s.pods.close()
-	s.teller.close()
-	s.leaveBeside(ctx)
+	r.pods.close()
+	r.teller.close()
 	return errors.Join(errs...)
-}
-
-// leaveBeside waits a little for what runs beside. The kubelet needs nothing of
-// it.
-func (s *Session) leaveBeside(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, waitForSources)
-	defer cancel()
-	done := make(chan struct{})
-	go func() { s.beside.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
 }
 
 // drain waits until every client has hung up, as they do once they were asked
 // to go and their calls are over. That no call is seen does not say so: the next
 // may be on its way, and the end of the last as well. Clients that stay are left
 // when there was no call for a while.
-func (s *Session) drain(ctx context.Context) {
+func (r *relayed) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, waitForCalls)
 	defer cancel()
 	look := time.NewTicker(lookAgain / 100)
 	defer look.Stop()
 	said, busy := time.Now(), time.Now()
 	for {
-		calls := s.calls()
+		calls := r.calls()
 		select {
 		case <-ctx.Done():
 			if len(calls) > 0 {
-				s.say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
+				r.host.Say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
 			}
 			return
 		case <-look.C:
@@ -91,28 +67,28 @@ func (s *Session) drain(ctx context.Context) {
 		switch now := time.Now(); {
 		case len(calls) > 0:
 			busy = now
-		case s.left() == 0 || now.Sub(busy) > settle:
+		case r.left() == 0 || now.Sub(busy) > settle:
 			return
 		}
 		if time.Since(said) > lookAgain {
 			said = time.Now()
 			if len(calls) > 0 {
-				s.say("waits for what is under way: %s", list(calls))
+				r.host.Say("waits for what is under way: %s", list(calls))
 			}
 		}
 	}
 }
 
 // left is how many connections there are still.
-func (s *Session) left() (n int) {
-	for _, k := range s.sockets {
+func (r *relayed) left() (n int) {
+	for _, k := range r.sockets {
 		n += k.left()
 	}
 	return n
 }
 
-func (s *Session) calls() (out []relay.Call) {
-	for _, k := range s.sockets {
+func (r *relayed) calls() (out []relay.Call) {
+	for _, k := range r.sockets {
 		out = append(out, k.calls()...)
 	}
 	return out

@@ -1,0 +1,184 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/probes"
+)
+
+// API is the probe that follows the node's pods at the API server.
+var API = Kind{
+	Name: string(probes.ByAPI),
+	Abilities: func(c *probes.Catalogue) probes.Abilities {
+		return reporting(c, probes.ByAPI, func(s *probes.Step) bool { return s.Seen == probes.ByAPI })
+	},
+	New: func(t *Target) (Probe, error) {
+		if t.reports.apiErr != nil {
+			return nil, t.reports.apiErr
+		}
+		return t.reporter(probes.ByAPI, (*cluster.Cluster).RunAPI), nil
+	},
+}
+
+// KubeletList is the probe that asks the kubelet for its list of pods. That says
+// what the kubelet knows, and while the API server cannot be asked also what the
+// kubelet is about to report there.
+var KubeletList = Kind{
+	Name: string(probes.ByKubelet),
+	Abilities: func(c *probes.Catalogue) probes.Abilities {
+		return reporting(c, probes.ByKubelet, func(s *probes.Step) bool {
+			return s.Seen == probes.ByKubelet || s.Stage == stageReported && s.Name != stepEvent
+		})
+	},
+	New: func(t *Target) (Probe, error) {
+		if t.reports.kubeletErr != nil {
+			return nil, t.reports.kubeletErr
+		}
+		return t.reporter(probes.ByKubelet, (*cluster.Cluster).RunKubelet), nil
+	},
+}
+
+const (
+	stageReported = "reported"
+	// stepEvent is an event of the API server, of which the kubelet has no list.
+	stepEvent = "reported.event"
+	// stepGone is reported when the API server has a pod no more.
+	stepGone = "cluster.gone"
+	// stepKnown is reported when the kubelet has a pod, and when it has it no more.
+	stepKnown = "cluster.kubelet"
+)
+
+// reporting is what a probe can do that is sent reports of what has happened.
+func reporting(c *probes.Catalogue, by probes.Witness, has func(*probes.Step) bool) probes.Abilities {
+	out := probes.Abilities{Probe: string(by), Knows: probes.Knows{Reports: true}, Steps: map[string]probes.Ability{}}
+	for i := range c.Steps {
+		if s := &c.Steps[i]; has(s) {
+			why := reported.Reason()
+			out.Steps[s.Name] = probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, NoHold: why, NoFail: why}
+		}
+	}
+	return out
+}
+
+var reported = probes.NewReason("attach.reported", probes.Text{
+	En: "it is a report of what has happened already",
+	Zh: "这是对已发生之事的报告",
+})
+
+// reports are the ways to ask what the cluster says of the node's pods. The probes
+// that do share a ledger, so that nothing is in a story twice.
+type reports struct {
+	api        *rest.Config
+	apiErr     error // why it cannot be asked
+	kubelet    *cluster.KubeletPods
+	kubeletErr error
+
+	probes  map[probes.Witness]*reporter
+	cluster func() (*cluster.Cluster, error)
+}
+
+// reporter is the probe of one of the sources.
+type reporter struct {
+	by     probes.Witness
+	run    func(*cluster.Cluster, context.Context)
+	target *Target
+	began  time.Time
+	host   *Host
+	ended  chan struct{} // closed when run has ended
+}
+
+// reporter makes the probe of a source.
+func (t *Target) reporter(by probes.Witness, run func(*cluster.Cluster, context.Context)) *reporter {
+	r := &t.reports
+	if r.probes == nil {
+		r.probes = map[probes.Witness]*reporter{}
+		r.cluster = sync.OnceValues(t.openCluster)
+	}
+	p := &reporter{by: by, run: run, target: t, began: time.Now(), ended: make(chan struct{})}
+	r.probes[by] = p
+	return p
+}
+
+// openCluster prepares the ledger for the probes that there are.
+func (t *Target) openCluster() (*cluster.Cluster, error) {
+	r := &t.reports
+	o := cluster.Options{
+		Node:  t.Kubelet.Node,
+		Told:  func(s cluster.Said) { r.probes[s.By].report(s) },
+		Note:  t.note,
+		State: func(by probes.Witness, err error) { r.probes[by].host.Working(err) },
+	}
+	if r.probes[probes.ByAPI] != nil {
+		o.API = r.api
+	}
+	if r.probes[probes.ByKubelet] != nil {
+		o.Kubelet = r.kubelet
+	}
+	return cluster.New(o)
+}
+
+// Start begins to ask. It sees something once it was answered.
+func (p *reporter) Start(_ context.Context, h *Host) error {
+	c, err := p.target.reports.cluster()
+	if err != nil {
+		return err
+	}
+	p.host = h
+	h.Go(func() {
+		defer close(p.ended)
+		p.run(c, h.Context())
+	})
+	return nil
+}
+
+// stopWithin bounds the wait for what was asked. A program that logs in may hang,
+// and cannot be ended. The kubelet needs nothing of it.
+const stopWithin = 2 * time.Second
+
+// Stop waits a little for what was asked.
+func (p *reporter) Stop(ctx context.Context) error {
+	if p.host == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// over tells the last report that a source has of a pod. Which source is the last
+// to have it nobody knows.
+func over(s *cluster.Said) bool {
+	return s.Step == stepGone || s.Step == stepKnown && len(s.Values) > 0 && s.Values[0] == false
+}
+
+// report puts a report into the pod's story. What had happened before podstep came
+// stands where podstep came to know of it: a story goes forward, and its fields say
+// since when it is so.
+func (p *reporter) report(s cluster.Said) {
+	at := s.At
+	if at.Before(p.began) {
+		at = time.Now()
+	}
+	p.host.Agent.Object(s.Pod)
+	if specs := &p.target.specs; over(&s) {
+		specs.forget(string(s.UID()))
+	} else {
+		specs.spec(string(s.UID()), s.Pod)
+	}
+	var err error
+	if s.Err != "" {
+		err = errors.New(s.Err)
+	}
+	p.host.Begin(agent.Seen{Step: s.Step, At: at, Values: append([]any{s.Pod}, s.Values...)}).End(at, err, []any{false})
+}

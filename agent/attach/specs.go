@@ -1,0 +1,53 @@
+package attach
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/probes/cri"
+)
+
+// specs are the images that pods' specs name. The probes that are sent objects
+// fill them in; a call that names an image only may be known by them.
+type specs struct {
+	mu    sync.Mutex
+	byUID map[string][]cri.Wanted
+}
+
+// wanted are the images that a pod's spec names, nil if there is none.
+func (x *specs) wanted(uid string) []cri.Wanted {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.byUID[uid]
+}
+
+// spec takes what a pod's object says of images.
+func (x *specs) spec(uid string, p *v1.Pod) {
+	var out []cri.Wanted
+	for _, c := range p.Spec.InitContainers {
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image, Init: true, Sidecar: sidecar})
+	}
+	for _, c := range p.Spec.Containers {
+		out = append(out, cri.Wanted{Container: c.Name, Image: c.Image})
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Image != nil {
+			out = append(out, cri.Wanted{Image: v.Image.Reference})
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.byUID == nil {
+		x.byUID = map[string][]cri.Wanted{}
+	}
+	x.byUID[uid] = out
+}
+
+// forget drops a pod's spec.
+func (x *specs) forget(uid string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.byUID, uid)
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
+// Probe is one of the agent's probes, through which what it sees comes in.
+type Probe struct {
+	agent *Agent
+	index uint8
+	can   probes.Abilities
+	mu    sync.Mutex // is held while state changes and its event is queued
+	state atomic.Pointer[probeState]
+}
+
+// probeState is how a probe fares.
+type probeState struct {
+	state  agentpb.ProbeState
+	reason probes.Reason
+	since  time.Time
+}
+
+// maxProbes bounds the probes of an agent.
+const maxProbes = 32
+
+// reach is what a probe can do at a step, as the hot path needs it.
+type reach struct {
+	sees  bool
+	holds [2]bool // by side
+	fails bool
+}
+
+func newReach(can probes.Ability) reach {
+	return reach{sees: can.Sees(), holds: [2]bool{can.HoldEnter, can.HoldExit}, fails: can.Fail}
+}
+
+// addProbes makes the agent's probes. They run from the beginning, unless they
+// are outside of this process: see Probe.State.
+func (a *Agent) addProbes(all []probes.Abilities) {
+	for i, can := range all {
+		p := &Probe{agent: a, index: uint8(i), can: can}
+		p.state.Store(&probeState{state: agentpb.ProbeState_PROBE_RUNNING, since: a.started})
+		a.probes = append(a.probes, p)
+	}
+}
+
+// reaches fills in what the probes can do at a step.
+func (a *Agent) reaches(s *stepInfo) {
+	seers := 0
+	for i, p := range a.probes {
+		r := newReach(p.can.At(s.Name))
+		if s.reach = append(s.reach, r); r.sees {
+			if seers++; seers == 1 {
+				s.first = uint8(i)
+			}
+		}
+	}
+	if s.shared = seers > 1; s.shared {
+		s.keeps = true // two sights of one call are told by their fields
+	}
+}
+
+// Probe is the agent's probe of that name, or nil.
+func (a *Agent) Probe(name string) *Probe {
+	i := slices.IndexFunc(a.probes, func(p *Probe) bool { return p.can.Probe == name })
+	if i < 0 {
+		return nil
+	}
+	return a.probes[i]
+}
+
+// works tells whether the probe sees steps, or will in a moment.
+func (p *Probe) works() bool {
+	switch p.state.Load().state {
+	case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
+		return false
+	}
+	return true
+}
+
+// State notes that the probe is in another state, and why. Whoever watches is
+// sent an event about it. The state that the probe is in already is no news, and
+// one that has failed stays so.
+func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.state.Load()
+	if before.state == agentpb.ProbeState_PROBE_FAILED || before.state == state && before.reason.Text() == reason.Text() {
+		return
+	}
+	p.state.Store(&probeState{state, reason, time.Now()})
+	name := strings.ToLower(strings.TrimPrefix(state.String(), "PROBE_"))
+	e := event{kind: agentpb.Kind_NOTE, probe: p.index + 1, fields: []field{text(fieldState, name)}}
+	if !reason.IsZero() {
+		e.fields = append(e.fields, text(fieldReason, reason.Code))
+		for _, arg := range slices.Sorted(maps.Keys(reason.Args)) {
+			e.fields = append(e.fields, text(arg, cleanText(reason.Args[arg])))
+		}
+	}
+	p.agent.journal.put(e)
+}
+
+// Fields of the events that say how a probe fares, and of those that say that a
+// call was seen once more.
+const (
+	fieldState  = "state"
+	fieldReason = "reason"
+	fieldSeen   = "seen"
+)
+
+// tellsState tells whether the event says how a probe fares. It is for all who
+// watch, whatever else they want: what they do not see may be for that.
+func (e *event) tellsState() bool {
+	return e.kind == agentpb.Kind_NOTE && e.probe != 0 && e.step == 0
+}
+
+func (p *Probe) proto() *agentpb.Probe {
+	st, k := p.state.Load(), p.can.Knows
+	return &agentpb.Probe{
+		Name: p.can.Probe, State: st.state, Reason: wire.Reason(st.reason), Since: timestamppb.New(st.since),
+		Knows: &agentpb.Knows{Turns: k.Turns, Nesting: k.Nesting, Workers: k.Workers, Reports: k.Reports},
+	}
+}
+
+// sees tells whether any probe sees the step that works.
+func (a *Agent) sees(s *stepInfo) bool {
+	return a.anyReach(s, func(r *reach) bool { return r.sees })
+}
+
+// canHold tells whether a pod may be held at a side of the step at all.
+func (a *Agent) canHold(s *stepInfo, side int) bool {
+	return s.hold[side] != probes.HoldNo && a.anyReach(s, func(r *reach) bool { return r.sees && r.holds[side] })
+}
+
+// canFail tells whether the step can be made to fail.
+func (a *Agent) canFail(s *stepInfo) bool {
+	return a.anyReach(s, func(r *reach) bool { return r.sees && r.fails })
+}
+
+func (a *Agent) anyReach(s *stepInfo, is func(*reach) bool) bool {
+	for i := range s.reach {
+		if is(&s.reach[i]) && a.probes[i].works() {
+			return true
+		}
+	}
+	return false
+}
+
+// knowsTurns tells whether a probe that works sees the turns of pods' workers.
+func (a *Agent) knowsTurns() bool {
+	return slices.ContainsFunc(a.probes, func(p *Probe) bool { return p.can.Knows.Turns && p.works() })
+}
+
+// whyNoHold says why no pod can be held at the step.
+func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
+	if s.hold[side] != probes.HoldNo {
+		for i, p := range a.probes {
+			if r := &s.reach[i]; r.sees && !r.holds[side] && p.works() {
+				if why := p.can.At(s.Name).NoHold; !why.IsZero() {
+					p := problem(agentpb.Problem_PROBE_CANNOT_HOLD, args{"step": s.Name})
+					p.Reason = wire.Reason(why)
+					return p
+				}
+			}
+		}
+	}
+	return s.noHold
+}
+
+// abilities are what the probes can do at the step, as messages.
+func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
+	for i, p := range a.probes {
+		can := p.can.At(s.Name)
+		m := &agentpb.Ability{
+			Probe: uint32(i), Entry: can.Entry, Exit: can.Exit, Arguments: can.Arguments, Results: can.Results,
+			Missing: can.Missing, HoldEnter: string(s.rule(p.index, enter)), HoldExit: string(s.rule(p.index, exit)),
+			Fail: can.Fail, Unseen: wire.Reason(can.Unseen), NoHold: wire.Reason(can.NoHold), NoFail: wire.Reason(can.NoFail),
+		}
+		if can.Sees() || m.Unseen != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// rule is the catalogue's rule for a side, if the probe can stop the call there.
+func (s *stepInfo) rule(probe uint8, side int) probes.HoldRule {
+	if r := &s.reach[probe]; !r.sees || !r.holds[side] {
+		return probes.HoldNo
+	}
+	return s.hold[side]
+}
+
+// mayStop tells whether the call may be stopped on a side by the probe that sees
+// it: a call that two probes see is stopped by the first that can.
+func (s *span) mayStop(side int) bool {
+	return s.step.reach[s.probe].holds[side] && (s.same == nil || !s.step.reach[s.same.probe].holds[side])
+}
+
+// mayFail tells whether the call may be made to fail by the probe that sees it.
+func (s *span) mayFail() bool {
+	return s.step.reach[s.probe].fails && (s.same == nil || !s.step.reach[s.same.probe].fails)
+}
+
+// mark is what an event of the call says of its probe: nothing, if it is the one
+// that the step says.
+func (s *span) mark() uint8 {
+	if s.probe == s.step.first {
+		return 0
+	}
+	return s.probe + 1
+}
