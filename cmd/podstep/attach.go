@@ -14,6 +14,7 @@ import (
 
 	"github.com/podstep/podstep/agent/attach"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -94,6 +95,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if err != nil {
 		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
+	a.sayReach(ctx)
 	if flags.noTUI {
 		fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
 		<-ctx.Done()
@@ -103,6 +105,22 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 		screen.Store(false)
 	}
 	return errors.Join(err, s.Stop(hurry))
+}
+
+// sayReach says what each of the probes can do that podstep hosts now. The agent
+// has said of the others why they see nothing.
+func (a *app) sayReach(ctx context.Context) {
+	c, err := client.Dial(ctx, a.socketOrDefault())
+	if err != nil {
+		return // whoever wants something of the agent is told then
+	}
+	defer c.Close()
+	for i, p := range c.About().GetProbes() {
+		if wire.Works(p) {
+			text, _, _ := reachText(c.About(), i)
+			a.say("probe %s", text)
+		}
+	}
 }
 
 // socketOrDefault is where an agent of ours is served.

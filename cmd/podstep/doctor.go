@@ -7,7 +7,9 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
@@ -96,11 +98,9 @@ func (a *app) agentChecks(ctx context.Context, found []kubelets.Kubelet) []check
 	}
 	defer c.Close()
 	i := c.About()
-	return []check{
-		ok("agent", "version %s at %s, pid %d, node %s", i.Version, c.Path, i.Pid, i.Node),
-		probeCheck(c),
-		versionCheck(i.KubeletVersion),
-	}
+	checks := []check{ok("agent", "version %s at %s, pid %d, node %s", i.Version, c.Path, i.Pid, i.Node)}
+	checks = append(checks, agentProbeChecks(i)...)
+	return append(checks, versionCheck(i.KubeletVersion))
 }
 
 func noAgent(err error, found []kubelets.Kubelet) check {
@@ -119,29 +119,29 @@ func noAgent(err error, found []kubelets.Kubelet) check {
 	return c
 }
 
-func probeCheck(c *client.Client) check {
-	i := c.About()
-	all, seen, holds := 0, 0, 0
-	for _, s := range i.Steps {
-		about := probes.MustLoad().Step(s.Name)
-		if outside := about != nil && about.Outside(); outside && !s.Seen {
-			continue // a probe in the kubelet need not see what others tell
-		}
-		all++
-		if !s.Seen {
-			continue
-		}
-		seen++
-		if s.HoldEnter != string(probes.HoldNo) || s.HoldExit != string(probes.HoldNo) {
-			holds++
-		}
+// agentProbeChecks say of each of the agent's probes how it fares and what it can
+// do.
+func agentProbeChecks(info *agentpb.InfoResponse) []check {
+	var checks []check
+	for i, p := range info.GetProbes() {
+		checks = append(checks, agentProbeCheck(info, i, p))
 	}
-	text := fmt.Sprintf("%s: sees %d of %d steps, can hold at %d", i.Probe, seen, all, holds)
-	if seen == 0 {
+	return checks
+}
+
+func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) check {
+	text, sees, all := reachText(info, i)
+	why := wire.Why(p.GetReason()).Text().En
+	switch {
+	case p.GetState() == agentpb.ProbeState_PROBE_RETRYING:
+		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "see whether what it asks is there; podstep doctor says when it works again")
+	case !wire.Works(p):
+		return warn("probe", wire.Failure(p).En, "mend that, then end podstep attach and start it anew")
+	case sees == 0:
 		return check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
 	}
-	if seen < all {
-		return warn("probe", text, "the others are not in this kubelet; podstep steps --kubelet PATH tells which and why")
+	if k := p.GetKnows(); sees < all && k.GetNesting() && k.GetTurns() {
+		return warn("probe", text, "podstep steps --agent tells which it does not, and why")
 	}
 	return ok("probe", "%s", text)
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 // stepsFlags are those of steps.
 type stepsFlags struct {
 	kubelet, stage string
+	agent          bool
 	tier           int
 	lang           choice
 	out            format
@@ -29,13 +32,15 @@ func (a *app) steps() *cobra.Command {
 pod, in the order in which a pod meets them. It needs no agent.
 
 With --kubelet it reads a kubelet's program, also a stripped one, and tells for
-each step whether the function is in it.`,
+each step whether the function is in it. With --agent it asks the agent what each
+of its probes can do at each step, and why not more.`,
 		Example: `  podstep steps --stage syncpod
   podstep steps 'cri.*' -o wide
+  podstep steps --agent --stage cri
   podstep steps --kubelet /usr/bin/kubelet -o json | jq -r '.[] | select(.has | not) | .name'`,
 		Args:              arguments(0, 1, "STEP|GLOB"),
 		ValidArgsFunction: completeStepArg,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.printSteps(first(args), &flags) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.printSteps(cmd.Context(), first(args), &flags) },
 	}
 	flags.add(cmd)
 	return cmd
@@ -44,6 +49,7 @@ each step whether the function is in it.`,
 func (f *stepsFlags) add(cmd *cobra.Command) {
 	f.lang = choice{value: "en", of: []string{"en", "zh"}}
 	cmd.Flags().StringVar(&f.kubelet, "kubelet", "", "`PATH` of a kubelet's program to look for the steps in")
+	cmd.Flags().BoolVar(&f.agent, "agent", false, "tell what the agent's probes can do at each step")
 	cmd.Flags().StringVar(&f.stage, "stage", "", "only steps of this `STAGE`")
 	cmd.RegisterFlagCompletionFunc("stage", completeStages)
 	cmd.Flags().IntVar(&f.tier, "tier", 0, "only steps of this `TIER`: 1 is on by default, 2 on demand")
@@ -51,7 +57,7 @@ func (f *stepsFlags) add(cmd *cobra.Command) {
 	f.out.add(cmd, "wide", "json", "yaml")
 }
 
-func (a *app) printSteps(glob string, f *stepsFlags) error {
+func (a *app) printSteps(ctx context.Context, glob string, f *stepsFlags) error {
 	c, err := probes.Load()
 	if err != nil {
 		return err
@@ -66,6 +72,11 @@ func (a *app) printSteps(glob string, f *stepsFlags) error {
 	}
 	if f.kubelet != "" {
 		if err := a.lookFor(steps, data, f.kubelet); err != nil {
+			return err
+		}
+	}
+	if f.agent {
+		if err := a.askReach(ctx, data, f.lang.value); err != nil {
 			return err
 		}
 	}
@@ -160,6 +171,9 @@ type stepJSON struct {
 	// Has and Missing are there when a kubelet was looked at.
 	Has     *bool  `json:"has,omitempty"`
 	Missing string `json:"missing,omitempty"`
+	// Probes are there when an agent was asked: what each can do that says
+	// something of the step.
+	Probes []abilityJSON `json:"probes,omitempty"`
 }
 
 type stepHoldJSON struct {
@@ -199,6 +213,10 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 	if looked {
 		header = append(header, "KUBELET")
 	}
+	asked := slices.ContainsFunc(steps, func(s stepJSON) bool { return s.Probes != nil })
+	if asked {
+		header = append(header, "PROBES")
+	}
 	if wide {
 		header = append(header, "GOROUTINE", "TIMERS", "FUNCTION", "FILE")
 	}
@@ -208,6 +226,9 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 		row := []string{s.Stage, s.Name, strconv.Itoa(s.Tier), holdRule(s.Hold)}
 		if looked {
 			row = append(row, presence(s))
+		}
+		if asked {
+			row = append(row, abilityWords(s.Probes))
 		}
 		if wide {
 			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), shortSymbol(s), s.File)

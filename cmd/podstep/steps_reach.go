@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
+// abilityJSON is what a probe of an agent can do at a step.
+type abilityJSON struct {
+	Probe string `json:"probe"`
+	// Works: the probe has not failed. The rest is what it can do if it does.
+	Works     bool     `json:"works"`
+	Entry     bool     `json:"entry"`
+	Exit      bool     `json:"exit"`
+	Arguments bool     `json:"arguments"`
+	Results   bool     `json:"results"`
+	Missing   []string `json:"missing,omitempty"`
+	HoldEnter string   `json:"holdEnter"`
+	HoldExit  string   `json:"holdExit"`
+	Fail      bool     `json:"fail"`
+	// Unseen, NoHold and NoFail are why not, in the language that was asked for.
+	Unseen string `json:"unseen,omitempty"`
+	NoHold string `json:"noHold,omitempty"`
+	NoFail string `json:"noFail,omitempty"`
+}
+
+// askReach fills in what the agent's probes can do.
+func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	info := c.About()
+	steps := map[string]*agentpb.Step{}
+	for _, s := range info.GetSteps() {
+		steps[s.GetName()] = s
+	}
+	for i := range data {
+		for at, p := range info.GetProbes() {
+			if x := wire.Ability(steps[data[i].Name], at); x != nil {
+				data[i].Probes = append(data[i].Probes, newAbilityJSON(p, x, lang))
+			}
+		}
+	}
+	return nil
+}
+
+func newAbilityJSON(p *agentpb.Probe, x *agentpb.Ability, lang string) abilityJSON {
+	why := func(r *agentpb.Reason) string { return in(lang, wire.Why(r).Text()) }
+	out := abilityJSON{
+		Probe: p.GetName(), Works: wire.Works(p), Entry: x.GetEntry(), Exit: x.GetExit(), Arguments: x.GetArguments(), Results: x.GetResults(),
+		Missing: x.GetMissing(), HoldEnter: x.GetHoldEnter(), HoldExit: x.GetHoldExit(), Fail: x.GetFail(),
+		Unseen: why(x.GetUnseen()), NoHold: why(x.GetNoHold()), NoFail: why(x.GetNoFail()),
+	}
+	if wire.Sees(x) && !out.Works {
+		out.Unseen = in(lang, wire.Failure(p))
+	}
+	return out
+}
+
+// abilityWords tells in a few words what the probes can do: those that see the
+// step, or why none does.
+func abilityWords(all []abilityJSON) string {
+	var seen, not []string
+	for _, a := range all {
+		if a.Works && (a.Entry || a.Exit) {
+			seen = append(seen, a.words())
+		} else if a.Unseen != "" {
+			not = append(not, "no: "+a.Unseen)
+		}
+	}
+	switch {
+	case len(seen) > 0:
+		return strings.Join(seen, "; ")
+	case len(not) > 0:
+		return not[0]
+	}
+	return "no"
+}
+
+func (a *abilityJSON) words() string {
+	out := a.Probe
+	add := func(is bool, word string) {
+		if is {
+			out += " " + word
+		}
+	}
+	add(a.Entry && !a.Exit, "entry")
+	add(a.Exit && !a.Entry, "exit")
+	add(a.Arguments && a.Results, "values")
+	add(a.Arguments && !a.Results, "arguments")
+	add(a.Results && !a.Arguments, "results")
+	no := string(probes.HoldNo)
+	add(a.HoldEnter != no || a.HoldExit != no, "hold")
+	add(a.Fail, "fail")
+	return out
+}
