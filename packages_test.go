@@ -63,9 +63,9 @@ var packages = []pkg{
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
 	code("agent/attach/cluster", "agent/redact", "probes"),
 	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/redact", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 
 	// Its clients.
-	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
 
 	// The lab: a node for one person.
