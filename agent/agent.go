@@ -25,6 +25,8 @@ type Options struct {
 	// Probes are what sees the steps, the most telling first. What comes by the
 	// hook is the first one's.
 	Probes []probes.Abilities
+	// Starting: the probes are yet to start, and say so by Probe.State.
+	Starting bool
 	// Lab: the node is there for one person, who may have it stand still. Pods
 	// may then also be held where the catalogue's rule is probes.HoldNode.
 	Lab bool
@@ -128,7 +130,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}
-	a.addProbes(opts.Probes)
+	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
 		return nil, err
 	}

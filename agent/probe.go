@@ -45,12 +45,15 @@ func newReach(can probes.Ability) reach {
 	return reach{sees: can.Sees(), holds: [2]bool{can.HoldEnter, can.HoldExit}, fails: can.Fail}
 }
 
-// addProbes makes the agent's probes. They run from the beginning, unless they
-// are outside of this process: see Probe.State.
-func (a *Agent) addProbes(all []probes.Abilities) {
-	for i, can := range all {
+// addProbes makes the agent's probes.
+func (a *Agent) addProbes() {
+	state := agentpb.ProbeState_PROBE_RUNNING
+	if a.opts.Starting {
+		state = agentpb.ProbeState_PROBE_STARTING
+	}
+	for i, can := range a.opts.Probes {
 		p := &Probe{agent: a, index: uint8(i), can: can}
-		p.state.Store(&probeState{state: agentpb.ProbeState_PROBE_RUNNING, since: a.started})
+		p.state.Store(&probeState{state: state, since: a.started})
 		a.probes = append(a.probes, p)
 	}
 }

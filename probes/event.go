@@ -85,3 +85,30 @@ func (e *Event) Lost() string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// Sight tells whether the event says that one more probe saw the call of its span
+// begin ("enter") or end ("exit"), after another had seen it.
+func (e *Event) Sight() (side string, is bool) {
+	side, is = e.Fields["seen"].(string)
+	return side, is && e.Kind == Note && e.Span != 0
+}
+
+// ProbeState tells whether the event says how its probe fares from now on: starting,
+// running, retrying, failed or stopped, and why.
+func (e *Event) ProbeState() (state string, why Reason, is bool) {
+	state, is = e.Fields["state"].(string)
+	if !is || e.Kind != Note || e.Step != "" || e.Span != 0 {
+		return "", why, false
+	}
+	why.Code, _ = e.Fields["reason"].(string)
+	for name, value := range e.Fields {
+		if name == "state" || name == "reason" {
+			continue
+		}
+		if why.Args == nil {
+			why.Args = map[string]string{}
+		}
+		why.Args[name] = fmt.Sprint(value)
+	}
+	return state, why, true
+}

@@ -80,7 +80,7 @@ func (s *Session) host(c *probes.Catalogue) error {
 	}
 	s.agent, err = agent.New(c, agent.Options{
 		Version: version.Own(), KubeletVersion: s.target.Kubelet.Version, Node: s.target.Kubelet.Node,
-		Probes: can, ReadOnly: s.o.ReadOnly,
+		Probes: can, Starting: true, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -118,7 +118,6 @@ func (h *Host) start(ctx context.Context) (err error) {
 			err = fmt.Errorf("podstep failed: %s", redact.Panic(r))
 		}
 	}()
-	h.State(agentpb.ProbeState_PROBE_STARTING, probes.Reason{})
 	return h.probe.Start(ctx, h)
 }
 

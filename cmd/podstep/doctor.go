@@ -134,7 +134,7 @@ func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) check 
 	why := wire.Why(p.GetReason()).Text().En
 	switch {
 	case p.GetState() == agentpb.ProbeState_PROBE_RETRYING:
-		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "see whether what it asks is there; podstep doctor says when it works again")
+		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "it goes on by itself once that is mended")
 	case !wire.Works(p):
 		return warn("probe", wire.Failure(p).En, "mend that, then end podstep attach and start it anew")
 	case sees == 0:

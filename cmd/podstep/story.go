@@ -53,6 +53,10 @@ func (s *story) add(e *probes.Event) error {
 		s.line(e, "< ", stepText(e)+s.fields(e))
 		delete(s.depth, e.Span)
 	default:
+		if state, why, is := e.ProbeState(); is {
+			s.line(e, "! ", probeText(e.Probe, state, why))
+			break
+		}
 		s.line(e, "! ", noteText(e)+s.fields(unsaid(e)))
 	}
 	return nil
@@ -121,6 +125,15 @@ func stepText(e *probes.Event) string {
 	return text
 }
 
+// probeText says how a probe fares.
+func probeText(name, state string, why probes.Reason) string {
+	text := "probe " + name + " is " + state
+	if !why.IsZero() {
+		text += ": " + why.Text().En
+	}
+	return printable(text)
+}
+
 func noteText(e *probes.Event) string {
 	var text string
 	switch e.Kind {
@@ -143,6 +156,9 @@ func noteText(e *probes.Event) string {
 		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
 		if note := reason.Note(e.Fields).En; note != "" {
 			text += ": " + note
+		}
+		if _, is := e.Sight(); is {
+			text = e.Step + " is seen by " + e.Probe + " too"
 		}
 	}
 	if e.Error != "" {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,7 +106,7 @@ func failure(code int, body []byte) error {
 		return &statusError{code, st.Message}
 	}
 	// The kubelet answers in plain words.
-	return &statusError{code, clip(string(body))}
+	return &statusError{code, clip(strings.TrimSpace(string(body)))}
 }
 
 func clip(s string) string { return s[:min(len(s), 300)] }

@@ -63,7 +63,7 @@ func (endless) Read(p []byte) (int, error) {
 func TestFailure(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"kind":"Status","message":"pods is forbidden"}`: "pods is forbidden",
-		"Unauthorized\n":          "Unauthorized\n",
+		"Unauthorized\n":          "Unauthorized",
 		"":                        "HTTP 403 Forbidden",
 		strings.Repeat("x", 9000): strings.Repeat("x", 300),
 	} {
