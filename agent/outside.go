@@ -39,9 +39,6 @@ type Seen struct {
 type Call struct {
 	agent *Agent
 	span  *span
-	// counts: it is among the calls that say what its pod is doing, since nobody
-	// sees the turns of the pod's worker.
-	counts bool
 }
 
 // Begin notes that a call has begun. It never waits. A call that another probe
@@ -76,32 +73,32 @@ func (p *Probe) Begin(seen Seen) *Call {
 	}
 	if step.shared && a.sights.match(s) {
 		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
-		return &Call{agent: a, span: s}
+		return &Call{a, s}
 	}
-	return &Call{a, s, a.begun(s)}
+	a.begun(s)
+	return &Call{a, s}
 }
 
-// begun notes that a call has begun that no other probe has seen. It returns
-// whether the call says what its pod is doing.
-func (a *Agent) begun(s *span) (counts bool) {
+// begun notes that a call has begun that no other probe has seen.
+func (a *Agent) begun(s *span) {
 	p := s.only()
 	if p != nil && s.step.means == probes.RoleTurn {
 		p.sync.Add(1)
 	}
 	a.startTimers(s)
 	if s.late {
-		return false
+		return
 	}
 	if s.many != nil {
 		for _, ps := range s.parts() {
 			a.tellEnter(s, ps)
 		}
 		a.followMany(s)
-		return false
+		return
 	}
 	a.tellEnter(s, &s.one)
 	if p == nil {
-		return false
+		return
 	}
 	a.follow(s, p)
 	if s.step.means == probes.RoleSandbox && !p.where.wanted.Load() {
@@ -109,11 +106,10 @@ func (a *Agent) begun(s *span) (counts bool) {
 		p.where.removed.Store(false)
 		p.where.finished.Store(false)
 	}
-	if !s.onWorkerOf(p) || a.knowsTurns() {
-		return false
+	if s.onWorkerOf(p) && !a.knowsTurns() {
+		// Nobody sees the turns of the pod's worker: its calls say what it is doing.
+		a.probes[s.probe].under.add(s, p)
 	}
-	p.where.calls.Add(1)
-	return true
 }
 
 // outsideGoroutine finds out whose goroutine makes a call that is seen from
@@ -178,8 +174,9 @@ func (c *Call) End(at time.Time, err error, values []any) {
 	}
 	a.sights.ended(s, end.mono)
 	a.endTimers(s)
-	if p := s.only(); p != nil && c.counts {
-		p.where.called(s.step, end)
+	if p := a.probes[s.probe].under.end(s); p != nil {
+		// The error of a call stands until the same call does well.
+		p.where.tell(trouble{step: s.step, err: end.err}, end.wall)
 	}
 	if s.endIdle(end) || len(values) > 0 && values[0] == true && t.Quiet(true) {
 		return
@@ -197,14 +194,6 @@ func (a *Agent) putSight(s *span, side int, at *ending, shown fieldBytes) {
 		parent: a.parentID(s, p), sync: p.sync.Load(), role: s.role, probe: s.probe + 1, err: at.err, duration: at.mono - s.start,
 		fields: []field{text(fieldSeen, sideNames[side])},
 	}, shown)
-}
-
-// called notes that a call from outside has ended. From there the turns of the
-// pod's worker are not seen, and the error of a call stands until the same call
-// does well.
-func (w *podWhere) called(step *stepInfo, end ending) {
-	w.calls.Add(-1)
-	w.tell(trouble{step: step, err: end.err}, end.wall)
 }
 
 // stepNamed finds a step of the catalogue.

@@ -85,6 +85,22 @@ func TestOutsideCallIsAStory(t *testing.T) {
 	})
 }
 
+// TestOutsideFailed: what a probe that has failed saw begin does not keep a pod
+// working for ever.
+func TestOutsideFailed(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	c := r.run(p)
+	r.probes[0].State(agentpb.ProbeState_PROBE_FAILED, unheld.With("step", "any"))
+	if got := r.stateOf(p).GetState(); got != "waiting" {
+		t.Errorf("the pod is %q", got)
+	}
+	c.End(time.Now(), nil, nil)
+	if n := r.pods.known(string(p.UID)).where.calls.Load(); n != 0 {
+		t.Errorf("%d calls are under way", n)
+	}
+}
+
 // TestOutsideErrorStands: from outside no turn of a worker tells that a pod is
 // in trouble; the same call doing well says that it is no more.
 func TestOutsideErrorStands(t *testing.T) {
