@@ -28,7 +28,8 @@ func (e *event) read(raw []byte, scratch []byte) (same bool, used []byte) {
 		e.fields = append(e.fields, field)
 	}
 	scratch = e.append(scratch[:0])
-	return len(e.fields) <= maxFields && bytes.Equal(scratch, raw), scratch
+	// The columns have no place for the probe, which few events name.
+	return e.Probe == 0 && len(e.fields) <= maxFields && bytes.Equal(scratch, raw), scratch
 }
 
 // append appends the event in the form in which the agent encodes it.
