@@ -131,7 +131,7 @@ func probeText(name, state string, why probes.Reason) string {
 	if !why.IsZero() {
 		text += ": " + why.Text().En
 	}
-	return printable(text)
+	return words.Clean(text)
 }
 
 func noteText(e *probes.Event) string {
