@@ -35,6 +35,16 @@ func (h *History) Add(b *agentpb.Batch, each func(*Record)) {
 	for _, raw := range b.Events {
 		h.add(raw, each)
 	}
+	h.forgetOld()
+}
+
+// AddEvent is Add for one event, whose pod is known. The history copies it.
+func (h *History) AddEvent(raw []byte, each func(*Record)) {
+	h.add(raw, each)
+	h.forgetOld()
+}
+
+func (h *History) forgetOld() {
 	for h.arena.bytes > h.limit && len(h.arena.chunks) > 1 {
 		h.keepOld(h.arena.first + chunkEvents)
 		h.arena.forget()
@@ -144,6 +154,9 @@ func (h *History) addSpan(p *Pod, r *Record) {
 	}
 	r.Span = h.spans.add(sp)
 	h.spans.at(r.Span).Ordinal = p.Spans.Add(r.Span)
+	if h.calls > 0 && len(p.Spans.All) > 2*h.calls {
+		p.Spans.Forget(p.Spans.End() - h.calls)
+	}
 }
 
 // forget drops what belongs to events before a position.

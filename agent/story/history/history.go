@@ -30,6 +30,8 @@ type History struct {
 	origin    int64  // wall clock at session time 0
 	last      int64  // session time of the latest event
 	limit     int
+	calls     int   // bounds the references that a pod keeps; 0: nothing does
+	free      []int // places of pods that were released
 
 	keep func() []int   // positions of events that are kept although they are old
 	kept map[int][]byte // those of them that are forgotten otherwise
@@ -54,6 +56,11 @@ func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
 
 // SetLimit bounds the bytes of events that are kept.
 func (h *History) SetLimit(bytes int) { h.limit = bytes }
+
+// SetCallLimit bounds how many of its last calls each pod keeps the references of.
+// It is for who never asks for older ones; by default they are kept for as long as
+// the calls.
+func (h *History) SetCallLimit(calls int) { h.calls = calls }
 
 // Catalogue is that of the steps.
 func (h *History) Catalogue() *probes.Catalogue { return h.catalogue }
@@ -94,16 +101,42 @@ func (h *History) Learn(p *agentpb.Pod) int {
 }
 
 func (h *History) newPod(p probes.Pod) int {
-	if len(h.pods) >= maxPods {
-		return 0
-	}
 	i := len(h.pods)
-	h.pods = append(h.pods, &Pod{Entity: p})
+	switch n := len(h.free); {
+	case n > 0:
+		i, h.free = h.free[n-1], h.free[:n-1]
+		h.pods[i] = &Pod{Entity: p}
+	case i >= maxPods:
+		return 0
+	default:
+		h.pods = append(h.pods, &Pod{Entity: p})
+	}
 	if p.UID != "" {
 		h.byUID[p.UID] = i
 	}
 	return i
 }
+
+// Release forgets a pod of the present agent, which will send no more events about
+// it. A later pod gets its place.
+func (h *History) Release(i int) {
+	p := h.pods[i]
+	if i == 0 || p == released {
+		return
+	}
+	if h.byUID[p.Entity.UID] == i {
+		delete(h.byUID, p.Entity.UID)
+	}
+	for id, at := range h.epoch.pods {
+		if at == i {
+			delete(h.epoch.pods, id)
+		}
+	}
+	h.pods[i], h.free = released, append(h.free, i)
+}
+
+// released stands where a pod was that is forgotten.
+var released = &Pod{}
 
 // First and End are the positions of the first event that is kept, and after the
 // last.

@@ -87,6 +87,13 @@ func (l *Lives) Listed(pod int) {
 	}
 }
 
+// Release forgets a pod that the history has released.
+func (l *Lives) Release(pod int) {
+	if pod > 0 && pod < len(l.now.Pods) {
+		l.now.Pods[pod] = nothingYet
+	}
+}
+
 // Apply takes the next event of the history.
 func (l *Lives) Apply(r *history.Record) {
 	l.apply(&l.now, r)

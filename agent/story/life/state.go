@@ -1,6 +1,11 @@
 package life
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
+)
 
 // State is the verdict on a pod, worst first.
 type State uint8
@@ -42,6 +47,35 @@ const (
 
 // quickTurn is how long a look at a pod that runs may take before it counts.
 const quickTurn = time.Second
+
+// StepOf is the step that a pod is at: where it is held, else the one that its
+// worker is in, else the one that it fails at, else the last one. Zero: none.
+func (l *Lives) StepOf(p *Pod) history.StepID {
+	switch head, ok := l.h.Header(p.HeldAt); {
+	case ok:
+		return l.h.EpochAt(p.HeldAt).StepOf(head.Step)
+	case p.At == None && p.FailStep != 0:
+		return p.FailStep
+	}
+	return p.Step
+}
+
+// ErrorOf is what a pod in trouble fails with, in the words of whoever reported it;
+// empty: nothing is known to fail.
+func (l *Lives) ErrorOf(p *Pod) string {
+	if e, ok := l.h.Event(p.Blocked); ok {
+		reason, _ := e.Fields["reason"].(string)
+		message, _ := e.Fields["message"].(string)
+		return strings.TrimSuffix(reason+": "+message, ": ")
+	}
+	if e, ok := l.h.Event(p.Failed); ok {
+		return e.Error
+	}
+	if e, ok := l.h.Event(p.Warned); ok {
+		return e.Error
+	}
+	return ""
+}
 
 // State is the verdict on a pod of a world at a session time, and since when it
 // holds.

@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+)
+
+const (
+	// verdictBytes bounds the events that verdicts keep: enough for the calls that
+	// go on. What pods refer to is kept beside them.
+	verdictBytes = 1 << 20
+	// verdictCalls is how many calls of a pod verdicts remember at least.
+	verdictCalls = 256
+)
+
+// verdicts has what every pod is doing. It is worked out from the events, in their
+// order, by the code by which a client works it out: package life. So agent and
+// clients never disagree.
+type verdicts struct {
+	mu    sync.Mutex
+	h     *history.History
+	lives *life.Lives
+	last  int64 // session time of the last event
+}
+
+func newVerdicts(info *agentpb.InfoResponse, c *probes.Catalogue) *verdicts {
+	h := history.New(info, c)
+	h.SetLimit(verdictBytes)
+	h.SetCallLimit(verdictCalls)
+	return &verdicts{h: h, lives: life.New(h)}
+}
+
+// take takes the next event. The journal calls it, before anybody is sent the
+// event.
+func (v *verdicts) take(e *event, raw []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := e.pod
+	if p != nil && !p.learned {
+		p.place = v.h.Learn(p.proto())
+		p.learned = p.ident.Load() != nil // until then only its uid is known
+	}
+	first := v.h.First()
+	v.h.AddEvent(raw, v.lives.Apply)
+	if now := v.h.First(); now != first {
+		v.lives.Forget(now)
+	}
+	if p == nil {
+		return
+	}
+	lp := v.lives.Now().Pod(p.place)
+	st, since := v.lives.State(lp, lp.Last)
+	p.goneSince.Store(0)
+	if st == life.Gone {
+		p.goneSince.Store(v.h.Origin() + since)
+	}
+}
+
+// forget drops a pod that the agent forgets.
+func (v *verdicts) forget(p *pod) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p.learned {
+		v.h.Release(p.place)
+		v.lives.Release(p.place)
+	}
+}
+
+// of is the verdict on a pod at a time since the agent began; nil: it is gone, or
+// no event has named it yet.
+func (v *verdicts) of(p *pod, mono int64) *agentpb.PodState {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !p.learned {
+		return nil
+	}
+	lp := v.lives.Now().Pod(p.place)
+	st, since := v.lives.State(lp, mono)
+	if st == life.Gone || lp.First == 0 {
+		return nil
+	}
+	step := v.h.Step(v.lives.StepOf(lp))
+	return &agentpb.PodState{
+		Pod: p.proto(), Phase: lp.Phase.String(), State: st.String(), Stage: step.Stage, Step: step.Name,
+		Since: timestamppb.New(time.Unix(0, v.h.Origin()+since)), Error: v.lives.ErrorOf(lp),
+		Sync: lp.Sync, Deleting: lp.Deleting, Ready: lp.Ready, Seq: v.h.Epoch().Seq(),
+	}
+}
