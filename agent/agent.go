@@ -75,12 +75,13 @@ type Agent struct {
 	caller  *timer // the deadline that came with a call
 	timers  []timer
 
-	pods    podTable
-	journal *journal
-	points  breakpoints
-	holds   holdTable
-	lines   func() map[string]place // found when somebody first asks
-	spanIDs atomic.Uint64
+	pods     podTable
+	journal  *journal
+	verdicts *verdicts
+	points   breakpoints
+	holds    holdTable
+	lines    func() map[string]place // found when somebody first asks
+	spanIDs  atomic.Uint64
 	// clock is when the wall clock was read last, in the agent's time, and by how
 	// much it is ahead of that.
 	clock   struct{ read, offset atomic.Int64 }
@@ -147,7 +148,9 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.init()
 	a.holds.init()
-	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.now)
+	a.verdicts = newVerdicts(a.info(), c)
+	a.pods.forgotten = a.verdicts.forget
+	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.verdicts, a.now)
 	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.forgetOld
 	hook.Go(a.journal.run)
 	return a, nil

@@ -50,7 +50,7 @@ func newRig(t *testing.T, opts Options) *rig {
 // seesAll is a probe that sees everything, and holds and fails it, but for these
 // steps, of which it holds none.
 func seesAll(noHold ...string) []probes.Abilities {
-	can := probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{}}
+	can := probes.Abilities{Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true}, Steps: map[string]probes.Ability{}}
 	for _, s := range probes.MustLoad().Steps {
 		x := probes.Everything()
 		if slices.Contains(noHold, s.Name) {
@@ -59,6 +59,13 @@ func seesAll(noHold ...string) []probes.Abilities {
 		can.Steps[s.Name] = x
 	}
 	return []probes.Abilities{can}
+}
+
+// seesCalls is a probe that sees all that seesAll does, but no turns.
+func seesCalls() []probes.Abilities {
+	all := seesAll()
+	all[0].Knows = probes.Knows{Reports: true}
+	return all
 }
 
 var unheld = probes.NewReason("test.unheld", probes.Text{En: "not at {step}", Zh: "不在 {step}"})
@@ -254,6 +261,7 @@ func TestRemoved(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
 	state := func() string {
+		r.settle()
 		if s := r.state(r.pods.object(p)); s != nil {
 			return s.State
 		}
@@ -340,24 +348,6 @@ func TestFileComesBack(t *testing.T) {
 	send()
 	once := []string{"ENTER source.file.send", "EXIT source.file.send"}
 	wantNames(t, r.names(r.events("static")), slices.Concat(once, []string{"ENTER loop.remove", "EXIT loop.remove"}, once))
-}
-
-// TestStaticPodReady: the status in a pod's file is the one it was written
-// with; its mirror has the one that counts.
-func TestStaticPodReady(t *testing.T) {
-	r := newRig(t, Options{})
-	static := newPod("default", "static")
-	static.ResourceVersion, static.Status.Phase = "", v1.PodPending
-	static.Annotations = map[string]string{annotationHash: string(static.UID)}
-	mirror := static.DeepCopy()
-	mirror.UID, mirror.ResourceVersion, mirror.Annotations[annotationMirror] = "uid-mirror", "7", string(static.UID)
-	mirror.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-	for _, o := range []*v1.Pod{static, mirror, static} {
-		_ = r.call("loop.add", []any{[]*v1.Pod{o}}, nil, nil)
-	}
-	if s := r.state(r.pods.object(static)); !s.Ready || s.Phase != "Running" {
-		t.Errorf("the pod is %s, ready %v, which its mirror tells otherwise", s.Phase, s.Ready)
-	}
 }
 
 // TestIDs: the runtime's ids are known as soon as the call that made them ends.
@@ -603,28 +593,6 @@ func TestAmbiguous(t *testing.T) {
 	}
 	if p, err := r.one(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.uid != "uid-b-web" {
 		t.Errorf("b/web is %v, %v", p, err)
-	}
-}
-
-// TestReadyIsTheSources: what counts is the newest object that a source showed,
-// not an older copy in a worker's hands.
-func TestReadyIsTheSources(t *testing.T) {
-	r := newRig(t, Options{})
-	old := newPod("default", "web")
-	current := old.DeepCopy()
-	current.ResourceVersion = "10"
-	current.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
-	old.ResourceVersion = "9"
-	p := r.pods.object(current)
-	r.pods.object(old)
-	if !p.meta.Load().ready {
-		t.Error("an older copy of the pod took its readiness away")
-	}
-	copied := current.DeepCopy()
-	copied.Status.Conditions[0].Status = v1.ConditionFalse
-	r.pods.object(copied)
-	if !p.meta.Load().ready {
-		t.Error("a changed copy of the same version counts")
 	}
 }
 

@@ -139,8 +139,7 @@ func TestForgottenPod(t *testing.T) {
 	if table.uid("uid-1") != p || table.recent.find("uid-1") != p {
 		t.Error("a pod is not found again")
 	}
-	p.where.removed.Store(true)
-	p.where.finished.Store(true)
+	p.goneSince.Store(1)
 	table.forget((*pod).gone)
 	if table.recent.find("uid-1") != nil || table.uid("uid-1") == p {
 		t.Error("a pod that was forgotten is found")

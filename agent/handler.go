@@ -1,8 +1,6 @@
 package agent
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -13,10 +11,6 @@ const (
 	// Fields that the agent reads, by name. The catalogue makes sure that steps of
 	// the roles that it reads them of have them.
 	fieldWaitsKill = "waitsForKill"
-	fieldPhase     = "phase"
-	fieldContainer = "container"
-	fieldKnown     = "known"
-	fieldReady     = "ready"
 
 	// The goroutines of the catalogue that the agent knows.
 	roleWorker   = "worker"
@@ -224,7 +218,7 @@ func (a *Agent) leave(s *span, end ending, t *taker) bool {
 	p := s.one.pod
 	if p != nil {
 		a.learnID(p, t)
-		a.unfollow(s, p, end.err, end.wall)
+		a.unfollow(s, p)
 	}
 	return p != nil
 }
@@ -267,7 +261,7 @@ func (s *span) endQuietly(how hook.Outcome) bool {
 // leaveMany puts out the exit events of a call that is about several pods.
 func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	for _, o := range t.list {
-		s.add(o.pod, &a.spanIDs)
+		s.add(o.pod, &a.spanIDs).object = o.uid
 	}
 	var told []*podSpan
 	for _, ps := range s.parts() {
@@ -279,6 +273,9 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 		if op != "" {
 			e.fields = []field{text("op", op)}
 		}
+		if ps.ofMirror() {
+			e.fields = append(e.fields, flag("mirror", true))
+		}
 		e.parent = ps.parent
 		a.putWire(s, ps, &e, t.wire)
 		told = append(told, ps)
@@ -289,19 +286,9 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	}
 	if s.step.means == probes.RoleRemove {
 		for _, ps := range told {
-			a.remove(ps)
+			a.pods.hide(ps.object)
 		}
 	}
-}
-
-// remove notes that a pod's source has it no more. That is after the event is
-// out, so that who finds the pod gone has been sent the end of its story. A static
-// pod whose mirror is removed stays.
-func (a *Agent) remove(ps *podSpan) {
-	if string(ps.object) == ps.pod.uid {
-		ps.pod.where.removed.Store(true)
-	}
-	a.pods.hide(ps.object)
 }
 
 // learnID remembers whose sandbox or container it is that a call made.
@@ -312,19 +299,15 @@ func (a *Agent) learnID(p *pod, t *taker) {
 }
 
 // readsFields has the roles of which the agent reads fields of the enter, as the
-// call begins or ends.
-var readsFields = map[probes.Role]bool{
-	probes.RoleUpdate: true, probes.RoleSetStatus: true, probes.RolePhase: true,
-	probes.RoleKnown: true, probes.RoleSandboxState: true, probes.RoleContainerState: true,
-}
+// call begins.
+var readsFields = map[probes.Role]bool{probes.RoleUpdate: true}
 
 // makes tells whether a call of the role makes a sandbox or a container, whose id
 // is its first result.
 func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.RoleCreate }
 
-// follow notes where a pod is as a step of it begins.
+// follow does what the beginning of a step asks of the agent.
 func (a *Agent) follow(s *span, p *pod) {
-	w := &p.where
 	switch s.step.means {
 	case probes.RoleUpdate:
 		p.updates.Add(1)
@@ -333,15 +316,6 @@ func (a *Agent) follow(s *span, p *pod) {
 		}
 	case probes.RoleShutdown:
 		a.releaseAll(agentpb.ReleaseNodeShutdown)
-	case probes.RoleWorker:
-		w.finished.Store(false)
-		w.worker.Store(true)
-	case probes.RoleTurn:
-		w.working.Store(true)
-	}
-	// What others do about a pod that has a worker is not where it is.
-	if s.onWorkerOf(p) || !w.worker.Load() {
-		w.at(s.step, s.wall)
 	}
 }
 
@@ -350,49 +324,11 @@ func (a *Agent) followMany(s *span) {
 	if s.step.means == probes.RoleShutdown {
 		a.releaseAll(agentpb.ReleaseNodeShutdown)
 	}
-	for _, ps := range s.parts() {
-		if ps.pod == nil {
-			continue
-		}
-		w := &ps.pod.where
-		if s.step.means == probes.RoleAdd {
-			w.removed.Store(false)
-		}
-		if !w.worker.Load() {
-			w.at(s.step, s.wall)
-		}
-	}
 }
 
-// unfollow notes where a pod is as a step of it ends.
-func (a *Agent) unfollow(s *span, p *pod, err string, now int64) {
-	w := &p.where
-	switch s.step.means {
-	case probes.RoleWorker:
-		w.worker.Store(false)
-		w.working.Store(false)
-		w.finished.Store(true)
+// unfollow does what the end of a step asks of the agent.
+func (a *Agent) unfollow(s *span, p *pod) {
+	if s.step.means == probes.RoleWorker {
 		a.forgetWish(p, agentpb.ReleaseWorkerEnded)
-		return
-	case probes.RoleTurn:
-		w.working.Store(false)
-		last := err // so that err need not be on the heap for all other steps
-		w.err.Store(&last)
-		w.since.Store(now)
-	case probes.RoleGone:
-		w.finished.Store(true)
-		w.removed.Store(true)
-	case probes.RoleBound, probes.RoleKnown, probes.RoleSandboxState, probes.RoleContainerState:
-		p.reported(s, err, now)
-	case probes.RoleSetStatus, probes.RolePhase:
-		if phase := wire.Lookup(s.fields(), fieldPhase).String(); phase != "" {
-			p.phase.Store(&phase)
-			if s.step.means == probes.RolePhase {
-				w.finished.Store(phase == string(v1.PodSucceeded) || phase == string(v1.PodFailed))
-			}
-		}
-	}
-	if up := s.parent; up != nil && s.onWorkerOf(p) {
-		w.step.Store(up.step)
 	}
 }

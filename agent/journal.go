@@ -29,6 +29,10 @@ type journal struct {
 	// dropping: something is in dropped.
 	dropping bool
 	closed   bool
+	// doneSeq is the number of the last event that was kept, and waiting are those who
+	// wait for one.
+	doneSeq  uint64
+	waiting  []waiter
 	sweeps   *time.Timer // until the next sweep; nil: none is to come
 	sweepDue bool
 
@@ -36,6 +40,7 @@ type journal struct {
 	// watch sees each event once: from the recorder or live.
 	out      sync.Mutex
 	recorder *recorder
+	verdicts *verdicts
 	watchers map[*watcher]struct{}
 	shared   chunk // has what the watchers are to send
 	done     chan struct{}
@@ -48,8 +53,8 @@ type journal struct {
 	handed uint64 // seq of the event that was handed on last; guarded by out
 }
 
-func newJournal(limit int, r *recorder, clock func() (wall, mono int64)) *journal {
-	j := &journal{limit: limit, clock: clock, recorder: r, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{})}
+func newJournal(limit int, r *recorder, v *verdicts, clock func() (wall, mono int64)) *journal {
+	j := &journal{limit: limit, clock: clock, recorder: r, verdicts: v, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{})}
 	j.wake.L = &j.mu
 	return j
 }
@@ -203,6 +208,7 @@ func (j *journal) turn() (open bool) {
 		return false
 	}
 	defer j.reuse(batch)
+	defer j.wakeWaiting(&batch)
 	if j.isSweepDue() {
 		hook.Guard(j.sweep)
 	}
@@ -227,6 +233,42 @@ func (j *journal) turn() (open bool) {
 	return true
 }
 
+// waiter waits until the event of that number is kept.
+type waiter struct {
+	seq  uint64
+	kept chan struct{}
+}
+
+// kept is closed when all events that were put before are kept.
+func (j *journal) kept() <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	w := waiter{j.seq, make(chan struct{})}
+	if j.doneSeq >= w.seq || j.closed {
+		close(w.kept)
+		return w.kept
+	}
+	j.waiting = append(j.waiting, w)
+	return w.kept
+}
+
+// wakeWaiting wakes those who wait for the events of a batch.
+func (j *journal) wakeWaiting(batch *queue) {
+	if batch.len() == 0 {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.doneSeq = max(j.doneSeq, batch.event(batch.len()-1).seq)
+	j.waiting = slices.DeleteFunc(j.waiting, func(w waiter) bool {
+		if w.seq <= j.doneSeq {
+			close(w.kept)
+			return true
+		}
+		return false
+	})
+}
+
 func (j *journal) isSweepDue() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -240,6 +282,7 @@ func (j *journal) isSweepDue() bool {
 func (j *journal) keep(e *event) {
 	j.handed = e.seq
 	j.buf = e.appendTo(j.buf[:0])
+	hook.Guard(func() { j.verdicts.take(e, j.buf) })
 	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
 	j.hand(e, j.buf)
 	if !recorded {

@@ -12,8 +12,7 @@ import (
 func TestNamesAreInTheCatalogue(t *testing.T) {
 	c := probes.MustLoad()
 	for role, field := range map[probes.Role]string{
-		probes.RoleUpdate: fieldWaitsKill, probes.RoleSetStatus: fieldPhase, probes.RolePhase: fieldPhase,
-		probes.RoleKnown: fieldKnown, probes.RoleSandboxState: fieldReady, probes.RoleContainerState: fieldContainer,
+		probes.RoleUpdate: fieldWaitsKill,
 	} {
 		if !slices.Contains(role.Info().Fields, field) || !readsFields[role] {
 			t.Errorf("a step of role %s need not have %s, or it is not kept", role, field)

@@ -101,15 +101,6 @@ func (a *Agent) begun(s *span) {
 		return
 	}
 	a.follow(s, p)
-	if s.step.means == probes.RoleSandbox && !p.where.wanted.Load() {
-		// It may have been gone, as far as its sandboxes tell.
-		p.where.removed.Store(false)
-		p.where.finished.Store(false)
-	}
-	if s.onWorkerOf(p) && !a.knowsTurns() {
-		// Nobody sees the turns of the pod's worker: its calls say what it is doing.
-		a.probes[s.probe].under.add(s, p)
-	}
 }
 
 // outsideGoroutine finds out whose goroutine makes a call that is seen from
@@ -174,10 +165,6 @@ func (c *Call) End(at time.Time, err error, values []any) {
 	}
 	a.sights.ended(s, end.mono)
 	a.endTimers(s)
-	if p := a.probes[s.probe].under.end(s); p != nil {
-		// The error of a call stands until the same call does well.
-		p.where.tell(trouble{step: s.step, err: end.err}, end.wall)
-	}
 	if s.endIdle(end) || len(values) > 0 && values[0] == true && t.Quiet(true) {
 		return
 	}
@@ -227,15 +214,6 @@ func (a *Agent) Owner(id string) types.UID {
 		return types.UID(p.uid)
 	}
 	return ""
-}
-
-// Gone notes that the runtime has removed the last sandbox of a pod. It is the end
-// of a pod of which nobody else tells whether it is here.
-func (a *Agent) Gone(uid types.UID) {
-	p := a.pods.known(string(uid))
-	if p != nil && !p.where.wanted.Load() && p.where.calls.Load() == 0 {
-		p.where.here(false)
-	}
 }
 
 // Lost counts calls that a probe saw and had no room to tell of.

@@ -31,6 +31,7 @@ func (r *rig) run(p *v1.Pod) *Call {
 }
 
 func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
+	r.settle()
 	return r.state(r.pods.known(string(p.UID)))
 }
 
@@ -88,7 +89,7 @@ func TestOutsideCallIsAStory(t *testing.T) {
 // TestOutsideFailed: what a probe that has failed saw begin does not keep a pod
 // working for ever.
 func TestOutsideFailed(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, Options{Probes: seesCalls()})
 	p := newPod("default", "web")
 	c := r.run(p)
 	r.probes[0].State(agentpb.ProbeState_PROBE_FAILED, unheld.With("step", "any"))
@@ -96,23 +97,23 @@ func TestOutsideFailed(t *testing.T) {
 		t.Errorf("the pod is %q", got)
 	}
 	c.End(time.Now(), nil, nil)
-	if n := r.pods.known(string(p.UID)).where.calls.Load(); n != 0 {
-		t.Errorf("%d calls are under way", n)
+	if got := r.stateOf(p).GetState(); got == "working" {
+		t.Errorf("after the call's end the pod is %q", got)
 	}
 }
 
 // TestOutsideErrorStands: from outside no turn of a worker tells that a pod is
 // in trouble; the same call doing well says that it is no more.
 func TestOutsideErrorStands(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, Options{Probes: seesCalls()})
 	p := newPod("default", "web")
 	for _, x := range []struct {
 		step  string
 		err   error
 		state string
 	}{
-		{"cri.RunPodSandbox", errors.New("no network"), "stuck"},
-		{"cri.StopPodSandbox", nil, "stuck"},
+		{"cri.RunPodSandbox", errors.New("no network"), "retry"},
+		{"cri.StopPodSandbox", nil, "retry"},
 		{"cri.RunPodSandbox", nil, "waiting"},
 	} {
 		r.Sandbox(sandboxOf(p), "s1")

@@ -77,7 +77,7 @@ const (
 
 // forgetOld drops pods that have long been gone.
 func (t *podTable) forgetOld(now int64) {
-	old := func(p *pod) bool { return p.gone() && now-p.where.since.Load() > int64(forgetAfter) }
+	old := func(p *pod) bool { return p.gone() && now-p.goneSince.Load() > int64(forgetAfter) }
 	t.mu.RLock()
 	n := 0
 	for _, p := range t.byUID {

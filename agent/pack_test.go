@@ -58,8 +58,10 @@ func (c *churn) round(t testing.TB, n int, stay bool) {
 		c.journal.drained()
 	}
 	for _, p := range c.pods {
-		p.where.removed.Store(!stay)
-		p.where.finished.Store(!stay)
+		p.goneSince.Store(0)
+		if !stay {
+			p.goneSince.Store(1)
+		}
 	}
 }
 
@@ -292,8 +294,7 @@ func TestNotPacked(t *testing.T) {
 		t.Error("stories of pods that are there are compressed")
 	}
 	for _, p := range c.pods {
-		p.where.removed.Store(true)
-		p.where.finished.Store(true)
+		p.goneSince.Store(1)
 	}
 	w, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
 	if err != nil {
@@ -324,7 +325,7 @@ func TestSweepComes(t *testing.T) {
 		t.Fatal("no sweep is to come")
 	}
 	p := r.pods.known("uid-default-web")
-	p.where.removed.Store(true)
+	p.goneSince.Store(1)
 	r.late(time.Hour)
 	r.journal.sweepNow() // as the timer does
 	r.settle()
@@ -344,7 +345,11 @@ func TestForgetOld(t *testing.T) {
 		_ = r.sync(p, nil)
 		known := r.pods.known(string(p.UID))
 		r.pods.learn(fmt.Sprint("container-", i), known)
-		known.where.removed.Store(i%2 == 0)
+		r.settle()
+		if known.goneSince.Store(0); i%2 == 0 {
+			wall, _ := r.now()
+			known.goneSince.Store(wall)
+		}
 	}
 	now, _ := r.now()
 	r.pods.forgetOld(now)

@@ -59,8 +59,13 @@ type pod struct {
 	noHold atomic.Pointer[string] // why it may not be held any more
 	ident  atomic.Pointer[ident]  // nil: known by its uid only
 	meta   atomic.Pointer[podMeta]
-	phase  atomic.Pointer[string]
-	where  podWhere
+	// goneSince is when the verdict on it became that it is gone, in nanoseconds since
+	// 1970; 0: it is here.
+	goneSince atomic.Int64
+	// place is its place in the history of the verdicts, and learned is set when that
+	// knows its name. Both are guarded by verdicts.mu.
+	place   int
+	learned bool
 	// running are the kubelet's timers that run for the pod.
 	running running
 
@@ -78,33 +83,9 @@ type ident struct {
 type podMeta struct {
 	version  string
 	labels   map[string]string
-	ready    bool
 	critical *agentpb.Problem // why only force may hold it; nil: anybody may
 	grace    *time.Duration   // to end in; nil: not known
 	sidecars bool
-}
-
-// podWhere is where a pod is in the pipeline.
-type podWhere struct {
-	step     atomic.Pointer[stepInfo]
-	since    atomic.Int64 // unix nanoseconds
-	working  atomic.Bool  // its worker is in a turn
-	worker   atomic.Bool  // it has a worker
-	finished atomic.Bool  // its worker has ended
-	removed  atomic.Bool  // gone from its source
-	deleting atomic.Bool
-	err      atomic.Pointer[string] // of the last turn
-
-	// Of pods that are seen from outside of the kubelet:
-	calls    atomic.Int32 // calls of its worker under way
-	wanted   atomic.Bool  // somebody has told that it is to be here
-	troubles troubles
-}
-
-// at notes that the pod is at a step since then.
-func (w *podWhere) at(s *stepInfo, since int64) {
-	w.step.Store(s)
-	w.since.Store(since)
 }
 
 // names returns namespace and name, empty if they are not known yet.
@@ -138,12 +119,14 @@ func (p *pod) name(namespace, name string) {
 	p.ident.CompareAndSwap(nil, &ident{namespace, name, hook.Labels(namespace + "/" + name)})
 }
 
-func (p *pod) gone() bool { return p.where.removed.Load() && p.where.finished.Load() }
+func (p *pod) gone() bool { return p.goneSince.Load() != 0 }
 
 // podTable finds pods by uid, and by the ids that the runtime gave to their
 // sandboxes and containers.
 type podTable struct {
 	recent recentPods
+	// forgotten is called with each pod that the table forgets, under mu.
+	forgotten func(*pod)
 
 	mu    sync.RWMutex
 	byUID map[string]*pod
@@ -201,6 +184,9 @@ func (t *podTable) forget(which func(*pod) bool) {
 	for uid, p := range t.byUID {
 		if which(p) {
 			delete(t.byUID, uid)
+			if t.forgotten != nil {
+				t.forgotten(p)
+			}
 		}
 	}
 	for id, p := range t.byID {
@@ -270,9 +256,6 @@ func (t *podTable) object(o *v1.Pod) *pod {
 // version that is known. The kubelet's goroutines have older ones in hand too,
 // some with a status that the kubelet itself put in: those tell nothing.
 func (p *pod) learn(o *v1.Pod, mirror bool) {
-	if o.DeletionTimestamp != nil && !mirror {
-		p.where.deleting.Store(true)
-	}
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return
 	}
@@ -284,13 +267,6 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 	m := &podMeta{version: o.ResourceVersion, labels: o.Labels, critical: critical(o), grace: grace(o, mirror), sidecars: hasSidecars(o)}
 	if old := p.meta.Load(); old != nil && m.critical == nil {
 		m.critical = old.critical
-	}
-	// A pod of a file has the status that it was read with; its mirror has the
-	// one that counts.
-	if old := p.meta.Load(); mirror || o.Annotations[annotationHash] == "" {
-		p.learnStatus(&o.Status, m)
-	} else if old != nil {
-		m.ready = old.ready
 	}
 	p.meta.Store(m)
 }
@@ -304,15 +280,6 @@ func newer(a, b string) bool {
 	m, err := strconv.ParseUint(a, 10, 64)
 	n, err2 := strconv.ParseUint(b, 10, 64)
 	return err != nil || err2 != nil || m > n
-}
-
-func (p *pod) learnStatus(s *v1.PodStatus, m *podMeta) {
-	for _, c := range s.Conditions {
-		m.ready = m.ready || (c.Type == v1.PodReady && c.Status == v1.ConditionTrue)
-	}
-	if phase := string(s.Phase); phase != "" {
-		p.phase.Store(&phase)
-	}
 }
 
 // grace is how long the pod may take to end: what its deletion says overrides

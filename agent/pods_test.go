@@ -65,11 +65,13 @@ func TestMirrorRemoved(t *testing.T) {
 	}
 	p := r.pods.known(string(static.UID))
 	_ = r.loop("loop.remove", []any{[]*v1.Pod{mirror}}, nil)
-	if p.where.removed.Load() || !r.pods.wasShown(static) || r.pods.wasShown(mirror) {
+	r.settle()
+	if p.gone() || !r.pods.wasShown(static) || r.pods.wasShown(mirror) {
 		t.Error("the static pod is gone with its mirror, or the mirror is not")
 	}
 	_ = r.loop("loop.remove", []any{[]*v1.Pod{static}}, nil)
-	if !p.where.removed.Load() || r.pods.wasShown(static) {
+	r.settle()
+	if !p.gone() || r.pods.wasShown(static) {
 		t.Error("the static pod is still there")
 	}
 }

@@ -22,7 +22,6 @@ type Probe struct {
 	can   probes.Abilities
 	mu    sync.Mutex // is held while state changes and its event is queued
 	state atomic.Pointer[probeState]
-	under underway
 }
 
 // probeState is how a probe fares.
@@ -57,56 +56,6 @@ func (a *Agent) addProbes() {
 		p.state.Store(&probeState{state: state, since: a.started})
 		a.probes = append(a.probes, p)
 	}
-}
-
-// underway are the calls of a probe that say what their pods are doing, and have
-// not ended. Nobody sees the ends of those of a probe that has failed.
-type underway struct {
-	mu    sync.Mutex
-	calls map[*span]*pod
-}
-
-// maxUnderway bounds them: a probe may lose the end of a call.
-const maxUnderway = 1 << 12
-
-func (u *underway) add(s *span, p *pod) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.calls == nil {
-		u.calls = map[*span]*pod{}
-	}
-	for old, of := range u.calls {
-		if len(u.calls) < maxUnderway {
-			break
-		}
-		// Its end was lost.
-		delete(u.calls, old)
-		of.where.calls.Add(-1)
-	}
-	u.calls[s] = p
-	p.where.calls.Add(1)
-}
-
-// end takes a call away. It returns the call's pod, or nil if the call is not among
-// these.
-func (u *underway) end(s *span) *pod {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	p := u.calls[s]
-	if p != nil {
-		delete(u.calls, s)
-		p.where.calls.Add(-1)
-	}
-	return p
-}
-
-func (u *underway) clear() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, p := range u.calls {
-		p.where.calls.Add(-1)
-	}
-	clear(u.calls)
 }
 
 // reaches fills in what the probes can do at a step.
@@ -154,9 +103,6 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 		return
 	}
 	p.state.Store(&probeState{state, reason, time.Now()})
-	if !p.works() {
-		p.under.clear()
-	}
 	name := strings.ToLower(strings.TrimPrefix(state.String(), "PROBE_"))
 	e := event{kind: agentpb.Kind_NOTE, probe: p.index + 1, fields: []field{text(fieldState, name)}}
 	if !reason.IsZero() {
@@ -212,11 +158,6 @@ func (a *Agent) anyReach(s *stepInfo, is func(*reach) bool) bool {
 		}
 	}
 	return false
-}
-
-// knowsTurns tells whether a probe that works sees the turns of pods' workers.
-func (a *Agent) knowsTurns() bool {
-	return slices.ContainsFunc(a.probes, func(p *Probe) bool { return p.can.Knows.Turns && p.works() })
 }
 
 // whyNoHold says why no pod can be held at the step.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,7 +19,11 @@ func TestReportedState(t *testing.T) {
 	bound := report{"cluster.bound", []any{"node-1", int64(1), []string{"a"}, "", ""}, nil}
 	phase := func(p string) report { return report{"reported.phase", []any{p, "", "", "", ""}, nil} }
 	named := func(name string, err error) report {
-		return report{"reported.container", []any{name, "waiting", "", "", nil, int64(0), false, "", nil, "", ""}, err}
+		reason := "ContainerCreating"
+		if err != nil {
+			reason = "ErrImagePull"
+		}
+		return report{"reported.container", []any{name, "waiting", reason, "", nil, int64(0), false, "", nil, "", ""}, err}
 	}
 	container := func(err error) report { return named("a", err) }
 	run := func(err error) report { return report{"cri.RunPodSandbox", []any{nil, "runc"}, err} }
@@ -40,7 +43,7 @@ func TestReportedState(t *testing.T) {
 		"one of two left": {[]report{bound, named("a", bad), named("b", bad), named("b", nil)}, "stuck"},
 		"both start":      {[]report{bound, named("a", bad), named("b", bad), named("a", nil), named("b", nil)}, "waiting"},
 		"a call does too": {[]report{bound, run(bad), named("a", bad), run(nil)}, "stuck"},
-		"a call alone":    {[]report{bound, run(bad), named("a", nil)}, "stuck"},
+		"a call alone":    {[]report{bound, run(bad), named("a", nil)}, "retry"},
 		"all do well":     {[]report{bound, run(bad), named("a", bad), run(nil), named("a", nil)}, "waiting"},
 		"is gone":         {[]report{bound, phase("Running"), kubelet(false)}, ""},
 		"comes back":      {[]report{bound, kubelet(false), kubelet(true)}, "waiting"},
@@ -49,7 +52,7 @@ func TestReportedState(t *testing.T) {
 		"is wanted again": {[]report{sandbox(false), bound}, "waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, Options{})
+			r := newRig(t, Options{Probes: seesCalls()})
 			p := newPod("default", "web")
 			for _, said := range c.reports {
 				var about any = p
@@ -66,30 +69,5 @@ func TestReportedState(t *testing.T) {
 				t.Errorf("to be chosen it is %v", err)
 			}
 		})
-	}
-}
-
-// TestErrorThatIsLeft: of several the latest is shown, and few are kept.
-func TestErrorThatIsLeft(t *testing.T) {
-	w, step := &podWhere{}, &stepInfo{}
-	say := func(container, err, want string) {
-		t.Helper()
-		w.tell(trouble{step, container, err}, 1)
-		if got := stringOf(&w.err); got != want {
-			t.Errorf("after %q of %q it is %q, want %q", err, container, got, want)
-		}
-	}
-	say("a", "", "")
-	say("a", "no a", "no a")
-	say("b", "no b", "no b")
-	say("c", "", "no b")
-	say("a", "still no a", "still no a")
-	say("a", "", "no b")
-	say("b", "", "")
-	for i := range 1000 {
-		say(strconv.Itoa(i), "no", "no")
-	}
-	if n := len(w.troubles.all); n != maxTroubles {
-		t.Errorf("%d errors are kept", n)
 	}
 }

@@ -79,7 +79,11 @@ type service struct {
 }
 
 func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
-	a := s.agent
+	return s.agent.info(), nil
+}
+
+// info is what the agent says of itself.
+func (a *Agent) info() *agentpb.InfoResponse {
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
 		Started: timestamppb.New(a.started), Probe: a.probes[0].can.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
@@ -108,7 +112,7 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 		}
 		out.Steps = append(out.Steps, p)
 	}
-	return out, nil
+	return out
 }
 
 // rule is the strongest rule for a side that a probe which works can keep.
@@ -134,14 +138,15 @@ func (a *Agent) noHoldHere(s *stepInfo) string {
 	return ""
 }
 
-func (s *service) Pods(_ context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
+func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
 	sel, err := newSelector(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
-	// What an event tells is noted before the event is put: so all up to this one is
-	// in what is read below.
 	out := &agentpb.PodsResponse{Seq: s.agent.journal.last()}
+	if err := s.agent.settle(ctx); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
 	for _, p := range s.agent.pods.all() {
 		if sel.matches(p) {
 			if st := s.agent.state(p); st != nil {

@@ -101,6 +101,11 @@ func (ps *podSpan) hush() bool {
 	return ps.over
 }
 
+// ofMirror tells whether the call is about the mirror of a static pod.
+func (ps *podSpan) ofMirror() bool {
+	return ps.pod != nil && ps.object != "" && string(ps.object) != ps.pod.uid
+}
+
 func newPodSpan(p *pod, ids *atomic.Uint64) *podSpan {
 	return &podSpan{pod: p, id: ids.Add(1), updates: p.updates.Load()}
 }

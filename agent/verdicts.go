@@ -1,13 +1,14 @@
 package agent
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/story/history"
+	events "github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 )
@@ -21,23 +22,22 @@ const (
 )
 
 // verdicts has what every pod is doing. It is worked out from the events, in their
-// order, by the code by which a client works it out: package life. So agent and
-// clients never disagree.
+// order, by the code by which a client works it out: package life. So the agent
+// and its clients never disagree.
 type verdicts struct {
 	mu    sync.Mutex
-	h     *history.History
+	h     *events.History
 	lives *life.Lives
-	last  int64 // session time of the last event
 }
 
 func newVerdicts(info *agentpb.InfoResponse, c *probes.Catalogue) *verdicts {
-	h := history.New(info, c)
+	h := events.New(info, c)
 	h.SetLimit(verdictBytes)
 	h.SetCallLimit(verdictCalls)
 	return &verdicts{h: h, lives: life.New(h)}
 }
 
-// take takes the next event. The journal calls it, before anybody is sent the
+// take takes the next event. The journal calls it before anybody is sent the
 // event.
 func (v *verdicts) take(e *event, raw []byte) {
 	v.mu.Lock()
@@ -56,10 +56,10 @@ func (v *verdicts) take(e *event, raw []byte) {
 		return
 	}
 	lp := v.lives.Now().Pod(p.place)
-	st, since := v.lives.State(lp, lp.Last)
-	p.goneSince.Store(0)
-	if st == life.Gone {
-		p.goneSince.Store(v.h.Origin() + since)
+	if st, since := v.lives.State(lp, lp.Last); st == life.Gone {
+		p.goneSince.Store(max(v.h.Origin()+since, 1))
+	} else {
+		p.goneSince.Store(0)
 	}
 }
 
@@ -67,9 +67,10 @@ func (v *verdicts) take(e *event, raw []byte) {
 func (v *verdicts) forget(p *pod) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if p.learned {
+	if p.place != 0 {
 		v.h.Release(p.place)
 		v.lives.Release(p.place)
+		p.place, p.learned = 0, false
 	}
 }
 
@@ -90,6 +91,33 @@ func (v *verdicts) of(p *pod, mono int64) *agentpb.PodState {
 	return &agentpb.PodState{
 		Pod: p.proto(), Phase: lp.Phase.String(), State: st.String(), Stage: step.Stage, Step: step.Name,
 		Since: timestamppb.New(time.Unix(0, v.h.Origin()+since)), Error: v.lives.ErrorOf(lp),
-		Sync: lp.Sync, Deleting: lp.Deleting, Ready: lp.Ready, Seq: v.h.Epoch().Seq(),
+		Sync: lp.Sync, Deleting: lp.Deleting, Ready: lp.Ready,
+	}
+}
+
+// state is what a pod is doing, by the events that were put; nil: it is gone.
+func (a *Agent) state(p *pod) *agentpb.PodState {
+	_, mono := a.now()
+	out := a.verdicts.of(p, mono)
+	if out == nil {
+		return nil
+	}
+	held, _ := a.holds.list(a, p)
+	for _, h := range held {
+		out.Holds = append(out.Holds, h.proto())
+	}
+	out.Seq = a.journal.lastOf(p)
+	return out
+}
+
+// settle waits until the verdicts include every event that was put before.
+func (a *Agent) settle(ctx context.Context) error {
+	select {
+	case <-a.journal.kept():
+		return nil
+	case <-a.closed:
+		return nil // the verdicts are what they are
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -278,7 +278,7 @@ func TestSenderForgets(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	const limit = 100
 	clock := func() (wall, mono int64) { return 1, 1 }
-	j := newJournal(limit, newRecorder(1<<20), clock) // nobody takes from it
+	j := newJournal(limit, newRecorder(1<<20), nil, clock) // nobody takes from it
 	for _, kind := range []agentpb.Kind{agentpb.Kind_ENTER, agentpb.Kind_HOLD, agentpb.Kind_RELEASE} {
 		for range 10 * limit {
 			j.put(event{kind: kind})

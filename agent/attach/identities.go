@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/redact"
@@ -133,10 +132,6 @@ func (x *identities) whose(r cri.Request) string {
 func (x *identities) began(r cri.Request, uid string) { x.asker.Began(r, uid) }
 
 func (x *identities) ended(r cri.Request, a cri.Answer, uid string) {
-	of, ok := x.known.Pod(a.Gone)
 	x.known.Learn(r, a)
 	x.asker.Ended(r, a, uid)
-	if ok && of.Sandbox == a.Gone && !x.known.Has(of.UID) {
-		x.agent.Gone(types.UID(of.UID))
-	}
 }

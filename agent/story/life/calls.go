@@ -1,6 +1,8 @@
 package life
 
 import (
+	"bytes"
+	"hash/crc32"
 	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
@@ -52,11 +54,17 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 		return
 	}
 	role := l.h.Role(r.Step)
-	if role == probes.RoleSandbox {
-		p.Sandboxed = p.Sandboxed || !r.Header.HasError
+	if role == probes.RoleSandbox && !r.Header.HasError {
+		p.Sandboxed, p.sandbox = true, sandboxOf(r)
+		if !p.Bound {
+			p.Removed, p.GoneAt = false, 0 // it was gone as far as its calls show
+		}
+	}
+	if role == probes.RoleRemoveSandbox && !p.Bound && !p.Removed && l.isGone(p, r) {
+		p.Removed, p.GoneAt = true, r.Time
 	}
 	if !p.reported {
-		p.callShows(role, r)
+		l.callShows(p, role, r)
 	}
 	if about := l.h.Step(r.Step).About; about == nil || about.Story.Changes != probes.ChangeAlways {
 		l.leave(p, r)
@@ -91,16 +99,44 @@ func (l *Lives) leave(p *Pod, r *history.Record) {
 }
 
 // callShows is what a call shows of a pod of which nobody reports anything.
-func (p *Pod) callShows(role probes.Role, r *history.Record) {
+func (l *Lives) callShows(p *Pod, role probes.Role, r *history.Record) {
 	switch {
 	case r.Header.HasError:
 	case role == probes.RoleStart, role == probes.RoleContainerStatus && string(r.Field("state").Text) == "CONTAINER_RUNNING":
 		p.runs(r.Time)
 	case role == probes.RoleStopSandbox:
 		p.delete(r.Time)
-	case role == probes.RoleRemoveSandbox:
-		p.Removed, p.GoneAt = true, r.Time
 	}
+}
+
+var notFound = []byte("code = NotFound")
+
+// isGone tells whether a call has removed the sandbox that the pod has, or has found
+// that it is not there. Of a pod of which nobody reports that it is to be here, that
+// is the end.
+func (l *Lives) isGone(p *Pod, r *history.Record) bool {
+	if r.Header.HasError && !bytes.Contains(r.Header.ErrorText, notFound) {
+		return false
+	}
+	return p.sandbox == 0 || p.sandbox == l.sandboxRemoved(r)
+}
+
+// sandboxOf tells sandboxes of a pod apart; 0: the event names none.
+func sandboxOf(r *history.Record) uint32 {
+	id := r.Field("podSandboxID")
+	if !id.Found() {
+		return 0
+	}
+	return crc32.ChecksumIEEE(id.Text) | 1
+}
+
+// sandboxRemoved is the sandbox that a call removed, which its first event names.
+func (l *Lives) sandboxRemoved(r *history.Record) uint32 {
+	sp := l.h.Span(r.Span)
+	if sp == nil {
+		return 0
+	}
+	return sandboxOf(&history.Record{Raw: l.h.Raw(sp.Enter)})
 }
 
 // runs notes that a pod runs, as far as its calls show.

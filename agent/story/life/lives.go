@@ -72,6 +72,7 @@ func (l *Lives) refs() (out []int) {
 				out = append(out, pos)
 			}
 		}
+		out = append(out, l.now.Pods[i].blocked...)
 	}
 	return out
 }
@@ -153,12 +154,34 @@ func (l *Lives) At(at int) *World {
 	return &l.past
 }
 
+// probeIs takes how a probe fares: of one that sees nothing any more, nobody will
+// see the ends of calls that go on.
+func (l *Lives) probeIs(w *World, r *history.Record) {
+	if state := string(r.Field("state").Text); state != "failed" && state != "stopped" {
+		return
+	}
+	probe := r.Epoch.Probe(r.Header)
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		sp := l.h.Span(p.At)
+		if sp == nil {
+			continue
+		}
+		if head, ok := l.h.Header(sp.Enter); ok && l.h.EpochAt(sp.Enter).Probe(&head) == probe {
+			p.At, p.Since, p.Turning = None, r.Time, false
+		}
+	}
+}
+
 // apply takes the next event of a world.
 func (l *Lives) apply(w *World, r *history.Record) {
 	if r.Epoch.Start == r.Pos && r.Pos > 0 {
 		w.restart()
 	}
 	w.At, w.Time = r.Pos+1, max(w.Time, r.Time)
+	if r.Header.Probe != 0 && r.Header.Step == 0 && r.Header.Kind == agentpb.Kind_NOTE {
+		l.probeIs(w, r)
+	}
 	p := w.pod(r.Pod)
 	if p.First == 0 || r.Time < p.First { // a call may be reported late
 		p.First = r.Time

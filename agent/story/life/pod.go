@@ -29,6 +29,9 @@ type Pod struct {
 	// Blocked is the report that a container of it cannot start, and Warned the
 	// last warning about it; positions, or None. Only where no turns are seen.
 	Blocked, Warned int
+	// blocked are the reports of other containers that cannot start, oldest first. It
+	// is replaced, not changed: copies of the pod share it.
+	blocked []int
 	// Finalizers is the event that lists those of a pod that is being deleted, or
 	// None.
 	Finalizers int
@@ -47,8 +50,9 @@ type Pod struct {
 	// now has not reported it; 0: it has. The pod may be of a node that is gone.
 	Former int64
 
-	seesTurns bool // the probe that reported it last sees turns
-	reported  bool // and what the cluster says of it
+	sandbox   uint32 // of the sandbox that it has; 0: none is known
+	seesTurns bool   // the probe that reported it last sees turns
+	reported  bool   // and what the cluster says of it
 }
 
 var nothingYet = Pod{At: None, Held: None, HeldAt: None, Failed: None, Blocked: None, Warned: None, Finalizers: None}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -44,7 +45,9 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 }
 
 func (p *Pod) sandboxIs(r *history.Record) {
-	p.Sandboxed = r.Field("ready").Flag()
+	if p.Sandboxed = r.Field("ready").Flag(); p.Sandboxed {
+		p.sandbox = sandboxOf(r)
+	}
 	switch {
 	case p.Sandboxed && !p.reported:
 		p.runs(r.Time)
@@ -79,6 +82,11 @@ func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	if is == "waiting" && bad || is == "terminated" && again && !p.Ended {
 		if p.Blocked == None {
 			p.Trouble = l.sinceWhen(r)
+		} else {
+			p.blocked = append(l.unblocked(p, r), p.Blocked)
+			if l.isOf(p.Blocked, r) {
+				p.blocked = p.blocked[:len(p.blocked)-1]
+			}
 		}
 		p.Blocked = r.Pos
 		return
@@ -89,9 +97,32 @@ func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	if p.Blocked == None {
 		return
 	}
-	if blocked := (history.Record{Raw: l.h.Raw(p.Blocked)}); blocked.Raw == nil || blocked.Field("container").String() == r.Field("container").String() {
-		p.Blocked = None
+	p.blocked = l.unblocked(p, r)
+	if !l.isOf(p.Blocked, r) {
+		return
 	}
+	p.Blocked = None
+	if n := len(p.blocked); n > 0 {
+		p.Blocked, p.blocked = p.blocked[n-1], p.blocked[:n-1:n-1]
+	}
+}
+
+// unblocked are the reports of other containers that cannot start, without those of
+// the container that a report is of.
+func (l *Lives) unblocked(p *Pod, r *history.Record) (out []int) {
+	for _, pos := range p.blocked {
+		if !l.isOf(pos, r) {
+			out = append(out, pos)
+		}
+	}
+	return out
+}
+
+// isOf tells whether the report at a position is of the same container as another,
+// or is not kept.
+func (l *Lives) isOf(pos int, r *history.Record) bool {
+	raw := l.h.Raw(pos)
+	return raw == nil || string(wire.Lookup(raw, "container").Text) == string(r.Field("container").Text)
 }
 
 // failures are the reasons for which a container waits that are failures, of the

@@ -31,6 +31,8 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 	case probes.RoleCanDelete:
 		p.delete(r.Time)
 		p.doom(r)
+	case probes.RoleAdd:
+		p.Removed = p.Removed && ofMirror(r)
 	case probes.RoleLife:
 		return
 	}
@@ -64,7 +66,7 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 	case probes.RoleMerge:
 		p.merged(r)
 	case probes.RoleRemove:
-		p.Removed = true
+		p.Removed = p.Removed || !ofMirror(r)
 	case probes.RoleAdmit:
 		if a := r.Field("admitted"); a.Found() {
 			p.Refused = !a.Flag()
@@ -85,6 +87,9 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 
 // merged takes what changed of a pod since its source sent it last.
 func (p *Pod) merged(r *history.Record) {
+	if ofMirror(r) {
+		return
+	}
 	switch string(r.Field("op").Text) {
 	case "DELETE":
 		p.delete(r.Time)
@@ -95,6 +100,10 @@ func (p *Pod) merged(r *history.Record) {
 		p.Removed, p.Doomed, p.Finalizers = false, false, None
 	}
 }
+
+// ofMirror tells whether an event of a static pod is about its mirror in the API:
+// the pod stays when its mirror goes.
+func ofMirror(r *history.Record) bool { return r.Field("mirror").Flag() }
 
 // up goes back to the call that the one that has ended was made from.
 func (l *Lives) up(p *Pod, sp *history.Span, now int64) {
