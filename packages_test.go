@@ -57,7 +57,7 @@ var packages = []pkg{
 	code("agent/explain", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The agent, and the two that host it.
-	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes", "probes/hook"),
+	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/story/history", "agent/story/life", "agent/wire", "probes", "probes/hook"),
 	code("agent/host", "agent", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),

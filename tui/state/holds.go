@@ -85,7 +85,7 @@ func (s *State) SetPods(pods []*agentpb.PodState) {
 			continue
 		}
 		s.states[words.Clean(p.Pod.Uid)] = p
-		s.lives.Listed(s.h.Learn(p.Pod))
+		s.lives.Adopt(s.h.Learn(p.Pod), p)
 	}
 }
 

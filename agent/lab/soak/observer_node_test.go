@@ -9,6 +9,8 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -30,6 +32,12 @@ type observer struct {
 	drops    map[string]int64 // events that the agent says are lost, by kind
 	reasons  map[string]int   // why holds ended
 	faults   map[string]int   // faults by step
+	// What clients work out of the events, which is compared with what the agent
+	// answers.
+	h        *history.History
+	lives    *life.Lives
+	asked    time.Time // when the agent was asked last
+	verdicts map[string]int
 	held     []time.Duration
 	over     []time.Duration // by how much holds were longer than lease or budget
 }
@@ -49,7 +57,11 @@ type standing struct {
 }
 
 func newObserver(s *soak) *observer {
+	h := history.New(s.agent.About(), probes.MustLoad())
+	h.SetLimit(8 << 20)
+	h.SetCallLimit(512)
 	return &observer{
+		h: h, lives: life.New(h), verdicts: map[string]int{},
 		s: s, standing: map[holdKey]standing{}, drops: map[string]int64{}, reasons: map[string]int{}, faults: map[string]int{},
 		canaries: &canaries{s: s, found: map[string]int{}, looked: map[string]int64{}},
 	}
@@ -66,6 +78,7 @@ func (o *observer) follow() (stop func()) {
 	if err != nil {
 		o.s.t.Fatal(err)
 	}
+	o.h.SetInfo(c.About()) // what it has had already comes again
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		defer c.Close()
@@ -90,6 +103,14 @@ func (o *observer) batch(b client.Batch) {
 	for _, raw := range b.Raw.Events {
 		o.canaries.scan("an event", raw)
 	}
+	first := o.h.First()
+	o.h.Add(b.Raw, o.lives.Apply)
+	if now := o.h.First(); now != first {
+		o.lives.Forget(now)
+	}
+	if time.Since(o.asked) > askEvery {
+		o.ask()
+	}
 	for _, e := range b.Events {
 		if e.Seq == 0 || e.Seq > o.last {
 			o.see(e)
@@ -97,6 +118,43 @@ func (o *observer) batch(b client.Batch) {
 		o.last = max(o.last, e.Seq)
 	}
 }
+
+// askEvery is how often the agent's verdicts are compared with a client's.
+const askEvery = 2 * time.Second
+
+// ask compares what the agent says that pods are doing with what their events come
+// to here. A pod of which later events are under way is left out.
+func (o *observer) ask() {
+	o.asked = time.Now()
+	began := o.now()
+	pods, err := o.s.agent.Pods(o.s.ctx, &agentpb.PodsRequest{})
+	if err != nil || len(o.drops) > 0 {
+		return
+	}
+	for _, st := range pods.Pods {
+		i, ok := o.h.PodOf(st.GetPod().GetUid())
+		if !ok {
+			continue
+		}
+		last := o.h.Pod(i).Events.Last()
+		if last == nil {
+			continue
+		}
+		if head, ok := o.h.Header(*last); !ok || head.Seq != st.GetSeq() {
+			continue
+		}
+		p := o.lives.Now().Pod(i)
+		early, _ := o.lives.State(p, began)
+		late, _ := o.lives.State(p, o.now())
+		o.verdicts[st.GetState()]++
+		if s := st.GetState(); s != early.String() && s != late.String() {
+			o.s.errorf("pod %s is %s by the agent, and %v by its events", st.GetPod().GetName(), s, late)
+		}
+	}
+}
+
+// now is the session time.
+func (o *observer) now() int64 { return time.Now().UnixNano() - o.h.Origin() }
 
 func (o *observer) see(e probes.Event) {
 	o.events++

@@ -80,11 +80,23 @@ func (l *Lives) refs() (out []int) {
 // Restart is called when a new epoch of the history begins, before its events.
 func (l *Lives) Restart() { l.now.restart() }
 
-// Listed is called when the agent lists a pod: it is of this agent, even if none
-// of its events is.
-func (l *Lives) Listed(pod int) {
-	if pod > 0 && pod < len(l.now.Pods) {
-		l.now.Pods[pod].Former = 0
+// Adopt takes what the agent lists of a pod now. The agent has seen all events of the
+// pod; a client may have been sent only the end of a long story, from which nobody
+// could work out the same. The verdict is taken if it is of the last event that is
+// here, and holds until the next one.
+func (l *Lives) Adopt(pod int, listed *agentpb.PodState) {
+	if pod <= 0 || pod >= len(l.now.Pods) {
+		return
+	}
+	p := &l.now.Pods[pod]
+	p.Former = 0
+	last := l.h.Pod(pod).Events.Last()
+	st, ok := StateNamed(listed.GetState())
+	if last == nil || !ok || listed.GetSeq() == 0 {
+		return
+	}
+	if head, ok := l.h.Header(*last); ok && head.Seq == listed.GetSeq() {
+		p.adopted = verdict{st, listed.GetSince().AsTime().UnixNano() - l.h.Origin(), p.Last}
 	}
 }
 

@@ -50,9 +50,17 @@ type Pod struct {
 	// now has not reported it; 0: it has. The pod may be of a node that is gone.
 	Former int64
 
+	adopted   verdict
 	sandbox   uint32 // of the sandbox that it has; 0: none is known
 	seesTurns bool   // the probe that reported it last sees turns
 	reported  bool   // and what the cluster says of it
+}
+
+// verdict is the agent's own on a pod whose story is not known as a whole.
+type verdict struct {
+	state State
+	since int64
+	last  int64 // it holds while the pod's latest event is of that time; 0: there is none
 }
 
 var nothingYet = Pod{At: None, Held: None, HeldAt: None, Failed: None, Blocked: None, Warned: None, Finalizers: None}

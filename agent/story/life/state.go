@@ -82,6 +82,8 @@ func (l *Lives) ErrorOf(p *Pod) string {
 func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	inStep := since(p.Since, now)
 	switch {
+	case p.adopted.last != 0 && p.adopted.last == p.Last:
+		return p.adopted.state, p.adopted.since
 	case p.Holds > 0:
 		return Held, l.h.TimeAt(p.HeldAt)
 	case p.Former != 0:
