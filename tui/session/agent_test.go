@@ -108,11 +108,11 @@ func (c *shown) shows(h *agentpb.HoldInfo) bool {
 // when it is answered.
 func TestRealAgent(t *testing.T) {
 	k := kubelet{probes.MustLoad()}
-	seen := map[string]bool{}
+	can := probes.Abilities{Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true}, Steps: map[string]probes.Ability{}}
 	for _, s := range k.c.Steps {
-		seen[s.Name] = true
+		can.Steps[s.Name] = probes.Everything()
 	}
-	a, err := podstep.New(k.c, podstep.Options{Probe: "woven", Node: "node-1", Seen: seen})
+	a, err := podstep.New(k.c, podstep.Options{Node: "node-1", Probes: []probes.Abilities{can}})
 	if err != nil {
 		t.Fatal(err)
 	}
