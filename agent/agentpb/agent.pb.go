@@ -2020,12 +2020,14 @@ type PodState struct {
 	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// phase is the pod's phase as the kubelet last set it.
 	Phase string `protobuf:"bytes,2,opt,name=phase,proto3" json:"phase,omitempty"`
-	// state is working, waiting, held, stuck or done.
+	// state is held, stuck, retry, working, waiting, running or done: the verdict of
+	// package agent/story/life, which clients work out of the events as well. A pod
+	// that is gone is not listed.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// stage and step are where the pod is, or was last.
 	Stage string `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
 	Step  string `protobuf:"bytes,5,opt,name=step,proto3" json:"step,omitempty"`
-	// since is when it came there.
+	// since is when it came into that state.
 	Since    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	Holds    []*HoldInfo            `protobuf:"bytes,7,rep,name=holds,proto3" json:"holds,omitempty"`
 	Error    string                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`

@@ -19,9 +19,16 @@ func (a *app) pods() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
 		Short: "What every pod is doing",
-		Long: `Tells what every pod that the kubelet works on is doing, the worst first: whether
-it works, waits, is held by us, is stuck or is done, and at which step it is, or
-was last.`,
+		Long: `Shows what every pod that the kubelet works on is doing, the worst first, and at
+which step it is, or was last. STATE is the word that the screen has, too:
+
+  held     podstep holds it
+  stuck    it has been at one step for a minute, or has failed for two
+  retry    it has failed, and waits for its next try
+  working  the kubelet does something for it
+  waiting  for something that normally comes
+  running  it runs and is ready
+  done     it has ended, or the kubelet has refused it`,
 		Example: `  podstep pods
   podstep pods 'web-*' -o wide
   podstep pods -o json | jq -r '.[] | select(.state == "held") | .name'`,
@@ -71,12 +78,18 @@ type podJSON struct {
 	Step  string     `json:"step"`
 	Since *time.Time `json:"since"`
 	Hold  *holdJSON  `json:"hold"`
+
+	Sync     uint32 `json:"sync"`
+	Ready    bool   `json:"ready"`
+	Deleting bool   `json:"deleting"`
+	Error    string `json:"error,omitempty"`
 }
 
 func newPodJSON(p *agentpb.PodState) podJSON {
 	out := podJSON{
 		Pod: podOf(p.Pod), Phase: p.Phase, State: p.State,
 		Stage: p.Stage, Step: p.Step, Since: moment(p.Since),
+		Sync: p.Sync, Ready: p.Ready, Deleting: p.Deleting, Error: p.Error,
 	}
 	if len(p.Holds) > 0 {
 		h := newHoldJSON(p.Holds[0])
