@@ -18,7 +18,7 @@ const (
 	// go on. What pods refer to is kept beside them.
 	verdictBytes = 1 << 20
 	// verdictCalls is how many calls of a pod verdicts remember at least.
-	verdictCalls = 256
+	verdictCalls = 64
 )
 
 // verdicts has what every pod is doing. It is worked out from the events, in their

@@ -50,7 +50,7 @@ func (s *Span) Took(at int, now int64) time.Duration {
 }
 
 // spanChunk is how many spans are kept, and forgotten, together.
-const spanChunk = 256
+const spanChunk = 32
 
 // spans keeps all calls in the order in which they were seen.
 type spans struct {
