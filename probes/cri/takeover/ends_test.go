@@ -204,3 +204,30 @@ func TestShorterState(t *testing.T) {
 	}
 	s.untouched(t, "rt.sock")
 }
+
+// TestEndsOnce: a connection of which the runtime has two descriptors is one
+// connection, so only one goroutine asks it to come over.
+func TestEndsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rt.sock")
+	l, err := net.Listen("unix", path)
+	must(t, err)
+	defer l.Close()
+	client, err := net.Dial("unix", path)
+	must(t, err)
+	defer client.Close()
+	accepted, err := l.Accept()
+	must(t, err)
+	defer accepted.Close()
+	second, err := accepted.(*net.UnixConn).File()
+	must(t, err)
+	defer second.Close()
+	p, err := openProcess(os.Getpid())
+	must(t, err)
+	defer p.close()
+	ends, err := p.ends(path, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
+	must(t, err)
+	defer closeAll(ends)
+	if len(ends) != 1 {
+		t.Errorf("the connection is found %d times, want once", len(ends))
+	}
+}

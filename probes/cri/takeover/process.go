@@ -72,7 +72,8 @@ func (e end) close() { _ = unix.Close(e.fd) }
 var errNoRight = errors.New("this user may not look into it: run as root, with CAP_SYS_PTRACE")
 
 // ends gives the ends that the process has of connections to the socket of that
-// name, which those made whom want wants. The inodes of other sockets are put
+// name, which those made whom want wants: each connection once, also if the
+// process has several descriptors of it. The inodes of other sockets are put
 // into skip, and what is there is not looked at again.
 func (p *process) ends(name string, want func(peer int) bool, skip map[uint64]bool) ([]end, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(p.pid), "fd")
@@ -86,7 +87,8 @@ func (p *process) ends(name string, want func(peer int) bool, skip map[uint64]bo
 	for _, e := range entries {
 		inode := socketInode(dir, e.Name())
 		there[inode] = true
-		if inode == 0 || skip[inode] {
+		again := slices.ContainsFunc(out, func(e end) bool { return e.inode == inode })
+		if inode == 0 || skip[inode] || again {
 			continue
 		}
 		number, _ := strconv.Atoi(e.Name())
