@@ -71,10 +71,7 @@ func newCheck(s Story, pod int, at Position) *check {
 		pod: pod, name: s.History.Pod(pod).Entity.Name,
 	}
 	c.p = c.world.Pod(pod)
-	c.state, c.since = c.lives.State(c.p, c.now)
-	if pod == 0 {
-		c.state, c.since = life.Idle, c.p.First
-	}
+	c.state, c.since = c.lives.StateAt(c.world, pod, c.now)
 	return c
 }
 

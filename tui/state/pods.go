@@ -13,14 +13,6 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// verdict is the state that a pod is in, and since when.
-func (s *State) verdict(i int, p *life.Pod, v *view) (life.State, int64) {
-	if i == 0 {
-		return life.Idle, p.First
-	}
-	return s.lives.State(p, v.now)
-}
-
 var markWords = [...]probes.Text{
 	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retry", "重试"),
 	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待"), life.Idle: words.Text("running", "运行"),
@@ -94,7 +86,7 @@ func (s *State) order(v *view) *podOrder {
 		if i != s.pod && (why == notYet || why == former) {
 			continue
 		}
-		m, from := s.verdict(i, p, v)
+		m, from := s.lives.StateAt(v.w, i, v.now)
 		if i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}

@@ -77,6 +77,16 @@ func (l *Lives) ErrorOf(p *Pod) string {
 	return ""
 }
 
+// StateAt is State for the place of a pod in a world. The node, at place 0, is
+// always idle.
+func (l *Lives) StateAt(w *World, place int, now int64) (State, int64) {
+	p := w.Pod(place)
+	if place == 0 {
+		return Idle, p.First
+	}
+	return l.State(p, now)
+}
+
 // State is the verdict on a pod of a world at a session time, and since when it
 // holds.
 func (l *Lives) State(p *Pod, now int64) (State, int64) {
