@@ -1,13 +1,11 @@
 package cluster
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,16 +15,16 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// manager is whom the API server notes as the owner of the fields we set.
-const manager = "podstep"
+// managed has the API server note podstep as the owner of the fields we set.
+var managed = url.Values{"fieldManager": {"podstep"}}
 
 // api speaks to an API server.
 type api struct {
-	base   *url.URL
-	client *http.Client
+	client *kubeapi.Client
 
 	mu    sync.Mutex
 	kinds map[string][]resource // by group version
@@ -40,15 +38,11 @@ type resource struct {
 }
 
 func newAPI(config *rest.Config) (*api, error) {
-	client, err := rest.HTTPClientFor(config)
+	client, err := kubeapi.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("reach the API server: %w", err)
+		return nil, err
 	}
-	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("reach the API server: %w", err)
-	}
-	return &api{base: base, client: client, kinds: map[string][]resource{}}, nil
+	return &api{client: client, kinds: map[string][]resource{}}, nil
 }
 
 // object names an object.
@@ -146,8 +140,8 @@ func (a *api) get(ctx context.Context, o object) (*head, error) {
 		return nil, err
 	}
 	var h head
-	err = a.call(ctx, http.MethodGet, path, nil, "", nil, &h)
-	if isStatus(err, http.StatusNotFound) {
+	err = a.call(ctx, kubeapi.Request{Path: path}, &h)
+	if kubeapi.IsCode(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -165,7 +159,7 @@ func (a *api) list(ctx context.Context, o object, query url.Values) ([]head, err
 	}
 	path = strings.TrimSuffix(path, "/"+o.Name)
 	var all struct{ Items []head }
-	if err := a.call(ctx, http.MethodGet, path, query, "", nil, &all); err != nil {
+	if err := a.call(ctx, kubeapi.Request{Path: path, Query: query}, &all); err != nil {
 		return nil, fmt.Errorf("list each %s: %w", strings.ToLower(o.Kind), err)
 	}
 	return all.Items, nil
@@ -179,9 +173,11 @@ func (a *api) create(ctx context.Context, d document) (*head, error) {
 	}
 	path = strings.TrimSuffix(path, "/"+d.Name)
 	var h head
-	err = a.call(ctx, http.MethodPost, path, url.Values{"fieldManager": {manager}}, "application/json", d.json, &h)
+	err = a.call(ctx, kubeapi.Request{
+		Method: http.MethodPost, Path: path, Query: managed, ContentType: "application/json", Body: d.json,
+	}, &h)
 	switch {
-	case isStatus(err, http.StatusConflict):
+	case kubeapi.IsCode(err, http.StatusConflict):
 		return nil, &TakenError{d.object.String()}
 	case err != nil:
 		return nil, fmt.Errorf("create %s: %w", d.object, err)
@@ -210,7 +206,10 @@ func (a *api) patch(ctx context.Context, o object, uid, subresource, patch strin
 	if subresource != "" {
 		path += "/" + subresource
 	}
-	if err := a.call(ctx, http.MethodPatch, path, url.Values{"fieldManager": {manager}}, "application/json-patch+json", body, nil); err != nil {
+	err = a.call(ctx, kubeapi.Request{
+		Method: http.MethodPatch, Path: path, Query: managed, ContentType: "application/json-patch+json", Body: body,
+	}, nil)
+	if err != nil {
 		return fmt.Errorf("change %s: %w", o, err)
 	}
 	return nil
@@ -231,8 +230,8 @@ func (a *api) delete(ctx context.Context, o object, uid string, grace *int64) er
 	if err != nil {
 		return fmt.Errorf("delete %s: %w", o, err)
 	}
-	err = a.call(ctx, http.MethodDelete, path, nil, "application/json", body, nil)
-	if err != nil && !isStatus(err, http.StatusNotFound) && !isStatus(err, http.StatusConflict) {
+	err = a.call(ctx, kubeapi.Request{Method: http.MethodDelete, Path: path, ContentType: "application/json", Body: body}, nil)
+	if err != nil && !kubeapi.IsCode(err, http.StatusNotFound, http.StatusConflict) {
 		return fmt.Errorf("delete %s: %w", o, err)
 	}
 	return nil
@@ -313,64 +312,16 @@ func (a *api) resources(ctx context.Context, prefix string) ([]resource, error) 
 	var list struct {
 		Resources []resource `json:"resources"`
 	}
-	if err := a.call(ctx, http.MethodGet, prefix, nil, "", nil, &list); err != nil {
+	if err := a.call(ctx, kubeapi.Request{Path: prefix}, &list); err != nil {
 		return nil, fmt.Errorf("ask the API server for its kinds: %w", err)
 	}
 	a.kinds[prefix] = list.Resources
 	return list.Resources, nil
 }
 
-// statusError is a refusal by the API server.
-type statusError struct {
-	code int
-	text string
-}
-
-func (e *statusError) Error() string { return e.text }
-
-func isStatus(err error, code int) bool {
-	var status *statusError
-	return errors.As(err, &status) && status.code == code
-}
-
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 8 << 20
 
-func (a *api) call(ctx context.Context, method, path string, query url.Values, contentType string, body []byte, into any) error {
-	target := a.base.JoinPath(path)
-	target.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
-	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := a.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusBadRequest {
-		return refusal(resp.StatusCode, text)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(text, into)
-}
-
-func refusal(code int, text []byte) error {
-	var status struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(text, &status) != nil || status.Message == "" {
-		status.Message = http.StatusText(code)
-	}
-	return &statusError{code, status.Message}
+func (a *api) call(ctx context.Context, r kubeapi.Request, into any) error {
+	return a.client.Call(ctx, r, maxAnswer, into)
 }

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -242,7 +243,7 @@ func (r *Run) Others(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	var all struct{ Items []head }
-	if err := api.call(ctx, "GET", "/api/v1/pods", nil, "", nil, &all); err != nil {
+	if err := api.call(ctx, kubeapi.Request{Path: "api/v1/pods"}, &all); err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	for _, h := range all.Items {

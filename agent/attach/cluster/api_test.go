@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/kubeapi"
 )
 
 func TestChanges(t *testing.T) {
@@ -27,7 +29,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("change %d: pod %v, version %s, error %v", i, p != nil, c.version, err)
 		}
 	}
-	if _, _, err := c.next(); !isCode(err, http.StatusGone) {
+	if _, _, err := c.next(); !kubeapi.IsCode(err, http.StatusGone) {
 		t.Errorf("error %v is not that the version is too old", err)
 	}
 	if _, _, err := c.next(); !errors.Is(err, io.EOF) {
@@ -39,7 +41,7 @@ func TestChanges(t *testing.T) {
 // memory; many objects are none.
 func TestEndlessObject(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"x":"`), endless{})
-	if _, _, err := newChanges[v1.Pod](endless, "1").next(); !errors.Is(err, errTooLarge) {
+	if _, _, err := newChanges[v1.Pod](endless, "1").next(); !errors.Is(err, kubeapi.ErrTooLarge) {
 		t.Errorf("error %v, want that it is too large", err)
 	}
 	one := `{"type":"ADDED","object":{"metadata":{"name":"` + strings.Repeat("x", 1<<20) + `"}}}`
@@ -58,19 +60,6 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 'x'
 	}
 	return len(p), nil
-}
-
-func TestFailure(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"kind":"Status","message":"pods is forbidden"}`: "pods is forbidden",
-		"Unauthorized\n":          "Unauthorized",
-		"":                        "HTTP 403 Forbidden",
-		strings.Repeat("x", 9000): strings.Repeat("x", 300),
-	} {
-		if err := failure(http.StatusForbidden, []byte(body)); err.Error() != want || !isCode(err, http.StatusForbidden) {
-			t.Errorf("%.40q is %q", body, err)
-		}
-	}
 }
 
 func FuzzChanges(f *testing.F) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -70,7 +71,7 @@ const startWithin = 3 * time.Second
 type Cluster struct {
 	o       Options
 	ledger  *ledger
-	api     *api
+	api     *kubeapi.Client
 	overdue *time.Timer // has the past given although a source is slow
 }
 
@@ -79,7 +80,7 @@ func New(o Options) (*Cluster, error) {
 	c := &Cluster{o: o, ledger: newLedger(o)}
 	sources := 0
 	if o.API != nil {
-		api, err := newAPI(o.API)
+		api, err := kubeapi.New(o.API)
 		if err != nil {
 			return nil, err
 		}

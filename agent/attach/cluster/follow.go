@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -26,7 +27,7 @@ const (
 // follower lists objects of a kind and watches them from then on, for as long as
 // its context lives.
 type follower[T any] struct {
-	api   *api
+	api   *kubeapi.Client
 	path  string
 	query url.Values
 	// notes is called when it fails, once for as long as the error is the same, with
@@ -65,7 +66,7 @@ func (f *follower[T]) run(ctx context.Context) {
 		}
 		f.up(false)
 		done()
-		if isCode(err, http.StatusGone) {
+		if kubeapi.IsCode(err, http.StatusGone) {
 			version = "" // what changed meanwhile is forgotten: list anew
 			f.sleep(ctx, firstWait)
 			continue
@@ -114,9 +115,9 @@ func (f *follower[T]) fails(err error) {
 // explain adds what to do about an error, where a person can do something.
 func explain(err error) error {
 	switch {
-	case isCode(err, http.StatusForbidden):
+	case kubeapi.IsCode(err, http.StatusForbidden):
 		return errors.New(err.Error() + "; name a kubeconfig that may with --kubeconfig")
-	case isCode(err, http.StatusUnauthorized):
+	case kubeapi.IsCode(err, http.StatusUnauthorized):
 		return errors.New("the API server does not accept the credentials; name others with --kubeconfig")
 	}
 	return err
@@ -124,7 +125,7 @@ func explain(err error) error {
 
 // refused tells whether trying again soon is of no use.
 func refused(err error) bool {
-	return isCode(err, http.StatusForbidden) || isCode(err, http.StatusUnauthorized)
+	return kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized)
 }
 
 // sleep waits about that long, so that many do not come at once.
@@ -139,7 +140,7 @@ func (f *follower[T]) sleep(ctx context.Context, d time.Duration) {
 
 // newPodWatch follows the pods that are bound to the node. The kubelet's own
 // credentials may do as much.
-func newPodWatch(a *api, l *ledger, o Options) *follower[v1.Pod] {
+func newPodWatch(a *kubeapi.Client, l *ledger, o Options) *follower[v1.Pod] {
 	has := map[types.UID]bool{}
 	return &follower[v1.Pod]{
 		api: a, path: "/api/v1/pods", query: url.Values{"fieldSelector": {"spec.nodeName=" + o.Node}},
@@ -164,7 +165,7 @@ func newPodWatch(a *api, l *ledger, o Options) *follower[v1.Pod] {
 
 // newEventWatch follows events about pods. Which node a pod is on cannot be asked
 // for there, so events of other nodes' pods come too and are passed over.
-func newEventWatch(a *api, l *ledger, o Options) *follower[v1.Event] {
+func newEventWatch(a *kubeapi.Client, l *ledger, o Options) *follower[v1.Event] {
 	failed := false
 	notes := func(err error) {
 		switch {

@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -122,7 +123,7 @@ func (p *poll) ask(ctx context.Context) (news bool) {
 }
 
 func explainKubelet(err error) error {
-	if isCode(err, http.StatusForbidden) || isCode(err, http.StatusUnauthorized) {
+	if kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized) {
 		return fmt.Errorf("%w; it takes a kubeconfig whose user may get nodes/pods or nodes/proxy: name one with --kubeconfig", err)
 	}
 	return err
@@ -148,7 +149,7 @@ func (p *poll) get(ctx context.Context) ([]*v1.Pod, error) {
 func (p *poll) getFrom(ctx context.Context, base string) ([]*v1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	resp, err := get(ctx, p.kubelet.Client, base+"/pods")
+	resp, err := kubeapi.Get(ctx, p.kubelet.Client, base+"/pods")
 	if err != nil {
 		return nil, err
 	}
