@@ -1,13 +1,13 @@
 package probes
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -54,18 +54,25 @@ func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// joinChinese takes out spaces that stand between two Chinese characters.
+// joinChinese takes out spaces between two Chinese characters, and those beside
+// Chinese punctuation.
 func joinChinese(s string) string {
 	runes := []rune(s)
 	out := runes[:0:0]
 	for i, r := range runes {
-		if r == ' ' && i > 0 && i+1 < len(runes) && wide(runes[i-1]) && wide(runes[i+1]) {
+		if r == ' ' && i > 0 && i+1 < len(runes) && joined(runes[i-1], runes[i+1]) {
 			continue
 		}
 		out = append(out, r)
 	}
 	return string(out)
 }
+
+func joined(left, right rune) bool {
+	return wide(left) && wide(right) || punctuates(left) || punctuates(right)
+}
+
+func punctuates(r rune) bool { return strings.ContainsRune("，。：；、？！（）“”", r) }
 
 // wide tells Chinese characters and their punctuation from Latin ones.
 func wide(r rune) bool { return r >= 0x2e80 }
@@ -333,14 +340,14 @@ type stageFile struct {
 
 func load(files fs.FS, dir string) (*Catalogue, error) {
 	var idx index
-	if err := decode(files, path.Join(dir, "index.yaml"), &idx); err != nil {
-		return nil, err
+	if err := ReadYAML(files, path.Join(dir, "index.yaml"), &idx); err != nil {
+		return nil, fmt.Errorf("read catalogue: %w", err)
 	}
 	c := &Catalogue{Timers: idx.Timers, byName: map[string]*Step{}, byRole: map[Role][]*Step{}}
 	for _, name := range idx.Stages {
 		var f stageFile
-		if err := decode(files, path.Join(dir, name+".yaml"), &f); err != nil {
-			return nil, err
+		if err := ReadYAML(files, path.Join(dir, name+".yaml"), &f); err != nil {
+			return nil, fmt.Errorf("read catalogue: %w", err)
 		}
 		if f.Stage.Name != name {
 			return nil, fmt.Errorf("read catalogue: %s.yaml is about stage %q", name, f.Stage.Name)
@@ -360,19 +367,6 @@ func load(files fs.FS, dir string) (*Catalogue, error) {
 		return nil, err
 	}
 	return c, c.check()
-}
-
-func decode(files fs.FS, name string, into any) error {
-	b, err := fs.ReadFile(files, name)
-	if err != nil {
-		return fmt.Errorf("read catalogue: %w", err)
-	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("read catalogue %s: %w", name, err)
-	}
-	return nil
 }
 
 // check finds what the YAML decoder cannot: names used twice, timers that are

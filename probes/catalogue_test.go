@@ -94,8 +94,15 @@ func TestOutsideIsChecked(t *testing.T) {
 }
 
 func TestJoinChinese(t *testing.T) {
-	if got, want := joinChinese("交给 Pod 的 函数， 再来 x"), "交给 Pod 的函数，再来 x"; got != want {
-		t.Errorf("joinChinese = %q, want %q", got, want)
+	for text, want := range map[string]string{
+		"交给 Pod 的 函数， 再来 x":      "交给 Pod 的函数，再来 x",
+		"清单、 API server （来源） of": "清单、API server（来源）of",
+		"事件 “Started” 之后":        "事件“Started”之后",
+		" a b ":                  " a b ",
+	} {
+		if got := joinChinese(text); got != want {
+			t.Errorf("joinChinese(%q) = %q, want %q", text, got, want)
+		}
 	}
 }
 

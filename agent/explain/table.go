@@ -1,18 +1,14 @@
 package explain
 
 import (
-	"bytes"
-	_ "embed"
-	"fmt"
+	"embed"
 	"sync"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/podstep/podstep/probes"
 )
 
 //go:embed texts.yaml
-var texts []byte
+var texts embed.FS
 
 // entry is what a code is called: in full, and in few words for a row of a list.
 type entry struct {
@@ -24,10 +20,8 @@ type entry struct {
 // error of whoever changed it, which every test of the package finds.
 var table = sync.OnceValue(func() map[Code]entry {
 	out := map[Code]entry{}
-	d := yaml.NewDecoder(bytes.NewReader(texts))
-	d.KnownFields(true)
-	if err := d.Decode(&out); err != nil {
-		panic(fmt.Sprintf("read texts.yaml: %v", err))
+	if err := probes.ReadYAML(texts, "texts.yaml", &out); err != nil {
+		panic(err.Error())
 	}
 	return out
 })

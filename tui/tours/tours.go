@@ -1,7 +1,6 @@
 package tours
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	data "github.com/podstep/podstep/docs/tours"
 	"github.com/podstep/podstep/probes"
@@ -134,16 +131,15 @@ func Find(all []Tour, name string) *Tour {
 
 func load(files fs.FS) ([]Tour, error) {
 	var names []string
-	if err := decode(files, "order.yaml", &names); err != nil {
-		return nil, err
+	if err := probes.ReadYAML(files, "order.yaml", &names); err != nil {
+		return nil, fmt.Errorf("read tours: %w", err)
 	}
 	out := make([]Tour, 0, len(names))
 	for _, name := range names {
 		t := Tour{Name: name}
-		if err := decode(files, path.Join("walk", name+".yaml"), &t); err != nil {
-			return nil, err
+		if err := probes.ReadYAML(files, path.Join("walk", name+".yaml"), &t); err != nil {
+			return nil, fmt.Errorf("read tours: %w", err)
 		}
-		tidy(&t.Title, &t.Text, &t.Ending)
 		for i := range t.Stops {
 			t.Stops[i].fill(&t)
 		}
@@ -154,10 +150,6 @@ func load(files fs.FS) ([]Tour, error) {
 
 // fill sets what a file leaves out.
 func (s *Stop) fill(t *Tour) {
-	tidy(&s.Title, &s.Text)
-	if s.Question != nil {
-		tidy(&s.Question.Text, &s.Question.Answer)
-	}
 	if s.Act == nil && s.On == "" {
 		s.On = probes.Enter
 	}
@@ -176,35 +168,6 @@ func (s *Stop) fill(t *Tour) {
 			a.Manifest = t.Manifest
 		}
 	}
-}
-
-// punctuation is what Chinese has no spaces beside; YAML puts one where a text
-// goes on in the next line.
-var punctuation = func() *strings.Replacer {
-	var pairs []string
-	for _, p := range "，。：；、？！（）“”" {
-		pairs = append(pairs, string(p)+" ", string(p), " "+string(p), string(p))
-	}
-	return strings.NewReplacer(pairs...)
-}()
-
-func tidy(texts ...*probes.Text) {
-	for _, t := range texts {
-		t.Zh = punctuation.Replace(t.Zh)
-	}
-}
-
-func decode(files fs.FS, name string, into any) error {
-	b, err := fs.ReadFile(files, name)
-	if err != nil {
-		return fmt.Errorf("read tour: %w", err)
-	}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("read tour %s: %w", name, err)
-	}
-	return nil
 }
 
 // Matches tells whether the event is this stop's. It is never true of an
