@@ -55,18 +55,6 @@ func globbed(glob, s string) bool {
 	return ok && err == nil
 }
 
-func (s *selector) String() string {
-	switch {
-	case s.namespace != "" && s.name != "":
-		return s.namespace + "/" + s.name
-	case s.name != "":
-		return s.name
-	case s.uid != "":
-		return "uid " + s.uid
-	}
-	return "any pod"
-}
-
 // one finds the one pod that is meant. Of two pods of the same name, one after
 // the other, it is the one that lives.
 func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
@@ -91,11 +79,11 @@ func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
 	case len(live) == 1:
 		return live[0], nil
 	case len(live) > 1:
-		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": s.String(), "pods": list(live)})
+		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": req.Written(), "pods": list(live)})
 	case len(gone) > 0:
-		return nil, notFound(agentpb.Problem_POD_GONE, args{"pod": s.String()})
+		return nil, notFound(agentpb.Problem_POD_GONE, args{"pod": req.Written()})
 	}
-	return nil, notFound(agentpb.Problem_POD_NOT_FOUND, args{"pod": s.String()})
+	return nil, notFound(agentpb.Problem_POD_NOT_FOUND, args{"pod": req.Written()})
 }
 
 // list names some pods.

@@ -70,9 +70,11 @@ func isGlob(s string) bool { return strings.ContainsAny(s, `*?[]\^`) }
 func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.GetNamespace()) }
 
 // Written is how a person would write the selector, e.g. "default/web" or "any
-// pod of default". It leaves uid and labels out.
+// pod of default". It has the uid only where there is no name, and no labels.
 func (p *PodSelector) Written() string {
 	switch namespace, name := p.GetNamespace(), p.GetName(); {
+	case name == "" && p.GetUid() != "":
+		return "uid " + p.GetUid()
 	case name == "" && namespace == "":
 		return "any pod"
 	case name == "":

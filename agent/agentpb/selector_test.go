@@ -29,8 +29,15 @@ func TestParsePods(t *testing.T) {
 			t.Errorf("%q is read as %v, %v", s, sel, err)
 		}
 	}
-	if got := (&agentpb.PodSelector{Namespace: "default"}).Written(); got != "any pod of default" {
-		t.Errorf("a namespace is written as %q", got)
+	for want, sel := range map[string]*agentpb.PodSelector{
+		"any pod":            nil,
+		"any pod of default": {Namespace: "default"},
+		"uid 1-2":            {Uid: "1-2"},
+		"default/web":        {Namespace: "default", Name: "web", Uid: "1-2"},
+	} {
+		if got := sel.Written(); got != want {
+			t.Errorf("%v is written as %q, want %q", sel, got, want)
+		}
 	}
 }
 
