@@ -59,9 +59,9 @@ func newError(kind Kind, cause error, format probes.Text, args ...any) *Error {
 	return &Error{Kind: kind, Text: reason.Sprintf(format, args...), err: cause}
 }
 
-// said makes the error of a call: what the problem is, or else the message that
+// statusError makes the error of a call: what the problem is, or else the message that
 // came with it.
-func said(kind Kind, cause error, s *status.Status) *Error {
+func statusError(kind Kind, cause error, s *status.Status) *Error {
 	t := reason.Problem(reason.ProblemOf(s.Err()))
 	if t.En == "" {
 		t = reason.Plain(s.Message())
@@ -84,18 +84,18 @@ func plain(ctx context.Context, err error) error {
 	}
 	switch s.Code() {
 	case codes.InvalidArgument:
-		return said(Usage, err, s)
+		return statusError(Usage, err, s)
 	case codes.DeadlineExceeded:
 		// The agent knows our deadline, and may notice it before we do.
-		return said(Failed, errors.Join(context.DeadlineExceeded, err), s)
+		return statusError(Failed, errors.Join(context.DeadlineExceeded, err), s)
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return said(Denied, err, s)
+		return statusError(Denied, err, s)
 	case codes.Unavailable:
 		return newError(NoAgent, err, text("the connection to the agent broke (%s); has the kubelet stopped? see podstep doctor", "与代理的连接断开（%s）；kubelet 停了吗？见 podstep doctor"), s.Message())
 	case codes.Unimplemented:
 		return newError(Failed, err, text("the agent does not know this request (%s); agent and podstep are of different versions, see podstep version", "代理不认识该请求（%s）；代理与 podstep 的版本不同，见 podstep version"), s.Message())
 	}
-	return said(Failed, err, s)
+	return statusError(Failed, err, s)
 }
 
 func gaveUpText(err error) probes.Text {

@@ -61,9 +61,9 @@ func playKubelet(part, socket string) int {
 		return 1
 	}
 	defer stop()
-	told := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 2)
 	if part == runs {
-		signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	}
 	fmt.Println("ready")
 	orders := bufio.NewReader(os.Stdin)
@@ -78,7 +78,7 @@ func playKubelet(part, socket string) int {
 		defer close(done)
 		turn(c, podSteps)
 	}()
-	<-told // as the kubelet does
+	<-signals // as the kubelet does
 	<-done
 	fmt.Println("the pod went on")
 	return 0

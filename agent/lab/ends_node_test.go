@@ -70,9 +70,9 @@ func TestPartDies(t *testing.T) {
 		if code := l.cmd.ProcessState.ExitCode(); code != 1 {
 			t.Errorf("podstep-lab ended with code %d", code)
 		}
-		said := l.errs.String()
-		if !strings.Contains(said, part+" died (signal: killed); the end of") {
-			t.Errorf("podstep-lab says %q", said)
+		printed := l.errs.String()
+		if !strings.Contains(printed, part+" died (signal: killed); the end of") {
+			t.Errorf("podstep-lab says %q", printed)
 		}
 		nothingLeft(t, l.names, l.dir)
 	}

@@ -48,13 +48,13 @@ func (p *plan) add(name string, start func(context.Context) error, needs ...stri
 			p.fail(fmt.Errorf("start %s: %w", name, err))
 			return
 		}
-		p.tell(name, time.Since(begin))
+		p.reportReady(name, time.Since(begin))
 		close(ready)
 	})
 }
 
-// tell says that a part is ready, before those begin that need it.
-func (p *plan) tell(name string, took time.Duration) {
+// reportReady says that a part is ready, before those begin that need it.
+func (p *plan) reportReady(name string, took time.Duration) {
 	if p.progress == nil {
 		return
 	}

@@ -47,7 +47,7 @@ func TestPlanInterrupted(t *testing.T) {
 	}
 }
 
-func TestPollTellsWhatIsMissing(t *testing.T) {
+func TestPollNamesWhatIsMissing(t *testing.T) {
 	late, missing := errors.New("too late"), errors.New("missing")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, late)
 	defer cancel()

@@ -125,8 +125,8 @@ func TestSimPartDies(t *testing.T) {
 	}
 }
 
-// TestSimBeside: two labs do not meet.
-func TestSimBeside(t *testing.T) {
+// TestSimTwoLabs: two labs do not meet.
+func TestSimTwoLabs(t *testing.T) {
 	one, other := shared.For(t), labtest.StartSim(t)
 	for _, l := range []*labtest.Lab{one, other} {
 		l.Create(labtest.BusyboxPod("same", labtest.Sleep))

@@ -249,7 +249,7 @@ func kindOfKey(name string) keyKind {
 			}
 		}
 	}
-	if kind == plainKey || saysWhere(name) {
+	if kind == plainKey || isReference(name) {
 		return plainKey
 	}
 	return kind
@@ -305,8 +305,8 @@ func wholeIn(name string, i, n int) bool {
 
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// saysWhere tells names of what only tells where a secret is, or about it.
-func saysWhere(name string) bool {
+// isReference tells names of what only tells where a secret is, or about it.
+func isReference(name string) bool {
 	for _, end := range [...]string{"name", "names", "ref", "refs", "namespace", "seconds", "file", "path", "dir", "type", "kind", "url", "uri", "provider", "secrets", "timestamp"} {
 		if len(name) > len(end) && hasFold(name[len(name)-len(end):], end) {
 			return true

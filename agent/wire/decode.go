@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
-	"google.golang.org/protobuf/proto"
 )
 
 // Decoder knows what the numbers in events stand for. Steps and goroutines are
@@ -43,9 +44,9 @@ func SameAgent(a, b *agentpb.InfoResponse) bool {
 // same pointer, so that events of one pod can be compared by it.
 func (d *Decoder) AddPods(pods []*agentpb.Pod) {
 	for _, p := range pods {
-		told := PodOf(p)
-		if known := d.pods[p.Id]; known == nil || *known != told {
-			d.pods[p.Id] = &told
+		pod := PodOf(p)
+		if known := d.pods[p.Id]; known == nil || *known != pod {
+			d.pods[p.Id] = &pod
 		}
 	}
 }

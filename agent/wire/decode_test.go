@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/probes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 var about = &agentpb.InfoResponse{
@@ -79,12 +80,12 @@ func TestPods(t *testing.T) {
 		t.Errorf("a pod that was never told is %+v", early)
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
-	told := d.Pod(1)
-	if told.Name != "web" || early.Name != "" {
-		t.Errorf("a pod that was told late is %+v, and was %+v", told, early)
+	known := d.Pod(1)
+	if known.Name != "web" || early.Name != "" {
+		t.Errorf("a pod that was told late is %+v, and was %+v", known, early)
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
-	if d.Pod(1) != told {
+	if d.Pod(1) != known {
 		t.Error("a pod that is told again is another one")
 	}
 	for id := range uint32(3 * maxUnknown) {
@@ -96,7 +97,7 @@ func TestPods(t *testing.T) {
 		t.Errorf("%d pods are remembered that nobody told", len(d.pods))
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "db", Uid: "v"}})
-	if d.Pod(1).Name != "db" || told.Name != "web" {
+	if d.Pod(1).Name != "db" || known.Name != "web" {
 		t.Error("a number that is used anew keeps its pod")
 	}
 }

@@ -314,12 +314,12 @@ func anotherUser(t *testing.T, l *labtest.Lab) {
 	if mode := info.Mode().Perm(); mode != 0o600 {
 		t.Errorf("the socket's mode is %o", mode)
 	}
-	if said := as(); !strings.Contains(said, "permission denied at the agent's socket") {
-		t.Errorf("podstep says %q", said)
+	if printed := as(); !strings.Contains(printed, "permission denied at the agent's socket") {
+		t.Errorf("podstep says %q", printed)
 	}
 	open(t, l.State.Agent, 0o666)
-	if said := as(); !strings.Contains(said, "does not answer like an agent") {
-		t.Errorf("podstep says %q", said)
+	if printed := as(); !strings.Contains(printed, "does not answer like an agent") {
+		t.Errorf("podstep says %q", printed)
 	}
 }
 
@@ -376,9 +376,9 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		args string
-		code int
-		says string
+		args    string
+		code    int
+		message string
 	}{
 		{"break add twin --step no.such.step", 2, "no.such.step"},
 		{"break add twin --step rt.sandbo", 2, "rt.sandbox"},
@@ -402,9 +402,9 @@ func TestBadInput(t *testing.T) {
 		{"pods --socket " + file, 1, "is no socket"},
 		{"pods --socket " + foreign, 1, "belongs to"},
 	} {
-		out, said, code := l.Podstep(strings.Fields(c.args)...)
-		if code != c.code || !strings.Contains(said, c.says) || !strings.HasPrefix(said, "podstep: ") {
-			t.Errorf("podstep %s ends with code %d and %q, not %d and %q", c.args, code, said, c.code, c.says)
+		out, printed, code := l.Podstep(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(printed, c.message) || !strings.HasPrefix(printed, "podstep: ") {
+			t.Errorf("podstep %s ends with code %d and %q, not %d and %q", c.args, code, printed, c.code, c.message)
 		}
 		if out != "" {
 			t.Errorf("podstep %s prints %q", c.args, out)

@@ -467,13 +467,13 @@ func TestSteps(t *testing.T) {
 		is   func(from, to probes.Event, parents map[uint64]uint64) bool
 	}{
 		{nil, "sync.genstatus", "enter", inside},
-		{[]string{"--over"}, "sync.setstatus", "enter", beside},
+		{[]string{"--over"}, "sync.setstatus", "enter", disjoint},
 		{[]string{"--until", "rt.sandbox"}, "rt.sandbox", "enter", nil},
 		{[]string{"--cri"}, "cri.RunPodSandbox", "enter", inside},
 		{[]string{"--out"}, "rt.sandbox", "exit", around},
 		{[]string{"--stage"}, "*", "enter", otherStage},
 		{[]string{"--until", "cri.Create*"}, "cri.CreateContainer", "enter", nil},
-		{[]string{"--over"}, "*", "enter", beside},
+		{[]string{"--over"}, "*", "enter", disjoint},
 		{[]string{"--cri"}, "cri.*", "enter", nil},
 		{[]string{"--sync"}, "*", "enter", laterSync},
 		{[]string{"--until", "sync.setstatus"}, "sync.setstatus", "enter", nil},
@@ -527,7 +527,7 @@ func inside(from, to probes.Event, parents map[uint64]uint64) bool {
 	return within(to.Span, from.Span, parents)
 }
 
-func beside(from, to probes.Event, parents map[uint64]uint64) bool {
+func disjoint(from, to probes.Event, parents map[uint64]uint64) bool {
 	return from.Span != to.Span && !within(to.Span, from.Span, parents)
 }
 
@@ -606,9 +606,9 @@ func TestForce(t *testing.T) {
 	if slices.ContainsFunc(story, func(e probes.Event) bool { return e.Kind == probes.Held }) {
 		t.Error("a breakpoint without --force holds it")
 	}
-	_, said, code := l.Podstep("hold", "kube-system/"+name, "--wait", "1s")
-	if want := "is not held because it is a static pod of the control plane; --force does it all the same"; code != 1 || !strings.Contains(said, want) {
-		t.Errorf("podstep hold ends with code %d and %q", code, said)
+	_, printed, code := l.Podstep("hold", "kube-system/"+name, "--wait", "1s")
+	if want := "is not held because it is a static pod of the control plane; --force does it all the same"; code != 1 || !strings.Contains(printed, want) {
+		t.Errorf("podstep hold ends with code %d and %q", code, printed)
 	}
 	l.Must("hold", "kube-system/"+name, "--force", "--wait", "110s")
 	l.Must("continue", "kube-system/"+name)

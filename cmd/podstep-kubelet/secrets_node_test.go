@@ -37,9 +37,9 @@ func talker() *corev1.Pod {
 		c.VolumeMounts = []corev1.VolumeMount{{Name: "vault", MountPath: "/vault"}}
 		return c
 	}
-	const tell = "echo $PLAIN $TOKEN; cat /vault/FILE; "
-	hook, probed, dying := run("hook", labtest.Sleep), run("probed", labtest.Sleep), run("dying", "("+tell+") | tee /dev/termination-log; exit 1")
-	exec := &corev1.ExecAction{Command: []string{"sh", "-c", tell + "(" + tell + ") >&2; exit 1"}}
+	const script = "echo $PLAIN $TOKEN; cat /vault/FILE; "
+	hook, probed, dying := run("hook", labtest.Sleep), run("probed", labtest.Sleep), run("dying", "("+script+") | tee /dev/termination-log; exit 1")
+	exec := &corev1.ExecAction{Command: []string{"sh", "-c", script + "(" + script + ") >&2; exit 1"}}
 	hook.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: exec}}
 	probed.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec}, PeriodSeconds: 1, FailureThreshold: 1}
 	p.Spec.Containers = []corev1.Container{dying, probed, hook}

@@ -63,8 +63,8 @@ func TestWaves(t *testing.T) {
 	}
 	same(t, newest, live)
 
-	if c.missing > c.told {
-		t.Errorf("%d events are missing, and %d were told to be", c.missing, c.told)
+	if c.missing > c.reported {
+		t.Errorf("%d events are missing, and %d were told to be", c.missing, c.reported)
 	}
 	if left := podLines(t, l, "wave-*"); len(left) > 0 {
 		t.Errorf("podstep still lists %d of the pods, such as %+v", len(left), left[0])
@@ -122,10 +122,10 @@ func wave(t *testing.T, l *labtest.Lab, n int) {
 
 // counter follows everything and counts what is not there: events are numbered.
 type counter struct {
-	events        []probes.Event // without their fields
-	missing, told int64
-	until         chan uint64
-	done          chan struct{}
+	events            []probes.Event // without their fields
+	missing, reported int64
+	until             chan uint64
+	done              chan struct{}
 }
 
 func newCounter(t *testing.T, l *labtest.Lab) *counter {
@@ -162,7 +162,7 @@ func newCounter(t *testing.T, l *labtest.Lab) *counter {
 func (c *counter) count(e probes.Event, last uint64) {
 	if e.Kind == probes.Drop {
 		for _, n := range e.Fields {
-			c.told += n.(int64)
+			c.reported += n.(int64)
 		}
 	}
 	if last > 0 && e.Seq > last {

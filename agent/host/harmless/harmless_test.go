@@ -125,15 +125,15 @@ func judge(t *testing.T, different []key, tries []try) {
 				n++
 			}
 		}
-		said := fmt.Sprintf("%s: plain/woven %s", k, strings.Join(story, " "))
+		text := fmt.Sprintf("%s: plain/woven %s", k, strings.Join(story, " "))
 		// The first try differs in one or the other; what passed has no output.
-		said += "\n" + tail(tries[0].plain.output(k.pkg, k.test)+tries[0].woven.output(k.pkg, k.test), 40)
+		text += "\n" + tail(tries[0].plain.output(k.pkg, k.test)+tries[0].woven.output(k.pkg, k.test), 40)
 		if n < harmedBy {
-			t.Logf("differs by chance: %s", said)
+			t.Logf("differs by chance: %s", text)
 			continue
 		}
 		harmed++
-		t.Errorf("harmed: %s", said)
+		t.Errorf("harmed: %s", text)
 	}
 	t.Logf("%d tests differ in the first try, %d are harmed", len(different), harmed)
 }

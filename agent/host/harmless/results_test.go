@@ -139,7 +139,7 @@ func (res results) failed() (out []key) {
 // listed only if its tests do not tell why.
 func differing(a, b results) (out []key) {
 	var programs []key
-	told := map[string]bool{}
+	explained := map[string]bool{}
 	for k := range union(a, b) {
 		switch {
 		case a.action(k) == b.action(k):
@@ -147,11 +147,11 @@ func differing(a, b results) (out []key) {
 			programs = append(programs, k)
 		default:
 			out = append(out, k)
-			told[k.pkg] = true
+			explained[k.pkg] = true
 		}
 	}
 	for _, k := range programs {
-		if !told[k.pkg] {
+		if !explained[k.pkg] {
 			out = append(out, k)
 		}
 	}

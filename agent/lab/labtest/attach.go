@@ -23,10 +23,10 @@ type Attached struct {
 	Ready chan struct{} // closed when it says that it is
 	Ended chan struct{} // closed when it has ended
 
-	tb   testing.TB
-	cmd  *exec.Cmd
-	mu   sync.Mutex
-	said bytes.Buffer
+	tb      testing.TB
+	cmd     *exec.Cmd
+	mu      sync.Mutex
+	printed bytes.Buffer
 }
 
 // WithAgent is the lab with another agent, such as one beside a woven kubelet.
@@ -44,9 +44,9 @@ func (l *Lab) Attach(flags ...string) *Attached {
 	select {
 	case <-a.Ready:
 	case <-a.Ended:
-		l.tb.Fatalf("podstep attach ended: %s", a.Said())
+		l.tb.Fatalf("podstep attach ended: %s", a.Printed())
 	case <-time.After(Patience):
-		l.tb.Fatalf("podstep attach does not get ready: %s", a.Said())
+		l.tb.Fatalf("podstep attach does not get ready: %s", a.Printed())
 	}
 	return a
 }
@@ -87,7 +87,7 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 		_ = a.cmd.Process.Kill()
 		<-a.Ended
 		if l.tb.Failed() {
-			l.tb.Logf("podstep attach, process %d, said:\n%s", a.PID, a.Said())
+			l.tb.Logf("podstep attach, process %d, said:\n%s", a.PID, a.Printed())
 		}
 	})
 	return a
@@ -97,21 +97,21 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 func (a *Attached) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.said.Write(b)
+	return a.printed.Write(b)
 }
 
-// Said is what it has said so far.
-func (a *Attached) Said() string {
+// Printed is what it has said so far.
+func (a *Attached) Printed() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.said.String()
+	return a.printed.String()
 }
 
 // Signal sends it a signal.
 func (a *Attached) Signal(s syscall.Signal) {
 	a.tb.Helper()
 	if err := a.cmd.Process.Signal(s); err != nil {
-		a.tb.Fatalf("signal podstep attach: %v: %s", err, a.Said())
+		a.tb.Fatalf("signal podstep attach: %v: %s", err, a.Printed())
 	}
 }
 
@@ -121,7 +121,7 @@ func (a *Attached) End(s syscall.Signal) time.Duration {
 	begin := time.Now()
 	a.Signal(s)
 	if code := a.Wait(); code != 0 {
-		a.tb.Errorf("podstep attach ended with code %d: %s", code, a.Said())
+		a.tb.Errorf("podstep attach ended with code %d: %s", code, a.Printed())
 	}
 	return time.Since(begin)
 }
@@ -132,7 +132,7 @@ func (a *Attached) Wait() int {
 	select {
 	case <-a.Ended:
 	case <-time.After(Patience):
-		a.tb.Fatalf("podstep attach does not end: %s", a.Said())
+		a.tb.Fatalf("podstep attach does not end: %s", a.Printed())
 	}
 	return a.cmd.ProcessState.ExitCode()
 }

@@ -114,14 +114,14 @@ func (c *Canaries) pod(name, script string, args ...string) *corev1.Pod {
 	return p
 }
 
-// tell is a script that prints what it can find, to a redirection such as >&2.
-func (c *Canaries) tell(name, to string) string {
+// printing is a script that prints what it can find, to a redirection such as >&2.
+func (c *Canaries) printing(name, to string) string {
 	return "echo " + c.Value(name) + " $PLAIN $FROM_SECRET $FROM_CONFIG $ONE" + to + "; cat /vault/FILE" + to + "; cat /token/token" + to + "; "
 }
 
 // talker dies with its secrets as its last words.
 func (c *Canaries) talker() *corev1.Pod {
-	return c.pod("talker", c.tell("log", "")+c.tell("termination message", " >> /dev/termination-log")+"exit 1")
+	return c.pod("talker", c.printing("log", "")+c.printing("termination message", " >> /dev/termination-log")+"exit 1")
 }
 
 // probed has health probes that fail in each way, with secrets in what they ask
@@ -139,7 +139,7 @@ func (c *Canaries) probed() *corev1.Pod {
 	}
 	exec := func(name, end string) *corev1.Probe {
 		return &corev1.Probe{PeriodSeconds: 1, FailureThreshold: 100, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
-			Command: []string{"sh", "-c", c.tell(name+" command", "") + c.tell(name+" command", " >&2") + end, "-p" + c.Value(name+" option")},
+			Command: []string{"sh", "-c", c.printing(name+" command", "") + c.printing(name+" command", " >&2") + end, "-p" + c.Value(name+" option")},
 		}}}
 	}
 	more := func(name string, readiness, liveness *corev1.Probe) {
@@ -158,7 +158,7 @@ func (c *Canaries) probed() *corev1.Pod {
 func (c *Canaries) hooked() *corev1.Pod {
 	p := c.pod("hooked", Sleep)
 	script := func(name string) []string {
-		return []string{"sh", "-c", c.tell(name, "") + c.tell(name, " >&2") + "exit 1", "-p" + c.Value(name+" option"), c.Value(name + " argument")}
+		return []string{"sh", "-c", c.printing(name, "") + c.printing(name, " >&2") + "exit 1", "-p" + c.Value(name+" option"), c.Value(name + " argument")}
 	}
 	p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: script("preStop command")}}}
 	after := *p.Spec.Containers[0].DeepCopy()

@@ -88,7 +88,7 @@ func (h *Health) follow(ctx context.Context, w watch.Interface) {
 		h.see(e)
 	}
 	if ctx.Err() == nil {
-		h.say("a watch ended early")
+		h.fail("a watch ended early")
 	}
 }
 
@@ -97,7 +97,7 @@ func (h *Health) see(e watch.Event) {
 	case *corev1.Node:
 		for _, c := range o.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-				h.say(fmt.Sprintf("the node's Ready is %s: %s", c.Status, c.Message))
+				h.fail(fmt.Sprintf("the node's Ready is %s: %s", c.Status, c.Message))
 			}
 		}
 	case *coordinationv1.Lease:
@@ -110,11 +110,11 @@ func (h *Health) see(e watch.Event) {
 			h.duration = time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second
 		}
 	default:
-		h.say(fmt.Sprintf("watch: %s %v", e.Type, e.Object))
+		h.fail(fmt.Sprintf("watch: %s %v", e.Type, e.Object))
 	}
 }
 
-func (h *Health) say(text string) {
+func (h *Health) fail(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wrong = append(h.wrong, text)

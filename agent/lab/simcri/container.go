@@ -35,7 +35,7 @@ func (s *Server) CreateContainer(_ context.Context, r *runtimeapi.CreateContaine
 		return nil, status.Errorf(codes.NotFound, "failed to find sandbox id %q: not found", c.sandbox.id)
 	}
 	s.containers[c.id] = c
-	s.tell(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
+	s.sendEvent(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
 	return &runtimeapi.CreateContainerResponse{ContainerId: c.id}, nil
 }
 
@@ -112,7 +112,7 @@ func (s *Server) StartContainer(_ context.Context, r *runtimeapi.StartContainerR
 	}
 	c.state, c.startedAt = runtimeapi.ContainerState_CONTAINER_RUNNING, time.Now()
 	s.startTask(c)
-	s.tell(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
+	s.sendEvent(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.StartContainerResponse{}, nil
 }
 
@@ -200,14 +200,14 @@ func (s *Server) removeContainer(ctx context.Context, c *container) error {
 	}
 	delete(s.containers, c.id)
 	delete(s.names, "container"+containerName(c.meta, c.sandbox.config.GetMetadata()))
-	s.tell(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
+	s.sendEvent(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 	return nil
 }
 
 // end puts a container into its last state. s.mu is held.
 func (s *Server) end(c *container, how ending) {
 	c.state, c.finishedAt, c.ended, c.task = runtimeapi.ContainerState_CONTAINER_EXITED, time.Now(), how, nil
-	s.tell(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+	s.sendEvent(c.sandbox, c.id, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
 }
 
 // UpdateContainerResources remembers new resources.

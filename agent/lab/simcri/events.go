@@ -18,8 +18,8 @@ type watcher struct {
 // watcherQueue is how many events a client may be behind.
 const watcherQueue = 4096
 
-// tell sends an event to those who watch, with the pod as it is now. s.mu is held.
-func (s *Server) tell(b *sandbox, id string, kind runtimeapi.ContainerEventType) {
+// sendEvent sends an event to those who watch, with the pod as it is now. s.mu is held.
+func (s *Server) sendEvent(b *sandbox, id string, kind runtimeapi.ContainerEventType) {
 	if len(s.watchers) == 0 {
 		return
 	}

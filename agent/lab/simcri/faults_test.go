@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 		name        string
 		annotations map[string]string
 		code        codes.Code
-		says        string
+		message     string
 	}{
 		{"sandbox error", map[string]string{"sandbox-error": "no cgroup"}, codes.Unknown, "no cgroup"},
 		{"sandbox hangs", map[string]string{"sandbox-hang": "forever"}, codes.DeadlineExceeded, ""},
@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(n *inner) {
 				_, _, err := n.create(n.pod("pod", c.annotations), 0, "true")
-				wantCode(t, err, c.code, c.says)
+				wantCode(t, err, c.code, c.message)
 				again := n.pod("pod", nil) // nothing of it is left
 				again.Metadata.Attempt = 1
 				if _, _, err := n.create(again, 0, "true"); err != nil {

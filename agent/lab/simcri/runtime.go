@@ -27,8 +27,8 @@ func (s *Server) Status(_ context.Context, r *runtimeapi.StatusRequest) (*runtim
 	node := s.scenario.Load().Node
 	answer := &runtimeapi.StatusResponse{
 		Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
-			condition(runtimeapi.RuntimeReady, said(node.RuntimeReady), "ContainerdNotReady", "the scenario says that the runtime is not ready"),
-			condition(runtimeapi.NetworkReady, said(node.NetworkReady), "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized"),
+			condition(runtimeapi.RuntimeReady, trueUnlessSet(node.RuntimeReady), "ContainerdNotReady", "the scenario says that the runtime is not ready"),
+			condition(runtimeapi.NetworkReady, trueUnlessSet(node.NetworkReady), "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized"),
 		}},
 		RuntimeHandlers: []*runtimeapi.RuntimeHandler{
 			{Name: "", Features: &runtimeapi.RuntimeHandlerFeatures{}},

@@ -39,8 +39,8 @@ func (s *Server) RunPodSandbox(ctx context.Context, r *runtimeapi.RunPodSandboxR
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sandboxes[box.id] = box
-	s.tell(box, box.id, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
-	s.tell(box, box.id, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
+	s.sendEvent(box, box.id, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
+	s.sendEvent(box, box.id, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: box.id}, nil
 }
 
@@ -66,7 +66,7 @@ func (s *Server) setUp(ctx context.Context, box *sandbox, b behaviour) error {
 	if box.hostNetwork() {
 		return nil
 	}
-	if !said(s.scenario.Load().Node.NetworkReady) {
+	if !trueUnlessSet(s.scenario.Load().Node.NetworkReady) {
 		return networkError(box.id, "cni plugin not initialized")
 	}
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *Server) stopSandbox(ctx context.Context, box *sandbox) error {
 	if box.state == runtimeapi.PodSandboxState_SANDBOX_READY {
 		box.state = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 		s.giveBack(box)
-		s.tell(box, box.id, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+		s.sendEvent(box, box.id, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *Server) RemovePodSandbox(ctx context.Context, r *runtimeapi.RemovePodSa
 	if s.sandboxes[box.id] == nil {
 		return &runtimeapi.RemovePodSandboxResponse{}, nil
 	}
-	s.tell(box, box.id, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
+	s.sendEvent(box, box.id, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)
 	delete(s.sandboxes, box.id)
 	delete(s.names, "sandbox"+sandboxName(box.config.GetMetadata()))
 	return &runtimeapi.RemovePodSandboxResponse{}, nil

@@ -89,7 +89,7 @@ func (sc *Scenario) latency(call string) time.Duration {
 	return d
 }
 
-func said(b *bool) bool { return b == nil || *b }
+func trueUnlessSet(b *bool) bool { return b == nil || *b }
 
 // maxScenario bounds a scenario, in bytes.
 const maxScenario = 1 << 20

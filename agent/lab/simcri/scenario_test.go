@@ -28,7 +28,7 @@ func readFile(t *testing.T, name string) string {
 }
 
 func TestScenarioErrors(t *testing.T) {
-	for _, c := range []struct{ text, says string }{
+	for _, c := range []struct{ text, message string }{
 		{"nodes: {}", "line 1: field nodes not found"},
 		{"node:\n  latency: -1", "node.latency is a factor"},
 		{"node:\n  pullSpeed: quick", `line 2: "quick" is not an amount of bytes`},
@@ -46,8 +46,8 @@ func TestScenarioErrors(t *testing.T) {
 		{"node: [", "line 1"},
 	} {
 		_, err := ParseScenario([]byte(c.text))
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: %v; want it to say %q", c.text, err, c.says)
+		if err == nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%q: %v; want it to say %q", c.text, err, c.message)
 		}
 	}
 }

@@ -129,18 +129,18 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// told remembers what the hook is told.
-type told struct {
+// recordingHook remembers what the hook is told.
+type recordingHook struct {
 	values [][]any
 	fault  error
 }
 
-func (h *told) Enter(step int, _ *hook.Span, values hook.Values) (*hook.Span, error) {
+func (h *recordingHook) Enter(step int, _ *hook.Span, values hook.Values) (*hook.Span, error) {
 	h.values = append(h.values, hook.All(values))
 	return hook.NewSpan(hook.Labels("pod"), step), h.fault
 }
 
-func (h *told) Leave(_ *hook.Span, _ hook.Outcome, err error, values hook.Values) {
+func (h *recordingHook) Leave(_ *hook.Span, _ hook.Outcome, err error, values hook.Values) {
 	h.values = append(h.values, append(hook.All(values), err))
 }
 
@@ -148,7 +148,7 @@ func (h *told) Leave(_ *hook.Span, _ hook.Outcome, err error, values hook.Values
 // promises, and can be made to fail.
 func TestStep(t *testing.T) {
 	p := newPodCgroups(t)
-	h := &told{}
+	h := &recordingHook{}
 	hook.Set(h)
 	defer hook.Set(nil)
 	hook.Switch(int(p.steps.create), true)

@@ -121,8 +121,8 @@ func (s *soak) scanFiles(glob string) {
 			continue
 		}
 		out, _ := s.command("replay", file, "-o", "json").CombinedOutput()
-		if said := string(out); !strings.Contains(said, "podstep: ") || crashed(said) {
-			s.errorf("a trace file whose writer was killed cannot be read: %v: %s", err, said[max(0, len(said)-1000):])
+		if printed := string(out); !strings.Contains(printed, "podstep: ") || crashed(printed) {
+			s.errorf("a trace file whose writer was killed cannot be read: %v: %s", err, printed[max(0, len(printed)-1000):])
 		}
 	}
 	s.counts.add("trace files read", len(files))
@@ -132,8 +132,8 @@ func (s *soak) scanFiles(glob string) {
 	}
 }
 
-func crashed(said string) bool {
-	return strings.Contains(said, "panic: ") || strings.Contains(said, "fatal error: ")
+func crashed(printed string) bool {
+	return strings.Contains(printed, "panic: ") || strings.Contains(printed, "fatal error: ")
 }
 
 func (c *canaries) String() string {

@@ -52,8 +52,8 @@ func (c *child) started(err error) *child {
 	go func() {
 		defer close(c.done)
 		_ = c.cmd.Wait()
-		if said := c.errs.head(); crashed(said) {
-			c.s.errorf("podstep %v: %s", c.cmd.Args[1:], said)
+		if printed := c.errs.head(); crashed(printed) {
+			c.s.errorf("podstep %v: %s", c.cmd.Args[1:], printed)
 		}
 	}()
 	return c

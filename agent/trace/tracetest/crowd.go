@@ -19,33 +19,33 @@ import (
 // the same ones again when it is over. Each teller begins at another place, so
 // that every part of a pod's life happens at any moment.
 type Crowd struct {
-	Info    *agentpb.InfoResponse
-	events  []*agentpb.Event
-	pods    map[uint32]*agentpb.Pod
-	length  int64 // nanoseconds
-	tellers []*teller
-	begin   time.Time
-	pace    int64
-	told    int64 // when the last event was, in the recording's time
-	seq     uint64
+	Info     *agentpb.InfoResponse
+	events   []*agentpb.Event
+	pods     map[uint32]*agentpb.Pod
+	length   int64 // nanoseconds
+	replicas []*replica
+	begin    time.Time
+	pace     int64
+	last     int64 // when the last event was, in the recording's time
+	seq      uint64
 	// How far apart the numbers of two tellers' pods are, and those of the spans
 	// of two rounds, of which there were so many.
 	podStep, spanStep uint64
 	rounds            uint64
 }
 
-// teller tells the recording of pods of its own.
-type teller struct {
+// replica tells the recording of pods of its own.
+type replica struct {
 	suffix      string
 	next        int
 	shift       int64
 	pods, spans uint64 // what is added to their numbers
-	told        map[uint32]bool
+	sent        map[uint32]bool
 }
 
 // NewCrowd reads the recording at path. Pod web is web0, web1 and so on. The first event is at begin, and time
 // goes pace times as fast as it was recorded.
-func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, error) {
+func NewCrowd(path string, replicas int, begin time.Time, pace int) (*Crowd, error) {
 	info, batches, err := Read(path)
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func NewCrowd(path string, tellers int, begin time.Time, pace int) (*Crowd, erro
 	if len(c.events) == 0 || c.length == 0 {
 		return nil, fmt.Errorf("read recording %s: it has no events", path)
 	}
-	for i := range tellers {
-		c.seat(i, tellers)
+	for i := range replicas {
+		c.seat(i, replicas)
 	}
 	return c, nil
 }
@@ -85,17 +85,17 @@ func (c *Crowd) take(b *agentpb.Batch) error {
 
 // seat gives the i-th of n tellers its place to begin.
 func (c *Crowd) seat(i, n int) {
-	t := &teller{suffix: strconv.Itoa(i), next: i * len(c.events) / n, pods: uint64(i) * c.podStep, told: map[uint32]bool{}}
+	t := &replica{suffix: strconv.Itoa(i), next: i * len(c.events) / n, pods: uint64(i) * c.podStep, sent: map[uint32]bool{}}
 	t.shift = -c.at(t.next)
 	c.again(t)
-	c.tellers = append(c.tellers, t)
+	c.replicas = append(c.replicas, t)
 }
 
 // at is when an event was recorded, since the first one.
 func (c *Crowd) at(i int) int64 { return c.events[i].Mono - c.events[0].Mono }
 
 // again begins a round of t: its spans are new ones.
-func (c *Crowd) again(t *teller) {
+func (c *Crowd) again(t *replica) {
 	t.spans = c.rounds * c.spanStep
 	c.rounds++
 }
@@ -106,8 +106,8 @@ func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 	for range n {
 		t, at := c.first()
 		e := c.events[t.next]
-		if e.Pod != 0 && !t.told[e.Pod] {
-			t.told[e.Pod] = true
+		if e.Pod != 0 && !t.sent[e.Pod] {
+			t.sent[e.Pod] = true
 			b.Pods = append(b.Pods, t.pod(c.pods[e.Pod]))
 		}
 		raw, err := proto.Marshal(c.event(t, e, at))
@@ -124,8 +124,8 @@ func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 }
 
 // first is who has the next event, and when that is.
-func (c *Crowd) first() (first *teller, at int64) {
-	for _, t := range c.tellers {
+func (c *Crowd) first() (first *replica, at int64) {
+	for _, t := range c.replicas {
 		if when := t.shift + c.at(t.next); first == nil || when < at {
 			first, at = t, when
 		}
@@ -134,13 +134,13 @@ func (c *Crowd) first() (first *teller, at int64) {
 }
 
 // pod is a pod of the recording as one of t's own.
-func (t *teller) pod(p *agentpb.Pod) *agentpb.Pod {
+func (t *replica) pod(p *agentpb.Pod) *agentpb.Pod {
 	return &agentpb.Pod{Id: p.GetId() + uint32(t.pods), Namespace: p.GetNamespace(), Name: p.GetName() + t.suffix, Uid: p.GetUid() + t.suffix}
 }
 
 // Pods are all pods that there are in the end.
 func (c *Crowd) Pods() (all []*agentpb.Pod) {
-	for _, t := range c.tellers {
+	for _, t := range c.replicas {
 		for _, p := range c.pods {
 			all = append(all, t.pod(p))
 		}
@@ -148,9 +148,9 @@ func (c *Crowd) Pods() (all []*agentpb.Pod) {
 	return all
 }
 
-func (c *Crowd) event(t *teller, e *agentpb.Event, at int64) *agentpb.Event {
+func (c *Crowd) event(t *replica, e *agentpb.Event, at int64) *agentpb.Event {
 	c.seq++
-	c.told = max(c.told, at)
+	c.last = max(c.last, at)
 	out := &agentpb.Event{
 		Seq: c.seq, Time: c.begin.UnixNano() + at/c.pace, Mono: 1 + at/c.pace, Kind: e.Kind, Step: e.Step, Sync: e.Sync,
 		Goroutine: e.Goroutine, Fields: e.Fields, Error: e.Error, Duration: e.Duration / c.pace,
@@ -168,7 +168,7 @@ func (c *Crowd) event(t *teller, e *agentpb.Event, at int64) *agentpb.Event {
 }
 
 // Length is how long what was told has taken, from the first event to the last.
-func (c *Crowd) Length() time.Duration { return time.Duration(c.told / c.pace) }
+func (c *Crowd) Length() time.Duration { return time.Duration(c.last / c.pace) }
 
 // Write writes so many events to a trace file, in blocks like those of a
 // recording of that many events. It returns the file's size in bytes.

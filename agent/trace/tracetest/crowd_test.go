@@ -16,8 +16,8 @@ const recording = "../testdata/node.podstep"
 // TestCrowd: what a crowd tells is one node's story: numbered in order, of pods
 // that were introduced, and no span begins twice.
 func TestCrowd(t *testing.T) {
-	const tellers, events = 3, 60_000
-	c, err := NewCrowd(recording, tellers, time.Unix(1e9, 0), 2)
+	const replicas, events = 3, 60_000
+	c, err := NewCrowd(recording, replicas, time.Unix(1e9, 0), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
