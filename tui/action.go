@@ -7,13 +7,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // text is something for a person to read, in each language.
 type text = probes.Text
-
-// say makes a text.
-func say(en, zh string) text { return text{En: en, Zh: zh} }
 
 // scope is when an action's keys count. Of two actions with the same key the
 // one whose scope is narrower has it.
@@ -45,14 +43,14 @@ const (
 )
 
 var groupTitles = map[group]text{
-	groupMove:   say("Move", "移动"),
-	groupStep:   say("Step a held pod", "单步执行被停住的 Pod"),
-	groupHold:   say("Hold and let go", "停住与放行"),
-	groupLook:   say("Look", "查看"),
-	groupReplay: say("Replay a trace file", "回放跟踪文件"),
-	groupTour:   say("Guided walk", "导览"),
-	groupScreen: say("Screen", "屏幕"),
-	groupLeave:  say("Leave", "离开"),
+	groupMove:   words.Text("Move", "移动"),
+	groupStep:   words.Text("Step a held pod", "单步执行被停住的 Pod"),
+	groupHold:   words.Text("Hold and let go", "停住与放行"),
+	groupLook:   words.Text("Look", "查看"),
+	groupReplay: words.Text("Replay a trace file", "回放跟踪文件"),
+	groupTour:   words.Text("Guided walk", "导览"),
+	groupScreen: words.Text("Screen", "屏幕"),
+	groupLeave:  words.Text("Leave", "离开"),
 }
 
 // action is one thing that a person can do. Keys, palette, help, footer and
@@ -103,21 +101,21 @@ func (m *Model) active(s scope) bool {
 
 // scopeReasons say why an action is not there outside of its scope.
 var scopeReasons = map[scope]text{
-	inReplay:   say("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
-	inTimeline: say("only in the timeline", "仅在时间线中可用"),
-	inBreaks:   say("only in the list of breakpoints", "仅在断点列表中可用"),
-	inTour:     say("no guided walk is on", "当前没有进行导览"),
+	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
+	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
+	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
+	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),
 }
 
 // why says why an action does nothing now; empty if it does.
 func (m *Model) why(a *action) string {
 	if !m.active(a.scope) {
-		return m.say(scopeReasons[a.scope])
+		return m.text(scopeReasons[a.scope])
 	}
 	if a.off == nil {
 		return ""
 	}
-	return m.say(a.off(m))
+	return m.text(a.off(m))
 }
 
 // lookup finds the action of a key.
@@ -138,7 +136,7 @@ func (m *Model) lookup(key string) *action {
 // run does an action, or says why not.
 func (m *Model) run(a *action) tea.Cmd {
 	if why := m.why(a); why != "" {
-		m.notice(m.say(a.title) + ": " + why)
+		m.notice(m.text(a.title) + ": " + why)
 		return nil
 	}
 	return a.do(m)

@@ -8,21 +8,22 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
 
 var holdActions = []action{
-	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: say("Hold the selected pod at its next step", "在下一步停住选中的 Pod"),
-		hint: say("hold", "停住"), rank: rankFree(70), off: offHold, moves: (*Model).selectedName, do: (*Model).askHold},
-	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: say("Let all pods go on", "放行所有 Pod"),
-		hint: say("let all go", "全部放行"), rank: rankMany, off: offNoHolds, moves: (*Model).allHeldNames, brief: (*Model).letAllGo, do: (*Model).releaseAll},
-	{id: "break.add", keys: []string{"b"}, group: groupHold, title: say("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
-		hint: say("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
-	{id: "break.list", keys: []string{"B"}, group: groupHold, title: say("Breakpoints", "断点列表"),
+	{id: "hold.pod", keys: []string{"H"}, group: groupHold, title: words.Text("Hold the selected pod at its next step", "在下一步停住选中的 Pod"),
+		hint: words.Text("hold", "停住"), rank: rankFree(70), off: offHold, moves: (*Model).selectedName, do: (*Model).askHold},
+	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: words.Text("Let all pods go on", "放行所有 Pod"),
+		hint: words.Text("let all go", "全部放行"), rank: rankMany, off: offNoHolds, moves: (*Model).allHeldNames, brief: (*Model).letAllGo, do: (*Model).releaseAll},
+	{id: "break.add", keys: []string{"b"}, group: groupHold, title: words.Text("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
+		hint: words.Text("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
+	{id: "break.list", keys: []string{"B"}, group: groupHold, title: words.Text("Breakpoints", "断点列表"),
 		do: intent(func(m *Model) { m.state.SetMain(screen.MainBreaks) })},
-	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: say("Remove the breakpoint", "删除断点"),
-		hint: say("remove", "删除"), rank: rank(80), off: offNoHolds, do: (*Model).removeBreak},
+	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: words.Text("Remove the breakpoint", "删除断点"),
+		hint: words.Text("remove", "删除"), rank: rank(80), off: offNoHolds, do: (*Model).removeBreak},
 }
 
 // rankFree ranks an action while the selected pod is not held.
@@ -50,16 +51,16 @@ func offHold(m *Model) text {
 		return why
 	}
 	if m.pending != nil {
-		return say("another pod is waited for; Esc stops that", "正在等待另一个 Pod；按 Esc 停止")
+		return words.Text("another pod is waited for; Esc stops that", "正在等待另一个 Pod；按 Esc 停止")
 	}
 	if _, ok := m.selected(); !ok {
-		return say("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
+		return words.Text("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
 	}
 	if m.screen().Why.Mark == life.Gone {
-		return say("the pod is gone", "这个 Pod 已消失")
+		return words.Text("the pod is gone", "这个 Pod 已消失")
 	}
 	if m.heldHere() != nil {
-		return say("it is held already", "它已经被停住")
+		return words.Text("it is held already", "它已经被停住")
 	}
 	return text{}
 }
@@ -73,18 +74,18 @@ func (m *Model) askHold() tea.Cmd {
 	name := pod.NamespacedName()
 	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
 	m.push(&dialog{
-		title: m.sayf(say("Hold %s?", "停住 %s？"), name),
+		title: m.textf(words.Text("Hold %s?", "停住 %s？"), name),
 		text: []string{
-			m.sayf(say("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
-			m.say(say("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
+			m.textf(words.Text("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
+			m.text(words.Text("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
 		},
 		danger:  true,
-		buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold", "停住"))},
+		buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold", "停住"))},
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			what := m.sayf(say("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
+			what := m.textf(words.Text("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
 			return m.wait(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Hold(ctx, req) })
 		},
 	})
@@ -99,26 +100,26 @@ func (m *Model) releaseAll() tea.Cmd {
 		ctx, cancel := m.within()
 		defer cancel()
 		let, err := m.control.Continue(ctx, &agentpb.ContinueRequest{All: true})
-		said := lang.In(say("no pod was held", "没有被停住的 Pod"))
+		message := lang.In(words.Text("no pod was held", "没有被停住的 Pod"))
 		switch len(let) {
 		case 0:
 		case 1:
-			said = lang.In(say("1 pod goes on", "已放行 1 个 Pod"))
+			message = lang.In(words.Text("1 pod goes on", "已放行 1 个 Pod"))
 		default:
-			said = fmt.Sprintf(lang.In(say("%d pods go on", "已放行 %d 个 Pod")), len(let))
+			message = fmt.Sprintf(lang.In(words.Text("%d pods go on", "已放行 %d 个 Pod")), len(let))
 		}
-		return doneMsg{text: said, err: err}
+		return doneMsg{text: message, err: err}
 	}
 }
 
 func (m *Model) removeBreak() tea.Cmd {
 	id, ok := m.selectedBreak()
 	if !ok {
-		m.notice(m.say(say("no breakpoint is selected", "没有选中断点")))
+		m.notice(m.text(words.Text("no breakpoint is selected", "没有选中断点")))
 		return nil
 	}
 	m.state.LeaveBreak()
-	return m.act(m.sayf(say("breakpoint %d is gone", "断点 %d 已删除"), id), func(ctx context.Context, c session.Control) error {
+	return m.act(m.textf(words.Text("breakpoint %d is gone", "断点 %d 已删除"), id), func(ctx context.Context, c session.Control) error {
 		return c.RemoveBreakpoint(ctx, id)
 	})
 }

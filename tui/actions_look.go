@@ -5,33 +5,34 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
 var lookActions = []action{
-	{id: "look.pipeline", keys: []string{"p"}, group: groupLook, title: say("Pipeline of the pod", "Pod 的流水线"),
-		hint: say("pipeline", "流水线"), rank: rankUnless(screen.MainStory, 57), do: show(screen.MainStory)},
-	{id: "look.timeline", keys: []string{"t"}, group: groupLook, title: say("Timeline", "时间线"),
-		hint: say("timeline", "时间线"), rank: rankUnless(screen.MainTimeline, 30), do: show(screen.MainTimeline)},
-	{id: "look.events", keys: []string{"e"}, group: groupLook, title: say("Events", "事件"),
-		hint: say("events", "事件"), rank: rankUnless(screen.MainEvents, 25), do: show(screen.MainEvents)},
-	{id: "look.why", keys: []string{"w"}, group: groupLook, title: say("Why the pod is where it is", "Pod 为什么停在这里"),
-		hint: say("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
-	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: say("Filter events and pods", "过滤事件和 Pod"),
-		hint: say("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
-	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: say("Freeze what is shown, or go on", "冻结或恢复画面"),
+	{id: "look.pipeline", keys: []string{"p"}, group: groupLook, title: words.Text("Pipeline of the pod", "Pod 的流水线"),
+		hint: words.Text("pipeline", "流水线"), rank: rankUnless(screen.MainStory, 57), do: show(screen.MainStory)},
+	{id: "look.timeline", keys: []string{"t"}, group: groupLook, title: words.Text("Timeline", "时间线"),
+		hint: words.Text("timeline", "时间线"), rank: rankUnless(screen.MainTimeline, 30), do: show(screen.MainTimeline)},
+	{id: "look.events", keys: []string{"e"}, group: groupLook, title: words.Text("Events", "事件"),
+		hint: words.Text("events", "事件"), rank: rankUnless(screen.MainEvents, 25), do: show(screen.MainEvents)},
+	{id: "look.why", keys: []string{"w"}, group: groupLook, title: words.Text("Why the pod is where it is", "Pod 为什么停在这里"),
+		hint: words.Text("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
+	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
+		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
+	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
 		do: intent(func(m *Model) { m.state.ToggleFreeze() })},
-	{id: "look.follow", keys: []string{"F"}, group: groupLook, title: say("Follow the current step", "跟随当前步骤"),
+	{id: "look.follow", keys: []string{"F"}, group: groupLook, title: words.Text("Follow the current step", "跟随当前步骤"),
 		do: intent(func(m *Model) { m.state.ToggleFollow() })},
-	{id: "time.in", keys: []string{"+", "="}, scope: inTimeline, group: groupLook, title: say("Zoom into the time", "放大时间"),
-		hint: say("zoom in", "放大"), rank: rank(60), do: intent(func(m *Model) { m.state.ZoomTime(0.5) })},
-	{id: "time.out", keys: []string{"-"}, scope: inTimeline, group: groupLook, title: say("Zoom out of the time", "缩小时间"),
-		hint: say("zoom out", "缩小"), rank: rank(59), do: intent(func(m *Model) { m.state.ZoomTime(2) })},
-	{id: "time.many", keys: []string{"m"}, scope: inTimeline, group: groupLook, title: say("One pod, or all pods", "单个 Pod 或所有 Pod"),
-		hint: say("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleMany() })},
-	{id: "look.record", keys: []string{"r"}, group: groupLook, title: say("Record to a file, or stop that", "录制到文件，或停止录制"),
+	{id: "time.in", keys: []string{"+", "="}, scope: inTimeline, group: groupLook, title: words.Text("Zoom into the time", "放大时间"),
+		hint: words.Text("zoom in", "放大"), rank: rank(60), do: intent(func(m *Model) { m.state.ZoomTime(0.5) })},
+	{id: "time.out", keys: []string{"-"}, scope: inTimeline, group: groupLook, title: words.Text("Zoom out of the time", "缩小时间"),
+		hint: words.Text("zoom out", "缩小"), rank: rank(59), do: intent(func(m *Model) { m.state.ZoomTime(2) })},
+	{id: "time.many", keys: []string{"m"}, scope: inTimeline, group: groupLook, title: words.Text("One pod, or all pods", "单个 Pod 或所有 Pod"),
+		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleMany() })},
+	{id: "look.record", keys: []string{"r"}, group: groupLook, title: words.Text("Record to a file, or stop that", "录制到文件，或停止录制"),
 		off: offNoAgent, do: (*Model).toggleRecord},
-	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: say("Copy what is selected", "复制选中内容"),
+	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: words.Text("Copy what is selected", "复制选中内容"),
 		do: (*Model).copySelected},
 }
 
@@ -52,13 +53,13 @@ func show(what screen.Main) func(*Model) tea.Cmd {
 // showWhy shows the sentence in full, with what it is concluded from.
 func (m *Model) showWhy() tea.Cmd {
 	s := m.screen()
-	title := m.say(say("Why", "为什么"))
+	title := m.text(words.Text("Why", "为什么"))
 	if pod, ok := m.selected(); ok {
 		title += " " + pod.NamespacedName()
 	}
 	lines := []string{s.Why.Text}
 	if s.Why.Evidence != "" {
-		lines = append(lines, m.sayf(say("Seen in: %s", "依据：%s"), s.Why.Evidence))
+		lines = append(lines, m.textf(words.Text("Seen in: %s", "依据：%s"), s.Why.Evidence))
 	}
 	if d := s.Detail; d != nil {
 		lines = append(lines, "", d.Title, d.Text)
@@ -71,7 +72,7 @@ func (m *Model) showWhy() tea.Cmd {
 }
 
 func (m *Model) askFilter() tea.Cmd {
-	in := newInput(m.say(say("filter", "过滤")), m.filter, completeFilter, func(m *Model, expr string) (tea.Cmd, error) {
+	in := newInput(m.text(words.Text("filter", "过滤")), m.filter, completeFilter, func(m *Model, expr string) (tea.Cmd, error) {
 		return nil, m.setFilter(expr)
 	})
 	// What is typed counts at once; what makes no sense yet does not.
@@ -106,10 +107,10 @@ func (m *Model) copySelected() tea.Cmd {
 		}
 	}
 	if len(lines) == 0 {
-		m.notice(m.say(say("nothing is selected", "没有选中任何内容")))
+		m.notice(m.text(words.Text("nothing is selected", "没有选中任何内容")))
 		return nil
 	}
-	m.notice(m.sayf(say("copied: %s", "已复制：%s"), lines[0]))
+	m.notice(m.textf(words.Text("copied: %s", "已复制：%s"), lines[0]))
 	return tea.SetClipboard(strings.Join(lines, "\n"))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -21,15 +22,15 @@ func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, ke
 }
 
 var stepActions = []action{
-	stepping("step.into", agentpb.StepMode_INTO, 90, say("Step into the next call", "单步进入下一个调用"), say("step", "单步"), "s"),
-	stepping("step.over", agentpb.StepMode_OVER, 88, say("Step over what this call does", "单步越过当前调用"), say("over", "越过"), "o", "n"),
-	stepping("step.out", agentpb.StepMode_OUT, 60, say("Step out of this call", "单步跳出当前调用"), say("out", "跳出"), "O"),
-	stepping("step.cri", agentpb.StepMode_NEXT_CRI, 86, say("To the next call to the runtime (CRI)", "到下一个运行时调用（CRI）"), say("next CRI call", "下个 CRI 调用"), "i"),
-	stepping("step.stage", agentpb.StepMode_NEXT_STAGE, 50, say("To the next stage", "到下一个阶段"), say("next stage", "下个阶段"), "S"),
-	stepping("step.sync", agentpb.StepMode_NEXT_SYNC, 40, say("To the next turn of the pod's worker", "到 Pod worker 的下一轮"), say("next sync", "下一轮"), "y"),
-	{id: "step.until", keys: []string{"u"}, group: groupStep, title: say("Go on until a step", "一直执行到某个步骤"), hint: say("until", "直到"),
+	stepping("step.into", agentpb.StepMode_INTO, 90, words.Text("Step into the next call", "单步进入下一个调用"), words.Text("step", "单步"), "s"),
+	stepping("step.over", agentpb.StepMode_OVER, 88, words.Text("Step over what this call does", "单步越过当前调用"), words.Text("over", "越过"), "o", "n"),
+	stepping("step.out", agentpb.StepMode_OUT, 60, words.Text("Step out of this call", "单步跳出当前调用"), words.Text("out", "跳出"), "O"),
+	stepping("step.cri", agentpb.StepMode_NEXT_CRI, 86, words.Text("To the next call to the runtime (CRI)", "到下一个运行时调用（CRI）"), words.Text("next CRI call", "下个 CRI 调用"), "i"),
+	stepping("step.stage", agentpb.StepMode_NEXT_STAGE, 50, words.Text("To the next stage", "到下一个阶段"), words.Text("next stage", "下个阶段"), "S"),
+	stepping("step.sync", agentpb.StepMode_NEXT_SYNC, 40, words.Text("To the next turn of the pod's worker", "到 Pod worker 的下一轮"), words.Text("next sync", "下一轮"), "y"),
+	{id: "step.until", keys: []string{"u"}, group: groupStep, title: words.Text("Go on until a step", "一直执行到某个步骤"), hint: words.Text("until", "直到"),
 		rank: rankHeld(45), off: offNotHeld, moves: (*Model).heldName, do: (*Model).askUntil},
-	{id: "step.continue", keys: []string{"c"}, group: groupStep, title: say("Let this pod go on", "放行这个 Pod"), hint: say("let go", "放行"),
+	{id: "step.continue", keys: []string{"c"}, group: groupStep, title: words.Text("Let this pod go on", "放行这个 Pod"), hint: words.Text("let go", "放行"),
 		rank: rankHeld(92), off: offNotHeld, moves: (*Model).heldName, do: (*Model).letGo},
 }
 
@@ -37,9 +38,9 @@ var stepActions = []action{
 func offNoAgent(m *Model) text {
 	switch {
 	case m.control == nil:
-		return say("a trace file only tells what was", "跟踪文件只记录过去")
+		return words.Text("a trace file only tells what was", "跟踪文件只记录过去")
 	case !m.linked:
-		return say("the agent is not there", "代理不在")
+		return words.Text("the agent is not there", "代理不在")
 	}
 	return text{}
 }
@@ -49,7 +50,7 @@ func offNoHolds(m *Model) text {
 	if why := offNoAgent(m); why != (text{}) || !m.info.GetReadOnly() {
 		return why
 	}
-	return say("the agent is read-only: it holds no pod for anybody", "代理是只读的：不为任何人停住 Pod")
+	return words.Text("the agent is read-only: it holds no pod for anybody", "代理是只读的：不为任何人停住 Pod")
 }
 
 func offNotHeld(m *Model) text {
@@ -57,23 +58,23 @@ func offNotHeld(m *Model) text {
 		return why
 	}
 	if m.pending != nil {
-		return say("the pod is on its way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
+		return words.Text("the pod is on its way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
 	}
 	if _, ok := m.selected(); !ok {
-		return say("no pod is selected", "没有选中 Pod")
+		return words.Text("no pod is selected", "没有选中 Pod")
 	}
 	if m.heldHere() == nil {
-		return say("the selected pod is not held; H holds it", "选中的 Pod 没有被停住；按 H 停住它")
+		return words.Text("the selected pod is not held; H holds it", "选中的 Pod 没有被停住；按 H 停住它")
 	}
 	return text{}
 }
 
-// besideOff says of ways of stepping that a probe beside the kubelet cannot go,
+// attachedOff says of ways of stepping that a probe beside the kubelet cannot go,
 // why: it sees calls that are in no other, all of one stage, and no turns.
-var besideOff = map[agentpb.StepMode]text{
-	agentpb.StepMode_OUT:        say("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用"),
-	agentpb.StepMode_NEXT_STAGE: say("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用"),
-	agentpb.StepMode_NEXT_SYNC:  say("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用"),
+var attachedOff = map[agentpb.StepMode]text{
+	agentpb.StepMode_OUT:        words.Text("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用"),
+	agentpb.StepMode_NEXT_STAGE: words.Text("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用"),
+	agentpb.StepMode_NEXT_SYNC:  words.Text("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用"),
 }
 
 // offMode is why a pod cannot go on in a way of stepping.
@@ -83,7 +84,7 @@ func offMode(mode agentpb.StepMode) func(*Model) text {
 			return why
 		}
 		if m.attached() {
-			return besideOff[mode]
+			return attachedOff[mode]
 		}
 		return text{}
 	}
@@ -94,7 +95,7 @@ func offMode(mode agentpb.StepMode) func(*Model) text {
 func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
 	held := rankHeld(n)
 	return func(m *Model) int {
-		if m.attached() && besideOff[mode] != (text{}) {
+		if m.attached() && attachedOff[mode] != (text{}) {
 			return 0
 		}
 		return held(m)
@@ -121,7 +122,7 @@ func (m *Model) step(h *agentpb.HoldInfo, req *agentpb.StepRequest, what text) t
 	}
 	req.Pods = session.Only(h.GetPod())
 	name := podName(h.GetPod())
-	return m.wait(m.sayf(say("%s goes on: %s", "%s 继续：%s"), name, m.say(what)),
+	return m.wait(m.textf(words.Text("%s goes on: %s", "%s 继续：%s"), name, m.text(what)),
 		func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Step(ctx, req) })
 }
 
@@ -131,7 +132,7 @@ func (m *Model) letGo() tea.Cmd {
 		return nil
 	}
 	req := &agentpb.ContinueRequest{Pods: session.Only(h.GetPod())}
-	return m.act(m.sayf(say("%s goes on", "%s 已放行"), podName(h.GetPod())), func(ctx context.Context, c session.Control) error {
+	return m.act(m.textf(words.Text("%s goes on", "%s 已放行"), podName(h.GetPod())), func(ctx context.Context, c session.Control) error {
 		_, err := c.Continue(ctx, req)
 		return err
 	})
@@ -144,14 +145,14 @@ func (m *Model) askUntil() tea.Cmd {
 	if h == nil {
 		return nil
 	}
-	m.input = newInput(m.sayf(say("%s until step", "%s 直到步骤"), view.ShortName(h.GetPod().GetName(), m.frame.styles)), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
+	m.input = newInput(m.textf(words.Text("%s until step", "%s 直到步骤"), view.ShortName(h.GetPod().GetName(), m.frame.styles)), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
 		if err := m.checkStep(name); err != nil {
 			return nil, err
 		}
 		if err := m.checkHold(name); err != nil {
 			return nil, err
 		}
-		return m.step(h, &agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, say("until "+name, "直到 "+name)), nil
+		return m.step(h, &agentpb.StepRequest{Mode: agentpb.StepMode_UNTIL, Until: name}, words.Text("until "+name, "直到 "+name)), nil
 	})
 	return nil
 }

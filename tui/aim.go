@@ -5,6 +5,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // aim is a call that is to be selected because of a key. Its events have come: the
@@ -40,7 +41,7 @@ func (m *Model) aimAtEvent(e *probes.Event) {
 // selected another pod since the walk's key stays there.
 func (m *Model) showStop(a aim, name string) {
 	if m.strayed && a.uid != m.selectedUID() {
-		m.notice(m.sayf(say("the walk has come to %s, which is not selected", "导览已到达 %s，它未被选中"), name))
+		m.notice(m.textf(words.Text("the walk has come to %s, which is not selected", "导览已到达 %s，它未被选中"), name))
 		return
 	}
 	m.take(a)

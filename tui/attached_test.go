@@ -7,9 +7,9 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// besideKubelet is a screen on an agent that stands beside its kubelet: it sees
+// attachedDesk is a screen on an agent that stands beside its kubelet: it sees
 // the calls to the runtime, and holds pods before some of them.
-func besideKubelet(t *testing.T) *desk {
+func attachedDesk(t *testing.T) *desk {
 	t.Helper()
 	w := newWorld()
 	w.info.Probe, w.info.Lab = "cri", false
@@ -29,7 +29,7 @@ func besideKubelet(t *testing.T) *desk {
 // TestAttachedStepping: one goes from call to call; what goes by the worker's
 // turns or by calls in others says why it does not.
 func TestAttachedStepping(t *testing.T) {
-	d := besideKubelet(t)
+	d := attachedDesk(t)
 	d.press("H", "right", "enter").called("hold web")
 	d.press("s").called("step INTO ")
 	d.press("o").called("step OVER ")
@@ -46,7 +46,7 @@ func TestAttachedHolds(t *testing.T) {
 	for _, c := range []struct{ step, why string }{
 		{"cri.PodSandboxStatus", "PLEG makes this call too"}, {"sync.volumes", "happens inside the kubelet"},
 	} {
-		d := besideKubelet(t)
+		d := attachedDesk(t)
 		d.press("H", "right", "enter").called("hold web")
 		d.press("u").write(c.step).press("enter").called()
 		d.sees("no pod is held at "+c.step, c.why).press("esc")
@@ -54,7 +54,7 @@ func TestAttachedHolds(t *testing.T) {
 			t.Errorf("%s: %v", c.step, err)
 		}
 	}
-	d := besideKubelet(t)
+	d := attachedDesk(t)
 	for _, step := range []string{"cri.RunPodSandbox", "cri.*", "sync.*"} {
 		if err := d.m.checkHold(step); err != nil {
 			t.Errorf("%s is refused: %v", step, err)
@@ -65,7 +65,7 @@ func TestAttachedHolds(t *testing.T) {
 // TestAttachedWalks: walks go through the kubelet, and are there with the reason
 // why not here.
 func TestAttachedWalks(t *testing.T) {
-	d := besideKubelet(t)
+	d := attachedDesk(t)
 	all, err := tours.Load()
 	if err != nil {
 		t.Fatal(err)

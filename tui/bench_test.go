@@ -27,7 +27,7 @@ const (
 	// recorded has 26 pods and 166 events a second; so many tellers of it make
 	// more than 500 pods, and, told this much faster, 10,000 events a second.
 	recorded  = "../agent/trace/testdata/node.podstep"
-	tellers   = 20
+	replicas  = 20
 	pace      = 3
 	perSecond = 10_000
 )
@@ -36,7 +36,7 @@ var benchSizes = []tea.WindowSizeMsg{{Width: 120, Height: 36}, {Width: 200, Heig
 
 func crowd(t testing.TB, pace int) *tracetest.Crowd {
 	t.Helper()
-	c, err := tracetest.NewCrowd(recorded, tellers, time.Now(), pace)
+	c, err := tracetest.NewCrowd(recorded, replicas, time.Now(), pace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,19 +72,19 @@ func (f *flood) Next(ctx context.Context) (session.News, error) {
 func (f *flood) run(ctx context.Context, batches []*agentpb.Batch) {
 	tick := time.NewTicker(frameTime)
 	defer tick.Stop()
-	for began, told := time.Now(), 0; told < len(batches); {
+	for began, sent := time.Now(), 0; sent < len(batches); {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 		due := min(len(batches), int(time.Since(began)/frameTime))
-		if due == told {
+		if due == sent {
 			continue
 		}
 		select {
-		case f.news <- session.News{Batches: batches[told:due]}:
-			told = due
+		case f.news <- session.News{Batches: batches[sent:due]}:
+			sent = due
 		case <-ctx.Done():
 			return
 		}
@@ -205,11 +205,11 @@ func TestBenchFrame(t *testing.T) {
 		c := crowd(t, 1)
 		d := newDesk(t, newWorld(), Options{Theme: "dark"})
 		d.m.offered = true
-		d.tell(session.News{Info: c.Info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
+		d.deliver(session.News{Info: c.Info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		for n := 0; n < events; n += 1000 {
-			d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 1000)}})
+			d.deliver(session.News{Batches: []*agentpb.Batch{batch(t, c, 1000)}})
 		}
-		d.tell(session.News{Poll: &session.Poll{At: d.now, Pods: podStates(c)}})
+		d.deliver(session.News{Poll: &session.Poll{At: d.now, Pods: podStates(c)}})
 		d.m.state.SelectPodNamed("default", "web0")
 		out := map[string]time.Duration{}
 		for _, size := range benchSizes {
@@ -221,7 +221,7 @@ func TestBenchFrame(t *testing.T) {
 				}
 				var took []time.Duration
 				for range frames {
-					d.tell(session.News{Batches: []*agentpb.Batch{batch(t, c, 160)}})
+					d.deliver(session.News{Batches: []*agentpb.Batch{batch(t, c, 160)}})
 					began := time.Now()
 					d.m.View()
 					took = append(took, time.Since(began))

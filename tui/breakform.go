@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -51,12 +52,12 @@ type breakForm struct {
 func newBreakForm(pods, steps string) *breakForm {
 	f := &breakForm{button: 1}
 	f.fields = [fieldCount]field{
-		fieldPods:   {label: say("pods", "Pod"), help: say("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: newLine(pods)},
-		fieldSteps:  {label: say("step", "步骤"), help: say("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: newLine(steps)},
-		fieldOn:     {label: say("on", "时机"), of: []text{say("enter", "进入时"), say("exit", "返回时"), say("error", "出错时")}},
-		fieldAction: {label: say("action", "动作"), of: []text{say("hold the pod", "停住 Pod"), say("fail with an error", "返回错误"), say("delay", "延迟")}},
-		fieldValue:  {label: say("with", "内容"), help: say("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
-		fieldTimes:  {label: say("times", "次数"), help: say("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: newLine(strconv.Itoa(agentpb.DefaultTimes))},
+		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: newLine(pods)},
+		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: newLine(steps)},
+		fieldOn:     {label: words.Text("on", "时机"), of: []text{words.Text("enter", "进入时"), words.Text("exit", "返回时"), words.Text("error", "出错时")}},
+		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟")}},
+		fieldValue:  {label: words.Text("with", "内容"), help: words.Text("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
+		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: newLine(strconv.Itoa(agentpb.DefaultTimes))},
 	}
 	if pods != "" {
 		f.cursor = fieldSteps
@@ -199,27 +200,27 @@ func (f *breakForm) completions(m *Model) (out []string) {
 
 func (f *breakForm) overlay(m *Model) *screen.Overlay {
 	o := &screen.Overlay{
-		Kind: screen.OverDialog, Title: m.say(say("Breakpoint", "断点")), Cursor: f.cursor,
-		Buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Add", "添加"))},
+		Kind: screen.OverDialog, Title: m.text(words.Text("Breakpoint", "断点")), Cursor: f.cursor,
+		Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Add", "添加"))},
 	}
 	for i := range f.fields {
 		in := &f.fields[i]
 		value := in.line.String()
 		if in.of != nil {
-			value = "‹ " + m.say(in.of[in.at]) + " ›"
+			value = "‹ " + m.text(in.of[in.at]) + " ›"
 			if m.opts.ASCII {
-				value = "< " + m.say(in.of[in.at]) + " >"
+				value = "< " + m.text(in.of[in.at]) + " >"
 			}
 		}
 		if i == fieldTimes {
 			value = f.timesWords(m, value)
 		}
-		o.Items = append(o.Items, screen.Item{Text: m.say(in.label) + ": " + value})
+		o.Items = append(o.Items, screen.Item{Text: m.text(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
 		o.Cursor = fieldCount + f.button
 	} else if in := &f.fields[f.cursor]; in.of == nil {
-		o.Input = &screen.Input{Prompt: m.say(in.label), Text: in.line.String(), Cursor: in.line.at, Help: f.hint(m)}
+		o.Input = &screen.Input{Prompt: m.text(in.label), Text: in.line.String(), Cursor: in.line.at, Help: f.hint(m)}
 	}
 	if f.err != "" {
 		o.Text = append(o.Text, f.err)
@@ -233,9 +234,9 @@ func (f *breakForm) timesWords(m *Model, value string) string {
 		return value
 	}
 	if f.fields[fieldAction].at == actHold {
-		return value + m.say(say(" (every time, every pod)", "（每次，每个 Pod）"))
+		return value + m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
 	}
-	return value + m.say(say(" (once)", "（一次）"))
+	return value + m.text(words.Text(" (once)", "（一次）"))
 }
 
 // hint says what to type: the completions there are, or an example.
@@ -245,7 +246,7 @@ func (f *breakForm) hint(m *Model) string {
 		offers = f.completions(m)
 	}
 	if len(offers) == 0 || f.fields[f.cursor].line.String() == "" {
-		return m.say(f.fields[f.cursor].help)
+		return m.text(f.fields[f.cursor].help)
 	}
 	return keyName("tab") + ": " + strings.Join(offers[:min(len(offers), shownOffers)], "  ")
 }

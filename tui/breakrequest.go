@@ -14,6 +14,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // request makes what the agent is asked, or says what is wrong.
@@ -29,11 +30,11 @@ func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
 	}
 	pods, err := agentpb.ParsePods(strings.TrimSpace(f.fields[fieldPods].line.String()))
 	if err != nil {
-		return nil, errors.New(m.say(say("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
+		return nil, errors.New(m.text(words.Text("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
 	}
 	times, err := strconv.ParseUint(strings.TrimSpace(f.fields[fieldTimes].line.String()), 10, 32)
 	if err != nil {
-		return nil, errors.New(m.say(say("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
+		return nil, errors.New(m.text(words.Text("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
 	}
 	req := &agentpb.AddBreakpointRequest{
 		Pods: pods, Step: steps, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
@@ -46,13 +47,13 @@ func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error
 	switch f.fields[fieldAction].at {
 	case actFail:
 		if value == "" {
-			return errors.New(m.say(say("say with which error it is to fail", "请输入要返回的错误信息")))
+			return errors.New(m.text(words.Text("say with which error it is to fail", "请输入要返回的错误信息")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
 	case actDelay:
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return errors.New(m.say(say("say how long, such as 2s", "请输入时长，例如 2s")))
+			return errors.New(m.text(words.Text("say how long, such as 2s", "请输入时长，例如 2s")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:
@@ -66,13 +67,13 @@ func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 	_, holds := req.Action.(*agentpb.AddBreakpointRequest_Hold)
 	if holds && m.standsStill(req.Step, req.On) {
 		m.push(&dialog{
-			title: m.say(say("The node stands still", "整个节点会停住")),
+			title: m.text(words.Text("The node stands still", "整个节点会停住")),
 			text: []string{
-				m.sayf(say("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里停住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
-				m.say(say("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
+				m.textf(words.Text("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里停住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
+				m.text(words.Text("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
 			},
 			danger:  true,
-			buttons: []string{m.say(say("Cancel", "取消")), m.say(say("Hold the node", "停住节点"))},
+			buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold the node", "停住节点"))},
 			chose: func(m *Model, button int) tea.Cmd {
 				if button != 1 {
 					return nil
@@ -111,10 +112,10 @@ func (m *Model) sendBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 		if err != nil {
 			return doneMsg{err: err}
 		}
-		said := fmt.Sprintf(lang.In(say("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
+		message := fmt.Sprintf(lang.In(words.Text("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
 		if r := b.GetRefused(); len(r) > 0 {
-			said += fmt.Sprintf(lang.In(say("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), lang.In(reason.Problem(r[0].GetProblem())))
+			message += fmt.Sprintf(lang.In(words.Text("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), lang.In(reason.Problem(r[0].GetProblem())))
 		}
-		return doneMsg{text: said}
+		return doneMsg{text: message}
 	}
 }

@@ -150,9 +150,9 @@ func (w *world) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { re
 func (w *world) Poll()                                                      {}
 func (w *world) Socket() string                                             { return "/nowhere" }
 
-func (w *world) History(_ context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
+func (w *world) History(_ context.Context, take func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
 	for _, b := range w.past {
-		if err := tell(w.info, b); err != nil {
+		if err := take(w.info, b); err != nil {
 			return err
 		}
 	}
@@ -274,12 +274,12 @@ func newDesk(t testing.TB, w *world, o Options) *desk {
 
 // live connects, and tells what there was.
 func (d *desk) live(batches ...*agentpb.Batch) *desk {
-	d.tell(session.News{Info: d.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: batches, CaughtUp: true})
+	d.deliver(session.News{Info: d.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: batches, CaughtUp: true})
 	d.poll()
 	return d
 }
 
-func (d *desk) tell(n session.News) { d.send(newsMsg{news: n}) }
+func (d *desk) deliver(n session.News) { d.send(newsMsg{news: n}) }
 
 func (d *desk) poll() {
 	p := &session.Poll{At: d.now, Breaks: d.w.points}
@@ -288,7 +288,7 @@ func (d *desk) poll() {
 	}
 	n := d.w.heldNow(d.now)
 	n.Poll = p
-	d.tell(n)
+	d.deliver(n)
 }
 
 // heldNow is the news of the holds, with the events that they follow from.
@@ -314,7 +314,7 @@ func (w *world) heldNow(at time.Time) session.News {
 func (d *desk) send(msg tea.Msg) {
 	if held, ok := msg.(heldMsg); ok && held.hold != nil {
 		// A session answers when it has given the hold out.
-		d.tell(d.w.heldNow(d.now))
+		d.deliver(d.w.heldNow(d.now))
 	}
 	_, cmd := d.m.Update(msg)
 	d.run(cmd)

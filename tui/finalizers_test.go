@@ -12,7 +12,7 @@ import (
 func TestFinalizers(t *testing.T) {
 	d := started(t)
 	happens := func(events ...[]byte) {
-		d.tell(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: events}}})
+		d.deliver(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: events}}})
 	}
 	list := func(json string) *agentpb.Field {
 		return &agentpb.Field{Name: "finalizers", Value: &agentpb.Field_Json{Json: json}}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -138,9 +139,9 @@ const defaultWidth, defaultHeight = 80, 24
 // dress adds what is not the state's: what is typed, what is on top, hints.
 func (m *Model) dress(s *screen.Screen) {
 	s.Lang = m.lang
-	s.Notice = m.said
+	s.Notice = m.shownNotice
 	if m.pending != nil && s.Notice == nil {
-		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.say(say("Esc stops waiting", "按 Esc 停止等待"))}
+		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("Esc stops waiting", "按 Esc 停止等待"))}
 	}
 	if m.input != nil {
 		s.Input = m.input.draw(m)
@@ -186,7 +187,7 @@ func (m *Model) hints() []screen.Hint {
 	for _, a := range some[:min(len(some), maxHints)] {
 		hints = append(hints, m.hintOf(a.action))
 	}
-	return append(together(hints), screen.Hint{Key: "?", Text: m.say(say("help", "帮助"))})
+	return append(together(hints), screen.Hint{Key: "?", Text: m.text(words.Text("help", "帮助"))})
 }
 
 func (m *Model) timelineShown() bool { return m.main() == screen.MainTimeline }

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -77,7 +78,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	}
-	m.said = nil
+	m.shownNotice = nil
 	if m.input != nil {
 		return m.input.key(m, k)
 	}
@@ -85,7 +86,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.run(a)
 	}
 	if k.Key().Text != "" {
-		m.notice(m.sayf(say("%s does nothing here; ? lists the keys", "%s 在这里没有作用；按 ? 查看按键"), keyName(name)))
+		m.notice(m.textf(words.Text("%s does nothing here; ? lists the keys", "%s 在这里没有作用；按 ? 查看按键"), keyName(name)))
 	}
 	return nil
 }

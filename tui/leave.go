@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -40,21 +41,21 @@ func (m *Model) askLeave() *leaving {
 		return nil
 	}
 	d := &leaving{dialog{
-		title: m.say(say("End podstep?", "退出 podstep？")), yesNo: true, chosen: 1,
-		buttons: []string{m.say(say("Stay", "留下")), m.say(say("End", "退出"))},
+		title: m.text(words.Text("End podstep?", "退出 podstep？")), yesNo: true, chosen: 1,
+		buttons: []string{m.text(words.Text("Stay", "留下")), m.text(words.Text("End", "退出"))},
 	}}
 	if lab {
-		d.title, d.danger = m.say(say("End the lab?", "结束实验环境？")), true
+		d.title, d.danger = m.text(words.Text("End the lab?", "结束实验环境？")), true
 		d.text = append(d.text, m.labWords())
 	}
 	switch {
 	case len(held) == 0:
 	case lab:
-		d.text = append(d.text, m.sayf(say("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
+		d.text = append(d.text, m.textf(words.Text("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
 	default:
-		d.text = append(d.text, m.sayf(say("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
+		d.text = append(d.text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
 	}
-	d.text = append(d.text, m.say(say("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
+	d.text = append(d.text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
 	d.chose = func(m *Model, button int) tea.Cmd {
 		if button != 1 {
 			return nil
@@ -80,11 +81,11 @@ func (m *Model) labRuns() bool {
 func (m *Model) labWords() string {
 	switch n := m.screen().Header.Pods; n {
 	case 0:
-		return m.sayf(say("Node %s ends.", "节点 %s 会结束。"), m.node())
+		return m.textf(words.Text("Node %s ends.", "节点 %s 会结束。"), m.node())
 	case 1:
-		return m.sayf(say("Node %s ends, and 1 pod on it.", "节点 %s 及其上的 1 个 Pod 会结束。"), m.node())
+		return m.textf(words.Text("Node %s ends, and 1 pod on it.", "节点 %s 及其上的 1 个 Pod 会结束。"), m.node())
 	default:
-		return m.sayf(say("Node %s ends, and %d pods on it.", "节点 %s 及其上的 %d 个 Pod 会结束。"), m.node(), n)
+		return m.textf(words.Text("Node %s ends, and %d pods on it.", "节点 %s 及其上的 %d 个 Pod 会结束。"), m.node(), n)
 	}
 }
 
@@ -110,7 +111,7 @@ const listedNames = 5
 
 func (m *Model) listed(names []string) string {
 	if over := len(names) - listedNames; over > 0 {
-		names = append(names[:listedNames:listedNames], fmt.Sprintf(m.say(say("and %d more", "等另外 %d 个")), over))
+		names = append(names[:listedNames:listedNames], fmt.Sprintf(m.text(words.Text("and %d more", "等另外 %d 个")), over))
 	}
-	return strings.Join(names, m.say(say(", ", "、")))
+	return strings.Join(names, m.text(words.Text(", ", "、")))
 }

@@ -38,14 +38,14 @@ type Model struct {
 	breaks []*agentpb.Breakpoint
 
 	// What is on top of the screen, and what waits.
-	layers    []*layered
-	input     *input
-	said      *screen.Notice
-	saidUntil time.Time
-	pending   *pending
-	walk      *walk
-	replay    *replayClock
-	record    *recording
+	layers      []*layered
+	input       *input
+	shownNotice *screen.Notice
+	noticeUntil time.Time
+	pending     *pending
+	walk        *walk
+	replay      *replayClock
+	record      *recording
 	// recorded are the files of the recordings that have ended.
 	recorded []string
 	// strayed: the person has selected another pod since the walk's key.
@@ -172,24 +172,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // tick is what goes on by itself every second.
 func (m *Model) tick() tea.Cmd {
 	m.state.Tick(m.clock.now())
-	m.tellLink()
-	if m.said != nil && m.clock.now().After(m.saidUntil) {
-		m.said = nil
+	m.showLink()
+	if m.shownNotice != nil && m.clock.now().After(m.noticeUntil) {
+		m.shownNotice = nil
 	}
 	return m.walkLook()
 }
 
-// say gives a text in the reader's language.
-func (m *Model) say(t text) string { return m.lang.In(t) }
+// text gives a text in the reader's language.
+func (m *Model) text(t text) string { return m.lang.In(t) }
 
-// sayf is say with values.
-func (m *Model) sayf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(t), args...) }
+// textf is say with values.
+func (m *Model) textf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(t), args...) }
 
 // notice says what came of a key.
-func (m *Model) notice(s string) { m.tell(s, false) }
+func (m *Model) notice(s string) { m.setNotice(s, false) }
 
 // fail says what went wrong.
-func (m *Model) fail(err error) { m.tell(m.say(reason.Error(err)), true) }
+func (m *Model) fail(err error) { m.setNotice(m.text(reason.Error(err)), true) }
 
 // A notice stays until the next key, but not for ever: it stands where the
 // footer says what can be done next.
@@ -198,11 +198,11 @@ const (
 	errorTime  = 15 * time.Second
 )
 
-func (m *Model) tell(s string, isError bool) {
-	m.said = &screen.Notice{Text: s, Error: isError}
-	m.saidUntil = m.clock.now().Add(noticeTime)
+func (m *Model) setNotice(s string, isError bool) {
+	m.shownNotice = &screen.Notice{Text: s, Error: isError}
+	m.noticeUntil = m.clock.now().Add(noticeTime)
 	if isError {
-		m.saidUntil = m.clock.now().Add(errorTime)
+		m.noticeUntil = m.clock.now().Add(errorTime)
 	}
 }
 

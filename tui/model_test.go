@@ -191,12 +191,12 @@ func TestFilterCountsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDisabledActionsSayWhy in the palette, on their key, and in help.
-func TestDisabledActionsSayWhy(t *testing.T) {
+// TestDisabledActionsGiveReasons in the palette, on their key, and in help.
+func TestDisabledActionsGiveReasons(t *testing.T) {
 	w := newWorld()
 	w.file = "x.podstep"
 	d := newDesk(t, w, Options{})
-	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
+	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
 	d.press("s").sees("a trace file only tells what was")
 	d.press(":").write("step into").sees("a trace file only")
 	d.press("enter").sees("a trace file only tells what was").called()
@@ -309,13 +309,13 @@ func TestBreakpointWhereTheNodeStandsStill(t *testing.T) {
 	d.press("right", "enter").called("break default/web " + name)
 }
 
-func TestBreakpointFormSaysWhatIsWrong(t *testing.T) {
+func TestBreakpointFormShowsWhatIsWrong(t *testing.T) {
 	d := started(t)
 	d.press("b").write("nowhere").press("down", "down", "down", "down", "down", "enter")
 	d.sees(`there is no step "nowhere"`).called()
 }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrorsAreShown(t *testing.T) {
 	d := started(t)
 	d.w.fail = errors.New("pod default/web came to no such place")
 	d.press("H", "right", "enter").sees("came to no such place")
@@ -326,12 +326,12 @@ func TestErrorsAreTold(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
-	d.tell(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: d.now.Add(3 * time.Second)}})
+	d.deliver(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: d.now.Add(3 * time.Second)}})
 	d.sees("reconnecting 3s", "the agent has ended")
 	d.press("H").sees("the agent is not there").called()
 	other := newWorld()
 	other.info.Pid, other.info.Node = 2, "node-2"
-	d.tell(session.News{Info: other.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
+	d.deliver(session.News{Info: other.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 	d.sees("live", "node-2", "0 pods").seesNot("HELD")
 	if len(d.m.holds)+len(d.m.breaks) > 0 {
 		t.Errorf("the holds %v and breakpoints %v are those of the former agent", d.m.holds, d.m.breaks)

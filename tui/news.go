@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -34,7 +35,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 		}
 		m.link = *n.Link
 		m.linked = n.Link.Link == screen.LinkLive
-		m.tellLink()
+		m.showLink()
 		if !m.linked {
 			m.holds, m.breaks = nil, nil
 			m.state.SetHolds(nil, m.clock.now())
@@ -96,27 +97,27 @@ func (m *Model) takeHolds(h *session.Holds) {
 // another pod than the one before.
 func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 	l, ok := m.control.(*session.Ledger)
-	if !ok || m.said != nil || m.walk != nil {
+	if !ok || m.shownNotice != nil || m.walk != nil {
 		return
 	}
 	before := lastOf(m.holds).GetId()
 	if h := lastOf(holds); h.GetId() > before && l.Mine(h) && h.GetPod().GetUid() != m.selectedUID() {
-		m.notice(m.sayf(say("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
+		m.notice(m.textf(words.Text("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
 	}
 }
 
-// tellLink keeps the header's word about the connection up to date.
-func (m *Model) tellLink() {
+// showLink keeps the header's word about the connection up to date.
+func (m *Model) showLink() {
 	switch {
 	case m.replay != nil:
 		m.state.SetLink(screen.LinkReplay, m.replay.text(m))
 	case m.link.Link == screen.LinkReconnecting:
 		left := math.Ceil(max(0, m.link.Retry.Sub(m.clock.now()).Seconds()))
-		m.state.SetLink(m.link.Link, m.sayf(say("reconnecting %.0fs", "重新连接 %.0f秒"), left))
+		m.state.SetLink(m.link.Link, m.textf(words.Text("reconnecting %.0fs", "重新连接 %.0f秒"), left))
 	case m.linked:
-		m.state.SetLink(screen.LinkLive, m.say(say("live", "实时")))
+		m.state.SetLink(screen.LinkLive, m.text(words.Text("live", "实时")))
 	default:
-		m.state.SetLink(screen.LinkConnecting, m.say(say("connecting", "正在连接")))
+		m.state.SetLink(screen.LinkConnecting, m.text(words.Text("connecting", "正在连接")))
 	}
 }
 
@@ -144,7 +145,7 @@ func (m *Model) wait(what string, do func(context.Context, session.Control) (*ag
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &pending{text: what, cancel: cancel}
 	m.pending = p
-	m.said = nil
+	m.shownNotice = nil
 	control := m.control
 	return func() tea.Msg {
 		defer cancel()
@@ -168,7 +169,7 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		m.notice(m.say(say("no longer waiting", "不再等待")))
+		m.notice(m.text(words.Text("no longer waiting", "不再等待")))
 	case msg.err != nil:
 		m.fail(msg.err)
 	default:
@@ -181,7 +182,7 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 // gone to another pod meanwhile stays there. A pod that has gone on again is not
 // gone to.
 func (m *Model) arrived(h *agentpb.HoldInfo) {
-	m.said = nil
+	m.shownNotice = nil
 	if !slices.ContainsFunc(m.holds, func(o *agentpb.HoldInfo) bool { return o.GetId() == h.GetId() }) {
 		return
 	}
@@ -189,7 +190,7 @@ func (m *Model) arrived(h *agentpb.HoldInfo) {
 		m.goToHold(h)
 		return
 	}
-	m.notice(m.sayf(say("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
+	m.notice(m.textf(words.Text("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
 }
 
 // act does what needs no waiting, and says what came of it.

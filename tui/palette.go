@@ -9,23 +9,24 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
 // openPalette lists all that can be done, all pods, and all steps.
 func (m *Model) openPalette() tea.Cmd {
 	all := m.actionChoices()
-	moves := m.say(groupTitles[groupMove])
+	moves := m.text(groupTitles[groupMove])
 	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Compare(a.useful(moves), b.useful(moves)) })
 	all = append(all, m.podChoices()...)
 	all = append(all, m.stepChoices()...)
-	m.push(newPicker(screen.OverPalette, m.say(say("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
+	m.push(newPicker(screen.OverPalette, m.text(words.Text("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
 	return nil
 }
 
 // openHelp lists all keys. It is searched by what they do, and by the key.
 func (m *Model) openHelp() tea.Cmd {
-	p := newPicker(screen.OverHelp, m.say(say("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
+	p := newPicker(screen.OverHelp, m.text(words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
 	p.byKey = true
 	m.push(p)
 	return nil
@@ -47,7 +48,7 @@ func (m *Model) actionChoices() (out []choice) {
 	for i := range actions {
 		a := &actions[i]
 		c := choice{
-			id: a.id, group: m.say(groupTitles[a.group]), text: m.say(a.title), also: a.id,
+			id: a.id, group: m.text(groupTitles[a.group]), text: m.text(a.title), also: a.id,
 			key: a.keyNames(), off: m.why(a), do: a.do,
 		}
 		if a.moves != nil && c.off == "" && a.moves(m) != "" {
@@ -60,7 +61,7 @@ func (m *Model) actionChoices() (out []choice) {
 
 // podChoices are the pods, and why those in trouble are.
 func (m *Model) podChoices() (out []choice) {
-	group := m.say(say("Pods", "Pod"))
+	group := m.text(words.Text("Pods", "Pod"))
 	for _, r := range m.pods() {
 		line := probes.Pod{Namespace: r.Namespace, Name: r.Name}.NamespacedName() + "  " + r.Word
 		if r.Line != "" {
@@ -74,11 +75,11 @@ func (m *Model) podChoices() (out []choice) {
 // stepChoices are the steps of the catalogue: choosing one goes there in the
 // story of the selected pod, or tells what it is for.
 func (m *Model) stepChoices() (out []choice) {
-	group := m.say(say("Steps", "步骤"))
+	group := m.text(words.Text("Steps", "步骤"))
 	for i := range m.catalogue().Steps {
 		s := &m.catalogue().Steps[i]
 		out = append(out, choice{
-			id: "to." + s.Name, group: group, text: s.Name + "  " + m.say(s.Title), also: s.Title.En,
+			id: "to." + s.Name, group: group, text: s.Name + "  " + m.text(s.Title), also: s.Title.En,
 			do: func(m *Model) tea.Cmd { return m.toStep(s) },
 		})
 	}
@@ -90,7 +91,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 		m.state.SetMain(screen.MainStory)
 		return nil
 	}
-	lines := append([]string{m.say(s.Title), ""}, paragraphs(m.say(s.Text))...)
+	lines := append([]string{m.text(s.Title), ""}, paragraphs(m.text(s.Text))...)
 	if !s.Outside() {
 		lines = append(lines, "", s.Symbol, s.File)
 	}
@@ -109,7 +110,7 @@ func (m *Model) catalogue() *probes.Catalogue { return probes.MustLoad() }
 func (m *Model) unseen(step string) string {
 	for _, s := range m.info.GetSteps() {
 		if s.GetName() == step && !s.GetSeen() {
-			return m.sayf(say("not seen here: %s", "此处看不到：%s"), s.GetWhy())
+			return m.textf(words.Text("not seen here: %s", "此处看不到：%s"), s.GetWhy())
 		}
 	}
 	return ""
@@ -124,9 +125,9 @@ func (m *Model) checkHold(name string) error {
 		}
 		why := s.GetWhy()
 		if about := m.catalogue().Step(name); why == "" && about != nil {
-			why = m.say(about.Hold.Why)
+			why = m.text(about.Hold.Why)
 		}
-		return fmt.Errorf("%s", m.sayf(say("no pod is held at %s: %s", "不能停在 %s：%s"), name, why))
+		return fmt.Errorf("%s", m.textf(words.Text("no pod is held at %s: %s", "不能停在 %s：%s"), name, why))
 	}
 	return nil
 }
@@ -138,14 +139,14 @@ func completeStep(m *Model, typed string) (out []string) { return stepsLike(m.ca
 // checkStep refuses what is the name of no step.
 func (m *Model) checkStep(glob string) error {
 	if glob == "" {
-		return fmt.Errorf("%s", m.say(say("name a step; Tab completes", "请输入步骤名；按 Tab 补全")))
+		return fmt.Errorf("%s", m.text(words.Text("name a step; Tab completes", "请输入步骤名；按 Tab 补全")))
 	}
 	for i := range m.catalogue().Steps {
 		if ok, err := path.Match(glob, m.catalogue().Steps[i].Name); ok {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s", m.sayf(say("%q is no pattern", "%q 不是有效的模式"), glob))
+			return fmt.Errorf("%s", m.textf(words.Text("%q is no pattern", "%q 不是有效的模式"), glob))
 		}
 	}
-	return fmt.Errorf("%s", m.sayf(say("there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全"), glob))
+	return fmt.Errorf("%s", m.textf(words.Text("there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全"), glob))
 }

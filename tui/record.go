@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // recording is a file that is being written.
@@ -31,9 +33,9 @@ func (m *Model) toggleRecord() tea.Cmd {
 		return nil
 	}
 	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".podstep"
-	m.input = newInput(m.say(say("record to file", "录制到文件")), name, nil, func(m *Model, path string) (tea.Cmd, error) {
+	m.input = newInput(m.text(words.Text("record to file", "录制到文件")), name, nil, func(m *Model, path string) (tea.Cmd, error) {
 		if path == "" {
-			return nil, errors.New(m.say(say("name a file", "请输入文件名")))
+			return nil, errors.New(m.text(words.Text("name a file", "请输入文件名")))
 		}
 		return m.startRecord(path), nil
 	})
@@ -58,11 +60,11 @@ func (m *Model) takeRecord(msg recordMsg) {
 		m.record = nil
 	}
 	if msg.err != nil {
-		m.fail(fmt.Errorf("%s: %w", m.sayf(say("recording to %s ended", "录制到 %s 已结束"), msg.of.path), msg.err))
+		m.fail(fmt.Errorf("%s: %w", m.textf(words.Text("recording to %s ended", "录制到 %s 已结束"), msg.of.path), msg.err))
 		return
 	}
 	m.recorded = append(m.recorded, absolute(msg.of.path))
-	m.notice(m.sayf(say("%d events recorded to %s", "已录制 %d 个事件到 %s"), msg.events, msg.of.path))
+	m.notice(m.textf(words.Text("%d events recorded to %s", "已录制 %d 个事件到 %s"), msg.events, msg.of.path))
 }
 
 // absolute is a path that is still right in another directory.

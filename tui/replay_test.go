@@ -14,7 +14,7 @@ func replaying(t *testing.T, fault error) *desk {
 	w := newWorld()
 	w.file = "x.podstep"
 	d := newDesk(t, w, Options{})
-	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(web), w.creation(web)}, CaughtUp: true, Fault: fault})
+	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(web), w.creation(web)}, CaughtUp: true, Fault: fault})
 	return d
 }
 
@@ -52,7 +52,7 @@ func TestReplayLength(t *testing.T) {
 	w.file = "x.podstep"
 	d := newDesk(t, w, Options{})
 	d.now = d.now.Add(24 * time.Hour)
-	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
+	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
 	if of := d.m.replay.of; of <= 0 || of > time.Minute {
 		t.Errorf("the file is %v long", of)
 	}

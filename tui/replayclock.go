@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // replayClock moves through a trace file. The state shows the world as it was
@@ -36,20 +38,20 @@ func newReplayClock() *replayClock { return &replayClock{speed: 1} }
 
 // grew takes in that more of the file has been read.
 func (r *replayClock) grew(m *Model) {
-	m.tellLink() // how long the file is does not go by what time it is now
+	m.showLink() // how long the file is does not go by what time it is now
 	at, of := m.state.Position()
 	r.of = of
 	if !r.moved {
 		r.at = at
 	}
-	m.tellLink()
+	m.showLink()
 }
 
 // text is the header's word on it.
 func (r *replayClock) text(m *Model) string {
-	word := m.say(say("replay", "回放"))
+	word := m.text(words.Text("replay", "回放"))
 	if r.playing {
-		word = m.say(say("playing", "播放"))
+		word = m.text(words.Text("playing", "播放"))
 	}
 	out := fmt.Sprintf("%s %s/%s", word, minutes(r.at), minutes(r.of))
 	if r.speed != 1 {
@@ -77,14 +79,14 @@ func (r *replayClock) seek(m *Model, to time.Duration) {
 	m.state.SeekTime(to)
 	r.at = to
 	r.from, r.since = to, m.clock.now()
-	m.tellLink()
+	m.showLink()
 }
 
 func (r *replayClock) toggle(m *Model) tea.Cmd {
 	r.turn++
 	if r.playing {
 		r.playing = false
-		m.tellLink()
+		m.showLink()
 		return nil
 	}
 	if r.at >= r.of {
@@ -92,7 +94,7 @@ func (r *replayClock) toggle(m *Model) tea.Cmd {
 	}
 	r.playing, r.moved = true, true
 	r.from, r.since = r.at, m.clock.now()
-	m.tellLink()
+	m.showLink()
 	return m.clock.after(playEvery, playMsg{r.turn})
 }
 
@@ -107,10 +109,10 @@ func (m *Model) takePlay(msg playMsg) tea.Cmd {
 	m.state.SeekTime(r.at)
 	if r.at >= r.of {
 		r.playing = false
-		m.tellLink()
+		m.showLink()
 		return nil
 	}
-	m.tellLink()
+	m.showLink()
 	return m.clock.after(playEvery, playMsg{r.turn})
 }
 
@@ -121,8 +123,8 @@ func (r *replayClock) faster(m *Model, by int) {
 	}
 	r.from, r.since = r.at, m.clock.now()
 	r.speed = speeds[max(0, min(i+by, len(speeds)-1))]
-	m.notice(m.sayf(say("speed ×%g", "速度 ×%g"), r.speed))
-	m.tellLink()
+	m.notice(m.textf(words.Text("speed ×%g", "速度 ×%g"), r.speed))
+	m.showLink()
 }
 
 // stepEvent goes to the next or the previous event of the selected pod.
@@ -136,5 +138,5 @@ func (r *replayClock) stepEvent(m *Model, back bool) {
 	}
 	r.moved = true
 	r.at, _ = m.state.Position()
-	m.tellLink()
+	m.showLink()
 }

@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -123,13 +124,13 @@ func (m *Model) farewell(e *ending) (lines []string) {
 		lines = append(lines, m.frame.screen.Why.Text)
 	}
 	for _, path := range m.recorded {
-		lines = append(lines, m.sayf(say("recorded: %s (podstep replay opens it)", "已录制：%s（用 podstep replay 打开）"), path))
+		lines = append(lines, m.textf(words.Text("recorded: %s (podstep replay opens it)", "已录制：%s（用 podstep replay 打开）"), path))
 	}
 	for _, name := range e.released {
-		lines = append(lines, m.sayf(say("%s was held and goes on", "%s 已放行"), name))
+		lines = append(lines, m.textf(words.Text("%s was held and goes on", "%s 已放行"), name))
 	}
 	if e.err != nil {
-		lines = append(lines, m.sayf(say("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
+		lines = append(lines, m.textf(words.Text("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
 	}
 	return lines
 }

@@ -55,8 +55,8 @@ func (c *busyCluster) pod() *agentpb.Pod {
 	return &agentpb.Pod{Id: c.made, Namespace: "default", Name: name, Uid: fmt.Sprintf("u-%d", c.made)}
 }
 
-func (c *busyCluster) tellOf(p *agentpb.Pod, events ...[]byte) {
-	c.tell(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{p}, Events: events}}})
+func (c *busyCluster) emit(p *agentpb.Pod, events ...[]byte) {
+	c.deliver(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{p}, Events: events}}})
 }
 
 func (c *busyCluster) create() {
@@ -64,7 +64,7 @@ func (c *busyCluster) create() {
 	c.pods = append(c.pods, p)
 	c.w.spans += 10
 	c.spans[p.Uid] = c.w.spans
-	c.tellOf(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, textField("updateType", "create")))
+	c.emit(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, textField("updateType", "create")))
 }
 
 // hold has a pod come to a breakpoint of the person's.
@@ -89,7 +89,7 @@ func (c *busyCluster) poll() {
 	}
 	n := c.w.heldNow(c.now)
 	n.Poll = p
-	c.tell(n)
+	c.deliver(n)
 }
 
 // happens is one thing that happens without a key or a click.
@@ -121,13 +121,13 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		}
 		return "a pod is let go"
 	case 4:
-		c.tellOf(p, turn(agentpb.Kind_ENTER), failed(turn(agentpb.Kind_EXIT)))
+		c.emit(p, turn(agentpb.Kind_ENTER), failed(turn(agentpb.Kind_EXIT)))
 		return "a sync fails"
 	case 5:
-		c.tellOf(p, c.w.event(agentpb.Kind_EXIT, "worker.cterminated", p, c.spans[p.Uid]+2, 0))
+		c.emit(p, c.w.event(agentpb.Kind_EXIT, "worker.cterminated", p, c.spans[p.Uid]+2, 0))
 		return "a pod ends"
 	case 6:
-		c.tellOf(p, c.w.event(agentpb.Kind_EXIT, "loop.remove", p, c.spans[p.Uid]+3, 0))
+		c.emit(p, c.w.event(agentpb.Kind_EXIT, "loop.remove", p, c.spans[p.Uid]+3, 0))
 		return "a pod is gone"
 	case 7:
 		c.send(tickMsg{})
@@ -145,16 +145,16 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.waits = nil
 		return "what was waited for has come"
 	case 10:
-		c.tell(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: c.now.Add(time.Second)}})
+		c.deliver(session.News{Link: &session.LinkNews{Link: screen.LinkReconnecting, Why: errors.New("the agent has ended"), Retry: c.now.Add(time.Second)}})
 		return "the agent is gone"
 	case 11:
-		c.tell(session.News{Info: c.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
+		c.deliver(session.News{Info: c.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		return "the agent is back"
 	default:
 		info := proto.CloneOf(c.w.info)
 		info.Pid++
 		c.w.info = info
-		c.tell(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
+		c.deliver(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		return "another agent is there"
 	}
 }
@@ -222,7 +222,7 @@ func TestSelectionStaysInReplay(t *testing.T) {
 	w := newWorld()
 	w.file = "x.podstep"
 	d := newDesk(t, w, Options{})
-	d.tell(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(hello)}, CaughtUp: true})
+	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(hello)}, CaughtUp: true})
 	d.m.state.SelectPodNamed("default", "hello")
 	for _, keys := range [][]string{{"0"}, {"5"}, {"$"}, {","}, {".", "."}, {"W"}, {"E"}, {"space"}} {
 		d.press(keys...)
@@ -266,8 +266,8 @@ func TestFormerPodStays(t *testing.T) {
 	info := proto.CloneOf(w.info)
 	info.Pid = 7
 	w.info, w.seq = info, 0
-	d.tell(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
-	d.tell(session.News{Poll: &session.Poll{At: d.now}})
+	d.deliver(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
+	d.deliver(session.News{Poll: &session.Poll{At: d.now}})
 	d.sees("0 pods", "web is not known to the agent that is there now")
 	if got := d.m.selectedUID(); got != "u-web" {
 		t.Errorf("%s is selected", got)
@@ -411,7 +411,7 @@ func TestBreakpointStaysSelected(t *testing.T) {
 func TestWalkLeavesSelection(t *testing.T) {
 	for _, strays := range []bool{false, true} {
 		d := walking(t)
-		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(web)}})
+		d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(web)}})
 		d.m.state.SetFocus(screen.PanePods)
 		d.press("n", "n")
 		want := "u-hello"
@@ -419,7 +419,7 @@ func TestWalkLeavesSelection(t *testing.T) {
 			d.press("G")
 			want = "" // the node
 		}
-		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+		d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 		d.sees("They are there.")
 		if got := d.m.selectedUID(); got != want {
 			t.Errorf("strayed %v: %s is selected, want %s", strays, got, want)

@@ -3,20 +3,21 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/tours"
 )
 
 var tourActions = []action{
-	{id: "tour.list", keys: []string{"T"}, group: groupTour, title: say("Guided walks", "导览列表"), do: (*Model).listTours},
-	{id: "tour.next", keys: []string{"n", "enter"}, scope: inTour, group: groupTour, title: say("To the walk's next stop", "到导览的下一站"),
-		hint: say("next stop", "下一站"), rank: rank(99), do: (*Model).followWalk},
-	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: say("Show the answer", "显示答案"),
-		hint: say("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
-	{id: "tour.read", keys: []string{"v"}, scope: inTour, group: groupTour, title: say("Read the walk's card in full", "完整阅读导览卡片"),
-		hint: say("read all", "全文"), rank: rankRead, do: (*Model).readWalk},
-	{id: "tour.end", keys: []string{"x"}, scope: inTour, group: groupTour, title: say("End the walk", "结束导览"),
-		hint: say("end the walk", "结束导览"), rank: rank(80), do: (*Model).endWalk},
+	{id: "tour.list", keys: []string{"T"}, group: groupTour, title: words.Text("Guided walks", "导览列表"), do: (*Model).listTours},
+	{id: "tour.next", keys: []string{"n", "enter"}, scope: inTour, group: groupTour, title: words.Text("To the walk's next stop", "到导览的下一站"),
+		hint: words.Text("next stop", "下一站"), rank: rank(99), do: (*Model).followWalk},
+	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: words.Text("Show the answer", "显示答案"),
+		hint: words.Text("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
+	{id: "tour.read", keys: []string{"v"}, scope: inTour, group: groupTour, title: words.Text("Read the walk's card in full", "完整阅读导览卡片"),
+		hint: words.Text("read all", "全文"), rank: rankRead, do: (*Model).readWalk},
+	{id: "tour.end", keys: []string{"x"}, scope: inTour, group: groupTour, title: words.Text("End the walk", "结束导览"),
+		hint: words.Text("end the walk", "结束导览"), rank: rank(80), do: (*Model).endWalk},
 }
 
 // rankRead ranks reading the card high where it has little room.
@@ -37,7 +38,7 @@ func (m *Model) question() *tours.Question {
 
 func offNoQuestion(m *Model) text {
 	if m.question() == nil {
-		return say("there is no question here", "这一站没有问题")
+		return words.Text("there is no question here", "这一站没有问题")
 	}
 	return text{}
 }
@@ -60,11 +61,11 @@ func (m *Model) listTours() tea.Cmd {
 	for i := range all {
 		t := &all[i]
 		choices = append(choices, choice{
-			id: "tour." + t.Name, text: m.say(t.Title), also: t.Name, off: m.walkOff(t),
+			id: "tour." + t.Name, text: m.text(t.Title), also: t.Name, off: m.walkOff(t),
 			do: func(m *Model) tea.Cmd { return m.startWalk(t) },
 		})
 	}
-	m.push(newPicker(screen.OverTours, m.say(say("Guided walks", "导览")), "/", choices))
+	m.push(newPicker(screen.OverTours, m.text(words.Text("Guided walks", "导览")), "/", choices))
 	return nil
 }
 
@@ -85,7 +86,7 @@ func (m *Model) offerTour() tea.Cmd {
 		if t := tours.Find(all, name); t != nil {
 			return m.startWalk(t)
 		}
-		m.notice(m.sayf(say("there is no walk %q; T lists them", "没有导览 %q；按 T 查看列表"), name))
+		m.notice(m.textf(words.Text("there is no walk %q; T lists them", "没有导览 %q；按 T 查看列表"), name))
 		return nil
 	}
 	m.offered = true
@@ -94,10 +95,10 @@ func (m *Model) offerTour() tea.Cmd {
 	}
 	first := &all[0]
 	return m.appear(&dialog{
-		title: m.say(say("A first walk?", "来一次导览？")),
-		text: append([]string{m.say(first.Title), ""}, append(paragraphs(m.say(first.Text)), "",
-			m.say(say("T lists all walks later.", "以后可按 T 查看所有导览。")))...),
-		buttons: []string{m.say(say("Not now", "以后再说")), m.say(say("Walk", "开始"))},
+		title: m.text(words.Text("A first walk?", "来一次导览？")),
+		text: append([]string{m.text(first.Title), ""}, append(paragraphs(m.text(first.Text)), "",
+			m.text(words.Text("T lists all walks later.", "以后可按 T 查看所有导览。")))...),
+		buttons: []string{m.text(words.Text("Not now", "以后再说")), m.text(words.Text("Walk", "开始"))},
 		chosen:  1,
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 {

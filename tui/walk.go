@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/tours"
@@ -194,19 +195,19 @@ func (w *walk) lastSeen() uint64 {
 
 // card is the walk as the screen shows it.
 func (w *walk) card(m *Model) *screen.TourCard {
-	c := &screen.TourCard{Title: m.say(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
+	c := &screen.TourCard{Title: m.text(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
 	switch {
 	case w.phase == walkIntro:
 		c.Stop = 0
-		c.Text = m.say(w.tour.Text)
-		c.Wait = m.say(say("n begins · x ends the walk", "n 开始 · x 结束导览"))
+		c.Text = m.text(w.tour.Text)
+		c.Wait = m.text(words.Text("n begins · x ends the walk", "n 开始 · x 结束导览"))
 		if w.busy {
-			c.Wait = m.say(say("one moment · x ends the walk", "请稍候 · x 结束导览"))
+			c.Wait = m.text(words.Text("one moment · x ends the walk", "请稍候 · x 结束导览"))
 		}
 	case w.phase == walkOver:
 		c.Stop = len(w.stops)
-		c.Text = m.say(w.tour.Ending)
-		c.Wait = m.say(say("n ends the walk", "n 结束导览"))
+		c.Text = m.text(w.tour.Ending)
+		c.Wait = m.text(words.Text("n ends the walk", "n 结束导览"))
 	case w.phase == walkGoing:
 		w.cardGoing(m, c)
 	default:
@@ -220,34 +221,34 @@ func (w *walk) card(m *Model) *screen.TourCard {
 
 func (w *walk) cardGoing(m *Model, c *screen.TourCard) {
 	s := w.stops[w.at]
-	c.Text = m.say(s.Title)
-	c.Wait = m.sayf(say("waiting for %s", "等待 %s"), s.Step)
+	c.Text = m.text(s.Title)
+	c.Wait = m.textf(words.Text("waiting for %s", "等待 %s"), s.Step)
 	if m.clock.now().Sub(w.since) > s.Within {
-		c.Wait = m.sayf(say("%s has not come in %s; wait on, or x ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 x 结束导览"), s.Step, s.Within)
+		c.Wait = m.textf(words.Text("%s has not come in %s; wait on, or x ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 x 结束导览"), s.Step, s.Within)
 	}
 }
 
 func (w *walk) cardHere(m *Model, c *screen.TourCard) {
 	s := w.stops[w.at]
-	c.Heading = m.say(s.Title)
-	c.Text = m.say(s.Text)
+	c.Heading = m.text(s.Title)
+	c.Text = m.text(s.Text)
 	if q := s.Question; q != nil {
-		c.Question = m.say(q.Text)
+		c.Question = m.text(q.Text)
 		if w.answer {
-			c.Answer = m.say(q.Answer)
+			c.Answer = m.text(q.Answer)
 		}
 	}
 	switch {
 	case w.busy:
-		c.Wait = m.say(say("one moment", "请稍候"))
+		c.Wait = m.text(words.Text("one moment", "请稍候"))
 	case s.Act != nil:
-		c.Wait = m.sayf(say("n does it: %s", "按 n 执行：%s"), w.command(s))
+		c.Wait = m.textf(words.Text("n does it: %s", "按 n 执行：%s"), w.command(s))
 	case w.at+1 == len(w.stops):
-		c.Wait = m.say(say("n goes on to the end", "n 到结尾"))
+		c.Wait = m.text(words.Text("n goes on to the end", "n 到结尾"))
 	default:
-		c.Wait = m.say(say("n goes on", "n 继续"))
+		c.Wait = m.text(words.Text("n goes on", "n 继续"))
 	}
 	if c.Question != "" && !w.answer {
-		c.Wait += m.say(say(" · a answers", " · a 看答案"))
+		c.Wait += m.text(words.Text(" · a answers", " · a 看答案"))
 	}
 }

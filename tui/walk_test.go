@@ -22,18 +22,18 @@ import (
 // shortWalk has a stop of each kind.
 func shortWalk() *tours.Tour {
 	return &tours.Tour{
-		Name: "short", Title: say("A short walk", "短途"), Text: say("What it is about.", "内容。"), Ending: say("That was all.", "结束。"),
+		Name: "short", Title: words.Text("A short walk", "短途"), Text: words.Text("What it is about.", "内容。"), Ending: words.Text("That was all.", "结束。"),
 		Pod: "default/hello",
 		Stops: []tours.Stop{
-			{Act: &tours.Action{Do: tours.Create, Manifest: "kind: Pod\nmetadata: {name: hello}"}, Title: say("Make it", "创建"), Text: say("A pod is made.", "创建 Pod。")},
-			{Step: "sync.dirs", On: probes.Exit, Pod: "default/hello", Title: say("Directories", "目录"), Text: say("They are there.", "有了。"), Within: time.Minute},
+			{Act: &tours.Action{Do: tours.Create, Manifest: "kind: Pod\nmetadata: {name: hello}"}, Title: words.Text("Make it", "创建"), Text: words.Text("A pod is made.", "创建 Pod。")},
+			{Step: "sync.dirs", On: probes.Exit, Pod: "default/hello", Title: words.Text("Directories", "目录"), Text: words.Text("They are there.", "有了。"), Within: time.Minute},
 			{
 				Step: "cri.RunPodSandbox", On: probes.Enter, Pod: "default/hello", Hold: tours.HoldPod,
-				Where: map[string]string{"attempt": "1"}, Title: say("Sandbox", "沙箱"), Text: say("It is asked for.", "请求。"),
-				Question: &tours.Question{Text: say("Who makes it?", "谁创建？"), Answer: say("The runtime.", "运行时。")}, Within: time.Minute,
+				Where: map[string]string{"attempt": "1"}, Title: words.Text("Sandbox", "沙箱"), Text: words.Text("It is asked for.", "请求。"),
+				Question: &tours.Question{Text: words.Text("Who makes it?", "谁创建？"), Answer: words.Text("The runtime.", "运行时。")}, Within: time.Minute,
 			},
-			{Act: &tours.Action{Do: tours.Delete, Object: "pod/default/hello"}, Title: say("Delete it", "删除"), Text: say("It goes.", "它走了。")},
-			{Step: "sync.volumes", On: probes.Exit, Pod: "default/hello", Title: say("Volumes", "卷"), Text: say("The end.", "末尾。"), Within: time.Minute},
+			{Act: &tours.Action{Do: tours.Delete, Object: "pod/default/hello"}, Title: words.Text("Delete it", "删除"), Text: words.Text("It goes.", "它走了。")},
+			{Step: "sync.volumes", On: probes.Exit, Pod: "default/hello", Title: words.Text("Volumes", "卷"), Text: words.Text("The end.", "末尾。"), Within: time.Minute},
 		},
 	}
 }
@@ -62,7 +62,7 @@ func TestWalk(t *testing.T) {
 	d.press("n").sees("A pod is made.", "kubectl create").called()
 	d.press("n").called("break default/hello cri.RunPodSandbox podstep.dev/walk=run", "do create")
 	d.sees("waiting for sync.dirs")
-	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("They are there.")
 	d.press("n").called().sees("waiting for cri.RunPodSandbox")
 	d.helloHeld(0)
@@ -75,7 +75,7 @@ func TestWalk(t *testing.T) {
 	d.press("v").sees("It is asked for.", "Who makes it?", "The runtime.").press("esc")
 	d.press("enter").sees("It goes.").called()
 	d.press("n").called("continue u-hello", "do delete").sees("waiting for sync.volumes")
-	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("The end.")
 	d.press("n").sees("That was all.").called()
 	d.press("n").sees("Delete what the walk made?").called()
@@ -110,7 +110,7 @@ func TestWalkHoldIsOver(t *testing.T) {
 		d := walking(t)
 		d.m.lang = words.Chinese
 		d.press("n", "n")
-		d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+		d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 		d.press("n")
 		d.helloHeld(1)
 		d.poll()
@@ -129,7 +129,7 @@ func TestWalkEndsAnywhere(t *testing.T) {
 		steps := []func(){
 			func() { d.press("n") },
 			func() { d.press("n") },
-			func() { d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}}); d.press("n") },
+			func() { d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}}); d.press("n") },
 			func() { d.helloHeld(1); d.poll() },
 		}
 		for _, do := range steps[:stop+1] {
@@ -150,7 +150,7 @@ func TestWalkEndsAnywhere(t *testing.T) {
 	}
 }
 
-func TestWalkTellsErrors(t *testing.T) {
+func TestWalkShowsErrors(t *testing.T) {
 	d := walking(t)
 	d.press("n")
 	d.w.fail = errors.New("the API server is not there")
@@ -159,7 +159,7 @@ func TestWalkTellsErrors(t *testing.T) {
 	d.press("n").sees("waiting for sync.dirs")
 }
 
-func TestWalkSaysWhenItTakesLong(t *testing.T) {
+func TestWalkWarnsWhenItTakesLong(t *testing.T) {
 	d := walking(t)
 	d.press("n", "n")
 	d.now = d.now.Add(2 * time.Minute)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -73,15 +74,15 @@ func (m *Model) offerUndo(w *walk) {
 		return
 	}
 	m.push(&dialog{
-		title: m.say(say("Delete what the walk made?", "删除导览创建的内容？")),
-		text: append([]string{m.sayf(say("The walk %q made this. Nothing else is deleted.", "导览“%s”创建了以下内容，其他的都不会删除。"), m.say(w.tour.Title)), ""},
+		title: m.text(words.Text("Delete what the walk made?", "删除导览创建的内容？")),
+		text: append([]string{m.textf(words.Text("The walk %q made this. Nothing else is deleted.", "导览“%s”创建了以下内容，其他的都不会删除。"), m.text(w.tour.Title)), ""},
 			made...),
-		buttons: []string{m.say(say("Keep", "保留")), m.say(say("Delete", "删除"))},
+		buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			return m.act(m.say(say("what the walk made is deleted", "导览创建的内容已删除")), func(ctx context.Context, _ session.Control) error {
+			return m.act(m.text(words.Text("what the walk made is deleted", "导览创建的内容已删除")), func(ctx context.Context, _ session.Control) error {
 				return w.run.Undo(ctx)
 			})
 		},
@@ -92,6 +93,6 @@ func (m *Model) offerUndo(w *walk) {
 func (m *Model) endWalkFor(*agentpb.InfoResponse) {
 	if m.walk != nil {
 		m.walk = nil
-		m.fail(fmt.Errorf("%s", m.say(say("the walk has ended, because the agent did", "代理已退出，导览随之结束"))))
+		m.fail(fmt.Errorf("%s", m.text(words.Text("the walk has ended, because the agent did", "代理已退出，导览随之结束"))))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
@@ -38,7 +39,7 @@ type tourMsg struct {
 func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 	m.offered = true
 	if why := m.walkOff(t); why != "" {
-		m.notice(m.say(t.Title) + ": " + why)
+		m.notice(m.text(t.Title) + ": " + why)
 		return nil
 	}
 	w := newWalk(t, m.opts.Cluster.BeginWalk(t.Name), m.info, m.state.Decoder())
@@ -64,13 +65,13 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 // walkOff says why a walk cannot be taken here.
 func (m *Model) walkOff(t *tours.Tour) string {
 	if why := offNoHolds(m); why != (text{}) {
-		return m.say(why)
+		return m.text(why)
 	}
 	if m.attached() {
-		return m.say(say("it holds pods inside the kubelet, where an attached podstep cannot; podstep lab has a kubelet for it", "它要把 Pod 停在 kubelet 内部，附加的 podstep 做不到；podstep lab 里有可用的 kubelet"))
+		return m.text(words.Text("it holds pods inside the kubelet, where an attached podstep cannot; podstep lab has a kubelet for it", "它要把 Pod 停在 kubelet 内部，附加的 podstep 做不到；podstep lab 里有可用的 kubelet"))
 	}
 	if t.Needs.Runtime == tours.Sim && runtimeOf(m.info) != tours.Sim {
-		return m.say(say("it needs the simulated lab: podstep lab", "需要模拟实验环境：podstep lab"))
+		return m.text(words.Text("it needs the simulated lab: podstep lab", "需要模拟实验环境：podstep lab"))
 	}
 	return ""
 }
@@ -215,7 +216,7 @@ func (m *Model) takeTour(msg tourMsg) tea.Cmd {
 		w.since = m.clock.now()
 	}
 	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
-		w.err = m.say(reason.Error(msg.err))
+		w.err = m.text(reason.Error(msg.err))
 		var taken *cluster.TakenError
 		if errors.As(msg.err, &taken) && w.at == 0 {
 			w.enter(0, walkIntro) // from here the walk takes another name

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/tours"
 )
@@ -50,7 +51,7 @@ func (m *Model) takeNames(msg namesMsg) tea.Cmd {
 	w.busy = false
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
-			w.err = m.say(reason.Error(msg.err))
+			w.err = m.text(reason.Error(msg.err))
 		}
 		return nil
 	}
@@ -58,11 +59,11 @@ func (m *Model) takeNames(msg namesMsg) tea.Cmd {
 		return m.walkWith(msg)
 	}
 	m.push(&dialog{
-		title: m.say(say("Delete what an earlier walk made?", "删除之前的导览创建的内容？")),
+		title: m.text(words.Text("Delete what an earlier walk made?", "删除之前的导览创建的内容？")),
 		text: append(append([]string{
-			m.say(say("This is there, and has the label of a walk. Somebody may be taking that walk now.", "以下内容带有导览的标签。可能有人正在进行那次导览。")), "",
-		}, msg.found.Left...), "", m.say(say("If it is kept, this walk takes other names.", "如果保留，这次导览会换用别的名字。"))),
-		buttons: []string{m.say(say("Keep", "保留")), m.say(say("Delete", "删除"))},
+			m.text(words.Text("This is there, and has the label of a walk. Somebody may be taking that walk now.", "以下内容带有导览的标签。可能有人正在进行那次导览。")), "",
+		}, msg.found.Left...), "", m.text(words.Text("If it is kept, this walk takes other names.", "如果保留，这次导览会换用别的名字。"))),
+		buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
 		chose: func(m *Model, button int) tea.Cmd {
 			switch {
 			case w != m.walk:
@@ -81,7 +82,7 @@ func (m *Model) walkWith(msg namesMsg) tea.Cmd {
 	w := msg.walk
 	w.take(msg.tour, m.info)
 	if taken := msg.found.Taken; len(taken) > 0 {
-		m.notice(m.sayf(say("taken already: %s; this walk leaves that alone and uses %s", "已被占用：%s；这次导览不会动它们，改用 %s"),
+		m.notice(m.textf(words.Text("taken already: %s; this walk leaves that alone and uses %s", "已被占用：%s；这次导览不会动它们，改用 %s"),
 			strings.Join(taken, ", "), w.tour.Pod))
 	}
 	return m.walkTo(0, nil)
@@ -118,7 +119,7 @@ func (m *Model) takeOthers(msg othersMsg) tea.Cmd {
 	}
 	w.busy = false
 	if msg.err != nil {
-		w.err = m.say(reason.Error(msg.err))
+		w.err = m.text(reason.Error(msg.err))
 		return nil
 	}
 	if len(msg.pods) == 0 {
@@ -130,10 +131,10 @@ func (m *Model) takeOthers(msg othersMsg) tea.Cmd {
 		shown = append(shown[:maxOthers:maxOthers], "...")
 	}
 	m.push(&dialog{
-		title: m.say(say("Make the node short of memory?", "让节点内存不足？")),
-		text: append([]string{m.sayf(say("The kubelet may evict other pods too. On the node are %d that this walk did not make:",
+		title: m.text(words.Text("Make the node short of memory?", "让节点内存不足？")),
+		text: append([]string{m.textf(words.Text("The kubelet may evict other pods too. On the node are %d that this walk did not make:",
 			"kubelet 也可能驱逐别的 Pod。节点上有 %d 个不是这次导览创建的："), len(msg.pods)), ""}, shown...),
-		buttons: []string{m.say(say("Not now", "暂不")), m.say(say("Go on", "继续"))},
+		buttons: []string{m.text(words.Text("Not now", "暂不")), m.text(words.Text("Go on", "继续"))},
 		danger:  true,
 		chose: func(m *Model, button int) tea.Cmd {
 			if button != 1 || w != m.walk {

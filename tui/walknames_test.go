@@ -18,7 +18,7 @@ func TestWalkTakesAnotherName(t *testing.T) {
 	d.press("n").sees("taken already: pod default/hello", "uses default/hello-2", "kubectl create").called()
 	d.press("n").called("break default/hello-2 cri.RunPodSandbox podstep.dev/walk=run", "do create")
 	// The pod that was there before is not the walk's, whatever it does.
-	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("waiting for sync.dirs")
 }
 
@@ -28,9 +28,9 @@ func TestWalkPassesOverOthers(t *testing.T) {
 	d := walking(t)
 	d.press("n", "n").sees("waiting for sync.dirs")
 	yours := &agentpb.Pod{Id: 3, Namespace: "default", Name: "hello", Uid: "yours"}
-	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(yours)}})
+	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(yours)}})
 	d.sees("waiting for sync.dirs")
-	d.tell(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
+	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("They are there.")
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -44,26 +45,26 @@ func (m *Model) allHeldNames() string {
 	case 1:
 		return m.nameOf(m.holds[0])
 	default:
-		return m.sayf(say("all %d held pods", "全部 %d 个被停住的 Pod"), n)
+		return m.textf(words.Text("all %d held pods", "全部 %d 个被停住的 Pod"), n)
 	}
 }
 
 // letAllGo is the footer's hint for letting all pods go.
 func (m *Model) letAllGo() string {
 	if n := m.heldPods(); n > 1 {
-		return m.sayf(say("let all %d go", "放行全部 %d 个"), n)
+		return m.textf(words.Text("let all %d go", "放行全部 %d 个"), n)
 	}
-	return m.sayf(say("let %s go", "放行 %s"), view.ShortName(m.holds[0].GetPod().GetName(), m.frame.styles))
+	return m.textf(words.Text("let %s go", "放行 %s"), view.ShortName(m.holds[0].GetPod().GetName(), m.frame.styles))
 }
 
 // toNextHeld is the footer's hint for going to the next held pod.
 func (m *Model) toNextHeld() string {
-	return m.sayf(say("to %s", "到 %s"), view.ShortName(m.nextHeld().GetPod().GetName(), m.frame.styles))
+	return m.textf(words.Text("to %s", "到 %s"), view.ShortName(m.nextHeld().GetPod().GetName(), m.frame.styles))
 }
 
 // hintOf is what the footer says of an action now.
 func (m *Model) hintOf(a *action) screen.Hint {
-	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.say(a.hint), Off: m.why(a)}
+	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.text(a.hint), Off: m.why(a)}
 	switch {
 	case a.brief != nil:
 		h.Text = a.brief(m)

@@ -36,12 +36,12 @@ func Find(socket, named, env string) *Cluster {
 	if _, err := os.Stat(filepath.Join(dir, "state.json")); err == nil {
 		c.Dir = dir
 	}
-	beside := filepath.Join(dir, "kubeconfig")
-	switch _, err := os.Stat(beside); {
+	found := filepath.Join(dir, "kubeconfig")
+	switch _, err := os.Stat(found); {
 	case named != "":
 		c.Kubeconfig = named
 	case err == nil:
-		c.Kubeconfig = beside
+		c.Kubeconfig = found
 	default:
 		c.Kubeconfig = env
 	}

@@ -22,16 +22,16 @@ var commands = []struct {
 	name, arg string
 	text      probes.Text
 }{
-	{"pods", "", say("what every pod is doing", "每个 Pod 正在做什么")},
-	{"hold", "POD", say("hold a pod at its next step", "在下一步按住 Pod")},
-	{"step", "POD", say("step a held pod into its next call", "单步进入被按住的 Pod 的下一个调用")},
-	{"over", "POD", say("step over what the call does", "越过当前调用")},
-	{"cri", "POD", say("to the next call to the runtime", "到下一个运行时调用")},
-	{"continue", "POD", say("let a pod go on", "放行 Pod")},
-	{"release", "", say("let all pods go on", "放行所有 Pod")},
-	{"break", "POD STEP", say("hold a pod, also one to come, at a step", "在某个步骤按住 Pod，也适用于将来的 Pod")},
-	{"help", "", say("these commands", "这些命令")},
-	{"quit", "", say("end, and let go what is held", "退出并放行被按住的 Pod")},
+	{"pods", "", words.Text("what every pod is doing", "每个 Pod 正在做什么")},
+	{"hold", "POD", words.Text("hold a pod at its next step", "在下一步按住 Pod")},
+	{"step", "POD", words.Text("step a held pod into its next call", "单步进入被按住的 Pod 的下一个调用")},
+	{"over", "POD", words.Text("step over what the call does", "越过当前调用")},
+	{"cri", "POD", words.Text("to the next call to the runtime", "到下一个运行时调用")},
+	{"continue", "POD", words.Text("let a pod go on", "放行 Pod")},
+	{"release", "", words.Text("let all pods go on", "放行所有 Pod")},
+	{"break", "POD STEP", words.Text("hold a pod, also one to come, at a step", "在某个步骤按住 Pod，也适用于将来的 Pod")},
+	{"help", "", words.Text("these commands", "这些命令")},
+	{"quit", "", words.Text("end, and let go what is held", "退出并放行被按住的 Pod")},
 }
 
 func (p *printer) help() {
@@ -42,11 +42,11 @@ func (p *printer) help() {
 
 // command does one line. It is true if that ends the program.
 func (p *printer) command(ctx context.Context, line string) (quit bool) {
-	words := strings.Fields(line)
-	if len(words) == 0 {
+	typed := strings.Fields(line)
+	if len(typed) == 0 {
 		return false
 	}
-	name, args := words[0], words[1:]
+	name, args := typed[0], typed[1:]
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(commands) {
 		name = commands[n-1].name
 	}
@@ -58,7 +58,7 @@ func (p *printer) command(ctx context.Context, line string) (quit bool) {
 		return false
 	}
 	if p.control == nil {
-		p.say(say("A trace file only tells what was.", "跟踪文件只记录过去。"))
+		p.printf(words.Text("A trace file only tells what was.", "跟踪文件只记录过去。"))
 		return false
 	}
 	do := p.job(name, args)
@@ -91,18 +91,18 @@ func (p *printer) job(name string, args []string) func(context.Context) (string,
 		return c.name == name
 	})
 	if i < 0 {
-		p.say(say("There is no command %s; help lists them.", "没有命令 %s；输入 help 查看。"), name)
+		p.printf(words.Text("There is no command %s; help lists them.", "没有命令 %s；输入 help 查看。"), name)
 		return nil
 	}
 	if want := len(strings.Fields(commands[i].arg)); len(args) != want {
-		p.say(say("It is: %s %s", "用法：%s %s"), name, commands[i].arg)
+		p.printf(words.Text("It is: %s %s", "用法：%s %s"), name, commands[i].arg)
 		return nil
 	}
 	var pods *agentpb.PodSelector
 	if len(args) > 0 {
 		var err error
 		if pods, err = agentpb.ParsePods(args[0]); err != nil {
-			p.say(say("%s is no name of a pod; a pod is written as NAMESPACE/NAME.", "%s 不是 Pod 的名称；Pod 写作 命名空间/名称。"), args[0])
+			p.printf(words.Text("%s is no name of a pod; a pod is written as NAMESPACE/NAME.", "%s 不是 Pod 的名称；Pod 写作 命名空间/名称。"), args[0])
 			return nil
 		}
 	}
@@ -128,7 +128,7 @@ func (p *printer) job(name string, args []string) func(context.Context) (string,
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		b, err := control.AddBreakpoint(ctx, req)
-		return fmt.Sprintf(lang.In(say("Breakpoint %d: set", "断点 %d：已设置")), b.GetId()), err
+		return fmt.Sprintf(lang.In(words.Text("Breakpoint %d: set", "断点 %d：已设置")), b.GetId()), err
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func
 			return "", err
 		}
 		end, _ := h.End()
-		return fmt.Sprintf(lang.In(say("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
+		return fmt.Sprintf(lang.In(words.Text("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
 			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), words.Took(end.Round(time.Second))), nil
 	}
 }
@@ -156,7 +156,7 @@ func (p *printer) letGo(control session.Control, req *agentpb.ContinueRequest) f
 	lang := p.Lang
 	return func(ctx context.Context) (string, error) {
 		let, err := control.Continue(ctx, req)
-		return fmt.Sprintf(lang.In(say("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
+		return fmt.Sprintf(lang.In(words.Text("Pods that go on: %d", "已放行的 Pod：%d")), len(let)), err
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *printer) result(r result) {
 		p.pods()
 	case errors.Is(r.err, context.Canceled):
 	case r.err != nil:
-		p.say(say("Error: %s", "错误：%s"), p.Lang.In(reason.Error(r.err)))
+		p.printf(words.Text("Error: %s", "错误：%s"), p.Lang.In(reason.Error(r.err)))
 	default:
 		p.print(r.line)
 	}
@@ -183,11 +183,11 @@ func (p *printer) poll(n *session.Poll) {
 
 func (p *printer) pods() {
 	if p.last == nil {
-		p.say(say("Pods: not known yet", "Pod：尚不清楚"))
+		p.printf(words.Text("Pods: not known yet", "Pod：尚不清楚"))
 		return
 	}
 	if len(p.last.Pods) == 0 {
-		p.say(say("Pods: none on this node", "Pod：本节点上没有"))
+		p.printf(words.Text("Pods: none on this node", "Pod：本节点上没有"))
 		return
 	}
 	for _, s := range p.last.Pods {

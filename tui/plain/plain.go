@@ -42,8 +42,8 @@ type printer struct {
 	decode  *wire.Decoder
 	info    *agentpb.InfoResponse
 	names   *probes.Catalogue
-	// told is set once what there was before us has been told in short.
-	told bool
+	// caughtUp is set once what there was before us has been told in short.
+	caughtUp bool
 	// last is the last poll of the agent that is there.
 	last *session.Poll
 	// results of commands that take their time.
@@ -80,7 +80,7 @@ func Run(ctx context.Context, s session.Session, o Options) error {
 	defer cancel()
 	released, failed := ledger.Release(within)
 	for _, name := range released {
-		p.say(say("Pod %s: goes on", "Pod %s：继续"), name)
+		p.printf(words.Text("Pod %s: goes on", "Pod %s：继续"), name)
 	}
 	return errors.Join(err, failed)
 }
@@ -88,7 +88,7 @@ func Run(ctx context.Context, s session.Session, o Options) error {
 func (p *printer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p.say(say("podstep: plain lines, because of %s", "podstep：纯文本模式，原因：%s"), p.Because)
+	p.printf(words.Text("podstep: plain lines, because of %s", "podstep：纯文本模式，原因：%s"), p.Because)
 	news := make(chan arrival)
 	go receive(ctx, p.session, news)
 	var commands chan string
@@ -160,11 +160,8 @@ func read(ctx context.Context, in io.Reader, to chan<- string) {
 	}
 }
 
-// say makes a text in both languages.
-func say(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
-
-// say prints a line.
-func (p *printer) say(t probes.Text, args ...any) {
+// printf prints a line.
+func (p *printer) printf(t probes.Text, args ...any) {
 	p.print(fmt.Sprintf(p.Lang.In(t), args...))
 }
 
@@ -179,22 +176,22 @@ func (p *printer) print(line string) {
 // take prints news. It is true at the end of a trace file.
 func (p *printer) take(n session.News) (end bool) {
 	if n.Info != nil {
-		p.info, p.told, p.last = n.Info, false, nil
+		p.info, p.caughtUp, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
-		p.say(say("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
+		p.printf(words.Text("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
 	}
 	if n.Link != nil && n.Link.Link == screen.LinkReconnecting {
-		p.say(say("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
+		p.printf(words.Text("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
 	}
 	for _, b := range n.Batches {
 		for _, e := range p.decode.Batch(b) {
-			if p.told || p.session.File() != "" {
+			if p.caughtUp || p.session.File() != "" {
 				p.event(&e)
 			}
 		}
 	}
 	if n.CaughtUp {
-		p.told = true
+		p.caughtUp = true
 	}
 	if n.Poll != nil {
 		p.poll(n.Poll)
@@ -208,20 +205,20 @@ func (p *printer) take(n session.News) (end bool) {
 // event prints what a person wants to hear of an event: what failed, what is
 // held, and the main steps when they are done.
 func (p *printer) event(e *probes.Event) {
-	who := p.Lang.In(say("Node", "节点"))
+	who := p.Lang.In(words.Text("Node", "节点"))
 	if e.Pod != nil {
 		who = "Pod " + e.Pod.NamespacedName()
 	}
 	what := p.title(e.Step)
 	switch {
 	case e.Kind == probes.Held:
-		p.say(say("%s: held at %s of %s", "%s：被按住，%s %s"), who, e.Fields["on"], what)
+		p.printf(words.Text("%s: held at %s of %s", "%s：被按住，%s %s"), who, e.Fields["on"], what)
 	case e.Kind == probes.Released:
-		p.say(say("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, p.Lang.In(reason.Released(e.Fields)))
+		p.printf(words.Text("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, p.Lang.In(reason.Released(e.Fields)))
 	case e.Kind == probes.Fault:
-		p.say(say("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
+		p.printf(words.Text("%s: a fault was injected at %s", "%s：在 %s 注入了故障"), who, what)
 	case e.Kind == probes.Drop:
-		p.say(say("Events were lost: %s", "事件丢失：%s"), e.Lost())
+		p.printf(words.Text("Events were lost: %s", "事件丢失：%s"), e.Lost())
 	case p.outside(e.Step):
 		p.report(who, e)
 	case e.Kind == probes.Note:
@@ -229,9 +226,9 @@ func (p *printer) event(e *probes.Event) {
 			p.print(who + ": " + note)
 		}
 	case e.Kind == probes.Exit && e.Error != "":
-		p.say(say("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, words.Measured(time.Duration(e.DurationNs)), e.Error)
+		p.printf(words.Text("%s: step %s failed after %s: %s", "%s：步骤 %s 在 %s 后失败：%s"), who, what, words.Measured(time.Duration(e.DurationNs)), e.Error)
 	case e.Kind == probes.Exit && p.main(e):
-		p.say(say("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, words.Measured(time.Duration(e.DurationNs)))
+		p.printf(words.Text("%s: step %s done after %s", "%s：步骤 %s 完成，用时 %s"), who, what, words.Measured(time.Duration(e.DurationNs)))
 	}
 }
 
@@ -247,9 +244,9 @@ func (p *printer) report(who string, e *probes.Event) {
 	s := p.names.Step(e.Step)
 	switch {
 	case e.Kind == probes.Exit && e.Error != "":
-		p.say(say("%s: %s: failed: %s", "%s：%s：失败：%s"), who, p.title(e.Step), e.Error)
+		p.printf(words.Text("%s: %s: failed: %s", "%s：%s：失败：%s"), who, p.title(e.Step), e.Error)
 	case e.Kind == probes.Enter && s.Tier == 1:
-		p.say(say("%s: %s: %s, told by %s", "%s：%s：%s，来自 %s"), who, p.title(e.Step), reported(s, e.Fields), teller(s, e.Fields))
+		p.printf(words.Text("%s: %s: %s, told by %s", "%s：%s：%s，来自 %s"), who, p.title(e.Step), reported(s, e.Fields), reporter(s, e.Fields))
 	}
 }
 
@@ -267,8 +264,8 @@ func reported(s *probes.Step, fields map[string]any) string {
 	return strings.Join(out, ", ")
 }
 
-// teller is who told a report.
-func teller(s *probes.Step, fields map[string]any) string {
+// reporter is the source of a report.
+func reporter(s *probes.Step, fields map[string]any) string {
 	if from, ok := fields["from"].(string); ok && from == string(probes.ByKubelet) {
 		return from
 	}

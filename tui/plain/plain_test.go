@@ -117,7 +117,7 @@ func TestPlain(t *testing.T) {
 		out.Close()
 	}()
 	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
-	say := func(line string) { io.WriteString(type_, line+"\n") }
+	enter := func(line string) { io.WriteString(type_, line+"\n") }
 	l.until("podstep: plain lines, because of TERM=dumb\n")
 	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
 	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
@@ -130,11 +130,11 @@ func TestPlain(t *testing.T) {
 	l.until(`) failed after 3.20 s: no\x1b[31mvolume` + "\n")
 	l.until(`Pod default/w\x1beb: step sync.pod (`)
 	l.until("done after 5.0 ms\n")
-	say("2 default/gone")
+	enter("2 default/gone")
 	l.until("Error: no pod gone\n")
-	say("hold default/web")
+	enter("hold default/web")
 	l.until("held at enter of sync.pod")
-	say("quit")
+	enter("quit")
 	l.until(`Pod default/w\x1beb: goes on` + "\n")
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -192,9 +192,9 @@ func TestPlainFile(t *testing.T) {
 	}
 }
 
-// TestPlainBeside: what the cluster says of a pod is told with who told it, and
+// TestPlainAttached: what the cluster says of a pod is told with who told it, and
 // what the agent says of itself in its own words.
-func TestPlainBeside(t *testing.T) {
+func TestPlainAttached(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}
 	field := func(name, value string) *agentpb.Field {
 		return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}

@@ -144,7 +144,7 @@ func (l *live) Breakpoints(ctx context.Context) ([]*agentpb.Breakpoint, error) {
 	return answer.GetBreakpoints(), err
 }
 
-func (l *live) History(ctx context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
+func (l *live) History(ctx context.Context, take func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
 	c, o, err := l.connection()
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (l *live) History(ctx context.Context, tell func(*agentpb.InfoResponse, *ag
 			return err
 		}
 		last = max(last, b.GetSeq())
-		if err := tell(c.About(), b); err != nil {
+		if err := take(c.About(), b); err != nil {
 			return err
 		}
 	}

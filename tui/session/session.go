@@ -82,7 +82,7 @@ type Control interface {
 	Holds(ctx context.Context) ([]*agentpb.HoldInfo, error)
 	Breakpoints(ctx context.Context) ([]*agentpb.Breakpoint, error)
 	// History gives all that the agent remembers, each batch to tell.
-	History(ctx context.Context, tell func(*agentpb.InfoResponse, *agentpb.Batch) error) error
+	History(ctx context.Context, take func(*agentpb.InfoResponse, *agentpb.Batch) error) error
 	// Record writes what the agent remembers and what happens from now on to a
 	// file, until ctx ends. It returns the number of events.
 	Record(ctx context.Context, path string) (int, error)

@@ -13,8 +13,10 @@ import (
 
 // seed is something that walkthroughs of the kubelet name; see docs/tours/seeds.yaml.
 type seed struct {
-	Name, Step, Told, Symbol, Gone, Word, Zh, Asked, Unseen string
-	Was                                                     []string
+	Name, Step, Symbol, Gone, Word, Zh, Asked, Unseen string
+	// InText is the walk whose text names it.
+	InText string `yaml:"told"`
+	Was    []string
 }
 
 // TestSeeds: between them the walks show all that is in seeds.yaml.
@@ -32,11 +34,11 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, list := range [][]seed{seeds.Functions, seeds.Numbered, seeds.Things, seeds.Questions} {
 		for _, s := range list {
-			if s.Step == "" && s.Told == "" && s.Asked == "" {
+			if s.Step == "" && s.InText == "" && s.Asked == "" {
 				t.Errorf("%s: nothing says where it is", s.Name)
 			}
 			checkStep(t, all, c, s)
-			checkTold(t, all, s)
+			checkInText(t, all, s)
 			checkAsked(t, all, s)
 		}
 	}
@@ -95,14 +97,14 @@ func checkStep(t *testing.T, all []Tour, c *probes.Catalogue, s seed) {
 	t.Errorf("%s: no walk shows %s", s.Name, s.Step)
 }
 
-// checkTold: the walk's text names it, in both languages.
-func checkTold(t *testing.T, all []Tour, s seed) {
-	if s.Told == "" {
+// checkInText: the walk's text names it, in both languages.
+func checkInText(t *testing.T, all []Tour, s seed) {
+	if s.InText == "" {
 		return
 	}
-	tour := Find(all, s.Told)
+	tour := Find(all, s.InText)
 	if tour == nil {
-		t.Errorf("%s: there is no walk %s", s.Name, s.Told)
+		t.Errorf("%s: there is no walk %s", s.Name, s.InText)
 		return
 	}
 	word := s.Name
@@ -115,7 +117,7 @@ func checkTold(t *testing.T, all []Tour, s seed) {
 	}
 	en, zh := tour.words()
 	if !strings.Contains(en, strings.ToLower(word)) || !strings.Contains(zh, strings.ToLower(other)) {
-		t.Errorf("%s: walk %s does not say %q and %q", s.Name, s.Told, word, other)
+		t.Errorf("%s: walk %s does not say %q and %q", s.Name, s.InText, word, other)
 	}
 }
 

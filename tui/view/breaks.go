@@ -38,7 +38,7 @@ func (f *frame) breaks(r Rect) {
 	if b != nil && len(b.Rows) > 0 {
 		count = strconv.Itoa(len(b.Rows))
 	}
-	f.title(r, screen.PaneMain, f.say(screen.BreaksName), count)
+	f.title(r, screen.PaneMain, f.text(screen.BreaksName), count)
 	r = r.inset(0, 1, 0, 0)
 	if b == nil {
 		return

@@ -45,7 +45,7 @@ func (f *frame) detailTitle(r Rect, d *screen.Detail) Rect {
 		name = d.Step
 	}
 	if name == "" {
-		name = f.say(wordDetail)
+		name = f.text(wordDetail)
 	}
 	var right []string
 	if d.Step != "" && d.Step != name && r.W-width(name)-width(d.Step) > 20 {
@@ -76,11 +76,11 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	part(wrapped(d.Held, min(w, 96), 0, inkHeldText))
 	part(wrapped(text, min(w, 96), 0, inkPlain))
 	if d.Error != "" {
-		part(wrapped(f.m.failed+" "+f.say(wordFailed)+": "+d.Error, w, 2, inkFailedText))
+		part(wrapped(f.m.failed+" "+f.text(wordFailed)+": "+d.Error, w, 2, inkFailedText))
 	}
 	call := func() {
-		part(f.yamlLines(f.m.request+" "+f.say(wordRequest), d.Request))
-		part(f.yamlLines(f.m.answer+" "+f.say(wordAnswer), d.Response))
+		part(f.yamlLines(f.m.request+" "+f.text(wordRequest), d.Request))
+		part(f.yamlLines(f.m.answer+" "+f.text(wordAnswer), d.Response))
 	}
 	source := max(3, h/3)
 	tight := h < 20 && len(d.Request) > 0
@@ -157,7 +157,7 @@ func (f *frame) valueLines(title probes.Text, values []screen.Value, w int) []ri
 	for _, v := range values {
 		column = max(column, min(width(v.Name), w/3))
 	}
-	lines := []rich{{{f.say(title), inkAccent}}}
+	lines := []rich{{{f.text(title), inkAccent}}}
 	for _, v := range values {
 		name := fit(v.Name, column, f.m.ellipsis)
 		name += strings.Repeat(" ", column-width(name)+2)
@@ -191,7 +191,7 @@ func (f *frame) factLines(d *screen.Detail, w int) []rich {
 	var lines []rich
 	fact := func(name probes.Text, text string) {
 		if text != "" {
-			head := f.say(name) + "  "
+			head := f.text(name) + "  "
 			more := wrapped(head+text, w, 2, inkMuted)
 			more[0] = rich{{head, inkFaint}, {strings.TrimPrefix(more[0][0].text, head), inkMuted}}
 			lines = append(lines, more...)

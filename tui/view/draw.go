@@ -64,11 +64,11 @@ func (f *frame) screen() {
 	f.foot()
 }
 
-// say gives a word in the reader's language.
-func (f *frame) say(t probes.Text) string { return f.s.Lang.In(t) }
+// text gives a word in the reader's language.
+func (f *frame) text(t probes.Text) string { return f.s.Lang.In(t) }
 
-// sayf gives a phrase with something in its place.
-func (f *frame) sayf(t probes.Text, a any) string { return fmt.Sprintf(f.say(t), a) }
+// textf gives a phrase with something in its place.
+func (f *frame) textf(t probes.Text, a any) string { return fmt.Sprintf(f.text(t), a) }
 
 // put writes text into a line, cut to it, and gives the place after it.
 func (f *frame) put(line Rect, text string, k ink) int {
@@ -159,7 +159,7 @@ func (f *frame) titleNew(r Rect, pane screen.Pane, left, right string, newer int
 		k = inkTitle
 	}
 	if newer > 0 {
-		chip := " " + f.m.down + " " + thousands(newer) + " " + f.say(wordNew) + " "
+		chip := " " + f.m.down + " " + thousands(newer) + " " + f.text(wordNew) + " "
 		line = f.putRight(line, chip, inkAccentChip, 8)
 	}
 	line = f.putRight(line, right, inkMuted, min(12, width(left)))

@@ -50,10 +50,10 @@ func eventColumns(w int) []column {
 func (f *frame) events(r Rect) {
 	e := f.s.Events()
 	if e == nil {
-		f.title(r, screen.PaneMain, f.say(screen.EventsName), "")
+		f.title(r, screen.PaneMain, f.text(screen.EventsName), "")
 		return
 	}
-	f.titleNew(r, screen.PaneMain, f.say(screen.EventsName), f.eventsSummary(e), e.Newer)
+	f.titleNew(r, screen.PaneMain, f.text(screen.EventsName), f.eventsSummary(e), e.Newer)
 	r = r.inset(0, 1, 0, 0)
 	if len(e.Rows) == 0 {
 		f.empty(r, e.Empty)
@@ -74,13 +74,13 @@ func (f *frame) events(r Rect) {
 func (f *frame) eventsSummary(e *screen.EventList) string {
 	var parts []string
 	if e.Filter != "" {
-		parts = append(parts, f.say(wordFilter)+" "+e.Filter)
+		parts = append(parts, f.text(wordFilter)+" "+e.Filter)
 	}
 	if e.More {
-		parts = append(parts, f.say(wordOlder))
+		parts = append(parts, f.text(wordOlder))
 	}
 	if e.Follow {
-		parts = append(parts, f.m.down+" "+f.say(wordFollows))
+		parts = append(parts, f.m.down+" "+f.text(wordFollows))
 	}
 	return strings.Join(append(parts, thousands(e.Total)), "   ")
 }
@@ -99,7 +99,7 @@ func (f *frame) headings(line Rect, cols []column, offset int) {
 	texts := make([]span, len(cols))
 	for i, c := range cols {
 		if c.width != signOnly {
-			texts[i] = span{f.say(c.name), inkFaint}
+			texts[i] = span{f.text(c.name), inkFaint}
 		}
 	}
 	f.cells(line, cols, texts, offset, onNothing)
@@ -193,5 +193,5 @@ func (f *frame) eventKind(e *probes.Event) span {
 	case e.Kind == probes.Fault, e.Kind == probes.Drop:
 		return span{f.m.stuck + " " + string(e.Kind), inkWarn}
 	}
-	return span{f.m.said + " " + string(e.Kind), inkAccent}
+	return span{f.m.note + " " + string(e.Kind), inkAccent}
 }

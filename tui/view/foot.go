@@ -35,7 +35,7 @@ func (f *frame) evidence(r Rect, last, x int) {
 	if f.s.Why.Evidence == "" {
 		return
 	}
-	text := f.sayf(wordSeenIn, f.s.Why.Evidence)
+	text := f.textf(wordSeenIn, f.s.Why.Evidence)
 	if last+1 < r.H {
 		f.put(r.line(last+1), text, inkFaint)
 		return
@@ -81,10 +81,10 @@ func (f *frame) overHints(line Rect) {
 }
 
 func (f *frame) overKeys() []screen.Hint {
-	choose, leave := screen.Hint{Key: "Enter", Text: f.say(wordChoose)}, screen.Hint{Key: "Esc", Text: f.say(wordBack)}
+	choose, leave := screen.Hint{Key: "Enter", Text: f.text(wordChoose)}, screen.Hint{Key: "Esc", Text: f.text(wordBack)}
 	switch f.s.Over.Kind {
 	case screen.OverDialog:
-		next := screen.Hint{Key: "Tab", Text: f.say(wordNext)}
+		next := screen.Hint{Key: "Tab", Text: f.text(wordNext)}
 		if len(f.s.Over.Items) > 0 {
 			next.Key = "Up Down"
 		}

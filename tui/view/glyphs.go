@@ -18,7 +18,7 @@ const (
 
 // marks are the signs of a set. All but those named as words are one cell wide.
 type marks struct {
-	done, failed, current, held, toCome, unseen, waits, said string
+	done, failed, current, held, toCome, unseen, waits, note string
 	stuck, running, working, waiting, finished, gone         string
 	live, connecting, replay, frozen, ended, record          string
 	open, closed, cursor, cursorOff                          string
@@ -34,7 +34,7 @@ type marks struct {
 
 var glyphSets = [...]marks{
 	Unicode: {
-		done: "✓", failed: "✗", current: "►", held: "■", toCome: "·", unseen: "◌", waits: "↻", said: "»",
+		done: "✓", failed: "✗", current: "►", held: "■", toCome: "·", unseen: "◌", waits: "↻", note: "»",
 		stuck: "!", running: "●", working: "►", waiting: "○", finished: "✓", gone: "×",
 		live: "●", connecting: "◌", replay: "▮", frozen: "‖", ended: "○", record: "●",
 		open: "▾", closed: "▸", cursor: "▌", cursorOff: "▏",
@@ -47,7 +47,7 @@ var glyphSets = [...]marks{
 		eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
 	},
 	ASCII: {
-		done: "v", failed: "x", current: "@", held: "#", toCome: ".", unseen: "?", waits: "~", said: "-",
+		done: "v", failed: "x", current: "@", held: "#", toCome: ".", unseen: "?", waits: "~", note: "-",
 		stuck: "!", running: "*", working: "@", waiting: "o", finished: "v", gone: "x",
 		live: "*", connecting: "~", replay: "|", frozen: "=", ended: "o", record: "*",
 		open: "-", closed: "+", cursor: ">", cursorOff: ":",
@@ -83,7 +83,7 @@ func (m *marks) row(r screen.RowMark) (string, ink) {
 	case screen.RowWaits:
 		return m.waits, inkWarn
 	case screen.RowNoted:
-		return m.said, inkAccent
+		return m.note, inkAccent
 	}
 	return m.toCome, inkFaint
 }

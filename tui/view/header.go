@@ -88,10 +88,10 @@ func (f *frame) about() []piece {
 		{glyph: glyph, gInk: k, text: h.LinkText, rank: 0},
 	}
 	if h.Frozen {
-		ps = append(ps, piece{glyph: f.m.frozen, gInk: inkWarn, text: f.say(wordFrozen), ink: inkWarn, rank: 1})
+		ps = append(ps, piece{glyph: f.m.frozen, gInk: inkWarn, text: f.text(wordFrozen), ink: inkWarn, rank: 1})
 	}
 	if h.Recording != "" {
-		ps = append(ps, piece{glyph: f.m.record, gInk: inkFailed, text: f.say(wordRecords) + " " + h.Recording, rank: 5})
+		ps = append(ps, piece{glyph: f.m.record, gInk: inkFailed, text: f.text(wordRecords) + " " + h.Recording, rank: 5})
 	}
 	node := 7
 	if len(f.s.Crumbs) > 0 && !f.lay.Crumbs.empty() {
@@ -99,11 +99,11 @@ func (f *frame) about() []piece {
 	}
 	ps = add(ps, h.Node, inkPlain, node)
 	if h.Lab {
-		ps = add(ps, f.say(wordLab), inkAccent, 10)
+		ps = add(ps, f.text(wordLab), inkAccent, 10)
 	}
 	switch {
 	case h.Attached:
-		ps = add(ps, strings.TrimSpace("kubelet "+h.Kubelet)+f.sayf(wordAttached, h.Probe), inkMuted, 7)
+		ps = add(ps, strings.TrimSpace("kubelet "+h.Kubelet)+f.textf(wordAttached, h.Probe), inkMuted, 7)
 	case h.Kubelet != "":
 		ps = add(ps, "kubelet "+h.Kubelet, inkMuted, 9)
 		fallthrough
@@ -112,7 +112,7 @@ func (f *frame) about() []piece {
 	}
 	ps = add(ps, h.Blind, inkFaint, 8)
 	if h.Filter != "" {
-		ps = append(ps, piece{text: " " + f.say(wordFilter) + " " + fit(h.Filter, 32, f.m.ellipsis) + " ", ink: inkAccentChip, rank: 2})
+		ps = append(ps, piece{text: " " + f.text(wordFilter) + " " + fit(h.Filter, 32, f.m.ellipsis) + " ", ink: inkAccentChip, rank: 2})
 	}
 	return ps
 }
@@ -131,18 +131,18 @@ func (f *frame) counts() []piece {
 	if h.Pods == 1 {
 		pods = wordOnePod
 	}
-	ps := []piece{{text: strconv.Itoa(h.Pods) + " " + f.say(pods), ink: inkMuted, rank: 4}}
+	ps := []piece{{text: strconv.Itoa(h.Pods) + " " + f.text(pods), ink: inkMuted, rank: 4}}
 	some := func(n int, mark life.State, word probes.Text, rank int) {
 		if n > 0 {
 			glyph, k := f.m.pod(mark)
-			ps = append(ps, piece{glyph: glyph, gInk: k, text: strconv.Itoa(n) + " " + f.say(word), ink: k, rank: rank})
+			ps = append(ps, piece{glyph: glyph, gInk: k, text: strconv.Itoa(n) + " " + f.text(word), ink: k, rank: rank})
 		}
 	}
 	some(h.Retrying, life.Retrying, wordRetrying, 3)
 	some(h.Stuck, life.Stuck, wordStuck, 2)
 	some(h.Held, life.Held, wordHeld, 1)
 	if h.Dropped > 0 {
-		ps = append(ps, piece{text: fmt.Sprintf(" %d %s ", h.Dropped, f.say(wordLost)), ink: inkFailedChip, rank: 1})
+		ps = append(ps, piece{text: fmt.Sprintf(" %d %s ", h.Dropped, f.text(wordLost)), ink: inkFailedChip, rank: 1})
 	}
 	return ps
 }
@@ -174,7 +174,7 @@ func (f *frame) crumbs() {
 func (f *frame) views(line Rect) Rect {
 	total := 0
 	for _, p := range mainPanes {
-		total += width(f.say(p.name)) + 3
+		total += width(f.text(p.name)) + 3
 	}
 	if total > line.W*6/10 {
 		return line
@@ -187,7 +187,7 @@ func (f *frame) views(line Rect) Rect {
 			k = inkTitle
 		}
 		from := x
-		x = f.c.put(line, x, line.Y, f.say(p.name), k)
+		x = f.c.put(line, x, line.Y, f.text(p.name), k)
 		f.zone(Rect{from, line.Y, x - from, 1}, Target{Kind: OnMain, Main: p.main})
 		x += 3
 	}

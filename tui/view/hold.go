@@ -12,7 +12,7 @@ func (f *frame) hold() {
 	line := f.lay.Hold
 	f.c.fill(line, inkPlain.on(onHeld))
 	f.zone(line, Target{Kind: OnHold})
-	x := f.put(line, " "+f.m.held+" "+f.say(wordHELD)+" ", inkHeldChip)
+	x := f.put(line, " "+f.m.held+" "+f.text(wordHELD)+" ", inkHeldChip)
 	rest := after(line, x+1)
 	rest.W = max(0, rest.W-1)
 
@@ -26,18 +26,18 @@ func (f *frame) heldLeft(w int) string {
 	if w < 46 || h.Node && w < 72 {
 		return words.Clock(h.Left)
 	}
-	left, why := f.sayf(wordGoesOn, words.Clock(h.Left)), f.say(wordLease)
+	left, why := f.textf(wordGoesOn, words.Clock(h.Left)), f.text(wordLease)
 	if h.Timer != "" {
-		why = f.sayf(wordTimer, h.Timer)
+		why = f.textf(wordTimer, h.Timer)
 	}
 	if w > 90 || h.Timer != "" && w > 64 {
-		left += f.sayf(wordBecause, why)
+		left += f.textf(wordBecause, why)
 	}
 	switch {
 	case h.Node && w > 64:
-		return f.say(wordNodeHeld) + ", " + left
+		return f.text(wordNodeHeld) + ", " + left
 	case h.Free && w > 90:
-		return f.say(wordNoTimer) + ", " + left
+		return f.text(wordNoTimer) + ", " + left
 	}
 	return left
 }
@@ -50,15 +50,15 @@ func (f *frame) heldWhere(line Rect) {
 	ground := onHeld
 	others, room := "", width(h.Step)+9
 	if h.Count == 2 {
-		others = f.say(wordOneOther)
+		others = f.text(wordOneOther)
 	} else if h.Count > 2 {
-		others = f.sayf(wordOthers, h.Count-1)
+		others = f.textf(wordOthers, h.Count-1)
 	}
 	if others != "" {
 		room += width(others) + 2
 	}
 	if !h.Selected {
-		if not := f.say(wordNotSelected); line.W-width(not)-room > 12 {
+		if not := f.text(wordNotSelected); line.W-width(not)-room > 12 {
 			line = after(line, f.put(line, not, inkHeldText.on(ground))+1)
 		}
 	}
@@ -72,14 +72,14 @@ func (f *frame) heldWhere(line Rect) {
 		x = f.put(after(line, x+min(1, width(where))), others, inkHeldText.on(ground))
 	}
 	if h.Node && line.W <= 64 {
-		f.put(after(line, x+2), f.say(wordNodeHeld), inkHeld.on(ground))
+		f.put(after(line, x+2), f.text(wordNodeHeld), inkHeld.on(ground))
 	}
 }
 
 // heldSide is the step with the side of it at which the pod is held.
 func (f *frame) heldSide() string {
 	if f.s.Hold.On == "exit" {
-		return f.sayf(wordAfter, f.s.Hold.Step)
+		return f.textf(wordAfter, f.s.Hold.Step)
 	}
-	return f.sayf(wordBefore, f.s.Hold.Step)
+	return f.textf(wordBefore, f.s.Hold.Step)
 }

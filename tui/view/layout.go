@@ -64,7 +64,7 @@ func Arrange(width, height int, a Arrangement) Layout {
 	}
 	l := Layout{Gap: height >= gapHeight}
 	body := l.frame(all, a)
-	if a.Tour != nil && !tourBeside(body, a) {
+	if a.Tour != nil && !tourAtSide(body, a) {
 		body = l.tourBelow(body, a)
 	}
 	l.panes(body, a)
@@ -110,8 +110,8 @@ func (l *Layout) frame(all Rect, a Arrangement) Rect {
 	return body
 }
 
-// tourBeside says that the card has a place beside the pipeline.
-func tourBeside(body Rect, a Arrangement) bool {
+// tourAtSide says that the card has a place beside the pipeline.
+func tourAtSide(body Rect, a Arrangement) bool {
 	return !a.Zoom && body.W >= 120 && body.H >= detailHeight-2
 }
 

@@ -14,7 +14,7 @@ func (f *frame) pods(r Rect) {
 	}
 	f.zone(r, Target{Kind: OnPane, Pane: screen.PanePods})
 	list := &f.s.Pods
-	r = f.title(r, screen.PanePods, f.say(wordPods), f.say(wordWorst))
+	r = f.title(r, screen.PanePods, f.text(wordPods), f.text(wordWorst))
 	if len(list.Rows) == 0 {
 		f.empty(r, list.Empty)
 		return
@@ -79,7 +79,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	if line.W-width(text)-2 < 9 {
 		text = p.Word
 		if p.Mark == life.Held && p.Left > 0 {
-			text = f.sayf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
+			text = f.textf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
 		}
 	}
 	line = f.putRight(line, text, word.on(ground), 6)
@@ -123,7 +123,7 @@ func (f *frame) shortName(p *screen.PodRow, w int) string {
 func (f *frame) podState(p *screen.PodRow) string {
 	switch {
 	case p.Mark == life.Held && p.Left > 0:
-		return p.Word + ", " + f.sayf(wordLeft, words.Clock(p.Left))
+		return p.Word + ", " + f.textf(wordLeft, words.Clock(p.Left))
 	case p.Mark == life.Held: // since when is never shown in its place
 	case p.Mark <= life.Waiting && p.For > 0:
 		return p.Word + " " + words.Clock(p.For)

@@ -73,7 +73,7 @@ func TestGlyphs(t *testing.T) {
 	for set := range glyphSets {
 		m := &glyphSets[set]
 		single := []string{
-			m.done, m.failed, m.current, m.held, m.toCome, m.unseen, m.waits, m.said, m.stuck, m.running, m.working,
+			m.done, m.failed, m.current, m.held, m.toCome, m.unseen, m.waits, m.note, m.stuck, m.running, m.working,
 			m.waiting, m.finished, m.gone, m.live, m.connecting, m.replay, m.frozen, m.ended, m.record, m.open, m.closed,
 			m.cursor, m.cursorOff, m.lineH, m.lineV, m.teeDown, m.teeUp, m.teeRight, m.teeLeft, m.cross, m.cornerTL,
 			m.cornerTR, m.cornerBL, m.cornerBR, m.thumb, m.knob, m.played, m.crumb, m.pointer, m.down, m.dot, m.critical,

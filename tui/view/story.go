@@ -19,7 +19,7 @@ const timeWidth = 11
 func (f *frame) story(r Rect) {
 	s := f.s.Story()
 	if s == nil {
-		f.title(r, screen.PaneMain, f.say(screen.StoryName), "")
+		f.title(r, screen.PaneMain, f.text(screen.StoryName), "")
 		return
 	}
 	r = f.storyTitle(r, s)
@@ -39,7 +39,7 @@ func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	if s.Took > 0 {
 		right += "   " + words.Measured(s.Took)
 	}
-	name := f.say(screen.StoryName)
+	name := f.text(screen.StoryName)
 	if s.Pod.Name != "" {
 		name = fitMiddle(podName(&s.Pod), r.W-4, f.m.ellipsis)
 	}
@@ -180,16 +180,16 @@ func (f *frame) rowTook(row *screen.Row, lit bool) (string, ink) {
 	switch row.Mark {
 	case screen.RowHeld:
 		if row.Left > 0 {
-			return f.sayf(wordLeft, words.Clock(row.Left)), inkHeld
+			return f.textf(wordLeft, words.Clock(row.Left)), inkHeld
 		}
-		return f.say(wordHeld), inkHeld
+		return f.text(wordHeld), inkHeld
 	case screen.RowWaits:
 		if row.Left > 0 {
-			return f.sayf(wordAgain, words.Clock(row.Left)), inkWarn
+			return f.textf(wordAgain, words.Clock(row.Left)), inkWarn
 		}
 	case screen.RowCurrent:
 		if lit {
-			return f.say(wordNow) + " " + words.Measured(row.Took), inkCurrent
+			return f.text(wordNow) + " " + words.Measured(row.Took), inkCurrent
 		}
 		return words.Measured(row.Took), inkCurrent
 	case screen.RowToCome, screen.RowUnseen:
@@ -239,7 +239,7 @@ func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	}
 	switch {
 	case row.Mark == screen.RowUnseen && row.Error != "":
-		f.put(line, f.say(wordUnseen)+": "+row.Error, note.on(ground))
+		f.put(line, f.text(wordUnseen)+": "+row.Error, note.on(ground))
 		return
 	case row.Error == "":
 		f.put(line, row.Note, note.on(ground))
@@ -248,6 +248,6 @@ func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	if row.Note != "" && line.W-width(row.Note) > 24 {
 		line = after(line, f.put(line, row.Note, note.on(ground))+2)
 	}
-	x := f.put(line, f.say(wordFailed)+": ", inkFailed.on(ground))
+	x := f.put(line, f.text(wordFailed)+": ", inkFailed.on(ground))
 	f.put(after(line, x), row.Error, inkFailedText.on(ground))
 }

@@ -28,14 +28,14 @@ func (c chart) at(d time.Duration) float64 {
 func (f *frame) timeline(r Rect) {
 	t := f.s.Timeline()
 	if t == nil || len(t.Bars) == 0 {
-		r = f.title(r, screen.PaneMain, f.say(screen.TimelineName), "")
+		r = f.title(r, screen.PaneMain, f.text(screen.TimelineName), "")
 		if t != nil {
 			f.empty(r, t.Empty)
 		}
 		return
 	}
 	span := max(t.To-t.From, time.Microsecond)
-	f.title(r, screen.PaneMain, f.say(screen.TimelineName), f.m.critical+" "+f.say(wordCritical)+"   "+words.Measured(span))
+	f.title(r, screen.PaneMain, f.text(screen.TimelineName), f.m.critical+" "+f.text(wordCritical)+"   "+words.Measured(span))
 	r = r.inset(0, 1, 0, 0)
 	label := min(max(14, r.W*38/100), 44)
 	c := chart{r.inset(label, 0, 2, 0), t.From, span}
@@ -57,7 +57,7 @@ func (f *frame) timeline(r Rect) {
 func (f *frame) axis(c chart, t *screen.Timeline) {
 	free := c.X
 	if x, ok := c.column(t.Now); ok && t.Now < t.To {
-		word := f.say(wordNow)
+		word := f.text(wordNow)
 		f.c.put(c.line(0), min(x, c.right()-width(word)), c.Y, word, inkCurrent)
 	}
 	for _, tick := range c.ticks() {

@@ -86,7 +86,7 @@ func (f *frame) cutLines(lines []rich, n int) []rich {
 // or of the stop alone where both do not fit.
 func (f *frame) tourTitle(w, most int) []string {
 	t, dot := f.s.Tour, " "+f.m.dot+" "
-	head := f.say(wordTour) + dot
+	head := f.text(wordTour) + dot
 	if t.Heading == "" {
 		return joinFrom(wrap(head+t.Title, max(1, w)), most)
 	}
