@@ -161,8 +161,8 @@ const (
 	ByRuntime Witness = "cri"
 )
 
-// told says in words who tells.
-func (w Witness) told() string {
+// description says in words who tells.
+func (w Witness) description() string {
 	switch w {
 	case ByKubelet:
 		return "the kubelet's list of its pods tells it"

@@ -143,7 +143,7 @@ func symbols(names []byte, text uint64) (table *gosym.Table, err error) {
 // Has tells whether a step can be found in the binary, and if not, why.
 func (b *Binary) Has(s *Step) (ok bool, why string) {
 	if s.Outside() {
-		return false, "it is no function of the kubelet; " + s.Seen.told()
+		return false, "it is no function of the kubelet; " + s.Seen.description()
 	}
 	if s.Closure != "" {
 		return b.hasClosure(s)

@@ -61,7 +61,7 @@ func (w *wire) handle(_ any, s grpc.ServerStream) error {
 	return s.SendMsg(&raw{w.answer})
 }
 
-func (w *wire) tell(t *testing.T, answer proto.Message, err error) {
+func (w *wire) answerWith(t *testing.T, answer proto.Message, err error) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -313,7 +313,7 @@ func TestParity(t *testing.T) {
 }
 
 func (sc scene) play(t *testing.T, w *wire, name string, answer proto.Message, fail error) {
-	w.tell(t, answer, fail)
+	w.answerWith(t, answer, fail)
 	r0, err := sc.call()
 	m := Lookup(w.method)
 	if m == nil || m.Step != name {

@@ -54,12 +54,12 @@ func set[T any](to **T, from *T) {
 }
 
 // or is what is said, unless it is empty.
-func or[T comparable](said *T, otherwise T) T {
+func or[T comparable](value *T, otherwise T) T {
 	var zero T
-	if said == nil || *said == zero {
+	if value == nil || *value == zero {
 		return otherwise
 	}
-	return *said
+	return *value
 }
 
 // readConfig reads the kubelet's file and its drop-ins as it does: in order,

@@ -37,16 +37,16 @@ func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, erro
 	if err != nil {
 		return k, err
 	}
-	said, err := parseConfigz(text)
+	config, err := parseConfigz(text)
 	if err != nil {
 		return k, err
 	}
 	k.Problems = append([]string(nil), k.Problems...)
-	k.Address, k.Port = or(said.Address, k.Address), or(said.Port, k.Port)
-	k.CgroupRoot = or(said.CgroupRoot, k.CgroupRoot)
+	k.Address, k.Port = or(config.Address, k.Address), or(config.Port, k.Port)
+	k.CgroupRoot = or(config.CgroupRoot, k.CgroupRoot)
 	// The port that is switched off is left out.
-	k.ReadOnlyPort = or(said.ReadOnlyPort, 0)
-	k.adopt(said)
+	k.ReadOnlyPort = or(config.ReadOnlyPort, 0)
+	k.adopt(config)
 	if k.Version == "" {
 		k.Version = k.askVersion(ctx, client)
 	}
@@ -55,15 +55,15 @@ func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, erro
 
 // adopt takes the endpoints that the kubelet says. Older ones had them as flags
 // alone, and say nothing.
-func (k *Kubelet) adopt(said *settings) {
-	runtime := or(said.ContainerRuntimeEndpoint, "")
+func (k *Kubelet) adopt(config *settings) {
+	runtime := or(config.ContainerRuntimeEndpoint, "")
 	if runtime == "" {
 		return
 	}
 	p := &process{}
 	was := k.RuntimeEndpoint
 	k.RuntimeEndpoint = k.socket(p, runtime)
-	k.ImageEndpoint = k.socket(p, or(said.ImageServiceEndpoint, runtime))
+	k.ImageEndpoint = k.socket(p, or(config.ImageServiceEndpoint, runtime))
 	if was != k.RuntimeEndpoint {
 		k.problem("its /configz says its runtime is at %s, and not at %s", k.RuntimeEndpoint, was)
 	}

@@ -29,11 +29,11 @@ func describe(p *process) *Kubelet {
 	if k.Kind == "" {
 		k.Kind = kind(k)
 	}
-	said := k.readConfig()
-	k.serve(flags, said)
-	k.endpoints(p, flags, said)
+	config := k.readConfig()
+	k.serve(flags, config)
+	k.endpoints(p, flags, config)
 	k.RootDir = p.abs(first(flags.last("root-dir"), defaultRootDir))
-	k.CgroupRoot = first(flags.last("cgroup-root"), or(said.CgroupRoot, ""))
+	k.CgroupRoot = first(flags.last("cgroup-root"), or(config.CgroupRoot, ""))
 	k.Cgroup = p.cgroup()
 	k.Node = k.nodeName(p)
 	k.OwnNetwork = p.elsewhere("net")
@@ -119,16 +119,16 @@ func (k *Kubelet) readFlags(p *process) flagSet {
 }
 
 // serve says where it serves. Flags win over files.
-func (k *Kubelet) serve(flags flagSet, said *settings) {
+func (k *Kubelet) serve(flags flagSet, config *settings) {
 	readOnly := defaultReadOnly
 	if k.Config != "" {
 		readOnly = 0
 	}
-	if said.ReadOnlyPort != nil {
-		readOnly = *said.ReadOnlyPort
+	if config.ReadOnlyPort != nil {
+		readOnly = *config.ReadOnlyPort
 	}
-	k.Address = first(flags.last("address"), or(said.Address, "0.0.0.0"))
-	k.Port = k.port(flags, "port", or(said.Port, defaultPort))
+	k.Address = first(flags.last("address"), or(config.Address, "0.0.0.0"))
+	k.Port = k.port(flags, "port", or(config.Port, defaultPort))
 	k.ReadOnlyPort = k.port(flags, "read-only-port", readOnly)
 }
 
@@ -149,9 +149,9 @@ func (k *Kubelet) port(flags flagSet, name string, otherwise int) int {
 }
 
 // endpoints says over which sockets it speaks, as flags and files have it.
-func (k *Kubelet) endpoints(p *process, flags flagSet, said *settings) {
-	runtime := first(flags.last("container-runtime-endpoint"), or(said.ContainerRuntimeEndpoint, defaultRuntime))
-	image := first(flags.last("image-service-endpoint"), or(said.ImageServiceEndpoint, runtime))
+func (k *Kubelet) endpoints(p *process, flags flagSet, config *settings) {
+	runtime := first(flags.last("container-runtime-endpoint"), or(config.ContainerRuntimeEndpoint, defaultRuntime))
+	image := first(flags.last("image-service-endpoint"), or(config.ImageServiceEndpoint, runtime))
 	k.RuntimeEndpoint = k.socket(p, runtime)
 	if k.ImageEndpoint = k.RuntimeEndpoint; image != runtime {
 		k.ImageEndpoint = k.socket(p, image)

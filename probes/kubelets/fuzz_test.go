@@ -65,11 +65,11 @@ func FuzzConfig(f *testing.F) {
 		if file, data, err := parseKubeconfig(b); err == nil && file == "" && len(data) == 0 {
 			t.Error("a certificate is nowhere")
 		}
-		said, err := parseK3sConfig(b)
+		flags, err := parseK3sConfig(b)
 		if err != nil {
 			return
 		}
-		for name, values := range said {
+		for name, values := range flags {
 			if values == nil {
 				continue // an empty list
 			}

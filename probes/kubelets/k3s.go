@@ -56,9 +56,9 @@ func k3sUnpacked(program string) string {
 }
 
 func k3sEndpoint(own flagSet) string {
-	switch told := own.last("container-runtime-endpoint"); {
-	case told != "":
-		return told
+	switch endpoint := own.last("container-runtime-endpoint"); {
+	case endpoint != "":
+		return endpoint
 	case own.last("docker") == "true":
 		return k3sDocker
 	}
@@ -86,15 +86,15 @@ func (k *Kubelet) k3sConfig(file string) flagSet {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var said flagSet
+		var flags flagSet
 		if err == nil {
-			said, err = parseK3sConfig(text)
+			flags, err = parseK3sConfig(text)
 		}
 		if err != nil {
 			k.problem("its configuration %s: %v", file, err)
 			continue
 		}
-		all.adopt(said)
+		all.adopt(flags)
 	}
 	return all
 }

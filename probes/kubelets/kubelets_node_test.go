@@ -91,16 +91,16 @@ func checkConfigz(t *testing.T, l *labtest.Lab, k Kubelet) {
 	if k.OwnNetwork {
 		t.Fatal("the lab's node is in a network of its own, and cannot be asked from here")
 	}
-	said, err := Configz(l.Context(), k, client)
+	updated, err := Configz(l.Context(), k, client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said.RuntimeEndpoint != k.RuntimeEndpoint || said.CgroupRoot != k.CgroupRoot || said.ReadOnlyPort != 0 || len(said.Problems) > 0 {
-		t.Errorf("/configz says %+v", said)
+	if updated.RuntimeEndpoint != k.RuntimeEndpoint || updated.CgroupRoot != k.CgroupRoot || updated.ReadOnlyPort != 0 || len(updated.Problems) > 0 {
+		t.Errorf("/configz says %+v", updated)
 	}
 	k.Version = ""
-	if said, err = Configz(l.Context(), k, client); err != nil || said.Version == "" {
-		t.Errorf("its metrics tell version %q, %v", said.Version, err)
+	if updated, err = Configz(l.Context(), k, client); err != nil || updated.Version == "" {
+		t.Errorf("its metrics tell version %q, %v", updated.Version, err)
 	}
 	if _, err := Configz(l.Context(), k, http.DefaultClient); err == nil {
 		t.Error("a certificate that nobody knows is trusted")

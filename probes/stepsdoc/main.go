@@ -88,8 +88,8 @@ func functions(c *probes.Catalogue) (n int) {
 	return n
 }
 
-// told says who tells a step that is no function.
-var told = map[probes.Witness]string{
+// reportedBy says who tells a step that is no function.
+var reportedBy = map[probes.Witness]string{
 	probes.ByAPI:     "Told by the API server",
 	probes.ByKubelet: "Told by the kubelet's list of its pods",
 	probes.ByRuntime: "Told by the runtime's list of sandboxes",
@@ -99,7 +99,7 @@ func writeStep(w *bufio.Writer, c *probes.Catalogue, table *memory.Table, s *pro
 	place := fmt.Sprintf("`%s` in `%s`", s.Symbol, s.File)
 	switch {
 	case s.Outside():
-		place = told[s.Seen]
+		place = reportedBy[s.Seen]
 	case s.Closure != "":
 		place = fmt.Sprintf("`%s, function literal %s` in `%s`", s.Symbol, s.Closure, s.File)
 	}

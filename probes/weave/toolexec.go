@@ -137,10 +137,10 @@ func (c *compile) woven() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var said bytes.Buffer
-	code := run(c.tool, args, io.MultiWriter(os.Stdout, &said))
+	var stdout bytes.Buffer
+	code := run(c.tool, args, io.MultiWriter(os.Stdout, &stdout))
 	if code != 0 {
-		explain(os.Stderr, w, said.String())
+		explain(os.Stderr, w, stdout.String())
 	}
 	return code, nil
 }
@@ -214,8 +214,8 @@ var compilerError = regexp.MustCompile(`(?m)^(.+?\.go):(\d+):(?:\d+:)? (.*)$`)
 // explain says which steps are behind errors of the compiler in lines where
 // the hook was woven in: mostly an expression of the catalogue that does not
 // fit this kubelet.
-func explain(to io.Writer, w *Woven, said string) {
-	for _, m := range compilerError.FindAllStringSubmatch(said, -1) {
+func explain(to io.Writer, w *Woven, stdout string) {
+	for _, m := range compilerError.FindAllStringSubmatch(stdout, -1) {
 		line, _ := strconv.Atoi(m[2])
 		for place, step := range w.Lines {
 			if place.Line == line && filepath.Base(place.File) == filepath.Base(m[1]) {

@@ -23,7 +23,7 @@ type call struct {
 	Call
 	id       uint32
 	phase    phase
-	told     bool // the watcher knows it, and is owed its end
+	watched  bool // the watcher knows it, and is owed its end
 	over     bool
 	late     func() // the end, if it came while the watcher was asked
 	begun    bool   // the runtime's headers went to the client
@@ -99,16 +99,16 @@ func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
 	k.kept, k.keptEnd = nil, false // a queued call leaves the queue by that
 	c.unreserve(k)
 	c.account.answers -= int64(len(k.answer.bytes))
-	tell := func() {
-		if k.told {
+	report := func() {
+		if k.watched {
 			c.watcher.End(&k.Call, k.answer.message(), st, at)
 		}
 	}
 	if k.phase == asking {
-		k.late = tell
+		k.late = report
 		return func() {}
 	}
-	return tell
+	return report
 }
 
 // grantClient grants the client window on the connection.
@@ -135,10 +135,10 @@ func (c *Conn) ask(k *call, last *piece) bool {
 	return pass
 }
 
-func (c *Conn) asked(k *call, last *piece, told bool, gate func(context.Context) error) (pass bool, late func()) {
+func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Context) error) (pass bool, late func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k.told = told
+	k.watched = watched
 	switch {
 	case k.over:
 		return false, k.late
@@ -170,14 +170,14 @@ func withDeadline(t time.Time) (context.Context, context.CancelFunc) {
 // hold waits for a gate, on a goroutine of its own.
 func (c *Conn) hold(ctx context.Context, k *call, gate func(context.Context) error) {
 	err := gate(ctx)
-	if st, tell := c.unhold(ctx, k, err); st != nil {
-		tell()
+	if st, report := c.unhold(ctx, k, err); st != nil {
+		report()
 		c.refuse(k, st)
 	}
 }
 
 // unhold ends a hold. The status is nil if the call is not to be answered here.
-func (c *Conn) unhold(ctx context.Context, k *call, err error) (st *status.Status, tell func()) {
+func (c *Conn) unhold(ctx context.Context, k *call, err error) (st *status.Status, report func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k.over {

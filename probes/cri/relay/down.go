@@ -61,8 +61,8 @@ func (c *Conn) runtimeHeaders(p *pump, f *frame) (bool, error) {
 	if err != nil || b == nil {
 		return false, err
 	}
-	how, tell := c.answering(b, fields, p.now)
-	tell()
+	how, report := c.answering(b, fields, p.now)
+	report()
 	switch {
 	case how == dropped:
 		return false, nil
@@ -85,12 +85,12 @@ const (
 	dropped
 )
 
-func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (how form, tell func()) {
+func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (how form, report func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tell = func() {}
+	report = func() {}
 	if k := c.calls[b.stream]; k != nil && b.endStream {
-		tell = c.end(k, readStatus(fields), at)
+		report = c.end(k, readStatus(fields), at)
 	} else if k != nil {
 		k.begun = true
 		k.answer.encoding = field(fields, "grpc-encoding")
@@ -101,7 +101,7 @@ func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (ho
 	case c.plain:
 		how = plain
 	}
-	return how, tell
+	return how, report
 }
 
 func (c *Conn) runtimeData(p *pump, f *frame) (bool, error) {
@@ -109,31 +109,31 @@ func (c *Conn) runtimeData(p *pump, f *frame) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	pass, tell := c.answerData(f, data, p.now)
-	tell()
+	pass, report := c.answerData(f, data, p.now)
+	report()
 	return pass, nil
 }
 
-func (c *Conn) answerData(f *frame, data []byte, at time.Time) (pass bool, tell func()) {
+func (c *Conn) answerData(f *frame, data []byte, at time.Time) (pass bool, report func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tell = func() {}
+	report = func() {}
 	if c.answered.has(f.stream) {
 		c.toRuntime.credit += int64(len(f.payload()))
 		c.toRuntime.poke()
-		return false, tell
+		return false, report
 	}
 	k := c.calls[f.stream]
 	if k == nil {
-		return true, tell
+		return true, report
 	}
-	if k.told {
+	if k.watched {
 		c.account.answers += k.answer.add(data, maxKept-c.account.answers)
 	}
 	if f.has(flagEndStream) {
-		tell = c.end(k, status.New(codes.Unknown, "the answer ended without a status"), at)
+		report = c.end(k, status.New(codes.Unknown, "the answer ended without a status"), at)
 	}
-	return true, tell
+	return true, report
 }
 
 func (c *Conn) runtimeReset(p *pump, f *frame) (bool, error) {

@@ -34,12 +34,12 @@ func TestResetCodes(t *testing.T) {
 	for i := range uint32(lastResetCode + 3) {
 		code.Store(i)
 		_, err := cri.NewRuntimeServiceClient(c).Version(testContext(t), &cri.VersionRequest{Version: "x"})
-		told := w.end(t).st
+		reported := w.end(t).st
 		if http2.ErrCode(i) == http2.ErrCodeRefusedStream {
-			told = w.end(t).st // a client makes a call that was not begun once more
+			reported = w.end(t).st // a client makes a call that was not begun once more
 		}
-		if status.Code(err) != told.Code() {
-			t.Errorf("reset with %v: the client has %v, the watcher was told %v", http2.ErrCode(i), err, told)
+		if status.Code(err) != reported.Code() {
+			t.Errorf("reset with %v: the client has %v, the watcher was told %v", http2.ErrCode(i), err, reported)
 		}
 	}
 }
@@ -172,19 +172,19 @@ func TestGoAwayOnce(t *testing.T) {
 		play func(r *going)
 		want []uint32
 	}{
-		{"from here", func(r *going) { r.say(settings); r.c.Drain(); r.c.Drain() }, []uint32{maxStreamID}},
-		{"by the runtime", func(r *going) { r.say(settings); r.say(goAway); r.c.Drain() }, []uint32{3}},
-		{"by the runtime before it could be", func(r *going) { r.c.Drain(); r.say(all.Bytes()) }, []uint32{3}},
-		{"from here, then by the runtime", func(r *going) { r.say(settings); r.c.Drain(); r.say(goAway) }, []uint32{maxStreamID, 3}},
+		{"from here", func(r *going) { r.send(settings); r.c.Drain(); r.c.Drain() }, []uint32{maxStreamID}},
+		{"by the runtime", func(r *going) { r.send(settings); r.send(goAway); r.c.Drain() }, []uint32{3}},
+		{"by the runtime before it could be", func(r *going) { r.c.Drain(); r.send(all.Bytes()) }, []uint32{3}},
+		{"from here, then by the runtime", func(r *going) { r.send(settings); r.c.Drain(); r.send(goAway) }, []uint32{maxStreamID, 3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client, runtime, c := silent(t, newWatcher())
 			client.conn.Write([]byte(preface))
 			r := &going{client: client, runtime: runtime, c: c}
 			tt.play(r)
-			r.hear()
-			if !slices.Equal(r.heard, tt.want) {
-				t.Errorf("the client was asked to go after %v, want %v", r.heard, tt.want)
+			r.receive()
+			if !slices.Equal(r.received, tt.want) {
+				t.Errorf("the client was asked to go after %v, want %v", r.received, tt.want)
 			}
 		})
 	}
@@ -195,23 +195,23 @@ type going struct {
 	client, runtime *peer
 	c               *Conn
 	spoke           bool
-	heard           []uint32 // the last calls that the client was told of
+	received        []uint32 // the last calls that the client was told of
 }
 
-// say has the runtime say something, when all that went before has been heard.
-func (r *going) say(b []byte) {
+// send has the runtime say something, when all that went before has been heard.
+func (r *going) send(b []byte) {
 	r.client.t.Helper()
 	if r.spoke {
-		r.hear()
+		r.receive()
 	}
 	r.spoke = true
 	_, err := r.runtime.conn.Write(b)
 	r.client.must(err)
-	r.hear()
+	r.receive()
 }
 
-// hear reads until there is no more.
-func (r *going) hear() {
+// receive reads until there is no more.
+func (r *going) receive() {
 	r.client.t.Helper()
 	_, err := r.c.toClient.flush(r.c.moreToClient)
 	r.client.must(err)
@@ -221,7 +221,7 @@ func (r *going) hear() {
 		r.client.must(err)
 		switch f := f.(type) {
 		case *http2.GoAwayFrame:
-			r.heard = append(r.heard, f.LastStreamID)
+			r.received = append(r.received, f.LastStreamID)
 		case *http2.PingFrame:
 			return
 		}

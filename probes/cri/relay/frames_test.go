@@ -17,12 +17,12 @@ const aMethod = "/runtime.v1.RuntimeService/Version"
 // story is what a client and a runtime may say on a connection, and what of it
 // a watcher is to be told.
 func story(t testing.TB) (client, runtime []byte) {
-	write := func(say func(p *peer)) []byte {
+	write := func(send func(p *peer)) []byte {
 		var out bytes.Buffer
 		p := newPeer(t, mustPair(t))
 		p.Framer = http2.NewFramer(&out, nil)
 		p.AllowIllegalWrites = true
-		say(p)
+		send(p)
 		return out.Bytes()
 	}
 	client = append([]byte(preface), write(func(p *peer) {
@@ -316,7 +316,7 @@ func TestNotHTTP2(t *testing.T) {
 			if tt.drain {
 				c.Drain()
 			}
-			say := func(from, to *peer, what string) {
+			send := func(from, to *peer, what string) {
 				t.Helper()
 				got := make([]byte, len(what))
 				from.conn.Write([]byte(what))
@@ -324,18 +324,18 @@ func TestNotHTTP2(t *testing.T) {
 					t.Fatalf("%q became %q, %v", what, got, err)
 				}
 			}
-			say(runtime, client, "\x00\x00")
-			say(runtime, client, "2 ready\n")
-			say(client, runtime, "P")
-			say(client, runtime, "RI")
-			say(client, runtime, "NT this\n")
-			say(runtime, client, "done\n")
+			send(runtime, client, "\x00\x00")
+			send(runtime, client, "2 ready\n")
+			send(client, runtime, "P")
+			send(client, runtime, "RI")
+			send(client, runtime, "NT this\n")
+			send(runtime, client, "done\n")
 			c.Drain()
 			client.conn.CloseWrite()
 			if _, err := runtime.conn.Read(make([]byte, 1)); err != io.EOF {
 				t.Errorf("the client's end: %v", err)
 			}
-			say(runtime, client, "after your end\n")
+			send(runtime, client, "after your end\n")
 			runtime.conn.Close()
 			if _, err := client.conn.Read(make([]byte, 1)); err != io.EOF {
 				t.Errorf("the runtime's end: %v", err)
@@ -344,9 +344,9 @@ func TestNotHTTP2(t *testing.T) {
 	}
 }
 
-// TestUnheardOf: what breaks HTTP/2 does not break the connection, if nothing is
+// TestUnknownFrames: what breaks HTTP/2 does not break the connection, if nothing is
 // kept back.
-func TestUnheardOf(t *testing.T) {
+func TestUnknownFrames(t *testing.T) {
 	odd := map[string][]byte{
 		"too large a frame":      {0xff, 0, 0, frameData, 0, 0, 0, 0, 1, 7, 7},
 		"settings of five bytes": {0, 0, 5, frameSettings, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5},
@@ -386,8 +386,8 @@ func TestUnheardOf(t *testing.T) {
 	}
 }
 
-// TestUnheardOfWhileHeld: then it cannot go on.
-func TestUnheardOfWhileHeld(t *testing.T) {
+// TestUnknownFramesWhileHeld: then it cannot go on.
+func TestUnknownFramesWhileHeld(t *testing.T) {
 	h := newHolder("web")
 	client, runtime, _ := begin(t, h)
 	client.headers(1, false, ":path", aMethod)

@@ -30,10 +30,10 @@ func FuzzRelay(f *testing.F) {
 		client, runtime, c, runs := relaying(t, w)
 		var gotUp, gotDown []byte
 		var all sync.WaitGroup
-		all.Go(func() { say(client.conn, up, int(cut)) })
-		all.Go(func() { say(runtime.conn, down, int(cut)) })
-		all.Go(func() { gotUp = hear(t, runtime.conn) })
-		all.Go(func() { gotDown = hear(t, client.conn) })
+		all.Go(func() { send(client.conn, up, int(cut)) })
+		all.Go(func() { send(runtime.conn, down, int(cut)) })
+		all.Go(func() { gotUp = receive(t, runtime.conn) })
+		all.Go(func() { gotDown = receive(t, client.conn) })
 		all.Wait()
 		await(t, runs, "the end of the relay")
 		ended := make(chan struct{})
@@ -51,7 +51,7 @@ func FuzzRelay(f *testing.F) {
 	})
 }
 
-func say(c *net.UnixConn, b []byte, cut int) {
+func send(c *net.UnixConn, b []byte, cut int) {
 	if cut > 0 && cut < len(b) {
 		c.Write(b[:cut])
 		b = b[cut:]
@@ -60,7 +60,7 @@ func say(c *net.UnixConn, b []byte, cut int) {
 	c.CloseWrite()
 }
 
-func hear(t *testing.T, c *net.UnixConn) []byte {
+func receive(t *testing.T, c *net.UnixConn) []byte {
 	b, err := io.ReadAll(c)
 	if e := net.Error(nil); errors.As(err, &e) && e.Timeout() {
 		t.Error("the relay hangs")

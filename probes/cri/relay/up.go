@@ -227,12 +227,12 @@ func (c *Conn) clientReset(p *pump, f *frame) (bool, error) {
 // reset ends a call that one side reset, and tells whether the other side is
 // to know.
 func (c *Conn) reset(stream uint32, by string, code uint32, at time.Time) bool {
-	answered, tell := c.endReset(stream, by, code, at)
-	tell()
+	answered, report := c.endReset(stream, by, code, at)
+	report()
 	return !answered
 }
 
-func (c *Conn) endReset(stream uint32, by string, code uint32, at time.Time) (answered bool, tell func()) {
+func (c *Conn) endReset(stream uint32, by string, code uint32, at time.Time) (answered bool, report func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.calls[stream]; k != nil {

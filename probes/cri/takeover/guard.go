@@ -65,27 +65,27 @@ func startGuard(command []string) (*guard, error) {
 	return g, nil
 }
 
-// tell gives the guard an order, and returns when it has it.
-func (g *guard) tell(o order, dir int) error {
+// send gives the guard an order, and returns when it has it.
+func (g *guard) send(o order, dir int) error {
 	b, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("tell guard: %w", err)
+		return fmt.Errorf("send order to guard: %w", err)
 	}
 	var rights []byte
 	if !o.Done {
 		rights = unix.UnixRights(dir)
 	}
 	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
-		return fmt.Errorf("tell guard: %w", err)
+		return fmt.Errorf("send order to guard: %w", err)
 	}
 	var answer [8]byte
 	var n int
 	err = retry(func() (err error) { n, err = unix.Read(g.fd, answer[:]); return err })
 	if err != nil {
-		return fmt.Errorf("tell guard: no answer: %w", err)
+		return fmt.Errorf("send order to guard: no answer: %w", err)
 	}
 	if n == 0 {
-		return errors.New("tell guard: it ended without a word")
+		return errors.New("send order to guard: it ended without a word")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func retry(do func() error) error {
 
 // end lets the guard end, with nothing left to give back.
 func (g *guard) end() {
-	if g.tell(order{Done: true}, -1) != nil {
+	if g.send(order{Done: true}, -1) != nil {
 		// It may not act on what was true once.
 		_ = g.cmd.Process.Kill()
 	}

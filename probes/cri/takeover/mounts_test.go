@@ -28,16 +28,16 @@ func TestStillMounted(t *testing.T) {
 		s.give(t, tk)
 		// There are no more notes: it is given back.
 		close(s.notes)
-		said := ""
+		noted := ""
 		for n := range s.notes {
-			said += n.What + ": " + n.Text
+			noted += n.What + ": " + n.Text
 		}
 		want := ""
 		if !early {
 			want = fmt.Sprintf("%s: podstep's socket, which is closed now, is mounted by process %d (\"exe\") at %q: restart", StillMounted, container.pid(), at)
 		}
-		if !strings.HasPrefix(said, want) || (said == "") != early {
-			t.Errorf("it is said %q, want %q", said, want)
+		if !strings.HasPrefix(noted, want) || (noted == "") != early {
+			t.Errorf("it is said %q, want %q", noted, want)
 		}
 	}
 }

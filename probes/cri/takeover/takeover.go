@@ -25,11 +25,11 @@ type Takeover struct {
 	state *stateFile
 	guard *guard
 	last  gone // what the one before now left
-	told  map[string]string
+	noted map[string]string
 	given bool
 	err   error // of giving back
 
-	telling sync.Mutex // notes come one after the other
+	noting sync.Mutex // notes come one after the other
 
 	// see is held for moments only: connections are served while things change.
 	see sync.Mutex
@@ -72,7 +72,7 @@ func Take(ctx context.Context, o Options) (*Takeover, error) {
 		return nil, explain(o.Path, err)
 	}
 	t := &Takeover{
-		o: o, root: root, ns: namespaceOf(o.Root), told: map[string]string{},
+		o: o, root: root, ns: namespaceOf(o.Root), noted: map[string]string{},
 		looks: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	t.end, t.stop = context.WithCancel(context.Background())
@@ -114,7 +114,7 @@ func (t *Takeover) first(ctx context.Context) error {
 	if t.guard, err = startGuard(t.o.GuardCommand); err != nil {
 		return err
 	}
-	if err := t.guard.tell(order{Name: p.name, State: statePath(t.o.Dir, p)}, p.dir); err != nil {
+	if err := t.guard.send(order{Name: p.name, State: statePath(t.o.Dir, p)}, p.dir); err != nil {
 		return err
 	}
 	if err := t.prepare(p); err != nil {
@@ -209,7 +209,7 @@ func (t *Takeover) takeAt(ctx context.Context, p *place) (*taken, error) {
 // stand puts a socket of ours before the runtime's.
 func (t *Takeover) stand(n *taken) error {
 	// The guard knows the directory before anything is in it.
-	if err := t.tell(n); err != nil {
+	if err := t.register(n); err != nil {
 		return err
 	}
 	l, ours, err := n.place.listen(n.place.backup(), n.theirs.file, n.place.name)
@@ -256,7 +256,7 @@ func (t *Takeover) meet(ctx context.Context, n *taken) error {
 
 // change makes the exchange, with guard and state told before.
 func (t *Takeover) change(n *taken) error {
-	if err := t.tell(n); err != nil {
+	if err := t.register(n); err != nil {
 		return err
 	}
 	if err := n.place.exchange(); err != nil {
@@ -269,8 +269,8 @@ func (t *Takeover) change(n *taken) error {
 	return errors.Join(errMoved, n.place.exchange())
 }
 
-// tell tells the guard and the state file what is there to be given back.
-func (t *Takeover) tell(n *taken) error {
+// register tells the guard and the state file what is there to be given back.
+func (t *Takeover) register(n *taken) error {
 	err := t.state.write(state{
 		Path: t.o.Path, Root: t.o.Root, RootDir: t.root.id, Namespace: t.ns, PID: os.Getpid(), Since: time.Now().UTC(),
 		Dir: n.place.id, Name: n.place.name, Ours: n.ours, Theirs: n.theirs.id,
@@ -281,7 +281,7 @@ func (t *Takeover) tell(n *taken) error {
 	if t.guard == nil {
 		return errors.New("there is no guard, that would give the path back if podstep died")
 	}
-	return t.guard.tell(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place.dir)
+	return t.guard.send(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place.dir)
 }
 
 // untake gives the path back, and closes what is ours. The caller has mu.
@@ -396,16 +396,16 @@ func (t *Takeover) Give(ctx context.Context) error {
 // noteOnce tells what is tried again and again, until it is another reason.
 func (t *Takeover) noteOnce(what, text string, err error) {
 	key := fmt.Sprint(text, err)
-	if t.told[what] != key {
-		t.told[what] = key
+	if t.noted[what] != key {
+		t.noted[what] = key
 		t.note(what, text, err)
 	}
 }
 
 func (t *Takeover) note(what, text string, err error) {
 	// The kubelet's connections are asked all at once.
-	t.telling.Lock()
-	defer t.telling.Unlock()
+	t.noting.Lock()
+	defer t.noting.Unlock()
 	t.o.Note(Note{What: what, Text: text, Err: err, At: time.Now()})
 }
 

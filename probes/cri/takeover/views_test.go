@@ -19,7 +19,7 @@ func TestJailed(t *testing.T) {
 		s.killBoth(t, root)
 		jail := play(t, "jail", itoa(rt.pid()), s.state)
 		view := "/proc/" + itoa(jail.pid()) + "/root"
-		file := s.stateSays(t, root, view)
+		file := s.editState(t, root, view)
 		if alone {
 			rt.kill()
 		}
@@ -37,8 +37,8 @@ func TestJailed(t *testing.T) {
 	}
 }
 
-// stateSays changes the only state, and returns its file.
-func (s *setup) stateSays(t *testing.T, from, to string) string {
+// editState changes the only state, and returns its file.
+func (s *setup) editState(t *testing.T, from, to string) string {
 	t.Helper()
 	files, err := filepath.Glob(s.state + "/*.json")
 	must(t, err)

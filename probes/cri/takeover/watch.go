@@ -144,7 +144,7 @@ func (t *Takeover) checkGuard() {
 	if err == nil {
 		t.guard = g
 		if t.now != nil {
-			err = t.tell(t.now)
+			err = t.register(t.now)
 		}
 	}
 	if err != nil {
@@ -218,7 +218,7 @@ func (t *Takeover) checkOther(p *place) {
 // lose gives up what is ours at the path, for now.
 func (t *Takeover) lose(what, text string) {
 	err := t.untake(t.end, what)
-	t.told = map[string]string{}
+	t.noted = map[string]string{}
 	t.note(what, text, err)
 }
 
@@ -261,7 +261,7 @@ func (t *Takeover) retake(w *watcher) {
 		t.note(RuntimeBack, fmt.Sprintf("a runtime listens again, process %d", t.now.pid()), nil)
 	}
 	t.note(PathRetaken, fmt.Sprintf("%s is ours again", t.o.Path), nil)
-	t.told = map[string]string{}
+	t.noted = map[string]string{}
 }
 
 // pid is the runtime's, 0 if it is out of sight.
