@@ -29,9 +29,9 @@ type Options struct {
 	Kubeconfig string
 	// State is the directory of the state of takeovers; empty: the usual one.
 	State string
-	// Say is given what a person may want to know, a line at a time, by one
+	// Print is given what a person may want to know, a line at a time, by one
 	// goroutine at a time.
-	Say func(line string)
+	Print func(line string)
 
 	guard []string // the command that starts the guard; nil: this program's
 }
@@ -44,9 +44,9 @@ type Session struct {
 	server *agent.Server
 	hosts  []*Host
 
-	saying sync.Mutex
-	stop   sync.Once
-	result error
+	printing sync.Mutex
+	stop     sync.Once
+	result   error
 }
 
 // Start attaches: it starts all probes at once, and returns when each sees or has
@@ -150,13 +150,13 @@ func (s *Session) note(text string, err error) {
 		text = fmt.Sprintf("%s: %v", text, err)
 	}
 	s.agent.Note(text)
-	s.say("%s", text)
+	s.printf("%s", text)
 }
 
-func (s *Session) say(format string, args ...any) {
-	s.saying.Lock()
-	defer s.saying.Unlock()
-	if s.o.Say != nil {
-		s.o.Say(redact.Text(fmt.Sprintf(format, args...)))
+func (s *Session) printf(format string, args ...any) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	if s.o.Print != nil {
+		s.o.Print(redact.Text(fmt.Sprintf(format, args...)))
 	}
 }

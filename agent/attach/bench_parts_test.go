@@ -107,8 +107,8 @@ func hostedBy(t testing.TB, runtime string) *watcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go s.cri.teller.run()
-	return &watcher{agent: s.agent, probe: s.cri.host.Probe, teller: s.cri.teller, pods: s.cri.pods}
+	go s.cri.publisher.run()
+	return &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
 }
 
 // part is one of them, as the test sees it.

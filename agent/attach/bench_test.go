@@ -132,7 +132,7 @@ func TestBench(t *testing.T) {
 	b.unary(callCreate)
 	b.throughput(1)
 	b.throughput(16)
-	b.told()
+	b.printEvents()
 	b.bytes("a List of 4 MiB", b.list)
 	b.bytes("a stream of events", b.stream)
 	b.rhythm()
@@ -225,8 +225,8 @@ func (b *bench) callAll(w *way, callers int, until time.Time) int64 {
 	return n.Load()
 }
 
-// told says whether podstep has told its agent of all these calls.
-func (b *bench) told() {
+// printEvents says whether podstep has told its agent of all these calls.
+func (b *bench) printEvents() {
 	s := b.stats()
 	fmt.Printf("  podstep told of %d events, dropped %v\n", s.Events, s.Dropped)
 }

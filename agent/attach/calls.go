@@ -16,10 +16,10 @@ import (
 // watcher tells the agent of the kubelet's calls, and stops those that somebody
 // wants stopped.
 type watcher struct {
-	agent  *agent.Agent
-	probe  *agent.Probe
-	teller *teller
-	pods   *identities
+	agent     *agent.Agent
+	probe     *agent.Probe
+	publisher *publisher
+	pods      *identities
 }
 
 // call is a call of the kubelet on its way.
@@ -42,7 +42,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
 	c.State = k
 	if !w.probe.Stopping(k.method.Step) {
-		if !w.teller.begin(func() { w.begin(k) }, len(message)) {
+		if !w.publisher.begin(func() { w.begin(k) }, len(message)) {
 			c.State = nil // its end is not told either
 			w.agent.Lost(1)
 		}
@@ -50,7 +50,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	}
 	return func(ctx context.Context) (fault error) {
 		defer w.failed(&fault)
-		if !w.teller.await(ctx, func() { w.begin(k) }, len(message)) {
+		if !w.publisher.await(ctx, func() { w.begin(k) }, len(message)) {
 			if ctx.Err() == nil {
 				w.agent.Lost(1)
 			}
@@ -72,12 +72,12 @@ func (w *watcher) failed(fault *error) {
 }
 
 // Passed lets the teller begin.
-func (w *watcher) Passed() { w.teller.awake() }
+func (w *watcher) Passed() { w.publisher.awake() }
 
 // End tells how a call ended.
 func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
 	if k, ok := c.State.(*call); ok {
-		w.teller.end(func() { w.end(k, answer, st, at) }, len(answer))
+		w.publisher.end(func() { w.end(k, answer, st, at) }, len(answer))
 	}
 }
 

@@ -22,5 +22,5 @@ func TestCanaries(t *testing.T) {
 	})
 	a.End(syscall.SIGTERM)
 	a.left()
-	c.Silent(t, "what podstep attach says", a.Said())
+	c.Silent(t, "what podstep attach says", a.Printed())
 }

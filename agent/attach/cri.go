@@ -22,18 +22,18 @@ const forceAfter = 5 * time.Minute
 // relayed is the runtime's sockets while the kubelet's calls go through this
 // process.
 type relayed struct {
-	target  *Target
-	host    *Host
-	teller  *teller
-	pods    *identities
-	sockets []*socket
+	target    *Target
+	host      *Host
+	publisher *publisher
+	pods      *identities
+	sockets   []*socket
 }
 
 func newCRI(t *Target) (Probe, error) {
 	if len(endpoints(&t.Kubelet)) == 0 {
 		return nil, errors.New("it does not speak to its runtime over a unix socket, so there is nothing to come between")
 	}
-	return &relayed{target: t, teller: newTeller()}, nil
+	return &relayed{target: t, publisher: newPublisher()}, nil
 }
 
 // endpoints are the sockets to take over, each once, whatever names it has.
@@ -51,7 +51,7 @@ func endpoints(k *kubelets.Kubelet) (paths []string) {
 func (r *relayed) Start(ctx context.Context, h *Host) error {
 	r.meet(h)
 	err := r.take(ctx)
-	go r.teller.run()
+	go r.publisher.run()
 	if err != nil {
 		return errors.Join(err, r.Stop(ctx))
 	}
@@ -62,11 +62,11 @@ func (r *relayed) Start(ctx context.Context, h *Host) error {
 // meet prepares for what is seen.
 func (r *relayed) meet(h *Host) {
 	r.host, r.pods = h, newIdentities(h)
-	r.teller.failed = func(v any) { h.Agent.Note("podstep failed to tell of a call: " + redact.Panic(v)) }
+	r.publisher.failed = func(v any) { h.Agent.Note("podstep failed to tell of a call: " + redact.Panic(v)) }
 }
 
 func (r *relayed) take(ctx context.Context) error {
-	see := &watcher{agent: r.host.Agent, probe: r.host.Probe, teller: r.teller, pods: r.pods}
+	see := &watcher{agent: r.host.Agent, probe: r.host.Probe, publisher: r.publisher, pods: r.pods}
 	for _, p := range endpoints(&r.target.Kubelet) {
 		k := &socket{path: p, kubelet: r.target.isKubelet, see: see}
 		err := k.take(ctx, takeover.Options{
@@ -98,7 +98,7 @@ func (r *relayed) awaitKubelet(ctx context.Context) {
 	defer cancel()
 	for _, k := range r.sockets {
 		if left, err := k.taken.Came(ctx); err == nil && len(left) > 0 {
-			r.host.Say("not seen: calls that the kubelet began before, on %d of its connections to %s", len(left), k.path)
+			r.host.Print("not seen: calls that the kubelet began before, on %d of its connections to %s", len(left), k.path)
 		}
 	}
 }

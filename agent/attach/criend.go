@@ -40,7 +40,7 @@ func (r *relayed) Stop(ctx context.Context) error {
 		k.hangUp()
 	}
 	r.pods.close()
-	r.teller.close()
+	r.publisher.close()
 	return errors.Join(errs...)
 }
 
@@ -53,13 +53,13 @@ func (r *relayed) drain(ctx context.Context) {
 	defer cancel()
 	look := time.NewTicker(lookAgain / 100)
 	defer look.Stop()
-	said, busy := time.Now(), time.Now()
+	printed, busy := time.Now(), time.Now()
 	for {
 		calls := r.calls()
 		select {
 		case <-ctx.Done():
 			if len(calls) > 0 {
-				r.host.Say("cut off while under way: %s; the kubelet makes its calls again", list(calls))
+				r.host.Print("cut off while under way: %s; the kubelet makes its calls again", list(calls))
 			}
 			return
 		case <-look.C:
@@ -70,10 +70,10 @@ func (r *relayed) drain(ctx context.Context) {
 		case r.left() == 0 || now.Sub(busy) > settle:
 			return
 		}
-		if time.Since(said) > lookAgain {
-			said = time.Now()
+		if time.Since(printed) > lookAgain {
+			printed = time.Now()
 			if len(calls) > 0 {
-				r.host.Say("waits for what is under way: %s", list(calls))
+				r.host.Print("waits for what is under way: %s", list(calls))
 			}
 		}
 	}

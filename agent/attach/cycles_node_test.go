@@ -115,7 +115,7 @@ func beKilled(t *testing.T, l *labtest.Lab, n int) {
 		select {
 		case <-time.After(rand.N(longestUntilKilled)):
 		case <-a.Ended:
-			t.Fatalf("in round %d it ended: %s", i, a.Said())
+			t.Fatalf("in round %d it ended: %s", i, a.Printed())
 		}
 		select {
 		case <-a.Ready:
@@ -149,7 +149,7 @@ func TestGuardKilled(t *testing.T) {
 	labtest.Eventually(t, "replaced: the guard", func() bool {
 		now := a.Guards()
 		// It says so when the new one knows what to do.
-		return len(now) == 1 && now[0] != first[0] && strings.Contains(a.Said(), "there is another one")
+		return len(now) == 1 && now[0] != first[0] && strings.Contains(a.Printed(), "there is another one")
 	})
 	a.Signal(syscall.SIGKILL)
 	labtest.Eventually(t, "given back: the socket", func() bool {

@@ -190,7 +190,7 @@ func TestWithoutAPIServer(t *testing.T) {
 			l.UntilGone(pod)
 			a.End(syscall.SIGINT)
 			a.left()
-			t.Logf("podstep attach said:\n%s", a.Said())
+			t.Logf("podstep attach said:\n%s", a.Printed())
 		})
 	}
 }
@@ -206,8 +206,8 @@ func TestTurnedAway(t *testing.T) {
 		"is no kubelet": l.RuntimePID(),
 	} {
 		second := other.StartAttachTo(pid)
-		if code := second.Wait(); code != 1 || !strings.Contains(second.Said(), want) {
-			t.Errorf("it ended with code %d and %q, want %q", code, second.Said(), want)
+		if code := second.Wait(); code != 1 || !strings.Contains(second.Printed(), want) {
+			t.Errorf("it ended with code %d and %q, want %q", code, second.Printed(), want)
 		}
 	}
 	if now := socketOf(t, l); now.Server != a.PID {

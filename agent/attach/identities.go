@@ -61,7 +61,7 @@ func (x *identities) load(ctx context.Context) error {
 		return err
 	}
 	x.asker.Load(x.known.Pods(), x.known.Containers())
-	x.tellAgent()
+	x.updateAgent()
 	for _, p := range x.known.Pods() {
 		c, now := p.Config(), time.Now()
 		x.probe.Begin(agent.Seen{Step: stepSandbox, At: now, Values: []any{c, p.Sandbox, p.Ready, p.Created, "runtime"}}).End(now, nil, []any{false})
@@ -99,12 +99,12 @@ func (x *identities) reload() {
 	ctx, cancel := context.WithTimeout(context.Background(), askRuntime)
 	defer cancel()
 	if done, err := x.known.Reload(ctx, x.runtime); err == nil && done {
-		x.tellAgent()
+		x.updateAgent()
 	}
 }
 
-// tellAgent hands on what is known.
-func (x *identities) tellAgent() {
+// updateAgent hands on what is known.
+func (x *identities) updateAgent() {
 	ids := map[string][]string{}
 	for _, c := range x.known.Containers() {
 		ids[c.Pod.UID] = append(ids[c.Pod.UID], c.ID)

@@ -31,7 +31,7 @@ func called(t *testing.T, s *hosted, step string, request, answer proto.Message,
 	if errQ != nil || errA != nil {
 		t.Fatal(errQ, errA)
 	}
-	w := &watcher{agent: s.agent, probe: s.cri.host.Probe, teller: s.cri.teller, pods: s.cri.pods}
+	w := &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
 	k := &call{method: cri.OfStep(step), began: time.Now(), message: question}
 	w.begin(k)
 	w.end(k, text, status.Convert(err), time.Now())
@@ -94,7 +94,7 @@ func TestGoneWithItsSandbox(t *testing.T) {
 	want("with one back", "one")
 	// Of a pod that somebody wants it tells nothing.
 	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: "uid-one"}}
-	s.report(cluster.Said{By: probes.ByKubelet, Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
+	s.report(cluster.Report{By: probes.ByKubelet, Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
 	removeSandbox(t, s, "s1c", nil)
 	want("with the sandbox of one gone that the kubelet has", "one")
 }

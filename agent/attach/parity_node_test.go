@@ -63,8 +63,8 @@ func calls(t *testing.T, story []probes.Event) (out []seenCall) {
 // What is seen from beside the kubelet is what is seen from inside, call by call.
 func TestParity(t *testing.T) {
 	l := labtest.Start(t)
-	beside := l.WithAgent(filepath.Join(l.Dir, "beside.sock"))
-	a := beside.Attach()
+	attached := l.WithAgent(filepath.Join(l.Dir, "beside.sock"))
+	a := attached.Attach()
 
 	web := threePod("web")
 	web.Spec.Containers[0].LivenessProbe = &corev1.Probe{
@@ -119,7 +119,7 @@ func TestParity(t *testing.T) {
 		l.UntilEvent(name, "end of its worker", func(e probes.Event) bool { return e.Kind == probes.Exit && e.Step == "worker.loop" })
 	}
 	for _, name := range pods {
-		t.Run(name, func(t *testing.T) { sameCalls(t, l.For(t), beside.For(t), name) })
+		t.Run(name, func(t *testing.T) { sameCalls(t, l.For(t), attached.For(t), name) })
 	}
 	a.End(syscall.SIGINT)
 	if left := l.AttachTraces(); len(left) > 0 {
@@ -128,13 +128,13 @@ func TestParity(t *testing.T) {
 }
 
 // sameCalls compares a pod's calls as both agents tell them.
-func sameCalls(t *testing.T, inside, beside *labtest.Lab, pod string) {
+func sameCalls(t *testing.T, inside, attached *labtest.Lab, pod string) {
 	t.Helper()
-	in, out := sameStories(t, inside, beside, pod)
+	in, out := sameStories(t, inside, attached, pod)
 	t.Logf("inside %d calls: %v", len(in), count(in))
 	t.Logf("beside %d calls: %v", len(out), count(out))
 	for _, c := range difference(in, out) {
-		if !unseenBeside(c) {
+		if !unseenAttached(c) {
 			t.Errorf("not seen beside: %v", c)
 		}
 	}
@@ -157,10 +157,10 @@ func sameCalls(t *testing.T, inside, beside *labtest.Lab, pod string) {
 // sameStories reads a pod's calls of both agents, again while they differ: one
 // is read after the other, and the kubelet looks at a pod that is gone for a
 // while yet.
-func sameStories(t *testing.T, inside, beside *labtest.Lab, pod string) (in, out []seenCall) {
+func sameStories(t *testing.T, inside, attached *labtest.Lab, pod string) (in, out []seenCall) {
 	for range 20 {
-		in, out = calls(t, inside.Story(pod)), calls(t, beside.Story(pod))
-		missing := slices.DeleteFunc(difference(in, out), unseenBeside)
+		in, out = calls(t, inside.Story(pod)), calls(t, attached.Story(pod))
+		missing := slices.DeleteFunc(difference(in, out), unseenAttached)
 		if len(missing) == 0 && len(difference(out, in)) == 0 {
 			break
 		}
@@ -169,8 +169,8 @@ func sameStories(t *testing.T, inside, beside *labtest.Lab, pod string) (in, out
 	return in, out
 }
 
-// unseenBeside tells calls that cannot be told from outside.
-func unseenBeside(c seenCall) bool {
+// unseenAttached tells calls that cannot be told from outside.
+func unseenAttached(c seenCall) bool {
 	switch c.step {
 	case "cri.ImageStatus":
 		// The question does not say for which pod it is asked. It is told as a pod's

@@ -77,7 +77,7 @@ func (h *Host) Working(err error) {
 		return
 	}
 	h.State(agentpb.ProbeState_PROBE_RETRYING, probes.OfError(err))
-	h.session.say("the %s probe sees nothing now, and tries again: %v", h.name, err)
+	h.session.printf("the %s probe sees nothing now, and tries again: %v", h.name, err)
 }
 
 // Failed notes that the probe sees nothing any more, and stops it. The others go
@@ -85,7 +85,7 @@ func (h *Host) Working(err error) {
 func (h *Host) Failed(err error) {
 	h.failing.Do(func() {
 		h.State(agentpb.ProbeState_PROBE_FAILED, probes.OfError(err))
-		h.session.say("the %s probe has failed, and is stopped: %v", h.name, err)
+		h.session.printf("the %s probe has failed, and is stopped: %v", h.name, err)
 		if h.probe != nil {
 			go func() {
 				if err := h.stop(context.WithoutCancel(h.ctx)); err != nil {
@@ -101,15 +101,15 @@ func (h *Host) leaveOut(err error) {
 	h.failing.Do(func() {})
 	h.ending.Do(h.cancel)
 	h.State(agentpb.ProbeState_PROBE_FAILED, probes.OfError(err))
-	h.session.say("the %s probe sees nothing: %v", h.name, err)
+	h.session.printf("the %s probe sees nothing: %v", h.name, err)
 }
 
 // Note puts it into the node's story, and tells the person at the terminal. The
 // error may be nil.
 func (h *Host) Note(text string, err error) { h.session.note(text, err) }
 
-// Say tells the person at the terminal.
-func (h *Host) Say(format string, args ...any) { h.session.say(format, args...) }
+// Print tells the person at the terminal.
+func (h *Host) Print(format string, args ...any) { h.session.printf(format, args...) }
 
 // start starts the probe. One that fails leaves nothing behind.
 func (h *Host) start(ctx context.Context) (err error) {

@@ -110,10 +110,10 @@ func (t *Target) reporter(by probes.Witness, run func(*cluster.Cluster, context.
 func (t *Target) openCluster() (*cluster.Cluster, error) {
 	r := &t.reports
 	o := cluster.Options{
-		Node:  t.Kubelet.Node,
-		Told:  func(s cluster.Said) { r.probes[s.By].report(s) },
-		Note:  t.note,
-		State: func(by probes.Witness, err error) { r.probes[by].host.Working(err) },
+		Node:   t.Kubelet.Node,
+		Report: func(s cluster.Report) { r.probes[s.By].report(s) },
+		Note:   t.note,
+		State:  func(by probes.Witness, err error) { r.probes[by].host.Working(err) },
 	}
 	if r.probes[probes.ByAPI] != nil {
 		o.API = r.api
@@ -158,14 +158,14 @@ func (p *reporter) Stop(ctx context.Context) error {
 
 // over tells the last report that a source has of a pod. Which source is the last
 // to have it nobody knows.
-func over(s *cluster.Said) bool {
+func over(s *cluster.Report) bool {
 	return s.Step == stepGone || s.Step == stepKnown && len(s.Values) > 0 && s.Values[0] == false
 }
 
 // report puts a report into the pod's story. What had happened before podstep came
 // stands where podstep came to know of it: a story goes forward, and its fields say
 // since when it is so.
-func (p *reporter) report(s cluster.Said) {
+func (p *reporter) report(s cluster.Report) {
 	at := s.At
 	if at.Before(p.began) {
 		at = time.Now()

@@ -16,14 +16,14 @@ import (
 // are there, and what they would see comes from the test.
 type hosted struct {
 	*Session
-	cri  *relayed
-	said map[probes.Witness]*reporter
+	cri       *relayed
+	reporters map[probes.Witness]*reporter
 }
 
 func hostedSession(t testing.TB) *hosted {
 	t.Helper()
 	o := Options{Socket: filepath.Join(t.TempDir(), "agent.sock"), Probes: standard}
-	s := &hosted{Session: &Session{o: o, target: &Target{}}, said: map[probes.Witness]*reporter{}}
+	s := &hosted{Session: &Session{o: o, target: &Target{}}, reporters: map[probes.Witness]*reporter{}}
 	if err := s.host(probes.MustLoad()); err != nil {
 		t.Fatal(err)
 	}
@@ -31,13 +31,13 @@ func hostedSession(t testing.TB) *hosted {
 		h := s.newHost(t.Context(), k.Name)
 		s.hosts = append(s.hosts, h)
 		if k.Name == CRI.Name {
-			s.cri = &relayed{target: s.target, teller: newTeller()}
+			s.cri = &relayed{target: s.target, publisher: newPublisher()}
 			s.cri.meet(h)
 			continue
 		}
 		by := probes.Witness(k.Name)
-		s.said[by] = s.target.reporter(by, nil)
-		s.said[by].host = h
+		s.reporters[by] = s.target.reporter(by, nil)
+		s.reporters[by].host = h
 	}
 	t.Cleanup(func() {
 		s.agent.Close()
@@ -47,7 +47,7 @@ func hostedSession(t testing.TB) *hosted {
 }
 
 // report has a source say something.
-func (s *hosted) report(r cluster.Said) { s.said[r.By].report(r) }
+func (s *hosted) report(r cluster.Report) { s.reporters[r.By].report(r) }
 
 // Whichever source has a pod last, nothing is kept of a pod that is over.
 func TestSpecsAreForgotten(t *testing.T) {
@@ -57,16 +57,16 @@ func TestSpecsAreForgotten(t *testing.T) {
 	}
 	mirror := web.DeepCopy()
 	mirror.UID, mirror.Annotations = "u2", map[string]string{"kubernetes.io/config.mirror": "u1"}
-	bound := func(p *v1.Pod) cluster.Said {
-		return cluster.Said{By: probes.ByAPI, Step: "cluster.bound", Pod: p, Values: []any{nil}}
+	bound := func(p *v1.Pod) cluster.Report {
+		return cluster.Report{By: probes.ByAPI, Step: "cluster.bound", Pod: p, Values: []any{nil}}
 	}
-	gone := func(p *v1.Pod) cluster.Said {
-		return cluster.Said{By: probes.ByAPI, Step: "cluster.gone", Pod: p, Values: []any{nil, nil}}
+	gone := func(p *v1.Pod) cluster.Report {
+		return cluster.Report{By: probes.ByAPI, Step: "cluster.gone", Pod: p, Values: []any{nil, nil}}
 	}
-	known := func(p *v1.Pod, is bool) cluster.Said {
-		return cluster.Said{By: probes.ByKubelet, Step: "cluster.kubelet", Pod: p, Values: []any{is, nil, nil, nil}}
+	known := func(p *v1.Pod, is bool) cluster.Report {
+		return cluster.Report{By: probes.ByKubelet, Step: "cluster.kubelet", Pod: p, Values: []any{is, nil, nil, nil}}
 	}
-	for name, all := range map[string][]cluster.Said{
+	for name, all := range map[string][]cluster.Report{
 		"the API server alone":    {bound(web), gone(web)},
 		"the kubelet alone":       {known(web, true), known(web, false)},
 		"the kubelet has it last": {bound(web), known(web, true), gone(web), known(web, false)},
@@ -76,9 +76,9 @@ func TestSpecsAreForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := hostedSession(t)
-			for i, said := range all {
-				said.At = time.Now()
-				s.report(said)
+			for i, report := range all {
+				report.At = time.Now()
+				s.report(report)
 				if i == 0 && len(s.target.specs.wanted("u1")) != 1 {
 					t.Error("what the pod wants is not known")
 				}

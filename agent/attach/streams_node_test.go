@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 	}
 	l := labtest.Start(t, "--kubelet", streaming(t), "--containerd", containerd, "--restart-kubelet", "--kubelet-v", "4")
 	life(t, l, "before")
-	heard(t, l, 0)
+	awaitStreamed(t, l, 0)
 	const refused = "falling back to" // a runtime that knows no such call
 	if bytes.Contains(logged(t, l, 0), []byte(refused)) {
 		t.Fatal("the runtime has not the streams that are to be tested")
@@ -39,29 +39,29 @@ func TestStreams(t *testing.T) {
 	walk(t, l)
 	events.until("CONTAINER_STARTED_EVENT")
 	events.until("CONTAINER_DELETED_EVENT")
-	heard(t, l, from)
+	awaitStreamed(t, l, from)
 	unbroken(t, l, from)
 
 	// That of the next kubelet comes through podstep, and breaks once.
 	l.KillPart("kubelet", syscall.SIGKILL)
 	from = len(logged(t, l, 0))
 	seen(t, l, "meanwhile")
-	heard(t, l, from)
+	awaitStreamed(t, l, from)
 	unbroken(t, l, from)
 	took := a.End(syscall.SIGINT)
 	a.left()
 	events.end()
 	from = len(logged(t, l, 0))
 	life(t, l, "after")
-	heard(t, l, from)
+	awaitStreamed(t, l, from)
 	if text := logged(t, l, 0); bytes.Contains(text, []byte(refused)) || bytes.Contains(text, []byte("Fall back to Generic PLEG")) {
 		t.Error("the kubelet uses the streams no more")
 	}
 	t.Logf("podstep ended in %v", took)
 }
 
-// heard waits until the kubelet has heard of a container by its stream.
-func heard(t *testing.T, l *labtest.Lab, from int) {
+// awaitStreamed waits until the kubelet has heard of a container by its stream.
+func awaitStreamed(t *testing.T, l *labtest.Lab, from int) {
 	t.Helper()
 	labtest.Eventually(t, "heard of: a container", func() bool {
 		return bytes.Contains(logged(t, l, from), []byte("container event received"))

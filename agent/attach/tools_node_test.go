@@ -151,15 +151,15 @@ func useKubectl(t *testing.T, l *labtest.Lab, pod string) {
 	logs := begin(t, l, "logs", "-f", pod)
 	logs.until("hello from a log")
 	in := begin(t, l, "attach", "-i", pod)
-	in.say("a line")
+	in.write("a line")
 	in.until("got a line")
 	logs.until("got a line")
 	in.end()
 	logs.end()
 
 	forward := begin(t, l, "port-forward", "pod/"+pod, ":8080")
-	said := forward.until("Forwarding from 127.0.0.1:")
-	port, _, _ := strings.Cut(strings.TrimPrefix(said, "Forwarding from 127.0.0.1:"), " ")
+	printed := forward.until("Forwarding from 127.0.0.1:")
+	port, _, _ := strings.Cut(strings.TrimPrefix(printed, "Forwarding from 127.0.0.1:"), " ")
 	for range 3 {
 		r, err := http.Get("http://127.0.0.1:" + port + "/")
 		if err != nil {
@@ -218,7 +218,7 @@ func run(t *testing.T, l *labtest.Lab, name string, args ...string) *running {
 	return r
 }
 
-func (r *running) say(line string) {
+func (r *running) write(line string) {
 	r.t.Helper()
 	if _, err := fmt.Fprintln(r.in, line); err != nil {
 		r.t.Fatal(err)

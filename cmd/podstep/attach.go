@@ -86,16 +86,16 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	var screen atomic.Bool
 	s, err := attach.Start(ctx, attach.Options{
 		Kubelet: k, Probes: kinds, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
-		Say: func(line string) {
+		Print: func(line string) {
 			if !screen.Load() { // there the node's story has it
-				a.say("%s", line)
+				a.printf("%s", line)
 			}
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
-	a.sayReach(ctx)
+	a.printReach(ctx)
 	if flags.noTUI {
 		fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
 		<-ctx.Done()
@@ -107,9 +107,9 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	return errors.Join(err, s.Stop(hurry))
 }
 
-// sayReach says what each of the probes can do that podstep hosts now. The agent
+// printReach says what each of the probes can do that podstep hosts now. The agent
 // has said of the others why they see nothing.
-func (a *app) sayReach(ctx context.Context) {
+func (a *app) printReach(ctx context.Context) {
 	c, err := client.Dial(ctx, a.socketOrDefault())
 	if err != nil {
 		return // whoever wants something of the agent is told then
@@ -118,7 +118,7 @@ func (a *app) sayReach(ctx context.Context) {
 	for i, p := range c.About().GetProbes() {
 		if wire.Works(p) {
 			text, _, _ := reachText(c.About(), i)
-			a.say("probe %s", text)
+			a.printf("probe %s", text)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (a *app) chooseKubelet(ctx context.Context, pid int) (k kubelets.Kubelet, e
 		return k, errors.New("no kubelet runs on this machine; podstep lab starts a node of your own")
 	case errors.As(err, &several):
 		for _, line := range strings.Split(strings.TrimSpace(kubelets.Table(all)), "\n") {
-			a.say("%s", line)
+			a.printf("%s", line)
 		}
 		return k, usagef("%d kubelets run on this machine; choose one with --pid", len(all))
 	}

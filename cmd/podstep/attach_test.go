@@ -56,7 +56,7 @@ func TestAttachedStaysAlive(t *testing.T) {
 				last = syscall.SIGTERM
 			}
 			p.signal(last)
-			p.hear("ended in order")
+			p.expect("ended in order")
 			if err := p.cmd.Wait(); err != nil {
 				t.Errorf("it ended with %v", err)
 			}
@@ -121,10 +121,10 @@ func (p *part) signal(s syscall.Signal) {
 func (p *part) ask(line string) {
 	p.t.Helper()
 	fmt.Fprintln(p.in, line)
-	p.hear(line + ", ended: false")
+	p.expect(line + ", ended: false")
 }
 
-func (p *part) hear(want string) {
+func (p *part) expect(want string) {
 	p.t.Helper()
 	line, err := p.answers.ReadString('\n')
 	if got := strings.TrimSpace(line); err != nil || got != want {

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
-	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 func (a *app) breakpoints() *cobra.Command {
@@ -182,7 +183,7 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 		return err
 	}
 	for _, r := range b.Refused {
-		a.say("podstep: warning: not at %s: %s", r.Step, reason.Problem(r.Problem).En)
+		a.printf("podstep: warning: not at %s: %s", r.Step, reason.Problem(r.Problem).En)
 	}
 	a.warnStandstill(b, c)
 	return out.print(a.out, newBreakJSON(b), func(w io.Writer) { breakTable(w, []*agentpb.Breakpoint{b}, out.wide()) })
@@ -203,7 +204,7 @@ func (a *app) warnStandstill(b *agentpb.Breakpoint, c *probes.Catalogue) {
 		}
 	}
 	if len(steps) > 0 {
-		a.say("podstep: warning: while a pod waits at %s, the node stands still: its other pods are not started, updated or stopped", strings.Join(steps, ", "))
+		a.printf("podstep: warning: while a pod waits at %s, the node stands still: its other pods are not started, updated or stopped", strings.Join(steps, ", "))
 	}
 }
 
@@ -224,7 +225,7 @@ func (a *app) breakList() *cobra.Command {
 				return err
 			}
 			if len(answer.Breakpoints) == 0 && out.value == "" {
-				a.say("there is no breakpoint; %s break add makes one", a.name)
+				a.printf("there is no breakpoint; %s break add makes one", a.name)
 				return nil
 			}
 			data := make([]breakJSON, len(answer.Breakpoints))

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/spf13/cobra"
 )
 
 // letGo is the verb continue, which is a word of Go.
@@ -69,7 +70,7 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 	case err != nil || len(data) > 0:
 		return err
 	case req.All:
-		a.say("no pod is held")
+		a.printf("no pod is held")
 		return nil
 	}
 	return fmt.Errorf("%s is not held; podstep pods tells which pods are", req.Pods.Written())

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/spf13/cobra"
 )
 
 // holdFlags are those of verbs that end with a held pod.
@@ -81,7 +82,7 @@ func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(co
 	}
 	defer c.Close()
 	t := time.AfterFunc(patience, func() {
-		a.say("waiting for %s to come to a step that can be held; Ctrl-C gives up", sel.Written())
+		a.printf("waiting for %s to come to a step that can be held; Ctrl-C gives up", sel.Written())
 	})
 	return do(ctx, c, func() { t.Stop() })
 }
@@ -102,14 +103,14 @@ func (a *app) holdWhile(ctx context.Context, c *client.Client, req *agentpb.Hold
 	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
 		return err
 	}
-	a.sayStandstill(h)
-	a.say("held while this command runs; Ctrl-C lets go")
+	a.printStandstill(h)
+	a.printf("held while this command runs; Ctrl-C lets go")
 	for err == nil {
 		_, err = stream.Recv()
 	}
 	pod := podOf(h.Pod)
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		a.say("%s goes on", fullName(&pod))
+		a.printf("%s goes on", fullName(&pod))
 		return nil
 	}
 	return err
@@ -124,18 +125,18 @@ func (a *app) printHold(h *agentpb.HoldInfo, err error, out *format) error {
 	if err := out.print(a.out, newHoldJSON(h), func(w io.Writer) { holdText(w, h, out.wide()) }); err != nil {
 		return err
 	}
-	a.sayStandstill(h)
+	a.printStandstill(h)
 	pod := podOf(h.Pod)
 	name := fullName(&pod)
-	a.say("it goes on by itself in %s at the latest; next: %s step %s, or %s continue %s",
+	a.printf("it goes on by itself in %s at the latest; next: %s step %s, or %s continue %s",
 		left(soonest(h)), a.name, name, a.name, name)
 	return nil
 }
 
-// sayStandstill warns of a hold for which the whole node waits.
-func (a *app) sayStandstill(h *agentpb.HoldInfo) {
+// printStandstill warns of a hold for which the whole node waits.
+func (a *app) printStandstill(h *agentpb.HoldInfo) {
 	if h.Node {
-		a.say("the node stands still meanwhile: its other pods are not started, updated or stopped")
+		a.printf("the node stands still meanwhile: its other pods are not started, updated or stopped")
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // labFlags are those of podstep-lab, which they are handed to.
@@ -120,7 +121,7 @@ const keptLines = 12
 
 // startLab starts podstep-lab, and returns when it is ready.
 func (a *app) startLab(ctx context.Context, args []string) (*labProcess, error) {
-	path, err := beside("podstep-lab")
+	path, err := findProgram("podstep-lab")
 	if err != nil {
 		return nil, err
 	}
@@ -178,14 +179,14 @@ func (l *labProcess) run(stdout, stderr io.Reader, started chan<- error, ready c
 	})
 	readers.Go(func() {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			l.say(lines.Text())
+			l.print(lines.Text())
 		}
 	})
 	readers.Wait()
 	l.err = l.cmd.Wait()
 }
 
-func (l *labProcess) say(line string) {
+func (l *labProcess) print(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.quiet {
@@ -198,8 +199,8 @@ func (l *labProcess) say(line string) {
 	}
 }
 
-// tell prints the last words of a lab that has ended.
-func (l *labProcess) tell() {
+// printLast prints the last words of a lab that has ended.
+func (l *labProcess) printLast() {
 	for _, line := range l.last {
 		fmt.Fprintln(l.to, line)
 	}
@@ -209,7 +210,7 @@ func (l *labProcess) tell() {
 func (l *labProcess) end() error {
 	select {
 	case <-l.exited:
-		l.tell()
+		l.printLast()
 		return errors.New("the lab has ended by itself; what podstep-lab said last is above")
 	default:
 	}
@@ -218,14 +219,14 @@ func (l *labProcess) end() error {
 	}
 	<-l.exited
 	if l.err != nil {
-		l.tell()
+		l.printLast()
 		return fmt.Errorf("podstep-lab ended badly (%w); what it said last is above", l.err)
 	}
 	return nil
 }
 
-// beside finds a program in our own directory, or else in PATH.
-func beside(name string) (string, error) {
+// findProgram finds a program in our own directory, or else in PATH.
+func findProgram(name string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		path := filepath.Join(filepath.Dir(self), name)

@@ -36,7 +36,7 @@ func TestLabArguments(t *testing.T) {
 // TestNoLabProgram says what is missing and how to get it.
 func TestNoLabProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := beside("podstep-lab"); err == nil {
+	if _, err := findProgram("podstep-lab"); err == nil {
 		t.Error("a program was found that is not there")
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
-	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 func (a *app) pods() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	}
 	pods := answer.Pods
 	if len(pods) == 0 && out.value == "" {
-		a.say("the kubelet works on no such pod (%s)", sel.Written())
+		a.printf("the kubelet works on no such pod (%s)", sel.Written())
 		return nil
 	}
 	data := make([]podJSON, len(pods))

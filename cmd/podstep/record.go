@@ -71,12 +71,12 @@ func (r *recording) written() string {
 
 // end ends the recording, and says what has come of it. failed is why tracing
 // ended, or nil.
-func (r *recording) end(failed error, say func(string, ...any)) error {
+func (r *recording) end(failed error, printf func(string, ...any)) error {
 	err := r.writer.Close()
 	if r.progress != nil {
 		fmt.Fprint(r.progress, "\r\x1b[K")
 	}
-	say("%s in %s", r.written(), r.path)
+	printf("%s in %s", r.written(), r.path)
 	if failed != nil {
 		return failed
 	}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/tui/session"
-	"github.com/spf13/cobra"
 )
 
 // replayFlags are those of replay.
@@ -74,7 +75,7 @@ func (a *app) printTrace(ctx context.Context, path string, flags *replayFlags) e
 	if flags.out.value != "json" {
 		p.lines = newStory(flags.out.wide(), true)
 		h := r.Header()
-		a.say("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, h.Info.GetNode(), h.Info.GetKubeletVersion(), h.Began.Local().Format("2006-01-02 15:04:05"), h.Podstep)
+		a.printf("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, h.Info.GetNode(), h.Info.GetKubeletVersion(), h.Began.Local().Format("2006-01-02 15:04:05"), h.Podstep)
 	}
 	decode := wire.NewDecoder(r.Header().Info)
 	for ctx.Err() == nil {
@@ -108,7 +109,7 @@ func (a *app) endOfTrace(err error, path string) error {
 	case errors.Is(err, io.EOF), errors.Is(err, context.Canceled):
 		return nil
 	case errors.As(err, &fault) && fault.Unfinished:
-		a.say("podstep: %s: %s", path, fault)
+		a.printf("podstep: %s: %s", path, fault)
 		return nil
 	}
 	return fmt.Errorf("%s: %w; all before that was printed", path, err)

@@ -33,7 +33,7 @@ has the runtime's, is looked at in any case.`,
 			if err := out.print(a.out, found, func(w io.Writer) { restoredText(w, found) }); err != nil {
 				return err
 			}
-			return a.sayNotRestored(found)
+			return a.printNotRestored(found)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", takeover.DefaultDir, "`DIR` in which takeovers are written down")
@@ -60,12 +60,12 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 	}
 }
 
-// sayNotRestored tells what could not be done, and fails if that is anything.
-func (a *app) sayNotRestored(found []takeover.Restored) error {
+// printNotRestored tells what could not be done, and fails if that is anything.
+func (a *app) printNotRestored(found []takeover.Restored) error {
 	var err error
 	for _, r := range found {
 		if r.Error != "" {
-			a.say("podstep: %s: %s", socketName(r), r.Error)
+			a.printf("podstep: %s: %s", socketName(r), r.Error)
 			err = errQuiet
 		}
 	}

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podstep/podstep/agent/client"
-	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // app is what all verbs share.
@@ -87,8 +88,8 @@ func (a *app) dial(ctx context.Context) (*client.Client, error) {
 	return client.Dial(ctx, a.socket)
 }
 
-// say writes a word to the person at the terminal.
-func (a *app) say(format string, args ...any) {
+// printf writes a word to the person at the terminal.
+func (a *app) printf(format string, args ...any) {
 	fmt.Fprintln(a.err, words.Clean(fmt.Sprintf(format, args...)))
 }
 

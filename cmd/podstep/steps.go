@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podstep/podstep/probes"
 	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // stepsFlags are those of steps.
@@ -139,9 +140,9 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 	if version == "" {
 		version = "of unknown version"
 	}
-	a.say("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, functions)
+	a.printf("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, functions)
 	if minor(version) != minor(probes.KubernetesVersion) {
-		a.say("podstep: warning: the catalogue was read from kubelet %s; what is missing may have another name in this one", probes.KubernetesVersion)
+		a.printf("podstep: warning: the catalogue was read from kubelet %s; what is missing may have another name in this one", probes.KubernetesVersion)
 	}
 	return nil
 }

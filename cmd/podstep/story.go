@@ -57,7 +57,7 @@ func (s *story) add(e *probes.Event) error {
 			s.line(e, "! ", probeText(e.Probe, state, why))
 			break
 		}
-		s.line(e, "! ", noteText(e)+s.fields(unsaid(e)))
+		s.line(e, "! ", noteText(e)+s.fields(withoutWorded(e)))
 	}
 	return nil
 }
@@ -172,8 +172,8 @@ var inWords = map[probes.Kind][]string{
 	probes.Released: {"reason", "timer"}, probes.Note: {"note", "breakpoint", "held", "text"},
 }
 
-// unsaid is an event without the fields that noteText has put into words.
-func unsaid(e *probes.Event) *probes.Event {
+// withoutWorded is an event without the fields that noteText has put into words.
+func withoutWorded(e *probes.Event) *probes.Event {
 	out := *e
 	out.Fields = maps.Clone(e.Fields)
 	for _, name := range inWords[e.Kind] {

@@ -7,10 +7,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes"
-	"github.com/spf13/cobra"
 )
 
 // traceFlags are those of trace.
@@ -70,7 +71,7 @@ another file.`,
 			if t.recording, err = a.record(flags.file, c, t.req, flags.quiet); err != nil {
 				return err
 			}
-			return t.recording.end(t.run(cmd.Context(), flags.for_.d), a.say)
+			return t.recording.end(t.run(cmd.Context(), flags.for_.d), a.printf)
 		},
 	}
 	flags.add(cmd)
@@ -303,5 +304,5 @@ func (t *tracer) ask(ctx context.Context) (reached bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return t.end.told(answer.Pods), nil
+	return t.end.polled(answer.Pods), nil
 }

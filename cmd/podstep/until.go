@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
-	"github.com/spf13/cobra"
 )
 
 // until is what --until waits for. Events tell it first; the state of the pods
@@ -21,7 +22,7 @@ type until interface {
 	saw(e *probes.Event, live bool) (reached bool)
 	// asks tells whether the state is of any use; told takes it.
 	asks() bool
-	told(pods []*agentpb.PodState) (reached bool)
+	polled(pods []*agentpb.PodState) (reached bool)
 }
 
 func parseUntil(c *probes.Catalogue, s string) (until, error) {
@@ -65,7 +66,7 @@ func (untilReady) String() string               { return "ready" }
 func (untilReady) steps() []string              { return []string{statusSteps} }
 func (untilReady) saw(*probes.Event, bool) bool { return false }
 func (untilReady) asks() bool                   { return true }
-func (untilReady) told(p []*agentpb.PodState) bool {
+func (untilReady) polled(p []*agentpb.PodState) bool {
 	for _, s := range p {
 		if s.Ready && !s.Deleting {
 			return true
@@ -83,7 +84,7 @@ func (untilHeld) asks() bool      { return true }
 // saw believes no hold that was remembered: it may be long over.
 func (untilHeld) saw(e *probes.Event, live bool) bool { return live && e.Kind == probes.Held }
 
-func (untilHeld) told(p []*agentpb.PodState) bool {
+func (untilHeld) polled(p []*agentpb.PodState) bool {
 	for _, s := range p {
 		if len(s.Holds) > 0 {
 			return true
@@ -94,10 +95,10 @@ func (untilHeld) told(p []*agentpb.PodState) bool {
 
 type untilStep string
 
-func (u untilStep) String() string              { return "at " + string(u) }
-func (u untilStep) steps() []string             { return []string{string(u)} }
-func (untilStep) asks() bool                    { return false }
-func (untilStep) told([]*agentpb.PodState) bool { return false }
+func (u untilStep) String() string                { return "at " + string(u) }
+func (u untilStep) steps() []string               { return []string{string(u)} }
+func (untilStep) asks() bool                      { return false }
+func (untilStep) polled([]*agentpb.PodState) bool { return false }
 func (u untilStep) saw(e *probes.Event, _ bool) bool {
 	ok, _ := path.Match(string(u), e.Step)
 	return ok && e.Kind == probes.Enter
@@ -129,8 +130,8 @@ func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
 	return false
 }
 
-// told takes the pods that the agent still lists.
-func (u *untilDeleted) told(pods []*agentpb.PodState) bool {
+// polled takes the pods that the agent still lists.
+func (u *untilDeleted) polled(pods []*agentpb.PodState) bool {
 	listed := map[string]bool{}
 	for _, s := range pods {
 		listed[s.Pod.GetUid()] = true

@@ -25,7 +25,7 @@ func TestUntilDeleted(t *testing.T) {
 	finished[0].State = "done"
 	for _, c := range []struct {
 		name  string
-		told  [][]*agentpb.PodState
+		polls [][]*agentpb.PodState
 		event *probes.Event
 		live  bool
 		want  bool
@@ -48,8 +48,8 @@ func TestUntilDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := c.event != nil && u.saw(c.event, c.live)
-		for _, s := range c.told {
-			got = u.told(s) || got
+		for _, s := range c.polls {
+			got = u.polled(s) || got
 		}
 		if got != c.want {
 			t.Errorf("%s: reached %v, want %v", c.name, got, c.want)

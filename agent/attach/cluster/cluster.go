@@ -21,9 +21,9 @@ type Options struct {
 	API *rest.Config
 	// Kubelet is how to reach the kubelet; nil: it cannot be asked.
 	Kubelet *KubeletPods
-	// Told is called with all that is said, by one goroutine at a time and, for
+	// Report is called with all that is said, by one goroutine at a time and, for
 	// one pod, in order. While it runs nothing else is told.
-	Told func(Said)
+	Report func(Report)
 	// Note is called with what a person should know about the sources: that
 	// something of one cannot be read and why, or that it can again; then err is
 	// nil.
@@ -33,8 +33,8 @@ type Options struct {
 	State func(by probes.Witness, err error)
 }
 
-// Said is one step that the cluster told.
-type Said struct {
+// Report is one step that the cluster told.
+type Report struct {
 	// Step is its name in the catalogue.
 	Step string
 	// By is the source that said so.
@@ -54,7 +54,7 @@ type Said struct {
 
 // UID is the uid under which the pod is known on the node; that of a static pod
 // is not its object's.
-func (s *Said) UID() types.UID { return uid(s.Pod) }
+func (s *Report) UID() types.UID { return uid(s.Pod) }
 
 // Words is a text that others wrote: a message of an object. As an error it is
 // shown like one, which is without credentials that may be in it.

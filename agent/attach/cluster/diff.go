@@ -35,25 +35,25 @@ const (
 	fromKubelet source = "kubelet"
 )
 
-// hearing is one object as it was heard of.
-type hearing struct {
+// observation is one object as it was heard of.
+type observation struct {
 	pod  *v1.Pod
 	from source
 	now  time.Time
 }
 
-// say makes a step of the hearing. The time in the object is shown if it counts:
+// report makes a step of the hearing. The time in the object is shown if it counts:
 // it is in whole seconds, and what is heard as it happens has a better one.
-func (h *hearing) say(step string, stated time.Time, values ...any) Said {
-	s := h.sayDated(step, stated, values...)
+func (h *observation) report(step string, stated time.Time, values ...any) Report {
+	s := h.reportDated(step, stated, values...)
 	if h.from != fromObject {
 		s.Values[len(values)] = nil
 	}
 	return s
 }
 
-// sayDated is say for what shows the time in the object always.
-func (h *hearing) sayDated(step string, stated time.Time, values ...any) Said {
+// reportDated is say for what shows the time in the object always.
+func (h *observation) reportDated(step string, stated time.Time, values ...any) Report {
 	at := h.now
 	if h.from == fromObject && !stated.IsZero() && stated.Before(at) {
 		at = stated
@@ -62,7 +62,7 @@ func (h *hearing) sayDated(step string, stated time.Time, values ...any) Said {
 	if !stated.IsZero() {
 		since = stated
 	}
-	return Said{Step: step, At: at, Pod: h.pod, Values: append(values, since, some(string(h.from)))}
+	return Report{Step: step, At: at, Pod: h.pod, Values: append(values, since, some(string(h.from)))}
 }
 
 // some is a value, or nil if there is nothing to show.
@@ -91,12 +91,12 @@ func words(s string) any {
 
 // wanted is what the API server wants of the pod that it did not want before.
 // old is nil for a pod that was not known.
-func (h *hearing) wanted(old *v1.Pod) (out []Said) {
+func (h *observation) wanted(old *v1.Pod) (out []Report) {
 	p := h.pod
 	if old == nil {
-		out = append(out, h.say(stepBound, boundAt(p), p.Spec.NodeName, p.Generation, names(p)))
+		out = append(out, h.report(stepBound, boundAt(p), p.Spec.NodeName, p.Generation, names(p)))
 	} else if changed := differences(old, p); len(changed) > 0 {
-		out = append(out, h.say(stepChanged, time.Time{}, p.Generation, changed))
+		out = append(out, h.report(stepChanged, time.Time{}, p.Generation, changed))
 	}
 	if p.DeletionTimestamp != nil && (old == nil || !old.DeletionTimestamp.Equal(p.DeletionTimestamp) || !slices.Equal(old.Finalizers, p.Finalizers)) {
 		grace := int64(0)
@@ -104,14 +104,14 @@ func (h *hearing) wanted(old *v1.Pod) (out []Said) {
 			grace = *g
 		}
 		asked := p.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
-		out = append(out, h.say(stepDeleting, asked, grace, p.DeletionTimestamp.Time, listed(p.Finalizers)))
+		out = append(out, h.report(stepDeleting, asked, grace, p.DeletionTimestamp.Time, listed(p.Finalizers)))
 	}
 	return out
 }
 
 // gone is said when the API server has the pod no more.
-func (h *hearing) gone() Said {
-	return h.say(stepGone, time.Time{}, some(string(h.pod.Status.Phase)), some(h.pod.Status.Reason))
+func (h *observation) gone() Report {
+	return h.report(stepGone, time.Time{}, some(string(h.pod.Status.Phase)), some(h.pod.Status.Reason))
 }
 
 // boundAt is when the pod was given to its node. Who names the node when creating

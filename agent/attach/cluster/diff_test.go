@@ -18,8 +18,8 @@ import (
 
 // noon is when the test's objects are from; heard is when they are heard of.
 var (
-	noon  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	heard = noon.Add(time.Hour)
+	noon       = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	observedAt = noon.Add(time.Hour)
 )
 
 func at(seconds int) metav1.Time {
@@ -54,7 +54,7 @@ func with(p *v1.Pod, change func(*v1.Pod)) *v1.Pod {
 
 // line shows a step as the test writes it: name, fields that are there, error,
 // and the seconds since noon if it is not told as just heard.
-func line(t *testing.T, s Said) string {
+func line(t *testing.T, s Report) string {
 	t.Helper()
 	step := probes.MustLoad().Step(s.Step)
 	if step == nil {
@@ -76,13 +76,13 @@ func line(t *testing.T, s Said) string {
 	if s.Err != "" {
 		out += " !" + s.Err
 	}
-	if !s.At.Equal(heard) {
+	if !s.At.Equal(observedAt) {
 		out += fmt.Sprintf(" @%v", s.At.Sub(noon).Seconds())
 	}
 	return out
 }
 
-func compare(t *testing.T, got []Said, want ...string) {
+func compare(t *testing.T, got []Report, want ...string) {
 	t.Helper()
 	var lines []string
 	for _, s := range got {
@@ -142,7 +142,7 @@ func TestWanted(t *testing.T) {
 			[]string{"cluster.changed generation=2 changed=[spec]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := hearing{c.pod, c.from, heard}
+			h := observation{c.pod, c.from, observedAt}
 			compare(t, h.wanted(c.old), c.want...)
 		})
 	}
@@ -238,7 +238,7 @@ func TestReported(t *testing.T) {
 				"reported.container container=app state=running restartCount=1 ready=true lastReason=Completed lastExitCode=0 since=+30 from=object @30"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := hearing{c.pod, c.from, heard}
+			h := observation{c.pod, c.from, observedAt}
 			compare(t, h.reported(c.old), c.want...)
 		})
 	}

@@ -130,11 +130,11 @@ func (l *ledger) happened(e *entry, h *happening) bool {
 		e.events = map[types.UID]int32{}
 	}
 	e.events[h.uid] = h.count
-	heard := hearing{p, h.from, l.now()}
-	s := heard.say(stepEvent, h.stated, some(h.kind), some(h.reason), words(h.message), int64(h.count), some(h.reporter), some(h.object))
+	seen := observation{p, h.from, l.now()}
+	s := seen.report(stepEvent, h.stated, some(h.kind), some(h.reason), words(h.message), int64(h.count), some(h.reporter), some(h.object))
 	if h.kind == v1.EventTypeWarning {
 		s.Err = because("warning", h.reason, h.message)
 	}
-	l.tell(probes.ByAPI, s)
+	l.emit(probes.ByAPI, s)
 	return true
 }

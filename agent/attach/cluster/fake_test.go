@@ -205,25 +205,25 @@ func (k *fakeKubelet) set(code int, pods ...v1.Pod) {
 	k.pods, k.code = pods, code
 }
 
-// heardOf collects what Run tells. Several sources tell, each in its own
+// collector collects what Run tells. Several sources tell, each in its own
 // order: a test waits for each of what it wants, whichever comes first, and
 // asks with inOrder for what must come after what.
-type heardOf struct {
+type collector struct {
 	t       *testing.T
-	said    chan Said
+	reports chan Report
 	notes   chan string
 	past    []string // all that was said and noted, as text
-	waiting []Said   // what nobody waited for yet
+	waiting []Report // what nobody waited for yet
 }
 
 // follow runs the package until the test ends.
-func follow(t *testing.T, o Options) *heardOf { return followAs(t, "node-1", o) }
+func follow(t *testing.T, o Options) *collector { return followAs(t, "node-1", o) }
 
-func followAs(t *testing.T, node string, o Options) *heardOf {
+func followAs(t *testing.T, node string, o Options) *collector {
 	t.Helper()
-	h := &heardOf{t: t, said: make(chan Said, 10_000), notes: make(chan string, 100)}
+	h := &collector{t: t, reports: make(chan Report, 10_000), notes: make(chan string, 100)}
 	o.Node = node
-	o.Told = func(s Said) { h.said <- s }
+	o.Report = func(s Report) { h.reports <- s }
 	o.Note = func(text string, err error) {
 		if err != nil {
 			text += ": " + err.Error()
@@ -253,9 +253,9 @@ const patience = 30 * time.Second
 
 // until waits for a step whose fields, as text, contain all of want. Each step
 // is waited for once.
-func (h *heardOf) until(step string, want ...string) Said {
+func (h *collector) until(step string, want ...string) Report {
 	h.t.Helper()
-	is := func(s Said) bool { return s.Step == step && containsAll(line(h.t, s), want) }
+	is := func(s Report) bool { return s.Step == step && containsAll(line(h.t, s), want) }
 	if i := slices.IndexFunc(h.waiting, is); i >= 0 {
 		s := h.waiting[i]
 		h.waiting = slices.Delete(h.waiting, i, i+1)
@@ -264,7 +264,7 @@ func (h *heardOf) until(step string, want ...string) Said {
 	end := time.After(patience)
 	for {
 		select {
-		case s := <-h.said:
+		case s := <-h.reports:
 			h.past = append(h.past, line(h.t, s))
 			if is(s) {
 				return s
@@ -276,7 +276,7 @@ func (h *heardOf) until(step string, want ...string) Said {
 	}
 }
 
-func (h *heardOf) noted(want ...string) {
+func (h *collector) noted(want ...string) {
 	h.t.Helper()
 	end := time.After(patience)
 	for {

@@ -84,7 +84,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"items":[{"metadata":{"uid":"x"},"status":{"containerStatuses":[{"state":{}}]}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := &book{t: t}
-		b.ledger = newLedger(Options{Told: func(s Said) { b.told = append(b.told, s) }, Note: func(string, error) {}})
+		b.ledger = newLedger(Options{Report: func(s Report) { b.reports = append(b.reports, s) }, Note: func(string, error) {}})
 		b.await(0)
 		p := newReader()
 		pods, _, err := p.read(bytes.NewReader(text))
@@ -92,7 +92,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("pods of a list that cannot be read")
 		}
 		b.list(pods, true)
-		for _, s := range b.told {
+		for _, s := range b.reports {
 			line(t, s)
 		}
 		b.list(nil, false)

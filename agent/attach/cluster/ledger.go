@@ -18,7 +18,7 @@ const maxPods = 20_000
 // ledger knows what was told of each pod, whichever source told it, so that
 // nothing is told twice.
 type ledger struct {
-	told func(Said)
+	sink func(Report)
 	note func(string, error)
 	now  func() time.Time
 
@@ -31,9 +31,9 @@ type ledger struct {
 
 	news chan struct{} // the kubelet may have something new
 
-	waiting int    // sources that have not told the past yet
-	begun   bool   // the past was told
-	past    []Said // what is told once it is known whole
+	waiting int      // sources that have not told the past yet
+	begun   bool     // the past was told
+	past    []Report // what is told once it is known whole
 }
 
 // entry is one pod.
@@ -48,7 +48,7 @@ type entry struct {
 
 func newLedger(o Options) *ledger {
 	return &ledger{
-		told: o.Told, note: o.Note, now: time.Now, pods: map[types.UID]*entry{}, mirrors: map[types.UID]types.UID{},
+		sink: o.Report, note: o.Note, now: time.Now, pods: map[types.UID]*entry{}, mirrors: map[types.UID]types.UID{},
 		news: make(chan struct{}, 1),
 	}
 }
@@ -82,20 +82,20 @@ func (l *ledger) begin() {
 		return
 	}
 	l.begun = true
-	slices.SortStableFunc(l.past, func(a, b Said) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(l.past, func(a, b Report) int { return a.At.Compare(b.At) })
 	for _, s := range l.past {
-		l.told(s)
+		l.sink(s)
 	}
 	l.past = nil
 }
 
-// tell gives what a source said, or keeps it for when the past is given. The
+// emit gives what a source said, or keeps it for when the past is given. The
 // caller holds mu.
-func (l *ledger) tell(by probes.Witness, all ...Said) {
+func (l *ledger) emit(by probes.Witness, all ...Report) {
 	for _, s := range all {
 		s.By = by
 		if l.begun {
-			l.told(s)
+			l.sink(s)
 		} else {
 			l.past = append(l.past, s)
 		}
@@ -149,9 +149,9 @@ func (l *ledger) object(p *v1.Pod, from source) {
 	if id != p.UID {
 		l.mirrors[p.UID] = id
 	}
-	h := hearing{p, from, l.now()}
+	h := observation{p, from, l.now()}
 	wanted := h.wanted(e.api)
-	l.tell(probes.ByAPI, wanted...)
+	l.emit(probes.ByAPI, wanted...)
 	if len(wanted) > 0 {
 		l.wake()
 	}
@@ -165,8 +165,8 @@ func (l *ledger) object(p *v1.Pod, from source) {
 }
 
 // report tells what is new in the status. The caller holds mu.
-func (l *ledger) report(by probes.Witness, e *entry, h *hearing) {
-	l.tell(by, h.reported(e.reported)...)
+func (l *ledger) report(by probes.Witness, e *entry, h *observation) {
+	l.emit(by, h.reported(e.reported)...)
 	e.reported, e.by = h.pod, h.from
 }
 
@@ -187,12 +187,12 @@ func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	if p == nil {
 		p = e.api
 	}
-	h := hearing{p, from, l.now()}
+	h := observation{p, from, l.now()}
 	if from == live {
-		l.tell(probes.ByAPI, h.wanted(e.api)...)
+		l.emit(probes.ByAPI, h.wanted(e.api)...)
 		l.report(probes.ByAPI, e, &h)
 	}
-	l.tell(probes.ByAPI, h.gone())
+	l.emit(probes.ByAPI, h.gone())
 	e.api, e.left = nil, true
 	l.wake()
 	l.forget(id, e)
@@ -248,15 +248,15 @@ func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 			if first {
 				from = fromObject
 			}
-			h := hearing{p, from, now}
-			l.tell(probes.ByKubelet, h.known())
+			h := observation{p, from, now}
+			l.emit(probes.ByKubelet, h.known())
 		}
 		if e.reported != p && (!l.apiUp || e.api == nil && !e.left) {
 			from := fromKubelet
 			if e.reported == nil && first {
 				from = fromObject
 			}
-			h := hearing{p, from, now}
+			h := observation{p, from, now}
 			l.report(probes.ByKubelet, e, &h)
 			e.by = fromKubelet
 			l.late(id, e)
@@ -277,8 +277,8 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 			p = e.api
 		}
 		if p != nil {
-			h := hearing{p, live, now}
-			l.tell(probes.ByKubelet, h.say(stepKubelet, now, false, nil))
+			h := observation{p, live, now}
+			l.emit(probes.ByKubelet, h.report(stepKubelet, now, false, nil))
 		}
 		l.forget(id, e)
 	}
@@ -286,8 +286,8 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 }
 
 // known is said when the kubelet has a pod that it did not have before.
-func (h *hearing) known() Said {
+func (h *observation) known() Report {
 	// A mark that cannot be read is no time.
 	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
-	return h.sayDated(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]))
+	return h.reportDated(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]))
 }

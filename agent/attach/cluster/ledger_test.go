@@ -14,39 +14,39 @@ import (
 // book is a ledger whose clock stands, with what it told.
 type book struct {
 	*ledger
-	t    *testing.T
-	told []Said
+	t       *testing.T
+	reports []Report
 }
 
 func newBook(t *testing.T) *book {
 	b := &book{t: t}
 	b.ledger = newLedger(Options{
-		Told: func(s Said) { b.told = append(b.told, s) },
-		Note: func(text string, err error) { t.Errorf("noted %q, %v", text, err) },
+		Report: func(s Report) { b.reports = append(b.reports, s) },
+		Note:   func(text string, err error) { t.Errorf("noted %q, %v", text, err) },
 	})
-	b.now = func() time.Time { return heard }
+	b.now = func() time.Time { return observedAt }
 	b.await(0)
 	return b
 }
 
-// tells compares what was told since it was last called.
-func (b *book) tells(want ...string) {
+// expect compares what was told since it was last called.
+func (b *book) expect(want ...string) {
 	b.t.Helper()
-	compare(b.t, b.told, want...)
-	b.told = nil
+	compare(b.t, b.reports, want...)
+	b.reports = nil
 }
 
 // steps compares only which steps were told.
 func (b *book) steps(want string) {
 	b.t.Helper()
 	var got []string
-	for _, s := range b.told {
+	for _, s := range b.reports {
 		got = append(got, s.Step)
 	}
 	if strings.Join(got, " ") != want {
 		b.t.Errorf("told %v, want %s", got, want)
 	}
-	b.told = nil
+	b.reports = nil
 }
 
 // runningPod is a later state of webPod.
@@ -69,16 +69,16 @@ func TestLifeOfAPod(t *testing.T) {
 	b.object(webPod(), live)
 	b.steps("")
 	b.list([]*v1.Pod{kubeletPod()}, false)
-	b.tells("cluster.kubelet known=true source=api since=+3")
+	b.expect("cluster.kubelet known=true source=api since=+3")
 	b.object(runningPod(), live)
-	b.tells("reported.phase phase=Running")
+	b.expect("reported.phase phase=Running")
 	b.gone("u1", with(runningPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }), live)
-	b.tells("reported.phase phase=Succeeded", "cluster.gone phase=Succeeded")
+	b.expect("reported.phase phase=Succeeded", "cluster.gone phase=Succeeded")
 	// The kubelet's list is older than the end that was told.
 	b.list([]*v1.Pod{with(kubeletPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning })}, false)
 	b.steps("")
 	b.list(nil, false)
-	b.tells("cluster.kubelet known=false")
+	b.expect("cluster.kubelet known=false")
 	if len(b.pods) != 0 {
 		t.Errorf("%d pods are remembered", len(b.pods))
 	}
@@ -89,7 +89,7 @@ func TestSameNameAgain(t *testing.T) {
 	b := newBook(t)
 	b.object(webPod(), live)
 	b.gone("u1", nil, live)
-	b.told = nil
+	b.reports = nil
 	b.object(with(webPod(), func(p *v1.Pod) { p.UID = "u2" }), live)
 	b.steps("cluster.bound reported.condition reported.phase")
 }
@@ -100,15 +100,15 @@ func TestStaticPod(t *testing.T) {
 	b.connected(true)
 	static := with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash"; p.Annotations[annotationSource] = "file" })
 	b.list([]*v1.Pod{static}, false)
-	b.tells("cluster.kubelet known=true source=file since=+3",
+	b.expect("cluster.kubelet known=true source=file since=+3",
 		"reported.condition type=PodScheduled status=True since=+1 from=kubelet", "reported.phase phase=Pending from=kubelet")
 	mirror := with(webPod(), func(p *v1.Pod) { p.UID = "m1"; p.Annotations = map[string]string{annotationMirror: "hash"} })
 	b.object(mirror, live)
-	b.tells("cluster.bound node=node-1 generation=1 containers=[init app]")
+	b.expect("cluster.bound node=node-1 generation=1 containers=[init app]")
 	b.event(happening{uid: "e1", about: "m1", reason: "Pulled", count: 1}, "node-1")
-	b.tells("reported.event reason=Pulled count=1")
+	b.expect("reported.event reason=Pulled count=1")
 	b.gone("m1", nil, fromObject)
-	b.tells("cluster.gone phase=Pending from=object")
+	b.expect("cluster.gone phase=Pending from=object")
 	b.list(nil, false)
 	b.steps("cluster.kubelet")
 	if len(b.pods)+len(b.mirrors) != 0 {
@@ -123,9 +123,9 @@ func TestWithoutAPI(t *testing.T) {
 	b.connected(true)
 	b.object(webPod(), live)
 	b.connected(false)
-	b.told = nil
+	b.reports = nil
 	b.list([]*v1.Pod{with(kubeletPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning })}, false)
-	b.tells("cluster.kubelet known=true source=api since=+3", "reported.phase phase=Running from=kubelet")
+	b.expect("cluster.kubelet known=true source=api since=+3", "reported.phase phase=Running from=kubelet")
 	b.connected(true)
 	b.object(with(webPod(), func(p *v1.Pod) { p.ResourceVersion = "12" }), fromObject)
 	b.steps("") // it has not heard yet that the pod runs
@@ -140,9 +140,9 @@ func TestAbsence(t *testing.T) {
 	b := newBook(t)
 	b.object(webPod(), live)
 	b.object(with(webPod(), func(p *v1.Pod) { p.UID, p.Name = "u2", "db" }), live)
-	b.told = nil
+	b.reports = nil
 	b.all(map[types.UID]bool{"u2": true})
-	b.tells("cluster.gone phase=Pending from=object")
+	b.expect("cluster.gone phase=Pending from=object")
 	if b.pods["u1"] != nil || b.pods["u2"] == nil {
 		t.Errorf("pods %v are remembered", b.pods)
 	}
@@ -151,7 +151,7 @@ func TestAbsence(t *testing.T) {
 func TestEvents(t *testing.T) {
 	b := newBook(t)
 	b.object(webPod(), live)
-	b.told = nil
+	b.reports = nil
 	e := func(change func(*v1.Event)) happening {
 		ev := &v1.Event{
 			ObjectMeta: metav1.ObjectMeta{UID: "e1"}, Type: "Normal", Reason: "Pulled", Message: "is there", Count: 1,
@@ -166,16 +166,16 @@ func TestEvents(t *testing.T) {
 	for range 2 {
 		b.event(same, "node-1")
 	}
-	b.tells("reported.event type=Normal reason=Pulled message=is there count=1 reporter=kubelet object=spec.containers{app} since=+7 from=object @7")
+	b.expect("reported.event type=Normal reason=Pulled message=is there count=1 reporter=kubelet object=spec.containers{app} since=+7 from=object @7")
 	b.event(e(func(e *v1.Event) { e.Count, e.LastTimestamp = 2, at(9) }), "node-1")
-	b.tells("reported.event type=Normal reason=Pulled message=is there count=2 reporter=kubelet object=spec.containers{app} since=+9 from=object @9")
+	b.expect("reported.event type=Normal reason=Pulled message=is there count=2 reporter=kubelet object=spec.containers{app} since=+9 from=object @9")
 	b.event(e(func(e *v1.Event) {
 		e.UID, e.Type, e.Reason, e.Message, e.Count, e.LastTimestamp = "e2", "Warning", "Failed", "no", 0, metav1.Time{}
 		e.Source, e.InvolvedObject.FieldPath, e.ReportingController = v1.EventSource{}, "", "scheduler"
 		e.EventTime = metav1.NewMicroTime(noon.Add(4 * time.Second))
 		e.Series = &v1.EventSeries{Count: 3, LastObservedTime: metav1.NewMicroTime(noon.Add(5 * time.Second))}
 	}), "node-1")
-	b.tells("reported.event type=Warning reason=Failed message=no count=3 reporter=scheduler since=+5 from=object !warning (Failed): no @5")
+	b.expect("reported.event type=Warning reason=Failed message=no count=3 reporter=scheduler since=+5 from=object !warning (Failed): no @5")
 }
 
 // TestEarlyEvents: an event may come before its pod; one of another node's pod

@@ -12,12 +12,12 @@ import (
 
 // reported is what the pod's status says that was not said before. old is nil if
 // nothing was.
-func (h *hearing) reported(old *v1.Pod) []Said {
+func (h *observation) reported(old *v1.Pod) []Report {
 	var was v1.PodStatus
 	if old != nil {
 		was = old.Status
 	}
-	var out []Said
+	var out []Report
 	// One status brings several things; this is the order in which they come about.
 	out = append(out, h.conditions(&was, beforeContainers)...)
 	out = append(out, h.addresses(&was)...)
@@ -25,21 +25,21 @@ func (h *hearing) reported(old *v1.Pod) []Said {
 	out = append(out, h.phase(&was)...)
 	out = append(out, h.conditions(&was, afterContainers)...)
 	if h.from == fromObject {
-		slices.SortStableFunc(out, func(a, b Said) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(out, func(a, b Report) int { return a.At.Compare(b.At) })
 	}
 	return out
 }
 
-func (h *hearing) phase(was *v1.PodStatus) []Said {
+func (h *observation) phase(was *v1.PodStatus) []Report {
 	is := &h.pod.Status
 	if is.Phase == "" || is.Phase == was.Phase && is.Reason == was.Reason {
 		return nil
 	}
-	s := h.say(stepPhase, phaseAt(h.pod), string(is.Phase), some(is.Reason), words(is.Message))
+	s := h.report(stepPhase, phaseAt(h.pod), string(is.Phase), some(is.Reason), words(is.Message))
 	if is.Phase == v1.PodFailed {
 		s.Err = because("the pod failed", is.Reason, is.Message)
 	}
-	return []Said{s}
+	return []Report{s}
 }
 
 // phaseAt is since when the pod has its phase, as far as its containers tell:
@@ -97,7 +97,7 @@ func orderOf(c *v1.PodCondition) int { return cmp.Or(conditionOrder[c.Type], oth
 func beforeContainers(c *v1.PodCondition) bool { return orderOf(c) < otherCondition }
 func afterContainers(c *v1.PodCondition) bool  { return !beforeContainers(c) }
 
-func (h *hearing) conditions(was *v1.PodStatus, which func(*v1.PodCondition) bool) (out []Said) {
+func (h *observation) conditions(was *v1.PodStatus, which func(*v1.PodCondition) bool) (out []Report) {
 	sorted := slices.Clone(h.pod.Status.Conditions)
 	slices.SortStableFunc(sorted, func(a, b v1.PodCondition) int { return orderOf(&a) - orderOf(&b) })
 	for _, c := range sorted {
@@ -108,7 +108,7 @@ func (h *hearing) conditions(was *v1.PodStatus, which func(*v1.PodCondition) boo
 		if i >= 0 && sameCondition(&was.Conditions[i], &c) {
 			continue
 		}
-		out = append(out, h.sayDated(stepCondition, c.LastTransitionTime.Time, string(c.Type), string(c.Status), some(c.Reason), words(c.Message)))
+		out = append(out, h.reportDated(stepCondition, c.LastTransitionTime.Time, string(c.Type), string(c.Status), some(c.Reason), words(c.Message)))
 	}
 	return out
 }
@@ -118,7 +118,7 @@ func sameCondition(a, b *v1.PodCondition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
-func (h *hearing) addresses(was *v1.PodStatus) []Said {
+func (h *observation) addresses(was *v1.PodStatus) []Report {
 	is := addresses(&h.pod.Status)
 	if len(is) == 0 || slices.Equal(is, addresses(was)) {
 		return nil
@@ -127,7 +127,7 @@ func (h *hearing) addresses(was *v1.PodStatus) []Said {
 	if t := h.pod.Status.StartTime; t != nil {
 		at = t.Time
 	}
-	return []Said{h.say(stepIP, at, is)}
+	return []Report{h.report(stepIP, at, is)}
 }
 
 func addresses(s *v1.PodStatus) (out []string) {
@@ -140,7 +140,7 @@ func addresses(s *v1.PodStatus) (out []string) {
 	return out
 }
 
-func (h *hearing) containers(was *v1.PodStatus) (out []Said) {
+func (h *observation) containers(was *v1.PodStatus) (out []Report) {
 	is := &h.pod.Status
 	for _, lists := range [][2][]v1.ContainerStatus{
 		{was.InitContainerStatuses, is.InitContainerStatuses},
@@ -182,7 +182,7 @@ func sameState(a, b *v1.ContainerState) bool {
 
 // past is what the status of a container says of before: how it ended last, when
 // it began, how it ended.
-func (h *hearing) past(c *v1.ContainerStatus) (out []Said) {
+func (h *observation) past(c *v1.ContainerStatus) (out []Report) {
 	began := func(at time.Time, restarts int32) {
 		if at.IsZero() {
 			return
@@ -206,7 +206,7 @@ func (h *hearing) past(c *v1.ContainerStatus) (out []Said) {
 }
 
 // container tells one state of a container.
-func (h *hearing) container(c *v1.ContainerStatus, st *v1.ContainerState) Said {
+func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Report {
 	var state, reason, message, err string
 	var exitCode, lastReason, lastExitCode any
 	var at time.Time
@@ -237,7 +237,7 @@ func (h *hearing) container(c *v1.ContainerStatus, st *v1.ContainerState) Said {
 	if last := c.LastTerminationState.Terminated; last != nil {
 		lastReason, lastExitCode = some(last.Reason), int64(last.ExitCode)
 	}
-	s := h.say(stepContainer, at, c.Name, state, some(reason), words(message), exitCode, int64(c.RestartCount), c.Ready, lastReason, lastExitCode)
+	s := h.report(stepContainer, at, c.Name, state, some(reason), words(message), exitCode, int64(c.RestartCount), c.Ready, lastReason, lastExitCode)
 	s.Err = err
 	return s
 }

@@ -90,7 +90,7 @@ func TestNode(t *testing.T) {
 }
 
 // followNode runs the package against a lab.
-func followNode(t *testing.T, node *labtest.Lab, named string, kubelet Kubeconfig) *heardOf {
+func followNode(t *testing.T, node *labtest.Lab, named string, kubelet Kubeconfig) *collector {
 	t.Helper()
 	candidates := []Kubeconfig{kubelet}
 	if named != "" {
@@ -130,7 +130,7 @@ func waitRunning(t *testing.T, node *labtest.Lab, name string) {
 }
 
 // inOrder fails unless what was told has these texts one after the other.
-func (h *heardOf) inOrder(want ...string) {
+func (h *collector) inOrder(want ...string) {
 	h.t.Helper()
 	next := 0
 	for _, text := range h.past {

@@ -45,7 +45,7 @@ func attached(t *testing.T, k kubelets.Kubelet, kinds ...attach.Kind) (*attach.S
 	k.OwnNetwork = true // nobody is asked for its pods
 	s, err := attach.Start(t.Context(), attach.Options{
 		Kubelet: k, Probes: kinds, Socket: filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"),
-		Say: func(line string) { t.Log(line) },
+		Print: func(line string) { t.Log(line) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,17 +17,17 @@ const (
 
 // What waits to be told is bounded, in number and in bytes of messages.
 const (
-	maxUntold      = 1 << 14
-	maxUntoldBytes = 64 << 20
+	maxPending      = 1 << 14
+	maxPendingBytes = 64 << 20
 )
 
-// teller tells the agent of calls, one after the other, on a goroutine of its
+// publisher tells the agent of calls, one after the other, on a goroutine of its
 // own: to take a request apart for a person to read takes longer than to pass it
 // on, and the kubelet waits for the latter only.
-type teller struct {
+type publisher struct {
 	mu     sync.Mutex
 	wake   sync.Cond
-	queue  []told
+	queue  []pending
 	came   int // how many have come into it
 	bytes  int
 	closed bool
@@ -36,75 +36,75 @@ type teller struct {
 	done   chan struct{}
 }
 
-// told is something to tell, and the bytes that it keeps.
-type told struct {
+// pending is something to tell, and the bytes that it keeps.
+type pending struct {
 	do    func()
 	bytes int
 }
 
-func newTeller() *teller {
-	t := &teller{hurry: make(chan struct{}, 1), done: make(chan struct{})}
-	t.wake.L = &t.mu
-	return t
+func newPublisher() *publisher {
+	p := &publisher{hurry: make(chan struct{}, 1), done: make(chan struct{})}
+	p.wake.L = &p.mu
+	return p
 }
 
 // run tells until the teller is closed and nothing is left.
-func (t *teller) run() {
-	defer close(t.done)
+func (p *publisher) run() {
+	defer close(p.done)
 	for {
-		batch := t.take()
+		batch := p.take()
 		if batch == nil {
 			return
 		}
 		for _, x := range batch {
-			t.tell(x.do)
-			t.mu.Lock()
-			t.bytes -= x.bytes
-			t.mu.Unlock()
+			p.publish(x.do)
+			p.mu.Lock()
+			p.bytes -= x.bytes
+			p.mu.Unlock()
 		}
 	}
 }
 
-// tell tells one thing. A fault of ours costs an event, not the kubelet's
+// publish tells one thing. A fault of ours costs an event, not the kubelet's
 // connections.
-func (t *teller) tell(do func()) {
+func (p *publisher) publish(do func()) {
 	defer func() {
-		if r := recover(); r != nil && t.failed != nil {
-			t.failed(r)
+		if r := recover(); r != nil && p.failed != nil {
+			p.failed(r)
 		}
 	}()
 	do()
 }
 
-func (t *teller) take() []told {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for len(t.queue) == 0 && !t.closed {
-		t.wake.Wait()
+func (p *publisher) take() []pending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.queue) == 0 && !p.closed {
+		p.wake.Wait()
 	}
-	if !t.closed && len(t.queue) < maxUntold/8 {
-		t.mu.Unlock()
-		t.linger()
-		t.mu.Lock()
+	if !p.closed && len(p.queue) < maxPending/8 {
+		p.mu.Unlock()
+		p.linger()
+		p.mu.Lock()
 	}
-	batch := t.queue
-	t.queue = nil
+	batch := p.queue
+	p.queue = nil
 	return batch
 }
 
 // linger returns when nothing came for a pause, at the latest when it has taken
 // long enough or somebody waits.
-func (t *teller) linger() {
+func (p *publisher) linger() {
 	late := time.After(linger)
-	for last := t.count(); ; {
+	for last := p.count(); ; {
 		select {
-		case <-t.hurry:
+		case <-p.hurry:
 			return
 		case <-late:
 			return
 		case <-time.After(pause):
 		}
-		now := t.count()
+		now := p.count()
 		if now == last {
 			return
 		}
@@ -112,60 +112,60 @@ func (t *teller) linger() {
 	}
 }
 
-func (t *teller) count() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.came
+func (p *publisher) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.came
 }
 
 // hasten ends the linger, or the next one.
-func (t *teller) hasten() {
+func (p *publisher) hasten() {
 	select {
-	case t.hurry <- struct{}{}:
+	case p.hurry <- struct{}{}:
 	default:
 	}
 }
 
 // begin has do done some time after the next awake. It is false if there is no
 // room for it.
-func (t *teller) begin(do func(), bytes int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed || len(t.queue) >= maxUntold || t.bytes+bytes > maxUntoldBytes {
+func (p *publisher) begin(do func(), bytes int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.queue) >= maxPending || p.bytes+bytes > maxPendingBytes {
 		return false
 	}
-	t.put(do, bytes)
+	p.put(do, bytes)
 	return true
 }
 
 // end has do done later, whether there is room or not: what has begun is told to
 // its end, and there are no more ends than calls under way.
-func (t *teller) end(do func(), bytes int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.put(do, bytes)
+func (p *publisher) end(do func(), bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.put(do, bytes)
 	}
-	t.awake()
+	p.awake()
 }
 
-func (t *teller) put(do func(), bytes int) {
-	t.queue = append(t.queue, told{do, bytes})
-	t.came++
-	t.bytes += bytes
+func (p *publisher) put(do func(), bytes int) {
+	p.queue = append(p.queue, pending{do, bytes})
+	p.came++
+	p.bytes += bytes
 }
 
 // awake has the teller look at the queue.
-func (t *teller) awake() { t.wake.Signal() }
+func (p *publisher) awake() { p.wake.Signal() }
 
 // await is begin, and waits until it is done or ctx ends.
-func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
+func (p *publisher) await(ctx context.Context, do func(), bytes int) bool {
 	done := make(chan struct{})
-	if !t.begin(func() { defer close(done); do() }, bytes) {
+	if !p.begin(func() { defer close(done); do() }, bytes) {
 		return false
 	}
-	t.awake()
-	t.hasten()
+	p.awake()
+	p.hasten()
 	select {
 	case <-done:
 		return true
@@ -175,11 +175,11 @@ func (t *teller) await(ctx context.Context, do func(), bytes int) bool {
 }
 
 // close tells what is left and ends the teller.
-func (t *teller) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.awake()
-	t.mu.Unlock()
-	t.hasten()
-	<-t.done
+func (p *publisher) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.awake()
+	p.mu.Unlock()
+	p.hasten()
+	<-p.done
 }

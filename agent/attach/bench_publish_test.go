@@ -16,8 +16,8 @@ import (
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// BenchmarkTell is what it takes, beside the kubelet's call, to tell of it.
-func BenchmarkTell(b *testing.B) {
+// BenchmarkPublish is what it takes, beside the kubelet's call, to tell of it.
+func BenchmarkPublish(b *testing.B) {
 	dir := b.TempDir()
 	socket := filepath.Join(dir, "runtime.sock")
 	l, err := net.Listen("unix", socket)

@@ -1,0 +1,91 @@
+package attach
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// What is told is told in its order, also what is left at the end.
+func TestPublisherOrder(t *testing.T) {
+	p := newPublisher()
+	var got, want []int
+	for i := range 100 {
+		want = append(want, i)
+		if !p.begin(func() { got = append(got, i) }, 1) {
+			t.Fatal("there is no room for 100")
+		}
+		if i == 50 {
+			go p.run()
+		}
+	}
+	p.close()
+	if !slices.Equal(got, want) {
+		t.Errorf("told in the order %v", got)
+	}
+	if p.begin(func() {}, 1) {
+		t.Error("a teller that is closed takes more")
+	}
+	p.end(func() { t.Error("a teller that is closed tells more") }, 1)
+}
+
+// There is room for so much; an end is told whether there is room or not.
+func TestPublisherBounds(t *testing.T) {
+	p := newPublisher()
+	if !p.begin(func() {}, maxPendingBytes) || p.begin(func() {}, 1) {
+		t.Error("there is not room for just so many bytes")
+	}
+	ended := false
+	p.end(func() { ended = true }, 1)
+	go p.run()
+	p.close()
+	if !ended {
+		t.Error("an end is lost")
+	}
+
+	p = newPublisher()
+	for range maxPending {
+		if !p.begin(func() {}, 0) {
+			t.Fatal("there is less room than there is to be")
+		}
+	}
+	if p.begin(func() {}, 0) {
+		t.Error("there is more room than there is to be")
+	}
+	go p.run()
+	p.close()
+}
+
+// Who waits goes on when it is told, or when it gives up.
+func TestPublisherAwait(t *testing.T) {
+	p := newPublisher()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	late := false
+	if p.await(ctx, func() { late = true }, 1) {
+		t.Error("it is told, by nobody")
+	}
+	go p.run()
+	published := false
+	if !p.await(context.Background(), func() { published = true }, 1) || !published {
+		t.Error("it is not told")
+	}
+	p.close()
+	if !late {
+		t.Error("what somebody waited for in vain is not told")
+	}
+}
+
+// A panic costs what was to be told, and is told itself; those who wait go on.
+func TestPublisherPanic(t *testing.T) {
+	p := newPublisher()
+	var failed, published []any
+	p.failed = func(r any) { failed = append(failed, r) }
+	p.begin(func() { panic("oops") }, 1)
+	p.begin(func() { published = append(published, 1) }, 1)
+	go p.run()
+	p.close()
+	if len(failed) != 1 || len(published) != 1 || p.bytes != 0 {
+		t.Errorf("failed %v, told %v, %d bytes left", failed, published, p.bytes)
+	}
+}
