@@ -55,6 +55,8 @@ func (c colour) String() string {
 }
 
 // look has the arguments that the expressions name.
+//
+//lint:ignore U1000,SA4009 the test reads its source and never calls it
 func (o *outer) look(by small, n int16, f float64, changes *inner) (out *inner, _ bool) {
 	changes = o.Ptr
 	return changes, o.In.On && n > 0 && f > 0 && by.P != nil
