@@ -98,6 +98,9 @@ func TestPrograms(t *testing.T) {
 		{sh("cd /none || pwd; mkdir d; cd d; pwd"), "/\n/d\n", "cd: can't cd to /none\n", 0},
 		{sh("rm -rf none; rm none"), "", "rm: none: No such file or directory\n", 1},
 		{sh("echo a # b\n# c\necho 'd\ne'"), "a\nd\ne\n", "", 0},
+		{sh("echo $(echo \"$(hostname) x\") ')'"), "pod-1 x )\n", "", 0},
+		{sh("i=2; echo $((${i}*3)) $(( 7 % 4 )) \"a\\q\\\"\""), "6 3 a\\q\"\n", "", 0},
+		{sh("a=1 b=\"$NAME 2\"; echo $a$b; a=; echo $a."), "1web 2\n.\n", "", 0},
 		{sh("echo a\\ b \\\n c"), "a b c\n", "", 0},
 		{sh("exec echo last; echo never"), "last\n", "", 0},
 		{sh("trap 'echo bye' EXIT; echo hi"), "hi\nbye\n", "", 0},
@@ -128,7 +131,8 @@ func TestUnknown(t *testing.T) {
 		sh("echo a; nginx"), sh("echo a | cat"), sh("(echo a)"), sh("echo *"), sh("echo `date`"), sh("echo ${A:-b}"), sh("$CMD"),
 		sh("case a in a) echo;; esac"), sh("f() { true; }"), sh("echo 'open"), sh("while true; do echo"), sh("if true; fi"), sh("done"),
 		sh("a=1 env"), sh("cat <<EOF\nEOF"), sh("sleep $N"), sh("echo $((1+2+3))"), sh("trap 'nginx' TERM"), sh("trap true USR1"),
-		sh("test -x a"), sh("[ a = b"), sh("echo >"), sh("; echo"), sh("a &> b"), sh("ls [ab]"), sh("echo $"), sh("$(nginx)"),
+		sh("test -x a"), sh("[ a = b"), sh("echo >"), sh("; echo"), sh("echo a &> b"), sh("echo a 0> b"), sh("echo a 3>&1"), sh("{ echo; } > b"), sh("if true; then fi"), sh("a+=1"), sh("for i; do true; done"),
+		sh("echo ~"), sh("echo a\\"), sh("echo \xff"), sh("echo ${#A}"), sh("echo $1"), sh("echo $'a'\\''"), sh("(("), sh("ls [ab]"), sh("echo $"), sh("$(nginx)"),
 		sh(strings.Repeat("{ ", 100)), sh("echo " + strings.Repeat("$(echo ", 100)), sh(strings.Repeat("! ", 100)),
 	} {
 		if _, err := Parse(argv); !errors.Is(err, ErrUnknown) {

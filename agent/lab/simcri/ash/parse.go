@@ -3,6 +3,9 @@ package ash
 import (
 	"fmt"
 	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Program is a command line that is understood.
@@ -84,8 +87,7 @@ func Parse(argv []string) (*Program, error) {
 	for i, a := range argv {
 		words[i] = word{{text: a, quoted: true}}
 	}
-	p := &parser{}
-	c, err := p.command(nil, words, nil)
+	c, err := newSimple(nil, words, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -103,149 +105,119 @@ func parseText(text string) (*Program, error) {
 	return &Program{body}, nil
 }
 
+// parseList reads a list of commands that stands so deep in a program.
 func parseList(text string, depth int) (node, error) {
-	if depth > maxDepth {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return (&reading{text: text, depth: depth}).list(file.Stmts)
+}
+
+// reading makes the nodes of a text of which the syntax is known.
+type reading struct {
+	text  string
+	depth int
+}
+
+// list makes a sequence of statements.
+func (r *reading) list(stmts []*syntax.Stmt) (node, error) {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth {
 		return nil, fmt.Errorf("%w: nested too deep", ErrUnknown)
 	}
-	tokens, err := lex(text, depth)
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{tokens: tokens, depth: depth}
-	body, err := p.list()
-	if err != nil {
-		return nil, err
-	}
-	if !p.end() {
-		return nil, p.unexpected()
-	}
-	return body, nil
-}
-
-// parser is a recursive descent over tokens.
-type parser struct {
-	tokens []token
-	depth  int
-}
-
-func (p *parser) end() bool { return len(p.tokens) == 0 }
-
-func (p *parser) unexpected() error {
-	if p.end() {
-		return fmt.Errorf("%w: the text ends too early", ErrUnknown)
-	}
-	return fmt.Errorf("%w: %q", ErrUnknown, p.tokens[0].String())
-}
-
-// op takes an operator if it is next.
-func (p *parser) op(ops ...string) (string, bool) {
-	if p.end() {
-		return "", false
-	}
-	for _, o := range ops {
-		if p.tokens[0].op == o {
-			p.tokens = p.tokens[1:]
-			return o, true
-		}
-	}
-	return "", false
-}
-
-// keyword is the reserved word that is next, or "".
-func (p *parser) keyword() string {
-	if p.end() || p.tokens[0].op != "" {
-		return ""
-	}
-	w := p.tokens[0].word
-	if len(w) == 1 && w[0].plain() && reserved[w[0].text] {
-		return w[0].text
-	}
-	return ""
-}
-
-var reserved = map[string]bool{
-	"while": true, "until": true, "for": true, "do": true, "done": true, "if": true, "then": true,
-	"elif": true, "else": true, "fi": true, "{": true, "}": true, "!": true, "case": true, "function": true,
-}
-
-// take consumes the keyword, or fails.
-func (p *parser) take(keyword string) error {
-	if p.keyword() != keyword {
-		return p.unexpected()
-	}
-	p.tokens = p.tokens[1:]
-	return nil
-}
-
-// list reads commands until the end or a word that closes the list.
-func (p *parser) list() (node, error) {
 	var all sequence
-	for {
-		for _, ok := p.op("\n"); ok; _, ok = p.op("\n") {
-		}
-		if p.end() || closes[p.keyword()] {
-			return all, nil
-		}
-		n, err := p.andOr()
+	for _, s := range stmts {
+		n, err := r.statement(s)
 		if err != nil {
 			return nil, err
 		}
-		sep, ok := p.op(";", "&", "\n")
-		all = append(all, item{n, sep == "&"})
-		if !ok && !p.end() && !closes[p.keyword()] {
-			return nil, p.unexpected()
+		// BusyBox has &>, which POSIX reads as & and >.
+		if end := int(s.Semicolon.Offset()) + 1; s.Background && end < len(r.text) && r.text[end] == '>' {
+			return nil, fmt.Errorf("%w: &>", ErrUnknown)
 		}
+		all = append(all, item{n, s.Background})
 	}
+	return all, nil
 }
 
-var closes = map[string]bool{"do": true, "done": true, "then": true, "elif": true, "else": true, "fi": true, "}": true}
-
-func (p *parser) andOr() (node, error) {
-	left, err := p.part()
-	for err == nil {
-		op, ok := p.op("&&", "||")
-		if !ok {
-			return left, nil
-		}
-		for _, nl := p.op("\n"); nl; _, nl = p.op("\n") {
-		}
-		var right node
-		if right, err = p.part(); err == nil {
-			left = either{left, right, op == "||"}
-		}
+func (r *reading) statement(s *syntax.Stmt) (node, error) {
+	n, err := r.command(s)
+	if s.Negated && err == nil {
+		n = inverse{n}
 	}
-	return nil, err
+	return n, err
 }
 
-func (p *parser) part() (node, error) {
-	p.depth++
-	defer func() { p.depth-- }()
-	if p.depth > maxDepth {
-		return nil, fmt.Errorf("%w: nested too deep", ErrUnknown)
+func (r *reading) command(s *syntax.Stmt) (node, error) {
+	call, simple := s.Cmd.(*syntax.CallExpr)
+	if simple || s.Cmd == nil {
+		return r.simple(call, s.Redirs)
 	}
-	switch kw := p.keyword(); kw {
-	case "":
-		return p.simple()
-	case "!":
-		p.tokens = p.tokens[1:]
-		n, err := p.part()
-		return inverse{n}, err
-	case "while", "until":
-		p.tokens = p.tokens[1:]
-		return p.loop(kw == "until")
-	case "if":
-		p.tokens = p.tokens[1:]
-		return p.branch()
-	case "for":
-		p.tokens = p.tokens[1:]
-		return p.each()
-	case "{":
-		p.tokens = p.tokens[1:]
-		body, err := p.list()
-		if err != nil {
-			return nil, err
-		}
-		return body, p.take("}")
+	if len(s.Redirs) > 0 {
+		return nil, fmt.Errorf("%w: a redirection of several commands", ErrUnknown)
 	}
-	return nil, p.unexpected()
+	switch c := s.Cmd.(type) {
+	case *syntax.Block:
+		return r.list(c.Stmts)
+	case *syntax.BinaryCmd:
+		return r.either(c)
+	case *syntax.IfClause:
+		return r.branch(c)
+	case *syntax.WhileClause:
+		cond, body, err := r.both(c.Cond, c.Do)
+		return loop{cond, body, c.Until}, err
+	case *syntax.ForClause:
+		return r.each(c)
+	}
+	return nil, r.unknown(s.Cmd)
+}
+
+// unknown is the error for a part of the text that is not understood.
+func (r *reading) unknown(n syntax.Node) error { return fmt.Errorf("%w: %q", ErrUnknown, r.source(n)) }
+
+// source is a part of the text, as it was written.
+func (r *reading) source(n syntax.Node) string { return r.text[n.Pos().Offset():n.End().Offset()] }
+
+// both makes two lists.
+func (r *reading) both(first, second []*syntax.Stmt) (one, two node, err error) {
+	if one, err = r.list(first); err == nil {
+		two, err = r.list(second)
+	}
+	return one, two, err
+}
+
+func (r *reading) either(c *syntax.BinaryCmd) (node, error) {
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
+		return nil, fmt.Errorf("%w: %q", ErrUnknown, c.Op)
+	}
+	left, right, err := r.both([]*syntax.Stmt{c.X}, []*syntax.Stmt{c.Y})
+	return either{left, right, c.Op == syntax.OrStmt}, err
+}
+
+// branch makes an if, an elif, or an else, which has no condition.
+func (r *reading) branch(c *syntax.IfClause) (node, error) {
+	if len(c.Cond) == 0 {
+		return r.list(c.Then)
+	}
+	cond, then, err := r.both(c.Cond, c.Then)
+	b := branch{cond, then, sequence(nil)}
+	if err == nil && c.Else != nil {
+		b.otherwise, err = r.branch(c.Else)
+	}
+	return b, err
+}
+
+func (r *reading) each(c *syntax.ForClause) (node, error) {
+	over, ok := c.Loop.(*syntax.WordIter)
+	if !ok || !over.InPos.IsValid() || c.Select || c.Braces {
+		return nil, r.unknown(c)
+	}
+	words, err := r.words(over.Items)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.list(c.Do)
+	return each{over.Name.Value, words, body}, err
 }

@@ -5,61 +5,78 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// simple reads assignments, a command's words, and redirections.
-func (p *parser) simple() (node, error) {
-	var assigns []assign
-	var words []word
-	var redirs []redir
-	for !p.end() {
-		t := p.tokens[0]
-		if t.op == "redir" {
-			r := *t.redir
-			p.tokens = p.tokens[1:]
-			if r.toFD < 0 {
-				if p.end() || p.tokens[0].op != "" {
-					return nil, p.unexpected()
-				}
-				r.target = p.tokens[0].word
-				p.tokens = p.tokens[1:]
+// simple makes a simple command of assignments, words and redirections; call is
+// nil if there are only the latter.
+func (r *reading) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) (node, error) {
+	if call == nil {
+		call = &syntax.CallExpr{}
+	}
+	assigns, err := r.assigns(call.Assigns)
+	if err != nil {
+		return nil, err
+	}
+	words, err := r.words(call.Args)
+	if err != nil {
+		return nil, err
+	}
+	var all []redir
+	for _, s := range redirs {
+		to, err := r.redirect(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, to)
+	}
+	return newSimple(assigns, words, all, r.depth)
+}
+
+func (r *reading) assigns(all []*syntax.Assign) (out []assign, err error) {
+	for _, s := range all {
+		if s.Append || s.Naked || s.Index != nil || s.Array != nil {
+			return nil, r.unknown(s)
+		}
+		a := assign{name: s.Name.Value}
+		if s.Value != nil {
+			if a.value, err = r.word(s.Value); err != nil {
+				return nil, err
 			}
-			redirs = append(redirs, r)
-			continue
 		}
-		if t.op != "" {
-			break
-		}
-		p.tokens = p.tokens[1:]
-		if t.word.pattern() {
-			return nil, fmt.Errorf("%w: pattern %q", ErrUnknown, t)
-		}
-		if name, value, ok := cutAssign(t.word); ok && len(words) == 0 {
-			assigns = append(assigns, assign{name, value})
-			continue
-		}
-		words = append(words, t.word)
+		out = append(out, a)
 	}
-	if len(words) == 0 && len(assigns) == 0 && len(redirs) == 0 {
-		return nil, p.unexpected()
-	}
-	return p.command(assigns, words, redirs)
+	return out, nil
 }
 
-// cutAssign tells whether a word is NAME=value.
-func cutAssign(w word) (string, word, bool) {
-	if len(w) == 0 || !w[0].plain() {
-		return "", nil, false
+// redirect takes >, >>, <, 2>, >&2 and their like.
+func (r *reading) redirect(s *syntax.Redirect) (redir, error) {
+	to := redir{fd: 1, toFD: -1, input: s.Op == syntax.RdrIn, appending: s.Op == syntax.AppOut}
+	target, err := r.word(s.Word)
+	if err != nil {
+		return to, err
 	}
-	name, first, ok := strings.Cut(w[0].text, "=")
-	if !ok || !isIdentifier(name) {
-		return "", nil, false
+	if n := s.N; n != nil {
+		if n.Value != "1" && n.Value != "2" || to.input {
+			return to, r.unknown(s)
+		}
+		to.fd = int(n.Value[0] - '0')
 	}
-	return name, append(word{{text: first, quoted: true}}, w[1:]...), true
+	switch fd, _ := target.literal(); {
+	case s.Op == syntax.RdrOut, to.input, to.appending:
+		to.target = target
+	case s.Op == syntax.DplOut && (fd == "1" || fd == "2"):
+		to.toFD = int(fd[0] - '0')
+	default:
+		return to, r.unknown(s)
+	}
+	return to, nil
 }
 
-// command makes a simple command, if its builtin is known and takes these words.
-func (p *parser) command(assigns []assign, words []word, redirs []redir) (node, error) {
+// newSimple makes a simple command that stands so deep in a program, if its
+// builtin is known and takes these words.
+func newSimple(assigns []assign, words []word, redirs []redir, depth int) (node, error) {
 	c := &simple{assigns: assigns, redirs: redirs}
 	if len(words) == 0 {
 		return c, nil
@@ -82,7 +99,7 @@ func (p *parser) command(assigns []assign, words []word, redirs []redir) (node, 
 		return nil, err
 	}
 	if b == builtins["trap"] {
-		return c, p.trap(c)
+		return c, c.parseTrap(depth)
 	}
 	return c, nil
 }
@@ -118,13 +135,13 @@ func (b *builtin) takes(name string, words []word) error {
 	return nil
 }
 
-// trap parses a trap's text along with the program, so that nothing unknown is met later.
-func (p *parser) trap(c *simple) error {
+// parseTrap parses a trap's text along with the program, so that nothing unknown is met later.
+func (c *simple) parseTrap(depth int) error {
 	text, _ := c.words[0].literal()
 	if text == "-" {
 		return nil
 	}
-	body, err := parseList(text, p.depth+1)
+	body, err := parseList(text, depth)
 	c.body = body
 	return err
 }
@@ -135,24 +152,38 @@ type sum struct {
 	op          byte
 }
 
-func parseSum(text string) (*sum, error) {
-	text = strings.ReplaceAll(text, " ", "")
-	s := &sum{left: text}
-	if i := strings.IndexAny(text, "+-*/%"); i >= 0 {
-		s.left, s.right, s.op = text[:i], text[i+1:], text[i]
-	}
-	if !isOperand(s.left) || s.op != 0 && !isOperand(s.right) {
-		return nil, fmt.Errorf("%w: this sum", ErrUnknown)
-	}
-	s.left, s.right = strings.TrimPrefix(s.left, "$"), strings.TrimPrefix(s.right, "$")
-	return s, nil
+// operators are those of a sum.
+var operators = map[syntax.BinAritOperator]byte{
+	syntax.Add: '+', syntax.Sub: '-', syntax.Mul: '*', syntax.Quo: '/', syntax.Rem: '%',
 }
 
-func isOperand(s string) bool {
-	if _, err := strconv.Atoi(s); err == nil {
-		return true
+// sum makes a sum of what stands in $((...)).
+func (r *reading) sum(x syntax.ArithmExpr) (s *sum, ok bool) {
+	b, two := x.(*syntax.BinaryArithm)
+	if !two {
+		left, ok := r.operand(x)
+		return &sum{left: left}, ok
 	}
-	return isIdentifier(strings.TrimPrefix(s, "$"))
+	left, leftOK := r.operand(b.X)
+	right, rightOK := r.operand(b.Y)
+	op := operators[b.Op]
+	return &sum{left, right, op}, leftOK && rightOK && op != 0
+}
+
+// operand is a number or the name of a variable, with or without its $.
+func (r *reading) operand(x syntax.ArithmExpr) (string, bool) {
+	w, ok := x.(*syntax.Word)
+	if !ok || len(w.Parts) != 1 {
+		return "", false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.ParamExp:
+		return r.variable(p)
+	case *syntax.Lit:
+		_, err := strconv.Atoi(p.Value)
+		return p.Value, err == nil || syntax.ValidName(p.Value)
+	}
+	return "", false
 }
 
 func (s *sum) value(sh *shell) int {
