@@ -75,13 +75,18 @@ func (l *realNode) startKubelet(context.Context) error {
 	if err := l.configureKubelet(l.kubeletConfig()); err != nil {
 		return err
 	}
-	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet,
-		"--config="+l.paths.config("kubelet.yaml"),
-		"--kubeconfig="+l.paths.config("kubelet.kubeconfig"),
-		"--root-dir="+l.paths.kubelet(),
-		"--cert-dir="+filepath.Join(l.paths.kubelet(), "pki"),
-		"--hostname-override="+nodeName,
-		"--node-ip="+l.node.String(),
-		"-v="+strconv.Itoa(l.options.KubeletV),
-	)
+	args := append(l.kubeletArgs(), "-v="+strconv.Itoa(l.options.KubeletV))
+	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet, args...)
+}
+
+// kubeletArgs are those that the kubelets of both kinds of nodes have.
+func (l *Lab) kubeletArgs() []string {
+	return []string{
+		"--config=" + l.paths.config("kubelet.yaml"),
+		"--kubeconfig=" + l.paths.config("kubelet.kubeconfig"),
+		"--root-dir=" + l.paths.kubelet(),
+		"--cert-dir=" + filepath.Join(l.paths.kubelet(), "pki"),
+		"--hostname-override=" + nodeName,
+		"--node-ip=" + l.node.String(),
+	}
 }

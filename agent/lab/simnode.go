@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/podstep/podstep/agent/host"
 	"github.com/podstep/podstep/probes"
@@ -94,18 +95,13 @@ func (n *simNode) startKubelet(context.Context) error {
 	if err := n.configureKubelet(n.kubeletConfig()); err != nil {
 		return err
 	}
+	args := slices.Concat([]string{"kubelet", "--"}, n.kubeletArgs(), []string{
+		"--agent=" + n.paths.agent(),
+		"--container-logs-dir=" + n.paths.at("logs", "containers"),
+		"--cgroups-dir=" + n.paths.node("cgroup"),
+		"--pressure-file=" + n.paths.pressure(),
+	})
 	// The kubelet runs umount to see what it says of nothing. That makes /run/mount
 	// if root does it where there is none: here no program is found.
-	return n.spawn("kubelet", []string{"PATH="}, "kubelet", "--",
-		"--config="+n.paths.config("kubelet.yaml"),
-		"--kubeconfig="+n.paths.config("kubelet.kubeconfig"),
-		"--root-dir="+n.paths.kubelet(),
-		"--cert-dir="+filepath.Join(n.paths.kubelet(), "pki"),
-		"--hostname-override="+nodeName,
-		"--node-ip="+n.node.String(),
-		"--agent="+n.paths.agent(),
-		"--container-logs-dir="+n.paths.at("logs", "containers"),
-		"--cgroups-dir="+n.paths.node("cgroup"),
-		"--pressure-file="+n.paths.pressure(),
-	)
+	return n.spawn("kubelet", []string{"PATH="}, args...)
 }
