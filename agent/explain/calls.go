@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"time"
+
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
@@ -10,7 +12,7 @@ import (
 // rulesOfCalls are for probes that see no turns: they see the kubelet's calls to
 // its runtime, and what is reported of a pod.
 var rulesOfCalls = []rule{
-	isLeftover, isGone, isInCall, containersEnded, isBlocked, callFails, isBeingDeleted, isOver,
+	isLeftover, isGone, runsAgain, isInCall, containersEnded, isBlocked, callFails, isBeingDeleted, isOver,
 	runsUnasked, isReady, isWarned, isNotReady, callsUnasked, isSandboxed, isKnown, isBound,
 }
 
@@ -81,18 +83,34 @@ func (c *check) blockedMore() (out []Phrase) {
 	} else if why := words.Cut(plain(field("message")), maxReason); why != "" {
 		out = append(out, Phrase{Detail, Args{"error": why}})
 	}
-	if n := field("restartCount"); n != "" && n != "0" {
-		out = append(out, Phrase{Restarts, Args{"restarts": n}})
+	out = append(out, c.blockedTries()...)
+	if t, _ := c.p.Container(field("container")); t.Until > c.now {
+		out = append(out, Phrase{BackOffEnds, Args{"in": time.Duration(t.Until - c.now)}})
 	}
 	return out
 }
 
+// blockedTries is how often the pulls failed for which a container cannot start, or
+// how often it was started again.
+func (c *check) blockedTries() []Phrase {
+	e, _ := c.h.Event(c.p.Blocked)
+	field := func(name string) string { return words.Short(e.Fields[name]) }
+	switch field("reason") {
+	case "ErrImagePull", "ImagePullBackOff":
+		return triesOf(c.pullsFailed(field("message")))
+	}
+	if n := field("restartCount"); n != "" && n != "0" && field("state") != "terminated" {
+		return []Phrase{{Restarts, Args{"restarts": n}}}
+	}
+	return nil
+}
+
 // callFails is which call to the runtime fails, and with what.
 func callFails(c *check) *Finding {
-	if c.p.Tries == 0 || c.state == life.Done {
+	if c.p.Failed == history.None || c.state == life.Done {
 		return nil
 	}
-	return c.found(c.p.Failed, c.failedCall(), c.tries()...)
+	return c.found(c.p.Failed, c.failedCall(), c.callTries()...)
 }
 
 func (c *check) failedCall() Phrase {

@@ -30,6 +30,7 @@ const (
 	ContainerBlocked        Code = "container.blocked"
 	ContainerBlockedSomehow Code = "container.blocked.somehow"
 	ContainerRestarts       Code = "container.restarts"
+	ContainerAgain          Code = "container.again"
 	Warned                  Code = "warned"
 	WarnedSomehow           Code = "warned.somehow"
 
@@ -59,6 +60,7 @@ const (
 	ContainerExit      Code = "more.exit"
 	Restarts           Code = "more.restarts"
 	Tries              Code = "more.tries"
+	BackOffEnds        Code = "more.backOffEnds"
 	NextTry            Code = "more.nextTry"
 	NextLook           Code = "more.nextLook"
 )

@@ -15,7 +15,7 @@ func Trouble(s Story, pod int, at Position) *Finding {
 		return nil
 	}
 	c := newCheck(s, pod, at)
-	for _, r := range []rule{troubleKept, troubleHeld, troubleRefused, troubleOfCalls, troubleRetrying, troubleInCall} {
+	for _, r := range []rule{troubleKept, troubleHeld, troubleRefused, troubleOfCalls, troubleRetrying, troubleAgain, troubleInCall} {
 		if f := r(c); f != nil {
 			f.State, f.Since = c.state, c.since
 			return f
@@ -54,10 +54,13 @@ func troubleOfCalls(c *check) *Finding {
 		return nil
 	}
 	if c.p.Blocked != history.None {
-		return &Finding{Phrase: c.blocked()}
+		return &Finding{Phrase: c.blocked(), More: c.blockedTries()}
 	}
-	if c.p.Tries > 0 {
-		return &Finding{Phrase: c.failedCall(), More: c.tries()}
+	if c.p.Failed != history.None {
+		return &Finding{Phrase: c.failedCall(), More: c.callTries()}
+	}
+	if f := troubleAgain(c); f != nil {
+		return f
 	}
 	if p, ok := c.warned(); ok {
 		return &Finding{Phrase: p}
@@ -69,10 +72,19 @@ func troubleOfCalls(c *check) *Finding {
 }
 
 func troubleRetrying(c *check) *Finding {
-	if c.p.Tries == 0 || c.state > life.Retrying {
+	if c.p.Failed == history.None || c.state > life.Retrying {
 		return nil
 	}
-	return &Finding{Phrase: c.retrying(c.failed()), More: c.tries()}
+	err := c.failed()
+	return &Finding{Phrase: c.retrying(err), More: c.tries(err)}
+}
+
+func troubleAgain(c *check) *Finding {
+	p, more, ok := c.again()
+	if !ok {
+		return nil
+	}
+	return &Finding{Phrase: p, More: more}
 }
 
 func troubleInCall(c *check) *Finding {

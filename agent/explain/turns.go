@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"time"
-
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
@@ -10,7 +8,7 @@ import (
 
 // rulesOfTurns are for probes that see the turns of a pod's worker.
 var rulesOfTurns = []rule{
-	isRemoved, isKept, isInTurn, isRetrying, hasEnded, isDeleting, isRunning,
+	isRemoved, isKept, runsAgain, isInTurn, isRetrying, hasEnded, isDeleting, isRunning,
 	probeFails, isUnready, waitsForContainers, waitsForWorker, isQuiet,
 }
 
@@ -40,18 +38,16 @@ func isInTurn(c *check) *Finding {
 }
 
 func isRetrying(c *check) *Finding {
-	if c.p.Tries == 0 {
+	if c.p.Failed == history.None {
 		return nil
 	}
 	err := c.failed()
 	f := c.found(c.p.Failed, c.retrying(err))
-	f.More = append(c.lastExit(err), c.tries()...)
+	f.More = append(c.lastExit(err), c.tries(err)...)
 	if unmounted.MatchString(err) {
 		c.volumeError(f)
 	}
-	if c.p.Next > c.now {
-		f.More = append(f.More, Phrase{NextTry, Args{"in": time.Duration(c.p.Next - c.now)}})
-	}
+	f.More = append(f.More, c.next(err)...)
 	return f
 }
 
@@ -61,14 +57,6 @@ func (c *check) retrying(err string) Phrase {
 		return Phrase{ContainerCrashLoop, Args{"pod": c.name, "cause": causeOf(err)}}
 	}
 	return Phrase{TurnRetrying, Args{"pod": c.name, "cause": causeOf(err)}}
-}
-
-// tries is how often it failed, if more than once.
-func (c *check) tries() []Phrase {
-	if c.p.Tries < 2 {
-		return nil
-	}
-	return []Phrase{{Tries, Args{"times": c.p.Tries, "try": Nth(c.p.Tries)}}}
 }
 
 func hasEnded(c *check) *Finding {
@@ -101,9 +89,7 @@ func isRunning(c *check) *Finding {
 		return nil
 	}
 	f := c.found(c.last(probes.RoleStatus), c.ready())
-	if c.p.Next > c.now {
-		f.More = append(f.More, Phrase{NextLook, Args{"in": time.Duration(c.p.Next - c.now)}})
-	}
+	f.More = append(f.More, c.nextLook()...)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -42,6 +43,9 @@ func (l *Lives) callBegan(p *Pod, r *history.Record) {
 		l.reported(p, r)
 		return
 	}
+	if l.h.Role(r.Step) == probes.RoleCreate {
+		p.attempt(r)
+	}
 	if Changes(l.h, r.Step, r) {
 		p.At, p.Step, p.Since = r.Span, r.Step, r.Time
 	}
@@ -63,6 +67,9 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 	if role == probes.RoleRemoveSandbox && !p.Bound && !p.Removed && l.isGone(p, r) {
 		p.Removed, p.GoneAt = true, r.Time
 	}
+	if role == probes.RolePull {
+		p.pulled(wire.Lookup(l.h.Raw(sp.Enter), "image").String(), sp.Start, r.Time, r.Header.HasError)
+	}
 	if !p.reported {
 		l.callShows(p, role, r)
 	}
@@ -72,13 +79,10 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 	}
 	switch {
 	case r.Header.HasError:
-		if p.Tries == 0 && p.Blocked == None && p.Warned == None {
-			p.Trouble = r.Time
-		}
-		p.Tries++
-		p.Failed, p.FailStep = r.Pos, r.Step
+		p.troubled(troubleFrom(sp, r), r.Time)
+		p.fails(r.Pos, r.Step)
 	case p.FailStep == r.Step:
-		p.Tries, p.Failed, p.FailStep = 0, None, 0
+		p.works()
 	}
 	l.leave(p, r)
 }

@@ -23,8 +23,8 @@ type Pod struct {
 
 	Failed   int            // position of the event with the error of the last turn, or None
 	FailStep history.StepID // the innermost step that failed in the present turn
-	Tries    uint32         // turns that failed in a row; of a probe that sees no turns, calls
-	Trouble  int64          // when the first of them did
+	Tries    uint32         // turns that failed in a row at the same step; of a probe that sees no turns, calls
+	Trouble  int64          // since when something keeps it from going on; see inTrouble
 	Next     int64          // when the next turn is due; 0: not known
 	// Blocked is the report that a container of it cannot start, and Warned the
 	// last warning about it; positions, or None. Only where no turns are seen.
@@ -35,6 +35,11 @@ type Pod struct {
 	// Finalizers is the event that lists those of a pod that is being deleted, or
 	// None.
 	Finalizers int
+	// Containers are those that the kubelet tried to start, and Pulls the images
+	// that it pulls in vain, where no turns are seen. Neither list is ever changed:
+	// it is replaced.
+	Containers []Container
+	Pulls      []Pull
 
 	Sync                                uint32
 	Work                                Work
@@ -49,6 +54,10 @@ type Pod struct {
 	// Former is when an agent went that knew this pod, if the one that is there
 	// now has not reported it; 0: it has. The pod may be of a node that is gone.
 	Former int64
+
+	trying   string         // the container that the worker is at, to start it
+	failing  int64          // when the call began, or ended, that failed first in the present turn; 0: none did
+	failStep history.StepID // at which the turn or call before failed
 
 	adopted   verdict
 	sandbox   uint32 // of the sandbox that it has; 0: none is known
@@ -118,8 +127,9 @@ func (p *Pod) refs() [5]int {
 // does so no more.
 func (p *Pod) restart(last int64) {
 	p.At, p.Held, p.HeldAt, p.Holds = None, None, None, 0
-	p.Failed, p.FailStep, p.Tries, p.Next = None, 0, 0, 0
-	p.Worker, p.Turning = false, false
+	p.works()
+	p.Next, p.Containers, p.Pulls = 0, nil, nil
+	p.Worker, p.Turning, p.trying = false, false, ""
 	if p.First != 0 && p.Former == 0 {
 		p.Former = max(last, 1)
 	}

@@ -2,7 +2,9 @@ package life
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
@@ -36,9 +38,7 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 		l.containerIs(p, r)
 	case probes.RoleEvent:
 		if r.Field("type").String() == "Warning" {
-			if p.Warned == None && p.Tries == 0 && p.Blocked == None {
-				p.Trouble = r.Time
-			}
+			p.troubled(r.Time, r.Time)
 			p.Warned = r.Pos
 		}
 	}
@@ -79,10 +79,13 @@ func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	is := r.Field("state").String()
 	bad := IsFailure(r.Field("reason").String())
 	again := r.Field("restartCount").Num > 0 && r.Field("exitCode").Num != 0
-	if is == "waiting" && bad || is == "terminated" && again && !p.Ended {
-		if p.Blocked == None {
-			p.Trouble = l.sinceWhen(r)
-		} else {
+	blocked := is == "waiting" && bad || is == "terminated" && again && !p.Ended
+	if blocked {
+		p.troubled(l.sinceWhen(r), r.Time)
+	}
+	p.change(r.Field("container").String(), func(c *Container) { l.tryReported(c, r, again) })
+	if blocked {
+		if p.Blocked != None {
 			p.blocked = append(l.unblocked(p, r), p.Blocked)
 			if l.isOf(p.Blocked, r) {
 				p.blocked = p.blocked[:len(p.blocked)-1]
@@ -123,6 +126,49 @@ func (l *Lives) unblocked(p *Pod, r *history.Record) (out []int) {
 func (l *Lives) isOf(pos int, r *history.Record) bool {
 	raw := l.h.Raw(pos)
 	return raw == nil || string(wire.Lookup(raw, "container").Text) == string(r.Field("container").Text)
+}
+
+// tryReported takes what a report shows of the tries to start a container; again
+// is set if it has failed, and not for the first time.
+func (l *Lives) tryReported(c *Container, r *history.Record, again bool) {
+	if n, ok := r.Field("restartCount").Number(); ok {
+		c.Restarts = int32(n)
+	}
+	switch is, reason := string(r.Field("state").Text), string(r.Field("reason").Text); {
+	case is == "running":
+		began := l.sinceWhen(r)
+		c.started(began, began)
+	case is == "terminated":
+		c.began(r.Time)
+		c.looping = c.looping || again
+	case reason == "CrashLoopBackOff":
+		c.waits(CrashBackOff, l.loopEnds(r))
+	case reason == "ImagePullBackOff":
+		c.waits(PullBackOff, 0)
+	default:
+		c.began(r.Time)
+	}
+}
+
+// backOffOf finds how long the back-off is in the kubelet's message about it.
+var backOffOf = regexp.MustCompile(`^back-off ([0-9hms.]+) restarting failed container`)
+
+// loopEnds is when the back-off ends that a report is of: it counts from the end
+// of the container, which not every report has. It is 0 if that is not known.
+func (l *Lives) loopEnds(r *history.Record) int64 {
+	m := backOffOf.FindSubmatch(r.Field("message").Text)
+	if m == nil || !r.Field("lastExitCode").Found() {
+		return 0
+	}
+	ended, err := time.Parse(time.RFC3339Nano, r.Field("since").String())
+	if err != nil {
+		return 0
+	}
+	d, err := time.ParseDuration(string(m[1]))
+	if err != nil {
+		return 0
+	}
+	return ended.UnixNano() - l.h.Origin() + int64(d)
 }
 
 // failures are the reasons for which a container waits that are failures, of the

@@ -14,7 +14,7 @@ type State uint8
 const (
 	Held     State = iota // a person holds it
 	Stuck                 // at one step, or failing, for longer than usual
-	Retrying              // waits for its next try after an error
+	Retrying              // waits for its next try after an error, or is in one that has not succeeded yet
 	Working               // something is being done for it
 	Waiting               // for something that normally comes
 	Idle                  // it runs and is ready: there is nothing to do
@@ -107,15 +107,17 @@ func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	case p.Finished, p.Refused && !p.Worker:
 		return Done, max(p.GoneAt, p.Since)
 	case p.Turning && inStep > StuckAfter:
-		return Stuck, p.Since
-	case p.Tries > 0 && since(p.Trouble, now) > StuckRetrying:
+		return Stuck, p.stuckSince(now)
+	case p.Failed != None && since(p.Trouble, now) > StuckRetrying:
 		return Stuck, p.Trouble
-	case p.Tries > 0:
+	case p.Failed != None:
 		return Retrying, p.Trouble
 	case p.Deleting:
 		return Working, p.DeletedAt
 	case p.Phase.Over():
 		return Done, p.Since
+	case p.loops(now):
+		return Retrying, p.Trouble
 	case p.Turning && !(p.Phase == Running && inStep < quickTurn):
 		return Working, p.Since
 	case !p.Worker && p.At != None && inStep > StuckAfter:
@@ -128,6 +130,22 @@ func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	return Waiting, p.Since
 }
 
+// stuckSince is since when a pod is stuck that is in one call for long: if it was
+// in trouble before, that goes on.
+func (p *Pod) stuckSince(now int64) int64 {
+	if p.inTrouble(now) {
+		return min(p.Trouble, p.Since)
+	}
+	return p.Since
+}
+
+// loops reports whether a container of the pod is up again in a crash loop: whether
+// this try succeeds is not known yet.
+func (p *Pod) loops(now int64) bool {
+	_, ok := p.Loop(now)
+	return ok
+}
+
 // stateOfCalls is the verdict where no turns are seen: a pod is as its calls and
 // its reports show.
 func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
@@ -136,14 +154,14 @@ func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
 	case p.Removed && p.At == None:
 		return Gone, max(p.GoneAt, p.First)
 	case p.At != None && since(p.Since, now) > StuckAfter:
-		return Stuck, p.Since
+		return Stuck, p.stuckSince(now)
 	case p.Ended && !p.Deleting:
 		return Done, quiet
 	case p.Blocked != None && !p.Deleting:
 		return Stuck, p.Trouble
-	case p.Tries > 0 && since(p.Trouble, now) > StuckRetrying:
+	case p.Failed != None && since(p.Trouble, now) > StuckRetrying:
 		return Stuck, p.Trouble
-	case p.Tries > 0:
+	case p.Failed != None, !p.Deleting && p.loops(now):
 		return Retrying, p.Trouble
 	case p.At != None:
 		return Working, p.Since

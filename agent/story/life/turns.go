@@ -14,7 +14,9 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 	if sp == nil {
 		return
 	}
-	switch l.h.Role(r.Step) {
+	role := l.h.Role(r.Step)
+	p.tryBegan(role, r)
+	switch role {
 	case probes.RoleWorker:
 		p.Worker, p.Finished = true, false
 		return
@@ -42,7 +44,7 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 }
 
 func (p *Pod) turnBegins(r *history.Record) {
-	p.Turning, p.Next, p.FailStep = true, 0, 0
+	p.Turning, p.Next, p.FailStep, p.failing = true, 0, 0, 0
 	p.Sync = r.Header.Sync
 	if t := r.Field("workType"); t.Found() {
 		p.Work = works[string(t.Text)]
@@ -54,7 +56,9 @@ func (p *Pod) turnBegins(r *history.Record) {
 }
 
 func (l *Lives) left(p *Pod, r *history.Record) {
-	switch l.h.Role(r.Step) {
+	role := l.h.Role(r.Step)
+	l.tryEnded(p, role, r)
+	switch role {
 	case probes.RoleWorker:
 		p.Worker, p.Turning, p.Finished, p.At, p.GoneAt = false, false, true, None, r.Time
 		return
@@ -78,7 +82,7 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 	}
 	sp := l.h.Span(r.Span)
 	if r.Header.HasError && p.FailStep == 0 && sp != nil && sp.Worker && p.Turning {
-		p.FailStep = r.Step
+		p.FailStep, p.failing = r.Step, troubleFrom(sp, r)
 	}
 	if p.At == r.Span && sp != nil {
 		l.up(p, sp, r.Time)
@@ -118,14 +122,36 @@ func (l *Lives) up(p *Pod, sp *history.Span, now int64) {
 func (p *Pod) turnEnds(r *history.Record) {
 	p.Turning, p.At, p.Since = false, None, r.Time
 	if r.Header.HasError {
-		if p.Tries == 0 {
-			p.Trouble = r.Time
+		from := r.Time
+		if p.failing != 0 {
+			from = p.failing
 		}
-		p.Tries++
-		p.Failed = r.Pos
+		p.troubled(from, r.Time)
+		p.fails(r.Pos, p.FailStep)
 		return
 	}
-	p.Tries, p.Failed, p.FailStep = 0, None, 0
+	p.works()
+}
+
+// fails notes that a turn or a call failed, at a step.
+func (p *Pod) fails(pos int, step history.StepID) {
+	if step != p.failStep {
+		p.Tries = 0
+	}
+	p.Tries++
+	p.Failed, p.FailStep, p.failStep = pos, step, step
+}
+
+// works notes that what failed does not any more.
+func (p *Pod) works() { p.Tries, p.Failed, p.FailStep, p.failStep = 0, None, 0, 0 }
+
+// troubleFrom is when the trouble began that a call shows which failed: with the
+// call, if the pod was stuck in it already.
+func troubleFrom(sp *history.Span, r *history.Record) int64 {
+	if sp.Shape == history.Whole && since(sp.Start, r.Time) > StuckAfter {
+		return sp.Start
+	}
+	return r.Time
 }
 
 var readyTrue = []byte(`"Ready":"True"`)

@@ -1,0 +1,174 @@
+package life
+
+import (
+	"slices"
+	"time"
+)
+
+// Container is what is known of the tries to start a container of a pod. It is
+// copied with the pod: what changes is put into a new list.
+type Container struct {
+	Name string
+	// Failed is how many tries failed in a row: pulls of its image, and starts
+	// that did not come to a running container. What the kubelet does not try
+	// because of a back-off is none.
+	Failed uint32
+	// Restarts is how often it was started again, as the kubelet counts, or None
+	// if that is not known.
+	Restarts int32
+	// BackOff is what it waits for, and Until the session time at which that
+	// ends; 0: not known.
+	BackOff BackOff
+	Until   int64
+	// Up is when it was started, if it has not been seen to have ended since; 0:
+	// it is not up.
+	Up int64
+
+	tried   int64 // when the last try began that succeeded
+	looping bool  // it has been in a crash loop's back-off since the kubelet began to count
+	init    bool  // it ends before the pod's other containers are started
+}
+
+// BackOff is why a container's next try has to wait.
+type BackOff uint8
+
+// The back-offs that the kubelet has for containers.
+const (
+	NoBackOff    BackOff = iota
+	PullBackOff          // of its image: ImagePullBackOff
+	CrashBackOff         // of its start: CrashLoopBackOff
+)
+
+// BackOffReset is after how long the kubelet forgets how often a container has
+// crashed: one that ran for longer than this begins again with the shortest
+// back-off (newCrashLoopBackOff's HasExpiredFunc in pkg/kubelet/kubelet.go). Until
+// then crash, start and crash are one trouble, whether or not it was ready.
+const BackOffReset = 10 * time.Minute
+
+// maxContainers bounds the containers and images of a pod that are kept: foreign
+// events may name any number.
+const maxContainers = 256
+
+// Container gives what is known of a container of the pod, by its name.
+func (p *Pod) Container(name string) (c Container, ok bool) {
+	for i := range p.Containers {
+		if p.Containers[i].Name == name {
+			return p.Containers[i], true
+		}
+	}
+	return c, false
+}
+
+// change changes what is known of a container, in a list of the pod's own.
+func (p *Pod) change(name string, by func(*Container)) {
+	i := slices.IndexFunc(p.Containers, func(c Container) bool { return c.Name == name })
+	if i < 0 && (name == "" || len(p.Containers) >= maxContainers) {
+		return
+	}
+	all := slices.Clone(p.Containers)
+	if i < 0 {
+		i, all = len(all), append(all, Container{Name: name, Restarts: None})
+	}
+	by(&all[i])
+	p.Containers = all
+}
+
+// failed notes a try that failed.
+func (c *Container) failed() {
+	c.Failed++
+	c.Up = 0
+}
+
+// began notes that a try to start it has begun: if it was up, it has ended since.
+func (c *Container) began(now int64) {
+	if c.Up != 0 && c.BackOff == NoBackOff && since(c.tried, now) > BackOffReset {
+		c.looping = false
+	}
+	c.Up, c.BackOff = 0, NoBackOff
+}
+
+// started notes that it was started, by a try that began at a time.
+func (c *Container) started(tried, now int64) {
+	c.Failed, c.BackOff, c.Until, c.Up, c.tried = 0, NoBackOff, 0, now, tried
+}
+
+// waits notes that it waits, until a time if that is known.
+func (c *Container) waits(b BackOff, until int64) {
+	c.BackOff, c.Until, c.Up = b, until, 0
+	c.looping = c.looping || b == CrashBackOff
+}
+
+// isLooping reports whether it is in a crash loop, be it up or not.
+func (c *Container) isLooping(now int64) bool {
+	return c.looping && (c.BackOff != NoBackOff || since(c.tried, now) <= BackOffReset)
+}
+
+// initsDone notes that the pod's init containers have succeeded.
+func (p *Pod) initsDone() {
+	for i := range p.Containers {
+		if c := p.Containers[i]; c.init && c.looping {
+			p.change(c.Name, func(c *Container) { c.looping = false })
+		}
+	}
+}
+
+// Loop gives a container of the pod that has been started again after a crash
+// loop's back-off and is up, and not for long enough yet that the kubelet has
+// forgotten it.
+func (p *Pod) Loop(now int64) (c Container, ok bool) {
+	for i := range p.Containers {
+		if c = p.Containers[i]; c.Up != 0 && c.isLooping(now) {
+			return c, true
+		}
+	}
+	return Container{}, false
+}
+
+// inTrouble reports whether what keeps the pod from going on has not ended: what
+// goes wrong now is part of it.
+func (p *Pod) inTrouble(now int64) bool {
+	return p.Failed != None || p.Blocked != None || p.Warned != None && p.Phase != Running ||
+		slices.ContainsFunc(p.Containers, func(c Container) bool { return c.isLooping(now) })
+}
+
+// troubled notes that something went wrong, from a time on.
+func (p *Pod) troubled(from, now int64) {
+	if !p.inTrouble(now) {
+		p.Trouble = from
+	}
+}
+
+// Pull is how often the pulls of an image failed in a row, as a probe of the
+// kubelet's calls sees them.
+type Pull struct {
+	Image  string
+	Failed uint32
+
+	last int64 // when the last call for it ended
+}
+
+// samePull is how far apart two calls may be that are of one pull: the kubelet
+// calls once for each credential that it has. It begins no other pull before its
+// back-off ends, which is 10 s at least.
+const samePull = 5 * time.Second
+
+// pulled notes a call that pulls an image.
+func (p *Pod) pulled(image string, began, now int64, failed bool) {
+	i := slices.IndexFunc(p.Pulls, func(l Pull) bool { return l.Image == image })
+	if i < 0 && (!failed || image == "" || len(p.Pulls) >= maxContainers) {
+		return
+	}
+	all := slices.Clone(p.Pulls)
+	switch {
+	case !failed:
+		all = slices.Delete(all, i, i+1)
+	case i < 0:
+		all = append(all, Pull{Image: image, Failed: 1, last: now})
+	default:
+		if since(all[i].last, began) > samePull {
+			all[i].Failed++
+		}
+		all[i].last = now
+	}
+	p.Pulls = all
+}
