@@ -64,7 +64,7 @@ const (
 	RowHeld
 	RowToCome
 	RowUnseen // the probe cannot see it; Err says why
-	RowWaits  // backing off until the next try
+	RowWaits  // failed, and the worker comes again after Left
 	RowNoted  // a note
 )
 

@@ -189,7 +189,7 @@ func (f *frame) rowTook(row *screen.Row, lit bool) (string, ink) {
 		}
 	case screen.RowCurrent:
 		if lit {
-			return f.text(wordNow) + " " + words.Measured(row.Took), inkCurrent
+			return f.textf(wordSoFar, words.Measured(row.Took)), inkCurrent
 		}
 		return words.Measured(row.Took), inkCurrent
 	case screen.RowToCome, screen.RowUnseen:

@@ -11,7 +11,8 @@ var (
 	wordHELD        = probes.Text{En: "HELD", Zh: "停住"}
 	wordFailed      = probes.Text{En: "failed", Zh: "失败"}
 	wordNow         = probes.Text{En: "now", Zh: "现在"}
-	wordAgain       = probes.Text{En: "again in %s", Zh: "%s 后再试"}
+	wordSoFar       = probes.Text{En: "for %s", Zh: "已 %s"}
+	wordAgain       = probes.Text{En: "again in %s", Zh: "%s 后再来"}
 	wordUnseen      = probes.Text{En: "not seen", Zh: "看不到"}
 	wordNew         = probes.Text{En: "new", Zh: "条新的"}
 	wordFollows     = probes.Text{En: "follows", Zh: "跟随"}
