@@ -139,7 +139,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// within tells whether a rule's target names the package.
+// within reports whether a rule's target names the package.
 func within(dep, to string) bool {
 	if to == anyModule {
 		first, _, _ := strings.Cut(dep, "/")

@@ -70,7 +70,7 @@ func takenApart(f *ast.File) (at []token.Pos) {
 	return at
 }
 
-// isMessage tells whether an expression has the text of an error, a status or a
+// isMessage reports whether an expression has the text of an error, a status or a
 // refusal in it. An error of ours is asked for what it is, not for its text.
 func isMessage(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -86,7 +86,7 @@ func isMessage(e ast.Expr) (found bool) {
 	return found
 }
 
-// isText tells a text that is not empty.
+// isText recognizes a text that is not empty.
 func isText(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && lit.Kind == token.STRING && len(lit.Value) > 2

@@ -83,7 +83,7 @@ func (c *Client) greet(ctx context.Context) error {
 	return newError(NoAgent, err, text("what listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
 }
 
-// About is what the agent told about itself when it was dialled.
+// About is what the agent reported of itself when it was dialled.
 func (c *Client) About() *agentpb.InfoResponse { return c.info }
 
 // Close ends the connection, and with it the holds that live by it.

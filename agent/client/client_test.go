@@ -27,7 +27,7 @@ var about = &agentpb.InfoResponse{
 	Goroutines: []string{"", "worker"},
 }
 
-// fake is an agent that says what it was told to say.
+// fake is an agent that answers as the test has it answer.
 type fake struct {
 	agentpb.UnimplementedAgentServer
 	batches []*agentpb.Batch

@@ -3,5 +3,5 @@
 // package probes. CLI, terminal UI and tests all reach the agent through it.
 //
 // Errors are sentences for a person ("what happened; what to do next") with a
-// Kind that tells a program what sort of failure it was.
+// Kind that states for a program what sort of failure it was.
 package client

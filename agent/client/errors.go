@@ -43,7 +43,7 @@ func (e *Error) Words() probes.Text { return e.Text }
 // Unwrap lets callers find context.Canceled and context.DeadlineExceeded.
 func (e *Error) Unwrap() error { return e.err }
 
-// KindOf tells the kind of an error; Failed for errors of others.
+// KindOf returns the kind of an error; Failed for errors of others.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -20,5 +20,5 @@ func caller(getenv func(string) string, uid int) user {
 	return out
 }
 
-// trusts tells whether a user's agent may be spoken to.
+// trusts reports whether a user's agent may be spoken to.
 func (u user) trusts(uid int) bool { return uid == 0 || uid == u.uid || uid == u.sudo }

@@ -35,7 +35,7 @@ func (c *Client) Watch(ctx context.Context, req *agentpb.WatchRequest) (*Watch, 
 }
 
 // Next waits for the next batch. It returns io.EOF when the agent has ended the
-// stream because all that was asked for has been told.
+// stream because all that was asked for has come.
 func (w *Watch) Next() (Batch, error) {
 	b, err := w.NextRaw()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // nothing, for ever.
 var ErrNotWoven = errors.New("this program was built without weaving, so podstep would see nothing; build it with `podstep-weave go build`, or `make build`")
 
-// Options say whose agent it is.
+// Options state whose agent it is.
 type Options struct {
 	// KubeletVersion is the version of the kubelet in this process.
 	KubeletVersion string
@@ -31,11 +31,11 @@ type Options struct {
 	ReadOnly bool
 	// Socket is the path of the unix socket to serve.
 	Socket string
-	// Warn is told what keeps the agent from working, but not the kubelet.
+	// Warn gets what keeps the agent from working, but not the kubelet.
 	Warn func(format string, args ...any)
 }
 
-// Steps say what the weaver left in this program, by the names of steps.
+// Steps state what the weaver left in this program, by the names of steps.
 type Steps struct {
 	// Seen are the steps that can be seen.
 	Seen map[string]bool
@@ -109,7 +109,7 @@ var (
 )
 
 // Start starts the agent and returns what ends it. An agent that cannot start is
-// no reason for a node to be without its kubelet: Warn is told. A program that
+// no reason for a node to be without its kubelet: Warn gets the reason. A program that
 // was not woven, or not with this catalogue, is an error.
 func Start(o Options) (stop func(), err error) {
 	c, err := probes.Load()

@@ -128,7 +128,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", e.Code, http.StatusText(e.Code))
 }
 
-// IsCode tells whether an error is an answer with one of these codes.
+// IsCode reports whether an error is an answer with one of these codes.
 func IsCode(err error, codes ...int) bool {
 	var s *StatusError
 	return errors.As(err, &s) && slices.Contains(codes, s.Code)

@@ -112,7 +112,7 @@ func (l *realNode) ctr(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, l.programs.ctr, append([]string{"--address", l.paths.containerdSocket(), "--namespace", "k8s.io"}, args...)...)
 }
 
-// mayLowerOOMScore tells whether runc can give a container a lower oom_score_adj than ours. Without CAP_SYS_RESOURCE it dies when it tries.
+// mayLowerOOMScore reports whether runc can give a container a lower oom_score_adj than ours. Without CAP_SYS_RESOURCE it dies when it tries.
 func mayLowerOOMScore() bool {
 	status, err := os.ReadFile("/proc/thread-self/status")
 	if err != nil {

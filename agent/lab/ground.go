@@ -38,7 +38,7 @@ func newGround(l *Lab) ground {
 	return &realNode{Lab: l}
 }
 
-// onMachine tells whether a containerd lab of these names has left something
+// onMachine reports whether a containerd lab of these names has left something
 // outside of its directory.
 func (n names) onMachine() bool {
 	_, err := os.Stat("/sys/class/net/" + n.bridge)

@@ -174,7 +174,7 @@ func (l *Lab) Wait(ctx context.Context) error {
 // Took is how long the start took.
 func (l *Lab) Took() time.Duration { return l.took }
 
-// State says where everything of the lab is.
+// State reports where everything of the lab is.
 func (l *Lab) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()

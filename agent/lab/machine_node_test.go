@@ -50,7 +50,7 @@ func lookAtMachine(t *testing.T) machine {
 	return m
 }
 
-// ofBridge tells whether a network interface is a lab's bridge or a pod's end on a bridge: other labs may come and go. Our own are looked for by name.
+// ofBridge reports whether a network interface is a lab's bridge or a pod's end on a bridge: other labs may come and go. Our own are looked for by name.
 func ofBridge(link string) bool {
 	_, err := os.Stat("/sys/class/net/" + link + "/master/bridge")
 	return err == nil || strings.HasPrefix(link, "pstep")

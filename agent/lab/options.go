@@ -16,7 +16,7 @@ const (
 	RuntimeContainerd = "containerd"
 )
 
-// Options say what lab to start.
+// Options state what lab to start.
 type Options struct {
 	Dir            string // where everything goes; need not exist
 	Runtime        string // RuntimeSim or RuntimeContainerd
@@ -28,7 +28,7 @@ type Options struct {
 	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
 
-	// Progress is told when a part is ready, and how long that part took. It may be nil.
+	// Progress is called when a part is ready, and how long that part took. It may be nil.
 	Progress func(part string, took time.Duration)
 }
 

@@ -42,7 +42,7 @@ func poll(ctx context.Context, ask func(context.Context) error) error {
 	}
 }
 
-// dial tells whether somebody listens on a unix socket.
+// dial reports whether somebody listens on a unix socket.
 func dial(ctx context.Context, socket string) error {
 	c, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {

@@ -32,7 +32,7 @@ var shared = labtest.NewShared(labtest.LaunchSim)
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// waiting tells whether a container waits for one of reasons.
+// waiting reports whether a container waits for one of reasons.
 func waiting(reasons ...string) func(*corev1.Pod) bool {
 	return func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
@@ -106,7 +106,7 @@ func untilComplete(t *testing.T, l *labtest.Lab, job string) {
 	}
 }
 
-// TestSimStaticPod: the kubelet runs a file by itself and tells the API about it.
+// TestSimStaticPod: the kubelet runs a file by itself and reports it to the API server.
 func TestSimStaticPod(t *testing.T) {
 	l := shared.For(t)
 	manifest, err := os.ReadFile(filepath.Join(examples, "static.yaml"))
@@ -125,7 +125,7 @@ func TestSimStaticPod(t *testing.T) {
 	l.UntilGone(name)
 }
 
-// TestSimStory: the steps that need cgroups are told too.
+// TestSimStory: the steps that need cgroups are reported too.
 func TestSimStory(t *testing.T) {
 	l := shared.For(t)
 	l.Create(labtest.BusyboxPod("told", labtest.Sleep))

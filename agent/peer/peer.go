@@ -29,6 +29,6 @@ func Of(c net.Conn) (*unix.Ucred, error) {
 	return cred, nil
 }
 
-// Trusted tells whether a process of that user may be spoken to by one of own:
+// Trusted reports whether a process of that user may be spoken to by one of own:
 // root and oneself may.
 func Trusted(uid uint32, own int) bool { return uid == 0 || int(uid) == own }

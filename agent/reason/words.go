@@ -50,7 +50,7 @@ func fill(t probes.Text, values map[string]probes.Text) probes.Text {
 	return probes.Text{En: strings.NewReplacer(en...).Replace(t.En), Zh: strings.NewReplacer(zh...).Replace(t.Zh)}
 }
 
-// Cause says what a pod is held for.
+// Cause reports what a pod is held for.
 func Cause(h *agentpb.HoldInfo) probes.Text {
 	switch h.GetCause() {
 	case agentpb.Cause_CAUSE_HOLD:
@@ -65,7 +65,7 @@ func Cause(h *agentpb.HoldInfo) probes.Text {
 	return text("unknown", "未知")
 }
 
-// Timer says what happens when a timer of the kubelet runs out. A timer that the
+// Timer reports what happens when a timer of the kubelet runs out. A timer that the
 // catalogue does not have is only named.
 func Timer(name string) probes.Text {
 	if t := probes.MustLoad().Timer(name); t != nil {
@@ -88,7 +88,7 @@ var reasons = map[string]probes.Text{
 	agentpb.ReleaseWorkerEnded:  text("its worker has ended", "它的 worker 已结束"),
 }
 
-// Reason says why a hold ended. A reason that is no code is returned as it is:
+// Reason reports why a hold ended. A reason that is no code is returned as it is:
 // traces of agents before v0.2 have sentences.
 func Reason(code string) probes.Text {
 	if t, ok := reasons[code]; ok {
@@ -97,7 +97,7 @@ func Reason(code string) probes.Text {
 	return Plain(code)
 }
 
-// Released says why a hold ended, by the fields of its RELEASE event.
+// Released reports why a hold ended, by the fields of its RELEASE event.
 func Released(fields map[string]any) probes.Text {
 	code, _ := fields["reason"].(string)
 	timer, _ := fields["timer"].(string)
@@ -107,7 +107,7 @@ func Released(fields map[string]any) probes.Text {
 	return Reason(code)
 }
 
-// Note says what a NOTE event is about, by its fields. It is empty if it does not
+// Note reports what a NOTE event is about, by its fields. It is empty if it does not
 // say anything for a person.
 func Note(fields map[string]any) probes.Text {
 	if fields["note"] == agentpb.NoteBreakpointFull {

@@ -83,7 +83,7 @@ func (t *scrubbing) keyInPath(i, host, end int) (from, stop int) {
 	return -1, 0
 }
 
-// isPathWord tells a part of a path that is a word, a version, or an image.
+// isPathWord recognizes a part of a path that is a word, a version, or an image.
 func isPathWord(w string) bool {
 	if name, digest, ok := strings.Cut(w, "@"); ok && isDigest(digest) {
 		w = name
@@ -99,7 +99,7 @@ func isPathWord(w string) bool {
 	return len(w) <= 32
 }
 
-// hasPassword tells whether what follows the colon of host:port is no port.
+// hasPassword reports whether what follows the colon of host:port is no port.
 func hasPassword(host string) bool {
 	_, port, ok := strings.Cut(host, ":")
 	if !ok || strings.HasPrefix(host, "[") {
@@ -135,7 +135,7 @@ func (t *scrubbing) beforeAt(i int) (cut, bool) {
 	return t.take(from, i)
 }
 
-// isDigest tells the digest of an image, such as sha256:01ab.
+// isDigest recognizes the digest of an image, such as sha256:01ab.
 func isDigest(s string) bool {
 	i := 0
 	for i < len(s) && isAlnum(s[i]) {
@@ -196,7 +196,7 @@ func (t *scrubbing) queryEnd(i int) int {
 	return i
 }
 
-// inURL tells whether the word before i has a scheme or is a path.
+// inURL reports whether the word before i has a scheme or is a path.
 func (t *scrubbing) inURL(i int) bool {
 	from := i
 	for from > max(0, i-maxBack) && !isSpace(t.s[from-1]) && t.s[from-1] != '"' && t.s[from-1] != '\'' {

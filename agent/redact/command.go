@@ -62,7 +62,7 @@ func option(w string) string {
 	return w
 }
 
-// isOption tells the name of a long option: words in lower case.
+// isOption recognizes the name of a long option: words in lower case.
 func isOption(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c != '-' || i == 0) {

@@ -148,7 +148,7 @@ func (t *scrubbing) bracketEnd(i int) int {
 	return len(t.s)
 }
 
-// isNothing tells values that are no secret whatever they are called.
+// isNothing recognizes values that are no secret whatever they are called.
 func isNothing(v string) bool {
 	switch strings.TrimRight(v, ",;)}]") {
 	case "", "nil", "<nil>", "null", "true", "false":
@@ -157,7 +157,7 @@ func isNothing(v string) bool {
 	return false
 }
 
-// isProse tells a colon that ends a phrase, such as "failed to fetch token:
+// isProse recognizes a colon that ends a phrase, such as "failed to fetch token:
 // unexpected status", or that is before an image's tag, from one that follows a
 // name. What is a password is taken in any case.
 func (t *scrubbing) isProse(k key, i, from int) bool {
@@ -171,7 +171,7 @@ func (t *scrubbing) isProse(k key, i, from int) bool {
 	return k.kind == looseKey && (k.ofPath || isWord(w))
 }
 
-// isTag tells an image's tag that is a version, such as v1.2.3-rc1.
+// isTag recognizes an image's tag that is a version, such as v1.2.3-rc1.
 func isTag(w string) bool {
 	w, _, _ = strings.Cut(strings.TrimRight(w, ":,.;)]}"), "@")
 	w = strings.TrimPrefix(w, "v")
@@ -183,7 +183,7 @@ func isTag(w string) bool {
 	return digits >= 3 && digits <= 12 && strings.IndexByte(w[:digits], '.') > 0 && len(rest) <= 12 && (rest == "" || rest[0] == '-')
 }
 
-// isWord tells a word of a language from what a machine made.
+// isWord recognizes a word of a language from what a machine made.
 func isWord(w string) bool {
 	w = strings.TrimRight(w, ":,.;)")
 	if len(w) == 0 || len(w) > 16 {
@@ -234,7 +234,7 @@ const (
 // maxKey bounds the name that is looked at; it is the end that counts.
 const maxKey = 64
 
-// kindOfKey tells by a name whether its value is a secret.
+// kindOfKey reports by a name whether its value is a secret.
 func kindOfKey(name string) keyKind {
 	if len(name) < 3 {
 		return plainKey
@@ -280,7 +280,7 @@ var secretWords = func() (by [256][]secretWord) {
 	return by
 }()
 
-// hasFold tells whether s begins with a text in lower case, whatever its case.
+// hasFold reports whether s begins with a text in lower case, whatever its case.
 func hasFold(s, lower string) bool {
 	if len(s) < len(lower) {
 		return false
@@ -297,7 +297,7 @@ func hasFold(s, lower string) bool {
 	return true
 }
 
-// wholeIn tells whether a word stands alone in a name.
+// wholeIn reports whether a word stands alone in a name.
 func wholeIn(name string, i, n int) bool {
 	return (i == 0 || !isLetter(name[i-1]) || name[i] == '_' || isUpper(name[i]) && !isUpper(name[i-1])) &&
 		(i+n == len(name) || !isLetter(name[i+n]) || isUpper(name[i+n]) && !isUpper(name[i+n-1]))
@@ -305,7 +305,7 @@ func wholeIn(name string, i, n int) bool {
 
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// isReference tells names of what only tells where a secret is, or about it.
+// isReference recognizes names of values that only state where a secret is, or facts about it.
 func isReference(name string) bool {
 	for _, end := range [...]string{"name", "names", "ref", "refs", "namespace", "seconds", "file", "path", "dir", "type", "kind", "url", "uri", "provider", "secrets", "timestamp"} {
 		if len(name) > len(end) && hasFold(name[len(name)-len(end):], end) {

@@ -157,7 +157,7 @@ func isLetter(c byte) bool {
 }
 func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// startsWord tells whether a word of a command or a text may begin at i.
+// startsWord reports whether a word of a command or a text may begin at i.
 func (t *scrubbing) startsWord(i int) bool {
 	if i == 0 {
 		return true
@@ -169,7 +169,7 @@ func (t *scrubbing) startsWord(i int) bool {
 	return false
 }
 
-// Panic tells of a panic without its value, which may be anything, unless it is an
+// Panic describes a panic without its value, which may be anything, unless it is an
 // error of Go's runtime, such as an index that is out of range.
 func Panic(value any) string {
 	if err, ok := value.(runtime.Error); ok {

@@ -142,7 +142,7 @@ func (t *scrubbing) afterOption(i int) (cut, bool) {
 	return cut{}, false
 }
 
-// secretOption tells whether the word behind an option is a secret.
+// secretOption reports whether the word behind an option is a secret.
 func (t *scrubbing) secretOption(option, word string) bool {
 	switch option {
 	case "p", "pw":

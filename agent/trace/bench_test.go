@@ -111,7 +111,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkSize tells what an event of the real recording takes on disk. The
+// BenchmarkSize reports what an event of the real recording takes on disk. The
 // repeated one flatters: what was seen before is cheap.
 func BenchmarkSize(b *testing.B) {
 	r, err := Open(recording)
@@ -256,7 +256,7 @@ func openJSON(b *testing.B, path string) []probes.Event {
 	}
 }
 
-// measure tells how long open takes, and how much memory what it returns does.
+// measure reports how long open takes, and how much memory what it returns does.
 func measure(b *testing.B, open func() any) (took time.Duration, live uint64) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -22,7 +22,7 @@ const (
 	countColumn         // how many fields
 	sizeColumn          // of texts that are not as last time
 	textColumn          // those texts
-	podsColumn          // pods that are told
+	podsColumn          // the pods of a batch
 	columns
 )
 

@@ -93,7 +93,7 @@ func (d *decoder) next() ([]byte, error) {
 	return d.encode(e)
 }
 
-// err tells whether any column was too short.
+// err reports whether any column was too short.
 func (d *decoder) err() error {
 	for i := range d.columns {
 		if err := d.columns[i].err; err != nil {

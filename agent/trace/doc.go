@@ -1,4 +1,4 @@
-// Package trace reads and writes trace files: what an agent told, kept so that
+// Package trace reads and writes trace files: the events of an agent, kept so that
 // it can be looked at later, elsewhere, again. docs/trace.md describes the
 // format.
 //

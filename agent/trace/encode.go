@@ -78,7 +78,7 @@ func (c *encoder) addShape(s shape) {
 	m.known[s] = len(m.shapes) + newShape
 }
 
-// addSpan writes what an open span tells already: parent, pod, and duration.
+// addSpan writes what an open span states already: parent, pod, and duration.
 func (c *encoder) addSpan(e *event) (ref int) {
 	m := c.model
 	ref = m.find(e.Span)

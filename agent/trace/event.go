@@ -16,7 +16,7 @@ type event struct {
 	fields [][]byte
 }
 
-// read takes raw apart. It tells whether append makes the same bytes of it
+// read takes raw apart. It reports whether append makes the same bytes of it
 // again: so it is for what our agents send, but a newer agent may send more.
 func (e *event) read(raw []byte, scratch []byte) (same bool, used []byte) {
 	h, err := wire.ReadHeader(raw)

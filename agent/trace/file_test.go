@@ -103,7 +103,7 @@ func (d *disk) Truncate(n int64) error {
 	return nil
 }
 
-// TestDiskFull: what fits is there and can be read, and the writer hears of the
+// TestDiskFull: what fits is there and can be read, and the writer gets the
 // rest.
 func TestDiskFull(t *testing.T) {
 	d := &disk{room: 4000}

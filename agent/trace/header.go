@@ -21,7 +21,7 @@ const Version = 1
 // magic begins the first line of a trace file; the version ends it.
 const magic = "podstep trace "
 
-// Header says what a trace is about.
+// Header states what a trace is about.
 type Header struct {
 	// Podstep is the version of the program that wrote the trace.
 	Podstep string
@@ -29,7 +29,7 @@ type Header struct {
 	Began time.Time
 	// Selection says in a person's words what was recorded: "" is all.
 	Selection string
-	// Info is what the agent told about itself: the steps that events refer
+	// Info is what the agent reported of itself: the steps that events refer
 	// to, the kubelet's version, the node.
 	Info *agentpb.InfoResponse
 }

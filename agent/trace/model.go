@@ -67,7 +67,7 @@ func newModel() *model {
 	return &model{syncs: map[uint32]uint32{}, known: map[shape]int{}, texts: map[textKey]texts{}}
 }
 
-// full tells that the model must be begun anew.
+// full reports that the model must be begun anew.
 func (m *model) full() bool {
 	return len(m.shapes) > keptShapes || len(m.syncs) > keptPods || len(m.texts) > keptTexts
 }

@@ -90,7 +90,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 
 func (b *block) size() int64 { return blockSize + int64(b.packed) }
 
-// Header says what the trace is about.
+// Header reports what the trace is about.
 func (r *Reader) Header() *Header { return r.header }
 
 // Follow makes Next wait for more where the file ends, until ctx does, as long
@@ -126,7 +126,7 @@ func (r *Reader) Next() (*agentpb.Batch, error) {
 	return nil, r.err
 }
 
-// Events tells how many events have been read.
+// Events reports how many events have been read.
 func (r *Reader) Events() uint64 { return r.events }
 
 // Close closes the file that Open opened.
@@ -158,7 +158,7 @@ func (r *Reader) batch(b *block, payload []byte) (*agentpb.Batch, error) {
 	return &agentpb.Batch{Pods: pods, Events: events, CaughtUp: b.flags&caughtUpFlag != 0}, err
 }
 
-// fault says where reading ended.
+// fault reports where reading ended.
 func (r *Reader) fault(err error) error {
 	f := &Fault{Offset: r.offset, Events: r.events, Why: err.Error()}
 	var read *os.PathError

@@ -20,7 +20,7 @@ var about = &agentpb.InfoResponse{
 
 var header = &Header{Podstep: "v0.1.0", Began: time.Unix(1e9, 0).UTC(), Selection: "web", Info: about}
 
-// sample makes up what an agent tells: calls in calls of several pods at once,
+// sample makes up the events of an agent: calls in calls of several pods at once,
 // and all kinds of events. Much of it is unlikely, all of it is possible.
 type sample struct {
 	random *rand.Rand

@@ -184,14 +184,14 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Events tells how many events have been written.
+// Events reports how many events have been written.
 func (w *Writer) Events() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.events
 }
 
-// Size tells how many bytes have been written.
+// Size reports how many bytes have been written.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 )
 
 // Decoder knows what the numbers in events stand for. Steps and goroutines are
-// told once by Info; pods by the stream, before the first event that names one.
+// given once by Info; pods by the stream, before the first event that names one.
 // One goroutine uses it at a time.
 type Decoder struct {
 	info    *agentpb.InfoResponse
 	pods    map[uint32]*probes.Pod
-	unknown int    // pods that were never told
+	unknown int    // pods that no batch named
 	last    Header // of the newest event that could be read
 }
 
-// maxUnknown bounds the pods that are remembered without ever being told: an
-// agent tells a pod before its events, so these are numbers that a damaged file
+// maxUnknown bounds the pods that are remembered although no batch named them: an
+// agent names a pod before its events, so these are numbers that a damaged file
 // made up.
 const maxUnknown = 1 << 12
 
@@ -33,14 +33,14 @@ func NewDecoder(info *agentpb.InfoResponse) *Decoder {
 	return &Decoder{info: Complete(info), pods: map[uint32]*probes.Pod{}}
 }
 
-// SameAgent tells whether two answers to Info come from one agent: from one run
+// SameAgent reports whether two answers to Info come from one agent: from one run
 // of one process, with the same probe. Numbers of pods, steps, goroutines and
 // holds mean the same in both.
 func SameAgent(a, b *agentpb.InfoResponse) bool {
 	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) && a.GetProbe() == b.GetProbe()
 }
 
-// AddPods learns the pods that a batch tells. A pod that is told again stays the
+// AddPods learns the pods of a batch. A pod that comes again stays the
 // same pointer, so that events of one pod can be compared by it.
 func (d *Decoder) AddPods(pods []*agentpb.Pod) {
 	for _, p := range pods {
@@ -66,9 +66,9 @@ func (d *Decoder) Batch(b *agentpb.Batch) []probes.Event {
 	return events
 }
 
-// Event decodes one event. One that cannot be read is told as a lost one, with
+// Event decodes one event. One that cannot be read becomes a lost one, with
 // the time of the one before it: a single bad event must not end a stream that
-// may be telling about a hold.
+// may be about a hold.
 func (d *Decoder) Event(raw []byte) probes.Event {
 	var e agentpb.Event
 	if err := proto.Unmarshal(raw, &e); err != nil {
@@ -140,7 +140,7 @@ func (d *Decoder) Probe(h *Header) string {
 }
 
 // Pod gives the pod of Event.pod, nil for the node. It is shared by all events
-// of a pod; nobody changes it. A pod that was never told is one without names,
+// of a pod; nobody changes it. A pod that no batch named is one without names,
 // so that its events are seen at least; of very many such pods each event has its
 // own.
 func (d *Decoder) Pod(id uint32) *probes.Pod {

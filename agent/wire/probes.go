@@ -82,7 +82,7 @@ func Reason(r probes.Reason) *agentpb.Reason {
 // Why is a reason that came over the wire.
 func Why(r *agentpb.Reason) probes.Reason { return probes.Reason{Code: r.GetCode(), Args: r.GetArgs()} }
 
-// Works tells whether a probe sees steps, or will in a moment.
+// Works reports whether a probe sees steps, or will in a moment.
 func Works(p *agentpb.Probe) bool {
 	switch p.GetState() {
 	case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
@@ -105,10 +105,10 @@ func Knows(info *agentpb.InfoResponse) probes.Knows {
 	return out
 }
 
-// Sees tells whether the probe sees anything of the step.
+// Sees reports whether the probe sees anything of the step.
 func Sees(a *agentpb.Ability) bool { return a.GetEntry() || a.GetExit() }
 
-// Holds tells whether a pod may be held at a side of the step as this probe sees
+// Holds reports whether a pod may be held at a side of the step as this probe sees
 // it.
 func Holds(a *agentpb.Ability) bool {
 	no := string(probes.HoldNo)
@@ -124,7 +124,7 @@ func Ability(s *agentpb.Step, probe int) *agentpb.Ability {
 	return s.Abilities[i]
 }
 
-// Unseen says why none of the agent's probes sees the step: what the first that has
+// Unseen reports why none of the agent's probes sees the step: what the first that has
 // failed failed at, if it would see the step, else the first reason that a probe
 // gives. The text is empty if a probe sees the step.
 func Unseen(info *agentpb.InfoResponse, s *agentpb.Step) (why probes.Text) {

@@ -67,7 +67,7 @@ func TestOnlyHere(t *testing.T) {
 	}
 }
 
-// bytesOfMessages says where a file imports protowire, or computes a tag: a
+// bytesOfMessages reports where a file imports protowire, or computes a tag: a
 // number shifted by three bits and joined with a type.
 func bytesOfMessages(fset *token.FileSet, f *ast.File) (found []string) {
 	for _, i := range f.Imports {

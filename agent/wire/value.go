@@ -36,7 +36,7 @@ type Value struct {
 	Num int64
 }
 
-// Found tells whether the event has the field.
+// Found reports whether the event has the field.
 func (v Value) Found() bool { return v.Kind != NoValue }
 
 // String is a copy of Text.

@@ -64,7 +64,7 @@ func TestHarmless(t *testing.T) {
 // try is one run, both ways.
 type try struct{ plain, woven results }
 
-// against tells whether a try speaks against weaving: a test that fails plain
+// against reports whether a try speaks against weaving: a test that fails plain
 // cannot be harmed.
 func (r try) against(k key) bool {
 	return r.plain.action(k) != "fail" && r.plain.action(k) != r.woven.action(k)
@@ -112,7 +112,7 @@ func patternOf(pkg string, keys []key) (pattern string, some bool) {
 	return "^(" + strings.Join(names, "|") + ")$", len(names) > 0
 }
 
-// judge says what became of each test that differed in the first try.
+// judge reports what became of each test that differed in the first try.
 func judge(t *testing.T, different []key, tries []try) {
 	t.Helper()
 	harmed := 0

@@ -38,7 +38,7 @@ type event struct {
 	ImportPath string // of what the compiler says
 }
 
-// done tells whether this is the result of a package.
+// done reports whether this is the result of a package.
 func (e event) done() bool {
 	return e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip")
 }

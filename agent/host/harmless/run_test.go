@@ -63,7 +63,7 @@ func (w way) run(t *testing.T, packages []string, pattern string) results {
 	start := time.Now()
 	must(t, cmd.Start())
 	res, err := w.follow(out)
-	// The exit code tells what the results tell: that some test failed.
+	// The exit code only repeats what the results state: that some test failed.
 	_ = cmd.Wait()
 	must(t, err)
 	t.Logf("%s: %d packages %sin %s", w.name, len(packages), pattern+" ", time.Since(start).Round(time.Second))

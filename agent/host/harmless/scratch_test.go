@@ -52,7 +52,7 @@ func newScratch(t *testing.T) *scratch {
 	return s
 }
 
-// module is what the go command tells of a module.
+// module is what the go command reports of a module.
 type module struct{ Dir, Version string }
 
 // download gets a module in the version that we build with.

@@ -215,7 +215,7 @@ func Remove(group string) error {
 	return errors.Join(errs...)
 }
 
-// Exists tells whether group is there in any hierarchy.
+// Exists reports whether group is there in any hierarchy.
 func Exists(group string) bool {
 	all, _ := Hierarchies()
 	return slices.ContainsFunc(all, func(h Hierarchy) bool {

@@ -160,7 +160,7 @@ func Live(client kubernetes.Interface, name string) (ready, gone time.Duration, 
 	return ready, time.Since(begin), nil
 }
 
-// ReadyEvent tells an event of a pod that is Ready.
+// ReadyEvent recognizes an event of a pod that is Ready.
 func ReadyEvent(e watch.Event) bool {
 	p, ok := e.Object.(*corev1.Pod)
 	return ok && Ready(p)

@@ -104,7 +104,7 @@ func (l *Lab) UntilReady(pod string) *corev1.Pod {
 	return l.Until(pod, "Ready", Ready)
 }
 
-// Ready tells whether a pod is Ready.
+// Ready reports whether a pod is Ready.
 func Ready(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -137,7 +137,7 @@ func (l *Lab) watch(ctx context.Context, pod string, before toolswatch.Precondit
 	return err
 }
 
-// NodeReady tells whether the node is Ready, and when its lease was renewed.
+// NodeReady reports whether the node is Ready, and when its lease was renewed.
 func (l *Lab) NodeReady() (ready bool, renewed time.Time) {
 	l.tb.Helper()
 	n, err := l.Client.CoreV1().Nodes().Get(l.Context(), l.State.Node, metav1.GetOptions{})

@@ -17,7 +17,7 @@ type Shared struct {
 	err    error
 }
 
-// NewShared says how the node is started: by Launch or LaunchSim, with which
+// NewShared sets how the node is started: by Launch or LaunchSim, with which
 // flags.
 func NewShared(launch func(flags ...string) (*Lab, error), flags ...string) *Shared {
 	return &Shared{launch: launch, flags: flags}

@@ -91,7 +91,7 @@ type process struct {
 
 func (p process) isGuard() bool { return len(p.args) == 2 && p.args[1] == "guard" }
 
-// opened tells whether it has a file open.
+// opened reports whether it has a file open.
 func (p process) opened(path string) bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.pid))
 	return slices.ContainsFunc(files, func(fd string) bool {

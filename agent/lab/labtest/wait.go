@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Eventually asks again and again: nobody tells of what is waited for.
+// Eventually asks again and again: nothing reports what is waited for.
 func Eventually(tb testing.TB, what string, is func() bool) {
 	tb.Helper()
 	// Short enough to measure what takes tenths of a second.
@@ -36,7 +36,7 @@ func Files(tb testing.TB, pid int) int {
 	return len(entries)
 }
 
-// Stopped tells whether all threads of a process stand still: some time after
+// Stopped reports whether all threads of a process stand still: some time after
 // SIGSTOP was sent.
 func Stopped(pid int) bool {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

@@ -22,7 +22,7 @@ type Amounts struct {
 
 const gib = 1 << 30
 
-// The machine is the same everywhere, so that what is told about requests and
+// The machine is the same everywhere, so that what is reported about requests and
 // eviction is true on every laptop.
 var (
 	// Capacity is what the machine has.

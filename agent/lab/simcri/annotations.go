@@ -75,7 +75,7 @@ func readAnnotations(all map[string]string) ([]annotation, error) {
 	return ours, nil
 }
 
-// match tells whether a name fits a pattern, in which * is any text and ? any
+// match reports whether a name fits a pattern, in which * is any text and ? any
 // one byte.
 func match(pattern, name string) bool {
 	p, n, star, mark := 0, 0, -1, 0

@@ -19,7 +19,7 @@ func (s *Server) failStart(c *container) error {
 	return errors.New("failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: " + b.startError)
 }
 
-// isCall tells whether the CRI has a call of that name.
+// isCall reports whether the CRI has a call of that name.
 func isCall(name string) bool {
 	for _, service := range services {
 		for _, m := range service.Methods {

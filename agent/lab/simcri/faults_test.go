@@ -105,7 +105,7 @@ func TestSharedProcessNamespace(t *testing.T) {
 	})
 }
 
-// TestFaults is what goes wrong before a container runs, and how it is told.
+// TestFaults is what goes wrong before a container runs, and how it is reported.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -230,7 +230,7 @@ func TestHiddenImage(t *testing.T) {
 	})
 }
 
-// TestPullProgress: a pull takes the time of its size, and tells how far it is.
+// TestPullProgress: a pull takes the time of its size, and reports how far it is.
 func TestPullProgress(t *testing.T) {
 	bubble(t, func(n *inner) {
 		speed := int64(1 << 20)

@@ -172,7 +172,7 @@ func (f *files) Create(name string, appending bool) (io.WriteCloser, error) {
 	return file, err
 }
 
-// Stat tells what is there.
+// Stat reports what is there.
 func (f *files) Stat(name string) (fs.FileInfo, error) {
 	var info fs.FileInfo
 	err := f.in(name, func(r *os.Root, name string) (err error) {

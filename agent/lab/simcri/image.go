@@ -197,7 +197,7 @@ func (s *Server) ListImages(_ context.Context, r *runtimeapi.ListImagesRequest) 
 	return &runtimeapi.ListImagesResponse{Images: s.listImages(r.GetFilter())}, nil
 }
 
-// ImageStatus tells about an image; one that is not there is no error. A pod
+// ImageStatus reports an image; one that is not there is no error. A pod
 // whose annotations let its pull fail does not see what other pods have pulled.
 func (s *Server) ImageStatus(_ context.Context, r *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
 	spec := r.GetImage()
@@ -226,7 +226,7 @@ func (s *Server) RemoveImage(_ context.Context, r *runtimeapi.RemoveImageRequest
 	return &runtimeapi.RemoveImageResponse{}, nil
 }
 
-// ImageFsInfo tells how much the images take up.
+// ImageFsInfo reports how much the images take up.
 func (s *Server) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
 	s.mu.Lock()
 	var images uint64

@@ -79,7 +79,7 @@ func (s *Server) sandboxStatus(b *sandbox) *runtimeapi.PodSandboxStatus {
 	return st
 }
 
-// PodSandboxStatus tells about one sandbox.
+// PodSandboxStatus reports one sandbox.
 func (s *Server) PodSandboxStatus(_ context.Context, r *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func userOf(config *runtimeapi.ContainerConfig, i *image) ash.User {
 	return u
 }
 
-// ContainerStatus tells about one container.
+// ContainerStatus reports one container.
 func (s *Server) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

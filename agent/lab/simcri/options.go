@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// Options say where a Server lives and how its node behaves.
+// Options state where a Server lives and how its node behaves.
 type Options struct {
 	// Socket is the path of the unix socket to serve on. A stale one is replaced.
 	Socket string

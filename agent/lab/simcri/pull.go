@@ -123,7 +123,7 @@ func (s *Server) pullBehaviour(r *runtimeapi.PullImageRequest) (behaviour, error
 	return s.scenario.Load().behaviourOf(podName{m.GetNamespace(), m.GetName()}, "", r.GetImage().GetImage(), annotations)
 }
 
-// aboutImage tells whether what is said of pulls is said of this image.
+// aboutImage reports whether what is said of pulls is said of this image.
 func (b behaviour) aboutImage(image string) bool {
 	return b.pullImage == "" || match(b.pullImage, image)
 }

@@ -187,7 +187,7 @@ func (b behaviour) termCode() int32 {
 	return 143
 }
 
-// onTerm tells whether SIGTERM ends the container, and after how long. A command
+// onTerm reports whether SIGTERM ends the container, and after how long. A command
 // that is understood sets no handler but a shell's trap, and the kernel keeps a
 // signal without one from process 1: such a container has to be killed. It is
 // process 1 unless the pod, or the node, shares its PID namespace.
@@ -210,7 +210,7 @@ func (t *task) onTerm() (ends bool, wait time.Duration) {
 	return pid != runtimeapi.NamespaceMode_CONTAINER || t.c.behaviour.termExits, 0
 }
 
-// ready tells whether health probes shall find the container well.
+// ready reports whether health probes shall find the container well.
 func (t *task) ready() bool {
 	b, age := t.c.behaviour, time.Since(t.began)
 	return age >= b.readyAfter && (b.unhealthyAfter == 0 || age < b.unhealthyAfter)

@@ -18,7 +18,7 @@ func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimea
 	return &runtimeapi.VersionResponse{Version: criVersion, RuntimeName: runtimeName, RuntimeVersion: runtimeVersion, RuntimeApiVersion: "v1"}, nil
 }
 
-// Status tells whether runtime and network are ready. The kubelet asks every
+// Status reports whether runtime and network are ready. The kubelet asks every
 // few seconds; a scenario that has changed is read then.
 func (s *Server) Status(_ context.Context, r *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	if err := s.readScenario(); err != nil {
@@ -49,7 +49,7 @@ func condition(kind string, ok bool, reason, message string) *runtimeapi.Runtime
 	return &runtimeapi.RuntimeCondition{Type: kind, Reason: reason, Message: message}
 }
 
-// RuntimeConfig says which cgroup driver the kubelet shall use.
+// RuntimeConfig reports which cgroup driver the kubelet shall use.
 func (s *Server) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
 	return &runtimeapi.RuntimeConfigResponse{Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS}}, nil
 }

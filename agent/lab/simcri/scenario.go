@@ -31,7 +31,7 @@ type Node struct {
 	Calls        map[string]time.Duration // what single calls take instead
 }
 
-// ImageRule says what images are like whose name fits a pattern.
+// ImageRule states what images are like whose name fits a pattern.
 type ImageRule struct {
 	Name string // a pattern for the full name, such as docker.io/library/busybox:*
 	Size int64  // bytes
@@ -41,7 +41,7 @@ type ImageRule struct {
 	Content string
 }
 
-// Rule says how pods behave.
+// Rule states how pods behave.
 type Rule struct {
 	Pod       string // a pattern for namespace/name, or for the name in any namespace
 	Container string // a pattern; empty is the pod with all its containers

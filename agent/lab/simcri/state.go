@@ -122,7 +122,7 @@ type counts map[string]int
 // maxCounts bounds them: beyond it all begin anew.
 const maxCounts = 10_000
 
-// strikes tells whether a fault that strikes so many times (0: always) strikes
+// strikes reports whether a fault that strikes so many times (0: always) strikes
 // now, and counts it.
 func (s *Server) strikes(uid, container, fault string, times int) bool {
 	if times == 0 {

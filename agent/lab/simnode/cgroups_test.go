@@ -129,7 +129,7 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// recordingHook remembers what the hook is told.
+// recordingHook remembers the calls of the hook.
 type recordingHook struct {
 	values [][]any
 	fault  error

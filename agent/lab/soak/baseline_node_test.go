@@ -179,7 +179,7 @@ func goroutines(profile []byte) (sum int, stacks map[string]int) {
 	return sum, stacks
 }
 
-// compare says what there is more of than there was.
+// compare reports what there is more of than there was.
 func (b *baseline) compare(before *baseline) (wrong []string) {
 	if n := b.goroutines - before.goroutines; n > moreGoroutines {
 		wrong = append(wrong, fmt.Sprintf("the kubelet has %d goroutines, and had %d before; there are more of\n%s", b.goroutines, before.goroutines, b.grown(before)))

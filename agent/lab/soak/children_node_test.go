@@ -80,7 +80,7 @@ func (c *child) kill(ctx context.Context) (killed bool) {
 }
 
 // end lets the command live for a while and then ends it in some way, if it has
-// not ended by itself. It tells whether it killed it.
+// not ended by itself. It reports whether it killed it.
 func (c *child) end(ctx context.Context, r *rand.Rand) (killed bool) {
 	most := []time.Duration{300 * time.Millisecond, 3 * time.Second, 3 * time.Second, 8 * time.Second}[r.IntN(4)]
 	how, life, pause := r.IntN(20), rand64(r, most), rand64(r, 5*time.Second)

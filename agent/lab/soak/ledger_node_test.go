@@ -149,7 +149,7 @@ func (l *ledger) see(r *record, p *corev1.Pod) (wrong []string) {
 	return wrong
 }
 
-// known tells whether the same was wrong with it before.
+// known reports whether the same was wrong with it before.
 func (r *record) known(text string) bool {
 	if r.wrong == nil {
 		r.wrong = map[string]bool{}

@@ -15,8 +15,8 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Crowd tells a recording several times at once, each time of other pods, and of
-// the same ones again when it is over. Each teller begins at another place, so
+// Crowd plays a recording several times at once, each time of other pods, and of
+// the same ones again when it is over. Each replica begins at another place, so
 // that every part of a pod's life happens at any moment.
 type Crowd struct {
 	Info     *agentpb.InfoResponse
@@ -34,7 +34,7 @@ type Crowd struct {
 	rounds            uint64
 }
 
-// replica tells the recording of pods of its own.
+// replica plays the recording with pods of its own.
 type replica struct {
 	suffix      string
 	next        int
@@ -167,7 +167,7 @@ func (c *Crowd) event(t *replica, e *agentpb.Event, at int64) *agentpb.Event {
 	return out
 }
 
-// Length is how long what was told has taken, from the first event to the last.
+// Length is how long the events that were played have taken, from the first event to the last.
 func (c *Crowd) Length() time.Duration { return time.Duration(c.last / c.pace) }
 
 // Write writes so many events to a trace file, in blocks like those of a

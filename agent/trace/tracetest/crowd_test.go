@@ -13,7 +13,7 @@ import (
 
 const recording = "../testdata/node.podstep"
 
-// TestCrowd: what a crowd tells is one node's story: numbered in order, of pods
+// TestCrowd: the events of a crowd are one node's story: numbered in order, of pods
 // that were introduced, and no span begins twice.
 func TestCrowd(t *testing.T) {
 	const replicas, events = 3, 60_000

@@ -12,7 +12,7 @@ var (
 	countPairs = []string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 )
 
-// isTest tells whether the words are a condition that is known. Words that are
+// isTest reports whether the words are a condition that is known. Words that are
 // still to be expanded are empty here.
 func isTest(args []string) bool {
 	if len(args) > 0 && args[0] == "!" {

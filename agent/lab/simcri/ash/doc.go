@@ -85,6 +85,6 @@ func (p *Process) Wait() int {
 	return p.code
 }
 
-// Terminate delivers SIGTERM and tells whether the program has a trap for it.
+// Terminate delivers SIGTERM and reports whether the program has a trap for it.
 // A program that has none does not notice, as process 1 of a PID namespace.
 func (p *Process) Terminate() bool { return p.main.signal() }

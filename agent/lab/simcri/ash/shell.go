@@ -89,7 +89,7 @@ func (sh *shell) run(n node) int {
 	return sh.status
 }
 
-// over tells whether nothing more is to be run; a signal that came is dealt with first.
+// over reports whether nothing more is to be run; a signal that came is dealt with first.
 func (sh *shell) over() bool {
 	if sh.exited || sh.ctx.Err() != nil {
 		return true
