@@ -28,7 +28,7 @@ func startAgent() (stop func()) {
 	return stop
 }
 
-// onlyAsks tells whether the kubelet is only asked for its version or its help,
+// onlyAsks reports whether the kubelet is only asked for its version or its help,
 // and will not run.
 func onlyAsks(args []string) bool {
 	for _, arg := range args {
@@ -43,7 +43,7 @@ func onlyAsks(args []string) bool {
 // readOnlyEnv makes the agent serve only those who look.
 const readOnlyEnv = "PODSTEP_READ_ONLY"
 
-// readOnly tells whether the agent is to hold no pod and inject no fault, whoever
+// readOnly reports whether the agent is to hold no pod and inject no fault, whoever
 // asks. A value that cannot be read counts as yes.
 func readOnly() bool {
 	v := os.Getenv(readOnlyEnv)
@@ -66,7 +66,7 @@ func socketPath() string {
 	return client.DefaultSocket()
 }
 
-// nodeName is what the kubelet will call its node, as far as its flags tell.
+// nodeName is what the kubelet will call its node, as far as its flags state it.
 func nodeName(args []string) string {
 	for i, arg := range args {
 		if v, ok := strings.CutPrefix(arg, "--hostname-override="); ok {

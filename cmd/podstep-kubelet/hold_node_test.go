@@ -90,7 +90,7 @@ func share(all []place, i, n int) []place {
 	return out
 }
 
-// placesOnTheWay has a pod come and go, and tells where on its way a pod may
+// placesOnTheWay has a pod come and go, and reports where on its way a pod may
 // be held: from its creation to when it is deleted, and from there on.
 func placesOnTheWay(t *testing.T, l *labtest.Lab) (creation, deletion []place) {
 	t.Helper()
@@ -308,7 +308,7 @@ func (p *heldPod) untilHeld(ctx context.Context, at breakpoints) error {
 	return nil
 }
 
-// goesOn tells whether an event says that the pod's worker did not stop where
+// goesOn reports whether an event says that the pod's worker did not stop where
 // it is held: something began or ended in the calls that it is in. Goroutines
 // that the worker or the volume reconciler started do go on.
 func goesOn(held, e probes.Event, parents map[uint64]uint64) bool {
@@ -503,7 +503,7 @@ func TestSteps(t *testing.T) {
 	bye(l, pod)
 }
 
-// parentsOf tells of each call of a story in which call it happened.
+// parentsOf maps each call of a story to the call in which it happened.
 func parentsOf(story []probes.Event) map[uint64]uint64 {
 	out := map[uint64]uint64{}
 	for _, e := range story {

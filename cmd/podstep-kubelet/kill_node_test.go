@@ -53,7 +53,7 @@ func TestClientKilled(t *testing.T) {
 	if last.Fields["reason"] != agentpb.ReleaseClientGone {
 		t.Errorf("it is released because %v", last.Fields["reason"])
 	}
-	// The agent is told at once; its lease would last a minute.
+	// The agent gets it at once; its lease would last a minute.
 	if took := last.Time.Sub(killed); took > 30*time.Second {
 		t.Errorf("it is released %v after its client was killed", took)
 	}

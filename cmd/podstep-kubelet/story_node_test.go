@@ -87,7 +87,7 @@ func containerStart(name, typeName string) []expected {
 	}
 }
 
-// TestWebStory: a pod's creation and deletion, as podstep trace tells them to
+// TestWebStory: a pod's creation and deletion, as podstep trace prints them to
 // who watches from before, and to who comes later.
 func TestWebStory(t *testing.T) {
 	l := shared.For(t)

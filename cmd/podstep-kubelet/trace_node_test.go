@@ -128,7 +128,7 @@ func same(t *testing.T, a, b []probes.Event) {
 	}
 }
 
-// podLine is what podstep pods -o json tells of a pod.
+// podLine is what podstep pods -o json prints of a pod.
 type podLine struct {
 	Name, UID, Phase, State string
 }

@@ -29,7 +29,7 @@ const (
 const recorderMost = 64 << 20
 
 // TestWaves: 500 pods come and go. The recorder stays within its bound, nothing
-// is lost without being told, and the newest pod's story is whole.
+// is lost without a drop event, and the newest pod's story is whole.
 func TestWaves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some minutes")

@@ -37,7 +37,7 @@ func newDisplay(to *os.File) *display {
 	return d
 }
 
-// inPlace says whether lines are written over each other.
+// inPlace reports whether lines are written over each other.
 func (d *display) inPlace() bool { return d.width() > 0 }
 
 // Write passes on what the go command writes.

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/weave"
 )
 
-// memoryVariable says how much memory, in bytes, each compiler may fill before
+// memoryVariable is how much memory, in bytes, each compiler may fill before
 // it collects garbage. A compiler lives for less than a second and then gives
 // everything back; collecting earlier is a quarter of its work.
 const memoryVariable = "PODSTEP_WEAVE_MEMORY"

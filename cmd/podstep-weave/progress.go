@@ -36,7 +36,7 @@ func (p *progress) add(e entry) {
 	}
 }
 
-// begun says whether there is anything to do at all: with everything in the
+// begun reports whether there is anything to do at all: with everything in the
 // build cache no tool is called.
 func (p *progress) begun() bool {
 	return len(p.compiled) > 0 || len(p.linking) > 0 || len(p.linked) > 0
@@ -52,7 +52,7 @@ func (p *progress) done() (n int) {
 	return n
 }
 
-// compiling says whether a compiler runs.
+// compiling reports whether a compiler runs.
 func (p *progress) compiling() bool { return p.done() < len(p.compiled) }
 
 // all is how many packages are to be compiled. The plan may have been made when
@@ -91,7 +91,7 @@ func (p *progress) share() float64 {
 // known is how much must be done before the rest can be estimated from it.
 const known = 0.02
 
-// line says how far it is, in no more than 70 columns, such as
+// line reports how far it is, in no more than 70 columns, such as
 //
 //	812 of 2756 packages compiled, 2m10s so far, about 5m20s to go
 func (p *progress) line(elapsed time.Duration) string {

@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// attachFlags say which kubelet, and how.
+// attachFlags state which kubelet, and how.
 type attachFlags struct {
 	pid      int
 	probes   []string
@@ -107,12 +107,12 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	return errors.Join(err, s.Stop(hurry))
 }
 
-// printReach says what each of the probes can do that podstep hosts now. The agent
+// printReach reports what each of the probes can do that podstep hosts now. The agent
 // has said of the others why they see nothing.
 func (a *app) printReach(ctx context.Context) {
 	c, err := client.Dial(ctx, a.socketOrDefault())
 	if err != nil {
-		return // whoever wants something of the agent is told then
+		return // whoever wants something of the agent gets the error then
 	}
 	defer c.Close()
 	for i, p := range c.About().GetProbes() {
@@ -140,7 +140,7 @@ func stayAlive() {
 	// instead would have the read or write begin again and again.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	// Writing to a pipe that nobody reads any more, as of the tee that the same
-	// Ctrl-C has ended, fails as any write may. Nobody has to hear of it.
+	// Ctrl-C has ended, fails as any write may. Nobody has to know of it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 

@@ -24,7 +24,7 @@ type check struct {
 	// Status is ok, warn or fail. With a fail podstep cannot do its main job.
 	Status string `json:"status"`
 	Text   string `json:"text"`
-	// Todo says what helps, unless all is well.
+	// Todo is what helps, unless all is well.
 	Todo string `json:"todo,omitempty"`
 }
 

@@ -74,7 +74,7 @@ the command does.`,
 // patience is how long a person waits without wondering what is going on.
 const patience = 2 * time.Second
 
-// withHold dials, and tells a person who begins to wonder what is waited for.
+// withHold dials, and writes to a person who begins to wonder what is waited for.
 func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(context.Context, *client.Client, func()) error) error {
 	c, err := a.dial(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ type labProcess struct {
 	last  []string
 }
 
-// keptLines is how many of the last words are told if the lab dies.
+// keptLines is how many of the last lines are printed if the lab dies.
 const keptLines = 12
 
 // startLab starts podstep-lab, and returns when it is ready.

@@ -33,7 +33,7 @@ func TestLabArguments(t *testing.T) {
 	}
 }
 
-// TestNoLabProgram says what is missing and how to get it.
+// TestNoLabProgram: the error names what is missing and how to get it.
 func TestNoLabProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := findProgram("podstep-lab"); err == nil {

@@ -82,7 +82,7 @@ func (m *machine) find(ctx context.Context) ([]kubelets.Kubelet, error) {
 	return kubelets.Find(ctx, kubelets.Options{Proc: m.path("proc")})
 }
 
-// kubeletChecks say which kubelets run here, and what is known of each.
+// kubeletChecks report which kubelets run here, and what is known of each.
 func (m *machine) kubeletChecks(found []kubelets.Kubelet, err error) []check {
 	if err != nil {
 		return []check{warn("kubelets", "processes cannot be listed", "mount /proc")}
@@ -113,7 +113,7 @@ func programOf(k *kubelets.Kubelet) string {
 	return k.Kind
 }
 
-// oneKubelet says what is known of a kubelet. What is not known stays unsaid,
+// oneKubelet reports what is known of a kubelet. What is not known stays unsaid,
 // but for the reasons.
 func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
 	text := k.Kind

@@ -103,7 +103,7 @@ func podOf(p *agentpb.Pod) probes.Pod {
 	return wire.PodOf(p)
 }
 
-// moment is nil for a time that was not told.
+// moment is nil for a time that is not known.
 func moment(t *timestamppb.Timestamp) *time.Time {
 	if t == nil {
 		return nil

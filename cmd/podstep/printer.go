@@ -28,7 +28,7 @@ type printer struct {
 	filter *filter.Filter
 }
 
-// add takes an event, if it was asked for. What tells of lost events always is.
+// add takes an event, if it was asked for. Drop events always are.
 func (p *printer) add(e *probes.Event) error {
 	if e.Kind != probes.Drop && (!p.shows(e) || !p.filter.Match(e)) {
 		return nil
@@ -43,7 +43,7 @@ func (p *printer) flush() error {
 	return nil
 }
 
-// shows tells whether the event's step was asked for. What is about no step is.
+// shows reports whether the event's step was asked for. What is about no step is.
 func (p *printer) shows(e *probes.Event) bool {
 	if len(p.steps) == 0 || e.Step == "" {
 		return true

@@ -51,7 +51,7 @@ func wovenProbe(found []kubelets.Kubelet) check {
 // greeting is how long a runtime may take to answer at all.
 const greeting = 2 * time.Second
 
-// criProbe says whether podstep attach can see a kubelet's calls to its runtime.
+// criProbe reports whether podstep attach can see a kubelet's calls to its runtime.
 func (m *machine) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) check {
 	if k.Woven {
 		return ok("cri", "not needed: the woven kubelet's own agent sees these calls too")

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// reachText says what the probe of that index can do, and how many steps it sees, of
+// reachText reports what the probe of that index can do, and how many steps it sees, of
 // how many. Steps that are no function of the kubelet count for those probes
 // alone that see them.
 func reachText(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {

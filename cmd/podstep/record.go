@@ -36,7 +36,7 @@ func (a *app) record(path string, c *client.Client, req *agentpb.WatchRequest, q
 	return r, nil
 }
 
-// selection says what is recorded.
+// selection reports what is recorded.
 func selection(req *agentpb.WatchRequest) string {
 	return strings.Join(append([]string{req.GetPods().Written()}, req.GetSteps()...), " ")
 }

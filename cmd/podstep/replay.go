@@ -101,7 +101,7 @@ func printBatch(p *printer, decode *wire.Decoder, b *agentpb.Batch) error {
 	return p.flush()
 }
 
-// endOfTrace tells an end that is none from one that is. A file whose writer was
+// endOfTrace recognizes an end that is none from one that is. A file whose writer was
 // killed is whole as far as it goes.
 func (a *app) endOfTrace(err error, path string) error {
 	var fault *trace.Fault
@@ -115,7 +115,7 @@ func (a *app) endOfTrace(err error, path string) error {
 	return fmt.Errorf("%s: %w; all before that was printed", path, err)
 }
 
-// openError says what to do about a file that cannot be opened.
+// openError reports what to do about a file that cannot be opened.
 func openError(err error) error {
 	if errors.Is(err, trace.ErrNoTrace) {
 		return fmt.Errorf("%w; podstep trace -w FILE makes one", err)

@@ -33,7 +33,7 @@ func recorded(t *testing.T) (path string, raw []byte) {
 	return path, raw
 }
 
-// TestReplayDamaged: what can be read is printed, and what cannot is told.
+// TestReplayDamaged: what can be read is printed, and what cannot is reported.
 func TestReplayDamaged(t *testing.T) {
 	path, raw := recorded(t)
 	_, events, _ := bytes.Cut(raw, []byte("\n"))

@@ -60,7 +60,7 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 	}
 }
 
-// printNotRestored tells what could not be done, and fails if that is anything.
+// printNotRestored reports what could not be done, and fails if that is anything.
 func (a *app) printNotRestored(found []takeover.Restored) error {
 	var err error
 	for _, r := range found {

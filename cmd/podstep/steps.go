@@ -112,7 +112,7 @@ func (f *stepsFlags) selected(c *probes.Catalogue, glob string) ([]*probes.Step,
 	return out, nil
 }
 
-// lookFor tells for each step whether the kubelet at file has it.
+// lookFor reports for each step whether the kubelet at file has it.
 func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error {
 	if _, err := os.Stat(file); err != nil && strings.HasPrefix(file, "v1.") {
 		return usagef("--kubelet %s: there is no such file; versions are not known yet, give the path of a kubelet's program", file)
@@ -159,7 +159,7 @@ type stepJSON struct {
 	Tier  int    `json:"tier"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
-	// Seen says who tells a step that is no function: api or kubelet.
+	// Seen is the source that reports a step that is no function: api or kubelet.
 	Seen      string       `json:"seen,omitempty"`
 	Symbol    string       `json:"symbol"`
 	Closure   string       `json:"closure,omitempty"`
@@ -239,7 +239,7 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 	table(w, header, rows)
 }
 
-// holdRule tells in a word where the step can be held.
+// holdRule states in a word where the step can be held.
 func holdRule(h stepHoldJSON) string {
 	if h.Enter == h.Exit {
 		return h.Enter

@@ -63,7 +63,7 @@ func newAbilityJSON(p *agentpb.Probe, x *agentpb.Ability, lang string) abilityJS
 	return out
 }
 
-// abilityWords tells in a few words what the probes can do: those that see the
+// abilityWords states in a few words what the probes can do: those that see the
 // step, or why none does.
 func abilityWords(all []abilityJSON) string {
 	var seen, not []string

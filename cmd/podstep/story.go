@@ -17,7 +17,7 @@ import (
 // one line for a step that is entered and left with nothing in between.
 type story struct {
 	wide bool
-	// names: the pod is told in every line, because there may be several.
+	// names: the pod is printed in every line, because there may be several.
 	names bool
 
 	b     bytes.Buffer
@@ -125,7 +125,7 @@ func stepText(e *probes.Event) string {
 	return text
 }
 
-// probeText says how a probe fares.
+// probeText reports how a probe fares.
 func probeText(name, state string, why probes.Reason) string {
 	text := "probe " + name + " is " + state
 	if !why.IsZero() {

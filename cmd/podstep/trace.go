@@ -132,7 +132,7 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
 }
 
 // tracer prints events until it is time to end. More is watched than its printer
-// prints if the end is told by steps that were not asked for.
+// prints if the end shows at steps that were not asked for.
 type tracer struct {
 	printer
 	client    *client.Client
@@ -140,7 +140,7 @@ type tracer struct {
 	quiet     bool
 	recording *recording // nil: none
 	end       until
-	// live: what the recorder remembered has been told.
+	// live: what the recorder remembered has come.
 	live  bool
 	asked time.Time
 }
@@ -152,13 +152,13 @@ var errReached = errors.New("reached")
 var errForOver = errors.New("--for ran out")
 
 // The state of pods is asked for when events come, but not for each of a flood,
-// and now and then, for ends that no event of the steps that are watched tells.
+// and now and then, for ends that no event of the steps that are watched shows.
 const (
 	askAtMost  = 20 * time.Millisecond
 	askAtLeast = 200 * time.Millisecond
 )
 
-// quiet is how long no event must come, after the state has told the end, until
+// quiet is how long no event must come, after the state has shown the end, until
 // the events that led to it are believed to be all there.
 const quiet = 50 * time.Millisecond
 
@@ -228,7 +228,7 @@ func (t *tracer) follow(ctx context.Context) error {
 	}
 }
 
-// drain prints the events that were under way when the state told the end.
+// drain prints the events that were under way when the state showed the end.
 func (t *tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
 	t.end = nil
 	for most := time.After(10 * quiet); ; {

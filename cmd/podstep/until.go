@@ -11,8 +11,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// until is what --until waits for. Events tell it first; the state of the pods
-// tells what no event does.
+// until is what --until waits for. Events show it first; the state of the pods
+// reports what no event does.
 type until interface {
 	// String completes "the pod is ...".
 	String() string
@@ -20,7 +20,7 @@ type until interface {
 	steps() []string
 	// saw takes an event; live is false for those that were remembered.
 	saw(e *probes.Event, live bool) (reached bool)
-	// asks tells whether the state is of any use; told takes it.
+	// asks reports whether the state is of any use; polled takes it.
 	asks() bool
 	polled(pods []*agentpb.PodState) (reached bool)
 }
@@ -57,7 +57,7 @@ func completeUntil(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// statusSteps tell when the kubelet has something new to say about a pod.
+// statusSteps show when the kubelet has something new to say about a pod.
 const statusSteps = "status.*"
 
 type untilReady struct{}
