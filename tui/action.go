@@ -66,7 +66,7 @@ type action struct {
 	// rank is how much it is wanted in the footer now; the highest come first,
 	// and those of zero do not come.
 	rank func(*Model) int
-	// off says why it does nothing now; the zero text if it does.
+	// off is why it does nothing now; the zero text if it does.
 	off func(*Model) text
 	// moves names the pod that it acts on now, empty if there is none; the
 	// footer, the palette and the help page say so. Nil: it acts on no pod.
@@ -84,7 +84,7 @@ func init() {
 	actions = slices.Concat(moveActions, stepActions, holdActions, lookActions, replayActions, tourActions, screenActions, leaveActions)
 }
 
-// active tells whether a scope's keys count now.
+// active reports whether a scope's keys count now.
 func (m *Model) active(s scope) bool {
 	switch s {
 	case inReplay:
@@ -99,7 +99,7 @@ func (m *Model) active(s scope) bool {
 	return true
 }
 
-// scopeReasons say why an action is not there outside of its scope.
+// scopeReasons are why an action is not there outside of its scope.
 var scopeReasons = map[scope]text{
 	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
 	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
@@ -107,7 +107,7 @@ var scopeReasons = map[scope]text{
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),
 }
 
-// why says why an action does nothing now; empty if it does.
+// why reports why an action does nothing now; empty if it does.
 func (m *Model) why(a *action) string {
 	if !m.active(a.scope) {
 		return m.text(scopeReasons[a.scope])

@@ -102,7 +102,7 @@ func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
 	}
 }
 
-// attached tells whether the agent stands beside the kubelet, not in it.
+// attached reports whether the agent stands beside the kubelet, not in it.
 func (m *Model) attached() bool { return m.info.GetProbe() == "cri" }
 
 // rankHeld ranks an action while the selected pod is held.

@@ -34,7 +34,7 @@ func (c *counting) View() tea.View {
 	return v
 }
 
-// glass is what a terminal would get. It tells when the frame with a title came.
+// glass is what a terminal would get. It reports when the frame with a title came.
 type glass chan seen
 
 type seen struct {

@@ -25,7 +25,7 @@ import (
 
 const (
 	// recorded has 26 pods and 166 events a second; so many tellers of it make
-	// more than 500 pods, and, told this much faster, 10,000 events a second.
+	// more than 500 pods, and, played this much faster, 10,000 events a second.
 	recorded  = "../agent/trace/testdata/node.podstep"
 	replicas  = 20
 	pace      = 3

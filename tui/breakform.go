@@ -228,7 +228,7 @@ func (f *breakForm) overlay(m *Model) *screen.Overlay {
 	return o
 }
 
-// timesWords says what the number of times means.
+// timesWords reports what the number of times means.
 func (f *breakForm) timesWords(m *Model, value string) string {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
 		return value
@@ -239,7 +239,7 @@ func (f *breakForm) timesWords(m *Model, value string) string {
 	return value + m.text(words.Text(" (once)", "（一次）"))
 }
 
-// hint says what to type: the completions there are, or an example.
+// hint reports what to type: the completions there are, or an example.
 func (f *breakForm) hint(m *Model) string {
 	offers := f.offers
 	if offers == nil {

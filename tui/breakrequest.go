@@ -86,7 +86,7 @@ func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 	return m.sendBreak(req)
 }
 
-// standsStill tells whether a hold at one of the steps stops the whole node.
+// standsStill reports whether a hold at one of the steps stops the whole node.
 func (m *Model) standsStill(glob string, on agentpb.On) bool {
 	for _, s := range m.info.GetSteps() {
 		if ok, _ := path.Match(glob, s.GetName()); !ok {

@@ -19,7 +19,7 @@ type dialog struct {
 	chosen  int
 	// yesNo: y and n answer as well.
 	yesNo bool
-	// chose is told which button was pressed; 0 for Esc.
+	// chose is called with which button was pressed; 0 for Esc.
 	chose func(m *Model, button int) tea.Cmd
 }
 

@@ -1,4 +1,4 @@
-// Package tui is the terminal UI: it takes what a session tells, an agent's or a
+// Package tui is the terminal UI: it takes the news of a session, an agent's or a
 // trace file's, gives it to package state, has package view draw it, and turns
 // keys into what a person wants.
 //

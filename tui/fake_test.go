@@ -272,7 +272,7 @@ func newDesk(t testing.TB, w *world, o Options) *desk {
 	return d
 }
 
-// live connects, and tells what there was.
+// live connects, and delivers what there was.
 func (d *desk) live(batches ...*agentpb.Batch) *desk {
 	d.deliver(session.News{Info: d.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: batches, CaughtUp: true})
 	d.poll()

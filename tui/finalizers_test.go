@@ -27,7 +27,7 @@ func TestFinalizers(t *testing.T) {
 	d.sees("ending", "waits for finalizers", "keeps its object until its finalizers are removed: example.com/backup.")
 	happens(asked(103, list(`[]`)))
 	d.seesNot("has ended").sees("ending", "still has its object").seesNot("finalizers")
-	happens(asked(104)) // an agent that does not tell of finalizers
+	happens(asked(104)) // an agent that does not report finalizers
 	d.seesNot("has ended").sees("ending", "still has its object")
 	happens(d.w.event(agentpb.Kind_EXIT, "loop.remove", web, 105, 0))
 	d.sees("gone").seesNot("still has its object")

@@ -63,7 +63,7 @@ func (f *frame) background(dark bool) {
 	f.restyle()
 }
 
-// colours is told how many the terminal has.
+// colours sets how many the terminal has.
 func (f *frame) colours(p colorprofile.Profile) {
 	if few := p <= colorprofile.ANSI; few != f.options.FewColours {
 		f.options.FewColours = few
@@ -133,7 +133,7 @@ func (m *Model) screen() *screen.Screen {
 	return f.screen
 }
 
-// What the size is taken for before the terminal has told it.
+// What the size is taken for before the terminal has reported it.
 const defaultWidth, defaultHeight = 80, 24
 
 // dress adds what is not the state's: what is typed, what is on top, hints.

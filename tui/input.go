@@ -92,7 +92,7 @@ type input struct {
 	offers []string
 	offer  int
 	done   func(*Model, string) (tea.Cmd, error)
-	// typed is told every change, left that it was given up.
+	// typed is called with every change, left that it was given up.
 	typed func(*Model, string) error
 	left  func(*Model, string)
 }

@@ -65,7 +65,7 @@ func (m *Model) askLeave() *leaving {
 	return d
 }
 
-// labRuns tells whether the node ends with the screen, and has not yet.
+// labRuns reports whether the node ends with the screen, and has not yet.
 func (m *Model) labRuns() bool {
 	if !m.opts.Lab {
 		return false

@@ -33,7 +33,7 @@ type Model struct {
 	linked bool
 	link   session.LinkNews
 
-	// What the agent last told of itself.
+	// What the agent last reported of itself.
 	holds  []*agentpb.HoldInfo
 	breaks []*agentpb.Breakpoint
 
@@ -111,7 +111,7 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// newsMsg is what the session told.
+// newsMsg is news of the session.
 type newsMsg struct {
 	news session.News
 	err  error
@@ -185,10 +185,10 @@ func (m *Model) text(t text) string { return m.lang.In(t) }
 // textf is say with values.
 func (m *Model) textf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(t), args...) }
 
-// notice says what came of a key.
+// notice shows what came of a key.
 func (m *Model) notice(s string) { m.setNotice(s, false) }
 
-// fail says what went wrong.
+// fail shows what went wrong.
 func (m *Model) fail(err error) { m.setNotice(m.text(reason.Error(err)), true) }
 
 // A notice stays until the next key, but not for ever: it stands where the

@@ -322,7 +322,7 @@ func TestErrorsAreShown(t *testing.T) {
 }
 
 // TestReconnect: the header says so, nothing can be done meanwhile, and what
-// another agent tells is not mixed up with what was.
+// another agent sends is not mixed up with what was.
 func TestReconnect(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")

@@ -134,7 +134,7 @@ type heldMsg struct {
 	err  error
 }
 
-// doneMsg tells what came of a call.
+// doneMsg is what came of a call.
 type doneMsg struct {
 	text string
 	err  error
@@ -178,7 +178,7 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 	return nil
 }
 
-// arrived goes to where a pod is held, which the session has told by now. Who has
+// arrived goes to where a pod is held, which the session has delivered by now. Who has
 // gone to another pod meanwhile stays there. A pod that has gone on again is not
 // gone to.
 func (m *Model) arrived(h *agentpb.HoldInfo) {

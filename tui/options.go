@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// Options say how the UI looks and what it begins with.
+// Options state how the UI looks and what it begins with.
 type Options struct {
 	Lang words.Lang
 	// Theme is one of Themes.
@@ -19,7 +19,7 @@ type Options struct {
 	// ASCII draws with no other characters; NoColour without colours.
 	ASCII, NoColour bool
 	NoMouse         bool
-	// Plain says which switch chose plain lines; empty for the screen.
+	// Plain is which switch chose plain lines; empty for the screen.
 	Plain string
 	// Lab: the node was started for this screen.
 	Lab bool
@@ -55,7 +55,7 @@ type WalkRun interface {
 	Do(ctx context.Context, a *tours.Action) error
 	// Others names the pods that are on the nodes and not of this run.
 	Others(ctx context.Context) ([]string, error)
-	// Mine tells whether the run made this pod.
+	// Mine reports whether the run made this pod.
 	Mine(p *probes.Pod) bool
 	// Made names what the run made and has not deleted.
 	Made() []string
@@ -68,7 +68,7 @@ func Themes() []string { return slices.Clone(themeNames) }
 
 // Terminal is what is known of the terminal before it is used.
 type Terminal struct {
-	// In and Out tell whether keys come from a terminal and lines go to one.
+	// In and Out report whether keys come from a terminal and lines go to one.
 	In, Out bool
 	Getenv  func(string) string
 }
@@ -86,7 +86,7 @@ func (o *Options) Adapt(t Terminal) {
 	}
 }
 
-// plainBecause says what in the environment asks for plain lines.
+// plainBecause reports what in the environment asks for plain lines.
 func plainBecause(t Terminal) string {
 	switch a := strings.ToLower(t.Getenv("ACCESSIBLE")); {
 	case a != "" && a != "0" && a != "false":
@@ -101,7 +101,7 @@ func plainBecause(t Terminal) string {
 	return ""
 }
 
-// utf8Locale tells whether the terminal can be expected to show Unicode. Without
+// utf8Locale reports whether the terminal can be expected to show Unicode. Without
 // any locale that is not said, and most terminals do.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

@@ -73,7 +73,7 @@ func (m *Model) podChoices() (out []choice) {
 }
 
 // stepChoices are the steps of the catalogue: choosing one goes there in the
-// story of the selected pod, or tells what it is for.
+// story of the selected pod, or shows what it is for.
 func (m *Model) stepChoices() (out []choice) {
 	group := m.text(words.Text("Steps", "步骤"))
 	for i := range m.catalogue().Steps {
@@ -106,7 +106,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 
 func (m *Model) catalogue() *probes.Catalogue { return probes.MustLoad() }
 
-// unseen says why the probe cannot see a step.
+// unseen reports why the probe cannot see a step.
 func (m *Model) unseen(step string) string {
 	for _, s := range m.info.GetSteps() {
 		if s.GetName() == step && !s.GetSeen() {

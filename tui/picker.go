@@ -22,7 +22,7 @@ type choice struct {
 	// also is searched too, and not shown.
 	also string
 	key  string
-	// off says why it cannot be chosen.
+	// off is why it cannot be chosen.
 	off string
 	do  func(*Model) tea.Cmd
 }

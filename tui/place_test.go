@@ -87,7 +87,7 @@ func (p *place) nothingLeft() {
 	})
 }
 
-// waitUntil asks again and again what no event tells.
+// waitUntil asks again and again what no event shows.
 func waitUntil(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), labtest.Patience)

@@ -19,7 +19,7 @@ type recording struct {
 	ended chan struct{}
 }
 
-// recordMsg tells that a recording has ended.
+// recordMsg reports that a recording has ended.
 type recordMsg struct {
 	of     *recording
 	events int

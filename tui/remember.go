@@ -85,7 +85,7 @@ func (m *Model) finishedWalk(name string) tea.Cmd {
 	}
 }
 
-// walked tells whether any walk was ever finished here.
+// walked reports whether any walk was ever finished here.
 func (m *Model) walked() bool {
 	return m.opts.StateFile != "" && len(recall(m.opts.StateFile).Walks) > 0
 }

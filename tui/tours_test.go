@@ -55,7 +55,7 @@ func TestTours(t *testing.T) {
 	}
 }
 
-// leaves tells whether something is there at the end of a walk.
+// leaves reports whether something is there at the end of a walk.
 func leaves(stops []*tours.Stop) bool {
 	var all tours.Tour
 	gone := map[string]bool{}
@@ -78,7 +78,7 @@ func stopsHere(tour *tours.Tour) (stops []*tours.Stop) {
 	return stops
 }
 
-// holds tells whether a pod is held at a stop here: only a simulated node may
+// holds reports whether a pod is held at a stop here: only a simulated node may
 // stand still.
 func holds(stop *tours.Stop) bool {
 	return stop.Hold == tours.HoldPod || stop.Hold == tours.HoldNode && runtime == tours.Sim

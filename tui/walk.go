@@ -17,7 +17,7 @@ import (
 type phase int
 
 const (
-	// walkIntro: the walk is told about, nothing has been done.
+	// walkIntro: the walk is introduced, nothing has been done.
 	walkIntro phase = iota
 	// walkGoing: the stop is waited for.
 	walkGoing
@@ -84,12 +84,12 @@ func (w *walk) take(t *tours.Tour, info *agentpb.InfoResponse) {
 	}
 }
 
-// makes tells whether the walk makes anything.
+// makes reports whether the walk makes anything.
 func (w *walk) makes() bool {
 	return slices.ContainsFunc(w.stops, func(s *tours.Stop) bool { return s.Act != nil })
 }
 
-// mine tells whether an event or a hold is the walk's: about the node, or about
+// mine reports whether an event or a hold is the walk's: about the node, or about
 // a pod that the walk made.
 func (w *walk) mine(p *probes.Pod) bool { return p == nil || w.run.Mine(p) }
 
@@ -112,7 +112,7 @@ func runtimeOf(info *agentpb.InfoResponse) tours.Runtime {
 	return tours.Containerd
 }
 
-// holds tells whether a pod is to be held at a stop.
+// holds reports whether a pod is to be held at a stop.
 func (w *walk) holds(s *tours.Stop) bool {
 	if s.Act != nil || s.Hold == "" {
 		return false

@@ -35,7 +35,7 @@ type tourMsg struct {
 	err  error
 }
 
-// startWalk begins a walk by telling about it.
+// startWalk begins a walk by introducing it.
 func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 	m.offered = true
 	if why := m.walkOff(t); why != "" {
@@ -62,7 +62,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 	}
 }
 
-// walkOff says why a walk cannot be taken here.
+// walkOff reports why a walk cannot be taken here.
 func (m *Model) walkOff(t *tours.Tour) string {
 	if why := offNoHolds(m); why != (text{}) {
 		return m.text(why)

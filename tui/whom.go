@@ -37,7 +37,7 @@ func (m *Model) heldPods() int {
 	return len(pods)
 }
 
-// allHeldNames says which pods are let go with all.
+// allHeldNames reports which pods are let go with all.
 func (m *Model) allHeldNames() string {
 	switch n := m.heldPods(); n {
 	case 0:

@@ -57,7 +57,7 @@ func (o object) String() string {
 	return strings.ToLower(o.Kind) + " " + cmp.Or(o.Namespace, "default") + "/" + o.Name
 }
 
-// same tells whether both name the same object, by any of the names of its kind.
+// same reports whether both name the same object, by any of the names of its kind.
 func (o object) same(other object) bool {
 	return strings.EqualFold(o.Kind, other.Kind) && o.Name == other.Name && cmp.Or(o.Namespace, "default") == cmp.Or(other.Namespace, "default")
 }

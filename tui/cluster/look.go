@@ -218,7 +218,7 @@ func (r *Run) Clear(ctx context.Context) error {
 	return nil
 }
 
-// gone tells whether nothing is left of a thing that was deleted. The kubelet
+// gone reports whether nothing is left of a thing that was deleted. The kubelet
 // deletes the mirror of a static pod when the pod has ended.
 func (r *Run) gone(ctx context.Context, t *thing) (bool, error) {
 	if t.path != "" {

@@ -228,7 +228,7 @@ func (r *Run) Undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Mine tells whether the run made this pod. The kubelet makes up the UID of a
+// Mine reports whether the run made this pod. The kubelet makes up the UID of a
 // static pod, and the API server that of its mirror: they are known by a name
 // that nobody had when the run began.
 func (r *Run) Mine(p *probes.Pod) bool {

@@ -172,7 +172,7 @@ func (p *printer) result(r result) {
 	}
 }
 
-// poll keeps what pods are doing, and tells it once at the beginning.
+// poll keeps what pods are doing, and prints it once at the beginning.
 func (p *printer) poll(n *session.Poll) {
 	first := p.last == nil
 	p.last = n

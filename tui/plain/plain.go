@@ -24,7 +24,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// Options say how to show it.
+// Options state how to show it.
 type Options struct {
 	Lang words.Lang
 	// Because is the switch that chose plain lines.
@@ -42,7 +42,7 @@ type printer struct {
 	decode  *wire.Decoder
 	info    *agentpb.InfoResponse
 	names   *probes.Catalogue
-	// caughtUp is set once what there was before us has been told in short.
+	// caughtUp is set once what there was before us has been printed in short.
 	caughtUp bool
 	// last is the last poll of the agent that is there.
 	last *session.Poll
@@ -104,7 +104,7 @@ func (p *printer) run(ctx context.Context) error {
 				return p.err
 			}
 			if commands == nil && p.In != nil && p.last != nil {
-				// A command is about what one has heard of.
+				// A command is about what one has read of.
 				commands = make(chan string)
 				p.help()
 				go read(ctx, p.In, commands)
@@ -202,7 +202,7 @@ func (p *printer) take(n session.News) (end bool) {
 	return n.CaughtUp && p.session.File() != ""
 }
 
-// event prints what a person wants to hear of an event: what failed, what is
+// event prints what a person wants to know of an event: what failed, what is
 // held, and the main steps when they are done.
 func (p *printer) event(e *probes.Event) {
 	who := p.Lang.In(words.Text("Node", "节点"))
@@ -232,7 +232,7 @@ func (p *printer) event(e *probes.Event) {
 	}
 }
 
-// outside tells steps that are no function of the kubelet.
+// outside recognizes steps that are no function of the kubelet.
 func (p *printer) outside(step string) bool {
 	s := p.names.Step(step)
 	return s != nil && s.Outside()
@@ -250,8 +250,8 @@ func (p *printer) report(who string, e *probes.Event) {
 	}
 }
 
-// reported are the values of a report, in the catalogue's order. Who told it and
-// since when are said apart, or not at all.
+// reported are the values of a report, in the catalogue's order. Its source and
+// since when are printed apart, or not at all.
 func reported(s *probes.Step, fields map[string]any) string {
 	var out []string
 	for _, f := range s.Fields {
@@ -272,7 +272,7 @@ func reporter(s *probes.Step, fields map[string]any) string {
 	return string(s.Seen)
 }
 
-// main tells whether a step is one of the main ones, of a pod.
+// main reports whether a step is one of the main ones, of a pod.
 func (p *printer) main(e *probes.Event) bool {
 	s := p.names.Step(e.Step)
 	return s != nil && s.Tier == 1 && e.Pod != nil

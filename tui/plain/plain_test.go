@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// tape is a session that tells what it was given, then nothing.
+// tape is a session that delivers what it was given, then nothing.
 type tape struct {
 	news  chan session.News
 	file  string
@@ -192,7 +192,7 @@ func TestPlainFile(t *testing.T) {
 	}
 }
 
-// TestPlainAttached: what the cluster says of a pod is told with who told it, and
+// TestPlainAttached: what the cluster reports of a pod is printed with its source, and
 // what the agent says of itself in its own words.
 func TestPlainAttached(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}

@@ -28,7 +28,7 @@ type BreakRow struct {
 	Action  string
 	Hits    uint32
 	Expires time.Duration
-	// Refused says where it cannot act, and why.
+	// Refused is where it cannot act, and why.
 	Refused string
 }
 

@@ -9,7 +9,7 @@ import (
 type Detail struct {
 	Step  string
 	Title string
-	// Text says what the step is for.
+	// Text is what the step is for.
 	Text string
 	// Place is file:line of the kubelet, Source the lines there, Mark the line
 	// that is about to run or ran (an index into Source, -1 for none), First

@@ -7,7 +7,7 @@ type TourCard struct {
 	// Stop of Stops, from 1.
 	Stop, Stops int
 	Text        string
-	// Wait says what the tour waits for, or which key goes on.
+	// Wait is what the tour waits for, or which key goes on.
 	Wait string
 	// Question, and Answer once it is shown.
 	Question, Answer string
@@ -34,6 +34,6 @@ type Hint struct {
 	Key, Text string
 	// Pod is whom it acts on, by name; empty if on no pod.
 	Pod string
-	// Off says why it does nothing now; empty if it does.
+	// Off is why it does nothing now; empty if it does.
 	Off string
 }

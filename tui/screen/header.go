@@ -34,7 +34,7 @@ type Header struct {
 	Probe     string // woven, cri, ...
 	Attached  bool   // the probe is not in the kubelet but outside of it
 	Lab       bool   // the node is one person's lab
-	// Blind says what the probe cannot see, empty if nothing.
+	// Blind is what the probe cannot see, empty if nothing.
 	Blind string
 	// Counts of pods by state, for the header: all, stuck, retrying, held.
 	Pods, Stuck, Retrying, Held int

@@ -35,7 +35,7 @@ type Item struct {
 	Group string
 	Text  string
 	Key   string
-	// Off says why it cannot be chosen now.
+	// Off is why it cannot be chosen now.
 	Off string
 	// Match has the places in Text that match what was typed, in runes.
 	Match []int

@@ -16,7 +16,7 @@ type PodList struct {
 	Top, Total int
 	// Cursor is the place of the selected one in Rows, -1 if it is not there.
 	Cursor int
-	// Empty says why there is none.
+	// Empty is why there is none.
 	Empty string
 }
 

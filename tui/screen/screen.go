@@ -9,7 +9,7 @@ import (
 type Screen struct {
 	Lang   words.Lang
 	Header Header
-	// Crumbs say where the reader is, outermost first: node, pod, sync, step.
+	// Crumbs are where the reader is, outermost first: node, pod, sync, step.
 	Crumbs []string
 	// Main is the view that the main pane shows, Focus the pane that has the keys.
 	Main  Main
@@ -57,7 +57,7 @@ const (
 	PaneDetail
 )
 
-// Sizes says how many rows fit into the panes, and how wide the main one is.
+// Sizes states how many rows fit into the panes, and how wide the main one is.
 type Sizes struct {
 	Pods, Main, Detail int
 	Width              int

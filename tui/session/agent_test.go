@@ -96,7 +96,7 @@ func (c *shown) take(n News) {
 	}
 }
 
-// shows tells whether a hold is on the screen.
+// shows reports whether a hold is on the screen.
 func (c *shown) shows(h *agentpb.HoldInfo) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

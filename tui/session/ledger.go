@@ -98,7 +98,7 @@ func (l *Ledger) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRe
 	return b, nil
 }
 
-// Mine tells whether a hold came about through this ledger.
+// Mine reports whether a hold came about through this ledger.
 func (l *Ledger) Mine(h *agentpb.HoldInfo) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func Only(p *agentpb.Pod) *agentpb.PodSelector {
 	return &agentpb.PodSelector{Namespace: p.GetNamespace(), Name: p.GetName(), Uid: p.GetUid()}
 }
 
-// OfBreakpoint tells whether it is the breakpoint of that number that holds.
+// OfBreakpoint reports whether it is the breakpoint of that number that holds.
 func OfBreakpoint(h *agentpb.HoldInfo, id uint32) bool {
 	return id != 0 && h.GetBreakpoint() == id
 }

@@ -110,7 +110,7 @@ func (l *live) errSilent() error {
 	return silentError{reason.Errorf("the agent has not answered for %s; is its process stopped?", "代理已有 %s 没有回答；它的进程被停住了吗？", l.silence)}
 }
 
-// serve tells what one connection brings, until it breaks.
+// serve delivers what one connection brings, until it breaks.
 func (l *live) serve(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -142,7 +142,7 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 // errEndedAgent is what ends a connection in good order.
 var errEndedAgent = reason.New("the agent has ended", "代理已退出")
 
-// follow tells what a stream of events brings, until it ends.
+// follow delivers what a stream of events brings, until it ends.
 func (l *live) follow(ctx context.Context, w *client.Watch, o *order) error {
 	for {
 		b, err := w.NextRaw()

@@ -247,7 +247,7 @@ func TestWhileConnected(t *testing.T) {
 }
 
 // TestLiveComesBack: when the agent dies the session says so and why, tries
-// again, and tells who is there afterwards.
+// again, and reports who is there afterwards.
 func TestLiveComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	stop := newAgent(1).serve(t, path)
@@ -331,7 +331,7 @@ func TestLedgerLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestRecordAndReplay: what is recorded is what a replay tells.
+// TestRecordAndReplay: what is recorded is what a replay shows.
 func TestRecordAndReplay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	newAgent(1).serve(t, path)

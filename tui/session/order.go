@@ -182,7 +182,7 @@ func (o *order) mark(m mark) {
 	}
 }
 
-// isOver tells whether a hold has ended as of the events that were taken. The
+// isOver reports whether a hold has ended as of the events that were taken. The
 // caller holds mu.
 func (o *order) isOver(k *knownHold) bool {
 	switch _, on := o.begun[k.GetSeq()]; {

@@ -88,7 +88,7 @@ func (q *queue) add(n News, size int) {
 	}
 }
 
-// isOfAnother tells whether n is of another connection than what was before.
+// isOfAnother reports whether n is of another connection than what was before.
 func (n *News) isOfAnother(before *News) bool {
 	return n.order != nil && before.order != nil && n.order != before.order
 }

@@ -50,7 +50,7 @@ func TestQueueMerges(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsOrder: what another agent tells is in news of its own.
+// TestQueueKeepsOrder: what another agent sends is in news of its own.
 func TestQueueKeepsOrder(t *testing.T) {
 	q := newQueue()
 	for _, n := range []News{

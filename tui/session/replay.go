@@ -44,7 +44,7 @@ func (s *replay) Close() {
 	<-s.done
 }
 
-// read tells the whole file, and where it cannot be read any further.
+// read delivers the whole file, and where it cannot be read any further.
 func (s *replay) read(ctx context.Context, r *trace.Reader) {
 	if s.news.put(ctx, News{Info: r.Header().Info}) != nil {
 		return

@@ -35,7 +35,7 @@ type News struct {
 	Info    *agentpb.InfoResponse
 	Link    *LinkNews
 	Batches []*agentpb.Batch
-	// CaughtUp: what there was before us has been told.
+	// CaughtUp: what there was before us has come.
 	CaughtUp bool
 	// Poll is what an agent does not stream.
 	Poll *Poll
@@ -52,7 +52,7 @@ type News struct {
 	granted bool
 }
 
-// LinkNews says how the session is connected.
+// LinkNews states how the session is connected.
 type LinkNews struct {
 	Link screen.Link
 	// Why is what ended the connection; nil: nothing did. reason.Error gives it in the
@@ -81,7 +81,7 @@ type Control interface {
 	RemoveBreakpoint(ctx context.Context, id uint32) error
 	Holds(ctx context.Context) ([]*agentpb.HoldInfo, error)
 	Breakpoints(ctx context.Context) ([]*agentpb.Breakpoint, error)
-	// History gives all that the agent remembers, each batch to tell.
+	// History gives all that the agent remembers, each batch to take.
 	History(ctx context.Context, take func(*agentpb.InfoResponse, *agentpb.Batch) error) error
 	// Record writes what the agent remembers and what happens from now on to a
 	// file, until ctx ends. It returns the number of events.

@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Stories are what a lab with the simulated runtime told while each walk was
+// Stories are the events of a lab with the simulated runtime while each walk was
 // walked, cut down to the walk's own steps. To make them anew, walk with
 // `podstep trace --node -o json > DIR/TOUR.jsonl` beside it, and say
 // `go test ./tui/tours -run TestStories -stories DIR`.
@@ -174,7 +174,7 @@ func cutStory(t *testing.T, tour *Tour, from, to string) {
 	}
 }
 
-// ofTour tells whether the walk is about the pod; nil is the node.
+// ofTour reports whether the walk is about the pod; nil is the node.
 func ofTour(tour *Tour, p *probes.Pod) bool {
 	return slices.ContainsFunc(tour.Stops, func(s Stop) bool { return s.Act == nil && s.OfPod(p) }) || p == nil
 }

@@ -18,7 +18,7 @@ type Tour struct {
 	// Name is the tour's file name without its ending, for command lines.
 	Name  string      `yaml:"-"`
 	Title probes.Text `yaml:"title"`
-	// Text says what the walk is about and what one learns.
+	// Text is what the walk is about and what one learns.
 	Text  probes.Text `yaml:"text"`
 	Needs Needs       `yaml:"needs"`
 	// Pod is the pod that the walk follows, as namespace/name, or a glob of
@@ -170,7 +170,7 @@ func (s *Stop) fill(t *Tour) {
 	}
 }
 
-// Matches tells whether the event is this stop's. It is never true of an
+// Matches reports whether the event is this stop's. It is never true of an
 // action.
 func (s *Stop) Matches(e *probes.Event) bool {
 	if s.Act != nil || e.Step != s.Step || e.Kind != s.On || (s.Failed && e.Error == "") {
@@ -179,7 +179,7 @@ func (s *Stop) Matches(e *probes.Event) bool {
 	return s.OfPod(e.Pod) && s.HasFields(e.Fields)
 }
 
-// OfPod tells whether the stop is about this pod; nil is the node.
+// OfPod reports whether the stop is about this pod; nil is the node.
 func (s *Stop) OfPod(p *probes.Pod) bool {
 	if p == nil || s.Pod == "" {
 		return p == nil && s.Pod == ""
@@ -188,7 +188,7 @@ func (s *Stop) OfPod(p *probes.Pod) bool {
 	return ok && err == nil
 }
 
-// HasFields tells whether the fields of an event, or of a hold, are those that
+// HasFields reports whether the fields of an event, or of a hold, are those that
 // the stop asks for. A value of Where is a glob.
 func (s *Stop) HasFields(fields map[string]any) bool {
 	for name, want := range s.Where {
@@ -214,7 +214,7 @@ func printed(v any) string {
 // flat takes the slash out of a value, at which a glob's star would end.
 func flat(v string) string { return strings.ReplaceAll(v, "/", "\x00") }
 
-// In tells whether a lab with this runtime comes to the stop.
+// In reports whether a lab with this runtime comes to the stop.
 func (s *Stop) In(r Runtime) bool { return s.Only == "" || s.Only == r }
 
 // NextHold returns the index of the next hold stop behind stop i, or -1. An

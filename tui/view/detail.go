@@ -27,7 +27,7 @@ func (f *frame) detail(r Rect) {
 	f.thumb(r, top, shown, len(lines))
 }
 
-// DetailRows says how many lines the detail of a screen has, and how many of
+// DetailRows reports how many lines the detail of a screen has, and how many of
 // them are shown: what its Top may be.
 func DetailRows(s *screen.Screen, st *Styles) (all, shown int) {
 	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
@@ -186,7 +186,7 @@ func (f *frame) yamlLines(title string, yaml []string) []rich {
 	return lines
 }
 
-// factLines say when and on what it runs, and what a hold costs.
+// factLines report when and on what it runs, and what a hold costs.
 func (f *frame) factLines(d *screen.Detail, w int) []rich {
 	var lines []rich
 	fact := func(name probes.Text, text string) {

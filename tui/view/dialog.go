@@ -71,7 +71,7 @@ func (f *frame) formHelp(o *screen.Overlay, w int) []rich {
 }
 
 // shorten makes a text fit into so many lines: without its blank lines, and if
-// need be without its end, which is told.
+// need be without its end, which is marked.
 func shorten(text []string, room int, ellipsis string) []string {
 	if len(text) <= room {
 		return text

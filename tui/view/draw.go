@@ -13,7 +13,7 @@ func Draw(s *screen.Screen, st *Styles) string {
 	return drawn(s, st).c.text(st.inks)
 }
 
-// Cursor says where the cursor of the line being typed is, if there is one: where
+// Cursor reports where the cursor of the line being typed is, if there is one: where
 // a terminal shows what an input method is about to give.
 func Cursor(s *screen.Screen, st *Styles) (x, y int, ok bool) {
 	f := drawn(s, st)

@@ -69,7 +69,7 @@ func (f *frame) events(r Rect) {
 	f.thumb(r, e.Top+from, to-from, e.Total)
 }
 
-// eventsSummary says how many match, what is searched for, and whether the list
+// eventsSummary reports how many match, what is searched for, and whether the list
 // follows.
 func (f *frame) eventsSummary(e *screen.EventList) string {
 	var parts []string

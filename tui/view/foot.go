@@ -30,7 +30,7 @@ func (f *frame) whyIn(r Rect) {
 	f.evidence(r, len(lines)-1, x)
 }
 
-// evidence says where the reason is seen: in the next line, or behind the text.
+// evidence reports where the reason is seen: in the next line, or behind the text.
 func (f *frame) evidence(r Rect, last, x int) {
 	if f.s.Why.Evidence == "" {
 		return
@@ -67,7 +67,7 @@ func (f *frame) foot() {
 	}
 }
 
-// overHints says which keys do something in what is on top of the screen.
+// overHints reports which keys do something in what is on top of the screen.
 func (f *frame) overHints(line Rect) {
 	x := line.X
 	for _, h := range f.overKeys() {
@@ -151,7 +151,7 @@ func (f *frame) hint(r Rect, h screen.Hint) {
 	f.zone(r, Target{Kind: OnHint, ID: h.Key})
 }
 
-// notice says what happened. A long one takes the place of the reason above, so
+// notice draws what happened. A long one takes the place of the reason above, so
 // that nothing of it is lost.
 func (f *frame) notice(line Rect) {
 	text, k := f.s.Notice.Text, inkAccent

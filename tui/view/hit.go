@@ -53,7 +53,7 @@ func (f *frame) zone(r Rect, t Target) {
 	}
 }
 
-// Hit says what is at a place of the screen.
+// Hit reports what is at a place of the screen.
 func Hit(s *screen.Screen, st *Styles, x, y int) (Target, bool) {
 	f := drawn(s, st)
 	for i := len(f.zones) - 1; i >= 0; i-- {

@@ -19,7 +19,7 @@ func (f *frame) hold() {
 	f.heldWhere(f.putRight(rest, f.heldLeft(rest.W), inkHeld.on(onHeld), 0))
 }
 
-// heldLeft says when the pod goes on by itself, what ends the hold, and whether
+// heldLeft reports when the pod goes on by itself, what ends the hold, and whether
 // it costs anything, as far as there is room in a line of w cells.
 func (f *frame) heldLeft(w int) string {
 	h := f.s.Hold
@@ -42,7 +42,7 @@ func (f *frame) heldLeft(w int) string {
 	return left
 }
 
-// heldWhere says which pod is held where: the step first if there is little
+// heldWhere reports which pod is held where: the step first if there is little
 // room, for the pod is in the list as well. That it is not the selected pod is
 // said, for the keys act on that one.
 func (f *frame) heldWhere(line Rect) {

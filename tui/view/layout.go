@@ -10,7 +10,7 @@ type Arrangement struct {
 	// Split is the share of the pod list in the width, in percent. Zero: by size.
 	Split              int
 	HasDetail, HasHold bool
-	// Tour says how many lines the card of a tour wants in a width. It is nil if
+	// Tour is how many lines the card of a tour wants in a width. It is nil if
 	// there is none.
 	Tour func(width int) int
 }
@@ -231,7 +231,7 @@ func podsWidth(all, split, percent, low, high int) int {
 	return min(max(low, all*percent/100), high)
 }
 
-// Sizes says how many rows fit into the panes of a screen. Its lists may be
+// Sizes reports how many rows fit into the panes of a screen. Its lists may be
 // empty; what matters is which panes there are.
 func Sizes(s *screen.Screen, st *Styles) screen.Sizes {
 	a := ArrangementOf(s)

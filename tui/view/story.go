@@ -168,7 +168,7 @@ func (f *frame) rowTime(rest Rect, row *screen.Row, lit bool, ground ink) Rect {
 	return rest
 }
 
-// rowTag says where a row comes from, if not from the kubelet's own steps.
+// rowTag reports where a row comes from, if not from the kubelet's own steps.
 func rowTag(row *screen.Row) string {
 	if row.CRI {
 		return "CRI"

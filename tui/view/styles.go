@@ -21,7 +21,7 @@ const (
 	Auto
 )
 
-// Options say how to draw.
+// Options state how to draw.
 type Options struct {
 	Width, Height int
 	Theme         Theme

@@ -105,7 +105,7 @@ func wrapLine(s string, w int) []string {
 	return append(lines, s)
 }
 
-// breakAt says where a line of at most w cells ends.
+// breakAt reports where a line of at most w cells ends.
 func breakAt(s string, w int) int {
 	full := len(head(s, w))
 	best, wide := 0, false

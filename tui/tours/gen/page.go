@@ -67,7 +67,7 @@ func (g *generator) page(t *tours.Tour) string {
 	return g.take()
 }
 
-// follow says how to walk along.
+// follow reports how to walk along.
 func (g *generator) follow(t *tours.Tour) {
 	g.f("%s\n\n%s\n```sh\npodstep lab --tour %s%s\n```\n%s\n\n", g.words["follow"], g.words["tui"], t.Name, g.lang(), g.words["keys"])
 	g.f("%s\n```sh\npodstep-lab --dir /tmp/lab\n```\n", g.words["cli"])
@@ -93,7 +93,7 @@ func (g *generator) stop(t *tours.Tour, i int) {
 	}
 }
 
-// place says which event the stop is.
+// place reports which event the stop is.
 func (g *generator) place(t *tours.Tour, s *tours.Stop) string {
 	on := g.words[string(s.On)]
 	if s.Failed {
