@@ -20,7 +20,7 @@ type Ability struct {
 	Unseen, NoHold, NoFail Reason
 }
 
-// Sees tells whether anything of the step is seen.
+// Sees reports whether anything of the step is seen.
 func (a *Ability) Sees() bool { return a.Entry || a.Exit }
 
 // Everything is the ability of a probe that the step hides nothing from.

@@ -78,7 +78,7 @@ func punctuates(r rune) bool { return strings.ContainsRune("，。：；、？�
 func wide(r rune) bool { return r >= 0x2e80 }
 
 // Step is one function of the kubelet's pod pipeline, or something about a pod
-// that others than the kubelet's code tell: see Seen.
+// that others than the kubelet's code report: see Seen.
 type Step struct {
 	// ID is the step's place in the catalogue. It is what woven code carries,
 	// and means nothing outside one build.
@@ -91,14 +91,14 @@ type Step struct {
 	Title Text   `yaml:"title"`
 	Text  Text   `yaml:"text"`
 
-	// Seen says who tells a step that is no function of the kubelet. Such a step
+	// Seen is the source that reports a step that is no function of the kubelet. Such a step
 	// has no symbol and no expressions, and is never woven.
 	Seen Witness `yaml:"seen"`
 
 	// Symbol is the function as the linker names it. For a closure it is the
 	// function that encloses it.
 	Symbol string `yaml:"symbol"`
-	// Closure says which function literal in Symbol is meant: the name of the
+	// Closure is which function literal in Symbol is meant: the name of the
 	// variable it is assigned to, or "return" for one that is returned. The
 	// compiler's numbers for closures change with every edit and are not used.
 	Closure string `yaml:"closure"`
@@ -111,7 +111,7 @@ type Step struct {
 	// Story is what a call of the step means to the story of its pod.
 	Story Story `yaml:"story"`
 
-	// Pod says how to tell, from the function's arguments or results, which
+	// Pod is how to tell, from the function's arguments or results, which
 	// pods a call is about.
 	Pod PodSource `yaml:"pod"`
 	// Fields are shown when the function is entered, Results when it returns.
@@ -148,7 +148,7 @@ type Step struct {
 	Skip bool `yaml:"skip"`
 }
 
-// Witness is who tells of a step that is no function of the kubelet.
+// Witness is the source that reports a step that is no function of the kubelet.
 type Witness string
 
 const (
@@ -161,7 +161,7 @@ const (
 	ByRuntime Witness = "cri"
 )
 
-// description says in words who tells.
+// description is the source, in words.
 func (w Witness) description() string {
 	switch w {
 	case ByKubelet:
@@ -172,7 +172,7 @@ func (w Witness) description() string {
 	return "the API server tells it"
 }
 
-// Outside tells whether the step is no function of the kubelet, so that only a
+// Outside reports whether the step is no function of the kubelet, so that only a
 // podstep beside the kubelet can see it.
 func (s *Step) Outside() bool { return s.Seen != "" }
 
@@ -202,7 +202,7 @@ const (
 	PodUpdates PodKind = "updates"
 )
 
-// PodSource says where the pod is in a call.
+// PodSource states where the pod is in a call.
 type PodSource struct {
 	Kind PodKind `yaml:"kind"`
 	// Expr is a Go expression over the function's receiver, arguments and, if
@@ -245,7 +245,7 @@ type Field struct {
 // Read is the expression that a probe without a compiler is to read.
 func (f *Field) Read() string { return cmp.Or(f.Memory, f.Expr) }
 
-// HoldRule says whether a pod may be held at one side of a step.
+// HoldRule states whether a pod may be held at one side of a step.
 type HoldRule string
 
 const (
@@ -266,7 +266,7 @@ const (
 	HoldNo HoldRule = "no"
 )
 
-// Hold says where a pod may be held at a step, and why not elsewhere.
+// Hold states where a pod may be held at a step, and why not elsewhere.
 type Hold struct {
 	Enter HoldRule `yaml:"enter"`
 	Exit  HoldRule `yaml:"exit"`
@@ -436,7 +436,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	return out
 }
 
-// plainlyOutside tells whether a step that others tell has nothing that only a
+// plainlyOutside reports whether a step that others report has nothing that only a
 // function has.
 func (s *Step) plainlyOutside() bool {
 	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig}

@@ -42,8 +42,8 @@ func TestParseSymbol(t *testing.T) {
 	}
 }
 
-// TestOutside: what is told by others has nothing of a function, and the rest has
-// nobody who tells it.
+// TestOutside: what others report has nothing of a function, and the rest has
+// nobody who reports it.
 func TestOutside(t *testing.T) {
 	c := MustLoad()
 	seen := map[Witness]int{}
@@ -70,7 +70,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOutsideIsChecked: a step that others tell cannot be one of a function too.
+// TestOutsideIsChecked: a step that others report cannot be one of a function too.
 func TestOutsideIsChecked(t *testing.T) {
 	c := MustLoad()
 	for name, change := range map[string]func(*Step){

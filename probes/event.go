@@ -46,7 +46,7 @@ func (p Pod) NamespacedName() string {
 // `podstep trace -o json` prints.
 type Event struct {
 	// Seq numbers the agent's events. A gap means events that this reader did
-	// not ask for, or that were dropped; the latter is told by a Drop event.
+	// not ask for, or that were dropped; a Drop event reports the latter.
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
 	// Mono is nanoseconds since the agent began, on a clock that never jumps.
@@ -73,7 +73,7 @@ type Event struct {
 // RawJSON is a field that is a document, such as a CRI request.
 type RawJSON = json.RawMessage
 
-// Lost says what a drop event tells of: how many events of which kinds were lost,
+// Lost reports what a drop event is about: how many events of which kinds were lost,
 // or why one was.
 func (e *Event) Lost() string {
 	if e.Error != "" {
@@ -86,14 +86,14 @@ func (e *Event) Lost() string {
 	return strings.Join(out, ", ")
 }
 
-// Sight tells whether the event says that one more probe saw the call of its span
+// Sight reports whether the event says that one more probe saw the call of its span
 // begin ("enter") or end ("exit"), after another had seen it.
 func (e *Event) Sight() (side string, is bool) {
 	side, is = e.Fields["seen"].(string)
 	return side, is && e.Kind == Note && e.Span != 0
 }
 
-// ProbeState tells whether the event says how its probe fares from now on: starting,
+// ProbeState reports whether the event says how its probe fares from now on: starting,
 // running, retrying, failed or stopped, and why.
 func (e *Event) ProbeState() (state string, why Reason, is bool) {
 	state, is = e.Fields["state"].(string)

@@ -140,7 +140,7 @@ func symbols(names []byte, text uint64) (table *gosym.Table, err error) {
 	return table, nil
 }
 
-// Has tells whether a step can be found in the binary, and if not, why.
+// Has reports whether a step can be found in the binary, and if not, why.
 func (b *Binary) Has(s *Step) (ok bool, why string) {
 	if s.Outside() {
 		return false, "it is no function of the kubelet; " + s.Seen.description()
@@ -196,7 +196,7 @@ func (b *Binary) Line(s *Step) (file string, line int, ok bool) {
 	return file, line, file != ""
 }
 
-// named tells whether the name is in the table at all; names end with a NUL.
+// named reports whether the name is in the table at all; names end with a NUL.
 func (b *Binary) named(symbol string) bool {
 	return bytes.Contains(b.names, []byte("\x00"+symbol+"\x00"))
 }

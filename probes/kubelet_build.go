@@ -38,7 +38,7 @@ func ReadBuild(r io.ReaderAt, size int64) (*Build, error) {
 }
 
 // ReadVersion reads the version of Kubernetes in a program of that size, "" if
-// the program does not tell. All of its data may have to be searched.
+// the program does not state. All of its data may have to be searched.
 func ReadVersion(r io.ReaderAt, size int64) (string, error) {
 	file, info, err := openBuild(r, size)
 	if err != nil {
@@ -67,7 +67,7 @@ func openBuild(r io.ReaderAt, size int64) (*elf.File, *debug.BuildInfo, error) {
 	return file, info, nil
 }
 
-// linked tells whether a module is the program's own or one it depends on.
+// linked reports whether a module is the program's own or one it depends on.
 func linked(info *debug.BuildInfo, module string) bool {
 	if info.Main.Path == module {
 		return true
@@ -80,7 +80,7 @@ func linked(info *debug.BuildInfo, module string) bool {
 	return false
 }
 
-// sane tells whether a section can be read whole: no Go linker compresses
+// sane reports whether a section can be read whole: no Go linker compresses
 // read-only data, and what unpacks itself could be of any size.
 func sane(s *elf.Section) bool {
 	return s == nil || s.Flags&elf.SHF_COMPRESSED == 0 && s.Size <= maxProgram

@@ -70,7 +70,7 @@ type location struct {
 	offset    int64
 }
 
-// has tells whether the argument, or if not whole a part of it, is at a place.
+// has reports whether the argument, or if not whole a part of it, is at a place.
 func (l location) has(p memory.Place, whole bool) bool {
 	if p.In == memory.Stack {
 		return l.stack && (l.offset == int64(p.At) || !whole && l.offset <= int64(p.At))

@@ -2,7 +2,7 @@ package probes
 
 import "fmt"
 
-// StoryNote says what a row of a story says about a call behind the step's title. A
+// StoryNote states what a row of a story says about a call behind the step's title. A
 // step without one shows its results, or else its fields, in their order.
 type StoryNote struct {
 	// None: the title says it all.
@@ -20,7 +20,7 @@ type StoryNote struct {
 	No   Text   `yaml:"no"`
 }
 
-// Given tells whether the step has a note of its own.
+// Given reports whether the step has a note of its own.
 func (n *StoryNote) Given() bool {
 	return n.None || n.Text != (Text{}) || len(n.Show) > 0 || n.Flag != ""
 }

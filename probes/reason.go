@@ -52,7 +52,7 @@ func (c ReasonCode) With(args ...string) Reason {
 // Reason is the reason without arguments.
 func (c ReasonCode) Reason() Reason { return Reason{Code: string(c)} }
 
-// IsZero tells whether there is no reason.
+// IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r.Code == "" }
 
 // Text is the reason in words. A code that this program does not know, of a newer

@@ -158,7 +158,7 @@ func (r Role) Info() *RoleInfo {
 	return &Roles[i]
 }
 
-// Change says whether a call changes something of the pod on the node, or only
+// Change states whether a call changes something of the pod on the node, or only
 // looks.
 type Change string
 
@@ -213,7 +213,7 @@ type Story struct {
 	// Waits completes the sentence "The pod is here because ..." while a call goes
 	// on: what it waits for, or what is done for it.
 	Waits Text `yaml:"waits"`
-	// About are the fields of the enter that tell what a call is about. Calls of
+	// About are the fields of the enter that state what a call is about. Calls of
 	// the step that are about different things are counted apart.
 	About []string `yaml:"about"`
 	// Usual are the steps that a call usually makes, by the turn that it happens
@@ -298,7 +298,7 @@ func (s *Step) roleProblems() (out []string) {
 	return out
 }
 
-// has tells whether one of the fields has a name.
+// has reports whether one of the fields has a name.
 func has(fields []Field, name string) bool {
 	return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
 }

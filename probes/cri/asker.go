@@ -31,7 +31,7 @@ type Wanted struct {
 // meant, none is: to say nothing is better than to put a call into the wrong
 // pod's story.
 type ImageAsker struct {
-	// Parallel tells that the kubelet pulls images in parallel.
+	// Parallel reports that the kubelet pulls images in parallel.
 	Parallel bool
 
 	spec func(uid string) []Wanted
@@ -88,7 +88,7 @@ func (a *ImageAsker) Began(r Request, uid string) {
 	}
 }
 
-// ofWorker tells calls for which a pod's worker waits, and nobody else makes.
+// ofWorker recognizes calls for which a pod's worker waits, and nobody else makes.
 func ofWorker(r Request) bool {
 	switch r.message.(type) {
 	case *runtimeapi.CreateContainerRequest, *runtimeapi.StartContainerRequest, *runtimeapi.PullImageRequest:
@@ -188,7 +188,7 @@ func (a *ImageAsker) Asked(image string) (uid string, ok bool) {
 	return uid, ok
 }
 
-// mayAsk tells whether the pod's worker may come to ask for an image: for that
+// mayAsk reports whether the pod's worker may come to ask for an image: for that
 // of the first init container that is not over or, after all of those, of any
 // container that does not run.
 func (p *asker) mayAsk(spec []Wanted, image string) bool {
@@ -212,12 +212,12 @@ func (p *asker) mayAsk(spec []Wanted, image string) bool {
 	return missing && slices.ContainsFunc(spec, func(w Wanted) bool { return w.Container == "" && tagged(w.Image) == image })
 }
 
-// has tells that nothing is to be made of w: it runs, or its time is over.
+// has reports that nothing is to be made of w: it runs, or its time is over.
 func (p *asker) has(w Wanted, begun bool) bool {
 	return p.live[w.Container] != "" || (w.Init && !w.Sidecar && (begun || p.done[w.Container]))
 }
 
-// begun tells whether the init containers are over: another one runs.
+// begun reports whether the init containers are over: another one runs.
 func (p *asker) begun(spec []Wanted) bool {
 	for _, w := range spec {
 		if !w.Init && p.live[w.Container] != "" {

@@ -11,7 +11,7 @@ import (
 type call struct {
 	request func() proto.Message
 	answer  func() proto.Message
-	// pod is what tells the pod, or nil if nothing in the request does.
+	// pod reads the pod out of the request, or is nil if the request names none.
 	pod     func(q proto.Message) any
 	fields  func(q proto.Message) []any
 	results func(a proto.Message, err error) []any

@@ -42,7 +42,7 @@ func why(code, en, zh string) probes.ReasonCode {
 	return probes.NewReason("cri."+code, probes.Text{En: en, Zh: zh})
 }
 
-// Shared tells why this one call must not be held although its method may: it
+// Shared reports why this one call must not be held although its method may: it
 // is made on a goroutine that serves other pods. It is empty if nothing in the
 // call, or in what is known of its sandbox, says so.
 func (x *Identities) Shared(r Request) string {
@@ -61,7 +61,7 @@ func (x *Identities) Shared(r Request) string {
 	return ""
 }
 
-// onlyAffinity tells the calls of the CPU manager, which set nothing but which
+// onlyAffinity recognizes the calls of the CPU manager, which set nothing but which
 // CPUs a container may use, from those of a resize, which never set that.
 func onlyAffinity(q *runtimeapi.UpdateContainerResourcesRequest) bool {
 	l, w := q.GetLinux(), q.GetWindows()

@@ -32,7 +32,7 @@ type Pod struct {
 	// empty if the sandbox does not tell.
 	Source  string
 	Sandbox string
-	// Ready tells that the sandbox has not stopped.
+	// Ready reports that the sandbox has not stopped.
 	Ready   bool
 	Created time.Time
 }
@@ -53,7 +53,7 @@ func (p *Pod) Config() *runtimeapi.PodSandboxConfig {
 type Container struct {
 	ID, Name string
 	Pod      probes.Pod
-	// Exited tells that the runtime said so when it was asked last.
+	// Exited reports that the runtime said so when it was asked last.
 	Exited bool
 }
 
@@ -107,7 +107,7 @@ func (x *Identities) Pod(id string) (Pod, bool) {
 	return Pod{}, false
 }
 
-// Has tells whether a pod has a sandbox.
+// Has reports whether a pod has a sandbox.
 func (x *Identities) Has(uid string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -119,7 +119,7 @@ func (x *Identities) Has(uid string) bool {
 	return false
 }
 
-// stopped tells a sandbox that nobody has a reason to stop any more.
+// stopped recognizes a sandbox that nobody has a reason to stop any more.
 func (x *Identities) stopped(id string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -47,7 +47,7 @@ func (x *Identities) Load(ctx context.Context, conn grpc.ClientConnInterface) (n
 
 // Reload loads again, for an id that nobody knows. Since ids of others than the
 // kubelet would have it done again and again, it does so only some seconds after
-// the load before; done tells whether it did.
+// the load before; done reports whether it did.
 func (x *Identities) Reload(ctx context.Context, conn grpc.ClientConnInterface) (done bool, err error) {
 	x.mu.RLock()
 	wait := x.loading || x.now().Sub(x.loaded) < reloadAfter

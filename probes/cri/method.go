@@ -84,7 +84,7 @@ func (m *Method) Request(message []byte) (Request, error) {
 }
 
 // Enter gives a request's values as a woven function gives them to the hook
-// when it is entered: before the fields, what tells the pod.
+// when it is entered: before the fields, what names the pod.
 func (m *Method) Enter(r Request) []any {
 	out := make([]any, 0, 1+len(r.Values))
 	if m.call.pod != nil && r.message != nil {

@@ -20,7 +20,7 @@ type Answer int8
 
 const (
 	No Answer = iota
-	// Maybe: only the whole event can tell.
+	// Maybe: only the whole event can decide.
 	Maybe
 	Yes
 )
@@ -53,15 +53,15 @@ func (f *Filter) String() string {
 	return f.root.text()
 }
 
-// Empty tells that the filter selects all events.
+// Empty reports that the filter selects all events.
 func (f *Filter) Empty() bool { return f.root == nil }
 
-// Match tells whether the filter selects an event.
+// Match reports whether the filter selects an event.
 func (f *Filter) Match(e *probes.Event) bool {
 	return f.root == nil || f.root.match(e, everything) == Yes
 }
 
-// MatchPod tells whether the filter may select events of a pod, going by its
+// MatchPod reports whether the filter may select events of a pod, going by its
 // name and by its error, if it has one. What is said about anything else does
 // not count: a pod has events of all kinds.
 func (f *Filter) MatchPod(p *probes.Pod, err string) bool {

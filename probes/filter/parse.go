@@ -20,7 +20,7 @@ type SyntaxError struct {
 	// ended.
 	Filter string
 	Column int
-	// Why says what is wrong and what to write instead.
+	// Why is what is wrong and what to write instead.
 	Why string
 }
 
@@ -63,7 +63,7 @@ func (p *parser) word(w string) bool {
 	return true
 }
 
-// ends tells whether a term that is not quoted ends before rest.
+// ends reports whether a term that is not quoted ends before rest.
 func ends(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
 	return unicode.IsSpace(r) || strings.ContainsRune(`()|"`, r)

@@ -30,7 +30,7 @@ func (w *word) text() string {
 	return quoted
 }
 
-// plainWord tells whether a word is read as such without quotes.
+// plainWord reports whether a word is read as such without quotes.
 func plainWord(s string) bool {
 	if strings.ContainsAny(s[:1], "-!&") || strings.HasPrefix(s, fieldPrefix) || s == flagError {
 		return false
@@ -134,7 +134,7 @@ func (t *term) prepare() (why string) {
 	return ""
 }
 
-// ordered tells that the operator asks for more or less.
+// ordered reports that the operator asks for more or less.
 func (t *term) ordered() bool { return t.op[0] == '<' || t.op[0] == '>' }
 
 func (t *term) readNumber() (why string) {
@@ -206,7 +206,7 @@ func (t *term) compare(v float64) bool {
 	return v == t.number
 }
 
-// fields tells whether the named field, or any, is what the term asks for.
+// fields reports whether the named field, or any, is what the term asks for.
 func (t *term) fields(fields map[string]any) bool {
 	if t.field != "" {
 		v, ok := fields[t.field]

@@ -43,7 +43,7 @@ const (
 	Exited
 )
 
-// Handler is told of every call of a woven function whose step is on. Its
+// Handler gets every call of a woven function whose step is on. Its
 // methods run on the kubelet's goroutines; whatever they do, the kubelet does.
 // They read values with Eval, and keep neither values nor what it puts.
 type Handler interface {
@@ -169,7 +169,7 @@ var panicking, exiting = codeOf("runtime.gopanic"), codeOf("runtime.Goexit")
 // code is where a function is in memory.
 type code struct{ entry, end uintptr }
 
-// ending tells why Leave's deferred call runs. It looks at who called it
+// ending reports why Leave's deferred call runs. It looks at who called it
 // instead of calling recover, which would change what the kubelet prints when
 // it crashes.
 func ending() Outcome {

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// recorder is a Handler that writes down what it is told.
+// recorder is a Handler that writes down its calls.
 type recorder struct {
 	entered []*Span // cur of each Enter
 	left    []Outcome

@@ -2,7 +2,7 @@
 
 package hook
 
-// anyFrameIn tells whether one of the next few frames of this goroutine returns
+// anyFrameIn reports whether one of the next few frames of this goroutine returns
 // into either range of addresses. It reads frame pointers, which Go keeps on
 // these architectures, and costs a few loads where runtime.Callers costs some
 // hundred nanoseconds.

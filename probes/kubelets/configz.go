@@ -84,7 +84,7 @@ func parseConfigz(text []byte) (*settings, error) {
 
 var gitVersion = regexp.MustCompile(`(?m)^kubernetes_build_info\{[^}\n]*git_version="(v1\.\d+\.\d+[\w.+-]*)"`)
 
-// askVersion asks the kubelet's metrics, "" if they do not tell.
+// askVersion asks the kubelet's metrics, "" if they do not have it.
 func (k *Kubelet) askVersion(ctx context.Context, client *http.Client) string {
 	text, err := k.get(ctx, client, "/metrics")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // has its place.
 const aside = ".podstep"
 
-// connections compares what the kubelet was told with what it really has open,
+// connections compares the kubelet's settings with what it really has open,
 // which counts where they differ.
 func (k *Kubelet) connections(p *process) {
 	if p.proc != "/proc" {
@@ -62,7 +62,7 @@ func (k *Kubelet) confirm() {
 	}
 }
 
-// SameSocket tells whether two names are one socket: /var/run/containerd is
+// SameSocket reports whether two names are one socket: /var/run/containerd is
 // /run/containerd on most machines.
 func (k *Kubelet) SameSocket(a, b string) bool {
 	if a == b {

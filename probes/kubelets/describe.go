@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// What a kubelet does that was told nothing else.
+// What a kubelet does by default.
 const (
 	defaultRuntime  = "unix:///run/containerd/containerd.sock"
 	defaultRootDir  = "/var/lib/kubelet"
@@ -71,13 +71,13 @@ func first(values ...string) string {
 	return ""
 }
 
-// open tells whether we may look at what the process has.
+// open reports whether we may look at what the process has.
 func (p *process) open() bool {
 	_, err := os.Stat(p.root() + "/.")
 	return !errors.Is(err, fs.ErrPermission)
 }
 
-// readBuild says what the program says of itself.
+// readBuild reports what the program says of itself.
 func (k *Kubelet) readBuild(p *process) {
 	f, size, err := p.program()
 	if err != nil {
@@ -118,7 +118,7 @@ func (k *Kubelet) readFlags(p *process) flagSet {
 	return parseFlags(args)
 }
 
-// serve says where it serves. Flags win over files.
+// serve sets where it serves. Flags win over files.
 func (k *Kubelet) serve(flags flagSet, config *settings) {
 	readOnly := defaultReadOnly
 	if k.Config != "" {
@@ -194,7 +194,7 @@ func (p *process) cgroup() string {
 	return found
 }
 
-// elsewhere tells whether the process is in another namespace than we are, as
+// elsewhere reports whether the process is in another namespace than we are, as
 // far as we may see.
 func (p *process) elsewhere(namespace string) bool {
 	its := p.link("ns/" + namespace)

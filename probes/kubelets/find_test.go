@@ -16,7 +16,7 @@ import (
 
 const containerd = "/run/containerd/containerd.sock"
 
-// plain is a kubelet that was told nothing, with what differs.
+// plain is a kubelet that has no settings, with what differs.
 func plain(differs func(*Kubelet)) Kubelet {
 	k := Kubelet{
 		PID: 7, Started: 1007, Program: "/usr/bin/kubelet", Kind: KindPlain, Node: "host-1",

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Where k3s has its things, unless it is told otherwise.
+// Where k3s has its things, unless its settings differ.
 const (
 	k3sConfig  = "/etc/rancher/k3s/config.yaml"
 	k3sData    = "/var/lib/rancher/k3s"

@@ -47,7 +47,7 @@ type Kubelet struct {
 	// Node is the node's name, "" if it is not known.
 	Node string
 	// RuntimeEndpoint and ImageEndpoint are paths of sockets; they are the same
-	// but for kubelets that were told otherwise. "" means it is no unix socket.
+	// but for kubelets whose settings differ. "" means it is no unix socket.
 	RuntimeEndpoint, ImageEndpoint string
 	// Connected are the sockets that it has connections to, by the names that
 	// their servers gave them; nil if that may not be seen.
@@ -73,9 +73,9 @@ type Kubelet struct {
 	Flags map[string]string
 	// Woven: it is a podstep-kubelet, whose own agent sees more.
 	Woven bool
-	// Doubt says why it may be no kubelet at all, in spite of its name.
+	// Doubt is why it may be no kubelet at all, in spite of its name.
 	Doubt string
-	// Problems say what could not be found out, and why.
+	// Problems are what could not be found out, and why.
 	Problems []string
 }
 
@@ -83,7 +83,7 @@ func (k *Kubelet) problem(format string, args ...any) {
 	k.Problems = append(k.Problems, fmt.Sprintf(format, args...))
 }
 
-// Options say where to look.
+// Options state where to look.
 type Options struct {
 	// Proc is where the process table is: "/proc" if empty. In another one, of
 	// another machine say, connections cannot be seen.
@@ -154,14 +154,14 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	return *k, nil
 }
 
-// Is tells whether a process is a kubelet, quickly: by its name, and where that
+// Is reports whether a process is a kubelet, quickly: by its name, and where that
 // leaves doubts by its build information.
 func Is(pid int) bool {
 	p, err := readProcess("/proc", pid)
 	return err == nil && p.hasKubelet()
 }
 
-// Same tells whether a kubelet's process is still there, and not another with
+// Same reports whether a kubelet's process is still there, and not another with
 // its PID.
 func (k *Kubelet) Same() bool {
 	p, err := readProcess(filepath.Dir(filepath.Dir(k.Root)), k.PID)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestNode finds the real kubelets of real nodes, which have a mount namespace
-// of their own, and compares what is told of them with what the lab knows.
+// of their own, and compares what is found with what the lab knows.
 func TestNode(t *testing.T) {
 	for name, woven := range map[string]bool{"kubelet": false, "podstep-kubelet": true} {
 		t.Run(name, func(t *testing.T) {

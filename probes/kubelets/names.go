@@ -11,7 +11,7 @@ import (
 // decides.
 var named = regexp.MustCompile(`(^|[-_.])kubelet($|[-_.])`)
 
-// hasKubelet tells whether the process is a kubelet, or has one inside.
+// hasKubelet reports whether the process is a kubelet, or has one inside.
 func (p *process) hasKubelet() bool {
 	switch p.name() {
 	case "kubelet", "podstep-kubelet", "kubelite":
@@ -35,7 +35,7 @@ func (p *process) command() string {
 	return ""
 }
 
-// isK3s tells whether the process is k3s with a node inside: one program that
+// isK3s reports whether the process is k3s with a node inside: one program that
 // is also kubectl, crictl and more, and whose name the kernel has is k3s-server
 // or k3s-agent. rke2 is another matter: its kubelet is a process of its own.
 func (p *process) isK3s() bool {
@@ -69,7 +69,7 @@ func withoutShadows(all []*process) []*process {
 	})
 }
 
-// kind tells what a kubelet with a process of its own is a part of, by where
+// kind reports what a kubelet with a process of its own is a part of, by where
 // its files are.
 func kind(k *Kubelet) string {
 	if strings.HasPrefix(k.Flags["provider-id"], "kind://") || exists(k.Root, "/kind/version") {

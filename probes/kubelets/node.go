@@ -13,7 +13,7 @@ import (
 )
 
 // nodeName is what the API server knows the kubelet by. Its certificate is
-// surest, since the node authorizer goes by it; then comes what it was told, and
+// surest, since the node authorizer goes by it; then come its settings, and
 // then what its machine is called, which a cloud's provider may still override.
 func (k *Kubelet) nodeName(p *process) string {
 	if name, err := k.certified(); err == nil {

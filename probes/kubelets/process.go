@@ -93,7 +93,7 @@ func (p *process) readStat(s string) error {
 	return nil
 }
 
-// lives tells whether the process is still there.
+// lives reports whether the process is still there.
 func (p *process) lives() bool {
 	now, err := readProcess(p.proc, p.pid)
 	return err == nil && now.started == p.started
@@ -134,7 +134,7 @@ func (p *process) program() (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// buildsKubelet tells whether the program was built to be a kubelet.
+// buildsKubelet reports whether the program was built to be a kubelet.
 func (p *process) buildsKubelet() bool {
 	f, size, err := p.program()
 	if err != nil {

@@ -112,7 +112,7 @@ type Form struct {
 
 // Place is where an argument or result begins, by Go's ABIInternal.
 type Place struct {
-	// In says what At counts.
+	// In is what At counts.
 	In In
 	At int
 }

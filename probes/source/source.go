@@ -55,7 +55,7 @@ func Of(step string) (Excerpt, bool) {
 
 // Data is the generated file.
 type Data struct {
-	// Notice says whose code it is.
+	// Notice is whose code it is.
 	Notice string `json:"notice"`
 	// Versions are those of the modules.
 	Versions map[string]string `json:"versions"`

@@ -60,7 +60,7 @@ func writeRoles(w *bufio.Writer, c *probes.Catalogue) {
 	}
 }
 
-// meaning says what a step means to a story, in a few words.
+// meaning reports what a step means to a story, in a few words.
 func meaning(s *probes.Story) string {
 	out := ""
 	if s.Role != "" {
@@ -88,7 +88,7 @@ func functions(c *probes.Catalogue) (n int) {
 	return n
 }
 
-// reportedBy says who tells a step that is no function.
+// reportedBy names the source that reports a step that is no function.
 var reportedBy = map[probes.Witness]string{
 	probes.ByAPI:     "Told by the API server",
 	probes.ByKubelet: "Told by the kubelet's list of its pods",

@@ -90,7 +90,7 @@ type compile struct {
 	args      []string
 }
 
-// takeMark removes Mark from the arguments and tells whether it was there.
+// takeMark removes Mark from the arguments and reports whether it was there.
 func (c *compile) takeMark() (found bool) {
 	kept := c.args[:0:0]
 	for _, a := range c.args {
@@ -211,7 +211,7 @@ func (c *compile) replace(w *Woven, files []File, first int, dir string) ([]stri
 // compilerError is a line of the compiler that names a place.
 var compilerError = regexp.MustCompile(`(?m)^(.+?\.go):(\d+):(?:\d+:)? (.*)$`)
 
-// explain says which steps are behind errors of the compiler in lines where
+// explain names the steps that are behind errors of the compiler in lines where
 // the hook was woven in: mostly an expression of the catalogue that does not
 // fit this kubelet.
 func explain(to io.Writer, w *Woven, stdout string) {

@@ -190,7 +190,7 @@ func runGo(t *testing.T, dir string, env []string, args ...string) (string, erro
 }
 
 // TestRun weaves the toy with the real go command and runs it: the results are
-// those of the unwoven program, and the hook is told of each call.
+// those of the unwoven program, and the hook gets each call.
 func TestRun(t *testing.T) {
 	dir := toy(t)
 	out, err := goToy(t, dir, nil, "run", ".")

@@ -50,7 +50,7 @@ func escape(s string, from int) string {
 	return b.String()
 }
 
-// Unsafe tells characters that a terminal would act on, or that nobody sees.
+// Unsafe recognizes characters that a terminal would act on, or that nobody sees.
 func Unsafe(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -90,7 +90,7 @@ func (l Lang) Inf(t probes.Text, values ...any) string {
 	return fmt.Sprintf(l.In(t), values...)
 }
 
-// Nth says which try it is.
+// Nth reports which try it is.
 func (l Lang) Nth(n int) string {
 	if l == Chinese {
 		return fmt.Sprintf("第 %d 次", n)

@@ -42,10 +42,10 @@ type call struct {
 
 func (k *call) hasUnsent() bool { return len(k.kept) > 0 || k.keptEnd }
 
-// keeping tells whether what comes of the request must wait.
+// keeping reports whether what comes of the request must wait.
 func (k *call) keeping() bool { return k.phase != passing || k.queued }
 
-// givenUp tells whether a call cannot go on when its client is gone.
+// givenUp reports whether a call cannot go on when its client is gone.
 func (k *call) givenUp() bool { return k.phase != passing }
 
 func (k *call) entangled() bool {
@@ -84,7 +84,7 @@ func (c *Conn) release(k *call) {
 	c.toRuntime.poke()
 }
 
-// end takes a call out. It returns what tells the watcher, to be called without
+// end takes a call out. It returns the function that reports the end to the watcher, to be called without
 // the mutex and before the client sees the end.
 func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
 	if k.over {
@@ -120,7 +120,7 @@ func (c *Conn) grantClient(n int64) {
 }
 
 // ask shows the watcher a message that is whole, the first that is kept of the
-// call. It tells whether the last piece of it passes as it came: the common
+// call. It reports whether the last piece of it passes as it came: the common
 // case, without a detour. Only the upward pump calls it, without the mutex.
 func (c *Conn) ask(k *call, last *piece) bool {
 	message, err := plainMessage(last.whole, k.encoding)

@@ -21,10 +21,10 @@ type Call struct {
 	State    any       // the watcher's own
 }
 
-// Watcher is told of calls. Its methods run on the connection's own goroutines
+// Watcher gets the calls. Its methods run on the connection's own goroutines
 // and must be quick: the connection waits for them.
 type Watcher interface {
-	// Wants tells whether calls of a method are to be seen. Others pass. It is
+	// Wants reports whether calls of a method are to be seen. Others pass. It is
 	// to name unary methods only.
 	Wants(method string) bool
 
@@ -130,7 +130,7 @@ func (c *Conn) Drain() {
 	c.toClient.poke()
 }
 
-// asks tells whether the client is to be asked to go now. A runtime may have
+// asks reports whether the client is to be asked to go now. A runtime may have
 // done so meanwhile, and named the last call that it serves: to name a later one
 // after that is an error that costs the client its connection.
 func (c *Conn) asks() bool { return c.drain && !c.away && c.speaks && !c.raw }
@@ -211,7 +211,7 @@ func (c *Conn) loseSight(why error) (ends []func(), ok bool) {
 	return c.endWhich(anyCall, status.New(codes.Unknown, "the connection could not be followed any further")), true
 }
 
-// entangled tells whether the two sides depend on the relay: what they say is
+// entangled reports whether the two sides depend on the relay: what they say is
 // not all that the other hears.
 func (c *Conn) entangled() bool {
 	if c.plain || c.asks() || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {

@@ -1,6 +1,6 @@
 // Package relay carries one connection of a gRPC client to a server on the
 // node, HTTP/2 frame by frame, so that the calls on it can be seen, held back
-// and failed without either end being told of it.
+// and failed without either end knowing of it.
 //
 // It is no proxy that ends one protocol and speaks another: stream ids, header
 // blocks, settings, pings, windows, resets and trailers are the peers' own, end

@@ -11,7 +11,7 @@ import (
 
 var errPush = errors.New("the runtime pushes, which gRPC does not")
 
-// fromRuntimeFrame looks at a frame of the runtime and tells whether it passes.
+// fromRuntimeFrame looks at a frame of the runtime and reports whether it passes.
 func (c *Conn) fromRuntimeFrame(p *pump, f *frame) (bool, error) {
 	if p.headers.open != nil && f.kind != frameContinuation {
 		return false, errBlockOrder

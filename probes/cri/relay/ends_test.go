@@ -18,7 +18,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// TestResetCodes: of a call that the runtime reset the watcher is told what the
+// TestResetCodes: of a call that the runtime reset the watcher gets what the
 // client sees.
 func TestResetCodes(t *testing.T) {
 	w := newWatcher()
@@ -195,10 +195,10 @@ type going struct {
 	client, runtime *peer
 	c               *Conn
 	spoke           bool
-	received        []uint32 // the last calls that the client was told of
+	received        []uint32 // the last calls that the client knows of
 }
 
-// send has the runtime say something, when all that went before has been heard.
+// send has the runtime say something, when the client has received all that went before.
 func (r *going) send(b []byte) {
 	r.client.t.Helper()
 	if r.spoke {

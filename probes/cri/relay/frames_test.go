@@ -15,7 +15,7 @@ import (
 const aMethod = "/runtime.v1.RuntimeService/Version"
 
 // story is what a client and a runtime may say on a connection, and what of it
-// a watcher is to be told.
+// a watcher is to see.
 func story(t testing.TB) (client, runtime []byte) {
 	write := func(send func(p *peer)) []byte {
 		var out bytes.Buffer
@@ -62,7 +62,7 @@ func mustPair(t testing.TB) *net.UnixConn {
 }
 
 // TestSplits: however the bytes are cut, the same come out at the other side,
-// and the watcher is told the same.
+// and the watcher sees the same.
 func TestSplits(t *testing.T) {
 	up, down := story(t)
 	cuts := []int{1, 2, 3, 5, 7, 8, 9, 10, 13, 24, 25, 33, 64, 1 << 20}

@@ -232,7 +232,7 @@ func dial(t testing.TB, socket string, opts ...grpc.DialOption) *grpc.ClientConn
 	return c
 }
 
-// ending is what a watcher was told at the end of a call.
+// ending is what a watcher got at the end of a call.
 type ending struct {
 	call   *Call
 	answer []byte

@@ -97,7 +97,7 @@ func (a *answer) need(b []byte) int64 {
 	return messageLen(head[:n])
 }
 
-// message is the answer, nil if there is none that can be told.
+// message is the answer, nil if there is none that can be read.
 func (a *answer) message() []byte {
 	need := messageLen(a.bytes)
 	if need == 0 || int64(len(a.bytes)) < need {

@@ -92,7 +92,7 @@ func closeWrite(c net.Conn) {
 	c.Close()
 }
 
-// closed tells whether a peer has closed its connection, and not just its
+// closed reports whether a peer has closed its connection, and not just its
 // sending side, as far as it can be known.
 func closed(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)

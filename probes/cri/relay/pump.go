@@ -240,7 +240,7 @@ func (p *pump) firstSettings(raw []byte) error {
 	return nil
 }
 
-// couldBeSettings tells whether b begins like a SETTINGS frame of usual size.
+// couldBeSettings reports whether b begins like a SETTINGS frame of usual size.
 func couldBeSettings(b []byte) bool {
 	want := [headLen]byte{3: frameSettings}
 	for i, c := range b[:min(len(b), headLen)] {

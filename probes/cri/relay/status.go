@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// readStatus is the status that a call's trailers tell.
+// readStatus is the status that a call's trailers have.
 func readStatus(fields []hpack.HeaderField) *status.Status {
 	text := field(fields, "grpc-status")
 	code, err := strconv.ParseUint(text, 10, 32)

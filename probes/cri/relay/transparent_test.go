@@ -183,7 +183,7 @@ type unwatched struct{ Watcher }
 
 func (unwatched) Wants(string) bool { return false }
 
-// TestPassed: the watcher hears that a message went on when it has.
+// TestPassed: the watcher gets to know that a message went on when it has.
 func TestPassed(t *testing.T) {
 	w := newWatcher()
 	there := make(chan string, 10)

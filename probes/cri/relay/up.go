@@ -2,7 +2,7 @@ package relay
 
 import "time"
 
-// fromClientFrame looks at a frame of the client and tells whether it passes.
+// fromClientFrame looks at a frame of the client and reports whether it passes.
 func (c *Conn) fromClientFrame(p *pump, f *frame) (bool, error) {
 	if p.headers.open != nil && f.kind != frameContinuation {
 		return false, errBlockOrder
@@ -110,7 +110,7 @@ type piece struct {
 	whole []byte // the message that it made whole, with its prefix
 }
 
-// takeData books data, and tells whether it passes. If it makes a message whole
+// takeData books data, and reports whether it passes. If it makes a message whole
 // that is to be shown, its call is returned.
 func (c *Conn) takeData(stream uint32, d *piece) (pass bool, whole *call) {
 	c.mu.Lock()
@@ -156,7 +156,7 @@ func (c *Conn) strayData(stream uint32, size int64) bool {
 	return false
 }
 
-// fits tells whether data may go on now. A client that was lent nothing minds
+// fits reports whether data may go on now. A client that was lent nothing minds
 // the runtime's windows itself.
 func (c *Conn) fits(k *call, size int64) bool {
 	a := &c.account
@@ -178,7 +178,7 @@ func (c *Conn) keep(k *call, d *piece) {
 	}
 }
 
-// gather tells whether the kept message is whole. One that cannot be looked at
+// gather reports whether the kept message is whole. One that cannot be looked at
 // goes on.
 func (c *Conn) gather(k *call) bool {
 	need, got := messageLen(k.kept), int64(len(k.kept))
@@ -224,7 +224,7 @@ func (c *Conn) clientReset(p *pump, f *frame) (bool, error) {
 	return c.reset(f.stream, "client", code, p.now), nil
 }
 
-// reset ends a call that one side reset, and tells whether the other side is
+// reset ends a call that one side reset, and reports whether the other side is
 // to know.
 func (c *Conn) reset(stream uint32, by string, code uint32, at time.Time) bool {
 	answered, report := c.endReset(stream, by, code, at)

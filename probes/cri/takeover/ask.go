@@ -20,7 +20,7 @@ var goAway = []byte{
 	0, 0, 0, 0, // no error
 }
 
-// quietSteps say how long a connection must have been quiet for a frame of ours
+// quietSteps are how long a connection must have been quiet for a frame of ours
 // to fall between two frames of the runtime's. One that is busy all the time
 // never is for long; then less must do, and in the end the moment at which
 // nothing is on its way, if what goes over it is small: a gRPC server hands

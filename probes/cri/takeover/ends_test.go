@@ -38,7 +38,7 @@ func TestWithoutEvents(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// userNamespace tells whether one can be made.
+// userNamespace reports whether one can be made.
 func userNamespace(t *testing.T) error {
 	t.Helper()
 	c := exec.Command("/proc/self/exe", "idle")

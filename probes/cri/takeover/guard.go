@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order tells the guard what it would have to give back. With it comes the open
+// order is what the guard gets to know: what it would have to give back. With it comes the open
 // directory, unless it is the last order.
 type order struct {
 	Name   string `json:"name"`

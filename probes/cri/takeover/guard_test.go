@@ -44,7 +44,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("killed 20 times, of these %d when the path was taken; as before after %s at most", taken, slowest)
 }
 
-// clean tells whether nothing of podstep's is left.
+// clean reports whether nothing of podstep's is left.
 func (s *setup) clean(t *testing.T, inode uint64) bool {
 	t.Helper()
 	left, err := os.ReadDir(s.state)

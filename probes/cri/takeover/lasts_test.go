@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// through tells whether a connection to the path comes to us.
+// through reports whether a connection to the path comes to us.
 func (s *setup) through(t *testing.T) bool {
 	t.Helper()
 	before := s.relay.conns.Load()

@@ -354,7 +354,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// notes keeps what a takeover told.
+// notes keeps the notes of a takeover.
 type notes chan Note
 
 func (n notes) put(note Note) {

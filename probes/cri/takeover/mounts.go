@@ -17,7 +17,7 @@ const (
 	maxMounted = 10
 )
 
-// noteMounted says who has our socket mounted, now that it leads nowhere: to a
+// noteMounted reports who has our socket mounted, now that it leads nowhere: to a
 // container whose mount is the socket's file, not its directory, the path does
 // not come back.
 func (t *Takeover) noteMounted(name string, ours fileID) {

@@ -132,7 +132,7 @@ func (p *place) nameOf(id fileID) string {
 	return ""
 }
 
-// sameServer tells whether one process serves both names.
+// sameServer reports whether one process serves both names.
 func (p *place) sameServer() bool {
 	a, b := p.whoServes(p.name), p.whoServes(p.backup())
 	return a.alive && b.alive && a.pid == b.pid && a.pid != 0

@@ -10,19 +10,19 @@ import (
 // DefaultDir is where the state of takeovers is kept.
 const DefaultDir = "/run/podstep/attach"
 
-// Options say what is taken over, and who is told.
+// Options state what is taken over, and who gets the notes.
 type Options struct {
 	// Path is that of the runtime's socket, as the kubelet names it, without "unix://".
 	Path string
 	// Root is the kubelet's view of files, such as /proc/PID/root; "" is ours.
 	Root string
-	// Kubelet tells whether a process is the kubelet, whose connections are
+	// Kubelet reports whether a process is the kubelet, whose connections are
 	// asked to come over. Without it no connection is touched.
 	Kubelet func(pid int) bool
 	// Serve is called for each connection to the path, on a goroutine of its own,
 	// with the process that made it. It owns the connection.
 	Serve func(c *net.UnixConn, pid int)
-	// Note, if not nil, is told what happens to the socket meanwhile. It must not
+	// Note, if not nil, is called with what happens to the socket meanwhile. It must not
 	// call Give.
 	Note func(Note)
 	// Dir is where the state is kept; "" is DefaultDir.

@@ -52,7 +52,7 @@ func (p *place) backup() string { return p.name + suffix }
 // at is a path to a name that is short and needs no way through directories.
 func (p *place) at(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, name) }
 
-// stat tells what has the name; the zero file is nothing.
+// stat reports what has the name; the zero file is nothing.
 func (p *place) stat(name string) (file, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)

@@ -37,7 +37,7 @@ func openProcess(pid int) (*process, error) {
 
 func (p *process) close() { _ = p.file.Close() }
 
-// ended tells whether the process has.
+// ended reports whether the process has.
 func (p *process) ended() bool {
 	gone := false
 	if raw, err := p.file.SyscallConn(); err == nil {

@@ -24,7 +24,7 @@ type Restored struct {
 
 // Restore cleans up after dead podsteps: whatever dir knows of, and what is
 // found at the given sockets. An error is that dir cannot be read; what went
-// wrong with a single takeover is told with it.
+// wrong with a single takeover is reported with it.
 func Restore(dir string, sockets ...string) ([]Restored, error) {
 	if dir == "" {
 		dir = DefaultDir
@@ -63,7 +63,7 @@ func escape(dir string) string {
 	return string(b)
 }
 
-// restoreState cleans up what one state file tells of. It is not ok if
+// restoreState cleans up what one state file names. It is not ok if
 // somebody else did meanwhile.
 func restoreState(path string) (Restored, bool) {
 	r := Restored{Socket: path, Done: []string{}}

@@ -131,7 +131,7 @@ func (s *setup) killBoth(t *testing.T, root ...string) {
 	}
 }
 
-// standsStill tells whether all threads of a process have stopped: some time
+// standsStill reports whether all threads of a process have stopped: some time
 // after kill(2) has returned.
 func standsStill(pid int) bool {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -197,7 +197,7 @@ func TestTakeHeals(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// TestBrokenState is told, and left for a person to look at.
+// TestBrokenState: a broken state file is reported, and left for a person to look at.
 func TestBrokenState(t *testing.T) {
 	s := newSetup(t)
 	must(t, os.MkdirAll(s.state, 0o700))

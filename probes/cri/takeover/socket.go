@@ -119,13 +119,13 @@ func (s pinned) dial(ctx context.Context) (*net.UnixConn, error) {
 	}
 }
 
-// served tells who serves a name, by connecting to it.
+// served reports who serves a name, by connecting to it.
 type served struct {
 	alive bool
 	pid   int // who made the socket listen; 0 is out of our sight
 }
 
-// whoServes tells whether somebody listens on a name.
+// whoServes reports whether somebody listens on a name.
 func (p *place) whoServes(name string) served {
 	s, err := p.pin(name)
 	if err != nil || !s.socket {

@@ -85,7 +85,7 @@ func lockState(path string, flags int) (*stateFile, error) {
 	}
 }
 
-// current tells whether the open file is still the one of that name.
+// current reports whether the open file is still the one of that name.
 func (s *stateFile) current() bool {
 	own, err := s.f.Stat()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *stateFile) read() (state, error) {
 	return parseState(b)
 }
 
-// begun tells whether anything was written down: who died before had changed nothing.
+// begun reports whether anything was written down: who died before had changed nothing.
 func (s *stateFile) begun() bool {
 	info, err := s.f.Stat()
 	return err != nil || info.Size() > 0

@@ -254,7 +254,7 @@ func (t *Takeover) meet(ctx context.Context, n *taken) error {
 	return err
 }
 
-// change makes the exchange, with guard and state told before.
+// change makes the exchange, after guard and state file know of it.
 func (t *Takeover) change(n *taken) error {
 	if err := t.register(n); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (t *Takeover) change(n *taken) error {
 	return errors.Join(errMoved, n.place.exchange())
 }
 
-// register tells the guard and the state file what is there to be given back.
+// register writes to the state file what is to be given back, and sends it to the guard.
 func (t *Takeover) register(n *taken) error {
 	err := t.state.write(state{
 		Path: t.o.Path, Root: t.o.Root, RootDir: t.root.id, Namespace: t.ns, PID: os.Getpid(), Since: time.Now().UTC(),
@@ -370,7 +370,7 @@ func (t *Takeover) RuntimePID() int {
 }
 
 // Give gives the path back, first, and then stops listening. Connections that
-// are being served go on. Only the first call does something; all tell how it went.
+// are being served go on. Only the first call does something; all report how it went.
 func (t *Takeover) Give(ctx context.Context) error {
 	t.stop()
 	select {
@@ -393,7 +393,7 @@ func (t *Takeover) Give(ctx context.Context) error {
 	return t.err
 }
 
-// noteOnce tells what is tried again and again, until it is another reason.
+// noteOnce notes what is tried again and again, until it is another reason.
 func (t *Takeover) noteOnce(what, text string, err error) {
 	key := fmt.Sprint(text, err)
 	if t.noted[what] != key {

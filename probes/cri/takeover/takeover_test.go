@@ -162,7 +162,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestRefused: what is in the way is told before anything is changed.
+// TestRefused: what is in the way is reported before anything is changed.
 func TestRefused(t *testing.T) {
 	long := strings.Repeat("x", 80) + ".sock"
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func (u *upstream) drop() {
 	}
 }
 
-// setUpstream says what is dialed from now on, and returns what was before.
+// setUpstream reports what is dialed from now on, and returns what was before.
 func (t *Takeover) setUpstream(u *upstream) *upstream {
 	t.see.Lock()
 	defer t.see.Unlock()

@@ -22,7 +22,7 @@ import (
 
 // TestPlaces: arguments are where the compiler puts them. Without optimisation a
 // function begins by storing each register that an argument came in to the
-// argument's own slot, and its symbol tells how large arguments and results are.
+// argument's own slot, and its symbol reports how large arguments and results are.
 func TestPlaces(t *testing.T) {
 	pkg := checkABI(t)
 	for _, a := range []arch{amd64, arm64} {

@@ -133,7 +133,7 @@ func place0(l *ast.FieldList, name, nameless string) (int, bool) {
 	return 0, false
 }
 
-// assigned tells whether a function may change an argument of its own.
+// assigned reports whether a function may change an argument of its own.
 func assigned(body *ast.BlockStmt, name string) (is bool) {
 	root := func(e ast.Expr) bool {
 		id, ok := e.(*ast.Ident)
@@ -265,7 +265,7 @@ func (v *variables) call(e *ast.CallExpr) (value, error) {
 	return value{}, none(memory.Calls)
 }
 
-// isMessage tells whether a type is a message of the CRI, whose methods named
+// isMessage reports whether a type is a message of the CRI, whose methods named
 // GetX give the member X, or zero of nil.
 func (v *variables) isMessage(t types.Type) bool {
 	p, ok := t.Underlying().(*types.Pointer)
@@ -468,7 +468,7 @@ func (x value) at(kind memory.Kind) (*memory.Form, error) {
 	return f, nil
 }
 
-// hasText tells whether a type has a method that makes its text.
+// hasText reports whether a type has a method that makes its text.
 func (v *variables) hasText(t types.Type) bool { return v.text(t) != nil }
 
 func (v *variables) text(t types.Type) *ast.FuncDecl {

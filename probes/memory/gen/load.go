@@ -37,7 +37,7 @@ type source struct {
 	sizes     types.Sizes
 }
 
-// listed is what go list tells of a package.
+// listed is what go list reports of a package.
 type listed struct {
 	ImportPath, Name, Dir string
 	GoFiles               []string
@@ -100,7 +100,7 @@ func load(dir string, c *probes.Catalogue) (*source, error) {
 	return s, nil
 }
 
-// exists tells whether a module of the kubelet's has a package. To ask for one
+// exists reports whether a module of the kubelet's has a package. To ask for one
 // that is not there may have the go command look for another version.
 func exists(dir, path string) (bool, error) {
 	parts := strings.SplitN(path, "/", 3)

@@ -45,7 +45,7 @@ func (f *function) among(all map[string]*function) *target {
 	return t
 }
 
-// ofOther tells whether the value on which a method is called is called after
+// ofOther reports whether the value on which a method is called is called after
 // the package of another such method, and not after that of this one: AddPod of
 // allocationManager is not that of podManager.
 func (t *target) ofOther(x ast.Expr) bool {
@@ -113,7 +113,7 @@ func nameOf(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// names tells whether an expression in f names the callee.
+// names reports whether an expression in f names the callee.
 func (f *function) names(e ast.Expr, callee *target) bool {
 	id := nameOf(e)
 	if id == nil || id.Name != callee.sym.Name {
@@ -129,7 +129,7 @@ func (f *function) names(e ast.Expr, callee *target) bool {
 	return f.imports(sel.X, callee.path)
 }
 
-// imports tells whether an expression is the name under which f's file imports
+// imports reports whether an expression is the name under which f's file imports
 // a package; "" is any.
 func (f *function) imports(e ast.Expr, path string) bool {
 	id, ok := e.(*ast.Ident)
@@ -165,7 +165,7 @@ func (f *function) detours(callee *target) (lines []int) {
 	return tidy(lines)
 }
 
-// mentions tells whether f's package has the callee's name at all.
+// mentions reports whether f's package has the callee's name at all.
 func (f *function) mentions(callee *target) bool {
 	for _, file := range f.files {
 		found := false
@@ -181,7 +181,7 @@ func (f *function) mentions(callee *target) bool {
 	return false
 }
 
-// reaches tells whether a call is one of a function of f's package, the only one
+// reaches reports whether a call is one of a function of f's package, the only one
 // of its name, that calls the callee, directly or by others such.
 func (f *function) reaches(call *ast.CallExpr, callee *target, depth int) bool {
 	id := nameOf(call.Fun)

@@ -93,7 +93,7 @@ func generate(c *probes.Catalogue) (data *source.Data, sums []byte, err error) {
 	return data, sums, nil
 }
 
-// module is what go list tells of one. Kubernetes' own modules replace each
+// module is what go list reports of one. Kubernetes' own modules replace each
 // other by versions that count.
 type module struct {
 	Path, Version, Dir string
