@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Options say what to attach to, and with what.
+// Options state what to attach to, and with what.
 type Options struct {
 	Kubelet kubelets.Kubelet
 	// Probes are the kinds of probes to host, the most telling first: where several
@@ -144,7 +144,7 @@ func (s *Session) detach(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// note tells the person at the terminal, and puts it into the node's story.
+// note writes to the person at the terminal, and puts the text into the node's story.
 func (s *Session) note(text string, err error) {
 	if err != nil {
 		text = fmt.Sprintf("%s: %v", text, err)

@@ -95,7 +95,7 @@ func copyBytes(client, runtime *net.UnixConn) {
 	one(client, runtime)
 }
 
-// hosted is the watcher of a session, with an agent that is told everything.
+// hosted is the watcher of a session, with an agent that gets everything.
 func hostedBy(t testing.TB, runtime string) *watcher {
 	s := hostedSession(t)
 	err := s.cri.pods.reach(func(ctx context.Context) (net.Conn, error) {

@@ -76,7 +76,7 @@ func (b *bench) add(name string, p *part, socket string) {
 }
 
 // inTurn calls do for each way in each round, always in another order. Between
-// rounds it waits until podstep has told of the calls, so that no other way pays
+// rounds it waits until podstep has published the calls, so that no other way pays
 // for that.
 func (b *bench) inTurn(rounds int, do func(i int, w *way)) {
 	for range rounds {
@@ -225,7 +225,7 @@ func (b *bench) callAll(w *way, callers int, until time.Time) int64 {
 	return n.Load()
 }
 
-// printEvents says whether podstep has told its agent of all these calls.
+// printEvents prints how many events podstep has published, and how many it lost.
 func (b *bench) printEvents() {
 	s := b.stats()
 	fmt.Printf("  podstep told of %d events, dropped %v\n", s.Events, s.Dropped)

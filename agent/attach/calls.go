@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
-// watcher tells the agent of the kubelet's calls, and stops those that somebody
+// watcher publishes the kubelet's calls as events of the agent, and stops those that somebody
 // wants stopped.
 type watcher struct {
 	agent     *agent.Agent
@@ -33,17 +33,17 @@ type call struct {
 	seen    *agent.Call
 }
 
-// Wants tells whether a method is a step.
+// Wants reports whether a method is a step.
 func (w *watcher) Wants(method string) bool { return cri.Lookup(method) != nil }
 
-// Request tells of a call. Only if somebody wants a pod stopped at such calls does
-// it wait until the agent has looked at it.
+// Request publishes the begin of a call. Only if somebody wants a pod stopped at
+// such calls does it wait until the agent has looked at the call.
 func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) error {
 	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
 	c.State = k
 	if !w.probe.Stopping(k.method.Step) {
 		if !w.publisher.begin(func() { w.begin(k) }, len(message)) {
-			c.State = nil // its end is not told either
+			c.State = nil // its end is not published either
 			w.agent.Lost(1)
 		}
 		return nil
@@ -71,17 +71,17 @@ func (w *watcher) failed(fault *error) {
 	}
 }
 
-// Passed lets the teller begin.
+// Passed wakes the publisher.
 func (w *watcher) Passed() { w.publisher.awake() }
 
-// End tells how a call ended.
+// End reports how a call ended.
 func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
 	if k, ok := c.State.(*call); ok {
 		w.publisher.end(func() { w.end(k, answer, st, at) }, len(answer))
 	}
 }
 
-// begin is on the teller's goroutine, as all below.
+// begin runs on the publisher's goroutine, as all functions below.
 func (w *watcher) begin(k *call) {
 	r, err := k.method.Request(k.message)
 	k.message = nil

@@ -47,7 +47,7 @@ func endpoints(k *kubelets.Kubelet) (paths []string) {
 }
 
 // Start takes the runtime's sockets over. What passes before it is known whose it
-// is waits to be told.
+// is waits to be published.
 func (r *relayed) Start(ctx context.Context, h *Host) error {
 	r.meet(h)
 	err := r.take(ctx)
@@ -103,10 +103,10 @@ func (r *relayed) awaitKubelet(ctx context.Context) {
 	}
 }
 
-// noted says what happened to the runtime's socket.
+// noted puts into the node's story what happened to the runtime's socket.
 func (r *relayed) noted(n takeover.Note) { r.host.Note(n.Text, n.Err) }
 
-// isKubelet tells whether a process is the kubelet, or one that was started in
+// isKubelet reports whether a process is the kubelet, or one that was started in
 // its place. One that was named by its pid may have any name.
 func (t *Target) isKubelet(pid int) bool {
 	return pid == t.Kubelet.PID && t.Kubelet.Same() || kubelets.Is(pid)

@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 	a.left()
 }
 
-// waitsFor tells a pod whose container waits with a message that has the text.
+// waitsFor recognizes a pod whose container waits with a message that has the text.
 func waitsFor(text string) func(*corev1.Pod) bool {
 	return func(p *corev1.Pod) bool {
 		for _, c := range p.Status.ContainerStatuses {

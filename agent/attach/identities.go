@@ -16,13 +16,13 @@ import (
 const (
 	// askRuntime bounds a question of ours to the runtime.
 	askRuntime = 10 * time.Second
-	// findWithin bounds how long the teller waits for the answer, and who waits for
-	// the teller.
+	// findWithin bounds how long the publisher waits for the answer, and who waits for
+	// the publisher.
 	findWithin = 500 * time.Millisecond
 )
 
-// identities keeps the agent told of whose the sandboxes and containers are.
-// Apart from reload, it is used by the teller alone.
+// identities reports to the agent which pod each sandbox and container belongs to.
+// Apart from reload, only the publisher's goroutine uses it.
 type identities struct {
 	agent   *agent.Agent
 	probe   *agent.Probe
@@ -35,7 +35,7 @@ func newIdentities(h *Host) *identities {
 	return &identities{agent: h.Agent, probe: h.Probe, known: cri.NewIdentities(), asker: cri.NewImageAsker(h.Target().specs.wanted)}
 }
 
-// reach says how the runtime is reached from now on.
+// reach sets how the runtime is reached from now on.
 func (x *identities) reach(dial func(context.Context) (net.Conn, error)) (err error) {
 	// The address is nobody's: dial knows the way.
 	x.runtime, err = grpc.NewClient("passthrough:///runtime",
@@ -53,7 +53,7 @@ func (x *identities) close() {
 // stepSandbox is a pod that the runtime had before podstep came.
 const stepSandbox = "cluster.sandbox"
 
-// load asks the runtime for the pods that it has, and tells of them.
+// load asks the runtime for the pods that it has, and reports them to the agent.
 func (x *identities) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askRuntime)
 	defer cancel()
@@ -103,7 +103,7 @@ func (x *identities) reload() {
 	}
 }
 
-// updateAgent hands on what is known.
+// updateAgent reports all known sandboxes and containers to the agent.
 func (x *identities) updateAgent() {
 	ids := map[string][]string{}
 	for _, c := range x.known.Containers() {

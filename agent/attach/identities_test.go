@@ -23,7 +23,7 @@ import (
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// called tells a session of a call, as its watcher does.
+// called gives a session a call, as its watcher does.
 func called(t *testing.T, s *hosted, step string, request, answer proto.Message, err error) {
 	t.Helper()
 	question, errQ := proto.Marshal(request)
@@ -68,7 +68,7 @@ func shown(t *testing.T, s *hosted) (names []string) {
 	return names
 }
 
-// Where the calls alone tell of pods, one is gone with its last sandbox, and
+// Where pods are known by calls alone, one is gone with its last sandbox, and
 // there again with a new one.
 func TestGoneWithItsSandbox(t *testing.T) {
 	s := hostedSession(t)
@@ -92,14 +92,14 @@ func TestGoneWithItsSandbox(t *testing.T) {
 	want("with both gone")
 	runPod(t, s, "one", "s1c")
 	want("with one back", "one")
-	// Of a pod that somebody wants it tells nothing.
+	// Of a pod that somebody wants it reports nothing.
 	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: "uid-one"}}
 	s.report(cluster.Report{By: probes.ByKubelet, Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
 	removeSandbox(t, s, "s1c", nil)
 	want("with the sandbox of one gone that the kubelet has", "one")
 }
 
-// A runtime that answers late is not waited for, and is heard all the same.
+// A runtime that answers late is not waited for, and its answer is used all the same.
 func TestFindWithSlowRuntime(t *testing.T) {
 	s, r := hostedSession(t), playRuntime(t)
 	r.sandboxes = []*runtimeapi.PodSandbox{{

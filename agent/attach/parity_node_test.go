@@ -18,7 +18,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// seenCall is a call of the runtime as a story tells it.
+// seenCall is a call of the runtime as a story has it.
 type seenCall struct {
 	span    uint64
 	step    string
@@ -127,7 +127,7 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// sameCalls compares a pod's calls as both agents tell them.
+// sameCalls compares a pod's calls as both agents report them.
 func sameCalls(t *testing.T, inside, attached *labtest.Lab, pod string) {
 	t.Helper()
 	in, out := sameStories(t, inside, attached, pod)
@@ -169,7 +169,7 @@ func sameStories(t *testing.T, inside, attached *labtest.Lab, pod string) (in, o
 	return in, out
 }
 
-// unseenAttached tells calls that cannot be told from outside.
+// unseenAttached recognizes calls that cannot be seen from outside.
 func unseenAttached(c seenCall) bool {
 	switch c.step {
 	case "cri.ImageStatus":

@@ -15,10 +15,10 @@ import (
 type Kind struct {
 	// Name is that of the probe, in its events and for people.
 	Name string
-	// Abilities says what such a probe can do when it runs.
+	// Abilities is what such a probe can do when it runs.
 	Abilities func(*probes.Catalogue) probes.Abilities
 	// New prepares a probe of a kubelet. It changes nothing on the machine. The
-	// error says why there can be none here.
+	// error is the reason why there can be none here.
 	New func(*Target) (Probe, error)
 }
 
@@ -35,9 +35,9 @@ type Probe interface {
 
 // Host is what a session is to one of its probes.
 type Host struct {
-	// Probe is where the probe says what it sees, and how it fares.
+	// Probe is where the probe reports the calls that it sees, and its state.
 	*agent.Probe
-	// Agent is where it says what it knows of pods.
+	// Agent is where the probe reports what it knows of pods.
 	Agent *agent.Agent
 
 	name    string
@@ -104,11 +104,11 @@ func (h *Host) leaveOut(err error) {
 	h.session.printf("the %s probe sees nothing: %v", h.name, err)
 }
 
-// Note puts it into the node's story, and tells the person at the terminal. The
+// Note puts it into the node's story, and writes it to the person at the terminal. The
 // error may be nil.
 func (h *Host) Note(text string, err error) { h.session.note(text, err) }
 
-// Print tells the person at the terminal.
+// Print writes a line to the person at the terminal.
 func (h *Host) Print(format string, args ...any) { h.session.printf(format, args...) }
 
 // start starts the probe. One that fails leaves nothing behind.

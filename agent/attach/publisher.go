@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// What there is to tell waits for a pause of the calls, but not for long: a
-// kubelet makes them in rows, and on a busy node none of a row then waits for a
-// processor that the telling of another keeps. Nobody sees it: it is the time
-// that the screen takes for a frame or two.
+// The publisher waits for a pause of the calls, but not for long: a kubelet makes
+// calls in rows, and on a busy node no call of a row then waits for a processor
+// on which another one is published. Nobody sees the delay: the screen takes as
+// long for a frame or two.
 const (
 	pause  = 2 * time.Millisecond
 	linger = 20 * time.Millisecond
 )
 
-// What waits to be told is bounded, in number and in bytes of messages.
+// The queue of the publisher is bounded, in number and in bytes of messages.
 const (
 	maxPending      = 1 << 14
 	maxPendingBytes = 64 << 20
 )
 
-// publisher tells the agent of calls, one after the other, on a goroutine of its
-// own: to take a request apart for a person to read takes longer than to pass it
-// on, and the kubelet waits for the latter only.
+// publisher publishes the kubelet's calls as events of the agent, in their order,
+// on a goroutine of its own: decoding a request takes longer than passing it on,
+// and the kubelet waits for the latter only.
 type publisher struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []pending
-	came   int // how many have come into it
+	came   int // how many were ever put into the queue
 	bytes  int
 	closed bool
-	hurry  chan struct{} // somebody waits for what is in the queue
-	failed func(any)     // is told of a panic
+	hurry  chan struct{} // a caller waits for what is in the queue
+	failed func(any)     // gets the value of a panic
 	done   chan struct{}
 }
 
-// pending is something to tell, and the bytes that it keeps.
+// pending is work that publishes a call, and the bytes that it keeps.
 type pending struct {
 	do    func()
 	bytes int
@@ -48,7 +48,7 @@ func newPublisher() *publisher {
 	return p
 }
 
-// run tells until the teller is closed and nothing is left.
+// run publishes until the publisher is closed and its queue is empty.
 func (p *publisher) run() {
 	defer close(p.done)
 	for {
@@ -65,8 +65,8 @@ func (p *publisher) run() {
 	}
 }
 
-// publish tells one thing. A fault of ours costs an event, not the kubelet's
-// connections.
+// publish does one piece of work. If it panics, an event is lost; the kubelet's
+// connections stay.
 func (p *publisher) publish(do func()) {
 	defer func() {
 		if r := recover(); r != nil && p.failed != nil {
@@ -92,8 +92,8 @@ func (p *publisher) take() []pending {
 	return batch
 }
 
-// linger returns when nothing came for a pause, at the latest when it has taken
-// long enough or somebody waits.
+// linger returns after a pause without a new call, when the linger is over, or
+// when a caller waits.
 func (p *publisher) linger() {
 	late := time.After(linger)
 	for last := p.count(); ; {
@@ -126,8 +126,8 @@ func (p *publisher) hasten() {
 	}
 }
 
-// begin has do done some time after the next awake. It is false if there is no
-// room for it.
+// begin queues do; the publisher runs it after the next awake. It reports false,
+// and queues nothing, if the queue is full.
 func (p *publisher) begin(do func(), bytes int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,8 +138,8 @@ func (p *publisher) begin(do func(), bytes int) bool {
 	return true
 }
 
-// end has do done later, whether there is room or not: what has begun is told to
-// its end, and there are no more ends than calls under way.
+// end queues do, even if the queue is full: a call whose begin is published gets
+// its end published too, and there are no more ends than calls under way.
 func (p *publisher) end(do func(), bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,10 +155,10 @@ func (p *publisher) put(do func(), bytes int) {
 	p.bytes += bytes
 }
 
-// awake has the teller look at the queue.
+// awake has the publisher look at its queue.
 func (p *publisher) awake() { p.wake.Signal() }
 
-// await is begin, and waits until it is done or ctx ends.
+// await queues do as begin does, and waits until it has run or ctx ends.
 func (p *publisher) await(ctx context.Context, do func(), bytes int) bool {
 	done := make(chan struct{})
 	if !p.begin(func() { defer close(done); do() }, bytes) {
@@ -174,7 +174,7 @@ func (p *publisher) await(ctx context.Context, do func(), bytes int) bool {
 	}
 }
 
-// close tells what is left and ends the teller.
+// close publishes what is queued and ends the publisher.
 func (p *publisher) close() {
 	p.mu.Lock()
 	p.closed = true

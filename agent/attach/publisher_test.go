@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is told is told in its order, also what is left at the end.
+// The publisher keeps the order of calls, also of those that are queued when it is closed.
 func TestPublisherOrder(t *testing.T) {
 	p := newPublisher()
 	var got, want []int
@@ -29,7 +29,7 @@ func TestPublisherOrder(t *testing.T) {
 	p.end(func() { t.Error("a teller that is closed tells more") }, 1)
 }
 
-// There is room for so much; an end is told whether there is room or not.
+// A full queue refuses a begin, and takes an end.
 func TestPublisherBounds(t *testing.T) {
 	p := newPublisher()
 	if !p.begin(func() {}, maxPendingBytes) || p.begin(func() {}, 1) {
@@ -56,7 +56,7 @@ func TestPublisherBounds(t *testing.T) {
 	p.close()
 }
 
-// Who waits goes on when it is told, or when it gives up.
+// await returns when its work has run, or when its context ends.
 func TestPublisherAwait(t *testing.T) {
 	p := newPublisher()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ func TestPublisherAwait(t *testing.T) {
 	}
 }
 
-// A panic costs what was to be told, and is told itself; those who wait go on.
+// A panic costs the event that was to be published, and is reported; callers that wait go on.
 func TestPublisherPanic(t *testing.T) {
 	p := newPublisher()
 	var failed, published []any

@@ -156,7 +156,7 @@ func (p *reporter) Stop(ctx context.Context) error {
 	return nil
 }
 
-// over tells the last report that a source has of a pod. Which source is the last
+// over recognizes the last report that a source has of a pod. Which source is the last
 // to have it nobody knows.
 func over(s *cluster.Report) bool {
 	return s.Step == stepGone || s.Step == stepKnown && len(s.Values) > 0 && s.Values[0] == false

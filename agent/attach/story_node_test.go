@@ -61,7 +61,7 @@ func TestStory(t *testing.T) {
 	life(t, l, "after")
 }
 
-// compare tells how other pods did before and meanwhile.
+// compare reports how other pods did before and meanwhile.
 func compare(t *testing.T, what string, before, during []time.Duration) {
 	t.Helper()
 	t.Logf("other pods, %s: %v at most %v before (%d pods), %v at most %v while attached (%d pods)", what,
@@ -112,7 +112,7 @@ func walk(t *testing.T, l *labtest.Lab) {
 	checkWalk(t, l.Story("web"))
 }
 
-// podHeld is the hold that podstep pods tells of.
+// podHeld is the hold that podstep pods prints.
 func podHeld(t *testing.T, l *labtest.Lab, pod string) held {
 	t.Helper()
 	for _, p := range podStates(t, l) {

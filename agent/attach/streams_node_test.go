@@ -60,7 +60,7 @@ func TestStreams(t *testing.T) {
 	t.Logf("podstep ended in %v", took)
 }
 
-// awaitStreamed waits until the kubelet has heard of a container by its stream.
+// awaitStreamed waits until the kubelet has seen a container by its stream.
 func awaitStreamed(t *testing.T, l *labtest.Lab, from int) {
 	t.Helper()
 	labtest.Eventually(t, "heard of: a container", func() bool {

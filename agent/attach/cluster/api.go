@@ -65,7 +65,7 @@ func listPage[T any](ctx context.Context, api *kubeapi.Client, path string, quer
 
 // watch gives what changes after a version, until the API server ends the watch,
 // which it does every few minutes. It returns the version up to which changes
-// were given. opened is called when the API server has agreed to tell.
+// were given. opened is called when the API server has agreed to watch.
 func watch[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, version string, opened func(), each func(kind string, object *T)) (string, error) {
 	q := url.Values{
 		"watch": {"1"}, "resourceVersion": {version}, "allowWatchBookmarks": {"true"},

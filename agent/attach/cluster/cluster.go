@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Options say what to ask, and whom to tell.
+// Options state what to ask, and who gets the reports.
 type Options struct {
 	// Node is the node's name, as the kubelet registered it.
 	Node string
@@ -21,8 +21,8 @@ type Options struct {
 	API *rest.Config
 	// Kubelet is how to reach the kubelet; nil: it cannot be asked.
 	Kubelet *KubeletPods
-	// Report is called with all that is said, by one goroutine at a time and, for
-	// one pod, in order. While it runs nothing else is told.
+	// Report is called with each report, by one goroutine at a time and, for one
+	// pod, in order. While it runs no other report is given.
 	Report func(Report)
 	// Note is called with what a person should know about the sources: that
 	// something of one cannot be read and why, or that it can again; then err is
@@ -33,22 +33,22 @@ type Options struct {
 	State func(by probes.Witness, err error)
 }
 
-// Report is one step that the cluster told.
+// Report is one step that a source of the cluster reported.
 type Report struct {
 	// Step is its name in the catalogue.
 	Step string
-	// By is the source that said so.
+	// By is the source that reported it.
 	By probes.Witness
-	// At is when it happened: when it was heard of, or, for what had happened
+	// At is when it happened: when the source saw it, or, for what had happened
 	// before, the time that the object itself states, which is in whole seconds.
 	At time.Time
 	// Pod is whose step it is: its names, its status, and of its spec what decides
 	// about it, without what may hold secrets. Nobody may change it.
 	Pod *v1.Pod
-	// Values are those of the step's fields, in the catalogue's order; nil is one
-	// that there is nothing to say of. Texts that others wrote are Words.
+	// Values are those of the step's fields, in the catalogue's order; a field
+	// without a value is nil. Texts that others wrote are Words.
 	Values []any
-	// Err is what went wrong, if the step tells of something that did.
+	// Err is what went wrong, if the step reports a failure.
 	Err string
 }
 
@@ -62,12 +62,12 @@ type Words string
 
 func (w Words) Error() string { return string(w) }
 
-// startWithin bounds how long the story of the past waits for all sources, so
-// that it can be told in order.
+// startWithin bounds how long the reports of the past wait for all sources, so
+// that they can be given in order.
 const startWithin = 3 * time.Second
 
-// Cluster follows what the cluster says of a node's pods. What its sources say
-// goes through one ledger, so that nothing is given twice.
+// Cluster follows what the cluster reports of a node's pods. The reports of all
+// sources go through one ledger, so that none is given twice.
 type Cluster struct {
 	o       Options
 	ledger  *ledger
@@ -106,7 +106,7 @@ func (c *Cluster) RunAPI(ctx context.Context) {
 		wg.Go(func() { run(ctx) })
 	}
 	wg.Wait()
-	// Until it is asked again the kubelet's word counts.
+	// Until the API server is asked again the kubelet's list counts.
 	c.ledger.connected(false)
 }
 

@@ -21,7 +21,7 @@ type Kubeconfig struct {
 	// Root is the root directory that the path, and all paths in the file, are to
 	// be seen in, such as /proc/PID/root for a kubelet in a container; empty: ours.
 	Root string
-	// Named tells that a person named it. Then nothing else will do.
+	// Named reports that a person named it. Then nothing else will do.
 	Named bool
 }
 
@@ -73,7 +73,7 @@ func Credentials(candidates []Kubeconfig) (config *rest.Config, from Kubeconfig,
 	return nil, Kubeconfig{}, errors.Join(errs...)
 }
 
-// sameCluster tells whether two configurations trust a certificate in common. Of
+// sameCluster reports whether two configurations trust a certificate in common. Of
 // one that trusts what the system trusts, nothing can be said.
 func sameCluster(a, b *rest.Config) bool {
 	if a == nil || b == nil || len(a.CAData) == 0 || len(b.CAData) == 0 || bytes.Equal(a.CAData, b.CAData) {
@@ -196,5 +196,5 @@ func (k Kubeconfig) read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// isOurs tells whether the root is the one that we see.
+// isOurs reports whether the root is the one that we see.
 func (k Kubeconfig) isOurs() bool { return k.Root == "" || filepath.Clean(k.Root) == "/" }

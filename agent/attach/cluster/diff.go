@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// The steps that are told, as the catalogue names them.
+// The steps that are reported, as the catalogue names them.
 const (
 	stepBound     = "cluster.bound"
 	stepChanged   = "cluster.changed"
@@ -35,15 +35,16 @@ const (
 	fromKubelet source = "kubelet"
 )
 
-// observation is one object as it was heard of.
+// observation is one object as a source gave it.
 type observation struct {
 	pod  *v1.Pod
 	from source
 	now  time.Time
 }
 
-// report makes a step of the hearing. The time in the object is shown if it counts:
-// it is in whole seconds, and what is heard as it happens has a better one.
+// report makes a report of the observation. The report has the time that the object
+// states only if the object was there before: that time is in whole seconds, and
+// what a watch brings as it happens has a better one.
 func (h *observation) report(step string, stated time.Time, values ...any) Report {
 	s := h.reportDated(step, stated, values...)
 	if h.from != fromObject {
@@ -52,7 +53,7 @@ func (h *observation) report(step string, stated time.Time, values ...any) Repor
 	return s
 }
 
-// reportDated is say for what shows the time in the object always.
+// reportDated makes a report that always has the time that the object states.
 func (h *observation) reportDated(step string, stated time.Time, values ...any) Report {
 	at := h.now
 	if h.from == fromObject && !stated.IsZero() && stated.Before(at) {
@@ -109,7 +110,7 @@ func (h *observation) wanted(old *v1.Pod) (out []Report) {
 	return out
 }
 
-// gone is said when the API server has the pod no more.
+// gone reports that the API server has the pod no more.
 func (h *observation) gone() Report {
 	return h.report(stepGone, time.Time{}, some(string(h.pod.Status.Phase)), some(h.pod.Status.Reason))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// noon is when the test's objects are from; heard is when they are heard of.
+// noon is when the test's objects are from; observedAt is when a source sees them.
 var (
 	noon       = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	observedAt = noon.Add(time.Hour)
@@ -53,7 +53,7 @@ func with(p *v1.Pod, change func(*v1.Pod)) *v1.Pod {
 }
 
 // line shows a step as the test writes it: name, fields that are there, error,
-// and the seconds since noon if it is not told as just heard.
+// and the seconds since noon if it is not reported as just seen.
 func line(t *testing.T, s Report) string {
 	t.Helper()
 	step := probes.MustLoad().Step(s.Step)

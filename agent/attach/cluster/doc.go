@@ -1,4 +1,4 @@
-// Package cluster tells what the cluster says of one node's pods, for a podstep
+// Package cluster reports what the cluster says of one node's pods, for a podstep
 // that runs beside the kubelet and sees of its work only the calls to the
 // container runtime: that a pod was bound to the node, changed, deleted; what its
 // conditions, containers and events report; and whether the kubelet itself has

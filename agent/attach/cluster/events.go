@@ -15,11 +15,11 @@ const (
 	// maxEarly bounds the events that wait for their pod to be known.
 	maxEarly = 512
 	// maxEvents bounds the events that are remembered of a pod, so as not to be
-	// told again.
+	// reported again.
 	maxEvents = 256
 )
 
-// happening is an event object, as it was heard of.
+// happening is an event object, as the API server gave it.
 type happening struct {
 	uid, about types.UID
 	node       string // whose component reported it; empty: none of a node
@@ -94,7 +94,7 @@ func (l *ledger) event(h happening, node string) {
 	l.early = append(l.early, h)
 }
 
-// late tells the events that came before their pod. The caller holds mu.
+// late reports the events that came before their pod. The caller holds mu.
 func (l *ledger) late(id types.UID, e *entry) {
 	if len(l.early) == 0 {
 		return
@@ -113,7 +113,7 @@ func (l *ledger) late(id types.UID, e *entry) {
 	l.early = rest
 }
 
-// happened tells an event, unless it was told. It is false for a pod of which
+// happened reports an event, unless it was reported. It is false for a pod of which
 // there is no object yet. The caller holds mu.
 func (l *ledger) happened(e *entry, h *happening) bool {
 	p := e.api

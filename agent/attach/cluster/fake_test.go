@@ -205,14 +205,14 @@ func (k *fakeKubelet) set(code int, pods ...v1.Pod) {
 	k.pods, k.code = pods, code
 }
 
-// collector collects what Run tells. Several sources tell, each in its own
+// collector collects the reports of Run. Several sources report, each in its own
 // order: a test waits for each of what it wants, whichever comes first, and
 // asks with inOrder for what must come after what.
 type collector struct {
 	t       *testing.T
 	reports chan Report
 	notes   chan string
-	past    []string // all that was said and noted, as text
+	past    []string // all reports and notes, as text
 	waiting []Report // what nobody waited for yet
 }
 

@@ -35,7 +35,7 @@ type follower[T any] struct {
 	notes func(error)
 
 	// listed is called with each object of a list, complete when it is whole, and
-	// changed with each change. up says whether changes are being told.
+	// changed with each change. up reports whether changes are being watched.
 	listed   func(*T)
 	complete func()
 	changed  func(kind string, object *T)
@@ -123,7 +123,7 @@ func explain(err error) error {
 	return err
 }
 
-// refused tells whether trying again soon is of no use.
+// refused reports whether trying again soon is of no use.
 func refused(err error) bool {
 	return kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized)
 }

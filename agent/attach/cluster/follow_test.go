@@ -72,7 +72,7 @@ func checkAsked(t *testing.T, f *fakeAPI) {
 	}
 }
 
-// TestTooOld: the server has forgotten what happened since: list again, and tell
+// TestTooOld: the server has forgotten what happened since: list again, and report
 // who is gone and what is new.
 func TestTooOld(t *testing.T) {
 	f := newFakeAPI(t)

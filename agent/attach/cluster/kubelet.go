@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// KubeletPods is where the kubelet says which pods it has.
+// KubeletPods is where the kubelet lists the pods that it has.
 type KubeletPods struct {
 	// URLs are asked in turn until one answers, such as https://127.0.0.1:10250
 	// and, if the kubelet has that port, http://127.0.0.1:10255.
@@ -27,9 +27,9 @@ type KubeletPods struct {
 const (
 	askEvery  = time.Second
 	askSeldom = 5 * time.Second
-	// askSoon is when the API server has said something that the kubelet hears too.
+	// askSoon is when the API server has reported what it gives the kubelet too.
 	askSoon = 200 * time.Millisecond
-	// quietAsks is how many times nothing new is heard before asking seldom.
+	// quietAsks is how many times nothing new is listed before asking seldom.
 	quietAsks = 30
 	// pollShare bounds the kubelet's work for us: of so much time, one part.
 	pollShare = 20
@@ -100,8 +100,8 @@ func (p *poll) sleep(ctx context.Context) {
 	}
 }
 
-// ask asks once, and tells whether there was something new. A pod that is not
-// heard of because of a failure is not gone.
+// ask asks once, and reports whether there was something new. A pod that is not
+// listed because of a failure is not gone.
 func (p *poll) ask(ctx context.Context) (news bool) {
 	pods, err := p.get(ctx)
 	switch {

@@ -15,8 +15,8 @@ import (
 // maxPods bounds how many pods are followed. A node has a few hundred.
 const maxPods = 20_000
 
-// ledger knows what was told of each pod, whichever source told it, so that
-// nothing is told twice.
+// ledger knows what was reported of each pod, by whichever source, so that nothing
+// is reported twice.
 type ledger struct {
 	sink func(Report)
 	note func(string, error)
@@ -26,14 +26,14 @@ type ledger struct {
 	pods    map[types.UID]*entry
 	mirrors map[types.UID]types.UID // the pod that an object of the API server mirrors
 	early   []happening             // events of pods that are not known yet
-	apiUp   bool                    // the API server tells what changes
+	apiUp   bool                    // the API server reports what changes
 	full    bool                    // that there are too many pods was noted
 
 	news chan struct{} // the kubelet may have something new
 
-	waiting int      // sources that have not told the past yet
-	begun   bool     // the past was told
-	past    []Report // what is told once it is known whole
+	waiting int      // sources that have not reported the past yet
+	begun   bool     // the past was reported
+	past    []Report // reports that wait until the past is known whole
 }
 
 // entry is one pod.
@@ -41,8 +41,8 @@ type entry struct {
 	api      *v1.Pod // as the API server has it; nil: it does not
 	left     bool    // the API server had it once
 	kubelet  bool    // the kubelet has it
-	reported *v1.Pod // whose status was told last
-	by       source  // who told it
+	reported *v1.Pod // whose status was reported last
+	by       source  // who reported it
 	events   map[types.UID]int32
 }
 
@@ -53,8 +53,8 @@ func newLedger(o Options) *ledger {
 	}
 }
 
-// await holds back what is told until that many sources have told the past, or
-// begin is called: the past is told in the order in which it happened.
+// await holds back reports until that many sources have reported the past, or
+// begin is called: the past is reported in the order in which it happened.
 func (l *ledger) await(sources int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *ledger) await(sources int) {
 	}
 }
 
-// ready is called by each source once it has told the past, or cannot.
+// ready is called by each source once it has reported the past, or cannot.
 func (l *ledger) ready() {
 	l.mu.Lock()
 	l.waiting--
@@ -74,7 +74,7 @@ func (l *ledger) ready() {
 	}
 }
 
-// begin tells the past.
+// begin gives the reports of the past.
 func (l *ledger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +89,7 @@ func (l *ledger) begin() {
 	l.past = nil
 }
 
-// emit gives what a source said, or keeps it for when the past is given. The
+// emit gives the reports of a source, or keeps them for begin. The
 // caller holds mu.
 func (l *ledger) emit(by probes.Witness, all ...Report) {
 	for _, s := range all {
@@ -129,7 +129,7 @@ func (l *ledger) entry(id types.UID) *entry {
 	return e
 }
 
-// connected notes whether the API server tells what changes. While it does not,
+// connected notes whether the API server reports what changes. While it does not,
 // the kubelet's word counts.
 func (l *ledger) connected(up bool) {
 	l.mu.Lock()
@@ -157,20 +157,20 @@ func (l *ledger) object(p *v1.Pod, from source) {
 	}
 	e.api, e.left = p, false
 	// After an absence the API server may still have an older status than what the
-	// kubelet has told meanwhile; what is new in it comes by the watch.
+	// kubelet has reported meanwhile; what is new in it comes by the watch.
 	if from == live || e.by != fromKubelet {
 		l.report(probes.ByAPI, e, &h)
 	}
 	l.late(id, e)
 }
 
-// report tells what is new in the status. The caller holds mu.
+// report emits what is new in the status. The caller holds mu.
 func (l *ledger) report(by probes.Witness, e *entry, h *observation) {
 	l.emit(by, h.reported(e.reported)...)
 	e.reported, e.by = h.pod, h.from
 }
 
-// gone is told that the API server has a pod no more. p is its last state, if the
+// gone is called when the API server has a pod no more. p is its last state, if the
 // API server gave one.
 func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	l.mu.Lock()
@@ -198,7 +198,7 @@ func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	l.forget(id, e)
 }
 
-// all is told with all pods that the API server has, after they were told one by
+// all is called with all pods that the API server has, after they were reported one by
 // one: those that are not among them are gone.
 func (l *ledger) all(has map[types.UID]bool) {
 	l.mu.Lock()
@@ -214,7 +214,7 @@ func (l *ledger) all(has map[types.UID]bool) {
 	}
 }
 
-// wake has the kubelet asked soon: it will hear the same.
+// wake has the kubelet asked soon: the API server gives it the same.
 func (l *ledger) wake() {
 	select {
 	case l.news <- struct{}{}:
@@ -229,7 +229,7 @@ func (l *ledger) forget(id types.UID, e *entry) {
 	}
 }
 
-// list takes the pods that the kubelet has, and tells whether anything was new.
+// list takes the pods that the kubelet has, and reports whether anything was new.
 func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,7 +265,7 @@ func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 	return l.kubeletLacks(has, now) || news
 }
 
-// kubeletLacks tells of pods that the kubelet has no more. The caller holds mu.
+// kubeletLacks reports pods that the kubelet has no more. The caller holds mu.
 func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool) {
 	for id, e := range l.pods {
 		if !e.kubelet || has[id] {
@@ -285,7 +285,7 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 	return news
 }
 
-// known is said when the kubelet has a pod that it did not have before.
+// known reports that the kubelet has a pod that it did not have before.
 func (h *observation) known() Report {
 	// A mark that cannot be read is no time.
 	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])

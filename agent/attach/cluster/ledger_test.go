@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// book is a ledger whose clock stands, with what it told.
+// book is a ledger whose clock stands, with the reports that it gave.
 type book struct {
 	*ledger
 	t       *testing.T
@@ -29,14 +29,14 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// expect compares what was told since it was last called.
+// expect compares the reports since its last call.
 func (b *book) expect(want ...string) {
 	b.t.Helper()
 	compare(b.t, b.reports, want...)
 	b.reports = nil
 }
 
-// steps compares only which steps were told.
+// steps compares only which steps were reported.
 func (b *book) steps(want string) {
 	b.t.Helper()
 	var got []string
@@ -74,7 +74,7 @@ func TestLifeOfAPod(t *testing.T) {
 	b.expect("reported.phase phase=Running")
 	b.gone("u1", with(runningPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }), live)
 	b.expect("reported.phase phase=Succeeded", "cluster.gone phase=Succeeded")
-	// The kubelet's list is older than the end that was told.
+	// The kubelet's list is older than the end that was reported.
 	b.list([]*v1.Pod{with(kubeletPod(), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning })}, false)
 	b.steps("")
 	b.list(nil, false)
@@ -117,7 +117,7 @@ func TestStaticPod(t *testing.T) {
 }
 
 // TestWithoutAPI: the kubelet's word counts while the API server has none, and
-// what the API server had before that is not told again.
+// what the API server had before that is not reported again.
 func TestWithoutAPI(t *testing.T) {
 	b := newBook(t)
 	b.connected(true)
@@ -128,7 +128,7 @@ func TestWithoutAPI(t *testing.T) {
 	b.expect("cluster.kubelet known=true source=api since=+3", "reported.phase phase=Running from=kubelet")
 	b.connected(true)
 	b.object(with(webPod(), func(p *v1.Pod) { p.ResourceVersion = "12" }), fromObject)
-	b.steps("") // it has not heard yet that the pod runs
+	b.steps("") // it does not know yet that the pod runs
 	b.object(with(runningPod(), func(p *v1.Pod) { p.ResourceVersion = "13" }), live)
 	b.steps("")
 	b.object(with(runningPod(), func(p *v1.Pod) { p.ResourceVersion, p.Status.Phase = "14", v1.PodFailed }), live)
@@ -199,7 +199,7 @@ func TestEarlyEvents(t *testing.T) {
 	}
 }
 
-// TestPastInOrder: what each source knows of the past is told as one story.
+// TestPastInOrder: what each source knows of the past becomes one story.
 func TestPastInOrder(t *testing.T) {
 	b := newBook(t)
 	b.begun = false

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// KubeletPort says where a kubelet listens.
+// KubeletPort states where a kubelet listens.
 type KubeletPort struct {
 	// Address is host:port of its port for those who log in; empty: it has none.
 	Address string
@@ -130,7 +130,7 @@ func (c *peerCheck) verify(state tls.ConnectionState) error {
 	return nil
 }
 
-// ofThisMachine tells whether a host is one of our own addresses.
+// ofThisMachine reports whether a host is one of our own addresses.
 func ofThisMachine(host string) bool {
 	if host == "localhost" {
 		return true

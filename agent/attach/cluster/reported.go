@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reported is what the pod's status says that was not said before. old is nil if
+// reported makes the reports of what is new in the pod's status. old is nil if
 // nothing was.
 func (h *observation) reported(old *v1.Pod) []Report {
 	var was v1.PodStatus
@@ -42,7 +42,7 @@ func (h *observation) phase(was *v1.PodStatus) []Report {
 	return []Report{s}
 }
 
-// phaseAt is since when the pod has its phase, as far as its containers tell:
+// phaseAt is since when the pod has its phase, as far as its containers state it:
 // phases have no time of their own.
 func phaseAt(p *v1.Pod) time.Time {
 	begun := p.CreationTimestamp.Time
@@ -205,7 +205,7 @@ func (h *observation) past(c *v1.ContainerStatus) (out []Report) {
 	return append(out, h.container(c, &c.State))
 }
 
-// container tells one state of a container.
+// container makes the report of one state of a container.
 func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Report {
 	var state, reason, message, err string
 	var exitCode, lastReason, lastExitCode any

@@ -129,7 +129,7 @@ func waitRunning(t *testing.T, node *labtest.Lab, name string) {
 	t.Fatalf("%s does not run", name)
 }
 
-// inOrder fails unless what was told has these texts one after the other.
+// inOrder fails unless the reports have these texts one after the other.
 func (h *collector) inOrder(want ...string) {
 	h.t.Helper()
 	next := 0

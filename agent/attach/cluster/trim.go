@@ -16,7 +16,7 @@ const (
 	annotationSeen   = "kubernetes.io/config.seen"
 )
 
-// trim keeps of a pod what is told, what the agent knows pods by, and what shows
+// trim keeps of a pod what is reported, what the agent knows pods by, and what shows
 // that the spec changed. The rest, such as environment variables, commands and
 // the annotation in which kubectl repeats them, may hold secrets, and is most of
 // the memory that a pod takes.

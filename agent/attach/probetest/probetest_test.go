@@ -201,7 +201,7 @@ func TestStory(t *testing.T) {
 }
 
 // TestOthersGoOn: a probe that cannot be had, cannot be started, fails or panics
-// costs the others nothing, and who watches is told. What has failed is stopped.
+// costs the others nothing, and the watchers get a note. What has failed is stopped.
 func TestOthersGoOn(t *testing.T) {
 	good, fails, panics, refuses := New(), New(), New(), New()
 	refuses.Refuse = errors.New("the kernel has none of it")
