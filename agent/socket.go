@@ -29,7 +29,7 @@ func Listen(path string) (net.Listener, error) {
 	}
 	if fi, err := os.Lstat(path); err == nil {
 		if fi.Mode()&os.ModeSocket == 0 {
-			return nil, fmt.Errorf("make agent socket: %s is there and is no socket; choose another with PODSTEP_SOCKET", path)
+			return nil, fmt.Errorf("make agent socket: %s exists and is not a socket; choose another with PODSTEP_SOCKET", path)
 		}
 		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			_ = c.Close()

@@ -23,15 +23,15 @@ var screenActions = []action{
 	{id: "screen.lang", keys: []string{"L"}, group: groupScreen, title: words.Text("中文", "English"), do: (*Model).switchLang},
 	{id: "screen.theme", keys: []string{"ctrl+t"}, group: groupScreen, title: words.Text("Next theme: dark, light, high contrast", "切换主题：深色、浅色、高对比"),
 		do: intent((*Model).nextTheme)},
-	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Draw the screen anew", "重绘屏幕"),
+	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }
 
 var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: words.Text("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
-	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep, and let go what it holds; asks if something ends", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
-	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as q does, the second time not", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
+	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
+	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as q does, but only once", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
 }
 
 func (m *Model) toggleMouse() tea.Cmd {

@@ -38,7 +38,7 @@ var stepActions = []action{
 func offNoAgent(m *Model) text {
 	switch {
 	case m.control == nil:
-		return words.Text("a trace file only tells what was", "跟踪文件只记录过去")
+		return words.Text("a trace file is a recording", "跟踪文件只是录制")
 	case !m.linked:
 		return words.Text("the agent is not there", "代理不在")
 	}

@@ -49,7 +49,7 @@ func TestAttachedHolds(t *testing.T) {
 		d := attachedDesk(t)
 		d.press("H", "right", "enter").called("hold web")
 		d.press("u").write(c.step).press("enter").called()
-		d.sees("no pod is held at "+c.step, c.why).press("esc")
+		d.sees("a pod cannot be held at "+c.step, c.why).press("esc")
 		if err := d.m.checkHold(c.step); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %v", c.step, err)
 		}

@@ -47,13 +47,13 @@ func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error
 	switch f.fields[fieldAction].at {
 	case actFail:
 		if value == "" {
-			return errors.New(m.text(words.Text("say with which error it is to fail", "请输入要返回的错误信息")))
+			return errors.New(m.text(words.Text("give the error with which the step fails", "请输入要返回的错误信息")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
 	case actDelay:
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return errors.New(m.text(words.Text("say how long, such as 2s", "请输入时长，例如 2s")))
+			return errors.New(m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:

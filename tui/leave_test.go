@@ -25,7 +25,7 @@ func TestLeaveAsks(t *testing.T) {
 	ways := map[string]func(*desk){
 		"q":           func(d *desk) { d.press("q") },
 		"Ctrl+C":      func(d *desk) { d.press("ctrl+c") },
-		"the palette": func(d *desk) { d.press(":").write("end podstep, and").press("enter") },
+		"the palette": func(d *desk) { d.press(":").write("end podstep and its").press("enter") },
 		"Ctrl+C in a dialog": func(d *desk) {
 			d.press("b", "ctrl+c")
 		},

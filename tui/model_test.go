@@ -197,9 +197,9 @@ func TestDisabledActionsGiveReasons(t *testing.T) {
 	w.file = "x.podstep"
 	d := newDesk(t, w, Options{})
 	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web)}, CaughtUp: true})
-	d.press("s").sees("a trace file only tells what was")
-	d.press(":").write("step into").sees("a trace file only")
-	d.press("enter").sees("a trace file only tells what was").called()
+	d.press("s").sees("a trace file is a recording")
+	d.press(":").write("step into").sees("a trace file is")
+	d.press("enter").sees("a trace file is a recording").called()
 }
 
 func TestPaletteHasEveryActionOnce(t *testing.T) {

@@ -127,7 +127,7 @@ func (m *Model) checkHold(name string) error {
 		if about := m.catalogue().Step(name); why == "" && about != nil {
 			why = m.text(about.Hold.Why)
 		}
-		return fmt.Errorf("%s", m.textf(words.Text("no pod is held at %s: %s", "不能停在 %s：%s"), name, why))
+		return fmt.Errorf("%s", m.textf(words.Text("a pod cannot be held at %s: %s", "不能停在 %s：%s"), name, why))
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (m *Model) checkStep(glob string) error {
 		if ok, err := path.Match(glob, m.catalogue().Steps[i].Name); ok {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s", m.textf(words.Text("%q is no pattern", "%q 不是有效的模式"), glob))
+			return fmt.Errorf("%s", m.textf(words.Text("%q is not a valid pattern", "%q 不是有效的模式"), glob))
 		}
 	}
 	return fmt.Errorf("%s", m.textf(words.Text("there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全"), glob))

@@ -268,7 +268,7 @@ func TestFormerPodStays(t *testing.T) {
 	w.info, w.seq = info, 0
 	d.deliver(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 	d.deliver(session.News{Poll: &session.Poll{At: d.now}})
-	d.sees("0 pods", "web is not known to the agent that is there now")
+	d.sees("0 pods", "The agent that runs now does not know web")
 	if got := d.m.selectedUID(); got != "u-web" {
 		t.Errorf("%s is selected", got)
 	}

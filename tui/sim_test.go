@@ -77,7 +77,7 @@ func TestReplayFile(t *testing.T) {
 	term.Until("default/recorded")
 	term.Until("replay")
 	term.Press("H")
-	term.Until("a trace file only tells what was")
+	term.Until("a trace file is a recording")
 	term.Press("0")
 	term.Until("replay 00:00")
 	term.Press("$", ",", ",")

@@ -93,6 +93,6 @@ func (m *Model) offerUndo(w *walk) {
 func (m *Model) endWalkFor(*agentpb.InfoResponse) {
 	if m.walk != nil {
 		m.walk = nil
-		m.fail(fmt.Errorf("%s", m.text(words.Text("the walk has ended, because the agent did", "代理已退出，导览随之结束"))))
+		m.fail(fmt.Errorf("%s", m.text(words.Text("the walk has ended because the agent has ended", "代理已退出，导览随之结束"))))
 	}
 }

@@ -29,7 +29,7 @@ func ParsePods(s string) (*PodSelector, error) {
 	}
 	if before, name, two := strings.Cut(s, "/"); two {
 		if before == "" || name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("%q is no name of a pod; %w", s, ErrPodForm)
+			return nil, fmt.Errorf("%q is not the name of a pod; %w", s, ErrPodForm)
 		}
 		sel.Name = name
 		if before != "pod" && before != "pods" && before != "po" {
@@ -54,12 +54,12 @@ func CheckNamespace(name string) error {
 func checkName(what, name string, plain *regexp.Regexp, most int) error {
 	if isGlob(name) {
 		if _, err := path.Match(name, ""); err != nil || !globName.MatchString(name) {
-			return fmt.Errorf("%q is no glob for the name of a %s; globs are like web-* or db-[0-2]", name, what)
+			return fmt.Errorf("%q is not a glob for names of %ss; globs are like web-* or db-[0-2]", name, what)
 		}
 		return nil
 	}
 	if len(name) > most || !plain.MatchString(name) {
-		return fmt.Errorf("%q is no name of a %s; names have small letters, digits, dashes, and at most %d characters", name, what, most)
+		return fmt.Errorf("%q is not the name of a %s; names have small letters, digits, dashes, and at most %d characters", name, what, most)
 	}
 	return nil
 }

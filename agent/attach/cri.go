@@ -62,7 +62,7 @@ func (r *relayed) Start(ctx context.Context, h *Host) error {
 // meet prepares for what is seen.
 func (r *relayed) meet(h *Host) {
 	r.host, r.pods = h, newIdentities(h)
-	r.publisher.failed = func(v any) { h.Agent.Note("podstep failed to tell of a call: " + redact.Panic(v)) }
+	r.publisher.failed = func(v any) { h.Agent.Note("podstep failed to report a call: " + redact.Panic(v)) }
 }
 
 func (r *relayed) take(ctx context.Context) error {

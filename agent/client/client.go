@@ -80,7 +80,7 @@ func (c *Client) greet(ctx context.Context) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return newError(NoAgent, err, text("no answer from the agent at %s within %s: is its process stopped? see podstep doctor", "%s 的代理在 %s 内没有回答：它的进程被停住了吗？见 podstep doctor"), c.Path, greeting)
 	}
-	return newError(NoAgent, err, text("what listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
+	return newError(NoAgent, err, text("the program that listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
 }
 
 // About is what the agent reported of itself when it was dialled.

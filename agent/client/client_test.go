@@ -251,8 +251,8 @@ func TestDialErrors(t *testing.T) {
 	}{
 		{"missing", path("none"), NoAgent, "no agent at " + path("none") + ": is podstep-kubelet running?"},
 		{"below a file", path("file/sock"), NoAgent, "no agent at"},
-		{"file", path("file"), NoAgent, "no socket but a file"},
-		{"directory", dir, NoAgent, "no socket but a directory"},
+		{"file", path("file"), NoAgent, "not a socket but a file"},
+		{"directory", dir, NoAgent, "not a socket but a directory"},
 		{"stale", path("stale"), NoAgent, "left behind by an agent that is gone"},
 		{"too long", path(strings.Repeat("x", 120)), Usage, "Linux takes 107"},
 		{"closes at once", listen(t, func(c net.Conn) { c.Close() }), NoAgent, "does not answer like an agent"},

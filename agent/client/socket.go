@@ -52,7 +52,7 @@ func checkSocket(path string, by user) error {
 	case err != nil:
 		return newError(NoAgent, err, text("look at the agent's socket %s: %s; see podstep doctor", "查看代理的套接字 %s：%s；见 podstep doctor"), path, bare(err))
 	case info.Mode().Type() != fs.ModeSocket:
-		return newError(NoAgent, nil, text("%s is no socket but a %s; name the agent's socket with --socket or %s", "%s 不是套接字而是%s；请用 --socket 或 %s 指定代理的套接字"), path, sort(info.Mode()), SocketEnv)
+		return newError(NoAgent, nil, text("%s is not a socket but a %s; name the agent's socket with --socket or %s", "%s 不是套接字而是%s；请用 --socket 或 %s 指定代理的套接字"), path, sort(info.Mode()), SocketEnv)
 	}
 	owner := int(info.Sys().(*syscall.Stat_t).Uid)
 	if !by.trusts(owner) {

@@ -44,7 +44,7 @@ type headerJSON struct {
 }
 
 // ErrNoTrace is the error for a file that is not a trace file at all.
-var ErrNoTrace = errors.New("it is no trace file of podstep")
+var ErrNoTrace = errors.New("it is not a trace file of podstep")
 
 // VersionError is a trace file of a newer podstep.
 type VersionError struct{ Version int }

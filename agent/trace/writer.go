@@ -71,7 +71,7 @@ func makeRoom(path string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return errors.New("something that is no file is there already; name another file")
+		return errors.New("what is there already is not a file; name another file")
 	}
 	if info.Size() > 0 {
 		f, err := os.Open(path)
@@ -81,7 +81,7 @@ func makeRoom(path string) error {
 		err = readVersion(f)
 		f.Close()
 		if errors.Is(err, ErrNoTrace) {
-			return errors.New("a file that is no trace is there already; name another file, or delete it")
+			return errors.New("the file that is there already is not a trace; name another file, or delete it")
 		}
 	}
 	return os.Remove(path)

@@ -399,7 +399,7 @@ func TestBadInput(t *testing.T) {
 		{"step default/twin --until no.such.step", 2, "no.such.step"},
 		{"continue default/twin", 1, "is not held"},
 		{"pods --socket /no/such/socket", 1, "no agent at /no/such/socket"},
-		{"pods --socket " + file, 1, "is no socket"},
+		{"pods --socket " + file, 1, "is not a socket"},
 		{"pods --socket " + foreign, 1, "belongs to"},
 	} {
 		out, printed, code := l.Podstep(strings.Fields(c.args)...)

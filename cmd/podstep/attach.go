@@ -32,25 +32,26 @@ func (a *app) attach() *cobra.Command {
 	var flags attachFlags
 	cmd := &cobra.Command{
 		Use:   "attach [--pid PID] [--probe cri,api,kubelet] [--no-tui] [flags]",
-		Short: "Look into the kubelet that is running, without a restart",
-		Long: `Comes between a running kubelet and its container runtime, and opens the screen:
-every call of every pod is seen, and one pod can be held before a call. Neither
-is restarted or changed. When the screen is left the two speak to each other as
-before.
+		Short: "Attach to the kubelet that is running, without a restart",
+		Long: `Comes between a running kubelet and its container runtime, and opens the screen.
+It shows every call about a pod, and can hold a pod before a call. podstep
+restarts and changes neither of the two. When you leave the screen, they are
+connected as before.
 
-The runtime's socket is taken over by renaming it, and the kubelet is asked to
-connect again; calls that are under way end where they began. If podstep is
-killed, a guard gives the socket back; podstep restore does so by hand.
+podstep takes over the path of the runtime's socket by a rename, and asks the
+kubelet to connect again; calls that are under way end on their old connection.
+If podstep is killed, a guard gives the socket back; podstep restore does so by
+hand.
 
-What the calls do not show is filled in from the API server and the kubelet's
-/pods, if there is a kubeconfig that may read them: --kubeconfig, $KUBECONFIG,
-the node's admin.conf, the kubelet's own. Without any, the calls alone are shown.
+podstep also asks the API server and the kubelet's /pods, if there is a
+kubeconfig that may read pods: --kubeconfig, $KUBECONFIG, the node's admin.conf,
+the kubelet's own. Without one it shows only the calls.
 
-Each of these is a probe of its own, and --probe chooses among them. One that
-cannot start, or fails later, is left out; the others go on, and podstep says so.
+These three are probes, and --probe chooses among them. If one cannot start, or
+fails later, podstep reports that and the others go on.
 
-With --no-tui there is no screen: the agent is served, for other podsteps, until
-Ctrl-C or SIGTERM.`,
+With --no-tui there is no screen: podstep serves the agent for other podsteps,
+until Ctrl-C or SIGTERM.`,
 		Example: `  sudo podstep attach
   sudo podstep attach --no-tui &
   sudo podstep attach --probe api,kubelet

@@ -21,10 +21,11 @@ func (a *app) breakpoints() *cobra.Command {
 		Use:   "break add|ls|rm",
 		Short: "Hold, delay or fail pods wherever they come to a step",
 		Long: `Breakpoints act on pods when they come to a step: on pods that are there, and on
-pods to come. They hold the pod, or make the step fail or wait.
+pods to come. A breakpoint holds the pod, or makes the step fail or wait.
 
-Most steps of the sync loop and of the pod sources serve all pods of the node. A
-pod is held there in a lab only, and the node stands still meanwhile.`,
+Most steps of the sync loop and of the pod sources serve all pods of the node.
+podstep holds a pod there only in a lab, and the whole node stands still
+meanwhile.`,
 		Args: noSuchCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("break does nothing alone; give add, ls or rm")
@@ -52,9 +53,9 @@ func (a *app) breakAdd() *cobra.Command {
 		Short: "Add a breakpoint, also for pods to come",
 		Long: `Adds a breakpoint, for pods that are there and pods to come.
 
-A step that is made to fail returns the error without doing its work, once unless
---times says otherwise. For a call to the runtime the message may begin with a
-gRPC code, such as NotFound or Unavailable, and a colon.`,
+With --action fail=MESSAGE the step returns that error without doing its work,
+once or --times often. For a call to the runtime MESSAGE may begin with a gRPC
+code and a colon, such as "NotFound: no such image".`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
@@ -81,24 +82,24 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	f.on = choice{value: "enter", of: []string{"enter", "exit", "error"}}
 	f.slowerThan, f.lease, f.expires = newPeriod("--slower-than 5s"), newPeriod("--lease 5m"), newPeriod("--expires 1h")
 	f.podName.add(cmd)
-	cmd.Flags().StringVar(&f.step, "step", "", "at which `STEP`; a glob, or stage:NAME for all of a stage")
+	cmd.Flags().StringVar(&f.step, "step", "", "the `STEP`: a name, a glob, or stage:NAME for all steps of a stage")
 	cmd.RegisterFlagCompletionFunc("step", completeSteps)
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
-	f.slowerThan.add(cmd, "slower-than", "only when the step took longer, on exit")
+	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, `fail=MESSAGE` or delay=DURATION")
 	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "`N`: how often it acts before it is gone (default: for ever for holds, once for faults)")
-	cmd.Flags().Uint32Var(&f.after, "after", 0, "`N`: how many hits it skips first")
+	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: never for holds, after one for faults)")
+	cmd.Flags().Uint32Var(&f.after, "after", 0, "skip the first `N` hits")
 	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
 	f.lease.add(cmd, "lease", "how long each hold may last at most, like 5m (default: the agent's)")
-	f.expires.add(cmd, "expires", "when the breakpoint itself is gone, like 1h (default: the agent's)")
-	cmd.Flags().BoolVar(&f.force, "force", false, "also control-plane and system-critical pods")
+	f.expires.add(cmd, "expires", "remove the breakpoint after this time, like 1h (default: the agent's)")
+	cmd.Flags().BoolVar(&f.force, "force", false, "act on control-plane and system-critical pods too")
 	f.out.add(cmd, "wide", "json", "yaml")
 }
 
 func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*agentpb.AddBreakpointRequest, error) {
 	if f.step == "" {
-		return nil, usagef("--step is missing; say at which step to break, like --step cri.RunPodSandbox, see podstep steps")
+		return nil, usagef("--step is missing; name a step, like --step cri.RunPodSandbox; podstep steps lists them")
 	}
 	if _, err := stepsNamed(c, f.step); err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (f *breakFlags) side(given bool) (agentpb.On, error) {
 		return agentpb.On_ON_EXIT, nil
 	}
 	if f.slowerThan.d > 0 && f.on.value == "enter" {
-		return 0, usagef("--slower-than and --on enter do not fit; how long a step took is known on exit")
+		return 0, usagef("--slower-than does not go with --on enter: how long a step took is known only at its exit")
 	}
 	return map[string]agentpb.On{"enter": agentpb.On_ON_ENTER, "exit": agentpb.On_ON_EXIT, "error": agentpb.On_ON_ERROR}[f.on.value], nil
 }
@@ -149,7 +150,7 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:
-		return usagef("--action %q is none; write hold, fail=MESSAGE or delay=DURATION", f.action)
+		return usagef("--action %q: there is no such action; write hold, fail=MESSAGE or delay=DURATION", f.action)
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func labels(s string) (map[string]string, error) {
 		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		value = strings.TrimPrefix(value, "=")
 		if !ok || key == "" || strings.ContainsAny(key, "! ()") || strings.ContainsAny(value, "=! ()") {
-			return nil, usagef("-l %q: %q is no KEY=VALUE; labels are like app=web,tier=front", s, pair)
+			return nil, usagef("-l %q: %q is not KEY=VALUE; write labels like app=web,tier=front", s, pair)
 		}
 		out[key] = value
 	}
@@ -250,7 +251,7 @@ func (a *app) breakRemove() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseUint(args[0], 10, 32)
 			if err != nil || id == 0 {
-				return usagef("%q is no ID of a breakpoint; podstep break ls lists them", args[0])
+				return usagef("%q is not the ID of a breakpoint; podstep break ls lists them", args[0])
 			}
 			c, err := a.dial(cmd.Context())
 			if err != nil {

@@ -73,5 +73,5 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 		a.printf("no pod is held")
 		return nil
 	}
-	return fmt.Errorf("%s is not held; podstep pods tells which pods are", req.Pods.Written())
+	return fmt.Errorf("%s is not held; podstep pods shows which pods are", req.Pods.Written())
 }

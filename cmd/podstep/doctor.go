@@ -41,13 +41,12 @@ func (a *app) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [-o json|yaml]",
 		Short: "What podstep can do on this machine, and why not more",
-		Long: `Looks at what podstep needs on this machine: at the agent, at the kubelets that
-run here, at what each way of seeing their steps would take, and at what a lab
-needs. It says what to do about what is missing, and changes nothing. Root sees
-more.
+		Long: `Checks what podstep needs on this machine: the agent, the kubelets that run here,
+what each probe would take, and what a lab needs. It prints what is missing and
+what to do about it, and changes nothing. As root it can check more.
 
-The exit code is 0 if there is an agent to work with. Without one it is 1, also
-where podstep attach could host one.`,
+The exit code is 0 if there is an agent, and 1 if there is none, even if podstep
+attach could start one.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.doctorChecks(cmd.Context(), &theMachine)
@@ -134,24 +133,24 @@ func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) check 
 	why := wire.Why(p.GetReason()).Text().En
 	switch {
 	case p.GetState() == agentpb.ProbeState_PROBE_RETRYING:
-		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "it goes on by itself once that is mended")
+		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "fix that; the probe then goes on by itself")
 	case !wire.Works(p):
-		return warn("probe", wire.Failure(p).En, "mend that, then end podstep attach and start it anew")
+		return warn("probe", wire.Failure(p).En, "fix that, then end podstep attach and start it again")
 	case sees == 0:
 		return check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
 	}
 	if k := p.GetKnows(); sees < all && k.GetNesting() && k.GetTurns() {
-		return warn("probe", text, "podstep steps --agent tells which it does not, and why")
+		return warn("probe", text, "podstep steps --agent lists those that it does not see, with the reasons")
 	}
 	return ok("probe", "%s", text)
 }
 
 func versionCheck(kubelet string) check {
 	if minor(kubelet) == minor(probes.KubernetesVersion) {
-		return ok("kubelet", "%s, as the catalogue (%s)", kubelet, probes.KubernetesVersion)
+		return ok("kubelet", "%s, the version of the catalogue (%s)", kubelet, probes.KubernetesVersion)
 	}
 	return warn("kubelet", fmt.Sprintf("%s, but the catalogue was read from %s", kubelet, probes.KubernetesVersion),
-		"texts and line numbers may be off; a podstep for this minor version fits better")
+		"texts and line numbers may differ; use a podstep for this minor version")
 }
 
 // theMachine is this one; tests have others.

@@ -40,10 +40,9 @@ func (a *app) hold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold POD [-n NAMESPACE] [--lease DURATION] [--wait DURATION] [--force] [--while-running] [-o wide|json|yaml]",
 		Short: "Hold a pod at its next step that allows it",
-		Long: `Holds a pod at its next step that allows it, prints where, and returns. The hold
-then lives for its lease, or until the first timer of the kubelet would trip;
-then the pod goes on by itself. With --while-running the hold lives as long as
-the command does.`,
+		Long: `Holds a pod at its next step that allows it, prints where, and returns. The pod
+goes on by itself when the lease of the hold ends, or before a timer of the
+kubelet would run out. With --while-running the hold ends with the command.`,
 		Example: `  podstep hold web
   podstep hold shop/db-0 --lease 2m --wait 1m
   podstep hold web --while-running`,
@@ -66,7 +65,7 @@ the command does.`,
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "also a control-plane or system-critical pod")
+	cmd.Flags().BoolVar(&force, "force", false, "hold the pod even if it is of the control plane or system-critical")
 	cmd.Flags().BoolVar(&whileRunning, "while-running", false, "stay, and let go when the command ends (Ctrl-C)")
 	return cmd
 }

@@ -40,9 +40,9 @@ func (a *app) lab() *cobra.Command {
 		Long: `Starts podstep-lab, a whole node in one directory, and opens the screen when it
 is ready. The node ends with the screen.
 
-The simulated runtime needs no root and no container runtime: the kubelet is the
-real one, the containers are played. With --runtime containerd, as root, all is
-real.`,
+The simulated runtime needs no root and no container runtime: the kubelet is
+real, its containers are simulated. With --runtime containerd, as root, the
+containers are real too.`,
 		Example: `  podstep lab
   podstep lab --tour creation --lang zh
   sudo podstep lab --runtime containerd`,
@@ -68,9 +68,9 @@ real.`,
 	flags.runtime = choice{value: "sim", of: []string{"sim", "containerd"}}
 	cmd.Flags().StringVar(&flags.dir, "dir", "", "`DIR` for everything that the node makes (default: podstep/lab in the user's cache directory)")
 	flags.runtime.add(cmd, "runtime", "", "what runs containers")
-	cmd.Flags().StringVar(&flags.kubelet, "kubelet", "", "kubelet to run, with containerd: a `PATH`")
-	cmd.Flags().StringVar(&flags.containerd, "containerd", "", "containerd to run, with containerd: a `PATH` (default: the machine's)")
-	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "`FILE` that says what the simulated runtime does")
+	cmd.Flags().StringVar(&flags.kubelet, "kubelet", "", "`PATH` of the kubelet to run, with --runtime containerd")
+	cmd.Flags().StringVar(&flags.containerd, "containerd", "", "`PATH` of the containerd to run, with --runtime containerd (default: the machine's)")
+	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "scenario `FILE` for the simulated runtime")
 	cmd.Flags().IntVar(&flags.port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	cmd.Flags().BoolVar(&flags.restart, "restart-kubelet", false, "start the kubelet again when it ends")
 	ui.addLive(cmd)
@@ -150,7 +150,7 @@ func (a *app) startLab(ctx context.Context, args []string) (*labProcess, error) 
 		l.mu.Unlock()
 		return l, nil
 	case <-l.exited:
-		return nil, errors.New("the lab did not start; podstep-lab said why above")
+		return nil, errors.New("the lab did not start; podstep-lab printed the reason above")
 	case <-ctx.Done():
 		return nil, errors.Join(errors.New("interrupted before the lab was ready"), l.end())
 	}
@@ -211,7 +211,7 @@ func (l *labProcess) end() error {
 	select {
 	case <-l.exited:
 		l.printLast()
-		return errors.New("the lab has ended by itself; what podstep-lab said last is above")
+		return errors.New("the lab has ended by itself; the last lines of podstep-lab are above")
 	default:
 	}
 	if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -220,7 +220,7 @@ func (l *labProcess) end() error {
 	<-l.exited
 	if l.err != nil {
 		l.printLast()
-		return fmt.Errorf("podstep-lab ended badly (%w); what it said last is above", l.err)
+		return fmt.Errorf("podstep-lab failed (%w); its last lines are above", l.err)
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func findProgram(name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("there is no %s beside podstep or in PATH; make build makes both", name)
+		return "", fmt.Errorf("there is no %s beside podstep or in PATH; make build builds both", name)
 	}
 	return path, nil
 }

@@ -88,7 +88,7 @@ func (m *machine) kubeletChecks(found []kubelets.Kubelet, err error) []check {
 		return []check{warn("kubelets", "processes cannot be listed", "mount /proc")}
 	}
 	if len(found) == 0 {
-		return []check{warn("kubelets", "none runs here", "start podstep-kubelet, or podstep-lab for a node to play with")}
+		return []check{warn("kubelets", "none runs here", "start podstep-kubelet, or try podstep on a node of podstep-lab")}
 	}
 	var names []string
 	checks := []check{{}}
@@ -134,12 +134,12 @@ func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
 	}
 	c := ok("kubelet", "%s", text)
 	if why := k.Problems; len(why) > 0 || k.Doubt != "" {
-		todo := "this is what podstep attach would go by"
+		todo := "podstep attach would use these"
 		if m.uid != 0 {
 			todo = "run podstep doctor as root: it sees more"
 		}
 		if k.Doubt != "" {
-			why = append([]string{"perhaps it is none: " + k.Doubt}, why...)
+			why = append([]string{"perhaps this is not a kubelet: " + k.Doubt}, why...)
 		}
 		c = warn("kubelet", text+"; "+strings.Join(why, "; "), todo)
 	}
@@ -192,7 +192,7 @@ func (m *machine) cniCheck() check {
 func (m *machine) terminalCheck() check {
 	info, err := m.stdout.Stat()
 	if err != nil || info.Mode()&fs.ModeCharDevice == 0 {
-		return ok("terminal", "stdout is none; podstep prints plain lines")
+		return ok("terminal", "stdout is not a terminal; podstep prints plain lines")
 	}
 	term, colour := m.getenv("TERM"), "colour"
 	if term == "" || term == "dumb" || m.getenv("NO_COLOR") != "" {

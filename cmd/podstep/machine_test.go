@@ -79,7 +79,7 @@ func TestMachine(t *testing.T) {
 	want := map[string]string{
 		"root": "warn no, uid 7", "kernel": "ok Linux 6.1.0", "cgroup": "ok version 2",
 		"kubelets": "ok podstep-kubelet (pid 17)", "containerd": "warn not found", "runc": "ok /usr/sbin/runc",
-		"busybox": "warn not found", "cni": "ok plugins in /opt/cni/bin", "terminal": "ok stdout is none; podstep prints plain lines",
+		"busybox": "warn not found", "cni": "ok plugins in /opt/cni/bin", "terminal": "ok stdout is not a terminal; podstep prints plain lines",
 	}
 	found, err := m.find(t.Context())
 	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
@@ -125,7 +125,7 @@ func TestWorkDir(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
-	const inNone = "perhaps it is none: its program cannot be read: open PROC/exe: no such file or directory"
+	const inNone = "perhaps this is not a kubelet: its program cannot be read: open PROC/exe: no such file or directory"
 	const delve = "warn  delve            not in this version of podstep; this machine would allow it\n" + arrow
 	const uprobe = "warn  uprobe           not in this version of podstep; this machine would allow it\n" + arrow
 	node := func(more map[string]string) map[string]string {
@@ -151,11 +151,11 @@ func TestReach(t *testing.T) {
 	}{
 		{
 			name: "none", files: node(nil), runs: func(map[string]string) {},
-			want: "warn  kubelets         none runs here\n                       -> start podstep-kubelet, or podstep-lab for a node to play with\n" +
+			want: "warn  kubelets         none runs here\n                       -> start podstep-kubelet, or try podstep on a node of podstep-lab\n" +
 				noWoven +
-				"warn  cri              there is no kubelet to attach to\n                       -> podstep attach is for a node where one runs\n" +
+				"warn  cri              there is no kubelet to attach to\n                       -> run podstep attach on a node where one runs\n" +
 				delve + uprobe +
-				"warn  log              not in this version of podstep; there is no kubelet that writes one\n" + arrow,
+				"warn  log              not in this version of podstep; there is no kubelet that writes a log\n" + arrow,
 		},
 		{
 			name: "one", files: node(nil),
@@ -163,11 +163,11 @@ func TestReach(t *testing.T) {
 				kubeletProcess(f, 17, "/usr/bin/kubelet", "--container-runtime-endpoint=unix:///run/crio/crio.sock", "--image-service-endpoint=/i.sock")
 			},
 			want: "ok    kubelets         kubelet (pid 17)\n" +
-				"warn  kubelet 17       kubelet, node node-17, runtime /run/crio/crio.sock, images /i.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/crio/crio.sock, images /i.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
 				"ok    cri 17           possible: podstep attach sees its calls to the runtime, and can hold them\n" +
 				delve + uprobe +
-				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
 			name: "several, each with a trouble of its own", files: node(map[string]string{
@@ -181,19 +181,19 @@ func TestReach(t *testing.T) {
 				kubeletProcess(f, 1900000, "/k3s", "server", "--kubelet-arg=kubeconfig=/etc/k")
 			},
 			want: "ok    kubelets         kubelet (pid 17), kubelet (pid 18), kubelet (pid 19), k3s (pid 1900000)\n" +
-				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
-				"warn  kubelet 18       kubelet, node node-18, runtime /run/dead.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
-				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is no unix socket\n                       -> this is what podstep attach would go by\n" +
-				"warn  kubelet 1900000  k3s, node node-1900000, runtime /run/k3s/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
+				"warn  kubelet 18       kubelet, node node-18, runtime /run/dead.sock; DOUBT\n                       -> podstep attach would use these\n" +
+				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is not a unix socket\n                       -> podstep attach would use these\n" +
+				"warn  kubelet 1900000  k3s, node node-1900000, runtime /run/k3s/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
-				"warn  cri 17           not possible now: a podstep has the place of its runtime already, or ended without giving it back: /run/containerd/containerd.sock.podstep is there\n" +
-				"                       -> podstep pods shows what the one that is attached sees; podstep restore cleans up after one that is gone\n" +
+				"warn  cri 17           not possible now: another podstep has taken over its runtime's socket, or ended without giving it back: /run/containerd/containerd.sock.podstep is there\n" +
+				"                       -> podstep pods asks the one that is attached; podstep restore cleans up after one that has ended\n" +
 				"warn  cri 18           not possible now: its runtime does not answer: connect to /run/dead.sock: connection refused\n                       -> see whether the container runtime runs: crictl info asks it\n" +
-				"warn  cri 19           not possible now: it speaks to its runtime over no unix socket\n                       -> the cri probe is for unix sockets alone; podstep-kubelet sees every step\n" +
+				"warn  cri 19           not possible now: it does not speak to its runtime over a unix socket\n                       -> the cri probe needs a unix socket; podstep-kubelet sees every step\n" +
 				"ok    cri 1900000      possible: podstep attach --pid 1900000 sees its calls to the runtime, and can hold them\n" +
 				delve + uprobe +
-				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told, kubelet 18's log is nowhere that could be told, " +
-				"kubelet 19's log is nowhere that could be told, kubelet 1900000's log is nowhere that could be told\n" + arrow,
+				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows, kubelet 18's log is in no place that podstep knows, " +
+				"kubelet 19's log is in no place that podstep knows, kubelet 1900000's log is in no place that podstep knows\n" + arrow,
 		},
 		{
 			name: "no root", uid: 7, files: node(map[string]string{"proc/self/status": "CapEff:\t0000000000000000\n"}),
@@ -204,7 +204,7 @@ func TestReach(t *testing.T) {
 				"warn  cri 17           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
 				"warn  delve            not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
 				"warn  uprobe           not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
-				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
 			name: "an old machine in a container", files: map[string]string{
@@ -214,14 +214,14 @@ func TestReach(t *testing.T) {
 			},
 			runs: func(f map[string]string) { kubeletProcess(f, 17, "/usr/bin/kubelet") },
 			want: "ok    kubelets         kubelet (pid 17)\n" +
-				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> this is what podstep attach would go by\n" +
+				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
-				"warn  cri 17           not possible now: this root lacks CAP_SYS_PTRACE; this kernel cannot hand over a process's sockets, which Linux can since 5.6; " +
+				"warn  cri 17           not possible now: this root lacks CAP_SYS_PTRACE; this kernel cannot pass sockets of one process to another, which takes Linux 5.6; " +
 				"kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" +
 				"                       -> run podstep on the node itself, or in a container that is privileged and shares its processes\n" +
 				"warn  delve            not in this version of podstep; and it could not be used now: this root lacks CAP_SYS_PTRACE; kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" + arrow +
 				"warn  uprobe           not in this version of podstep; and it could not be used now: this root lacks CAP_BPF and CAP_PERFMON; the kernel has no uprobes (CONFIG_UPROBE_EVENTS)\n" + arrow +
-				"warn  log              not in this version of podstep; kubelet 17's log is nowhere that could be told\n" + arrow,
+				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

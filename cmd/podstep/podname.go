@@ -22,7 +22,7 @@ func (p *podName) one(arg string) (*agentpb.PodSelector, error) {
 		return nil, err
 	}
 	if sel.HasGlob() {
-		return nil, usagef("%q may mean several pods, and this is for one; name it in full, see podstep pods", arg)
+		return nil, usagef("%q can match several pods, and this command takes one; name it in full, see podstep pods", arg)
 	}
 	return sel, nil
 }
@@ -32,13 +32,13 @@ func (p *podName) some(arg string) (*agentpb.PodSelector, error) {
 	sel, err := agentpb.ParsePods(arg)
 	switch {
 	case errors.Is(err, agentpb.ErrPodForm):
-		return nil, usagef("%q is no name of a pod; write NAME, NAMESPACE/NAME or -n NAMESPACE NAME", arg)
+		return nil, usagef("%q is not the name of a pod; write NAME, NAMESPACE/NAME or -n NAMESPACE NAME", arg)
 	case err != nil:
 		return nil, usagef("%v", err)
 	case p.namespace == "" || p.namespace == sel.Namespace:
 		return sel, nil
 	case sel.Namespace != "":
-		return nil, usagef("%q is in namespace %s, but -n says %s; give one of them", arg, sel.Namespace, p.namespace)
+		return nil, usagef("%q is in namespace %s, but -n is %s; give one of them", arg, sel.Namespace, p.namespace)
 	}
 	if err := agentpb.CheckNamespace(p.namespace); err != nil {
 		return nil, usagef("%v", err)

@@ -60,7 +60,7 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	}
 	pods := answer.Pods
 	if len(pods) == 0 && out.value == "" {
-		a.printf("the kubelet works on no such pod (%s)", sel.Written())
+		a.printf("the kubelet has no such pod (%s)", sel.Written())
 		return nil
 	}
 	data := make([]podJSON, len(pods))

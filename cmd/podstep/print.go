@@ -23,7 +23,7 @@ type format struct{ choice }
 
 func (f *format) add(cmd *cobra.Command, of ...string) {
 	f.of = of
-	f.choice.add(cmd, "output", "o", "how to print: "+strings.Join(of, ", ")+" (default: for people)")
+	f.choice.add(cmd, "output", "o", "output format: "+strings.Join(of, ", ")+" (default: text for people)")
 }
 
 func (f *format) wide() bool { return f.value == "wide" }

@@ -24,7 +24,7 @@ func (m *machine) probeChecks(ctx context.Context, found []kubelets.Kubelet) []c
 		checks = append(checks, c)
 	}
 	if len(found) == 0 {
-		checks = append(checks, warn("cri", "there is no kubelet to attach to", "podstep attach is for a node where one runs"))
+		checks = append(checks, warn("cri", "there is no kubelet to attach to", "run podstep attach on a node where one runs"))
 	}
 	return append(checks, m.delveProbe(), m.uprobeProbe(), logProbe(found))
 }
@@ -82,7 +82,7 @@ func whys(in []obstacle) string {
 func (m *machine) attachObstacles() []obstacle {
 	in := m.lacks(unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE)
 	if major, minor, known := m.kernel(); known && (major < 5 || major == 5 && minor < 6) {
-		in = append(in, obstacle{"this kernel cannot hand over a process's sockets, which Linux can since 5.6", "use a newer kernel, or podstep-kubelet in place of the kubelet"})
+		in = append(in, obstacle{"this kernel cannot pass sockets of one process to another, which takes Linux 5.6", "use a newer kernel, or podstep-kubelet in place of the kubelet"})
 	}
 	return append(in, m.yama()...)
 }
@@ -92,16 +92,16 @@ func (m *machine) yama() []obstacle {
 	if m.line("proc/sys/kernel/yama/ptrace_scope") != "3" {
 		return nil
 	}
-	return []obstacle{{"kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "set it to 2 or less and boot anew: the kernel does not take 3 back"}}
+	return []obstacle{{"kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "set it to 2 or less and reboot: a running kernel keeps 3"}}
 }
 
 // socketObstacles are in the way of taking the place of a kubelet's runtime.
 func (m *machine) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
 	if k.RuntimeEndpoint == "" {
-		return []obstacle{{"it speaks to its runtime over no unix socket", "the cri probe is for unix sockets alone; podstep-kubelet sees every step"}}
+		return []obstacle{{"it does not speak to its runtime over a unix socket", "the cri probe needs a unix socket; podstep-kubelet sees every step"}}
 	}
 	if aside := k.Aside(); aside != "" {
-		return []obstacle{{"a podstep has the place of its runtime already, or ended without giving it back: " + aside + " is there", "podstep pods shows what the one that is attached sees; podstep restore cleans up after one that is gone"}}
+		return []obstacle{{"another podstep has taken over its runtime's socket, or ended without giving it back: " + aside + " is there", "podstep pods asks the one that is attached; podstep restore cleans up after one that has ended"}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, greeting)
 	defer cancel()
@@ -181,7 +181,7 @@ func (m *machine) uprobeProbe() check {
 
 func logProbe(found []kubelets.Kubelet) check {
 	where := map[string]string{
-		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "nowhere that could be told",
+		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "in no place that podstep knows",
 	}
 	var logs []string
 	for _, k := range found {
@@ -192,7 +192,7 @@ func logProbe(found []kubelets.Kubelet) check {
 		logs = append(logs, fmt.Sprintf("kubelet %d's log is %s", k.PID, at))
 	}
 	if len(logs) == 0 {
-		logs = []string{"there is no kubelet that writes one"}
+		logs = []string{"there is no kubelet that writes a log"}
 	}
 	return toCome("log", strings.Join(logs, ", "), nil)
 }

@@ -31,8 +31,8 @@ func (a *app) replay() *cobra.Command {
 
 At a terminal it opens the screen, with a clock: Space plays, "," and "." go from
 event to event. With --plain, -o or --follow, and where there is no terminal, it
-prints lines, those of podstep trace. A file that is cut short or damaged is read
-up to there; then the exit code is 1.`,
+prints the events as podstep trace does. If the file is cut short or damaged,
+podstep shows what comes before that place; the exit code is then 1.`,
 		Example: `  podstep replay web.podstep
   podstep replay web.podstep --filter 'step~cri.* slow>1s'
   podstep replay web.podstep -o json | jq -c 'select(.error) | [.step, .error]'

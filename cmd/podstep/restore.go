@@ -16,12 +16,12 @@ func (a *app) restore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [SOCKET...] [-o json|yaml]",
 		Short: "Give runtimes their sockets back after a podstep attach that was killed",
-		Long: `Gives runtimes their sockets back, and removes what is left of podsteps that died
-without doing so: both podstep attach and its guard were killed. A podstep that
-lives is left alone.
+		Long: `Gives runtimes their sockets back after podstep attach and its guard were both
+killed, and removes what they left behind. A podstep that still runs is left
+alone.
 
-It finds them by what podstep wrote down. A SOCKET, the path at which the kubelet
-has the runtime's, is looked at in any case.`,
+podstep finds these sockets in the records of its takeovers. Without a record,
+give SOCKET: the path at which the kubelet finds its runtime.`,
 		Example: `  sudo podstep restore
   sudo podstep restore /run/containerd/containerd.sock`,
 		Args: cobra.ArbitraryArgs,
@@ -36,7 +36,7 @@ has the runtime's, is looked at in any case.`,
 			return a.printNotRestored(found)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", takeover.DefaultDir, "`DIR` in which takeovers are written down")
+	cmd.Flags().StringVar(&dir, "dir", takeover.DefaultDir, "`DIR` with the records of takeovers")
 	out.add(cmd, "json", "yaml")
 	return cmd
 }
@@ -55,7 +55,7 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 			if r.PID == 0 {
 				who = "another process"
 			}
-			fmt.Fprintf(w, "  left alone: %s holds it, and lives; end that one to give it back\n", who)
+			fmt.Fprintf(w, "  left alone: %s still has it; end that process to give it back\n", who)
 		}
 	}
 }

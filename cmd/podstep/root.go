@@ -34,11 +34,11 @@ Without a command it opens the screen on the agent that it finds; ? there lists
 the keys. podstep lab starts a node to try it on, podstep attach looks into the
 kubelet that runs on this machine.
 
-It speaks to the agent, which is inside podstep-kubelet or podstep attach, over a
-unix socket. A pod is named
-[NAMESPACE/]NAME or with -n NAMESPACE, as kubectl does; without a namespace all
-of them are searched. Answers go to stdout, words about them to stderr. The exit
-code is 0 when it is done, 1 when it failed, 2 when the command line was wrong.`,
+The agent is inside podstep-kubelet or podstep attach; podstep speaks to it over
+a unix socket. Name a pod as [NAMESPACE/]NAME or with -n NAMESPACE, as for
+kubectl; without a namespace podstep searches all of them. Results go to stdout,
+messages to stderr. The exit code is 0 on success, 1 on failure, and 2 if the
+command line is wrong.`,
 		Args:                  noSuchCommand,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return a.open(cmd.Context(), &ui) },
 		SilenceErrors:         true,
@@ -134,9 +134,9 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("%s is missing", what)
 		case len(args) > most && most == 0:
-			return usagef("%q is too much: no argument is taken", args[0])
+			return usagef("unexpected argument %q: the command takes none", args[0])
 		case len(args) > most:
-			return usagef("%q is too much: only %s is taken", args[most], what)
+			return usagef("unexpected argument %q: the command takes only %s", args[most], what)
 		}
 		return nil
 	}
@@ -152,7 +152,7 @@ func flagError(_ *cobra.Command, err error) error {
 	why := errors.Unwrap(invalid)
 	var number *strconv.NumError
 	if errors.As(why, &number) {
-		why = fmt.Errorf("not a number that is taken here (%w)", number.Err)
+		why = fmt.Errorf("not a number that fits here (%w)", number.Err)
 	}
 	return usagef("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), why)
 }

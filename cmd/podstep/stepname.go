@@ -19,7 +19,7 @@ func stepsNamed(c *probes.Catalogue, glob string) ([]*probes.Step, error) {
 		return stepsOfStage(c, stage)
 	}
 	if _, err := path.Match(glob, ""); err != nil || glob == "" {
-		return nil, usagef("%q is no glob over steps; globs are like sync.volumes, cri.* or stage:syncpod", glob)
+		return nil, usagef("%q is not a step or a glob; write sync.volumes, cri.* or stage:syncpod", glob)
 	}
 	var found []*probes.Step
 	for i := range c.Steps {

@@ -32,9 +32,9 @@ func (a *app) steps() *cobra.Command {
 		Long: `Lists the catalogue: the functions of the kubelet that make up the pipeline of a
 pod, in the order in which a pod meets them. It needs no agent.
 
-With --kubelet it reads a kubelet's program, also a stripped one, and tells for
-each step whether the function is in it. With --agent it asks the agent what each
-of its probes can do at each step, and why not more.`,
+With --kubelet it reads a kubelet's program, also a stripped one, and shows for
+each step whether the program has its function. With --agent it asks the agent
+what each of its probes can do at each step, and why not more.`,
 		Example: `  podstep steps --stage syncpod
   podstep steps 'cri.*' -o wide
   podstep steps --agent --stage cri
@@ -50,7 +50,7 @@ of its probes can do at each step, and why not more.`,
 func (f *stepsFlags) add(cmd *cobra.Command) {
 	f.lang = choice{value: "en", of: []string{"en", "zh"}}
 	cmd.Flags().StringVar(&f.kubelet, "kubelet", "", "`PATH` of a kubelet's program to look for the steps in")
-	cmd.Flags().BoolVar(&f.agent, "agent", false, "tell what the agent's probes can do at each step")
+	cmd.Flags().BoolVar(&f.agent, "agent", false, "show what the agent's probes can do at each step")
 	cmd.Flags().StringVar(&f.stage, "stage", "", "only steps of this `STAGE`")
 	cmd.RegisterFlagCompletionFunc("stage", completeStages)
 	cmd.Flags().IntVar(&f.tier, "tier", 0, "only steps of this `TIER`: 1 is on by default, 2 on demand")
@@ -107,7 +107,7 @@ func (f *stepsFlags) selected(c *probes.Catalogue, glob string) ([]*probes.Step,
 		}
 	}
 	if len(out) == 0 {
-		return nil, usagef("no step of the catalogue is all of that; leave out STEP, --stage or --tier")
+		return nil, usagef("no step of the catalogue matches all of these; leave out STEP, --stage or --tier")
 	}
 	return out, nil
 }
@@ -115,7 +115,7 @@ func (f *stepsFlags) selected(c *probes.Catalogue, glob string) ([]*probes.Step,
 // lookFor reports for each step whether the kubelet at file has it.
 func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error {
 	if _, err := os.Stat(file); err != nil && strings.HasPrefix(file, "v1.") {
-		return usagef("--kubelet %s: there is no such file; versions are not known yet, give the path of a kubelet's program", file)
+		return usagef("--kubelet %s: there is no such file; give the path of a kubelet's program, not a version", file)
 	}
 	b, err := probes.ReadBinary(file)
 	if err != nil {
@@ -258,7 +258,7 @@ func presence(s stepJSON) string {
 // that is no function has neither.
 func shortSymbol(s stepJSON) string {
 	if s.Seen != "" {
-		return "told by " + s.Seen
+		return "reported by " + s.Seen
 	}
 	name := path.Base(s.Symbol)
 	if s.Closure != "" {

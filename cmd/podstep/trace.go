@@ -31,21 +31,20 @@ func (a *app) trace() *cobra.Command {
 	var flags traceFlags
 	cmd := &cobra.Command{
 		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [flags]",
-		Short: "Stream what happens to pods, step by step",
-		Long: `Streams the events of pods, those that the agent remembers first, so that who
-comes late sees the whole story. A pod that is not there yet is waited for.
+		Short: "Print what happens to pods, step by step",
+		Long: `Prints the events of pods. It begins with those that the agent remembers, so that
+a late reader sees the whole story, and waits for a pod that is not there yet.
 
-It ends with Ctrl-C, after --for, or when --until is reached by the first of the
-pods; if --for runs out before that, the exit code is 1.
+It ends with Ctrl-C, after --for, or when the first of the pods reaches --until.
+If --for runs out before --until is reached, the exit code is 1.
 
-A line begins with the time since the first one. ">" is a step that is entered,
-"<" one that is left, with how long it took, "-" both in one line; "!" are holds,
-faults and lost events.
+A line begins with the time since the first event. ">" enters a step, "<" leaves
+it and has its duration, "-" is both in one line. "!" is a hold, a fault, a note
+or lost events.
 
-With -w the events are also written to FILE, for podstep replay. The file gets
-all events of the pods and steps; --filter only chooses what is printed. It can
-be read by its owner only, and takes the place of an older trace, never of
-another file.`,
+With -w podstep also writes the events to FILE, for podstep replay. The file gets
+all events of the pods and steps; --filter only chooses what is printed. Only its
+owner can read the file. podstep replaces an older trace, but no other file.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
@@ -87,7 +86,7 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	f.for_.add(cmd, "for", "how long, like 30s (default: for ever)")
 	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
 	cmd.RegisterFlagCompletionFunc("until", completeUntil)
-	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "only what happens from now on")
+	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "print only what happens from now on")
 	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
 	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write them")

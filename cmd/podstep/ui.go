@@ -42,10 +42,10 @@ func (f *uiFlags) add(cmd *cobra.Command) {
 // addLive adds those of screens with an agent.
 func (f *uiFlags) addLive(cmd *cobra.Command) {
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk of that `NAME`")
+	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk `NAME`")
 	cmd.RegisterFlagCompletionFunc("tour", completeTours)
 	cmd.Flags().StringVar(&f.record, "record", "", "record to `FILE` from the beginning")
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` by which guided walks reach the API server (default: the lab's, then $KUBECONFIG)")
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server, for guided walks (default: the lab's, then $KUBECONFIG)")
 }
 
 func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -75,7 +75,7 @@ func (f *uiFlags) options() (tui.Options, error) {
 			return o, err
 		}
 		if tours.Find(all, f.tour) == nil {
-			return o, usagef("--tour %q: there is no such walk; podstep --tour with Tab lists them", f.tour)
+			return o, usagef("--tour %q: there is no such walk; press Tab after --tour for the list", f.tour)
 		}
 	}
 	o.Adapt(tui.Terminal{In: term.IsTerminal(os.Stdin.Fd()), Out: term.IsTerminal(os.Stdout.Fd()), Getenv: os.Getenv})

@@ -38,7 +38,7 @@ func parseUntil(c *probes.Catalogue, s string) (until, error) {
 	}
 	glob, ok := strings.CutPrefix(s, "step=")
 	if !ok {
-		return nil, usagef("--until %q is none; write ready, deleted, held or step=STEP", s)
+		return nil, usagef("--until %q: there is no such state; write ready, deleted, held or step=STEP", s)
 	}
 	if strings.HasPrefix(glob, stagePrefix) {
 		return nil, usagef("--until %q is a stage; write a step or a glob, like step=%s.*", s, strings.TrimPrefix(glob, stagePrefix))

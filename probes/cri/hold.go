@@ -23,7 +23,7 @@ var unholdable = map[string]probes.ReasonCode{
 		"PLEG 会发出此调用，当时它持有 relist 锁；从 kubelet 外面看，它的调用与工作协程的一样"),
 	"ExecSync": why("hold.execSync", "most of these are exec health probes; one that is held counts as failed, and the container is restarted",
 		"其中多数是 exec 健康探测；被停住的一次算作失败，容器会被重启"),
-	"ImageStatus": why("hold.imageStatus", "the request does not say for which pod the kubelet asks, and the puller of all pods asks here too",
+	"ImageStatus": why("hold.imageStatus", "the request does not name a pod, and the puller of all pods makes this call too",
 		"请求没有说明 kubelet 是为哪个 Pod 询问的，而且所有 Pod 共用的镜像拉取协程也在此询问"),
 	"PullImage": why("hold.pullImage", "by default one goroutine pulls for all pods; while it stands, no image is pulled on the node",
 		"默认由一个协程为所有 Pod 拉取镜像；它停住时，节点上不会拉取任何镜像"),

@@ -40,7 +40,7 @@ func Parse(text string) (*Filter, error) {
 		return nil, err
 	}
 	if !p.end() {
-		return nil, p.fail(p.at, "there is no ( for this )")
+		return nil, p.fail(p.at, "this ) has no opening (")
 	}
 	return &Filter{root}, nil
 }

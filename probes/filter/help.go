@@ -19,13 +19,13 @@ var grammar = []struct {
 	{flagError, probes.Text{En: "with an error", Zh: "带有错误"}},
 	{"field.image", probes.Text{En: "with this argument or result", Zh: "带有这个参数或结果"}},
 	{"a b", probes.Text{En: "both", Zh: "两者都满足"}},
-	{"a or b", probes.Text{En: "one of them, or both; a | b too", Zh: "满足其一即可；也可写 a | b"}},
-	{"-a", probes.Text{En: "not; !a and not a too. (a or b) takes together", Zh: "不满足；也可写 !a 或 not a。(a or b) 表示合在一起"}},
-	{"key=v  key!=v", probes.Text{En: "is exactly that, or is not", Zh: "正好等于，或不等于"}},
-	{"key~v  key!~v", probes.Text{En: "has it in it, or matches a pattern with * and ?; capitals do not matter", Zh: "包含，或匹配带 * 和 ? 的模式；不分大小写"}},
+	{"a or b", probes.Text{En: "one of them, or both; also a | b", Zh: "满足其一即可；也可写 a | b"}},
+	{"-a", probes.Text{En: "not; also !a, not a. (a or b) groups terms", Zh: "不满足；也可写 !a 或 not a。(a or b) 表示合在一起"}},
+	{"key=v  key!=v", probes.Text{En: "is exactly v, or is not", Zh: "正好等于，或不等于"}},
+	{"key~v  key!~v", probes.Text{En: "contains it, or matches a pattern with * and ?; upper and lower case are the same", Zh: "包含，或匹配带 * 和 ? 的模式；不分大小写"}},
 	{"key=~v", probes.Text{En: "matches a regular expression", Zh: "匹配正则表达式"}},
 	{"key>v  key<=v", probes.Text{En: "numbers and durations: 3, 1.5s, 200ms", Zh: "数字和时长：3、1.5s、200ms"}},
-	{`"a b"`, probes.Text{En: `quotes hold together what has spaces, ( ) or |; \" and \\ in them`, Zh: `引号把含空格、( ) 或 | 的内容合在一起；其中可用 \" 和 \\`}},
+	{`"a b"`, probes.Text{En: `a value with spaces, ( ) or |; write \" and \\ in it`, Zh: `引号把含空格、( ) 或 | 的内容合在一起；其中可用 \" 和 \\`}},
 }
 
 // Describe explains the language, the grammar first, then the keys. lang is en

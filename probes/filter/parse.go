@@ -127,7 +127,7 @@ func (p *parser) unary(depth int) (expr, error) {
 	start := p.at
 	switch {
 	case depth > maxDepth:
-		return nil, p.fail(start, "this is nested too deeply")
+		return nil, p.fail(start, "the filter is nested too deeply")
 	case p.end():
 		return nil, p.fail(start, "a term is missing; write one such as pod~web, or a word to look for")
 	case p.word("or"), p.take("|"):
@@ -149,7 +149,7 @@ func (p *parser) unary(depth int) (expr, error) {
 			return nil, err
 		}
 		if !p.take(")") {
-			return nil, p.fail(start, "there is no ) for this (")
+			return nil, p.fail(start, "this ( has no closing )")
 		}
 		return inner, nil
 	}
@@ -172,7 +172,7 @@ func (p *parser) term() (expr, error) {
 		return newWord(name), nil
 	}
 	if name == "" {
-		return nil, p.fail(start, "%s wants a key before it, such as step%s", op, op)
+		return nil, p.fail(start, "%s needs a key before it, such as step%s", op, op)
 	}
 	t := &term{name: name, op: op}
 	if !t.find() {
@@ -228,7 +228,7 @@ func (p *parser) value() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", p.fail(start, `there is no " for this "`)
+	return "", p.fail(start, `this " has no closing "`)
 }
 
 // operators, longer ones before those that they begin with.

@@ -120,7 +120,7 @@ func (t *term) prepare() (why string) {
 	case t.op == "=~":
 		var err error
 		if t.regexp, err = regexp.Compile(t.value); err != nil {
-			return fmt.Sprintf("%q is no regular expression: %s", t.value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			return fmt.Sprintf("%q is not a regular expression: %s", t.value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
 	case t.op == "~" || t.op == "!~":
 		t.pattern = newPattern(t.value)
@@ -146,11 +146,11 @@ func (t *term) readNumber() (why string) {
 	case t.key.sort != durationKey && isNumber:
 		t.number = number
 	case t.key.sort == durationKey:
-		return t.name + " wants a duration, such as 1.5s or 200ms"
+		return t.name + " needs a duration, such as 1.5s or 200ms"
 	case t.key.sort == numberKey:
-		return t.name + " wants a number"
+		return t.name + " needs a number"
 	default:
-		return fmt.Sprintf("%s wants a number or a duration, such as 3 or 1.5s", t.op)
+		return fmt.Sprintf("%s needs a number or a duration, such as 3 or 1.5s", t.op)
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func (k *Kubelet) readBuild(p *process) {
 	b, err := probes.ReadBuild(f, size)
 	switch {
 	case err != nil:
-		k.Doubt = "its program is none that could be a kubelet: " + err.Error()
+		k.Doubt = "its program cannot be a kubelet: " + err.Error()
 		return
 	case !b.Kubernetes:
 		k.Doubt = "its program does not say that Kubernetes is in it"
@@ -165,7 +165,7 @@ func (k *Kubelet) socket(p *process, endpoint string) string {
 		name, isUnix = strings.CutPrefix(endpoint, "unix:")
 	}
 	if !isUnix && strings.Contains(endpoint, "://") || name == "" {
-		k.problem("its endpoint %q is no unix socket", endpoint)
+		k.problem("its endpoint %q is not a unix socket", endpoint)
 		return ""
 	}
 	return path.Clean(p.abs(name))

@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 					"its drop-in configuration /etc/none cannot be read: open /etc/none: no such file or directory",
 					`its configuration /etc/k.yaml makes no sense: parse configuration: it is of kind "Pod", not KubeletConfiguration`,
 					"its --port is no port",
-					`its endpoint "tcp://1.2.3.4:5" is no unix socket`,
+					`its endpoint "tcp://1.2.3.4:5" is not a unix socket`,
 					"its kubeconfig /etc/none is not there",
 				}
 			}),

@@ -290,7 +290,7 @@ func TestServed(t *testing.T) {
 		"/other":                  "greet /other: it answers with PING in place of settings",
 		"/shut":                   "greet /shut: ",
 		"/gone":                   "connect to /gone: connect: connection refused",
-		"/file":                   "/file is no socket",
+		"/file":                   "/file is not a socket",
 		"/none":                   "no such file",
 	} {
 		err := k.Served(t.Context(), path)

@@ -45,7 +45,7 @@ func (k *Kubelet) dial(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, fmt.Errorf("look at %s: %w", socket, err)
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return nil, fmt.Errorf("%s is no socket", socket)
+		return nil, fmt.Errorf("%s is not a socket", socket)
 	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(f.Fd())))

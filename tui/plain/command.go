@@ -23,15 +23,15 @@ var commands = []struct {
 	text      probes.Text
 }{
 	{"pods", "", words.Text("what every pod is doing", "每个 Pod 正在做什么")},
-	{"hold", "POD", words.Text("hold a pod at its next step", "在下一步按住 Pod")},
-	{"step", "POD", words.Text("step a held pod into its next call", "单步进入被按住的 Pod 的下一个调用")},
+	{"hold", "POD", words.Text("hold a pod at its next step", "在下一步停住 Pod")},
+	{"step", "POD", words.Text("step a held pod into its next call", "单步进入被停住的 Pod 的下一个调用")},
 	{"over", "POD", words.Text("step over what the call does", "越过当前调用")},
 	{"cri", "POD", words.Text("to the next call to the runtime", "到下一个运行时调用")},
 	{"continue", "POD", words.Text("let a pod go on", "放行 Pod")},
 	{"release", "", words.Text("let all pods go on", "放行所有 Pod")},
-	{"break", "POD STEP", words.Text("hold a pod, also one to come, at a step", "在某个步骤按住 Pod，也适用于将来的 Pod")},
+	{"break", "POD STEP", words.Text("hold a pod at a step, also a pod to come", "在某个步骤停住 Pod，也适用于将来的 Pod")},
 	{"help", "", words.Text("these commands", "这些命令")},
-	{"quit", "", words.Text("end, and let go what is held", "退出并放行被按住的 Pod")},
+	{"quit", "", words.Text("end, and let the held pods go on", "退出并放行被停住的 Pod")},
 }
 
 func (p *printer) help() {
@@ -58,7 +58,7 @@ func (p *printer) command(ctx context.Context, line string) (quit bool) {
 		return false
 	}
 	if p.control == nil {
-		p.printf(words.Text("A trace file only tells what was.", "跟踪文件只记录过去。"))
+		p.printf(words.Text("A trace file is a recording: nothing in it can be held or stepped.", "跟踪文件只是录制，不能停住或单步。"))
 		return false
 	}
 	do := p.job(name, args)
@@ -95,14 +95,14 @@ func (p *printer) job(name string, args []string) func(context.Context) (string,
 		return nil
 	}
 	if want := len(strings.Fields(commands[i].arg)); len(args) != want {
-		p.printf(words.Text("It is: %s %s", "用法：%s %s"), name, commands[i].arg)
+		p.printf(words.Text("Usage: %s %s", "用法：%s %s"), name, commands[i].arg)
 		return nil
 	}
 	var pods *agentpb.PodSelector
 	if len(args) > 0 {
 		var err error
 		if pods, err = agentpb.ParsePods(args[0]); err != nil {
-			p.printf(words.Text("%s is no name of a pod; a pod is written as NAMESPACE/NAME.", "%s 不是 Pod 的名称；Pod 写作 命名空间/名称。"), args[0])
+			p.printf(words.Text("%s is not the name of a pod; write NAMESPACE/NAME.", "%s 不是 Pod 的名称；Pod 写作 命名空间/名称。"), args[0])
 			return nil
 		}
 	}
@@ -147,7 +147,7 @@ func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func
 			return "", err
 		}
 		end, _ := h.End()
-		return fmt.Sprintf(lang.In(words.Text("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被按住，%s %s；%s 后自动继续")),
+		return fmt.Sprintf(lang.In(words.Text("Pod %s: held at %s of %s; it goes on by itself in %s", "Pod %s：被停住，%s %s；%s 后自动继续")),
 			wire.PodOf(h.GetPod()).NamespacedName(), h.GetOn(), h.GetStep(), words.Took(end.Round(time.Second))), nil
 	}
 }

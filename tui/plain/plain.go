@@ -212,7 +212,7 @@ func (p *printer) event(e *probes.Event) {
 	what := p.title(e.Step)
 	switch {
 	case e.Kind == probes.Held:
-		p.printf(words.Text("%s: held at %s of %s", "%s：被按住，%s %s"), who, e.Fields["on"], what)
+		p.printf(words.Text("%s: held at %s of %s", "%s：被停住，%s %s"), who, e.Fields["on"], what)
 	case e.Kind == probes.Released:
 		p.printf(words.Text("%s: goes on from %s, %s", "%s：从 %s 继续，%s"), who, what, p.Lang.In(reason.Released(e.Fields)))
 	case e.Kind == probes.Fault:
@@ -246,7 +246,7 @@ func (p *printer) report(who string, e *probes.Event) {
 	case e.Kind == probes.Exit && e.Error != "":
 		p.printf(words.Text("%s: %s: failed: %s", "%s：%s：失败：%s"), who, p.title(e.Step), e.Error)
 	case e.Kind == probes.Enter && s.Tier == 1:
-		p.printf(words.Text("%s: %s: %s, told by %s", "%s：%s：%s，来自 %s"), who, p.title(e.Step), reported(s, e.Fields), reporter(s, e.Fields))
+		p.printf(words.Text("%s: %s: %s, reported by %s", "%s：%s：%s，来自 %s"), who, p.title(e.Step), reported(s, e.Fields), reporter(s, e.Fields))
 	}
 }
 

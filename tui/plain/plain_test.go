@@ -121,7 +121,7 @@ func TestPlain(t *testing.T) {
 	l.until("podstep: plain lines, because of TERM=dumb\n")
 	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
 	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
-	l.until("10 quit: end, and let go what is held\n")
+	l.until("10 quit: end, and let the held pods go on\n")
 	s.news <- session.News{Batches: []*agentpb.Batch{{Events: [][]byte{
 		event(t, &agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 1, Duration: 3_200_000_000, Error: "no\x1b[31mvolume"}),
 		event(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Duration: 5_000_000}),
@@ -161,7 +161,7 @@ func TestPlainAnotherAgent(t *testing.T) {
 	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "former"}, CaughtUp: true,
 		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "working", Step: "sync.pod"}}}}
 	l.until("working, sync.pod\n")
-	l.until("10 quit: end, and let go what is held\n")
+	l.until("10 quit: end, and let the held pods go on\n")
 	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "other"}, CaughtUp: true}
 	l.until("Agent: node other")
 	io.WriteString(typed, "pods\n")
@@ -216,9 +216,9 @@ func TestPlainAttached(t *testing.T) {
 	}
 	got := out.String()
 	for _, want := range []string{
-		"reported.condition (Condition of the pod): type Ready, status True, told by api\n",
+		"reported.condition (Condition of the pod): type Ready, status True, reported by api\n",
 		"reported.container (State of a container): failed: app cannot start\n",
-		"type Ready, told by kubelet\n",
+		"type Ready, reported by kubelet\n",
 		"Node: the runtime was restarted\n",
 	} {
 		if !strings.Contains(got, want) {

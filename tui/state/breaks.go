@@ -70,7 +70,7 @@ func (s *State) LeaveBreak() {
 func (s *State) breakList(rows int) *screen.BreakList {
 	l := &screen.BreakList{Cursor: none}
 	if len(s.breaks) == 0 {
-		l.Empty = s.lang.In(words.Text("No breakpoints. One stops a pod when it comes to a step, also a pod that does not exist yet.",
+		l.Empty = s.lang.In(words.Text("No breakpoints. A breakpoint stops a pod when it comes to a step, also a pod that does not exist yet.",
 			"没有断点。断点会在 Pod 走到某一步时把它停住，也适用于还不存在的 Pod。"))
 		return l
 	}

@@ -172,8 +172,8 @@ func excerpt(e *source.Excerpt, line int, d *screen.Detail) {
 
 var holdWords = map[string]probes.Text{
 	"yes":    words.Text("A pod may be held here: only its own worker comes here.", "可以在这里停住 Pod：只有它自己的 worker 会来到这里。"),
-	"worker": words.Text("A pod may be held here when it is its own worker that comes.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
-	"own":    words.Text("What is held here is a goroutine of its own; it alone waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
+	"worker": words.Text("A pod may be held here when its own worker comes here.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
+	"own":    words.Text("A hold here stops one goroutine, such as that of one health probe; nothing else waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
 	"node":   words.Text("A hold here stops the whole node: every other pod waits as well. Only in a lab.", "停在这里，整个节点都会停下，其他 Pod 也要等。只有在实验环境里可以。"),
 	"no":     words.Text("A pod may not be held here.", "不能在这里停住 Pod。"),
 }

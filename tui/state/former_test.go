@@ -75,7 +75,7 @@ func TestFormerPods(t *testing.T) {
 			if sc.Header.Pods != 0 || sc.Header.Held+sc.Header.Stuck+sc.Header.Retrying != 0 {
 				t.Errorf("the header has %+v", sc.Header)
 			}
-			if sc.Hold != nil || !strings.Contains(sc.Why.Text, "not known to the agent that is there now") {
+			if sc.Hold != nil || !strings.Contains(sc.Why.Text, "The agent that runs now does not know") {
 				t.Errorf("of a former pod it says %q; banner %+v", sc.Why.Text, sc.Hold)
 			}
 

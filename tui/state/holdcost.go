@@ -17,7 +17,7 @@ func (s *State) holdCostOfCall(st *history.Step) string {
 		}
 		return out
 	}
-	out := s.lang.In(words.Text("A pod may be held here: the call has begun, and is kept back before the runtime hears of it. The kubelet's own deadline for the call runs meanwhile.",
+	out := s.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
 		"可以在这里停住 Pod：调用已经开始，但在到达运行时之前被扣住。期间 kubelet 自己给这次调用的期限在走。"))
 	if t := s.h.Catalogue().Timer(timerCaller); t != nil {
 		out += " " + s.lang.Inf(words.Text("Timer %s: %s", "计时器 %s：%s"), t.Name, s.lang.In(t.Text))

@@ -165,7 +165,7 @@ func (s *State) podList(rows int, v *view) screen.PodList {
 		}
 	}
 	if !slices.ContainsFunc(o.rows, func(p podPlace) bool { return p.pod != 0 && p.aside == inList }) {
-		l.Empty = s.lang.In(words.Text("No pod yet. Pods appear as soon as the kubelet does something about them.",
+		l.Empty = s.lang.In(words.Text("No pod yet. A pod appears as soon as the kubelet does something for it.",
 			"还没有 Pod。kubelet 一开始处理某个 Pod，它就会出现在这里。"))
 		if s.filter != nil {
 			l.Empty = s.lang.In(words.Text("No pod matches the filter.", "没有 Pod 符合过滤条件。"))

@@ -34,7 +34,7 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 		s.entryRow(p, n, v, &r)
 	case keyReports:
 		r.Times = n.times
-		r.Label = s.lang.In(words.Text("reported besides", "另有上报"))
+		r.Label = s.lang.In(words.Text("also reported", "另有上报"))
 	case keyUnseen, keyStage, keyHidden:
 		s.unseenRow(n, &r)
 	case keyRoutine:
@@ -87,7 +87,7 @@ func (s *State) chapterRow(p *pod, n *line, v *view, r *screen.Row) {
 		to = now.GoneAt
 	}
 	if c == outline.Creation && !s.seesTurns() && string(wire.Lookup(s.h.Raw(it.Pos), "from").Text) == "object" {
-		r.Note = s.lang.In(words.Text("told afterwards: it was before podstep came", "事后得知：发生在 podstep 到来之前"))
+		r.Note = s.lang.In(words.Text("reported afterwards: it happened before podstep came", "事后得知：发生在 podstep 到来之前"))
 		return
 	}
 	if it.Pos < s.h.First() {

@@ -132,7 +132,7 @@ func (s *State) timeline(rows int, v *view) *screen.Timeline {
 		s.callBars(t, rows, v)
 	}
 	if t.Total == 0 {
-		t.Empty = s.lang.In(words.Text("Nothing to show in time yet.", "还没有可以按时间显示的内容。"))
+		t.Empty = s.lang.In(words.Text("Nothing to show on the timeline yet.", "还没有可以按时间显示的内容。"))
 	}
 	return t
 }

@@ -65,7 +65,7 @@ func reportLabel(l words.Lang, c *history.Call) string {
 		return about(labelEvent, "reason")
 	case probes.RoleKnown:
 		if known, ok := c.Args["known"].(bool); ok && !known {
-			return l.In(words.Text("The kubelet has the pod no more", "kubelet 已没有该 Pod"))
+			return l.In(words.Text("The kubelet no longer has the pod", "kubelet 已没有该 Pod"))
 		}
 	}
 	return ""

@@ -23,7 +23,7 @@ func explain(path string, err error) error {
 		is   error
 		todo string
 	}{
-		{errNoSocket, "the kubelet is told to find its runtime there (containerRuntimeEndpoint): see podstep doctor"},
+		{errNoSocket, "the kubelet is configured to find its runtime there (containerRuntimeEndpoint): see podstep doctor"},
 		{unix.ENOENT, "start the runtime, which makes it"},
 		{unix.ECONNREFUSED, "nobody listens on it; start the runtime"},
 		{unix.EPROTOTYPE, "it is no stream socket, so no runtime of a kubelet listens there: see podstep doctor"},

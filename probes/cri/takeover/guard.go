@@ -69,23 +69,23 @@ func startGuard(command []string) (*guard, error) {
 func (g *guard) send(o order, dir int) error {
 	b, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("send order to guard: %w", err)
+		return fmt.Errorf("notify guard: %w", err)
 	}
 	var rights []byte
 	if !o.Done {
 		rights = unix.UnixRights(dir)
 	}
 	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
-		return fmt.Errorf("send order to guard: %w", err)
+		return fmt.Errorf("notify guard: %w", err)
 	}
 	var answer [8]byte
 	var n int
 	err = retry(func() (err error) { n, err = unix.Read(g.fd, answer[:]); return err })
 	if err != nil {
-		return fmt.Errorf("send order to guard: no answer: %w", err)
+		return fmt.Errorf("notify guard: no answer: %w", err)
 	}
 	if n == 0 {
-		return errors.New("send order to guard: it ended without a word")
+		return errors.New("notify guard: it ended without an answer")
 	}
 	return nil
 }

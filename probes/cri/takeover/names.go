@@ -91,7 +91,7 @@ func (p *place) giveBackSecond(at, ours fileID) (did string, again bool, err err
 		return "gave " + p.name + ", that was missing, back to the runtime", false, nil
 	}
 	if p.sameServer() {
-		return "removed " + p.backup() + "; the runtime has made " + p.name + " anew", false, p.unlink(p.backup())
+		return "removed " + p.backup() + "; the runtime has made " + p.name + " again", false, p.unlink(p.backup())
 	}
 	if name := p.nameOf(ours); name != "" {
 		return p.giveBackAs(name, ours)
@@ -161,7 +161,7 @@ func (p *place) tidy() ([]string, error) {
 		return nil, err
 	}
 	if !second.socket {
-		return nil, fmt.Errorf("%s is there, and is no socket of podstep's: remove it first", p.backup())
+		return nil, fmt.Errorf("%s is there, and is not a socket of podstep's: remove it first", p.backup())
 	}
 	at, err := p.stat(p.name)
 	if err != nil {

@@ -138,7 +138,7 @@ func (t *Takeover) prepare(p *place) (err error) {
 }
 
 var (
-	errNoSocket = errors.New("it is no socket")
+	errNoSocket = errors.New("it is not a socket")
 	errReplaced = errors.New("it is replaced all the time")
 )
 
@@ -292,7 +292,7 @@ func (t *Takeover) untake(ctx context.Context, what string) error {
 	}
 	_, err := n.place.giveBack(n.ours, n.theirs.id)
 	if err == nil && n.place.idOf(n.place.name) == (fileID{}) && n.theirs.served().alive {
-		err = errors.New("somebody removed both names of the runtime's socket: restart the runtime, so that it makes it anew")
+		err = errors.New("somebody removed both names of the runtime's socket: restart the runtime, so that it makes a new one")
 	}
 	t.see.Lock()
 	t.now = nil

@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{"nothing there", func(*testing.T, *setup) {}, "start the runtime, which makes it"},
-		{"a file", func(t *testing.T, s *setup) { write(t, s.path) }, "it is no socket"},
+		{"a file", func(t *testing.T, s *setup) { write(t, s.path) }, "it is not a socket"},
 		{"no directory", func(t *testing.T, s *setup) { s.path = filepath.Join(s.dir, "none", "rt.sock") }, "no such file or directory"},
 		{"nobody listens", func(t *testing.T, s *setup) { dead(t, s.path) }, "nobody listens on it"},
 		{"not absolute", func(t *testing.T, s *setup) { s.path = "rt.sock" }, "must be absolute"},
@@ -187,7 +187,7 @@ func TestRefused(t *testing.T) {
 		{"a file of our name", func(t *testing.T, s *setup) {
 			play(t, "echo", s.path)
 			write(t, s.path+suffix)
-		}, "is no socket of podstep's"},
+		}, "is not a socket of podstep's"},
 		{"another podstep", func(t *testing.T, s *setup) {
 			play(t, "echo", s.path)
 			play(t, "holder", s.path, s.state)

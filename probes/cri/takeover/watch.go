@@ -202,7 +202,7 @@ func (t *Takeover) checkAside(n *taken) {
 // checkOther finds something else at the path while the runtime lives.
 func (t *Takeover) checkOther(p *place) {
 	if p.sameServer() {
-		t.lose(PathLost, fmt.Sprintf("the runtime made %s anew", t.o.Path))
+		t.lose(PathLost, fmt.Sprintf("the runtime made %s again", t.o.Path))
 		return
 	}
 	// It may be another one that stands between and comes to us in the end, or a
