@@ -24,9 +24,9 @@ func TestPublisherOrder(t *testing.T) {
 		t.Errorf("told in the order %v", got)
 	}
 	if p.begin(func() {}, 1) {
-		t.Error("a teller that is closed takes more")
+		t.Error("a publisher that is closed takes more")
 	}
-	p.end(func() { t.Error("a teller that is closed tells more") }, 1)
+	p.end(func() { t.Error("a publisher that is closed publishes more") }, 1)
 }
 
 // A full queue refuses a begin, and takes an end.
