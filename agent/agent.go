@@ -104,7 +104,7 @@ type stepInfo struct {
 	first                 uint8              // the first probe that sees it
 	shared                bool               // several do
 	differs               bool               // the function is not that of the catalogue
-	late                  bool               // enter is told only if something comes of the call
+	late                  bool               // enter is published only if something comes of the call
 	means                 probes.Role        // to the story, see probes.Story
 	makes                 bool               // a sandbox or a container, whose id is the first result
 	keeps                 bool               // the fields of its enter are needed after that

@@ -210,7 +210,7 @@ func TestStoryNests(t *testing.T) {
 // TestMergeIsToldLate: who was added, updated or removed is known as merge
 // ends; then each pod's story has it in its place, with what was decided, and
 // pods that nothing was decided about have nothing.
-func TestMergeIsToldLate(t *testing.T) {
+func TestMergeIsReportedLate(t *testing.T) {
 	r := newRig(t, Options{})
 	add, same := newPod("default", "add"), newPod("default", "same")
 	step := r.c.Step("merge.merge")
@@ -597,8 +597,8 @@ func TestAmbiguous(t *testing.T) {
 }
 
 // TestTimesBesideEachOther: of calls that come at the same moment, a breakpoint
-// acts on as many as it was told.
-func TestTimesBesideEachOther(t *testing.T) {
+// acts as many times as it is set to.
+func TestTimesInParallel(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
 	for round := range 200 {

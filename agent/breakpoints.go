@@ -142,7 +142,7 @@ func (b *breakpoint) setLimits() {
 	b.expires = time.Now().Add(expiry)
 }
 
-// failsUnheld tells whether the step may be made to fail where no pod may be
+// failsUnheld reports whether the step may be made to fail where no pod may be
 // held: a call to the runtime comes back at once, with an error for its pod.
 func (s *stepInfo) failsUnheld() bool { return s.Stage == stageCRI }
 
@@ -181,7 +181,7 @@ func (t *breakpoints) list() []*breakpoint {
 	return out
 }
 
-// stop does what the first breakpoint says that applies here, and tells whether
+// stop does what the first breakpoint says that applies here, and reports whether
 // there was one. Unless the pod may be held, and there is room for one more, only
 // those apply that do not hold.
 func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string, may bool) (acted bool, fault error) {
@@ -197,7 +197,7 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 		}
 		return false, nil
 	}
-	a.tellEnter(s, ps)
+	a.putEnter(s, ps)
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
@@ -224,30 +224,30 @@ const stageCRI = "cri"
 // faultError is the error of a step that is made to fail. One of the CRI is as
 // the runtime would give it: a text such as "NotFound: no such sandbox" begins
 // with its code.
-func faultError(step *stepInfo, say string) error {
+func faultError(step *stepInfo, message string) error {
 	if step.Stage != stageCRI {
-		return errors.New(say + injected)
+		return errors.New(message + injected)
 	}
 	code := codes.Unknown
-	if name, rest, ok := strings.Cut(say, ":"); ok {
+	if name, rest, ok := strings.Cut(message, ":"); ok {
 		for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
 			if c.String() == name {
-				code, say = c, strings.TrimSpace(rest)
+				code, message = c, strings.TrimSpace(rest)
 			}
 		}
 	}
-	return status.Error(code, say+injected)
+	return status.Error(code, message+injected)
 }
 
 const injected = " (injected by podstep)"
 
-// stopping tells whether a breakpoint has the step, or whether somebody wishes a
+// stopping reports whether a breakpoint has the step, or whether somebody wants a
 // pod held at whatever step it may be held at.
 func (a *Agent) stopping(s *stepInfo) bool {
 	t := &a.points
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	// What is armed and no breakpoint is a wish.
+	// What is armed and no breakpoint is a pending hold.
 	if a.canHold(s, enter) && int(a.holds.armed.Load()) > len(t.all) {
 		return true
 	}
@@ -309,7 +309,7 @@ func (t *breakpoints) first(suits func(*breakpoint) bool) (found *breakpoint) {
 }
 
 // count counts a hit, and takes the breakpoint away if that was its last. It
-// tells whether the breakpoint acts on it, and whether it was still there.
+// reports whether the breakpoint acts on it, and whether it was still there.
 func (t *breakpoints) count(b *breakpoint) (acts, there bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ var update = goflag.Bool("update", false, "write the generated page anew")
 type caller struct {
 	name string
 	// says what it is, for the page.
-	says string
+	message string
 	// path are the steps that enclose the call, from outside in. A path that has
 	// goes or leaves starts a goroutine there, which makes the call.
 	path []string
@@ -75,7 +75,7 @@ var callers = []caller{
 	{"request", "the goroutine of a request to the kubelet", []string{"http.exec"}, "own http"},
 }
 
-// comeTo calls a step by a path, and tells whether a pod may be held there.
+// comeTo calls a step by a path, and reports whether a pod may be held there.
 func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) {
 	if len(path) == 0 {
 		cur := hook.Current()
@@ -194,14 +194,14 @@ func (c caller) allows(step *stepInfo, side int) bool {
 	return (rule == "yes" || rule == "worker") && strings.Contains(c.holds, "worker")
 }
 
-// begins tells whether a goroutine may begin with the step: the caller has just
+// begins reports whether a goroutine may begin with the step: the caller has just
 // started one of which nothing is known, or is at home there.
 func (c caller) begins(step *stepInfo) bool {
 	return len(c.path) == 0 || strings.HasPrefix(c.path[len(c.path)-1], goes) && !c.awaited() ||
 		strings.HasSuffix(c.holds, " "+step.Goroutine) && step.means != probes.RoleWorker
 }
 
-// awaited tells whether the function that starts the last goroutine waits for it.
+// awaited reports whether the function that starts the last goroutine waits for it.
 func (c caller) awaited() bool { return strings.Contains(c.holds, "worker") }
 
 func writeCallers(w *bytes.Buffer) {
@@ -222,7 +222,7 @@ func writeCallers(w *bytes.Buffer) {
 		if place == "" {
 			place = "no step"
 		}
-		fmt.Fprintf(w, "- **%s**: %s (%s)\n", c.name, c.says, place)
+		fmt.Fprintf(w, "- **%s**: %s (%s)\n", c.name, c.message, place)
 	}
 	fmt.Fprint(w, "\n| step | rule at entry / exit |")
 	for _, c := range callers {

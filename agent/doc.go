@@ -3,11 +3,11 @@
 // pod, holds pods and lets them go, and speaks gRPC over a unix socket.
 //
 // The way of an event: a probe calls Enter and Leave (handler.go) on the
-// goroutine of the kubelet; pods are told apart (pods.go), values become fields
+// goroutine of the kubelet; pods are identified (pods.go), values become fields
 // with their secrets taken out (values.go, redact.go), and the event is queued
 // (journal.go). One goroutine takes the queue, encodes each event once, keeps it
 // (recorder.go) and hands it to who watches (watcher.go). A probe outside of the
-// kubelet tells of calls with Begin and End (outside.go).
+// kubelet reports calls with Begin and End (outside.go).
 //
 // Holding (holds.go) is done in Enter and Leave too, or in Stop, since that is
 // where the pod's goroutine can be stopped; breakpoints.go and stepping.go decide

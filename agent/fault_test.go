@@ -91,7 +91,7 @@ func (r *rig) nextEvents(w *watcher) []kept {
 	return events
 }
 
-// untilDrop waits until the watcher is told of lost events.
+// untilDrop waits until the watcher gets a drop event.
 func (r *rig) untilDrop(w *watcher) *agentpb.Event {
 	r.t.Helper()
 	for {

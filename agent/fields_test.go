@@ -75,7 +75,7 @@ func TestStepAllocates(t *testing.T) {
 	}
 }
 
-// wovenLate has the shape of a step that tells of its enter only if something
+// wovenLate has the shape of a step that publishes its enter only if something
 // came of the call.
 //
 //go:noinline

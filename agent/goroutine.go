@@ -47,7 +47,7 @@ func (a *Agent) findGoroutine(s, cur *span, goroutine uintptr) {
 	}
 }
 
-// encloses tells whether the goroutine of s counts as that of up: it is the same,
+// encloses reports whether the goroutine of s counts as that of up: it is the same,
 // or the function that started it waits for it.
 func (up *span) encloses(s *span) bool {
 	return up != nil && !up.ended.Load() && (up.goroutine == s.goroutine || up.step.Awaits)
@@ -63,7 +63,7 @@ func (a *Agent) unproven(step *stepInfo) uint8 {
 	return step.role
 }
 
-// onWorkerOf tells whether the worker of p makes the call, or waits for the
+// onWorkerOf reports whether the worker of p makes the call, or waits for the
 // goroutine that does. Stepping stays there: health probes and volume operations
 // go on beside it, and have breakpoints of their own.
 func (s *span) onWorkerOf(p *pod) bool { return s.worker != nil && s.worker == p }

@@ -58,7 +58,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	if s.many != nil {
 		parts := s.parts()
 		for _, ps := range parts {
-			a.tellNew(s, ps, t.wire)
+			a.putNew(s, ps, t.wire)
 		}
 		a.followMany(s)
 		if !t.keep() {
@@ -67,7 +67,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 		return &s.Span, a.stopMany(s, parts, enter, "")
 	}
 	if s.one.id != 0 {
-		a.tellNew(s, &s.one, t.wire)
+		a.putNew(s, &s.one, t.wire)
 	}
 	if p == nil {
 		return &s.Span, nil
@@ -109,31 +109,31 @@ func (a *Agent) enterPods(s *span, t *taker) []hook.Label {
 	return p.profilerLabels()
 }
 
-// tellEnter puts out the enter event of a call in one pod's story, once, after
+// putEnter publishes the enter event of a call in one pod's story, once, after
 // those of the calls it happens in. It returns false for a call that has ended
 // without a word. The lock is held until the event is out, so that neither what
 // happens in the call nor its exit comes before it.
-func (a *Agent) tellEnter(s *span, ps *podSpan) bool {
-	if ps.told.Load() {
+func (a *Agent) putEnter(s *span, ps *podSpan) bool {
+	if ps.emitted.Load() {
 		return true
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if !ps.told.Load() && !ps.over {
-		a.tellNew(s, ps, s.fields())
+	if !ps.emitted.Load() && !ps.over {
+		a.putNew(s, ps, s.fields())
 	}
-	return ps.told.Load()
+	return ps.emitted.Load()
 }
 
-// tellNew is tellEnter for a call that nobody else knows of yet.
-func (a *Agent) tellNew(s *span, ps *podSpan, shown fieldBytes) {
+// putNew is putEnter for a call that nobody else knows of yet.
+func (a *Agent) putNew(s *span, ps *podSpan, shown fieldBytes) {
 	ps.parent = a.parentID(s, ps.pod)
 	a.putWire(s, ps, &event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}, shown)
-	ps.told.Store(true)
+	ps.emitted.Store(true)
 }
 
 // parentID is the id, in the story of p, of the call that s happens in. Calls
-// that are told late are told now. A call about other pods is no parent, nor is
+// whose enter is late publish it now. A call about other pods is no parent, nor is
 // one that ended without a word.
 func (a *Agent) parentID(s *span, p *pod) uint64 {
 	for up := s.parent; up != nil; up = up.parent {
@@ -141,7 +141,7 @@ func (a *Agent) parentID(s *span, p *pod) uint64 {
 		if ps == nil && p != nil && up.step.Pod.Kind == probes.PodUpdates {
 			ps = up.add(p, &a.spanIDs)
 		}
-		if ps != nil && a.tellEnter(up, ps) {
+		if ps != nil && a.putEnter(up, ps) {
 			return ps.id
 		}
 	}
@@ -198,7 +198,7 @@ type ending struct {
 	wall, mono int64
 }
 
-// leave tells that a call has ended. It returns whether the call is about one
+// leave reports that a call has ended. It returns whether the call is about one
 // pod, which may now be stopped.
 func (a *Agent) leave(s *span, end ending, t *taker) bool {
 	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, err: end.err, duration: end.mono - s.start}
@@ -206,13 +206,13 @@ func (a *Agent) leave(s *span, end ending, t *taker) bool {
 		a.leaveMany(s, t, &last)
 		return false
 	}
-	if p := t.pod; p != nil && !s.one.told.Load() {
+	if p := t.pod; p != nil && !s.one.emitted.Load() {
 		s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 	}
 	if s.one.id == 0 {
 		return false
 	}
-	a.tellEnter(s, &s.one)
+	a.putEnter(s, &s.one)
 	last.parent = s.one.parent
 	a.putWire(s, &s.one, &last, t.wire)
 	p := s.one.pod
@@ -243,17 +243,17 @@ func (s *span) endIdle(end ending) bool {
 }
 
 // endQuietly ends a call without a word, if it can be so ended. If calls in it
-// told its enter, it gets its exit.
+// published its enter, it gets its exit.
 func (s *span) endQuietly(how hook.Outcome) bool {
 	if !s.late || how != hook.Returned {
 		return false
 	}
 	if s.many == nil {
-		return s.one.hush()
+		return s.one.endSilently()
 	}
 	quiet := true
 	for _, ps := range s.parts() {
-		quiet = ps.hush() && quiet
+		quiet = ps.endSilently() && quiet
 	}
 	return quiet
 }
@@ -263,10 +263,10 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	for _, o := range t.list {
 		s.add(o.pod, &a.spanIDs).object = o.uid
 	}
-	var told []*podSpan
+	var emitted []*podSpan
 	for _, ps := range s.parts() {
 		op := t.ops[ps.pod]
-		if s.step.Pod.Kind == probes.PodUpdates && op == "" && ps.hush() || !a.tellEnter(s, ps) {
+		if s.step.Pod.Kind == probes.PodUpdates && op == "" && ps.endSilently() || !a.putEnter(s, ps) {
 			continue
 		}
 		e := *last
@@ -278,14 +278,14 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 		}
 		e.parent = ps.parent
 		a.putWire(s, ps, &e, t.wire)
-		told = append(told, ps)
+		emitted = append(emitted, ps)
 	}
 	if t.keep() {
 		// As in Leave, there are no faults at exit.
-		_ = a.stopMany(s, told, exit, last.err)
+		_ = a.stopMany(s, emitted, exit, last.err)
 	}
 	if s.step.means == probes.RoleRemove {
-		for _, ps := range told {
+		for _, ps := range emitted {
 			a.pods.hide(ps.object)
 		}
 	}
@@ -302,7 +302,7 @@ func (a *Agent) learnID(p *pod, t *taker) {
 // call begins.
 var readsFields = map[probes.Role]bool{probes.RoleUpdate: true}
 
-// makes tells whether a call of the role makes a sandbox or a container, whose id
+// makes reports whether a call of the role makes a sandbox or a container, whose id
 // is its first result.
 func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.RoleCreate }
 
@@ -329,6 +329,6 @@ func (a *Agent) followMany(s *span) {
 // unfollow does what the end of a step asks of the agent.
 func (a *Agent) unfollow(s *span, p *pod) {
 	if s.step.means == probes.RoleWorker {
-		a.forgetWish(p, agentpb.ReleaseWorkerEnded)
+		a.dropPending(p, agentpb.ReleaseWorkerEnded)
 	}
 }

@@ -81,7 +81,7 @@ func (h *history) beginsAt(begin moment) {
 	}
 }
 
-// isRead tells whether nothing is left to read.
+// isRead reports whether nothing is left to read.
 func (h *history) isRead() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ func (h *history) isRead() bool {
 }
 
 // unpack reads a compressed block. One that cannot be read is a fault, and is
-// told as lost.
+// reported as lost.
 func (h *history) unpack(p *packed) []byte {
 	if h.zstd == nil {
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(2*packBlock))
@@ -144,14 +144,14 @@ func (h *history) read() (out []kept) {
 	return out
 }
 
-// drop is an event that tells how much of the history was cut. The caller holds
+// drop is an event that reports how much of the history was cut. The caller holds
 // mu.
 func (h *history) drop() kept {
 	e := event{seq: h.last.seq, wall: h.last.wall, mono: h.last.mono, kind: agentpb.Kind_DROP, fields: []field{number("history", h.left)}}
 	return kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)}
 }
 
-// cutAt ends a history that is too old, as told by what the recorder has taken
+// cutAt ends a history that is too old, by what the recorder has taken
 // in all: the client does not read, or slower than events come.
 func (h *history) cutAt(taken int64) {
 	if taken-h.taken <= historyKeeps {

@@ -86,7 +86,7 @@ func (h *hold) letBy(reason string, by peerProcess) {
 
 // holdTable has the holds there are.
 type holdTable struct {
-	// armed counts wishes and breakpoints: while it is zero a step costs
+	// armed counts pending holds and breakpoints: while it is zero a step costs
 	// nothing but this look.
 	armed atomic.Int32
 
@@ -100,7 +100,7 @@ type holdTable struct {
 
 func (t *holdTable) init() { t.all = map[uint32]*hold{} }
 
-// hasRoom tells whether one more pod may be held.
+// hasRoom reports whether one more pod may be held.
 func (t *holdTable) hasRoom(l *limits) bool { return t.taken.Load() < l.holds }
 
 // reserve takes room for one hold. The caller gives it back with free.
@@ -181,7 +181,7 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 		return nil
 	}
 	may := a.mayHold(s, ps.pod, side)
-	if may && a.stopWished(s, ps, side, errText) {
+	if may && a.stopPending(s, ps, side, errText) {
 		return nil
 	}
 	_, err := a.points.stop(a, s, ps, side, errText, may)
@@ -196,11 +196,11 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 		return nil
 	}
 	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
-	wished := false
+	stopped := false
 	for _, ps := range parts {
-		wished = a.stopWished(s, ps, side, errText) || wished
+		stopped = a.stopPending(s, ps, side, errText) || stopped
 	}
-	if wished {
+	if stopped {
 		return nil
 	}
 	for _, ps := range parts {
@@ -211,11 +211,11 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 	return nil
 }
 
-// stopWished holds the pod if a person wished it held at such a place.
-func (a *Agent) stopWished(s *span, ps *podSpan, side int, errText string) bool {
+// stopPending holds the pod if a person asked for a hold at such a place.
+func (a *Agent) stopPending(s *span, ps *podSpan, side int, errText string) bool {
 	p := ps.pod
-	w := p.wish.Load()
-	if w == nil || !w.place(s, side) || !p.wish.CompareAndSwap(w, nil) {
+	w := p.pending.Load()
+	if w == nil || !w.place(s, side) || !p.pending.CompareAndSwap(w, nil) {
 		return false
 	}
 	a.holds.armed.Add(-1)
@@ -225,7 +225,7 @@ func (a *Agent) stopWished(s *span, ps *podSpan, side int, errText string) bool 
 		return false
 	}
 	defer a.holds.free()
-	a.tellEnter(s, ps)
+	a.putEnter(s, ps)
 	a.hold(s, ps, side, errText, w.terms, w.got)
 	return true
 }
@@ -326,7 +326,7 @@ func (p *pod) mayNotBeHeld() string {
 // releasePod lets a pod go for good: it is not held again.
 func (a *Agent) releasePod(p *pod, reason string) {
 	p.noHold.Store(&reason)
-	a.forgetWish(p, reason)
+	a.dropPending(p, reason)
 	for _, h := range a.holds.of(p) {
 		h.let(reason)
 	}
@@ -338,7 +338,7 @@ func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason
 // releaseAllBy is releaseAll for a process that asks for it.
 func (a *Agent) releaseAllBy(reason string, by peerProcess) []*hold {
 	for _, p := range a.pods.all() {
-		a.forgetWish(p, reason)
+		a.dropPending(p, reason)
 	}
 	all := a.holds.of(nil)
 	for _, h := range all {

@@ -24,7 +24,7 @@ type journal struct {
 	limit   int
 	clock   func() (wall, mono int64)
 	seq     uint64
-	dropped [agentpb.Kind_NOTE + 1]uint64 // since last told
+	dropped [agentpb.Kind_NOTE + 1]uint64 // since the last drop event
 	lost    map[string]uint64             // in all, by kind
 	// dropping: something is in dropped.
 	dropping bool
@@ -110,7 +110,7 @@ func (j *journal) last() uint64 {
 	return j.seq
 }
 
-// spared tells whether an event of that kind finds room where others are
+// spared reports whether an event of that kind finds room where others are
 // dropped: it says what podstep did to a pod, or how much was lost. There are few
 // of those.
 func spared(k agentpb.Kind) bool {
@@ -121,7 +121,7 @@ func spared(k agentpb.Kind) bool {
 	return false
 }
 
-// drop counts events that are lost, and has run tell of them. The caller holds
+// drop counts events that are lost, and has run publish a drop event. The caller holds
 // mu.
 func (j *journal) drop(k agentpb.Kind, n uint64) {
 	j.dropped[k] += n

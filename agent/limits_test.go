@@ -185,17 +185,17 @@ func TestWhoAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
-	said := map[agentpb.Kind]string{}
+	peers := map[agentpb.Kind]string{}
 	for _, e := range r.events("web") {
 		by := map[string]int64{}
 		for _, f := range e.Fields {
 			by[f.Name] = f.GetNumber()
 		}
-		said[e.Kind] = fmt.Sprint(by["uid"], " ", by["pid"])
+		peers[e.Kind] = fmt.Sprint(by["uid"], " ", by["pid"])
 	}
 	for _, kind := range []agentpb.Kind{agentpb.Kind_HOLD, agentpb.Kind_FAULT, agentpb.Kind_RELEASE} {
-		if said[kind] != self {
-			t.Errorf("%s says %q, want %q", kind, said[kind], self)
+		if peers[kind] != self {
+			t.Errorf("%s says %q, want %q", kind, peers[kind], self)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // TestLossIsTold: when the queue overflows, a watcher that has no room either is
-// still told how much was lost, and sees every fault that was injected.
-func TestLossIsTold(t *testing.T) {
+// still gets how much was lost, and sees every fault that was injected.
+func TestLossIsReported(t *testing.T) {
 	const more, faults = 100, 10
 	r := newRig(t, Options{})
 	w := r.watcher(&agentpb.WatchRequest{Node: true})
@@ -55,7 +55,7 @@ func TestLossIsTold(t *testing.T) {
 	}
 }
 
-// handedOn tells whether the journal has nothing left that it has not handed to
+// handedOn reports whether the journal has nothing left that it has not handed to
 // the watcher.
 func (r *rig) handedOn(w *watcher) bool {
 	j := r.journal

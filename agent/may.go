@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// mayHold tells whether this goroutine may be stopped here for p, by the
+// mayHold reports whether this goroutine may be stopped here for p, by the
 // catalogue's rule and by whose goroutine it is proven to be: without harm to
 // other pods or, in a lab, while all of them wait.
 func (a *Agent) mayHold(s *span, p *pod, side int) bool {
@@ -25,7 +25,7 @@ func (a *Agent) mayHold(s *span, p *pod, side int) bool {
 	return false
 }
 
-// isForbidden tells whether the call happens in a step within which a pod is not
+// isForbidden reports whether the call happens in a step within which a pod is not
 // to be held here, or in a function that is not the one that the catalogue was
 // read from: there it is not known which locks are held.
 func (s *span) isForbidden() bool {
@@ -40,7 +40,7 @@ func (s *span) isForbidden() bool {
 	return false
 }
 
-// standsStill tells whether other pods wait while the call is held here. That
+// standsStill reports whether other pods wait while the call is held here. That
 // may be in a lab only, and on the goroutine that the step is at home on:
 // evictions and housekeeping come to some of these steps too, and are to go on.
 func (a *Agent) standsStill(s *span, side int) bool {

@@ -91,12 +91,12 @@ func (a *Agent) begun(s *span) {
 	}
 	if s.many != nil {
 		for _, ps := range s.parts() {
-			a.tellEnter(s, ps)
+			a.putEnter(s, ps)
 		}
 		a.followMany(s)
 		return
 	}
-	a.tellEnter(s, &s.one)
+	a.putEnter(s, &s.one)
 	if p == nil {
 		return
 	}
@@ -122,7 +122,7 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 	}
 }
 
-// Stopping tells whether somebody may want a pod stopped at calls of that step
+// Stopping reports whether somebody may want a pod stopped at calls of that step
 // which this probe sees. If not, Stop does nothing there.
 func (p *Probe) Stopping(step string) bool {
 	a := p.agent
@@ -146,7 +146,7 @@ func (c *Call) Stop(caller context.Context) error {
 }
 
 // End notes that the call has ended. The values are those that woven code gives
-// at the step's exit: whether the call is quiet, the pod if only the exit tells
+// at the step's exit: whether the call is quiet, the pod if only the exit names it
 // it, then its results. What the probe cannot read is nil; they may end early.
 func (c *Call) End(at time.Time, err error, values []any) {
 	if c == nil {
@@ -192,10 +192,10 @@ func (a *Agent) stepNamed(name string) *stepInfo {
 	return &a.steps[i]
 }
 
-// Object takes what an object tells of a pod.
+// Object takes what an object states of a pod.
 func (a *Agent) Object(o *v1.Pod) { a.pods.object(o) }
 
-// Sandbox takes what the configuration of a pod's sandbox tells of the pod, and
+// Sandbox takes what the configuration of a pod's sandbox states of the pod, and
 // whose the ids of sandboxes and containers are.
 func (a *Agent) Sandbox(c *runtimeapi.PodSandboxConfig, ids ...string) {
 	p := a.pods.sandbox(c)
@@ -208,7 +208,7 @@ func (a *Agent) Sandbox(c *runtimeapi.PodSandboxConfig, ids ...string) {
 }
 
 // Owner is the uid of the pod that a sandbox or container belongs to; empty if
-// nobody has told.
+// nobody has reported.
 func (a *Agent) Owner(id string) types.UID {
 	if p := a.pods.criID(id); p != nil {
 		return types.UID(p.uid)
@@ -216,7 +216,7 @@ func (a *Agent) Owner(id string) types.UID {
 	return ""
 }
 
-// Lost counts calls that a probe saw and had no room to tell of.
+// Lost counts calls that a probe saw and had no room to report.
 func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
 
 // Note puts a text into the node's story, e.g. that the runtime was restarted.

@@ -191,7 +191,7 @@ func TestOutsideStopping(t *testing.T) {
 	want("at first")
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.known("uid-default-web")
-	w := &wish{place: nextPlace(p), terms: terms{client: context.Background()}}
+	w := &pendingHold{place: nextPlace(p), terms: terms{client: context.Background()}}
 	if err := r.arm(p, w); err != nil {
 		t.Fatal(err)
 	}

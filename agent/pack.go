@@ -214,7 +214,7 @@ func (j *journal) sweep() {
 	}
 }
 
-// readsHistory tells whether a client has not yet read all history that it asked
+// readsHistory reports whether a client has not yet read all history that it asked
 // for. The caller holds out.
 func (j *journal) readsHistory() bool {
 	for w := range j.watchers {

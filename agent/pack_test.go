@@ -175,7 +175,7 @@ func TestPackedStories(t *testing.T) {
 		}
 	}
 	c.check(t)
-	// One that is gone is heard of again, goes, and is compressed again.
+	// One that is gone comes again, goes, and is compressed again.
 	p := gonePod(t, a)
 	for range 2 {
 		for range 10 {

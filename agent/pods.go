@@ -42,7 +42,7 @@ const (
 // k8s.io/kubernetes/pkg/apis/scheduling.
 const systemCritical = 2_000_000_000
 
-// pod is a pod that the agent has heard of. The pointer identifies it while
+// pod is a pod that the agent has seen. The pointer identifies it while
 // the agent lives, also when a pod of the same name follows.
 //
 // Everything in it but seq can be read without a lock: the kubelet's goroutines do so at
@@ -54,11 +54,11 @@ type pod struct {
 	seq     uint64        // of the last event about it; guarded by journal.mu
 	sync    atomic.Uint32 // turns of its worker so far
 	updates atomic.Uint32 // updates that its worker was sent so far
-	// wish is what a person wants of the pod's next steps, or nil.
-	wish   atomic.Pointer[wish]
-	noHold atomic.Pointer[string] // why it may not be held any more
-	ident  atomic.Pointer[ident]  // nil: known by its uid only
-	meta   atomic.Pointer[podMeta]
+	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
+	pending atomic.Pointer[pendingHold]
+	noHold  atomic.Pointer[string] // why it may not be held any more
+	ident   atomic.Pointer[ident]  // nil: known by its uid only
+	meta    atomic.Pointer[podMeta]
 	// goneSince is when the verdict on it became that it is gone, in nanoseconds since
 	// 1970; 0: it is here.
 	goneSince atomic.Int64
@@ -78,7 +78,7 @@ type ident struct {
 	labels          []hook.Label // profiler labels
 }
 
-// podMeta is what a version of the pod's object tells. It is replaced, not
+// podMeta is what a version of the pod's object states. It is replaced, not
 // changed.
 type podMeta struct {
 	version  string
@@ -230,7 +230,7 @@ func (t *podTable) all() []*pod {
 	return out
 }
 
-// object returns the pod of an object, and takes what the object tells. The
+// object returns the pod of an object, and takes what the object states. The
 // mirror of a static pod is the static pod: people know it as one.
 func (t *podTable) object(o *v1.Pod) *pod {
 	if o == nil {
@@ -254,7 +254,7 @@ func (t *podTable) object(o *v1.Pod) *pod {
 
 // learn takes from an object what the agent needs of it. Most objects are of a
 // version that is known. The kubelet's goroutines have older ones in hand too,
-// some with a status that the kubelet itself put in: those tell nothing.
+// some with a status that the kubelet itself put in: those state nothing.
 func (p *pod) learn(o *v1.Pod, mirror bool) {
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return
@@ -271,7 +271,7 @@ func (p *pod) learn(o *v1.Pod, mirror bool) {
 	p.meta.Store(m)
 }
 
-// newer tells whether a resource version is a later one than another. Those of
+// newer reports whether a resource version is a later one than another. Those of
 // pods of a file are empty, and only different.
 func newer(a, b string) bool {
 	if a == b {
@@ -297,14 +297,14 @@ func grace(o *v1.Pod, mirror bool) *time.Duration {
 	return &d
 }
 
-// hasSidecars tells whether containers of the pod stop in an order.
+// hasSidecars reports whether containers of the pod stop in an order.
 func hasSidecars(o *v1.Pod) bool {
 	return slices.ContainsFunc(o.Spec.InitContainers, func(c v1.Container) bool {
 		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 	})
 }
 
-// critical tells why a pod is one that the node or the cluster lives by; nil if it
+// critical reports why a pod is one that the node or the cluster lives by; nil if it
 // is none.
 func critical(o *v1.Pod) *agentpb.Problem {
 	if o.Spec.Priority != nil && *o.Spec.Priority >= systemCritical {
@@ -316,7 +316,7 @@ func critical(o *v1.Pod) *agentpb.Problem {
 	return nil
 }
 
-// isStatic tells whether annotations are those of a pod of a file or URL, or of
+// isStatic reports whether annotations are those of a pod of a file or URL, or of
 // its mirror. The hash is there from the first on; the source comes later, and
 // the mirror last.
 func isStatic(annotations map[string]string) bool {
@@ -421,7 +421,7 @@ func (t *podTable) fromList(v any, changed bool) (out []listed) {
 	return out
 }
 
-// wasShown tells whether a source has shown this version of an object before.
+// wasShown reports whether a source has shown this version of an object before.
 func (t *podTable) wasShown(o *v1.Pod) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -70,7 +70,7 @@ func (a *Agent) reaches(s *stepInfo) {
 		}
 	}
 	if s.shared = seers > 1; s.shared {
-		s.keeps = true // two sights of one call are told by their fields
+		s.keeps = true // two sights of one call are matched by their fields
 	}
 }
 
@@ -83,7 +83,7 @@ func (a *Agent) Probe(name string) *Probe {
 	return a.probes[i]
 }
 
-// works tells whether the probe sees steps, or will in a moment.
+// works reports whether the probe sees steps, or will in a moment.
 func (p *Probe) works() bool {
 	switch p.state.Load().state {
 	case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
@@ -122,9 +122,9 @@ const (
 	fieldSeen   = "seen"
 )
 
-// tellsState tells whether the event says how a probe fares. It is for all who
+// reportsState reports whether the event says how a probe fares. It is for all who
 // watch, whatever else they want: what they do not see may be for that.
-func (e *event) tellsState() bool {
+func (e *event) reportsState() bool {
 	return e.kind == agentpb.Kind_NOTE && e.probe != 0 && e.step == 0
 }
 
@@ -136,17 +136,17 @@ func (p *Probe) proto() *agentpb.Probe {
 	}
 }
 
-// sees tells whether any probe sees the step that works.
+// sees reports whether any probe sees the step that works.
 func (a *Agent) sees(s *stepInfo) bool {
 	return a.anyReach(s, func(r *reach) bool { return r.sees })
 }
 
-// canHold tells whether a pod may be held at a side of the step at all.
+// canHold reports whether a pod may be held at a side of the step at all.
 func (a *Agent) canHold(s *stepInfo, side int) bool {
 	return s.hold[side] != probes.HoldNo && a.anyReach(s, func(r *reach) bool { return r.sees && r.holds[side] })
 }
 
-// canFail tells whether the step can be made to fail.
+// canFail reports whether the step can be made to fail.
 func (a *Agent) canFail(s *stepInfo) bool {
 	return a.anyReach(s, func(r *reach) bool { return r.sees && r.fails })
 }
@@ -200,13 +200,13 @@ func (s *stepInfo) rule(probe uint8, side int) probes.HoldRule {
 	return s.hold[side]
 }
 
-// mayStop tells whether the call may be stopped on a side by the probe that sees
+// mayStop reports whether the call may be stopped on a side by the probe that sees
 // it: a call that two probes see is stopped by the first that can.
 func (s *span) mayStop(side int) bool {
 	return s.step.reach[s.probe].holds[side] && (s.same == nil || !s.step.reach[s.same.probe].holds[side])
 }
 
-// mayFail tells whether the call may be made to fail by the probe that sees it.
+// mayFail reports whether the call may be made to fail by the probe that sees it.
 func (s *span) mayFail() bool {
 	return s.step.reach[s.probe].fails && (s.same == nil || !s.step.reach[s.same.probe].fails)
 }

@@ -185,7 +185,7 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-// TestSeqOfHistory: a stream tells up to which event it has brought all there was.
+// TestSeqOfHistory: a stream reports up to which event it has brought all there was.
 func TestSeqOfHistory(t *testing.T) {
 	r := newRig(t, Options{})
 	client, _ := r.serve()()

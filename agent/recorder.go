@@ -36,7 +36,7 @@ type story struct {
 	bytes    int64
 	last     uint64 // seq of the newest event
 	lastWall int64  // and its time
-	note     event  // tells what was folded
+	note     event  // reports what was folded
 	syncs    int64
 	lost     int64
 }

@@ -108,7 +108,7 @@ func TestTextsAreUTF8(t *testing.T) {
 	}
 }
 
-// TestStateOfRawError: pods are told of whatever the runtime says.
+// TestStateOfRawError: the state of a pod has whatever the runtime answers.
 func TestStateOfRawError(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")

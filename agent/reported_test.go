@@ -54,12 +54,12 @@ func TestReportedState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, Options{Probes: seesCalls()})
 			p := newPod("default", "web")
-			for _, said := range c.reports {
+			for _, rep := range c.reports {
 				var about any = p
-				if said.step == "cluster.sandbox" || said.step == "cri.RunPodSandbox" {
+				if rep.step == "cluster.sandbox" || rep.step == "cri.RunPodSandbox" {
 					about = sandboxOf(p)
 				}
-				r.Begin(Seen{Step: said.step, At: time.Now(), Values: append([]any{about}, said.values...)}).End(time.Now(), said.err, []any{false})
+				r.Begin(Seen{Step: rep.step, At: time.Now(), Values: append([]any{about}, rep.values...)}).End(time.Now(), rep.err, []any{false})
 			}
 			if got := r.stateOf(p).GetState(); got != c.want {
 				t.Errorf("it is %q, want %q", got, c.want)

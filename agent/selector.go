@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// selector tells which pods are meant. Globs are path.Match's.
+// selector reports which pods are meant. Globs are path.Match's.
 type selector struct {
 	namespace, name, uid string
 	labels               map[string]string

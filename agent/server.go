@@ -216,7 +216,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	armed := a.forgetWish(p, agentpb.ReleaseContinue)
+	armed := a.dropPending(p, agentpb.ReleaseContinue)
 	held := a.holds.of(p)
 	for _, h := range held {
 		h.letBy(agentpb.ReleaseContinue, peerFrom(ctx))

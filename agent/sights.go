@@ -34,7 +34,7 @@ const (
 	apart = int64(250 * time.Millisecond)
 )
 
-// match tells whether another probe has seen the call already: a call of the same
+// match reports whether another probe has seen the call already: a call of the same
 // step about the same pod, at the same time, with nothing in its fields that
 // differs. If so, s becomes that call seen once more. If not, it is remembered as
 // the first sight of its call. A probe sees a call once.
@@ -98,10 +98,10 @@ func (s *span) become(first *span) {
 		s.worker = first.worker
 	}
 	s.one.id, s.one.updates = first.one.id, first.one.updates
-	s.one.told.Store(true)
+	s.one.emitted.Store(true)
 }
 
-// differ tells whether fields that both have, and that are plain values, are not
+// differ reports whether fields that both have, and that are plain values, are not
 // the same. Documents may be written in several ways.
 func (w fieldBytes) differ(other fieldBytes) bool {
 	for f := range wire.EncodedFields(w) {

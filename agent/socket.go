@@ -142,14 +142,14 @@ func (l *limitListener) speaks(c *limitedConn) {
 // limitedConn is a connection that counts.
 type limitedConn struct {
 	net.Conn
-	of    *limitListener
-	heard atomic.Bool
-	once  sync.Once
+	of       *limitListener
+	received atomic.Bool
+	once     sync.Once
 }
 
 func (c *limitedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && c.heard.CompareAndSwap(false, true) {
+	if n > 0 && c.received.CompareAndSwap(false, true) {
 		c.of.mu.Lock()
 		c.of.speaks(c)
 		c.of.mu.Unlock()

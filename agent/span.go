@@ -20,7 +20,7 @@ type span struct {
 	// same is the call as another probe saw it before; nil: this is the first
 	// sight.
 	same  *span
-	late  bool  // enter is told only if something comes of the call
+	late  bool  // enter is published only if something comes of the call
 	fault bool  // the step was made to fail
 	start int64 // mono
 	wall  int64
@@ -87,21 +87,21 @@ type podSpan struct {
 	// parent is the call that this happens in, once the enter event is out.
 	parent uint64
 
-	mu   sync.Mutex
-	told atomic.Bool // the enter event is out; set under mu
-	over bool        // the call has ended without a word, and stays so
+	mu      sync.Mutex
+	emitted atomic.Bool // the enter event is out; set under mu
+	over    bool        // the call has ended without a word, and stays so
 }
 
-// hush ends the call without a word, unless calls in it have told its enter. A
+// endSilently ends the call without events, unless calls in it have published its enter. A
 // goroutine that it started may begin its own call later than that.
-func (ps *podSpan) hush() bool {
+func (ps *podSpan) endSilently() bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.over = !ps.told.Load()
+	ps.over = !ps.emitted.Load()
 	return ps.over
 }
 
-// ofMirror tells whether the call is about the mirror of a static pod.
+// ofMirror reports whether the call is about the mirror of a static pod.
 func (ps *podSpan) ofMirror() bool {
 	return ps.pod != nil && ps.object != "" && string(ps.object) != ps.pod.uid
 }
@@ -185,7 +185,7 @@ func (s *span) inherited() *pod {
 	return nil
 }
 
-// within tells whether s is other, or happens in it.
+// within reports whether s is other, or happens in it.
 func (s *span) within(other *span) bool {
 	for ; s != nil; s = s.parent {
 		if s == other {

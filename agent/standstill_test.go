@@ -103,7 +103,7 @@ func at(h *agentpb.HoldInfo) string {
 }
 
 // TestStepThroughNode: in a lab a person follows a new pod from the source to
-// its worker, and is told where the node stands still.
+// its worker, and learns where the node stands still.
 func TestStepThroughNode(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -204,9 +204,9 @@ func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
 	return done
 }
 
-// TestWorkerBesideSyncLoop: what a pod's worker does about earlier news is not
+// TestWorkerMeanwhile: what a pod's worker does about earlier news is not
 // where stepping on the sync loop leads.
-func TestWorkerBesideSyncLoop(t *testing.T) {
+func TestWorkerMeanwhile(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
 	r.pods.object(p)
@@ -251,7 +251,7 @@ func TestManyPodsHeld(t *testing.T) {
 	r.releaseAll("continue")
 	<-done
 
-	w := &wish{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, client: t.Context()}}
+	w := &pendingHold{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, client: t.Context()}}
 	if err := r.arm(r.pods.object(b), w); err != nil {
 		t.Fatal(err)
 	}

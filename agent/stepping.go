@@ -12,40 +12,40 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// wish is a person's wish to have a pod held at the next place that suits.
-type wish struct {
-	// place tells whether a side of a call suits. It runs on the kubelet's
+// pendingHold is a hold that a person asked for, at the next place that suits.
+type pendingHold struct {
+	// place reports whether a side of a call suits. It runs on the kubelet's
 	// goroutines.
 	place func(s *span, side int) bool
 	terms
 	got   chan *hold    // has room for one
-	gone  chan struct{} // closed when the wish was taken away
+	gone  chan struct{} // closed when the request was taken back
 	cause error         // why; set before gone is closed
 }
 
-// arm makes the wish the pod's. There is one at a time.
-func (a *Agent) arm(p *pod, w *wish) error {
+// arm makes w the pod's pending hold. There is one at a time.
+func (a *Agent) arm(p *pod, w *pendingHold) error {
 	w.got, w.gone = make(chan *hold, 1), make(chan struct{})
-	if !p.wish.CompareAndSwap(nil, w) {
+	if !p.pending.CompareAndSwap(nil, w) {
 		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.fullName()})
 	}
 	a.holds.armed.Add(1)
 	return nil
 }
 
-// disarm takes the wish back. It is false if the pod came to the place first.
-func (a *Agent) disarm(p *pod, w *wish) bool {
-	if !p.wish.CompareAndSwap(w, nil) {
+// disarm takes the pending hold back. It is false if the pod came to the place first.
+func (a *Agent) disarm(p *pod, w *pendingHold) bool {
+	if !p.pending.CompareAndSwap(w, nil) {
 		return false
 	}
 	a.holds.armed.Add(-1)
 	return true
 }
 
-// forgetWish takes back what a person wishes of a pod, for one of the reasons for
-// which a hold ends. It is false if nobody wishes anything.
-func (a *Agent) forgetWish(p *pod, reason string) bool {
-	w := p.wish.Load()
+// dropPending takes back the pending hold of a pod, for one of the reasons for
+// which a hold ends. It is false if there is none.
+func (a *Agent) dropPending(p *pod, reason string) bool {
+	w := p.pending.Load()
 	if w == nil || !a.disarm(p, w) {
 		return false
 	}
@@ -54,9 +54,9 @@ func (a *Agent) forgetWish(p *pod, reason string) bool {
 	return true
 }
 
-// await waits until the pod is held where the wish says. If it does not come
+// await waits until the pod is held at such a place. If it does not come
 // there in time, nothing stays armed.
-func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) (*hold, error) {
+func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Duration) (*hold, error) {
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	var err error
@@ -73,7 +73,7 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	if a.disarm(p, w) {
 		return nil, err
 	}
-	// It came there, or the wish was taken away, at the same moment.
+	// It came there, or the request was taken back, at the same moment.
 	select {
 	case h := <-w.got:
 		if ctx.Err() != nil {
@@ -86,7 +86,7 @@ func (a *Agent) await(ctx context.Context, p *pod, w *wish, wait time.Duration) 
 	}
 }
 
-// entry tells whether it is the entry of a step that is worth stopping at
+// entry reports whether it is the entry of a step that is worth stopping at
 // unasked: most calls of a late one come to nothing.
 func entry(s *span, side int) bool { return side == enter && !s.late }
 
@@ -95,7 +95,7 @@ func nextPlace(p *pod) func(*span, int) bool {
 	return func(s *span, side int) bool { return entry(s, side) && s.onWorkerOf(p) }
 }
 
-// placeFor tells which place suits a way of stepping, from where h holds.
+// placeFor reports which place suits a way of stepping, from where h holds.
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
 	from := h.span
 	onward := a.onward(h)
@@ -127,7 +127,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}
 		return func(s *span, side int) bool {
 			ok, _ := path.Match(req.GetUntil(), s.step.Name)
-			// Some steps tell only at their end which pods they are about.
+			// Some steps name only at their end which pods they are about.
 			return ok && s != from && (side == enter || !a.canHold(s.step, enter))
 		}, nil
 	}
@@ -141,7 +141,7 @@ var pipeline = map[string]int{
 	"source:api": 1, "source:file": 1, "source:http": 1, roleMux: 2, roleSyncLoop: 3, roleWorker: 4, rolePuller: 4,
 }
 
-// onward tells whether a call is where the pod goes from where h holds it: on
+// onward reports whether a call is where the pod goes from where h holds it: on
 // the same goroutine, or on one that comes later in the pipeline. A worker
 // counts only once the sync loop has sent it something since: what it does
 // about earlier news happens beside the sync loop, not after it.
@@ -163,7 +163,7 @@ func (a *Agent) onward(h *hold) func(*span) bool {
 	}
 }
 
-// sends tells whether the call is, or happens in, one that sends the pod's
+// sends reports whether the call is, or happens in, one that sends the pod's
 // worker an update.
 func (s *span) sends() bool {
 	for ; s != nil; s = s.parent {

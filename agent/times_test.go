@@ -27,7 +27,7 @@ type maker struct {
 
 // makers are all functions of the agent that make events.
 var makers = []maker{
-	{"Agent.tellNew", agentpb.Kind_ENTER, oneTurn},
+	{"Agent.putNew", agentpb.Kind_ENTER, oneTurn},
 	{"Agent.leave", agentpb.Kind_EXIT, oneTurn},
 	{"Agent.hold", agentpb.Kind_HOLD, oneHold},
 	{"Agent.hold", agentpb.Kind_RELEASE, oneHold},
@@ -43,7 +43,7 @@ var makers = []maker{
 	{"journal.drops", agentpb.Kind_DROP, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Lost(3) })
 	}},
-	{"watcher.tellDrops", agentpb.Kind_DROP, oneWatcherDrop},
+	{"watcher.addDrops", agentpb.Kind_DROP, oneWatcherDrop},
 	{"story.fold", agentpb.Kind_NOTE, oneFold},
 	{"history.drop", agentpb.Kind_DROP, oneCut},
 }
@@ -102,7 +102,7 @@ func TestMakersAreAll(t *testing.T) {
 	}
 }
 
-// makesEvent tells whether a function has a literal of type event with a kind.
+// makesEvent reports whether a function has a literal of type event with a kind.
 func makesEvent(f *ast.FuncDecl) (makes bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)

@@ -121,7 +121,7 @@ func (w *watcher) wants(e *event) bool {
 	if !w.live {
 		return false
 	}
-	if e.kind == agentpb.Kind_DROP || e.tellsState() {
+	if e.kind == agentpb.Kind_DROP || e.reportsState() {
 		return true
 	}
 	return w.wantsStep(e.step) && w.wantsPod(e.pod)
@@ -142,7 +142,7 @@ func (w *watcher) push(e *event, encoded []byte) {
 	w.bytes += k.size()
 }
 
-// fits tells whether a queue of so many events and bytes may end with an event
+// fits reports whether a queue of so many events and bytes may end with an event
 // of that kind. The caller holds mu.
 func (w *watcher) fits(events, bytes int, kind agentpb.Kind) bool {
 	if spared(kind) {
@@ -216,7 +216,7 @@ func (w *watcher) take() []kept {
 	w.queue = slices.Delete(w.queue, 0, n)
 	w.bytes -= size + n*keptOverhead
 	if len(w.queue) == 0 {
-		w.out = w.tellDrops(w.out)
+		w.out = w.addDrops(w.out)
 		if cap(w.queue) > keptQueue {
 			w.queue = nil
 		}
@@ -224,9 +224,9 @@ func (w *watcher) take() []kept {
 	return w.out
 }
 
-// tellDrops adds an event that tells what this client lost. The caller holds
+// addDrops adds an event that reports what this client lost. The caller holds
 // mu.
-func (w *watcher) tellDrops(out []kept) []kept {
+func (w *watcher) addDrops(out []kept) []kept {
 	if len(w.dropped) == 0 {
 		return out
 	}
