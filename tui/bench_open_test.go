@@ -16,7 +16,7 @@ import (
 )
 
 // TestBenchOpen measures how long podstep replay takes to have a million events
-// on the screen of a terminal, and what memory that takes, beside a file of a
+// on the screen of a terminal, and what memory that takes, next to a file of a
 // thousand.
 func TestBenchOpen(t *testing.T) {
 	took, peak := open(t, 1_000_000)

@@ -20,7 +20,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// Measurements of the screen, with the events of a real node. Each is beside
+// Measurements of the screen, with the events of a real node. Each is next to
 // what it is compared with, in the same run.
 
 const (
@@ -174,7 +174,7 @@ func at(sorted []time.Duration, part float64) time.Duration {
 }
 
 // TestBenchKeyToFrame measures from a key to the frame that shows what it did,
-// with 10,000 events a second arriving for 500 pods, beside the same node when
+// with 10,000 events a second arriving for 500 pods, next to the same node when
 // nothing happens on it.
 func TestBenchKeyToFrame(t *testing.T) {
 	c := crowd(t, pace)

@@ -163,7 +163,7 @@ func (m *Model) dress(s *screen.Screen) {
 	}
 }
 
-// maxHints is how many hints the footer has, besides the one for help.
+// maxHints is how many hints the footer has, without the one for help.
 const maxHints = 6
 
 // hints are what the footer says: the actions that are wanted most now.

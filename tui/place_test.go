@@ -30,7 +30,7 @@ var shared = labtest.NewShared(launch)
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// place is a node with a screen on it, and an eye on the agent beside it.
+// place is a node with a screen on it, and a client of the agent next to it.
 type place struct {
 	t     *testing.T
 	lab   *labtest.Lab

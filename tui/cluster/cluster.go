@@ -29,7 +29,7 @@ type Cluster struct {
 }
 
 // Find looks for the cluster that goes with an agent: the kubeconfig that was
-// named, or the one beside the agent's socket, or that of the environment.
+// named, or the one next to the agent's socket, or that of the environment.
 func Find(socket, named, env string) *Cluster {
 	c := &Cluster{}
 	dir := filepath.Dir(socket)

@@ -212,7 +212,7 @@ func TestStaticAndPressure(t *testing.T) {
 	is("manifests/x", true)
 	entries, err := os.ReadDir(filepath.Join(c.Dir, "manifests"))
 	if err != nil || len(entries) != 1 {
-		t.Errorf("beside it there is %v, %v", entries, err)
+		t.Errorf("next to it there is %v, %v", entries, err)
 	}
 }
 

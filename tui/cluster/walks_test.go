@@ -159,7 +159,7 @@ func TestTake(t *testing.T) {
 	second := c.Begin(tour.Name)
 	own, found, err = second.Take(t.Context(), tour, "node-1")
 	if err != nil || own.Pod != "default/hello-3" {
-		t.Fatalf("beside another run and a pod of somebody it takes %s: %v", own.Pod, err)
+		t.Fatalf("with another run and a pod of somebody it takes %s: %v", own.Pod, err)
 	}
 	if want := []string{"configmap default/hello", "pod default/hello"}; !slices.Equal(found.Left, want) || !slices.Equal(found.Taken, want) {
 		t.Errorf("it found %+v", found)
@@ -220,7 +220,7 @@ func TestTakeStatic(t *testing.T) {
 	own, found, err = r.Take(t.Context(), tour, "node-1")
 	file := filepath.Join(c.Dir, "manifests", "lamp.yaml")
 	if err != nil || own.Pod != "default/lamp-2-node-1" || !slices.Equal(found.Left, []string{file}) {
-		t.Fatalf("beside the file of an earlier run it takes %s, finds %+v: %v", own.Pod, found, err)
+		t.Fatalf("with the file of an earlier run it takes %s, finds %+v: %v", own.Pod, found, err)
 	}
 	// The kubelet deletes the mirror some time after the file is gone.
 	s.put(mirror, map[string]any{"metadata": map[string]any{"name": "lamp-node-1"}})

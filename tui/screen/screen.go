@@ -39,7 +39,7 @@ type Screen struct {
 }
 
 // Main names a view: one of the things that the main pane can show. Each has its
-// name beside the type of its body.
+// name next to the type of its body.
 type Main string
 
 // Body is what a view shows.

@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// screen are the parts of the screen that Stop.Look may name beside fields.
+// screen are the parts of the screen that Stop.Look may name other than fields.
 var screen = []string{"@pods", "@source", "@timeline", "@why", "@budget", "@error"}
 
 // Check finds what is wrong with walks, against the catalogue: steps that are

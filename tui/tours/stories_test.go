@@ -17,7 +17,7 @@ import (
 
 // Stories are the events of a lab with the simulated runtime while each walk was
 // walked, cut down to the walk's own steps. To make them anew, walk with
-// `podstep trace --node -o json > DIR/TOUR.jsonl` beside it, and say
+// `podstep trace --node -o json > DIR/TOUR.jsonl` meanwhile, and say
 // `go test ./tui/tours -run TestStories -stories DIR`.
 var storiesFrom = flag.String("stories", "", "make docs/tours/testdata/stories from the traces in this `directory`")
 

@@ -182,7 +182,7 @@ func (f *frame) gutter(line Rect, pane screen.Pane, ground ink) ink {
 	return ground
 }
 
-// markInk is that of a mark at the edge of a lit line. Beside a reversed one it
+// markInk is that of a mark at the edge of a lit line. Next to a reversed one it
 // stands on nothing, so that it can be seen.
 func (f *frame) markInk(k, ground ink) ink {
 	if f.st.reversed(ground) {

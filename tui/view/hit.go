@@ -6,7 +6,7 @@ import "github.com/podstep/podstep/tui/screen"
 type TargetKind int
 
 const (
-	// OnPane is a pane, beside its rows. Every place of a pane has it, for the
+	// OnPane is a pane, outside its rows. Every place of a pane has it, for the
 	// wheel.
 	OnPane TargetKind = iota
 	OnPod
@@ -23,8 +23,8 @@ const (
 	OnHold // the banner
 	OnTour
 	OnDivider
-	OnOver    // a dialog, beside its buttons
-	OnOutside // beside the dialog that is on top
+	OnOver    // a dialog, outside its buttons
+	OnOutside // outside the dialog that is on top
 )
 
 // Target is what the mouse points at. Only what its kind has is set.

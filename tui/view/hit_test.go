@@ -61,7 +61,7 @@ func TestHit(t *testing.T) {
 		t.Errorf("divider: %+v", got)
 	}
 	if _, ok := Hit(held(), st, 500, 3); ok {
-		t.Error("there is something beside the screen")
+		t.Error("there is something outside the screen")
 	}
 }
 

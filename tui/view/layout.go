@@ -2,7 +2,7 @@ package view
 
 import "github.com/podstep/podstep/tui/screen"
 
-// Arrangement is what the layout depends on, besides the size.
+// Arrangement is what the layout depends on, other than the size.
 type Arrangement struct {
 	Main  screen.Main
 	Focus screen.Pane
@@ -110,7 +110,7 @@ func (l *Layout) frame(all Rect, a Arrangement) Rect {
 	return body
 }
 
-// tourAtSide says that the card has a place beside the pipeline.
+// tourAtSide says that the card has a place next to the pipeline.
 func tourAtSide(body Rect, a Arrangement) bool {
 	return !a.Zoom && body.W >= 120 && body.H >= detailHeight-2
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // The recordings that package state has for its own tests: some minutes of a real
-// node, seen from in its kubelet and from beside it.
+// node, seen from inside its kubelet and from outside.
 const woven, attached = "lab", "attached"
 
 func session(t *testing.T, name string, lang words.Lang) *state.State {
@@ -61,7 +61,7 @@ func drawAll(t *testing.T, s *state.State) {
 	}
 }
 
-// TestAttachedGolden draws a pod that is held beside an unmodified kubelet, at
+// TestAttachedGolden draws a pod that is held at an unmodified kubelet, at
 // every size: where calls, reports and what is not seen stand in one story.
 func TestAttachedGolden(t *testing.T) {
 	for _, look := range []struct {

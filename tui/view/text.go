@@ -43,7 +43,7 @@ func fitMiddle(s string, w int, tail string) string {
 	return head(s, w-width(tail)-back) + tail + last(s, back)
 }
 
-// ShortName cuts a pod's name to what a line of the screen has room for beside
+// ShortName cuts a pod's name to what a line of the screen has room for next to
 // other things.
 func ShortName(name string, st *Styles) string {
 	return fitMiddle(name, nameRoom(st.Width), st.m.ellipsis)

@@ -198,7 +198,7 @@ func (f *frame) barLook(b *screen.Bar) (string, ink) {
 }
 
 // blocks draws a bar from a to b, in cells, with ends finer than a cell, and how
-// long it took beside it.
+// long it took next to it.
 func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, a, b float64, d time.Duration, ground ink) {
 	if b < 0 || a >= float64(c.W) {
 		return
