@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
@@ -69,12 +70,27 @@ func offNotHeld(m *Model) text {
 	return text{}
 }
 
-// attachedOff says of ways of stepping that a probe beside the kubelet cannot go,
-// why: it sees calls that are in no other, all of one stage, and no turns.
-var attachedOff = map[agentpb.StepMode]text{
-	agentpb.StepMode_OUT:        words.Text("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用"),
-	agentpb.StepMode_NEXT_STAGE: words.Text("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用"),
-	agentpb.StepMode_NEXT_SYNC:  words.Text("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用"),
+// modeNeeds has the ways of stepping that need a probe which sees more than calls
+// to the runtime, and why the others cannot go them.
+var modeNeeds = map[agentpb.StepMode]struct {
+	sees func(probes.Knows) bool
+	why  text
+}{
+	agentpb.StepMode_OUT:        {seesNesting, words.Text("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用")},
+	agentpb.StepMode_NEXT_STAGE: {seesNesting, words.Text("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用")},
+	agentpb.StepMode_NEXT_SYNC:  {seesTurns, words.Text("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用")},
+}
+
+func seesNesting(k probes.Knows) bool { return k.Nesting }
+func seesTurns(k probes.Knows) bool   { return k.Turns }
+
+// offSeen is why a pod cannot go on in a way of stepping with the probes that there
+// are.
+func (m *Model) offSeen(mode agentpb.StepMode) text {
+	if need, ok := modeNeeds[mode]; ok && !need.sees(m.state.Knows()) {
+		return need.why
+	}
+	return text{}
 }
 
 // offMode is why a pod cannot go on in a way of stepping.
@@ -83,10 +99,7 @@ func offMode(mode agentpb.StepMode) func(*Model) text {
 		if why := offNotHeld(m); why != (text{}) {
 			return why
 		}
-		if m.attached() {
-			return attachedOff[mode]
-		}
-		return text{}
+		return m.offSeen(mode)
 	}
 }
 
@@ -95,15 +108,12 @@ func offMode(mode agentpb.StepMode) func(*Model) text {
 func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
 	held := rankHeld(n)
 	return func(m *Model) int {
-		if m.attached() && attachedOff[mode] != (text{}) {
+		if m.offSeen(mode) != (text{}) {
 			return 0
 		}
 		return held(m)
 	}
 }
-
-// attached reports whether the agent stands beside the kubelet, not in it.
-func (m *Model) attached() bool { return m.info.GetProbe() == "cri" }
 
 // rankHeld ranks an action while the selected pod is held.
 func rankHeld(n int) func(*Model) int {

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// TestAttachedScreen: podstep attach beside an unmodified kubelet, by keys: a pod
+// TestAttachedScreen: podstep attach and an unmodified kubelet, by keys: a pod
 // is held before its sandbox, goes from call to call, is let go, and when the
 // screen is left the runtime's socket is the runtime's own again.
 func TestAttachedScreen(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAttachedScreen(t *testing.T) {
 	command := []string{labtest.Bin(t, "podstep"), "attach", "--pid", strconv.Itoa(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent}
 	p := &place{t: t, lab: l, own: true, Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
 	p.Until(" live ")
-	p.Until("attached (cri)")
+	p.Until(" cri ")
 	p.agent = dial(t, l.State.Agent)
 	if now, err := l.Socket(); err != nil || now.Server == before.Server {
 		t.Errorf("the socket is still that of process %d: %v", now.Server, err)

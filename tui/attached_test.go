@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// attachedDesk is a screen on an agent that stands beside its kubelet: it sees
-// the calls to the runtime, and holds pods before some of them.
+// attachedDesk is a screen on an agent that is attached to a kubelet: it sees the
+// calls to the runtime, and holds pods before some of them.
 func attachedDesk(t *testing.T) *desk {
 	t.Helper()
 	w := newWorld()
@@ -75,7 +75,7 @@ func TestAttachedWalks(t *testing.T) {
 			t.Errorf("%s: %q", all[i].Name, why)
 		}
 	}
-	d.sees("attached (cri)", "not seen: inside the kubelet")
+	d.sees(" cri ", "not seen: inside the kubelet")
 	d.m.info.ReadOnly = true
 	if why := d.m.walkOff(&all[0]); !strings.Contains(why, "read-only") {
 		t.Errorf("with a read-only agent: %q", why)

@@ -97,7 +97,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 	}
 	if why := m.unseen(s.Name); why != "" {
 		lines = append(lines, "", why)
-	} else if err := m.checkHold(s.Name); m.attached() && err != nil {
+	} else if err := m.checkHold(s.Name); !m.state.Knows().Nesting && err != nil {
 		lines = append(lines, "", err.Error())
 	}
 	m.push(&page{title: s.Name, lines: lines})
@@ -106,12 +106,10 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 
 func (m *Model) catalogue() *probes.Catalogue { return probes.MustLoad() }
 
-// unseen reports why the probe cannot see a step.
+// unseen is why no probe sees a step; empty if one does.
 func (m *Model) unseen(step string) string {
-	for _, s := range m.info.GetSteps() {
-		if s.GetName() == step && !s.GetSeen() {
-			return m.textf(words.Text("not seen here: %s", "此处看不到：%s"), s.GetWhy())
-		}
+	if why, is := m.state.Unseen(step); is {
+		return m.textf(words.Text("not seen here: %s", "此处看不到：%s"), why)
 	}
 	return ""
 }
@@ -119,14 +117,7 @@ func (m *Model) unseen(step string) string {
 // checkHold refuses a step at which this agent holds no pod, and says why. What
 // is a pattern of several the agent looks at itself.
 func (m *Model) checkHold(name string) error {
-	for _, s := range m.info.GetSteps() {
-		if s.GetName() != name || s.GetHoldEnter() == "" || s.GetSeen() && (s.GetHoldEnter() != "no" || s.GetHoldExit() != "no") {
-			continue
-		}
-		why := s.GetWhy()
-		if about := m.catalogue().Step(name); why == "" && about != nil {
-			why = m.text(about.Hold.Why)
-		}
+	if why, is := m.state.NoHold(name); is {
 		return fmt.Errorf("%s", m.textf(words.Text("a pod cannot be held at %s: %s", "不能停在 %s：%s"), name, why))
 	}
 	return nil

@@ -67,7 +67,7 @@ func (m *Model) walkOff(t *tours.Tour) string {
 	if why := offNoHolds(m); why != (text{}) {
 		return m.text(why)
 	}
-	if m.attached() {
+	if !m.state.Knows().Turns {
 		return m.text(words.Text("it holds pods inside the kubelet, where an attached podstep cannot; podstep lab has a kubelet for it", "它要把 Pod 停在 kubelet 内部，附加的 podstep 做不到；podstep lab 里有可用的 kubelet"))
 	}
 	if t.Needs.Runtime == tours.Sim && runtimeOf(m.info) != tours.Sim {

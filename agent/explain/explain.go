@@ -67,7 +67,7 @@ type check struct {
 
 func newCheck(s Story, pod int, at Position) *check {
 	c := &check{
-		h: s.History, lives: s.Lives, world: s.Lives.At(at.At), at: at.At, now: at.Now, knows: s.History.Epoch().Knows,
+		h: s.History, lives: s.Lives, world: s.Lives.At(at.At), at: at.At, now: at.Now, knows: s.History.Knows(at.At),
 		pod: pod, name: s.History.Pod(pod).Entity.Name,
 	}
 	c.p = c.world.Pod(pod)

@@ -43,8 +43,7 @@ func (c *check) callPhrase(took time.Duration) Phrase {
 // inPullQueue reports whether a pod that wants an image has to wait for its turn:
 // the kubelet has not asked the runtime for it yet.
 func (c *check) inPullQueue() bool {
-	st := c.h.Step(c.h.StepFor(probes.RolePull))
-	if st.Here == nil || !st.Here.GetSeen() {
+	if !c.h.EpochBefore(c.at).Sees(c.h.StepFor(probes.RolePull), c.at) {
 		return false
 	}
 	return !c.h.GoesOn(c.pod, probes.RolePull, c.p.Since, c.at)

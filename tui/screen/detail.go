@@ -22,8 +22,13 @@ type Detail struct {
 	Args, Results []Value
 	// Request and Response are a CRI call's, as lines of YAML.
 	Request, Response []string
-	Error             string
-	Took              time.Duration
+	// Missing names the values that no probe reads, and which probes do not.
+	Missing string
+	// Sights are how each probe saw the call, if several did; the first is the one
+	// that the rest of the detail is of.
+	Sights []Sight
+	Error  string
+	Took   time.Duration
 	// Began is the wall clock at its start.
 	Began time.Time
 	// Goroutine is whose goroutine it runs on.
@@ -41,12 +46,27 @@ type Detail struct {
 func (d *Detail) Lines() int {
 	const usualWidth = 60
 	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
-	for _, values := range [][]Value{d.Args, d.Results} {
+	all := [][]Value{d.Args, d.Results}
+	for i := range d.Sights {
+		n++
+		all = append(all, d.Sights[i].Values)
+	}
+	for _, values := range all {
 		for _, v := range values {
 			n += 1 + strings.Count(v.Text, "\n")
 		}
 	}
 	return n
+}
+
+// Sight is a call as one probe saw it.
+type Sight struct {
+	Probe string
+	Began time.Time     // zero: it did not see that
+	Took  time.Duration // zero: it has not seen the end
+	Error string
+	// Values are those in which it differs from the first.
+	Values []Value
 }
 
 // Value is a named value.

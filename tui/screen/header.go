@@ -31,10 +31,12 @@ type Header struct {
 	Recording string
 	Node      string
 	Kubelet   string // version
-	Probe     string // woven, cri, ...
-	Attached  bool   // the probe is not in the kubelet but outside of it
 	Lab       bool   // the node is one person's lab
-	// Blind is what the probe cannot see, empty if nothing.
+	// Probes are the names of the probes that work: woven, cri, ...
+	Probes []string
+	// Failing are the probes that see nothing.
+	Failing []Failing
+	// Blind is what no probe sees, empty if nothing.
 	Blind string
 	// Counts of pods by state, for the header: all, stuck, retrying, held.
 	Pods, Stuck, Retrying, Held int
@@ -42,6 +44,13 @@ type Header struct {
 	Dropped uint64
 	// Filter is the filter that is on.
 	Filter string
+}
+
+// Failing is a probe that sees nothing.
+type Failing struct {
+	Probe string
+	Why   string // empty if the probe gave no reason
+	Again bool   // it tries again by itself
 }
 
 // HoldBanner is about the pods that are held.

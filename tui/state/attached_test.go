@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// attached reads testdata/attached.podstep: a minute beside the unmodified
+// attached reads testdata/attached.podstep: a minute of the unmodified
 // kubelet of the containerd lab, with pods of docs/examples, one that was there
 // before, and one that was held.
 func attached(t testing.TB) *recording {
@@ -358,7 +359,7 @@ func TestAttachedCallsAlone(t *testing.T) {
 			t.Errorf("after %s it is %s, want %s", c.says, row.Word, c.word)
 		}
 	}
-	if h := l.s.Screen(allRows).Header; !strings.Contains(h.Blind, "API server") || !h.Attached {
+	if h := l.s.Screen(allRows).Header; !strings.Contains(h.Blind, "API server") || !slices.Equal(h.Probes, []string{"cri"}) {
 		t.Errorf("header %+v", h)
 	}
 }

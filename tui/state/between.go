@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// between lays out what happened besides turns: first what matters, then, in one
+// between lays out what happened outside of turns: first what matters, then, in one
 // row, what is routine.
 func (l *layouter) between(g *outline.Segment) {
 	routine, first, last := 0, 0, 0
@@ -42,9 +42,10 @@ func (l *layouter) between(g *outline.Segment) {
 // foldOfQuiet are the folds that quiet items go into.
 var foldOfQuiet = map[outline.Quiet]byte{outline.Report: keyReports, outline.Routine: keyRoutine}
 
-// foldOf is the kind of the fold that an entry goes into by itself, or 0.
-func (s *State) foldOf(p *pod, e *outline.Entry, at int) byte {
-	if !s.seesTurns() {
+// foldOf is the kind of the fold that an entry of a segment goes into by itself, or
+// 0.
+func (s *State) foldOf(p *pod, g *outline.Segment, e *outline.Entry, at int) byte {
+	if !s.byTurns(p, g) {
 		if it := p.Items.At(e.Last); it != nil && !e.Failed {
 			return foldOfQuiet[it.Quiet]
 		}

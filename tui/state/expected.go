@@ -42,11 +42,11 @@ func (l *layouter) expectedCalls() {
 }
 
 // expectedRow puts a step that is expected into words.
-func (s *State) expectedRow(n *line, r *screen.Row) {
+func (s *State) expectedRow(n *line, v *view, r *screen.Row) {
 	st := s.h.Step(n.step)
 	r.Step, r.Label, r.Note, r.Mark = st.Name, s.title(st), words.Clean(n.of), screen.RowToCome
 	r.CRI = st.Stage == "cri"
-	if st.Here != nil && !st.Here.Seen {
-		r.Mark, r.Error = screen.RowUnseen, words.Clean(st.Here.Why)
+	if why, is := v.unseen(n.step); is {
+		r.Mark, r.Error = screen.RowUnseen, why
 	}
 }

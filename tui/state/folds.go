@@ -74,7 +74,7 @@ func (l *layouter) inFold(g *outline.Segment, n *line, it *outline.Item) bool {
 	}
 	for i := range g.Entries {
 		e := &g.Entries[i]
-		if (n.key.kind == l.s.foldOf(l.p, e, l.at) || n.key == entryKey(e)) && l.belongs(g, it, e) {
+		if (n.key.kind == l.s.foldOf(l.p, g, e, l.at) || n.key == entryKey(e)) && l.belongs(g, it, e) {
 			return true
 		}
 	}

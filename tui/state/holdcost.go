@@ -1,29 +1,180 @@
 package state
 
 import (
+	"strings"
+
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
-// holdCostOfCall is whether a pod can be held before a call passes on to the
-// runtime, and what that costs: unlike in the kubelet, the call has begun.
-func (s *State) holdCostOfCall(st *history.Step) string {
-	if st.Here == nil || st.Here.GetHoldEnter() == "no" {
-		out := s.lang.In(holdWords["no"])
-		if why := st.Here.GetWhy(); why != "" && st.Here.GetSeen() {
-			out += s.lang.In(words.Text(" Reason: ", "原因：")) + words.Clean(why) + s.lang.In(words.Text(".", "。"))
-		} else if why := s.lang.In(st.About.Hold.Why); why != "" {
-			out += " " + why
-		}
-		return out
+var holdWords = map[string]probes.Text{
+	"yes":    words.Text("A pod may be held here: only its own worker comes here.", "可以在这里停住 Pod：只有它自己的 worker 会来到这里。"),
+	"worker": words.Text("A pod may be held here when its own worker comes here.", "来到这里的是 Pod 自己的 worker 时，可以停住它。"),
+	"own":    words.Text("A hold here stops one goroutine, such as that of one health probe; nothing else waits.", "停在这里的是单独的 goroutine，只有它自己在等。"),
+	"node":   words.Text("A hold here stops the whole node: every other pod waits as well. Only in a lab.", "停在这里，整个节点都会停下，其他 Pod 也要等。只有在实验环境里可以。"),
+	"no":     words.Text("A pod may not be held here.", "不能在这里停住 Pod。"),
+}
+
+// holdRule is what a step's probes can do about holding a pod there.
+type holdRule struct {
+	enter, exit string         // the catalogue's rule, if a probe can keep it there
+	by          *history.Reach // the first that can hold; nil: none
+	no          []string       // why others cannot
+}
+
+func (s *State) holdRule(id history.StepID, v *view) holdRule {
+	about, e := s.h.Step(id).About, v.epoch()
+	if e.Step(id) == nil {
+		return holdRule{enter: string(about.Hold.Enter), exit: string(about.Hold.Exit)}
 	}
-	out := s.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
-		"可以在这里停住 Pod：调用已经开始，但在到达运行时之前被扣住。期间 kubelet 自己给这次调用的期限在走。"))
+	no := string(probes.HoldNo)
+	r := holdRule{enter: no, exit: no}
+	reaches := e.Reaches(id, v.at)
+	for i := range reaches {
+		can := reaches[i].Ability
+		enter, exit := orElse(can.GetHoldEnter(), string(about.Hold.Enter)), orElse(can.GetHoldExit(), string(about.Hold.Exit))
+		if r.enter == no {
+			r.enter = enter
+		}
+		if r.exit == no {
+			r.exit = exit
+		}
+		switch why := s.lang.In(wire.Why(can.GetNoHold()).Text()); {
+		case enter != no || exit != no:
+			if r.by == nil {
+				r.by = &reaches[i]
+			}
+		case why != "" && len(reaches) > 1:
+			r.no = append(r.no, words.Clean(reaches[i].Probe.GetName()+": "+why))
+		case why != "":
+			r.no = append(r.no, words.Clean(why))
+		}
+	}
+	return r
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// rule is that of the side where a pod can be held.
+func (r *holdRule) rule() string {
+	if r.enter == string(probes.HoldNo) {
+		return r.exit
+	}
+	return r.enter
+}
+
+// reasons are why probes cannot hold, as a sentence.
+func (s *State) reasons(why []string) string {
+	return s.lang.Inf(words.Text("Reason: %s.", "原因：%s。"), strings.Join(why, s.lang.In(words.Text("; ", "；"))))
+}
+
+// holdCost is whether one may hold at a step, what it costs, and which probes
+// cannot, or cannot have it fail.
+func (s *State) holdCost(id history.StepID, v *view) string {
+	st := s.h.Step(id)
+	if st.About == nil {
+		return ""
+	}
+	r := s.holdRule(id, v)
+	var out []string
+	switch {
+	case r.rule() == string(probes.HoldNo):
+		out = s.noHold(st, &r)
+	case st.Stage == stageCRI && r.by != nil && !r.by.Probe.GetKnows().GetNesting():
+		out = append(s.holdOfCall(), r.no...)
+	default:
+		out = append(s.holdOfStep(st, &r), r.no...)
+	}
+	if why := s.noFail(id, v); why != "" {
+		out = append(out, why)
+	}
+	return strings.Join(out, " ")
+}
+
+// NoHold reports whether no pod can be held at a step now, and why not.
+func (s *State) NoHold(step string) (why string, is bool) {
+	id := s.h.StepNamed(step)
+	if why, is := s.Unseen(step); is {
+		return why, true
+	}
+	st := s.h.Step(id)
+	if st.About == nil || s.h.Epoch().Step(id) == nil {
+		return "", false
+	}
+	r := s.holdRule(id, &view{s: s, at: s.h.End()})
+	switch {
+	case r.rule() != string(probes.HoldNo):
+		return "", false
+	case len(r.no) > 0:
+		return strings.Join(r.no, "; "), true
+	}
+	return s.lang.In(st.About.Hold.Why), true
+}
+
+func (s *State) noHold(st *history.Step, r *holdRule) []string {
+	out := []string{s.lang.In(holdWords[string(probes.HoldNo)])}
+	if why := s.lang.In(st.About.Hold.Why); len(r.no) > 0 {
+		out = append(out, s.reasons(r.no))
+	} else if why != "" {
+		out = append(out, why)
+	}
+	return out
+}
+
+// holdOfCall is what it costs to hold a pod before a call passes on to the runtime:
+// unlike in the kubelet, the call has begun.
+func (s *State) holdOfCall() []string {
+	out := []string{s.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
+		"可以在这里停住 Pod：调用已经开始，但在到达运行时之前被扣住。期间 kubelet 自己给这次调用的期限在走。"))}
 	if t := s.h.Catalogue().Timer(timerCaller); t != nil {
-		out += " " + s.lang.Inf(words.Text("Timer %s: %s", "计时器 %s：%s"), t.Name, s.lang.In(t.Text))
+		out = append(out, s.lang.Inf(words.Text("Timer %s: %s", "计时器 %s：%s"), t.Name, s.lang.In(t.Text)))
 	}
 	return out
 }
 
 // timerCaller is the timer of whoever made a call.
 const timerCaller = "caller"
+
+// holdOfStep is what it costs to hold a pod at a step inside the kubelet.
+func (s *State) holdOfStep(st *history.Step, r *holdRule) []string {
+	no := string(probes.HoldNo)
+	out := []string{s.lang.In(holdWords[r.rule()])}
+	switch {
+	case r.enter == no:
+		out = append(out, s.lang.In(words.Text("Only when it returns.", "只能在它返回时。")))
+	case r.exit == no:
+		out = append(out, s.lang.In(words.Text("Only before it begins.", "只能在它开始之前。")))
+	}
+	if why := s.lang.In(st.About.Hold.Why); why != "" && r.rule() != string(probes.HoldYes) {
+		out = append(out, why)
+	}
+	for _, name := range st.About.Timers {
+		if t := s.h.Catalogue().Timer(name); t != nil {
+			out = append(out, s.lang.Inf(words.Text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, s.lang.In(t.Text)))
+		}
+	}
+	if len(st.About.Timers) == 0 {
+		out = append(out, s.lang.In(words.Text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
+	}
+	return out
+}
+
+// noFail is why the step cannot be made to fail, if that is for its probes.
+func (s *State) noFail(id history.StepID, v *view) string {
+	for _, r := range v.epoch().Reaches(id, v.at) {
+		if r.Ability.GetFail() {
+			return ""
+		}
+		if why := s.lang.In(wire.Why(r.Ability.GetNoFail()).Text()); why != "" {
+			return words.Clean(s.lang.Inf(words.Text("It cannot be made to fail here: %s.", "不能让它在这里失败：%s。"), why))
+		}
+	}
+	return ""
+}

@@ -18,7 +18,7 @@ func (l *layouter) inOrder(g *outline.Segment) {
 	unseen := l.p != l.s.of(0) && l.chapter != outline.Running
 	for i := range entries {
 		e := &entries[i]
-		if l.s.foldOf(l.p, e, l.at) != 0 {
+		if l.s.foldOf(l.p, g, e, l.at) != 0 {
 			continue
 		}
 		if unseen && l.s.h.Step(e.Step).Stage == "cri" {
@@ -41,7 +41,7 @@ func (l *layouter) inOrder(g *outline.Segment) {
 func (l *layouter) quiet(g *outline.Segment, entries []outline.Entry, kind byte) {
 	times, first, last := 0, none, none
 	for i := range entries {
-		if e := &entries[i]; l.s.foldOf(l.p, e, l.at) == kind {
+		if e := &entries[i]; l.s.foldOf(l.p, g, e, l.at) == kind {
 			times += e.N
 			last = max(last, e.Last)
 			if first == none || e.First < first {
@@ -59,7 +59,7 @@ func (l *layouter) quiet(g *outline.Segment, entries []outline.Entry, kind byte)
 		return
 	}
 	for i := range entries {
-		if e := &entries[i]; l.s.foldOf(l.p, e, l.at) == kind {
+		if e := &entries[i]; l.s.foldOf(l.p, g, e, l.at) == kind {
 			l.entry(g, e, 2)
 		}
 	}

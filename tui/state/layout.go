@@ -181,7 +181,7 @@ func (l *layouter) segment(g *outline.Segment) {
 	case n > 1:
 		l.fold(g)
 	}
-	if !l.s.seesTurns() {
+	if !l.s.byTurns(l.p, g) {
 		l.inOrder(g)
 		return
 	}

@@ -25,7 +25,7 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 	case keyChapter:
 		s.chapterRow(p, n, v, &r)
 	case keyExpected, keyCall:
-		s.expectedRow(n, &r)
+		s.expectedRow(n, v, &r)
 	case keyNote:
 		s.noteRow(n, &r)
 	case keyFold:
@@ -36,7 +36,7 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 		r.Times = n.times
 		r.Label = s.lang.In(words.Text("also reported", "另有上报"))
 	case keyUnseen, keyStage, keyHidden:
-		s.unseenRow(n, &r)
+		s.unseenRow(n, v, &r)
 	case keyRoutine:
 		r.Times = n.times
 		r.Label = s.lang.In(words.Text("routine calls around it", "前后的例行调用"))
@@ -86,7 +86,7 @@ func (s *State) chapterRow(p *pod, n *line, v *view, r *screen.Row) {
 	if c == outline.Termination && now.GoneAt > from {
 		to = now.GoneAt
 	}
-	if c == outline.Creation && !s.seesTurns() && string(wire.Lookup(s.h.Raw(it.Pos), "from").Text) == "object" {
+	if c == outline.Creation && !s.knewTurns(it.Pos) && string(wire.Lookup(s.h.Raw(it.Pos), "from").Text) == "object" {
 		r.Note = s.lang.In(words.Text("reported afterwards: it happened before podstep came", "事后得知：发生在 podstep 到来之前"))
 		return
 	}
@@ -238,7 +238,7 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *screen.Row) {
 		r.Left, _ = s.holdEnds(c.Span.Pod, v.pod(c.Span.Pod), v)
 	}
 	first := p.Items.At(n.item)
-	if !s.seesTurns() { // there it stands where it happened last
+	if !s.knewTurns(it.Pos) { // there it stands where it happened last
 		first = it
 	}
 	if first != nil {
@@ -265,7 +265,7 @@ func (s *State) noteRow(n *line, r *screen.Row) {
 // note is what came of a call of a pod. Where no turns are seen it names the
 // container: no call of the kubelet's around it does.
 func (s *State) note(p *pod, c *history.Call) string {
-	if s.seesTurns() {
+	if s.knewTurns(c.Enter) {
 		return wording.Note(s.lang, c, nil)
 	}
 	return wording.Note(s.lang, c, p.Names)

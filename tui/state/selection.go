@@ -34,7 +34,7 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 	if now.Held != none {
 		want = now.Held
 	}
-	if !s.seesTurns() {
+	if !v.knows().Turns {
 		return s.latestPlace(ls, want)
 	}
 	last := none
@@ -238,7 +238,7 @@ func (s *State) openItem(p *pod, item int) {
 		if e.N > 1 && (turn || sp != nil && sp.Step == e.Step && it.Sub == e.Sub) {
 			p.setOpen(entryKey(&e), true)
 		}
-		if fold := s.foldOf(p, &e, s.view().at); fold != 0 && (turn || sp != nil && sp.Step == e.Step) {
+		if fold := s.foldOf(p, g, &e, s.view().at); fold != 0 && (turn || sp != nil && sp.Step == e.Step) {
 			p.setOpen(lineKey{kind: fold, a: g.First}, true)
 		}
 	}

@@ -55,7 +55,7 @@ var smallRows = screen.Sizes{Pods: 5, Main: 20, Detail: 5, Width: 60}
 func dump(sc *screen.Screen) string {
 	var b bytes.Buffer
 	h := sc.Header
-	fmt.Fprintf(&b, "header %s %s %s pods %d stuck %d retrying %d held %d blind %q\n", h.Node, h.Kubelet, h.Probe, h.Pods, h.Stuck, h.Retrying, h.Held, h.Blind)
+	fmt.Fprintf(&b, "header %s %s %s pods %d stuck %d retrying %d held %d blind %q\n", h.Node, h.Kubelet, strings.Join(h.Probes, " "), h.Pods, h.Stuck, h.Retrying, h.Held, h.Blind)
 	fmt.Fprintf(&b, "crumbs %s\n", strings.Join(sc.Crumbs, " > "))
 	for i, p := range sc.Pods.Rows {
 		fmt.Fprintf(&b, "pod %s %s/%s %s %s at %s: %s left %s\n", pick(i == sc.Pods.Cursor, "»", " "), p.Namespace, p.Name, p.Word, round(p.For), p.Where, p.Line, round(p.Left))

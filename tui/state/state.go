@@ -118,10 +118,6 @@ func (s *State) of(i int) *pod {
 	return s.pods[i]
 }
 
-// seesTurns reports whether the present agent's probe sees the turns of a pod's
-// worker.
-func (s *State) seesTurns() bool { return s.h.Epoch().Knows.Turns }
-
 // Tick sets the time. A session has no clock of its own. While the agent is gone
 // the time stands still: nothing is known of what has happened since.
 func (s *State) Tick(now time.Time) {

@@ -25,7 +25,7 @@ const chapters = len(insideOf)
 func (l *layouter) unseen(g *outline.Segment) {
 	at := g.First*chapters + int(l.chapter)
 	k := lineKey{kind: keyUnseen, a: at}
-	if l.s.unseenIn(l.chapter) == 0 {
+	if l.s.unseenIn(l.chapter, l.at) == 0 {
 		return
 	}
 	open := l.isOpen(k, false)
@@ -34,7 +34,7 @@ func (l *layouter) unseen(g *outline.Segment) {
 		return
 	}
 	for i, stage := range insideOf[l.chapter] {
-		steps := l.s.unseenOf(stage)
+		steps := l.s.unseenOf(stage, l.at)
 		if len(steps) == 0 {
 			continue
 		}
@@ -49,25 +49,27 @@ func (l *layouter) unseen(g *outline.Segment) {
 	}
 }
 
-// unseenOf are the steps of a stage that the agent does not see.
-func (s *State) unseenOf(stage string) (out []history.StepID) {
+// unseenOf are the steps of a stage that the agent did not see at a position.
+func (s *State) unseenOf(stage string, at int) (out []history.StepID) {
+	e := s.h.EpochBefore(at)
 	for id := range s.h.Steps() {
-		if st := s.h.Step(history.StepID(id)); st.Stage == stage && st.Here != nil && !st.Here.GetSeen() {
-			out = append(out, history.StepID(id))
+		id := history.StepID(id)
+		if s.h.Step(id).Stage == stage && e.Step(id) != nil && !e.Sees(id, at) {
+			out = append(out, id)
 		}
 	}
 	return out
 }
 
-func (s *State) unseenIn(c outline.Chapter) (n int) {
+func (s *State) unseenIn(c outline.Chapter, at int) (n int) {
 	for _, stage := range insideOf[c] {
-		n += len(s.unseenOf(stage))
+		n += len(s.unseenOf(stage, at))
 	}
 	return n
 }
 
 // unseenRow puts one of the rows of what is not seen into words.
-func (s *State) unseenRow(n *line, r *screen.Row) {
+func (s *State) unseenRow(n *line, v *view, r *screen.Row) {
 	r.Mark = screen.RowUnseen
 	c := outline.Chapter(n.key.a % chapters)
 	stages := insideOf[c]
@@ -78,7 +80,7 @@ func (s *State) unseenRow(n *line, r *screen.Row) {
 		if len(stages) > 3 {
 			from = s.lang.Inf(words.Text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
 		}
-		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), from, s.unseenIn(c))
+		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), from, s.unseenIn(c, v.at))
 	case keyStage:
 		stage := stages[n.key.b]
 		r.Label = stage
@@ -91,8 +93,7 @@ func (s *State) unseenRow(n *line, r *screen.Row) {
 	case keyHidden:
 		st := s.h.Step(n.step)
 		r.Step, r.Label = st.Name, s.title(st)
-		if st.Here != nil {
-			r.Error = words.Clean(st.Here.GetWhy())
-		}
+		why, _ := v.unseen(n.step)
+		r.Error = why
 	}
 }

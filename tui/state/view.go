@@ -6,6 +6,7 @@ import (
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -126,10 +127,11 @@ func (s *State) pick(v *view) {
 
 func (s *State) headerOf(v *view) screen.Header {
 	o := s.order(v)
-	info := s.h.Epoch().Info
+	e := s.h.EpochBefore(v.at)
+	info := e.Info
 	h := screen.Header{
 		Link: s.link, LinkText: s.status, Frozen: s.frozen() && s.link != screen.LinkReplay, Node: words.Clean(info.GetNode()),
-		Kubelet: words.Clean(info.GetKubeletVersion()), Probe: words.Clean(info.GetProbe()), Attached: !s.seesTurns(), Lab: info.GetLab(), Blind: s.blind(),
+		Kubelet: words.Clean(info.GetKubeletVersion()), Probes: cleaned(wire.Working(e.Probes(v.at))), Failing: s.failing(e.Probes(v.at)), Lab: info.GetLab(), Blind: s.blind(v),
 		Stuck: o.counts[life.Stuck], Retrying: o.counts[life.Retrying], Held: o.counts[life.Held], Filter: words.Clean(s.filterText),
 	}
 	for _, n := range o.counts {
@@ -143,36 +145,6 @@ func (s *State) headerOf(v *view) screen.Header {
 		h.At, h.Of = s.Position()
 	}
 	return h
-}
-
-// blind is what the probe cannot see, empty if nothing. That a probe in the kubelet
-// does not see what others report is no blindness of it.
-func (s *State) blind() string {
-	if !s.seesTurns() {
-		return s.blindToKubelet()
-	}
-	unseen, example := 0, ""
-	for _, st := range s.h.Epoch().Info.GetSteps() {
-		about := s.h.Catalogue().Step(st.GetName())
-		if !st.GetSeen() && (about == nil || !about.Outside()) {
-			if unseen++; example == "" {
-				example = st.GetName()
-			}
-		}
-	}
-	if unseen == 0 {
-		return ""
-	}
-	return words.Clean(s.lang.Inf(words.Text("%d steps not seen, such as %s", "有 %d 个步骤看不到，例如 %s"), unseen, example))
-}
-
-// blindToKubelet is what probes cannot see that see no turns.
-func (s *State) blindToKubelet() string {
-	what := s.lang.In(words.Text("not seen: inside the kubelet", "看不到：kubelet 内部"))
-	if !s.h.Epoch().Knows.Reports {
-		what += s.lang.In(words.Text(", the API server", "、API server"))
-	}
-	return what
 }
 
 func (s *State) crumbs(sel *line, v *view) []string {

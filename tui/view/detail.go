@@ -93,6 +93,7 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	}
 	part(f.valueLines(wordArguments, d.Args, w))
 	part(f.valueLines(wordResults, d.Results, w))
+	part(f.sightLines(d, w))
 	if !tight {
 		call()
 	}
@@ -175,6 +176,32 @@ func (f *frame) valueLines(title probes.Text, values []screen.Value, w int) []ri
 	return lines
 }
 
+// sightLines are how each probe saw the call.
+func (f *frame) sightLines(d *screen.Detail, w int) []rich {
+	if len(d.Sights) == 0 {
+		return nil
+	}
+	lines := []rich{{{f.text(wordSeenBy), inkAccent}}}
+	for i := range d.Sights {
+		s := &d.Sights[i]
+		line := rich{{"  " + s.Probe, inkField}}
+		if !s.Began.IsZero() {
+			line = append(line, span{"  " + s.Began.Format("15:04:05.000"), inkPlain})
+		}
+		if s.Took > 0 {
+			line = append(line, span{"  " + words.Measured(s.Took), inkPlain})
+		}
+		lines = append(lines, line)
+		if s.Error != "" {
+			lines = append(lines, wrapped("    "+f.m.failed+" "+s.Error, w, 6, inkFailedText)...)
+		}
+		if len(s.Values) > 0 {
+			lines = append(lines, f.valueLines(probes.Text{}, s.Values, w)[1:]...)
+		}
+	}
+	return lines
+}
+
 func (f *frame) yamlLines(title string, yaml []string) []rich {
 	if len(yaml) == 0 {
 		return nil
@@ -198,6 +225,7 @@ func (f *frame) factLines(d *screen.Detail, w int) []rich {
 		}
 	}
 	fact(wordToHold, d.Hold)
+	fact(wordNotRead, d.Missing)
 	fact(wordRunsOn, d.Goroutine)
 	if !d.Began.IsZero() {
 		fact(wordBegan, d.Began.Format("15:04:05.000"))

@@ -91,7 +91,7 @@ func replayOf() *screen.Screen {
 	s.Header.Held = 0
 	s.Header.Link, s.Header.LinkText = screen.LinkReplay, "replay 00:12/01:40"
 	s.Header.At, s.Header.Of = 12*time.Second, 100*time.Second
-	s.Header.Probe, s.Header.Blind = "cri", "sees calls of the runtime only"
+	s.Header.Probes, s.Header.Blind = []string{"cri"}, "sees calls of the runtime only"
 	s.Notice = &screen.Notice{Text: "The file ends in the middle of an event; all before it is shown.", Error: true}
 	s.Focus = screen.PaneDetail
 	s.Detail.Top = 4
@@ -101,7 +101,7 @@ func replayOf() *screen.Screen {
 func emptyOf() *screen.Screen {
 	return &screen.Screen{
 		Lang:   words.English,
-		Header: screen.Header{Link: screen.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Lab: true},
+		Header: screen.Header{Link: screen.LinkReconnecting, LinkText: "reconnecting 2s", Node: "node-1", Kubelet: "v1.36.3", Probes: []string{"woven"}, Lab: true},
 		Crumbs: []string{"node-1"},
 		Pods:   screen.PodList{Empty: "No pods on this node yet. Make one with kubectl apply, or take a tour.", Cursor: -1},
 		Body:   &screen.Story{Empty: "Choose a pod to see its story.", Cursor: -1},

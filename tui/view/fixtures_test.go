@@ -41,7 +41,7 @@ func base() *screen.Screen {
 	return &screen.Screen{
 		Lang: words.English,
 		Header: screen.Header{
-			LinkText: "live", Node: "node-1", Kubelet: "v1.36.3", Probe: "woven", Pods: 12, Stuck: 1, Retrying: 1,
+			LinkText: "live", Node: "node-1", Kubelet: "v1.36.3", Probes: []string{"woven"}, Pods: 12, Stuck: 1, Retrying: 1,
 		},
 		Crumbs: []string{"node-1", "default/web", "sync 2", "RunPodSandbox"},
 		Focus:  screen.PaneMain,

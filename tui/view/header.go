@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // piece is a part of a line that is left out if there is no room. The higher its
@@ -101,20 +102,30 @@ func (f *frame) about() []piece {
 	if h.Lab {
 		ps = add(ps, f.text(wordLab), inkAccent, 10)
 	}
-	switch {
-	case h.Attached:
-		ps = add(ps, strings.TrimSpace("kubelet "+h.Kubelet)+f.textf(wordAttached, h.Probe), inkMuted, 7)
-	case h.Kubelet != "":
+	if h.Kubelet != "" {
 		ps = add(ps, "kubelet "+h.Kubelet, inkMuted, 9)
-		fallthrough
-	default:
-		ps = add(ps, h.Probe, inkMuted, 7)
+	}
+	ps = add(ps, strings.Join(h.Probes, " "), inkMuted, 7)
+	for i := range h.Failing {
+		ps = append(ps, f.failing(&h.Failing[i]))
 	}
 	ps = add(ps, h.Blind, inkFaint, 8)
 	if h.Filter != "" {
 		ps = append(ps, piece{text: " " + f.text(wordFilter) + " " + fit(h.Filter, 32, f.m.ellipsis) + " ", ink: inkAccentChip, rank: 2})
 	}
 	return ps
+}
+
+// failing is a probe that sees nothing, with what it failed at.
+func (f *frame) failing(p *screen.Failing) piece {
+	out := piece{glyph: f.m.failed, gInk: inkFailed, text: p.Probe + " " + f.text(wordFailed), ink: inkFailedText, rank: 3}
+	if p.Again {
+		out.glyph, out.gInk, out.text, out.ink = f.m.waits, inkWarn, p.Probe+" "+f.text(wordTries), inkWarn
+	}
+	if p.Why != "" {
+		out.text += ": " + fit(p.Why, 32, f.m.ellipsis)
+	}
+	return out
 }
 
 func add(ps []piece, text string, k ink, rank int) []piece {

@@ -20,7 +20,6 @@ var (
 	wordRecords     = probes.Text{En: "rec", Zh: "录制"}
 	wordLost        = probes.Text{En: "lost", Zh: "丢失"}
 	wordFilter      = probes.Text{En: "filter", Zh: "过滤"}
-	wordAttached    = probes.Text{En: ", attached (%s)", Zh: "，附加（%s）"}
 	wordLab         = probes.Text{En: "lab", Zh: "实验节点"}
 	wordStuck       = probes.Text{En: "stuck", Zh: "卡住"}
 	wordRetrying    = probes.Text{En: "retrying", Zh: "重试"}
@@ -43,6 +42,9 @@ var (
 	wordAnswer      = probes.Text{En: "answer", Zh: "应答"}
 	wordArguments   = probes.Text{En: "arguments", Zh: "参数"}
 	wordResults     = probes.Text{En: "results", Zh: "结果"}
+	wordSeenBy      = probes.Text{En: "seen by", Zh: "看到它的探针"}
+	wordNotRead     = probes.Text{En: "not read", Zh: "未读取"}
+	wordTries       = probes.Text{En: "tries again", Zh: "重试中"}
 	wordToHold      = probes.Text{En: "to hold here", Zh: "停在这里"}
 	wordRunsOn      = probes.Text{En: "runs on", Zh: "运行于"}
 	wordBegan       = probes.Text{En: "began", Zh: "开始于"}

@@ -26,7 +26,7 @@ func Calls(h *history.History, p *outline.Pod, now *life.Pod, c outline.Chapter,
 	}
 	add := func(r probes.Role, container string) {
 		id := h.StepFor(r)
-		if st := h.Step(id); st.Here != nil && st.Here.GetSeen() && len(out) <= maxExpected {
+		if h.EpochBefore(at).Sees(id, at) && len(out) <= maxExpected {
 			out = append(out, Call{id, container})
 		}
 	}

@@ -17,6 +17,7 @@ type Record struct {
 	Span   int // reference; None: the event is about no call
 	Pod    int // place
 	Epoch  *Epoch
+	Knows  probes.Knows // what could be known of a story when it came
 }
 
 // Field looks up a field of the event by its name.
@@ -65,9 +66,13 @@ func (h *History) add(raw []byte, each func(*Record)) {
 	}
 	e.seq = max(e.seq, head.Seq)
 	h.setShift(e, &head)
+	if len(e.due) > 0 {
+		e.settle(head.Time, h.arena.end)
+	}
 	r := Record{
 		Pos: h.arena.end, Header: &head, Raw: raw, Time: head.Mono + e.shift, Span: None,
 		Step: e.StepOf(head.Step), Pod: e.PodOf(head.Pod), Epoch: e,
+		Knows: e.states[len(e.states)-1].knows,
 	}
 	h.arena.add(raw)
 	h.last = max(h.last, r.Time)
@@ -89,7 +94,7 @@ func (h *History) Record(pos int, head *wire.Header) (r Record, ok bool) {
 	e := h.EpochAt(pos)
 	return Record{
 		Pos: pos, Header: head, Raw: raw, Time: head.Mono + e.shift, Step: e.StepOf(head.Step), Pod: e.PodOf(head.Pod),
-		Span: h.spans.find(e.spanID(head.Span)), Epoch: e,
+		Span: h.spans.find(e.spanID(head.Span)), Epoch: e, Knows: e.statesAt(pos).knows,
 	}, true
 }
 
@@ -120,6 +125,9 @@ func (h *History) setShift(e *Epoch, head *wire.Header) {
 // track makes the event's span, or ends it.
 func (h *History) track(p *Pod, r *Record) {
 	if r.Header.Span == 0 {
+		if r.Header.Kind == agentpb.Kind_NOTE && r.Header.Step == 0 && r.Header.Probe > 0 {
+			r.Epoch.noteState(r)
+		}
 		return
 	}
 	r.Span = h.spans.find(r.Epoch.spanID(r.Header.Span))
@@ -136,6 +144,10 @@ func (h *History) track(p *Pod, r *Record) {
 		}
 		if sp := h.spans.at(r.Span); sp != nil && sp.Exit == None {
 			sp.Exit, sp.End, sp.Failed = r.Pos, max(r.Time, sp.Start), r.Header.HasError
+		}
+	case agentpb.Kind_NOTE:
+		if r.Sight() {
+			h.addSight(r)
 		}
 	}
 }
@@ -162,6 +174,10 @@ func (h *History) addSpan(p *Pod, r *Record) {
 // forget drops what belongs to events before a position.
 func (h *History) forget(before int) {
 	h.spans.forget(before)
+	h.forgetSights()
+	for _, e := range h.epochs {
+		e.forgetStates(before)
+	}
 	for _, p := range h.pods {
 		p.Events.ForgetWhile(func(pos *int) bool { return *pos < before })
 		p.Spans.ForgetWhile(func(ref *int) bool { return h.spans.at(*ref) == nil })

@@ -33,6 +33,8 @@ type History struct {
 	calls     int   // bounds the references that a pod keeps; 0: nothing does
 	free      []int // places of pods that were released
 
+	sights map[int][]int // by call: see Sights
+
 	keep func() []int   // positions of events that are kept although they are old
 	kept map[int][]byte // those of them that are forgotten otherwise
 }
@@ -47,7 +49,7 @@ type Pod struct {
 // New makes a history that begins with the agent that info is about.
 func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
 	h := &History{
-		catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit,
+		catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit, sights: map[int][]int{},
 		spans: spans{byID: map[uint64]int{}}, pods: []*Pod{{}},
 	}
 	h.SetInfo(info)
@@ -230,9 +232,11 @@ type Epoch struct {
 	// Start is the position of its first event.
 	Start int
 	Info  *agentpb.InfoResponse
-	// Knows is what its probes see of a story.
-	Knows probes.Knows
 	*wire.Decoder
+
+	states []probeStates   // oldest first; there is one always
+	due    []dueState      // states of Info that count for later events
+	here   []*agentpb.Step // what the agent reports of the steps, by their numbers here
 
 	spans uint64 // is added to its span ids
 	shift int64  // is added to its monotonic times to get session time
@@ -265,22 +269,30 @@ func (h *History) EpochAt(pos int) *Epoch {
 // SetInfo sets which agent the next events come from. If it is not the one
 // before, a new epoch begins, and SetInfo returns true: the agent's numbers are
 // its own, its pods are the ones they were. If it is, what it sends again is not
-// taken twice.
+// taken twice, and its probes are in the states that it has now.
 func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
 	info = wire.Complete(info)
 	if e := h.epoch; e != nil && wire.SameAgent(e.Info, info) {
 		e.skip = e.seq
+		e.learn(info)
 		return false
 	}
-	e := &Epoch{Start: h.arena.end, Info: info, Knows: wire.Knows(info), pods: map[uint32]int{0: 0}, h: h, Decoder: wire.NewDecoder(info)}
+	e := &Epoch{Start: h.arena.end, pods: map[uint32]int{0: 0}, h: h, Decoder: wire.NewDecoder(info)}
 	if h.epoch != nil {
 		e.spans = h.spans.lastID + 1
-		h.spans.lose(e.Start-1, h.last)
+		h.spans.lose(e.Start-1, h.last, nil)
 	}
-	e.steps = h.steps.learn(info)
 	h.epoch, h.epochs = e, append(h.epochs, e)
+	e.learn(info)
 	h.pods[0].Entity.Name = words.Clean(info.GetNode())
 	return true
+}
+
+// learn takes what the agent reports of itself.
+func (e *Epoch) learn(info *agentpb.InfoResponse) {
+	e.Info = info
+	e.steps, e.here = e.h.steps.learn(info)
+	e.learnProbes(info)
 }
 
 // StepOf maps Event.step. A number that the agent has not named gets a name that

@@ -36,7 +36,7 @@ const (
 	NoExit        // the end of the call will not be seen any more
 )
 
-// Over tells whether the call had ended at a position.
+// Over reports whether the call had ended at a position.
 func (s *Span) Over(at int) bool {
 	return s.Exit != None && s.Exit < at
 }
@@ -88,12 +88,13 @@ func (t *spans) find(id uint64) int {
 	return None
 }
 
-// lose ends the calls that go on: their agent is gone, and nobody will report how
-// they ended. The position is that of the last event.
-func (t *spans) lose(pos int, at int64) {
+// lose ends the calls that go on and that nobody sees the ends of: those of an
+// agent that is gone, or of a probe that works no more. The position is that of the
+// last event. If of is nil, it is all calls.
+func (t *spans) lose(pos int, at int64, of func(*Span) bool) {
 	for _, chunk := range t.chunks {
 		for i := range chunk {
-			if s := &chunk[i]; s.Exit == None {
+			if s := &chunk[i]; s.Exit == None && (of == nil || of(s)) {
 				s.Exit, s.End, s.Shape = max(pos, s.Enter), max(at, s.Start), NoExit
 			}
 		}

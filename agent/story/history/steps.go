@@ -16,8 +16,7 @@ const maxSteps = 4096
 // Step is what a history knows of a step.
 type Step struct {
 	Name, Stage string
-	About       *probes.Step  // nil: not in this program's catalogue
-	Here        *agentpb.Step // what the present agent says of it; nil: nothing
+	About       *probes.Step // nil: not in this program's catalogue
 }
 
 // Tier of steps that are not in the catalogue is that of a closer look.
@@ -69,18 +68,19 @@ func newSteps(c *probes.Catalogue) *steps {
 	return t
 }
 
-// learn takes the steps of an agent, and gives what its numbers stand for.
-func (t *steps) learn(info *agentpb.InfoResponse) (wire []StepID) {
-	for i := range t.all {
-		t.all[i].Here = nil
-	}
+// learn takes the steps of an agent. It gives what the agent's numbers stand for,
+// and what it reports of the steps, by their numbers here.
+func (t *steps) learn(info *agentpb.InfoResponse) (wire []StepID, here []*agentpb.Step) {
 	for _, s := range info.GetSteps() {
-		id := t.intern(s.GetName(), s.GetStage())
-		t.all[id].Here = s
-		wire = append(wire, id)
+		wire = append(wire, t.intern(s.GetName(), s.GetStage()))
 	}
-	t.all[0].Here = nil
-	return wire
+	here = make([]*agentpb.Step, len(t.all))
+	for i, id := range wire {
+		if id != 0 {
+			here[id] = info.GetSteps()[i]
+		}
+	}
+	return wire, here
 }
 
 func (t *steps) intern(name, stage string) StepID {
@@ -117,7 +117,7 @@ func (h *History) StepFor(r probes.Role) StepID {
 // Steps is the number of steps, that of no step included: numbers go from 0.
 func (h *History) Steps() int { return len(h.steps.all) }
 
-// Reported tells whether a step is a report: no function of the kubelet.
+// Reported reports whether a step is a report: no function of the kubelet.
 func (h *History) Reported(id StepID) bool {
 	about := h.steps.at(id).About
 	return about != nil && about.Outside()

@@ -166,40 +166,19 @@ func (l *Lives) At(at int) *World {
 	return &l.past
 }
 
-// probeIs takes how a probe fares: of one that sees nothing any more, nobody will
-// see the ends of calls that go on.
-func (l *Lives) probeIs(w *World, r *history.Record) {
-	if state := string(r.Field("state").Text); state != "failed" && state != "stopped" {
-		return
-	}
-	probe := r.Epoch.Probe(r.Header)
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		sp := l.h.Span(p.At)
-		if sp == nil {
-			continue
-		}
-		if head, ok := l.h.Header(sp.Enter); ok && l.h.EpochAt(sp.Enter).Probe(&head) == probe {
-			p.At, p.Since, p.Turning = None, r.Time, false
-		}
-	}
-}
-
 // apply takes the next event of a world.
 func (l *Lives) apply(w *World, r *history.Record) {
 	if r.Epoch.Start == r.Pos && r.Pos > 0 {
 		w.restart()
 	}
+	l.probesChanged(w, r, r.Pos)
 	w.At, w.Time = r.Pos+1, max(w.Time, r.Time)
-	if r.Header.Probe != 0 && r.Header.Step == 0 && r.Header.Kind == agentpb.Kind_NOTE {
-		l.probeIs(w, r)
-	}
 	p := w.pod(r.Pod)
 	if p.First == 0 || r.Time < p.First { // a call may be reported late
 		p.First = r.Time
 	}
 	p.Last, p.Former = max(p.Last, r.Time), 0
-	p.seesTurns, p.reported = r.Epoch.Knows.Turns, r.Epoch.Knows.Reports
+	p.seesTurns, p.reported = r.Knows.Turns, r.Knows.Reports
 	switch r.Header.Kind {
 	case agentpb.Kind_ENTER:
 		if p.seesTurns {
@@ -222,6 +201,30 @@ func (l *Lives) apply(w *World, r *history.Record) {
 		}
 		if p.Holds == 0 || p.Held == r.Span {
 			p.Held, p.HeldAt = None, None
+		}
+	}
+	l.probesChanged(w, r, r.Pos+1)
+}
+
+// probesChanged takes that a probe works from a position on, or works no more, if
+// one does. What is known of a pod stays, but nothing goes on of which only that
+// probe would see the end.
+func (l *Lives) probesChanged(w *World, r *history.Record, at int) {
+	knows, is := r.Epoch.ProbesChanged(at)
+	if !is {
+		return
+	}
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		if p.First == 0 || p.Former != 0 {
+			continue
+		}
+		if p.seesTurns && !knows.Turns {
+			p.loseTurn()
+		}
+		p.seesTurns, p.reported, p.adopted = knows.Turns, knows.Reports, verdict{}
+		if sp := l.h.Span(p.At); sp != nil && sp.Shape == history.NoExit && sp.Over(at) {
+			p.At, p.Since, p.Turning = None, r.Time, false
 		}
 	}
 }

@@ -127,12 +127,18 @@ func (p *Pod) refs() [5]int {
 // does so no more.
 func (p *Pod) restart(last int64) {
 	p.At, p.Held, p.HeldAt, p.Holds = None, None, None, 0
-	p.works()
-	p.Next, p.Containers, p.Pulls = 0, nil, nil
-	p.Worker, p.Turning, p.trying = false, false, ""
+	p.loseTurn()
 	if p.First != 0 && p.Former == 0 {
 		p.Former = max(last, 1)
 	}
+}
+
+// loseTurn is called when nobody sees any more how the turn of the worker ends, or
+// whether the next one goes well.
+func (p *Pod) loseTurn() {
+	p.works()
+	p.Next, p.Containers, p.Pulls = 0, nil, nil
+	p.Worker, p.Turning, p.trying = false, false, ""
 }
 
 func (p *Pod) delete(t int64) {

@@ -23,7 +23,7 @@ func (o *Outlines) newCall(p *Pod, sp *history.Span, r *history.Record) {
 		p.Bound = r.Span
 	case role == probes.RoleDeleting:
 		o.begin(p, o.firstStop(p, sp.Item), Termination, r)
-	case role == probes.RoleStopSandbox && (now.Deleting || now.Ended || !r.Epoch.Knows.Reports):
+	case role == probes.RoleStopSandbox && (now.Deleting || now.Ended || !r.Knows.Reports):
 		o.begin(p, o.firstStop(p, sp.Item), Termination, r)
 	case (role == probes.RoleCondition || role == probes.RolePhase) && (now.Ready || now.Phase.Over()):
 		// The reason is in the chapter that it ends; what comes next begins the next.

@@ -52,10 +52,13 @@ func (o *Outlines) Take(r *history.Record) {
 			o.entered(p, r)
 		}
 		o.left(p, r)
-		if !r.Epoch.Knows.Turns {
+		if !r.Knows.Turns {
 			o.nameContainer(p, r)
 		}
 	default:
+		if r.Sight() {
+			return // more evidence of the call, which has its row
+		}
 		p.Notes.Add(Note{Pos: r.Pos, Kind: r.Header.Kind, Span: r.Span})
 		if r.Span == None {
 			o.addItem(p, Item{Pos: r.Pos, Span: None, First: p.Spans.End(), Last: p.Spans.End(), Turn: None, Fault: None})
@@ -98,7 +101,7 @@ func (o *Outlines) stays(p *Pod, i int) bool {
 }
 
 func (o *Outlines) newItem(p *Pod, sp *history.Span, r *history.Record) {
-	if !r.Epoch.Knows.Turns {
+	if !r.Knows.Turns {
 		o.newCall(p, sp, r)
 		return
 	}
@@ -154,7 +157,7 @@ func (o *Outlines) begin(p *Pod, item int, c Chapter, r *history.Record) {
 	p.Segments.rebuild(o, p, item)
 }
 
-// sub is about for what happens beside turns. Only health probes are told apart
+// sub is about for what happens outside of turns. Only health probes are told apart
 // there: of everything else it is enough to know how often it was.
 func (o *Outlines) sub(p *Pod, r *history.Record) uint32 {
 	if role := o.h.Role(r.Step); role != probes.RoleProbe && role != probes.RoleProbeTurn {

@@ -264,7 +264,7 @@ func (o *Outlines) As(p *Pod, from, at int) (out []*Segment) {
 	sure := to
 	if at < o.h.End() {
 		sure = max(from, to-2)
-		if !o.h.Epoch().Knows.Turns {
+		if !o.h.Knows(at).Turns || !o.h.Knows(o.h.End()).Turns {
 			sure = from // a segment is a whole chapter there, and may not have begun yet
 		}
 	}

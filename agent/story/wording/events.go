@@ -28,6 +28,12 @@ func Event(l words.Lang, e *probes.Event) (label, note string) {
 	case probes.Drop:
 		return l.In(words.Text("events were lost here", "此处有事件丢失")), Fields(e.Fields)
 	}
+	if state, why, is := e.ProbeState(); is {
+		return words.Short(l.In(reason.Probe(e.Probe, state, why))), ""
+	}
+	if _, is := e.Sight(); is {
+		return words.Short(l.In(reason.Sight(e.Probe))), Fields(e.Fields)
+	}
 	if text := words.Short(l.In(reason.Note(e.Fields))); text != "" {
 		return text, ""
 	}
