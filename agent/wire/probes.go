@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -81,6 +82,33 @@ func Reason(r probes.Reason) *agentpb.Reason {
 
 // Why is a reason that came over the wire.
 func Why(r *agentpb.Reason) probes.Reason { return probes.Reason{Code: r.GetCode(), Args: r.GetArgs()} }
+
+// ProbeStateNamed is the state that an event names, such as running or failed; ok is
+// false for names that are not known.
+func ProbeStateNamed(name string) (s agentpb.ProbeState, ok bool) {
+	n, ok := agentpb.ProbeState_value[statePrefix+strings.ToUpper(name)]
+	return agentpb.ProbeState(n), ok
+}
+
+// Working are the names of the probes that see something now.
+func Working(all []*agentpb.Probe) (names []string) {
+	for _, p := range all {
+		if Works(p) && !Retries(p) {
+			names = append(names, p.GetName())
+		}
+	}
+	return names
+}
+
+// Retries reports whether a probe sees nothing now, and tries again.
+func Retries(p *agentpb.Probe) bool { return p.GetState() == agentpb.ProbeState_PROBE_RETRYING }
+
+// StateName is the state of a probe as events name it, such as running or failed.
+func StateName(p *agentpb.Probe) string {
+	return strings.ToLower(strings.TrimPrefix(p.GetState().String(), statePrefix))
+}
+
+const statePrefix = "PROBE_"
 
 // Works reports whether a probe sees steps, or will in a moment.
 func Works(p *agentpb.Probe) bool {

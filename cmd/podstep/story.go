@@ -54,7 +54,7 @@ func (s *story) add(e *probes.Event) error {
 		delete(s.depth, e.Span)
 	default:
 		if state, why, is := e.ProbeState(); is {
-			s.line(e, "! ", probeText(e.Probe, state, why))
+			s.line(e, "! ", words.Clean(reason.Probe(e.Probe, state, why).En))
 			break
 		}
 		s.line(e, "! ", noteText(e)+s.fields(withoutWorded(e)))
@@ -125,15 +125,6 @@ func stepText(e *probes.Event) string {
 	return text
 }
 
-// probeText reports how a probe fares.
-func probeText(name, state string, why probes.Reason) string {
-	text := "probe " + name + " is " + state
-	if !why.IsZero() {
-		text += ": " + why.Text().En
-	}
-	return words.Clean(text)
-}
-
 func noteText(e *probes.Event) string {
 	var text string
 	switch e.Kind {
@@ -158,7 +149,7 @@ func noteText(e *probes.Event) string {
 			text += ": " + note
 		}
 		if _, is := e.Sight(); is {
-			text = e.Step + " is seen by " + e.Probe + " too"
+			text = e.Step + " is " + reason.Sight(e.Probe).En
 		}
 	}
 	if e.Error != "" {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/version"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
@@ -42,9 +44,11 @@ type agentVersionJSON struct {
 	Version string `json:"version"`
 	Kubelet string `json:"kubelet"`
 	Probe   string `json:"probe"`
-	Node    string `json:"node"`
-	Pid     int64  `json:"pid"`
-	Socket  string `json:"socket"`
+	// Probes are the names of those that work.
+	Probes []string `json:"probes"`
+	Node   string   `json:"node"`
+	Pid    int64    `json:"pid"`
+	Socket string   `json:"socket"`
 }
 
 func (a *app) versions(ctx context.Context) versionJSON {
@@ -65,9 +69,17 @@ func (a *app) versions(ctx context.Context) versionJSON {
 func agentVersion(c *client.Client) *agentVersionJSON {
 	i := c.About()
 	return &agentVersionJSON{
-		Version: i.Version, Kubelet: i.KubeletVersion, Probe: i.Probe,
+		Version: i.Version, Kubelet: i.KubeletVersion, Probe: i.Probe, Probes: wire.Working(i.GetProbes()),
 		Node: i.Node, Pid: i.Pid, Socket: c.Path,
 	}
+}
+
+// seenBy names the probes that work.
+func seenBy(probes []string) string {
+	if len(probes) == 0 {
+		return "seen by no probe"
+	}
+	return strings.Join(probes, " ")
 }
 
 func versionText(w io.Writer, v versionJSON) {
@@ -80,5 +92,5 @@ func versionText(w io.Writer, v versionJSON) {
 		return
 	}
 	line("agent", v.Agent.Version+" at "+v.Agent.Socket)
-	line("kubelet", fmt.Sprintf("%s %s, node %s, pid %d", v.Agent.Kubelet, v.Agent.Probe, v.Agent.Node, v.Agent.Pid))
+	line("kubelet", fmt.Sprintf("%s %s, node %s, pid %d", v.Agent.Kubelet, seenBy(v.Agent.Probes), v.Agent.Node, v.Agent.Pid))
 }

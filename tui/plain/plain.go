@@ -178,7 +178,7 @@ func (p *printer) take(n session.News) (end bool) {
 	if n.Info != nil {
 		p.info, p.caughtUp, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
-		p.printf(words.Text("Agent: node %s, kubelet %s, seen by probe %s", "代理：节点 %s，kubelet %s，探测方式 %s"), n.Info.GetNode(), n.Info.GetKubeletVersion(), n.Info.GetProbe())
+		p.agent()
 	}
 	if n.Link != nil && n.Link.Link == screen.LinkReconnecting {
 		p.printf(words.Text("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
@@ -202,6 +202,28 @@ func (p *printer) take(n session.News) (end bool) {
 	return n.CaughtUp && p.session.File() != ""
 }
 
+// agent prints which agent there is, and how its probes fare.
+func (p *printer) agent() {
+	all := wire.Complete(p.info).GetProbes()
+	by := p.Lang.In(words.Text("no probe", "没有探针"))
+	if names := wire.Working(all); len(names) == 1 {
+		by = p.Lang.In(words.Text("probe ", "探针 ")) + names[0]
+	} else if len(names) > 1 {
+		by = p.Lang.In(words.Text("probes ", "探针 ")) + strings.Join(names, p.Lang.In(words.Text(", ", "、")))
+	}
+	p.printf(words.Text("Agent: node %s, kubelet %s, seen by %s", "代理：节点 %s，kubelet %s，探测方式：%s"), p.info.GetNode(), p.info.GetKubeletVersion(), by)
+	for _, one := range all {
+		if !wire.Works(one) || wire.Retries(one) {
+			p.probe(one.GetName(), wire.StateName(one), wire.Why(one.GetReason()))
+		}
+	}
+}
+
+// probe prints how a probe fares.
+func (p *printer) probe(name, state string, why probes.Reason) {
+	p.printf(words.Text("Agent: %s", "代理：%s"), p.Lang.In(reason.Probe(name, state, why)))
+}
+
 // event prints what a person wants to know of an event: what failed, what is
 // held, and the main steps when they are done.
 func (p *printer) event(e *probes.Event) {
@@ -222,6 +244,9 @@ func (p *printer) event(e *probes.Event) {
 	case p.outside(e.Step):
 		p.report(who, e)
 	case e.Kind == probes.Note:
+		if state, why, is := e.ProbeState(); is {
+			p.probe(e.Probe, state, why)
+		}
 		if note := p.Lang.In(reason.Note(e.Fields)); note != "" {
 			p.print(who + ": " + note)
 		}
