@@ -25,7 +25,8 @@ which step it is, or was last. STATE is the word that the screen has, too:
 
   held     podstep holds it
   stuck    it has been at one step for a minute, or has failed for two
-  retry    it has failed, and waits for its next try
+  retry    it has failed, and waits for its next try, or is in one: a container that
+           crashed again and again is up, and not for ten minutes yet
   working  the kubelet does something for it
   waiting  for something that normally comes
   running  it runs and is ready
