@@ -180,7 +180,7 @@ func TestCrashLoop(t *testing.T) {
 	if last := found[len(found)-1]; last.Sync < 3 {
 		t.Errorf("two starts and a back-off took %d syncs", last.Sync)
 	}
-	untilPod(t, l, "crashloop", "stuck", func(p podLine) bool { return p.State == "stuck" })
+	untilPod(t, l, "crashloop", "in trouble", func(p podLine) bool { return p.State == "retry" || p.State == "stuck" })
 	l.Delete("crashloop")
 	l.UntilGone("crashloop")
 }
