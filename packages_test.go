@@ -54,7 +54,7 @@ var packages = []pkg{
 	code("agent/story/outline", "agent/agentpb", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 	code("agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes"),
 	code("agent/story/critical", "agent/story/history", "agent/story/outline"),
-	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "probes", "probes/words"),
+	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "agent/wire", "probes", "probes/words"),
 	code("agent/explain", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The agent, and the two that host it.

@@ -93,7 +93,7 @@ func (s *State) aboutStep(id history.StepID, v *view, d *screen.Detail) {
 	default:
 		d.Error = s.lang.In(words.Text("No probe sees the step: ", "没有探针能看到这一步：")) + why
 	}
-	d.Hold = s.holdCost(id, v)
+	d.Hold = wording.HoldCost(s.lang, s.h, id, v.at)
 }
 
 func (s *State) noteDetail(n *line, v *view, d *screen.Detail) {

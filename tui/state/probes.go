@@ -4,6 +4,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -98,3 +99,6 @@ func (s *State) blind(v *view) string {
 // stageCRI is the stage of the calls to the runtime, which are seen outside the
 // kubelet too.
 const stageCRI = "cri"
+
+// NoHold reports whether no pod can be held at a step now, and why not.
+func (s *State) NoHold(step string) (why string, is bool) { return wording.NoHold(s.lang, s.h, step) }

@@ -1,4 +1,4 @@
-package state
+package wording
 
 import (
 	"strings"
@@ -17,6 +17,26 @@ var holdWords = map[string]probes.Text{
 	"no":     words.Text("A pod may not be held here.", "不能在这里停住 Pod。"),
 }
 
+// holding puts into words what it takes to hold a pod at steps, as of a position.
+type holding struct {
+	lang words.Lang
+	h    *history.History
+	at   int
+}
+
+// HoldCost is whether a pod can be held at a step, what it costs, and which probes
+// cannot hold it there, or cannot have the step fail; as of a position.
+func HoldCost(l words.Lang, h *history.History, id history.StepID, at int) string {
+	w := holding{l, h, at}
+	return w.cost(id)
+}
+
+// NoHold reports whether no pod can be held at a step now, and why not.
+func NoHold(l words.Lang, h *history.History, step string) (why string, is bool) {
+	w := holding{l, h, h.End()}
+	return w.none(step)
+}
+
 // holdRule is what a step's probes can do about holding a pod there.
 type holdRule struct {
 	enter, exit string         // the catalogue's rule, if a probe can keep it there
@@ -24,14 +44,14 @@ type holdRule struct {
 	no          []string       // why others cannot
 }
 
-func (s *State) holdRule(id history.StepID, v *view) holdRule {
-	about, e := s.h.Step(id).About, v.epoch()
+func (w *holding) holdRule(id history.StepID) holdRule {
+	about, e := w.h.Step(id).About, w.h.EpochBefore(w.at)
 	if e.Step(id) == nil {
 		return holdRule{enter: string(about.Hold.Enter), exit: string(about.Hold.Exit)}
 	}
 	no := string(probes.HoldNo)
 	r := holdRule{enter: no, exit: no}
-	reaches := e.Reaches(id, v.at)
+	reaches := e.Reaches(id, w.at)
 	for i := range reaches {
 		can := reaches[i].Ability
 		enter, exit := orElse(can.GetHoldEnter(), string(about.Hold.Enter)), orElse(can.GetHoldExit(), string(about.Hold.Exit))
@@ -41,7 +61,7 @@ func (s *State) holdRule(id history.StepID, v *view) holdRule {
 		if r.exit == no {
 			r.exit = exit
 		}
-		switch why := s.lang.In(wire.Why(can.GetNoHold()).Text()); {
+		switch why := w.lang.In(wire.Why(can.GetNoHold()).Text()); {
 		case enter != no || exit != no:
 			if r.by == nil {
 				r.by = &reaches[i]
@@ -71,57 +91,54 @@ func (r *holdRule) rule() string {
 }
 
 // reasons are why probes cannot hold, as a sentence.
-func (s *State) reasons(why []string) string {
-	return s.lang.Inf(words.Text("Reason: %s.", "原因：%s。"), strings.Join(why, s.lang.In(words.Text("; ", "；"))))
+func (w *holding) reasons(why []string) string {
+	return w.lang.Inf(words.Text("Reason: %s.", "原因：%s。"), strings.Join(why, w.lang.In(words.Text("; ", "；"))))
 }
 
-// holdCost is whether one may hold at a step, what it costs, and which probes
-// cannot, or cannot have it fail.
-func (s *State) holdCost(id history.StepID, v *view) string {
-	st := s.h.Step(id)
+func (w *holding) cost(id history.StepID) string {
+	st := w.h.Step(id)
 	if st.About == nil {
 		return ""
 	}
-	r := s.holdRule(id, v)
+	r := w.holdRule(id)
 	var out []string
 	switch {
 	case r.rule() == string(probes.HoldNo):
-		out = s.noHold(st, &r)
-	case st.Stage == stageCRI && r.by != nil && !r.by.Probe.GetKnows().GetNesting():
-		out = append(s.holdOfCall(), r.no...)
+		out = w.noHold(st, &r)
+	case st.Stage == "cri" && r.by != nil && !r.by.Probe.GetKnows().GetNesting():
+		out = append(w.holdOfCall(), r.no...)
 	default:
-		out = append(s.holdOfStep(st, &r), r.no...)
+		out = append(w.holdOfStep(st, &r), r.no...)
 	}
-	if why := s.noFail(id, v); why != "" {
+	if why := w.noFail(id); why != "" {
 		out = append(out, why)
 	}
 	return strings.Join(out, " ")
 }
 
-// NoHold reports whether no pod can be held at a step now, and why not.
-func (s *State) NoHold(step string) (why string, is bool) {
-	id := s.h.StepNamed(step)
-	if why, is := s.Unseen(step); is {
-		return why, true
+func (w *holding) none(step string) (why string, is bool) {
+	id := w.h.StepNamed(step)
+	if text, is := w.h.Epoch().Unseen(id, w.at); is {
+		return words.Clean(w.lang.In(text)), true
 	}
-	st := s.h.Step(id)
-	if st.About == nil || s.h.Epoch().Step(id) == nil {
+	st := w.h.Step(id)
+	if st.About == nil || w.h.Epoch().Step(id) == nil {
 		return "", false
 	}
-	r := s.holdRule(id, &view{s: s, at: s.h.End()})
+	r := w.holdRule(id)
 	switch {
 	case r.rule() != string(probes.HoldNo):
 		return "", false
 	case len(r.no) > 0:
 		return strings.Join(r.no, "; "), true
 	}
-	return s.lang.In(st.About.Hold.Why), true
+	return w.lang.In(st.About.Hold.Why), true
 }
 
-func (s *State) noHold(st *history.Step, r *holdRule) []string {
-	out := []string{s.lang.In(holdWords[string(probes.HoldNo)])}
-	if why := s.lang.In(st.About.Hold.Why); len(r.no) > 0 {
-		out = append(out, s.reasons(r.no))
+func (w *holding) noHold(st *history.Step, r *holdRule) []string {
+	out := []string{w.lang.In(holdWords[string(probes.HoldNo)])}
+	if why := w.lang.In(st.About.Hold.Why); len(r.no) > 0 {
+		out = append(out, w.reasons(r.no))
 	} else if why != "" {
 		out = append(out, why)
 	}
@@ -130,11 +147,11 @@ func (s *State) noHold(st *history.Step, r *holdRule) []string {
 
 // holdOfCall is what it costs to hold a pod before a call passes on to the runtime:
 // unlike in the kubelet, the call has begun.
-func (s *State) holdOfCall() []string {
-	out := []string{s.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
+func (w *holding) holdOfCall() []string {
+	out := []string{w.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
 		"可以在这里停住 Pod：调用已经开始，但在到达运行时之前被扣住。期间 kubelet 自己给这次调用的期限在走。"))}
-	if t := s.h.Catalogue().Timer(timerCaller); t != nil {
-		out = append(out, s.lang.Inf(words.Text("Timer %s: %s", "计时器 %s：%s"), t.Name, s.lang.In(t.Text)))
+	if t := w.h.Catalogue().Timer(timerCaller); t != nil {
+		out = append(out, w.lang.Inf(words.Text("Timer %s: %s", "计时器 %s：%s"), t.Name, w.lang.In(t.Text)))
 	}
 	return out
 }
@@ -143,37 +160,37 @@ func (s *State) holdOfCall() []string {
 const timerCaller = "caller"
 
 // holdOfStep is what it costs to hold a pod at a step inside the kubelet.
-func (s *State) holdOfStep(st *history.Step, r *holdRule) []string {
+func (w *holding) holdOfStep(st *history.Step, r *holdRule) []string {
 	no := string(probes.HoldNo)
-	out := []string{s.lang.In(holdWords[r.rule()])}
+	out := []string{w.lang.In(holdWords[r.rule()])}
 	switch {
 	case r.enter == no:
-		out = append(out, s.lang.In(words.Text("Only when it returns.", "只能在它返回时。")))
+		out = append(out, w.lang.In(words.Text("Only when it returns.", "只能在它返回时。")))
 	case r.exit == no:
-		out = append(out, s.lang.In(words.Text("Only before it begins.", "只能在它开始之前。")))
+		out = append(out, w.lang.In(words.Text("Only before it begins.", "只能在它开始之前。")))
 	}
-	if why := s.lang.In(st.About.Hold.Why); why != "" && r.rule() != string(probes.HoldYes) {
+	if why := w.lang.In(st.About.Hold.Why); why != "" && r.rule() != string(probes.HoldYes) {
 		out = append(out, why)
 	}
 	for _, name := range st.About.Timers {
-		if t := s.h.Catalogue().Timer(name); t != nil {
-			out = append(out, s.lang.Inf(words.Text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, s.lang.In(t.Text)))
+		if t := w.h.Catalogue().Timer(name); t != nil {
+			out = append(out, w.lang.Inf(words.Text("Timer %s (%s): %s", "计时器 %s（%s）：%s"), t.Name, t.After, w.lang.In(t.Text)))
 		}
 	}
 	if len(st.About.Timers) == 0 {
-		out = append(out, s.lang.In(words.Text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
+		out = append(out, w.lang.In(words.Text("No timer of its own runs meanwhile.", "其间没有它自己的计时器在走。")))
 	}
 	return out
 }
 
 // noFail is why the step cannot be made to fail, if that is for its probes.
-func (s *State) noFail(id history.StepID, v *view) string {
-	for _, r := range v.epoch().Reaches(id, v.at) {
+func (w *holding) noFail(id history.StepID) string {
+	for _, r := range w.h.EpochBefore(w.at).Reaches(id, w.at) {
 		if r.Ability.GetFail() {
 			return ""
 		}
-		if why := s.lang.In(wire.Why(r.Ability.GetNoFail()).Text()); why != "" {
-			return words.Clean(s.lang.Inf(words.Text("It cannot be made to fail here: %s.", "不能让它在这里失败：%s。"), why))
+		if why := w.lang.In(wire.Why(r.Ability.GetNoFail()).Text()); why != "" {
+			return words.Clean(w.lang.Inf(words.Text("It cannot be made to fail here: %s.", "不能让它在这里失败：%s。"), why))
 		}
 	}
 	return ""
