@@ -346,7 +346,7 @@ func TestAttachedCallsAlone(t *testing.T) {
 	}
 	info.Probes = nil // worked out anew from what is seen
 	l := newAgentScript(t, info)
-	for _, c := range []struct{ says, word string }{
+	for _, c := range []struct{ seen, word string }{
 		{"cri.RunPodSandbox", "waiting"},
 		{"cri.CreateContainer container=a", "waiting"},
 		{"cri.StartContainer containerID=x", "running"},
@@ -354,9 +354,9 @@ func TestAttachedCallsAlone(t *testing.T) {
 		{"cri.StopPodSandbox podSandboxID=x", "ending"},
 		{"cri.RemovePodSandbox podSandboxID=x", "gone"},
 	} {
-		l.seen(c.says)
+		l.seen(c.seen)
 		if row := l.s.Screen(allRows).Pods.Rows[0]; row.Word != c.word {
-			t.Errorf("after %s it is %s, want %s", c.says, row.Word, c.word)
+			t.Errorf("after %s it is %s, want %s", c.seen, row.Word, c.word)
 		}
 	}
 	if h := l.s.Screen(allRows).Header; !strings.Contains(h.Blind, "API server") || !slices.Equal(h.Probes, []string{"cri"}) {

@@ -14,9 +14,9 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// many is a node's stream of n events. Each teller has 26 pods of its own.
-func many(tb testing.TB, n, tellers int) (*agentpb.InfoResponse, []*agentpb.Batch) {
-	c, err := tracetest.NewCrowd("../../agent/trace/testdata/node.podstep", tellers, time.Now(), 1)
+// many is a node's stream of n events. Each replica has 26 pods of its own.
+func many(tb testing.TB, n, replicas int) (*agentpb.InfoResponse, []*agentpb.Batch) {
+	c, err := tracetest.NewCrowd("../../agent/trace/testdata/node.podstep", replicas, time.Now(), 1)
 	if err != nil {
 		tb.Fatal(err)
 	}
