@@ -33,7 +33,7 @@ func isGone(c *check) *Finding {
 // isInCall is about a pod for which a call goes on. If it is stuck because one of
 // its containers cannot start, that explains more than a call that is not slow.
 func isInCall(c *check) *Finding {
-	blocked := c.state == life.Stuck && c.p.Blocked != history.None
+	blocked := (c.state == life.Stuck || c.state == life.Retrying) && c.p.Blocked != history.None
 	if c.p.At == history.None || blocked && history.Since(c.p.Since, c.now) <= life.StuckAfter {
 		return nil
 	}

@@ -234,12 +234,20 @@ func TestReports(t *testing.T) {
 	message := field("message", "back-off 5m0s restarting failed container=a pod=web_default(u)")
 	s.call(probes.RoleBound, nil, nil, "")
 	began := s.now
+	inTrouble := func() {
+		t.Helper()
+		want := Retrying
+		if s.now-began > StuckRetrying {
+			want = Stuck
+		}
+		s.is(want, s.now-began)
+	}
 	for i := range 4 {
 		report("terminated", "Error", i+1, field("exitCode", 1))
-		s.is(Stuck, s.now-began)
+		inTrouble()
 		s.now += time.Second
 		report("waiting", "CrashLoopBackOff", i+1, message, field("lastExitCode", 1))
-		s.is(Stuck, s.now-began)
+		inTrouble()
 		if c, _ := s.pod().Container("a"); c.Until != 0 || c.Restarts != int32(i)+1 {
 			t.Errorf("its end is not known: %+v", c)
 		}
@@ -258,7 +266,7 @@ func TestReports(t *testing.T) {
 	s.now += BackOffReset + time.Second
 	began = s.now
 	report("terminated", "Error", 6, field("exitCode", 1))
-	s.is(Stuck, s.now-began)
+	inTrouble()
 }
 
 // TestRecorded: in a recording, the numbers are those of the calls that were made,

@@ -150,6 +150,7 @@ func (p *Pod) loops(now int64) bool {
 // its reports show.
 func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
 	quiet := max(p.Since, p.First)
+	fails := p.Failed != None || p.Blocked != None && !p.Deleting
 	switch {
 	case p.Removed && p.At == None:
 		return Gone, max(p.GoneAt, p.First)
@@ -157,11 +158,9 @@ func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
 		return Stuck, p.stuckSince(now)
 	case p.Ended && !p.Deleting:
 		return Done, quiet
-	case p.Blocked != None && !p.Deleting:
+	case fails && since(p.Trouble, now) > StuckRetrying:
 		return Stuck, p.Trouble
-	case p.Failed != None && since(p.Trouble, now) > StuckRetrying:
-		return Stuck, p.Trouble
-	case p.Failed != None, !p.Deleting && p.loops(now):
+	case fails, !p.Deleting && p.loops(now):
 		return Retrying, p.Trouble
 	case p.At != None:
 		return Working, p.Since
