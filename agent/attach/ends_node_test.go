@@ -195,8 +195,8 @@ func TestWithoutAPIServer(t *testing.T) {
 	}
 }
 
-// A second podstep is turned away, and so is who names a process that is no
-// kubelet. Neither changes anything.
+// A second podstep cannot take the runtime's socket, and nobody can attach to a
+// process that is no kubelet. Neither changes anything.
 func TestTurnedAway(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
@@ -205,7 +205,7 @@ func TestTurnedAway(t *testing.T) {
 		fmt.Sprintf("is taken over already, by process %d", a.PID): l.KubeletPID(),
 		"is no kubelet": l.RuntimePID(),
 	} {
-		second := other.StartAttachTo(pid)
+		second := other.StartAttachTo(pid, "--probe", "cri")
 		if code := second.Wait(); code != 1 || !strings.Contains(second.Printed(), want) {
 			t.Errorf("it ended with code %d and %q, want %q", code, second.Printed(), want)
 		}
