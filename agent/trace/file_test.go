@@ -52,11 +52,11 @@ func TestCreateLeavesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		manifest:                    "no trace is there already",
-		link:                        "no file is there already",
-		dir:                         "no file is there already",
+		manifest:                    "there already is not a trace",
+		link:                        "is not a file",
+		dir:                         "is not a file",
 		filepath.Join(dir, "x/y"):   "no such file or directory",
-		filepath.Join(manifest, ""): "no trace",
+		filepath.Join(manifest, ""): "there already is not a trace",
 	} {
 		if w, err := Create(path, header); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %q", path, w, err, want)

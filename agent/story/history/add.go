@@ -7,7 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Record is an event with what the history knows of it.
+// Record is an event with what the history knows of it. It is good until the next
+// event is added.
 type Record struct {
 	Pos    int
 	Header *wire.Header
@@ -55,22 +56,24 @@ func (h *History) forgetOld() {
 
 func (h *History) add(raw []byte, each func(*Record)) {
 	e := h.epoch
-	head, err := wire.ReadHeader(raw)
+	read, err := wire.ReadHeader(raw)
 	if err != nil {
 		// What cannot be read is kept as a loss, so that it is seen.
-		head, raw = e.lostEvent()
+		read, raw = e.lostEvent()
 	}
+	head, r := &h.head, &h.record // an event is to cost no allocation
+	*head = read
 	e.wall, e.mono = head.Time, head.Mono
 	if head.Seq != 0 && head.Seq <= e.skip {
 		return
 	}
 	e.seq = max(e.seq, head.Seq)
-	h.setShift(e, &head)
+	h.setShift(e, head)
 	if len(e.due) > 0 {
 		e.settle(head.Time, h.arena.end)
 	}
-	r := Record{
-		Pos: h.arena.end, Header: &head, Raw: raw, Time: head.Mono + e.shift, Span: None,
+	*r = Record{
+		Pos: h.arena.end, Header: head, Raw: raw, Time: head.Mono + e.shift, Span: None,
 		Step: e.StepOf(head.Step), Pod: e.PodOf(head.Pod), Epoch: e,
 		Knows: e.states[len(e.states)-1].knows,
 	}
@@ -78,9 +81,9 @@ func (h *History) add(raw []byte, each func(*Record)) {
 	h.last = max(h.last, r.Time)
 	p := h.pods[r.Pod]
 	p.Events.Add(r.Pos)
-	h.track(p, &r)
+	h.track(p, r)
 	if each != nil {
-		each(&r)
+		each(r)
 	}
 }
 

@@ -35,6 +35,10 @@ type History struct {
 
 	sights map[int][]int // by call: see Sights
 
+	// record and head are those of the event that is being added.
+	record Record
+	head   wire.Header
+
 	keep func() []int   // positions of events that are kept although they are old
 	kept map[int][]byte // those of them that are forgotten otherwise
 }
