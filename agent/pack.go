@@ -67,9 +67,9 @@ func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 
 const (
 	// forgetAfter is how long a pod that is gone is remembered by its uid and by
-	// its containers' ids. The kubelet removes what is left of it within
-	// minutes. Its story stays in the recorder.
-	forgetAfter = 10 * time.Minute
+	// its containers' ids, and its verdict is kept: 6 KiB for each pod. The kubelet
+	// collects what is left of a pod once a minute. Its story stays in the recorder.
+	forgetAfter = 5 * time.Minute
 	// forgetMany is of how many pods it is worth while: all who look a pod up
 	// wait meanwhile.
 	forgetMany = 64

@@ -26,7 +26,10 @@ import (
 const (
 	moreGoroutines = 12
 	moreFiles      = 6
-	moreMemory     = 32 << 20
+	moreHeap       = 32 << 20
+	// The collector lets the heap double before it collects, so each byte that
+	// lives costs two of memory.
+	moreMemory = 2 * moreHeap
 )
 
 // settleWithin is how long the kubelet may take to clean up after the last pod:
@@ -187,7 +190,7 @@ func (b *baseline) compare(before *baseline) (wrong []string) {
 	if n := b.files - before.files; n > moreFiles {
 		wrong = append(wrong, fmt.Sprintf("the kubelet has %d open files, and had %d before", b.files, before.files))
 	}
-	if n := b.resident - before.resident; n > moreMemory {
+	if b.resident-before.resident > moreMemory || b.heap-before.heap > moreHeap {
 		wrong = append(wrong, fmt.Sprintf("the kubelet has %d MiB in memory, and had %d before; of its heap it uses %d, and used %d; the recorder has %d, and had %d",
 			b.resident>>20, before.resident>>20, b.heap>>20, before.heap>>20, b.stats.RecorderBytes>>20, before.stats.RecorderBytes>>20))
 	}
