@@ -236,14 +236,21 @@ func TestSelectionStaysInReplay(t *testing.T) {
 	d.press("0").sees("not there yet")
 }
 
-// TestFilteredOut: the selected pod stays when the filter leaves it out, with a
-// word that says so, and from there the next one is chosen.
-func TestFilteredOut(t *testing.T) {
+// twoPods is a desk with web, which is selected, and hello.
+func twoPods(t *testing.T) *desk {
+	t.Helper()
 	w := newWorld()
 	d := newDesk(t, w, Options{})
 	d.m.offered = true
 	d.live(w.creation(web), w.creation(hello))
 	d.m.state.SelectPodNamed("default", "web")
+	return d
+}
+
+// TestFilteredOut: the selected pod stays when the filter leaves it out, with a
+// word that says so, and from there the next one is chosen.
+func TestFilteredOut(t *testing.T) {
+	d := twoPods(t)
 	d.m.state.SetFocus(screen.PanePods)
 	d.press("/").write("pod=hello").press("enter").sees("outside the filter")
 	if got := d.m.selectedUID(); got != "u-web" {
@@ -258,11 +265,8 @@ func TestFilteredOut(t *testing.T) {
 
 // TestFormerPodStays selected, and no key acts on it.
 func TestFormerPodStays(t *testing.T) {
-	w := newWorld()
-	d := newDesk(t, w, Options{})
-	d.m.offered = true
-	d.live(w.creation(web), w.creation(hello))
-	d.m.state.SelectPodNamed("default", "web")
+	d := twoPods(t)
+	w := d.w
 	info := proto.CloneOf(w.info)
 	info.Pid = 7
 	w.info, w.seq = info, 0
@@ -278,11 +282,8 @@ func TestFormerPodStays(t *testing.T) {
 // TestBreakpointHits: a pod that comes to a breakpoint of the person's is told of,
 // and the keys still act on the one that is selected.
 func TestBreakpointHits(t *testing.T) {
-	w := newWorld()
-	d := newDesk(t, w, Options{})
-	d.m.offered = true
-	d.live(w.creation(web), w.creation(hello))
-	d.m.state.SelectPodNamed("default", "web")
+	d := twoPods(t)
+	w := d.w
 	d.press("b", "ctrl+u").write("cri.RunPodSandbox").press("down", "down", "down", "down", "down", "enter").called("break default/web cri.RunPodSandbox")
 	d.m.state.SelectPodNamed("default", "web")
 	d.now = d.now.Add(time.Minute)
@@ -346,11 +347,7 @@ func TestWhomKeysMove(t *testing.T) {
 // TestArrivesElsewhere: who has gone to another pod while one was on its way stays
 // there.
 func TestArrivesElsewhere(t *testing.T) {
-	w := newWorld()
-	d := newDesk(t, w, Options{})
-	d.m.offered = true
-	d.live(w.creation(web), w.creation(hello))
-	d.m.state.SelectPodNamed("default", "web")
+	d := twoPods(t)
 	d.press("H", "right", "enter")
 	d.park = true
 	d.press("i")

@@ -112,25 +112,7 @@ func TestAttachedAnyPlace(t *testing.T) {
 
 // TestAttachedSelect: whatever was seen can be selected, and is on the screen.
 func TestAttachedSelect(t *testing.T) {
-	s := attached(t).play(words.English)
-	for _, pod := range []string{"web", "held", "crashloop", "no-image", "early"} {
-		s.SelectPodNamed("default", pod)
-		seen := map[string]bool{}
-		for _, ref := range s.of(s.pod).Spans.All {
-			seen[s.h.Step(s.h.Span(ref).Step).Name] = true
-		}
-		for step := range seen {
-			if !s.SelectStep(step) {
-				t.Errorf("%s: %s cannot be selected", pod, step)
-			}
-			z := screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
-			sc := s.Screen(z)
-			check(t, sc, z)
-			if sc.Story().Cursor < 0 {
-				t.Errorf("%s: %s is selected and not on the screen", pod, step)
-			}
-		}
-	}
+	selectsSeen(t, attached(t).play(words.English), "web", "held", "crashloop", "no-image", "early")
 }
 
 // TestUnseen: what lies inside the kubelet is one row, and opens to each step

@@ -62,10 +62,22 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestSelectSteps: whatever was seen can be selected.
+// TestSelectSteps: whatever was seen can be selected, and nothing else.
 func TestSelectSteps(t *testing.T) {
 	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held", "crashloop"} {
+		selectsSeen(t, s, pod)
+		if s.SelectStep("no.such") || s.SelectStep("evict.pod") {
+			t.Error("a step that was not seen is selected")
+		}
+	}
+}
+
+// selectsSeen selects each step that was seen of the pods, and checks the screen.
+func selectsSeen(t *testing.T, s *State, pods ...string) {
+	t.Helper()
+	z := screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80}
+	for _, pod := range pods {
 		s.SelectPodNamed("default", pod)
 		seen := map[string]bool{}
 		for _, ref := range s.of(s.pod).Spans.All {
@@ -75,13 +87,11 @@ func TestSelectSteps(t *testing.T) {
 			if !s.SelectStep(step) {
 				t.Errorf("%s: %s cannot be selected", pod, step)
 			}
-			sc := s.Screen(screen.Sizes{Pods: 5, Main: 10, Detail: 5, Width: 80})
+			sc := s.Screen(z)
+			check(t, sc, z)
 			if sc.Story().Cursor < 0 {
 				t.Errorf("%s: %s is selected and not on the screen", pod, step)
 			}
-		}
-		if s.SelectStep("no.such") || s.SelectStep("evict.pod") {
-			t.Error("a step that was not seen is selected")
 		}
 	}
 }
