@@ -55,7 +55,9 @@ var packages = []pkg{
 	code("agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes"),
 	code("agent/story/critical", "agent/story/history", "agent/story/outline"),
 	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "agent/wire", "probes", "probes/words"),
-	code("agent/explain", "agent/story/history", "agent/story/life", "probes", "probes/words"),
+	code("agent/explain/evidence"),
+	code("agent/explain", "agent/explain/evidence", "agent/story/history", "agent/story/life", "probes", "probes/words"),
+	code("agent/explain/causes", "agent/explain/evidence", "probes", "probes/words"),
 
 	// The agent, and the two that host it.
 	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/story/history", "agent/story/life", "agent/wire", "probes", "probes/hook"),
@@ -68,6 +70,7 @@ var packages = []pkg{
 
 	// Its clients.
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
+	code("agent/explain/gather", "agent/agentpb", "agent/client", "agent/explain", "agent/explain/evidence", "agent/kubeapi", "agent/redact", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 
 	// The lab: a node for one person.
 	code("agent/lab/cgroups"),
@@ -79,6 +82,7 @@ var packages = []pkg{
 	code("agent/lab/component", "agent/lab/cgroups", "agent/lab/simcri", "agent/lab/simnode"),
 	tests("agent/lab/labtest", "agent/agentpb", "agent/canary", "agent/client", "agent/lab", "agent/peer", "probes"),
 	tests("agent/lab/versions"),
+	tests("agent/lab/stuck", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/lab/labtest"),
 	tests("agent/lab/soak"),
 
 	// The screen, and the lines that take its place.
@@ -101,7 +105,7 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/reason", "agent/trace", "agent/version", "agent/wire", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
+	code("cmd/podstep", "agent/agentpb", "agent/attach", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "probes", "probes/cri/takeover", "probes/filter", "probes/kubelets", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.

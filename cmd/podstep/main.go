@@ -25,6 +25,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitWrong  = 3 // of why: something is wrong with a pod
 )
 
 func main() {
@@ -65,6 +66,9 @@ func programName(args []string) string {
 
 func exitCode(err error) int {
 	var usage *usageError
+	if errors.Is(err, errWrong) {
+		return exitWrong
+	}
 	if errors.As(err, &usage) || client.KindOf(err) == client.Usage {
 		return exitUsage
 	}
@@ -83,3 +87,6 @@ func usagef(format string, args ...any) error {
 
 // errQuiet fails without a word, for when all has been said.
 var errQuiet = errors.New("")
+
+// errWrong ends why with exitWrong, when all has been said.
+var errWrong = errors.New("")

@@ -61,7 +61,7 @@ command line is wrong.`,
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.trace(), a.replay(), a.steps(), a.lab(), a.attach()},
+		"see":   {a.pods(), a.why(), a.trace(), a.replay(), a.steps(), a.lab(), a.attach()},
 		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints()},
 		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
 	} {

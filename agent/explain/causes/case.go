@@ -1,0 +1,133 @@
+package causes
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Case is a snapshot that causes are looked for in, with what follows from it.
+type Case struct {
+	*evidence.Snapshot
+	// Spec is the pod's object: the API server's, or the kubelet's; nil: there is none.
+	Spec *corev1.Pod
+	// Now is when the snapshot was taken.
+	Now   time.Time
+	Phase Phase
+	// Since is when the pod came into its phase.
+	Since time.Time
+
+	args Args // those that every finding has
+}
+
+func newCase(s *evidence.Snapshot) *Case {
+	c := &Case{Snapshot: s, Spec: s.Best(), Now: s.Taken}
+	c.Phase, c.Since = phaseOf(c.Spec, c.Now)
+	c.args = Args{"pod": s.Name.Name, "namespace": s.Name.Namespace, "uid": s.Name.UID}
+	if c.Spec != nil {
+		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
+	}
+	return c
+}
+
+// Age is how long the pod has been in its phase.
+func (c *Case) Age() time.Duration { return c.Now.Sub(c.Since) }
+
+// in reports whether the pod is in one of some phases; none: in any.
+func (c *Case) in(phases []Phase) bool {
+	return len(phases) == 0 || slices.Contains(phases, c.Phase)
+}
+
+// container is one of the pod's with its status.
+type container struct {
+	corev1.ContainerStatus
+	kind string // app, init, ephemeral
+}
+
+// containers are those of the pod as the kubelet has reported them, or has them.
+func (c *Case) containers() (out []container) {
+	if c.Spec == nil {
+		return nil
+	}
+	for _, all := range []struct {
+		kind string
+		list []corev1.ContainerStatus
+	}{
+		{"init", c.Spec.Status.InitContainerStatuses}, {"app", c.Spec.Status.ContainerStatuses}, {"ephemeral", c.Spec.Status.EphemeralContainerStatuses},
+	} {
+		for _, s := range all.list {
+			out = append(out, container{s, all.kind})
+		}
+	}
+	return out
+}
+
+// specOf is the spec of a container of the pod; nil: it has none of that name.
+func (c *Case) specOf(name string) *corev1.Container {
+	if c.Spec == nil {
+		return nil
+	}
+	for _, all := range [][]corev1.Container{c.Spec.Spec.InitContainers, c.Spec.Spec.Containers} {
+		for i := range all {
+			if all[i].Name == name {
+				return &all[i]
+			}
+		}
+	}
+	return nil
+}
+
+// source is who says what the pod's object says.
+func (c *Case) source() evidence.Source {
+	if c.Pod != nil {
+		return evidence.API
+	}
+	return evidence.Port
+}
+
+// found makes a finding of the cause of an id, which the table has.
+func (c *Case) found(id, subject string, args Args, sure Confidence, since time.Time, shown ...Evidence) Finding {
+	all := Args{}
+	for _, from := range []Args{c.args, args} {
+		for k, v := range from {
+			all[k] = v
+		}
+	}
+	if _, ok := all["took"]; !ok && !since.IsZero() {
+		all["took"] = words.Took(c.Now.Sub(since))
+	}
+	return Finding{Cause: Named(id), Subject: subject, Args: all, Confidence: sure, Since: since, Evidence: shown}
+}
+
+// event makes an evidence of an event.
+func (c *Case) event(e *evidence.Event) Evidence {
+	return Evidence{Source: evidence.API, Where: "event " + e.Reason + " of " + e.Kind + " " + e.Name, Text: e.Message, At: cmp.Or(e.Last, e.First)}
+}
+
+// object makes an evidence of an object of the API server.
+func (c *Case) object(where, text string, at time.Time) Evidence {
+	return Evidence{Source: evidence.API, Where: where, Text: text, At: at}
+}
+
+// status makes an evidence of the pod's status.
+func (c *Case) status(where, text string, at time.Time) Evidence {
+	return Evidence{Source: c.source(), Where: where, Text: text, At: at}
+}
+
+// callEvidence makes an evidence of a call of the story.
+func (c *Case) call(k *evidence.Call) Evidence {
+	source := evidence.Agent
+	if slices.ContainsFunc(c.Origins, func(o evidence.Origin) bool { return o.Source == evidence.Trace }) {
+		source = evidence.Trace
+	}
+	text := k.Error
+	if text == "" {
+		text = "goes on for " + words.Took(c.Now.Sub(k.Began))
+	}
+	return Evidence{Source: source, Where: cmp.Or(k.Title, k.Step), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
+}

@@ -1,0 +1,58 @@
+package causes
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// Cause is one way in which a pod is stuck: an entry of the table. In its texts
+// {name} stands for an argument, which a match or a check gives.
+type Cause struct {
+	// ID stays from version to version, such as image.notFound.
+	ID string `yaml:"id"`
+	// Title is the cause in a few words, Text in one sentence.
+	Title probes.Text `yaml:"title"`
+	Text  probes.Text `yaml:"text"`
+	// Silent is that neither an event nor a waiting reason of the API server names it.
+	Silent bool `yaml:"silent"`
+	// Where is the place in the kubelet's code, or the object, that it is about.
+	Where string `yaml:"where"`
+	// Refute is what would show that it is not so.
+	Refute probes.Text `yaml:"refute"`
+	// Clock is which timer runs: a back-off, a deadline, a period.
+	Clock probes.Text `yaml:"clock"`
+	// Chain is what waits for what, from the pod to the cause.
+	Chain probes.Text `yaml:"chain"`
+	// Shows is what kubectl shows of it, where that says less or something else.
+	Shows probes.Text `yaml:"shows"`
+	// Next are what to do, the first thing first.
+	Next []Advice `yaml:"next"`
+	// After are the causes of which this one is a consequence if they are found too:
+	// ids, or with a star at the end all that begin so.
+	After []string `yaml:"after"`
+	// Rank is how close to the root of the trouble the cause is, from 1 to 9; most are
+	// 5. Of two that are equally sure, the higher comes first.
+	Rank int `yaml:"rank"`
+	// Tour is the guided walk that explains this part of the pipeline.
+	Tour string `yaml:"tour"`
+	// In are the phases of a pod in which the cause is looked for; none: all.
+	In []Phase `yaml:"in"`
+	// Young is how long a pod may be in its phase before the cause counts.
+	Young time.Duration `yaml:"young"`
+	// When is by what it is recognised: any of them. A check has none.
+	When []Match `yaml:"when"`
+
+	stage string // the file's name
+	place int    // in the table
+}
+
+// Stage is the chapter of a cause: the name of its file in the table.
+func (c *Cause) Stage() string { return c.stage }
+
+// Advice is one thing to do: a command that can be pasted, with what it is for; or
+// only a text where there is no command.
+type Advice struct {
+	Text probes.Text `yaml:"text"`
+	Run  string      `yaml:"run"`
+}

@@ -1,0 +1,129 @@
+package causes
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// check looks for causes that take more than one item of a snapshot. It gives a
+// finding for each that is so.
+type check func(*Case) []Finding
+
+// checks are all of them, by the stage that they belong to. Their order does not
+// matter.
+var checks []check
+
+// Explain goes from a snapshot to a report. It never changes the snapshot.
+func Explain(s *evidence.Snapshot) *Report {
+	c := newCase(s)
+	r := &Report{Pod: s.Name, Phase: c.Phase, Since: c.Since, Unseen: s.Unseen, Taken: s.Taken}
+	if c.Spec != nil {
+		r.Pod.UID = string(c.Spec.UID)
+	}
+	r.Findings = arrange(c.merge(append(c.matched(), c.checked()...)))
+	c.judge(r)
+	return r
+}
+
+// matched are the findings of the table's matches.
+func (c *Case) matched() (out []Finding) {
+	for _, cause := range table() {
+		for i := range cause.When {
+			m := &cause.When[i]
+			in := cause.In
+			if len(m.In) > 0 {
+				in = m.In
+			}
+			if c.in(in) && c.Age() >= max(cause.Young, m.Young) {
+				out = append(out, c.match(cause, m)...)
+			}
+		}
+	}
+	return out
+}
+
+// checked are the findings of the checks.
+func (c *Case) checked() (out []Finding) {
+	for _, look := range checks {
+		for _, f := range look(c) {
+			if f.Cause != nil && c.in(f.Cause.In) && c.Age() >= f.Cause.Young {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// merge makes one finding of several of the same cause and subject, with the
+// evidence of all. One without a subject joins one with a subject.
+func (c *Case) merge(all []Finding) (out []Finding) {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Compare(b.Confidence.rank()*2+min(1, len(b.Subject)), a.Confidence.rank()*2+min(1, len(a.Subject)))
+	})
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(o Finding) bool {
+			return o.Cause == f.Cause && (o.Subject == f.Subject || f.Subject == "" || o.Subject == "")
+		})
+		if i < 0 {
+			out = append(out, f)
+			continue
+		}
+		out[i].join(&f)
+	}
+	return out
+}
+
+// join adds what another finding of the same cause knows.
+func (f *Finding) join(other *Finding) {
+	for _, e := range other.Evidence {
+		if !slices.Contains(f.Evidence, e) {
+			f.Evidence = append(f.Evidence, e)
+		}
+	}
+	for k, v := range other.Args {
+		if f.Args[k] == "" {
+			f.Args[k] = v
+		}
+	}
+	f.Subject = cmp.Or(f.Subject, other.Subject)
+	if f.Since.IsZero() || !other.Since.IsZero() && other.Since.Before(f.Since) {
+		f.Since = other.Since
+	}
+	if f.Next.IsZero() {
+		f.Next = other.Next
+	}
+}
+
+// arrange puts the causes in order, the most specific first, and marks those that
+// are consequences of others.
+func arrange(all []Finding) []Finding {
+	order := func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(b.Confidence.rank(), a.Confidence.rank()),
+			cmp.Compare(b.Cause.Rank, a.Cause.Rank),
+			cmp.Compare(a.Cause.place, b.Cause.place),
+			cmp.Compare(a.Subject, b.Subject),
+		)
+	}
+	slices.SortStableFunc(all, order)
+	for i := range all {
+		for j := range all {
+			if all[i].Cause.isAfter(all[j].Cause.ID) && !(all[j].Cause.isAfter(all[i].Cause.ID)) {
+				all[i].Of = all[j].Cause.ID
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		if (a.Of == "") != (b.Of == "") {
+			if a.Of == "" {
+				return -1
+			}
+			return 1
+		}
+		return order(a, b)
+	})
+	return all
+}

@@ -1,0 +1,63 @@
+package causes
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/probes/words"
+)
+
+// usual is how long a pod may be in a phase before that itself is worth a word, and
+// what it waits for meanwhile.
+var usual = map[Phase]struct {
+	longest time.Duration
+	wait    Wait
+}{
+	Unscheduled: {30 * time.Second, Wait{words.Text("It waits for a scheduler to choose a node.", "它在等调度器为它选择节点。"), words.Text("usually less than a second", "通常不到一秒")}},
+	Bound:       {30 * time.Second, Wait{words.Text("It waits for the kubelet of its node to see it.", "它在等所在节点的 kubelet 看到它。"), words.Text("usually less than a second", "通常不到一秒")}},
+	Creating:    {2 * time.Minute, Wait{words.Text("The kubelet prepares its volumes, its sandbox and its images.", "kubelet 正在准备它的卷、沙箱和镜像。"), words.Text("usually seconds; a large image takes minutes", "通常几秒；大镜像要几分钟")}},
+	Init:        {5 * time.Minute, Wait{words.Text("Its init containers run, one after the other.", "它的 init 容器正在逐个运行。"), words.Text("as long as they need", "取决于它们自己")}},
+	Starting:    {2 * time.Minute, Wait{words.Text("Its containers are being started.", "它的容器正在启动。"), words.Text("usually seconds", "通常几秒")}},
+	Unready:     {2 * time.Minute, Wait{words.Text("Its containers run; it waits for their first health probes.", "它的容器在运行；它在等第一次健康探测成功。"), words.Text("as their health probes say", "取决于健康探针的设置")}},
+	Terminating: {90 * time.Second, Wait{words.Text("Its containers are being stopped.", "它的容器正在停止。"), words.Text("usually seconds, at most its grace period", "通常几秒，最多到宽限期结束")}},
+}
+
+// judge gives the verdict: by the findings, and where there is none by how long
+// the pod has been where it is.
+func (c *Case) judge(r *Report) {
+	if len(r.Findings) > 0 {
+		r.Verdict = Stuck
+		return
+	}
+	u, onItsWay := usual[c.Phase]
+	switch {
+	case c.Phase == Ready:
+		r.Verdict = OK
+	case c.Phase == Ended || c.Phase == Refused:
+		r.Verdict = Done
+	case c.Phase == Missing:
+		r.Verdict = Unknown
+	case onItsWay && c.Age() <= c.longest(u.longest):
+		r.Verdict, r.Waits = Young, &u.wait
+	default:
+		r.Verdict = Stuck
+		r.Findings = []Finding{c.unexplained()}
+	}
+}
+
+// longest is how long a phase may take: a pod that ends may use its grace period.
+func (c *Case) longest(usual time.Duration) time.Duration {
+	if c.Phase == Terminating && c.Spec.DeletionGracePeriodSeconds != nil {
+		return time.Duration(*c.Spec.DeletionGracePeriodSeconds)*time.Second + usual
+	}
+	return usual
+}
+
+// unexplained is the finding on a pod that takes too long, and for which no cause
+// is found.
+func (c *Case) unexplained() Finding {
+	f := c.found("unexplained", "", Args{"phase": string(c.Phase)}, Possible, c.Since)
+	if c.Spec != nil {
+		f.Evidence = append(f.Evidence, c.status("status", "phase "+string(c.Spec.Status.Phase), c.Since))
+	}
+	return f
+}

@@ -1,0 +1,214 @@
+package causes
+
+import (
+	"errors"
+	"fmt"
+	"go.yaml.in/yaml/v3"
+	"regexp"
+	"time"
+)
+
+// Match recognises a cause by one item of a snapshot. Exactly one of its parts is
+// given. Groups with a name in its expressions become arguments of the texts.
+type Match struct {
+	Waiting    *Waiting    `yaml:"waiting"`
+	Terminated *Terminated `yaml:"terminated"`
+	Condition  *Conditions `yaml:"condition"`
+	Pod        *PodStatus  `yaml:"pod"`
+	Event      *EventMatch `yaml:"event"`
+	Goroutine  *Stack      `yaml:"goroutine"`
+	Log        *LogLine    `yaml:"log"`
+	Failed     *Step       `yaml:"failed"`
+	Open       *Step       `yaml:"open"`
+
+	// Sure is how sure the match makes the cause; empty: as its kind does.
+	Sure Confidence `yaml:"sure"`
+	// Young is the cause's, for this match alone.
+	Young time.Duration `yaml:"young"`
+	// In are the cause's phases, for this match alone.
+	In []Phase `yaml:"in"`
+}
+
+// Waiting is a container that waits, as the API server or the kubelet has it.
+type Waiting struct {
+	Reason    Strings `yaml:"reason"` // one of them; none: any
+	Message   Expr    `yaml:"message"`
+	Container string  `yaml:"container"` // app, init; empty: any
+	// Last is how the container ended before.
+	LastReason  Strings `yaml:"lastReason"`
+	LastExit    []int32 `yaml:"lastExit"`
+	LastMessage Expr    `yaml:"lastMessage"`
+	// For is how long the pod has to be in its phase.
+	For time.Duration `yaml:"for"`
+}
+
+// Terminated is a container that has ended and is not started again yet, or not any
+// more.
+type Terminated struct {
+	Reason    Strings `yaml:"reason"`
+	Exit      []int32 `yaml:"exit"`
+	Message   Expr    `yaml:"message"`
+	Container string  `yaml:"container"`
+}
+
+// Conditions is a condition of the pod, or of its node if Node is set.
+type Conditions struct {
+	Type    string  `yaml:"type"`
+	Status  string  `yaml:"status"` // True, False, Unknown; empty: any
+	Reason  Strings `yaml:"reason"`
+	Message Expr    `yaml:"message"`
+	Node    bool    `yaml:"node"`
+	// For is how long the condition has to have been so.
+	For time.Duration `yaml:"for"`
+}
+
+// PodStatus is the reason and message of a pod that failed.
+type PodStatus struct {
+	Reason  Strings `yaml:"reason"`
+	Message Expr    `yaml:"message"`
+}
+
+// EventMatch is an event of the API server. It counts if it is not older than Fresh,
+// and not older than the pod's present phase.
+type EventMatch struct {
+	Reason  Strings       `yaml:"reason"`
+	Message Expr          `yaml:"message"`
+	Of      string        `yaml:"of"`    // kind of the object; empty: Pod
+	Fresh   time.Duration `yaml:"fresh"` // 0: ten minutes
+	// Count is how often it came at least.
+	Count int `yaml:"count"`
+	// Any is that it may be older than the phase.
+	Any bool `yaml:"any"`
+}
+
+// Stack is a goroutine of the kubelet.
+type Stack struct {
+	// Func is a function on the stack, Also another one further out, and Not one that
+	// must not be there.
+	Func Expr `yaml:"func"`
+	Also Expr `yaml:"also"`
+	Not  Expr `yaml:"not"`
+	// For is how long the goroutine has waited at least. The dump has whole minutes.
+	For time.Duration `yaml:"for"`
+	// Node is that it is a goroutine of the node's, such as the sync loop: it need not
+	// be the pod's worker.
+	Node bool `yaml:"node"`
+}
+
+// LogLine is one of the kubelet's log.
+type LogLine struct {
+	Message Expr          `yaml:"message"`
+	Error   Expr          `yaml:"error"`
+	Fresh   time.Duration `yaml:"fresh"` // 0: five minutes
+	// Node is that the line need not name the pod.
+	Node bool `yaml:"node"`
+}
+
+// Step is a call of a step of the pod's story: one that goes on, or one that failed
+// and has not succeeded since.
+type Step struct {
+	Step   Strings         `yaml:"step"` // one of them, as globs
+	Error  Expr            `yaml:"error"`
+	Fields map[string]Expr `yaml:"fields"`
+	For    time.Duration   `yaml:"for"` // how long it goes on
+	// Inside is a step that has to go on around it.
+	Inside Strings `yaml:"inside"`
+	// Innermost is that no other call goes on inside it.
+	Innermost bool `yaml:"innermost"`
+}
+
+// Strings is a list that may be written as one string.
+type Strings []string
+
+// UnmarshalYAML reads one string, or a list of them.
+func (s *Strings) UnmarshalYAML(n *yaml.Node) error {
+	var one string
+	if n.Decode(&one) == nil {
+		*s = Strings{one}
+		return nil
+	}
+	return n.Decode((*[]string)(s))
+}
+
+func (s Strings) has(text string) bool {
+	for _, t := range s {
+		if t == text {
+			return true
+		}
+	}
+	return len(s) == 0
+}
+
+// Expr is a regular expression; the zero one matches every text.
+type Expr struct{ *regexp.Regexp }
+
+// UnmarshalYAML compiles the expression.
+func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
+	var text string
+	if err := n.Decode(&text); err != nil {
+		return err
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return err
+	}
+	e.Regexp = re
+	return nil
+}
+
+// maxMatched bounds what is looked at of a text, in bytes: an API object may have a
+// message of a megabyte.
+const maxMatched = 8 << 10
+
+// in looks for the expression in a text, and adds its named groups to args.
+func (e Expr) in(text string, args Args) bool {
+	if e.Regexp == nil {
+		return true
+	}
+	if len(text) > maxMatched {
+		text = text[:maxMatched]
+	}
+	m := e.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	for i, name := range e.SubexpNames() {
+		if name != "" && m[i] != "" {
+			args[name] = m[i]
+		}
+	}
+	return true
+}
+
+func (e Expr) given() bool { return e.Regexp != nil }
+
+// compile checks that a match is whole.
+func (m *Match) compile() error {
+	n := 0
+	for _, given := range []bool{
+		m.Waiting != nil, m.Terminated != nil, m.Condition != nil, m.Pod != nil, m.Event != nil,
+		m.Goroutine != nil, m.Log != nil, m.Failed != nil, m.Open != nil,
+	} {
+		if given {
+			n++
+		}
+	}
+	switch {
+	case n != 1:
+		return fmt.Errorf("a match has %d parts, not one", n)
+	case m.Goroutine != nil && !m.Goroutine.Func.given():
+		return errors.New("a match of a goroutine has no func")
+	case m.Log != nil && !m.Log.Message.given() && !m.Log.Error.given():
+		return errors.New("a match of a log line has no message and no error")
+	case m.Condition != nil && m.Condition.Type == "":
+		return errors.New("a match of a condition has no type")
+	case m.Failed != nil && len(m.Failed.Step) == 0 && !m.Failed.Error.given():
+		return errors.New("a match of a failed call has no step and no error")
+	case m.Open != nil && len(m.Open.Step) == 0:
+		return errors.New("a match of a call that goes on has no step")
+	}
+	if m.Sure != "" && m.Sure.rank() == 0 {
+		return fmt.Errorf("%q is no confidence", m.Sure)
+	}
+	return nil
+}

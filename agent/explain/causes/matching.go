@@ -1,0 +1,330 @@
+package causes
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// match gives the findings of one match, one for each item that fits.
+func (c *Case) match(cause *Cause, m *Match) []Finding {
+	var out []Finding
+	switch {
+	case m.Waiting != nil:
+		out = c.matchWaiting(cause, m.Waiting)
+	case m.Terminated != nil:
+		out = c.matchTerminated(cause, m.Terminated)
+	case m.Condition != nil:
+		out = c.matchCondition(cause, m.Condition)
+	case m.Pod != nil:
+		out = c.matchPod(cause, m.Pod)
+	case m.Event != nil:
+		out = c.matchEvent(cause, m.Event)
+	case m.Goroutine != nil:
+		out = c.matchGoroutine(cause, m.Goroutine)
+	case m.Log != nil:
+		out = c.matchLog(cause, m.Log)
+	case m.Failed != nil:
+		out = c.matchFailed(cause, m.Failed)
+	case m.Open != nil:
+		out = c.matchOpen(cause, m.Open)
+	}
+	for i := range out {
+		out[i].Confidence = cmp.Or(m.Sure, out[i].Confidence)
+	}
+	return out
+}
+
+func (c *Case) matchWaiting(cause *Cause, m *Waiting) (out []Finding) {
+	for _, k := range c.containers() {
+		w := k.State.Waiting
+		if w == nil || m.Container != "" && m.Container != k.kind || !m.Reason.has(w.Reason) || c.Age() < m.For {
+			continue
+		}
+		args := c.containerArgs(k, w.Reason, w.Message)
+		if !m.Message.in(w.Message, args) || !m.last(k.LastTerminationState.Terminated, args) {
+			continue
+		}
+		since := c.Since
+		if t := k.LastTerminationState.Terminated; t != nil {
+			since = latest(since, t.FinishedAt.Time)
+		}
+		text := w.Reason
+		if w.Message != "" {
+			text += ": " + w.Message
+		}
+		out = append(out, c.found(cause.ID, k.Name, args, Certain, since, c.status("container "+k.Name+" waiting", text, time.Time{})))
+	}
+	return out
+}
+
+// last checks how a container ended before.
+func (m *Waiting) last(t *corev1.ContainerStateTerminated, args Args) bool {
+	if len(m.LastReason) == 0 && len(m.LastExit) == 0 && !m.LastMessage.given() {
+		return true
+	}
+	return t != nil && m.LastReason.has(t.Reason) && (len(m.LastExit) == 0 || slices.Contains(m.LastExit, t.ExitCode)) && m.LastMessage.in(t.Message, args)
+}
+
+func (c *Case) containerArgs(k container, reason, message string) Args {
+	args := Args{
+		"container": k.Name, "image": k.Image, "reason": reason, "message": message,
+		"restarts": strconv.Itoa(int(k.RestartCount)),
+	}
+	if t := k.LastTerminationState.Terminated; t != nil {
+		args["exitCode"], args["lastReason"] = strconv.Itoa(int(t.ExitCode)), t.Reason
+	}
+	return args
+}
+
+func (c *Case) matchTerminated(cause *Cause, m *Terminated) (out []Finding) {
+	for _, k := range c.containers() {
+		t := k.State.Terminated
+		if t == nil || m.Container != "" && m.Container != k.kind || !m.Reason.has(t.Reason) || len(m.Exit) > 0 && !slices.Contains(m.Exit, t.ExitCode) {
+			continue
+		}
+		args := c.containerArgs(k, t.Reason, "")
+		args["exitCode"], args["lastReason"] = strconv.Itoa(int(t.ExitCode)), t.Reason
+		if !m.Message.in(t.Message, args) {
+			continue
+		}
+		text := t.Reason + ", exit code " + strconv.Itoa(int(t.ExitCode))
+		out = append(out, c.found(cause.ID, k.Name, args, Certain, t.FinishedAt.Time, c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)))
+	}
+	return out
+}
+
+func (c *Case) matchCondition(cause *Cause, m *Conditions) (out []Finding) {
+	for _, k := range c.conditions(m.Node) {
+		args := Args{"reason": k.Reason, "message": k.Message, "condition": k.Type}
+		if k.Type != m.Type || m.Status != "" && k.Status != m.Status || !m.Reason.has(k.Reason) || !m.Message.in(k.Message, args) ||
+			c.Now.Sub(k.Since) < m.For {
+			continue
+		}
+		where := "condition " + k.Type
+		if m.Node {
+			where += " of node " + c.args["node"]
+		}
+		text := k.Status + " " + k.Reason
+		if k.Message != "" {
+			text += ": " + k.Message
+		}
+		out = append(out, c.found(cause.ID, "", args, Certain, k.Since, c.status(where, text, k.Since)))
+	}
+	return out
+}
+
+// conditions are those of the pod, or of its node.
+func (c *Case) conditions(node bool) (out []evidence.Condition) {
+	switch {
+	case node && c.Cluster.Node != nil:
+		for _, k := range c.Cluster.Node.Status.Conditions {
+			out = append(out, evidence.Condition{Type: string(k.Type), Status: string(k.Status), Reason: k.Reason, Message: k.Message, Since: k.LastTransitionTime.Time})
+		}
+	case !node && c.Spec != nil:
+		for _, k := range c.Spec.Status.Conditions {
+			out = append(out, evidence.Condition{Type: string(k.Type), Status: string(k.Status), Reason: k.Reason, Message: k.Message, Since: k.LastTransitionTime.Time})
+		}
+	}
+	return out
+}
+
+func (c *Case) matchPod(cause *Cause, m *PodStatus) []Finding {
+	if c.Spec == nil || c.Spec.Status.Reason == "" && c.Spec.Status.Message == "" {
+		return nil
+	}
+	st := &c.Spec.Status
+	args := Args{"reason": st.Reason, "message": st.Message}
+	if !m.Reason.has(st.Reason) || !m.Message.in(st.Message, args) {
+		return nil
+	}
+	return []Finding{c.found(cause.ID, "", args, Certain, c.Since, c.status("status", st.Reason+": "+st.Message, c.Since))}
+}
+
+const (
+	freshEvent = 10 * time.Minute
+	freshLine  = 5 * time.Minute
+	// slack is by how much clocks of machines may differ, and by how much an event, of
+	// which the API server keeps whole seconds, may seem older than it is.
+	slack = 2 * time.Second
+)
+
+func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		e := &c.Cluster.Events[i]
+		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || e.Count < m.Count || !c.counts(e, m) {
+			continue
+		}
+		args := Args{"reason": e.Reason, "message": e.Message, "object": e.Name}
+		if !m.Message.in(e.Message, args) {
+			continue
+		}
+		out = append(out, c.found(cause.ID, containerOfPath(e.FieldPath), args, Likely, e.First, c.event(e)))
+		break
+	}
+	return out
+}
+
+// counts reports whether an event is about what the pod is in now.
+func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
+	if c.Now.Sub(e.Last) > cmp.Or(m.Fresh, freshEvent) {
+		return false
+	}
+	if e.Kind == "Pod" && e.UID != "" && c.Spec != nil && e.UID != string(c.Spec.UID) {
+		return false
+	}
+	return m.Any || !e.Last.Before(c.Since.Add(-slack))
+}
+
+// containerOfPath is the container that an event's fieldPath names, such as
+// spec.containers{app}.
+func containerOfPath(fieldPath string) string {
+	i := slices.Index([]byte(fieldPath), '{')
+	if i < 0 || fieldPath[len(fieldPath)-1] != '}' {
+		return ""
+	}
+	return fieldPath[i+1 : len(fieldPath)-1]
+}
+
+func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
+	if c.Kubelet == nil {
+		return nil
+	}
+	for i := range c.Kubelet.Goroutines {
+		g := &c.Kubelet.Goroutines[i]
+		sure := Certain
+		switch {
+		case m.Node:
+		case g.Pod == "":
+			sure = Possible // some pod's worker
+		case g.Pod != c.args["uid"]:
+			continue
+		}
+		if g.Waits < m.For || !m.fits(g) {
+			continue
+		}
+		where := "goroutine " + strconv.FormatInt(g.ID, 10)
+		text := g.State + " for " + words.Took(g.Waits) + " in " + m.innermost(g)
+		f := c.found(cause.ID, "", Args{"waits": words.Took(g.Waits)}, sure, c.Now.Add(-g.Waits), Evidence{Source: evidence.Port, Where: where, Text: text})
+		out = append(out, f)
+	}
+	return out
+}
+
+// fits reports whether a goroutine has the functions.
+func (m *Stack) fits(g *evidence.Goroutine) bool {
+	at := slices.IndexFunc(g.Frames, func(f string) bool { return m.Func.in(f, Args{}) })
+	if at < 0 || m.Not.given() && slices.ContainsFunc(g.Frames, func(f string) bool { return m.Not.in(f, Args{}) }) {
+		return false
+	}
+	return !m.Also.given() || slices.ContainsFunc(g.Frames[at:], func(f string) bool { return m.Also.in(f, Args{}) })
+}
+
+func (m *Stack) innermost(g *evidence.Goroutine) string {
+	for _, f := range g.Frames {
+		if m.Func.in(f, Args{}) {
+			return path.Base(f)
+		}
+	}
+	return ""
+}
+
+func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
+	if c.Machine == nil {
+		return nil
+	}
+	for i := len(c.Machine.Lines) - 1; i >= 0; i-- {
+		l := &c.Machine.Lines[i]
+		args := Args{"message": l.Message, "error": l.Error}
+		if !m.Node && !c.named(l) || c.Now.Sub(l.At) > cmp.Or(m.Fresh, freshLine) || l.At.Before(c.Since.Add(-slack)) ||
+			!m.Message.in(l.Message, args) || !m.Error.in(l.Error, args) {
+			continue
+		}
+		text := l.Message
+		if l.Error != "" {
+			text += ": " + l.Error
+		}
+		return []Finding{c.found(cause.ID, "", args, Likely, l.At, Evidence{Source: evidence.Log, Where: l.Where, Text: text, At: l.At})}
+	}
+	return nil
+}
+
+// named reports whether a log line names the pod.
+func (c *Case) named(l *evidence.Line) bool {
+	return l.UID != "" && l.UID == c.args["uid"] || l.UID == "" && l.Pod == c.Name.String()
+}
+
+func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Failed {
+		k := &c.Story.Failed[i]
+		args := c.callArgs(k)
+		if !m.named(k) || !m.Error.in(k.Error, args) || !m.has(k, args) {
+			continue
+		}
+		f := c.found(cause.ID, k.Fields["container"], args, Certain, k.Began, c.call(k))
+		f.Next = c.Story.Next
+		out = append(out, f)
+	}
+	return out
+}
+
+func (c *Case) matchOpen(cause *Cause, m *Step) (out []Finding) {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Open {
+		k := &c.Story.Open[i]
+		args := c.callArgs(k)
+		if !m.named(k) || c.Now.Sub(k.Began) < m.For || !m.has(k, args) || m.Innermost && i < len(c.Story.Open)-1 || !c.inside(m.Inside, i) {
+			continue
+		}
+		args["took"] = words.Took(c.Now.Sub(k.Began))
+		out = append(out, c.found(cause.ID, k.Fields["container"], args, Certain, k.Began, c.call(k)))
+	}
+	return out
+}
+
+// inside reports whether a call around the one at i is one of some steps.
+func (c *Case) inside(steps Strings, i int) bool {
+	return len(steps) == 0 || slices.ContainsFunc(c.Story.Open[:i], func(k evidence.Call) bool {
+		return (&Step{Step: steps}).named(&k)
+	})
+}
+
+func (c *Case) callArgs(k *evidence.Call) Args {
+	args := Args{"step": cmp.Or(k.Title, k.Step), "error": k.Error, "message": k.Error}
+	for _, name := range []string{"container", "image", "volume", "reason"} {
+		if v := k.Fields[name]; v != "" {
+			args[name] = v
+		}
+	}
+	return args
+}
+
+// named reports whether a call is of one of the steps.
+func (m *Step) named(k *evidence.Call) bool {
+	return len(m.Step) == 0 || slices.ContainsFunc(m.Step, func(glob string) bool {
+		ok, _ := path.Match(glob, k.Step)
+		return ok
+	})
+}
+
+// has reports whether a call's fields are as wanted.
+func (m *Step) has(k *evidence.Call, args Args) bool {
+	for name, e := range m.Fields {
+		if !e.in(k.Fields[name], args) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+package causes
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// recorded are the snapshots below testdata/recorded, by file. The folder of each is
+// the cause that it shows; its name begins with how it came about: node (a real node),
+// lab (a simulated one) or made (written by hand after the kubelet's source), and the
+// way in which it was seen.
+func recorded(t testing.TB) map[string]*evidence.Snapshot {
+	t.Helper()
+	out := map[string]*evidence.Snapshot{}
+	files, err := filepath.Glob("testdata/recorded/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s evidence.Snapshot
+		if err := yaml.UnmarshalStrict(text, &s); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out[file] = &s
+	}
+	return out
+}
+
+// TestRecorded: each recorded snapshot still has its cause, first, and its texts have
+// all their arguments in both languages. A snapshot of a pod with which nothing is
+// wrong is in healthy.
+func TestRecorded(t *testing.T) {
+	for file, s := range recorded(t) {
+		want := filepath.Base(filepath.Dir(file))
+		r := Explain(s)
+		if want == "healthy" {
+			if r.Wrong() {
+				t.Errorf("%s: %s is found", file, r.Findings[0].Cause.ID)
+			}
+			continue
+		}
+		if len(r.Findings) == 0 || r.Findings[0].Cause.ID != want {
+			t.Errorf("%s: found are %s", file, ids(r))
+			continue
+		}
+		for i := range r.Findings {
+			whole(t, file, &r.Findings[i])
+		}
+	}
+}
+
+func ids(r *Report) (out []string) {
+	for i := range r.Findings {
+		out = append(out, r.Findings[i].Cause.ID)
+	}
+	return out
+}
+
+// whole checks that a finding's texts have all their arguments.
+func whole(t *testing.T, file string, f *Finding) {
+	t.Helper()
+	c := f.Cause
+	for _, text := range []string{
+		c.Title.En, c.Title.Zh, c.Text.En, c.Text.Zh, c.Refute.En, c.Refute.Zh, c.Clock.En, c.Clock.Zh, c.Chain.En, c.Chain.Zh, c.Shows.En, c.Shows.Zh,
+	} {
+		for _, m := range argument.FindAllStringSubmatch(text, -1) {
+			if _, ok := f.Args[m[1]]; !ok {
+				t.Errorf("%s: %s has no argument {%s} for %q", file, c.ID, m[1], text)
+			}
+		}
+	}
+	if len(f.Evidence) == 0 {
+		t.Errorf("%s: %s has no evidence", file, c.ID)
+	}
+	for _, l := range []words.Lang{words.English, words.Chinese} {
+		for _, text := range []string{f.Title(l), f.Sentence(l)} {
+			if text == "" || strings.ContainsAny(text, "{}") && !strings.Contains(strings.Join(values(f.Args), " "), "{") {
+				t.Errorf("%s: %s: %q", file, c.ID, text)
+			}
+		}
+		if len(f.Advice(l)) == 0 {
+			t.Errorf("%s: %s has no advice that can be given", file, c.ID)
+		}
+	}
+}
+
+func values(a Args) (out []string) {
+	for _, v := range a {
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package evidence
+
+import (
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// Cluster is what the API server has of the objects around a pod. Lists have only
+// what the pod refers to, directly or through another object.
+type Cluster struct {
+	// Events are those about the pod and the objects around it, oldest first.
+	Events []Event `json:"events,omitempty"`
+	// Owners go from the pod's controller upward, such as ReplicaSet, Deployment.
+	Owners []Owner `json:"owners,omitempty"`
+
+	Node  *corev1.Node          `json:"node,omitempty"`
+	Lease *coordinationv1.Lease `json:"lease,omitempty"`
+	// Schedulers are the names of the schedulers whose lease is held by somebody who
+	// renews it; nil: not known.
+	Schedulers []string `json:"schedulers,omitempty"`
+
+	Claims      []corev1.PersistentVolumeClaim `json:"claims,omitempty"`
+	Volumes     []corev1.PersistentVolume      `json:"volumes,omitempty"`
+	Attachments []storagev1.VolumeAttachment   `json:"attachments,omitempty"` // of these volumes
+	Classes     []storagev1.StorageClass       `json:"classes,omitempty"`
+	CSINode     *storagev1.CSINode             `json:"csiNode,omitempty"`
+	Drivers     []storagev1.CSIDriver          `json:"drivers,omitempty"`
+
+	Secrets        []Keys                         `json:"secrets,omitempty"`
+	ConfigMaps     []Keys                         `json:"configMaps,omitempty"`
+	ServiceAccount *corev1.ServiceAccount         `json:"serviceAccount,omitempty"`
+	RuntimeClass   *nodev1.RuntimeClass           `json:"runtimeClass,omitempty"`
+	PriorityClass  *schedulingv1.PriorityClass    `json:"priorityClass,omitempty"`
+	ResourceClaims []resourcev1.ResourceClaim     `json:"resourceClaims,omitempty"`
+	DeviceClasses  []string                       `json:"deviceClasses,omitempty"`
+	Quotas         []corev1.ResourceQuota         `json:"quotas,omitempty"`
+	Budgets        []policyv1.PodDisruptionBudget `json:"budgets,omitempty"` // that select the pod
+	Webhooks       []Webhook                      `json:"webhooks,omitempty"`
+	// Missing are the objects that the pod refers to and that the API server says it
+	// does not have, as resource/name, such as secrets/db or runtimeclasses/gvisor.
+	Missing []string `json:"missing,omitempty"`
+
+	// Neighbours are the other pods of the same node that concern this one: of the
+	// same claims, or with its ports; by name, phase and what they share.
+	Neighbours []Neighbour `json:"neighbours,omitempty"`
+}
+
+// Event is one of the API server's events, which may stand for many of its kind.
+type Event struct {
+	Kind      string    `json:"kind"` // of the object that it is about
+	Name      string    `json:"name"`
+	UID       string    `json:"uid,omitempty"`
+	Type      string    `json:"type"` // Normal or Warning
+	Reason    string    `json:"reason"`
+	Message   string    `json:"message"` // redacted
+	FieldPath string    `json:"fieldPath,omitempty"`
+	Component string    `json:"component,omitempty"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	Count     int       `json:"count"`
+}
+
+// Keys are those of a Secret or a ConfigMap, without the values.
+type Keys struct {
+	Name string `json:"name"`
+	// Known is whether Keys could be read: who may only see that the object is there
+	// does not learn them.
+	Known bool     `json:"known"`
+	Keys  []string `json:"keys,omitempty"`
+	Type  string   `json:"type,omitempty"`
+}
+
+// Owner is an object that a pod belongs to.
+type Owner struct {
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Name       string      `json:"name"`
+	UID        string      `json:"uid,omitempty"`
+	Missing    bool        `json:"missing,omitempty"` // the API server has it no more
+	Conditions []Condition `json:"conditions,omitempty"`
+	// Wanted, Made and Ready are how many pods it wants, has and has ready; -1: not
+	// known.
+	Wanted, Made, Ready int32
+	Paused              bool `json:"paused,omitempty"`
+	Suspended           bool `json:"suspended,omitempty"`
+	Deleting            bool `json:"deleting,omitempty"`
+}
+
+// Condition is one of an object's status.
+type Condition struct {
+	Type    string    `json:"type"`
+	Status  string    `json:"status"`
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+	Since   time.Time `json:"since"`
+}
+
+// Webhook is an admission webhook that is asked about pods.
+type Webhook struct {
+	Configuration string `json:"configuration"`
+	Name          string `json:"name"`
+	Fails         bool   `json:"fails"` // what it does not answer is refused
+	TimeoutS      int32  `json:"timeoutSeconds,omitempty"`
+}
+
+// Neighbour is another pod that shares something with this one.
+type Neighbour struct {
+	Name
+	Node   string   `json:"node,omitempty"`
+	Phase  string   `json:"phase,omitempty"`
+	Gone   bool     `json:"deleting,omitempty"`
+	Claims []string `json:"claims,omitempty"`
+	Ports  []int32  `json:"ports,omitempty"`
+}

@@ -1,0 +1,112 @@
+package evidence
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Snapshot is what is known of a pod at one moment. A nil pointer and an empty
+// list mean that nothing is known; Unseen tells why, if it was looked for, and
+// Origins from where and when the rest is.
+type Snapshot struct {
+	// Taken is when the last item came.
+	Taken time.Time `json:"taken"`
+	// Name is how the pod was asked for.
+	Name Name `json:"name"`
+
+	// Pod is the API server's object, KubeletPod the kubelet's own.
+	Pod        *corev1.Pod `json:"pod,omitempty"`
+	KubeletPod *corev1.Pod `json:"kubeletPod,omitempty"`
+
+	Cluster Cluster  `json:"cluster"`
+	Kubelet *Kubelet `json:"kubelet,omitempty"`
+	Runtime *Runtime `json:"runtime,omitempty"`
+	Machine *Machine `json:"machine,omitempty"`
+	Story   *Story   `json:"story,omitempty"`
+
+	Origins []Origin `json:"origins,omitempty"`
+	Unseen  []Unseen `json:"unseen,omitempty"`
+}
+
+// Name names a pod. UID is empty if only the name is known.
+type Name struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+}
+
+func (n Name) String() string { return n.Namespace + "/" + n.Name }
+
+// Source is who says something.
+type Source string
+
+// The sources.
+const (
+	API   Source = "api"     // the API server
+	Port  Source = "kubelet" // the kubelet's own port
+	CRI   Source = "cri"     // the container runtime
+	Node  Source = "node"    // the machine: mounts, cgroups, disks
+	Log   Source = "log"     // the kubelet's log
+	Agent Source = "agent"   // podstep's agent: events of the pod
+	Trace Source = "trace"   // a trace file: events of the pod, at that time
+)
+
+// Origin tells from where a part of a snapshot is, and when it came.
+type Origin struct {
+	Source Source    `json:"source"`
+	What   string    `json:"what"` // such as pods/web, /healthz/syncloop, ListPodSandbox
+	At     time.Time `json:"at"`
+}
+
+// Unseen is a part that could not be had.
+type Unseen struct {
+	Source Source `json:"source"`
+	What   string `json:"what"`
+	// Why is a code: forbidden, absent, unreachable, late, unsupported, failed.
+	Why string `json:"why"`
+	// Message is that of whoever refused, made safe for a terminal.
+	Message string `json:"message,omitempty"`
+}
+
+// The codes of Unseen.Why.
+const (
+	Forbidden   = "forbidden"   // these credentials may not
+	Absent      = "absent"      // there is none, such as no kubeconfig, no agent
+	Unreachable = "unreachable" // nobody answers
+	Late        = "late"        // no answer came within the deadline
+	Unsupported = "unsupported" // this machine, or this cluster, does not have it
+	Failed      = "failed"      // the answer was an error
+)
+
+// Saw notes from where a part is.
+func (s *Snapshot) Saw(source Source, what string, at time.Time) {
+	s.Origins = append(s.Origins, Origin{source, what, at})
+	if at.After(s.Taken) {
+		s.Taken = at
+	}
+}
+
+// Missed notes a part that could not be had.
+func (s *Snapshot) Missed(source Source, what, why, message string) {
+	s.Unseen = append(s.Unseen, Unseen{source, what, why, message})
+}
+
+// Origin is the origin of a part; ok is false if the part is not in the snapshot.
+func (s *Snapshot) Origin(source Source, what string) (o Origin, ok bool) {
+	for _, o := range s.Origins {
+		if o.Source == source && o.What == what {
+			return o, true
+		}
+	}
+	return Origin{}, false
+}
+
+// Best is the object to read the pod's spec from: the API server's, or the
+// kubelet's if that is all there is; nil if there is neither.
+func (s *Snapshot) Best() *corev1.Pod {
+	if s.Pod != nil {
+		return s.Pod
+	}
+	return s.KubeletPod
+}

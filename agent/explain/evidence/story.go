@@ -1,0 +1,60 @@
+package evidence
+
+import "time"
+
+// Story is what an agent or a trace file says of the pod: what podstep's probes saw
+// inside the kubelet or of its calls.
+type Story struct {
+	// State is the verdict of package life, in its words, and Since from when on.
+	State string    `json:"state"`
+	Since time.Time `json:"since"`
+	// Phase is as the kubelet last set it.
+	Phase    string `json:"phase,omitempty"`
+	Deleting bool   `json:"deleting,omitempty"`
+	// Turns is whether a probe sees the worker's turns: a woven kubelet's, or one that
+	// looks inside. Calls is whether the calls to the runtime are seen.
+	Turns bool `json:"turns"`
+	Calls bool `json:"calls"`
+	// Held is the step at which somebody holds the pod; empty: nobody does.
+	Held string `json:"held,omitempty"`
+
+	// Open are the calls that go on for the pod now, the outermost first.
+	Open []Call `json:"open,omitempty"`
+	// Failed are the calls that failed last, one for each step, newest first.
+	Failed []Call `json:"failed,omitempty"`
+	// Done are the last calls of a step that went well, newest first: by them a
+	// failure is known to be over.
+	Done []Call `json:"done,omitempty"`
+
+	// Next is when the worker looks at the pod again; zero: not known.
+	Next time.Time `json:"next,omitzero"`
+	// Tries is how often the present failure came in a row.
+	Tries      int          `json:"tries,omitempty"`
+	Containers []Restarting `json:"containers,omitempty"`
+	// Behind is the pod whose image pull this one's waits for; empty: none.
+	Behind string `json:"behind,omitempty"`
+	// Finding is the code of package explain's finding at that moment.
+	Finding string `json:"finding,omitempty"`
+	// Probes are the names of the probes that work.
+	Probes []string `json:"probes,omitempty"`
+}
+
+// Call is a call of a step.
+type Call struct {
+	Seq    uint64            `json:"seq"` // of the event that shows it
+	Step   string            `json:"step"`
+	Title  string            `json:"title,omitempty"`
+	Began  time.Time         `json:"began"`
+	Ended  time.Time         `json:"ended,omitzero"` // zero: it goes on
+	Error  string            `json:"error,omitempty"`
+	Fields map[string]string `json:"fields,omitempty"` // shortened, made safe
+}
+
+// Restarting is a container that the kubelet tries to start.
+type Restarting struct {
+	Name     string    `json:"name"`
+	Restarts int       `json:"restarts,omitempty"`
+	Failed   int       `json:"failed,omitempty"`  // tries
+	Until    time.Time `json:"until,omitzero"`    // when its back-off ends
+	BackOff  string    `json:"backOff,omitempty"` // crash, pull; empty: none
+}

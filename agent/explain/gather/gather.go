@@ -1,0 +1,140 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// From is where to look. What is nil is not asked; Absent says why.
+type From struct {
+	// API asks the API server.
+	API *kubeapi.Client
+	// More are further sources, each of which fills in its part of a snapshot.
+	More []Source
+	// Absent are the sources that are not there, which the snapshot then has as unseen.
+	Absent []evidence.Unseen
+}
+
+// Source fills in a part of a snapshot. It is called on a goroutine of its own, and
+// when what the API server has of the pod is there, as far as it could be asked. It
+// must change the snapshot only in the function that it returns, which is called on
+// one goroutine after the other; nil: it has nothing.
+type Source interface {
+	Look(ctx context.Context, of *Subject) func(*evidence.Snapshot)
+	// Source and What name it, for when it does not answer in time.
+	Names() (source evidence.Source, what string)
+}
+
+// Subject is the pod that is looked for, and what is known of it already.
+type Subject struct {
+	Name evidence.Name
+	// Kubelet is the pod as the kubelet names it: a static pod has another UID there
+	// than its mirror at the API server has.
+	Kubelet evidence.Name
+	// Snapshot has what the API server said. It is for reading only.
+	Snapshot *evidence.Snapshot
+}
+
+// Within is how long gathering takes at most, if the caller's context has no
+// deadline that is nearer.
+const Within = 5 * time.Second
+
+// Pod gathers what is known of one pod.
+func (f From) Pod(ctx context.Context, name evidence.Name) *evidence.Snapshot {
+	ctx, cancel := context.WithTimeout(ctx, Within)
+	defer cancel()
+	s := &evidence.Snapshot{Name: name, Taken: time.Now()}
+	s.Unseen = append(s.Unseen, f.Absent...)
+	if f.API != nil {
+		newAsk(ctx, f.API, s).pod()
+	}
+	f.more(ctx, s)
+	s.Taken = time.Now()
+	return s
+}
+
+// more asks the further sources, all at once.
+func (f From) more(ctx context.Context, s *evidence.Snapshot) {
+	if s.Name.UID == "" && s.Pod != nil {
+		s.Name.UID = string(s.Pod.UID)
+	}
+	// A source that comes late still reads this copy, while the snapshot is explained.
+	seen := *s
+	of := &Subject{Name: s.Name, Kubelet: ofKubelet(s), Snapshot: &seen}
+	type answer struct {
+		i    int
+		fill func(*evidence.Snapshot)
+	}
+	answers := make(chan answer, len(f.More))
+	for i, source := range f.More {
+		go func() { answers <- answer{i, source.Look(ctx, of)} }()
+	}
+	open := map[int]bool{}
+	for i := range f.More {
+		open[i] = true
+	}
+	for len(open) > 0 {
+		select {
+		case a := <-answers:
+			delete(open, a.i)
+			if a.fill != nil {
+				a.fill(s)
+			}
+		case <-ctx.Done():
+			for i := range open {
+				source, what := f.More[i].Names()
+				s.Missed(source, what, evidence.Late, "")
+			}
+			return
+		}
+	}
+}
+
+// annotationMirror is the API server's mark on the mirror of a static pod: the UID that
+// the kubelet gave the pod.
+const annotationMirror = "kubernetes.io/config.mirror"
+
+func ofKubelet(s *evidence.Snapshot) evidence.Name {
+	n := s.Name
+	if s.Pod != nil && s.Pod.Annotations[annotationMirror] != "" {
+		n.UID = s.Pod.Annotations[annotationMirror]
+	}
+	return n
+}
+
+// WhyNot is the code for an error of a source, and its message made safe.
+func WhyNot(err error) (code, message string) {
+	message = words.Cut(words.OneLine(redact.Text(err.Error())), 300)
+	var netErr net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		return evidence.Late, message
+	case kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized), errors.Is(err, fs.ErrPermission):
+		return evidence.Forbidden, message
+	case kubeapi.IsCode(err, http.StatusNotFound), errors.Is(err, fs.ErrNotExist):
+		return evidence.Absent, message
+	case errors.As(err, &netErr), strings.Contains(message, "connection refused"):
+		return evidence.Unreachable, message
+	}
+	return evidence.Failed, message
+}
+
+// together runs functions at once and waits for all.
+func together(all ...func()) {
+	var wg sync.WaitGroup
+	for _, f := range all {
+		wg.Go(f)
+	}
+	wg.Wait()
+}

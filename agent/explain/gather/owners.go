@@ -1,0 +1,123 @@
+package gather
+
+import (
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// maxOwners bounds the way from a pod upward.
+const maxOwners = 4
+
+// owners asks for the pod's controller, for that one's, and so on, and for the events
+// of each: what keeps pods from being made is said there.
+func (a *ask) owners(p *corev1.Pod) {
+	refs := p.OwnerReferences
+	for range maxOwners {
+		ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: refs})
+		if ref == nil {
+			return
+		}
+		o, above, ok := a.owner(ref.APIVersion, ref.Kind, ref.Name)
+		if !ok {
+			return
+		}
+		a.put(func(s *evidence.Snapshot) { s.Cluster.Owners = append(s.Cluster.Owners, o) })
+		a.eventsOf(o.Kind, o.Name)
+		refs = above
+	}
+}
+
+// plurals are the resources of the kinds of owners that are known. One of another kind
+// is guessed: most are the kind in lower case with an s.
+var plurals = map[string]string{"DaemonSet": "daemonsets", "Node": ""}
+
+func resourceOf(kind string) string {
+	if r, ok := plurals[kind]; ok {
+		return r
+	}
+	return strings.ToLower(kind) + "s"
+}
+
+// owner asks for an object that owns pods, and returns it with its own owners. ok is
+// false for one that has nobody above it worth asking, as the node of a mirror pod.
+func (a *ask) owner(version, kind, name string) (o evidence.Owner, above []metav1.OwnerReference, ok bool) {
+	resource := resourceOf(kind)
+	if resource == "" {
+		return o, nil, false
+	}
+	prefix := "apis/" + version
+	if !strings.Contains(version, "/") {
+		prefix = "api/" + version
+	}
+	o = evidence.Owner{APIVersion: version, Kind: kind, Name: name, Wanted: -1, Made: -1, Ready: -1}
+	var raw json.RawMessage
+	if !a.get(prefix+"/namespaces/"+a.s.Name.Namespace+"/"+resource+"/"+name, nil, resource+"/"+name, &raw) {
+		o.Missing = a.isMissing(resource + "/" + name)
+		return o, nil, true
+	}
+	var head ownerHead
+	if json.Unmarshal(raw, &head) != nil {
+		return o, nil, true
+	}
+	return head.into(o), head.Metadata.OwnerReferences, true
+}
+
+func (a *ask) isMissing(what string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range a.s.Cluster.Missing {
+		if m == what {
+			return true
+		}
+	}
+	return false
+}
+
+// ownerHead is what is read of an owner of any kind.
+type ownerHead struct {
+	Metadata struct {
+		UID               string
+		DeletionTimestamp *metav1.Time
+		OwnerReferences   []metav1.OwnerReference
+	}
+	Spec struct {
+		Replicas    *int32
+		Completions *int32
+		Paused      bool
+		Suspend     *bool
+	}
+	Status struct {
+		Replicas, ReadyReplicas                                     *int32
+		DesiredNumberScheduled, CurrentNumberScheduled, NumberReady *int32
+		Active, Ready                                               *int32
+		Conditions                                                  []struct {
+			Type, Status, Reason, Message string
+			LastTransitionTime            metav1.Time
+		}
+	}
+}
+
+func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
+	o.UID, o.Deleting, o.Paused = h.Metadata.UID, h.Metadata.DeletionTimestamp != nil, h.Spec.Paused
+	o.Suspended = h.Spec.Suspend != nil && *h.Spec.Suspend
+	set := func(into *int32, from ...*int32) {
+		for _, f := range from {
+			if f != nil {
+				*into = *f
+				return
+			}
+		}
+	}
+	set(&o.Wanted, h.Spec.Replicas, h.Status.DesiredNumberScheduled, h.Spec.Completions)
+	set(&o.Made, h.Status.Replicas, h.Status.CurrentNumberScheduled, h.Status.Active)
+	set(&o.Ready, h.Status.ReadyReplicas, h.Status.NumberReady, h.Status.Ready)
+	for _, c := range h.Status.Conditions {
+		o.Conditions = append(o.Conditions, evidence.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: message(c.Message), Since: c.LastTransitionTime.Time})
+	}
+	return o
+}

@@ -1,0 +1,136 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// How much of a story goes into a snapshot: calls that are looked at, and calls of each
+// kind that are kept.
+const (
+	maxLooked = 4000
+	maxCalls  = 24
+)
+
+// Seen gives what the story of a pod, by its place in the history, says at a position,
+// for package causes.
+func Seen(s Story, pod int, at Position) *evidence.Story {
+	c := newCheck(s, pod, at)
+	out := &evidence.Story{
+		State: c.state.String(), Since: c.wall(c.since), Phase: c.p.Phase.String(), Deleting: c.p.Deleting,
+		Turns: c.knows.Turns, Calls: c.seesCalls(), Tries: int(c.p.Tries), Next: c.wallOr(c.p.Next),
+		Finding: string(Findings(s, pod, at)[0].Code),
+	}
+	for _, p := range c.h.EpochBefore(at.At).Probes(at.At) {
+		out.Probes = append(out.Probes, words.Clean(p.GetName()))
+	}
+	if e, ok := c.h.Event(c.p.HeldAt); ok {
+		out.Held = words.Clean(e.Step)
+	}
+	c.addCalls(out)
+	for i := range c.p.Containers {
+		out.Containers = append(out.Containers, c.restarting(&c.p.Containers[i]))
+	}
+	if c.h.Role(c.p.Step) == probes.RolePullWait && c.inPullQueue() {
+		if other, ok := c.pullQueue(0).Args["other"].(string); ok {
+			out.Behind = other
+		}
+	}
+	return out
+}
+
+// seesCalls reports whether the calls to the runtime are seen.
+func (c *check) seesCalls() bool {
+	return c.h.EpochBefore(c.at).Sees(c.h.StepFor(probes.RoleSandbox), c.at)
+}
+
+// wall is the wall clock's time at a session time.
+func (c *check) wall(t int64) time.Time { return time.Unix(0, c.h.Origin()+t) }
+
+// wallOr is the wall clock's time, or zero if it is not known.
+func (c *check) wallOr(t int64) time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return c.wall(t)
+}
+
+func (c *check) restarting(t *life.Container) evidence.Restarting {
+	out := evidence.Restarting{Name: words.OneLine(t.Name), Failed: int(t.Failed), Until: c.wallOr(t.Until)}
+	if t.Restarts > 0 {
+		out.Restarts = int(t.Restarts)
+	}
+	switch t.BackOff {
+	case life.CrashBackOff:
+		out.BackOff = "crash"
+	case life.PullBackOff:
+		out.BackOff = "pull"
+	}
+	return out
+}
+
+// addCalls adds the calls that go on, and for each step, and each container at it, the
+// last one that has ended.
+func (c *check) addCalls(out *evidence.Story) {
+	ended := map[string]bool{}
+	looked := 0
+	c.h.Back(c.pod, c.at, func(ref int, sp *history.Span) bool {
+		looked++
+		call := c.h.Call(ref, c.at)
+		switch {
+		case call.Step == nil:
+		case !call.Ended && len(out.Open) < maxCalls:
+			out.Open = append(out.Open, c.callOf(&call))
+		case call.Ended && sp.Shape != history.NoExit:
+			key := call.Step.Name + " " + call.Text("container") + " " + call.Text("volume")
+			if ended[key] {
+				break
+			}
+			ended[key] = true
+			if sp.Failed && len(out.Failed) < maxCalls {
+				out.Failed = append(out.Failed, c.callOf(&call))
+			} else if !sp.Failed && len(out.Done) < maxCalls {
+				out.Done = append(out.Done, c.callOf(&call))
+			}
+		}
+		return looked >= maxLooked
+	})
+	slices.Reverse(out.Open)
+}
+
+// maxField and maxError bound the texts of a call, in characters.
+const (
+	maxField = 120
+	maxError = 2000
+)
+
+func (c *check) callOf(call *history.Call) evidence.Call {
+	out := evidence.Call{
+		Step: call.Step.Name, Title: call.Step.Title().En, Began: c.wall(call.Start), Error: words.Cut(words.OneLine(call.Err), maxError),
+	}
+	pos := call.Enter
+	if call.Ended {
+		out.Ended, pos = c.wall(call.End), call.Exit
+	}
+	if head, ok := c.h.Header(pos); ok {
+		out.Seq = head.Seq
+	}
+	for _, values := range []map[string]any{call.Args, call.Results} {
+		for name, v := range values {
+			if text := words.Short(v); text != "" && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+				if out.Fields == nil {
+					out.Fields = map[string]string{}
+				}
+				out.Fields[name] = words.Cut(words.OneLine(text), maxField)
+			}
+		}
+	}
+	return out
+}

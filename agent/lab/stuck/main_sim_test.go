@@ -1,0 +1,37 @@
+//go:build sim
+
+package stuck
+
+import (
+	"os"
+	"testing"
+
+	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// shared is a node for all cases that bear others beside them.
+var shared = labtest.NewShared(labtest.LaunchSim)
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// simSources gives where to look on a sim lab: its kubelet is woven.
+func simSources(tb testing.TB, l *labtest.Lab, way Way) gather.From {
+	from := gather.From{API: Client(tb, l)}
+	if way == Woven {
+		from.More = append(from.More, &gather.Agent{Socket: l.State.Agent})
+	}
+	return from
+}
+
+// inLab runs cases on the shared node.
+func inLab(t *testing.T, cases []Case) {
+	Run(t, shared.For(t), cases, simSources, "lab", API, Woven)
+}
+
+// alone runs each case on a node of its own.
+func alone(t *testing.T, cases []Case, flags ...string) {
+	for i := range cases {
+		Run(t, labtest.StartSim(t, flags...), cases[i:i+1], simSources, "lab", API, Woven)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// whyFrom says where podstep why looks.
+type whyFrom struct {
+	kubeconfig string
+	context    string
+}
+
+func (f *whyFrom) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server (default: that of the lab whose agent --socket names, then as for kubectl)")
+	cmd.Flags().StringVar(&f.context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
+}
+
+// sources are what can be reached from here, and the namespace of a pod that is named
+// without one.
+func (a *app) sources(_ context.Context, f *whyFrom) (from gather.From, namespace string, err error) {
+	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	namespace, _, err = config.Namespace()
+	if err != nil {
+		return from, "", fmt.Errorf("read kubeconfig: %w", err)
+	}
+	rest, err := config.ClientConfig()
+	switch {
+	case err == nil:
+		if from.API, err = kubeapi.New(rest); err != nil {
+			return from, "", err
+		}
+	case clientcmd.IsEmptyConfig(err) && f.kubeconfig == "" && f.context == "":
+		from.Absent = append(from.Absent, evidence.Unseen{
+			Source: evidence.API, What: "API server", Why: evidence.Absent, Message: "no kubeconfig is known: name one with --kubeconfig or KUBECONFIG",
+		})
+	default:
+		return from, "", fmt.Errorf("read kubeconfig: %w", err)
+	}
+	socket := a.socketOrDefault()
+	if _, err := os.Stat(socket); err == nil || a.socket != "" {
+		from.More = append(from.More, &gather.Agent{Socket: socket})
+	} else {
+		from.Absent = append(from.Absent, evidence.Unseen{
+			Source: evidence.Agent, What: "events of the pod", Why: evidence.Absent, Message: "no agent runs here",
+		})
+	}
+	return from, namespace, nil
+}
+
+// loading is where kubeconfigs are looked for: as kubectl does, but for the lab's, of
+// which the agent is named.
+func (a *app) loading(f *whyFrom) *clientcmd.ClientConfigLoadingRules {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	if f.kubeconfig != "" {
+		return rules
+	}
+	near := filepath.Join(filepath.Dir(a.socketOrDefault()), "kubeconfig")
+	if _, err := os.Stat(near); err == nil {
+		rules.ExplicitPath = near
+	}
+	return rules
+}
+
+// language is the reader's.
+func (f *whyFlags) language() words.Lang {
+	if f.lang.value != "" {
+		return words.Lang(f.lang.value)
+	}
+	return words.LangOf(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
+}
