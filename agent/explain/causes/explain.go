@@ -13,7 +13,10 @@ type check func(*Case) []Finding
 
 // checks are all of them, by the stage that they belong to. Their order does not
 // matter.
-var checks []check
+var checks = slices.Concat(
+	controllersChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
+	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks,
+)
 
 // Explain goes from a snapshot to a report. It never changes the snapshot.
 func Explain(s *evidence.Snapshot) *Report {

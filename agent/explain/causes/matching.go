@@ -162,7 +162,8 @@ func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || e.Count < m.Count || !c.counts(e, m) {
 			continue
 		}
-		args := Args{"reason": e.Reason, "message": e.Message, "object": e.Name}
+		args := c.imageArgs(containerOfPath(e.FieldPath))
+		args["reason"], args["message"], args["object"] = e.Reason, e.Message, e.Name
 		if !m.Message.in(e.Message, args) {
 			continue
 		}
@@ -170,6 +171,21 @@ func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 		break
 	}
 	return out
+}
+
+// imageArgs are the arguments of a container that is known by its name alone.
+func (c *Case) imageArgs(name string) Args {
+	args := Args{}
+	if name != "" {
+		args["container"] = name
+	} else if c.Spec != nil && len(c.Spec.Spec.Containers) == 1 && len(c.Spec.Spec.InitContainers) == 0 {
+		name = c.Spec.Spec.Containers[0].Name
+		args["container"] = name
+	}
+	if k := c.specOf(name); k != nil {
+		args["image"] = k.Image
+	}
+	return args
 }
 
 // counts reports whether an event is about what the pod is in now.
@@ -302,7 +318,8 @@ func (c *Case) inside(steps Strings, i int) bool {
 }
 
 func (c *Case) callArgs(k *evidence.Call) Args {
-	args := Args{"step": cmp.Or(k.Title, k.Step), "error": k.Error, "message": k.Error}
+	args := c.imageArgs(k.Fields["container"])
+	args["step"], args["error"], args["message"] = cmp.Or(k.Title, k.Step), k.Error, k.Error
 	for _, name := range []string{"container", "image", "volume", "reason"} {
 		if v := k.Fields[name]; v != "" {
 			args[name] = v

@@ -1,0 +1,4 @@
+package causes
+
+// admissionChecks are the checks of table/admission.yaml.
+var admissionChecks []check

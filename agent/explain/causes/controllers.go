@@ -1,0 +1,4 @@
+package causes
+
+// controllersChecks are the checks of table/controllers.yaml.
+var controllersChecks []check

@@ -1,0 +1,4 @@
+package causes
+
+// initChecks are the checks of table/init.yaml.
+var initChecks []check

@@ -1,0 +1,4 @@
+package causes
+
+// readyChecks are the checks of table/ready.yaml.
+var readyChecks []check

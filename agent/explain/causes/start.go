@@ -1,0 +1,4 @@
+package causes
+
+// startChecks are the checks of table/start.yaml.
+var startChecks []check

@@ -1,0 +1,4 @@
+package causes
+
+// terminatingChecks are the checks of table/terminating.yaml.
+var terminatingChecks []check
