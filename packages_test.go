@@ -58,6 +58,7 @@ var packages = []pkg{
 	code("agent/explain/evidence"),
 	code("agent/explain", "agent/explain/evidence", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 	code("agent/explain/causes", "agent/explain/evidence", "probes", "probes/words"),
+	code("agent/explain/causesdoc", "agent/explain/causes"),
 
 	// The agent, and the two that host it.
 	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/story/history", "agent/story/life", "agent/wire", "probes", "probes/hook"),
@@ -70,7 +71,7 @@ var packages = []pkg{
 
 	// Its clients.
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
-	code("agent/explain/gather", "agent/agentpb", "agent/client", "agent/explain", "agent/explain/evidence", "agent/kubeapi", "agent/redact", "agent/story/history", "agent/story/life", "probes", "probes/words"),
+	code("agent/explain/gather", "agent/agentpb", "agent/client", "agent/explain", "agent/explain/evidence", "agent/kubeapi", "agent/redact", "agent/story/history", "agent/story/life", "agent/trace", "probes", "probes/words"),
 
 	// The lab: a node for one person.
 	code("agent/lab/cgroups"),

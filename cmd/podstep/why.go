@@ -1,30 +1,37 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/probes/words"
 )
 
 // whyFlags are those of podstep why.
 type whyFlags struct {
-	name podName
-	out  format
-	lang choice
-	from whyFrom
-	all  bool
+	name  podName
+	out   format
+	lang  choice
+	from  whyFrom
+	all   bool
+	watch bool
+	trace string
 }
 
 func (a *app) why() *cobra.Command {
 	var f whyFlags
 	cmd := &cobra.Command{
-		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [-o json|yaml]",
+		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [--watch] [-o json|yaml]",
 		Short: "Why a pod is stuck",
 		Long: `Finds out why a pod is stuck, and names the cause with its evidence, the timer
 that runs, and what to do next.
@@ -34,11 +41,15 @@ would use; the kubelet, through the API server; and where podstep runs on the
 node, the container runtime, the machine, and podstep's agent if there is one. It
 says what it could not see, and it never changes anything.
 
+KIND/NAME asks for all pods of an owner, such as deployment/web, and why it has
+too few. -A asks for every pod that is not well.
+
 The exit code is 0 when nothing is wrong, 3 when something is, 1 when that cannot
 be found out, and 2 if the command line is wrong.`,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
   podstep why -A
+  podstep why web --trace web.podstep
   podstep why web -o json | jq -r '.findings[0].id'`,
 		Args:              arguments(0, 1, "POD|KIND/NAME"),
 		ValidArgsFunction: a.completePods,
@@ -52,36 +63,135 @@ be found out, and 2 if the command line is wrong.`,
 	f.lang.add(cmd, "lang", "", "language of the answer (default: the locale's)")
 	f.from.add(cmd)
 	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "every pod that is not well, in all namespaces, the worst first")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
+	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
 	return cmd
 }
 
-// explain answers for one pod.
+// explain answers for what the command line names.
 func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
-	if arg == "" && !f.all {
+	if arg == "" && !f.all && f.trace == "" {
 		return usagef("POD is missing; name one, or ask for all with -A")
 	}
-	from, namespace, err := a.sources(ctx, &f.from)
+	if arg != "" && f.all {
+		return usagef("%q and -A are both given; give one of them", arg)
+	}
+	ask, err := a.question(f, arg)
 	if err != nil {
 		return err
 	}
-	sel, err := f.name.one(arg)
+	if f.watch {
+		return a.watchWhy(ctx, f, ask)
+	}
+	answer, err := ask(ctx)
 	if err != nil {
 		return err
 	}
-	if sel.Namespace != "" {
-		namespace = sel.Namespace
-	}
-	s := from.Pod(ctx, evidence.Name{Namespace: namespace, Name: sel.Name})
-	r := causes.Explain(s)
-	if r.Verdict == causes.Unknown && s.Best() == nil && s.Story == nil {
-		return fmt.Errorf("there is no pod %s/%s", namespace, sel.Name)
-	}
-	l := f.language()
-	if err := f.out.print(a.out, newWhyJSON(r, l), func(w io.Writer) { writeReport(w, r, l) }); err != nil {
+	if err := answer.print(a.out, f); err != nil {
 		return err
 	}
-	if r.Wrong() {
+	if answer.wrong() {
 		return errWrong
 	}
 	return nil
+}
+
+// whyAnswer is an answer of why: one report, or a summary of many.
+type whyAnswer interface {
+	// wrong is whether something is wrong with a pod.
+	wrong() bool
+	print(w io.Writer, f *whyFlags) error
+	// key changes when something new is found.
+	key() string
+}
+
+// question is what asks, as often as it is called, for what the command line names.
+func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
+	if f.trace != "" {
+		return a.askTrace(f, arg)
+	}
+	kind, _, _ := strings.Cut(arg, "/")
+	from, namespace, err := a.sources(&f.from, f.all || gather.KindOf(kind) != "")
+	if err != nil {
+		return nil, err
+	}
+	if f.all {
+		return func(ctx context.Context) (whyAnswer, error) { return whyAll(ctx, from, f.name.namespace) }, needAPI(&from)
+	}
+	if kind, name, ok := strings.Cut(arg, "/"); ok && gather.KindOf(kind) != "" {
+		owner := evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name}
+		return func(ctx context.Context) (whyAnswer, error) { return whyOwner(ctx, from, kind, owner) }, needAPI(&from)
+	} else if ok && (kind == "pod" || kind == "pods" || kind == "po") {
+		arg = name
+	}
+	sel, err := f.name.one(arg)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (whyAnswer, error) { return whyPod(ctx, from, namespace, sel) }, nil
+}
+
+// needAPI fails where there is no API server to ask about many pods.
+func needAPI(from *gather.From) error {
+	if from.API == nil {
+		return errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
+	}
+	return nil
+}
+
+// whyPod answers for one pod. If no namespace was given, and there is no such pod in
+// that of the kubeconfig, it takes the only one of the name that there is.
+func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector) (whyAnswer, error) {
+	name := evidence.Name{Namespace: cmp.Or(sel.Namespace, namespace), Name: sel.Name}
+	s := from.Pod(ctx, name)
+	if s.Best() == nil && s.Story == nil && sel.Namespace == "" && from.API != nil {
+		others, err := gather.Named(ctx, from.API, sel.Name)
+		switch {
+		case err == nil && len(others) == 1:
+			s = from.Pod(ctx, others[0])
+		case err == nil && len(others) > 1:
+			return nil, fmt.Errorf("there are %d pods called %s: %s; name one with its namespace", len(others), sel.Name, list(others))
+		}
+	}
+	r := causes.Explain(s)
+	if s.Best() == nil && s.Story == nil {
+		return nil, noPod(name, s)
+	}
+	return &oneAnswer{r}, nil
+}
+
+// noPod is why nothing can be said of a pod.
+func noPod(name evidence.Name, s *evidence.Snapshot) error {
+	for _, u := range s.Unseen {
+		if u.Source == evidence.API {
+			return fmt.Errorf("nothing is known of pod %s: %s: %s", name, u.What, strings.TrimSuffix(u.Why+": "+u.Message, ": "))
+		}
+	}
+	return fmt.Errorf("there is no pod %s", name)
+}
+
+func list(names []evidence.Name) string {
+	var out []string
+	for _, n := range names {
+		out = append(out, n.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// oneAnswer is the answer for one pod.
+type oneAnswer struct{ *causes.Report }
+
+func (o *oneAnswer) wrong() bool { return o.Wrong() }
+
+func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
+	l := f.language()
+	return f.out.print(w, newWhyJSON(o.Report, l), func(w io.Writer) { writeReport(w, o.Report, l) })
+}
+
+func (o *oneAnswer) key() string {
+	key := string(o.Verdict) + " " + string(o.Phase)
+	for i := range o.Findings {
+		key += " " + o.Findings[i].Cause.ID + "/" + o.Findings[i].Subject
+	}
+	return key
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,8 +26,8 @@ func (f *whyFrom) add(cmd *cobra.Command) {
 }
 
 // sources are what can be reached from here, and the namespace of a pod that is named
-// without one.
-func (a *app) sources(_ context.Context, f *whyFrom) (from gather.From, namespace string, err error) {
+// without one; many is that it is asked about more than one pod.
+func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	namespace, _, err = config.Namespace()
 	if err != nil {
@@ -49,7 +48,7 @@ func (a *app) sources(_ context.Context, f *whyFrom) (from gather.From, namespac
 	}
 	socket := a.socketOrDefault()
 	if _, err := os.Stat(socket); err == nil || a.socket != "" {
-		from.More = append(from.More, &gather.Agent{Socket: socket})
+		from.More = append(from.More, &gather.Agent{Socket: socket, Whole: many})
 	} else {
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.Agent, What: "events of the pod", Why: evidence.Absent, Message: "no agent runs here",

@@ -132,12 +132,17 @@ func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 		fmt.Fprintln(w)
 		writeFinding(w, i+1, r, l)
 	}
-	if len(r.Unseen) > 0 {
-		fmt.Fprintln(w)
-		fmt.Fprintln(w, l.In(whyUnseen))
-		for _, u := range r.Unseen {
-			fmt.Fprintf(w, "  %s %s: %s\n", u.Source, words.OneLine(u.What), words.OneLine(strings.TrimSuffix(u.Why+": "+u.Message, ": ")))
-		}
+	writeUnseen(w, r.Unseen, l)
+}
+
+// writeUnseen prints what could not be seen.
+func writeUnseen(w io.Writer, unseen []evidence.Unseen, l words.Lang) {
+	if len(unseen) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", l.In(whyUnseen))
+	for _, u := range unseen {
+		fmt.Fprintf(w, "  %s %s: %s\n", u.Source, words.OneLine(u.What), words.OneLine(strings.TrimSuffix(u.Why+": "+u.Message, ": ")))
 	}
 }
 

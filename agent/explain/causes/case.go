@@ -28,6 +28,9 @@ type Case struct {
 func newCase(s *evidence.Snapshot) *Case {
 	c := &Case{Snapshot: s, Spec: s.Best(), Now: s.Taken}
 	c.Phase, c.Since = phaseOf(c.Spec, c.Now)
+	if c.Spec == nil && s.Story != nil {
+		c.Phase, c.Since = phaseOfStory(s.Story), s.Story.Since
+	}
 	c.args = Args{"pod": s.Name.Name, "namespace": s.Name.Namespace, "uid": s.Name.UID}
 	if c.Spec != nil {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)

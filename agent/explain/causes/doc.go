@@ -5,3 +5,5 @@
 //
 // The package is pure: Explain goes from a snapshot (package evidence) to a report.
 package causes
+
+//go:generate go run ../causesdoc ../../../docs/causes.md testdata/recorded

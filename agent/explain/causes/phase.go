@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
 // Phase is how far a pod has come. It is finer than the API's phase: most causes
@@ -46,6 +48,23 @@ func phaseOf(p *corev1.Pod, now time.Time) (Phase, time.Time) {
 		return Bound, latest(created, conditionSince(p, corev1.PodScheduled))
 	}
 	return runningPhase(p, latest(created, startTime(p)))
+}
+
+// phaseOfStory is how far a pod has come of which only its story is known.
+func phaseOfStory(s *evidence.Story) Phase {
+	switch {
+	case s.State == "gone" || s.State == "done":
+		return Ended
+	case s.Deleting:
+		return Terminating
+	case s.State == "running":
+		return Ready
+	case s.Phase == string(corev1.PodRunning) && s.State == "waiting":
+		return Unready
+	case s.Phase == string(corev1.PodRunning):
+		return Starting
+	}
+	return Creating
 }
 
 // runningPhase is the phase of a pod that the kubelet has.

@@ -119,9 +119,12 @@ func (f *Finding) Chain(l words.Lang) string { return f.in(l, f.Cause.Chain) }
 func (f *Finding) Shows(l words.Lang) string { return f.in(l, f.Cause.Shows) }
 
 // Do is one thing to do; Run is a command that can be pasted, or empty.
-type Do struct{ Text, Run string }
+type Do struct {
+	Text string `json:"text"`
+	Run  string `json:"run,omitempty"`
+}
 
-// Next is what to do, the first thing first.
+// Advice is what to do, the first thing first.
 func (f *Finding) Advice(l words.Lang) (out []Do) {
 	for _, a := range f.Cause.Next {
 		if run, ok := f.command(a.Run); ok {

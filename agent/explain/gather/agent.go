@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -19,6 +20,20 @@ import (
 type Agent struct {
 	// Socket is the agent's.
 	Socket string
+	// Whole has the stories of all pods read at once, for when many are asked about:
+	// an agent lets few clients watch at one time.
+	Whole bool
+
+	once sync.Once
+	all  session
+	mu   sync.Mutex // worlds of lives are worked out by one at a time
+}
+
+// session is what was read of an agent.
+type session struct {
+	story explain.Story
+	node  string
+	err   error
 }
 
 // Names names the source.
@@ -27,23 +42,21 @@ func (*Agent) Names() (evidence.Source, string) { return evidence.Agent, "events
 // Look asks the agent for the pod's recent story.
 func (a *Agent) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 	source, what := a.Names()
-	c, err := client.Dial(ctx, a.Socket)
-	if err != nil {
-		return missed(source, what, err)
+	read := a.read(ctx, of.Kubelet)
+	if read.err != nil {
+		return missed(source, what, read.err)
 	}
-	defer c.Close()
-	story, err := storyOf(ctx, c, of.Kubelet)
-	switch {
-	case err != nil:
-		return missed(source, what, err)
-	case story == nil:
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fill := storyIn(read.story, of.Kubelet, time.Now())
+	if fill == nil {
 		return func(s *evidence.Snapshot) {
-			s.Missed(source, what, evidence.Absent, "the agent of node "+c.About().Node+" has seen nothing of the pod")
+			s.Missed(source, what, evidence.Absent, "the agent of node "+read.node+" has seen nothing of the pod")
 		}
 	}
 	at := time.Now()
 	return func(s *evidence.Snapshot) {
-		s.Story = story
+		fill(s)
 		s.Saw(source, what, at)
 	}
 }
@@ -59,12 +72,25 @@ func missed(source evidence.Source, what string, err error) func(*evidence.Snaps
 	return func(s *evidence.Snapshot) { s.Missed(source, what, code, message) }
 }
 
-// storyOf reads the story of a pod from an agent; nil: the agent does not know it.
-func storyOf(ctx context.Context, c *client.Client, name evidence.Name) (*evidence.Story, error) {
-	sel := &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID}
-	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: sel, History: true, OnlyHistory: true})
+// read reads the story of a pod, or that of all.
+func (a *Agent) read(ctx context.Context, name evidence.Name) session {
+	if !a.Whole {
+		return readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
+	}
+	a.once.Do(func() { a.all = readAgent(ctx, a.Socket, nil) })
+	return a.all
+}
+
+// readAgent reads what an agent remembers of the pods that a selector chooses.
+func readAgent(ctx context.Context, socket string, of *agentpb.PodSelector) session {
+	c, err := client.Dial(ctx, socket)
 	if err != nil {
-		return nil, err
+		return session{err: err}
+	}
+	defer c.Close()
+	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: of, History: true, OnlyHistory: true})
+	if err != nil {
+		return session{err: err}
 	}
 	h := history.New(c.About(), probes.MustLoad())
 	lives := life.New(h)
@@ -74,27 +100,39 @@ func storyOf(ctx context.Context, c *client.Client, name evidence.Name) (*eviden
 			break
 		}
 		if err != nil {
-			return nil, err
+			return session{err: err}
 		}
 		h.Add(b, lives.Apply)
 	}
-	listed, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: sel})
+	listed, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: of})
 	if err != nil {
-		return nil, err
+		return session{err: err}
 	}
 	for _, p := range listed.Pods {
 		lives.Adopt(h.Learn(p.Pod), p)
 	}
-	return storyIn(explain.Story{History: h, Lives: lives}, name, time.Now()), nil
+	return session{story: explain.Story{History: h, Lives: lives}, node: c.About().Node}
 }
 
 // storyIn is what a session says of a pod at its end; nil: it does not have it.
-func storyIn(s explain.Story, name evidence.Name, now time.Time) *evidence.Story {
+func storyIn(s explain.Story, name evidence.Name, now time.Time) func(*evidence.Snapshot) {
 	for i := s.History.Pods() - 1; i > 0; i-- {
 		e := s.History.Pod(i).Entity
 		if e.Namespace == name.Namespace && e.Name == name.Name && (name.UID == "" || e.UID == name.UID) {
-			return explain.Seen(s, i, explain.Position{At: s.History.End(), Now: now.UnixNano() - s.History.Origin()})
+			var part evidence.Snapshot
+			fillStory(&part, s, i, explain.Position{At: s.History.End(), Now: now.UnixNano() - s.History.Origin()})
+			return func(into *evidence.Snapshot) { join(into, &part) }
 		}
 	}
 	return nil
+}
+
+// join takes over what a story says of a pod. The API server's own words count for
+// more than an agent's report of them.
+func join(into, part *evidence.Snapshot) {
+	into.Story = part.Story
+	if into.Pod == nil && into.KubeletPod == nil {
+		into.KubeletPod = part.KubeletPod
+		into.Cluster.Events = append(into.Cluster.Events, part.Cluster.Events...)
+	}
 }

@@ -19,15 +19,15 @@ import (
 
 // ask asks the API server about one pod.
 type ask struct {
-	ctx context.Context
-	api *kubeapi.Client
+	ctx  context.Context
+	memo *memo
 
 	mu sync.Mutex // of what follows
 	s  *evidence.Snapshot
 }
 
-func newAsk(ctx context.Context, api *kubeapi.Client, s *evidence.Snapshot) *ask {
-	return &ask{ctx: ctx, api: api, s: s}
+func newAsk(ctx context.Context, m *memo, s *evidence.Snapshot) *ask {
+	return &ask{ctx: ctx, memo: m, s: s}
 }
 
 // maxAnswer bounds what is read of an answer, in bytes; maxList how many objects are
@@ -47,8 +47,13 @@ func (a *ask) pod() {
 		}
 		return
 	}
-	a.s.Pod, a.s.Name.UID = trimmed(&p), string(p.UID)
-	a.around(&p)
+	a.given(&p)
+}
+
+// given takes a pod that has been read already, and asks for all that it refers to.
+func (a *ask) given(p *corev1.Pod) {
+	a.s.Pod, a.s.Name.UID = trimmed(p), string(p.UID)
+	a.around(p)
 }
 
 // around asks for what a pod refers to.
@@ -68,7 +73,7 @@ func (a *ask) around(p *corev1.Pod) {
 
 // get asks for one object. It notes where it is from, or why it is not to be had.
 func (a *ask) get(path string, query url.Values, what string, into any) bool {
-	err := a.api.Call(a.ctx, kubeapi.Request{Path: path, Query: query}, maxAnswer, into)
+	err := a.memo.call(a.ctx, path, query, into)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -162,6 +167,10 @@ func (a *ask) eventsOf(kind, name string) {
 
 func (a *ask) eventsIn(namespace, kind, name string) {
 	selector := "involvedObject.kind=" + kind + ",involvedObject.name=" + name
+	if known, ok := a.memo.eventsOf(namespace, kind, name); ok {
+		a.put(func(s *evidence.Snapshot) { s.Cluster.Events = append(s.Cluster.Events, known...) })
+		return
+	}
 	items, ok := all[corev1.Event](a, "api/v1/namespaces/"+namespace+"/events", url.Values{"fieldSelector": {selector}}, "events of "+kind+" "+name)
 	if !ok {
 		return

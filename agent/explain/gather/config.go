@@ -211,3 +211,12 @@ func (a *ask) policies(p *corev1.Pod) {
 		a.put(func(s *evidence.Snapshot) { s.Cluster.Budgets = append(s.Cluster.Budgets, items[i]) })
 	}
 }
+
+// quotas asks for the quotas of the namespace.
+func (a *ask) quotas() {
+	items, _ := all[corev1.ResourceQuota](a, "api/v1/namespaces/"+a.s.Name.Namespace+"/resourcequotas", nil, "resourcequotas")
+	for i := range items {
+		items[i].ManagedFields, items[i].Annotations = nil, nil
+	}
+	a.put(func(s *evidence.Snapshot) { s.Cluster.Quotas = items })
+}

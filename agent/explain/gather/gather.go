@@ -57,7 +57,7 @@ func (f From) Pod(ctx context.Context, name evidence.Name) *evidence.Snapshot {
 	s := &evidence.Snapshot{Name: name, Taken: time.Now()}
 	s.Unseen = append(s.Unseen, f.Absent...)
 	if f.API != nil {
-		newAsk(ctx, f.API, s).pod()
+		newAsk(ctx, newMemo(f.API), s).pod()
 	}
 	f.more(ctx, s)
 	s.Taken = time.Now()

@@ -1,0 +1,196 @@
+package gather
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
+)
+
+// Many is what is known of many pods.
+type Many struct {
+	// Pods are the snapshots of those that were chosen.
+	Pods []*evidence.Snapshot
+	// Owners are snapshots of owners that could not make a pod: they have no pod.
+	Owners []*evidence.Snapshot
+	// Looked is how many pods were looked at.
+	Looked int
+	Unseen []evidence.Unseen
+}
+
+const (
+	// pageSize is how many objects are asked for at once.
+	pageSize = 500
+	// atOnce is how many pods are asked about at one time.
+	atOnce = 16
+	// maxPods bounds the pods of which a snapshot is taken.
+	maxPods = 1000
+	// ManyWithin is how long gathering for many pods takes at most.
+	ManyWithin = 20 * time.Second
+)
+
+// All gathers what is known of the pods of a namespace, or of all if it is empty, of
+// which choose says that they are worth it. choose gets a snapshot with the pod alone.
+func (f From) All(ctx context.Context, namespace string, choose func(*evidence.Snapshot) bool) (*Many, error) {
+	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
+	defer cancel()
+	m := &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
+	prefix := "api/v1/"
+	if namespace != "" {
+		prefix += "namespaces/" + namespace + "/"
+	}
+	m.allEvents(ctx, prefix)
+	var chosen []*corev1.Pod
+	err := pages(ctx, f.API, prefix+"pods", nil, func(p *corev1.Pod) {
+		m.out.Looked++
+		alone := &evidence.Snapshot{Name: nameOf(p), Pod: p, Taken: time.Now()}
+		if len(chosen) < maxPods && choose(alone) {
+			chosen = append(chosen, p)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.each(ctx, chosen)
+	m.failedOwners(ctx)
+	return m.out, nil
+}
+
+// Of gathers what is known of the pods that a selector chooses in a namespace, and of
+// which their owner is one of owners, by UID.
+func (f From) Of(ctx context.Context, namespace, selector string, owners []string) (*Many, error) {
+	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
+	defer cancel()
+	m := &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
+	var chosen []*corev1.Pod
+	err := pages(ctx, f.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
+		ref := metav1.GetControllerOfNoCopy(p)
+		if ref != nil && slices.Contains(owners, string(ref.UID)) && len(chosen) < maxPods {
+			chosen = append(chosen, p)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.out.Looked = len(chosen)
+	m.each(ctx, chosen)
+	return m.out, nil
+}
+
+// many gathers for many pods.
+type many struct {
+	From
+	memo *memo
+
+	mu  sync.Mutex
+	out *Many
+}
+
+func nameOf(p *corev1.Pod) evidence.Name {
+	return evidence.Name{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
+}
+
+// each takes the snapshots of some pods.
+func (m *many) each(ctx context.Context, pods []*corev1.Pod) {
+	m.out.Pods = make([]*evidence.Snapshot, len(pods))
+	slots := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, p := range pods {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			s := &evidence.Snapshot{Name: nameOf(p), Taken: time.Now()}
+			s.Unseen = append(s.Unseen, m.Absent...)
+			s.Saw(evidence.API, "pods/"+p.Name, time.Now())
+			newAsk(ctx, m.memo, s).given(p)
+			m.more(ctx, s)
+			s.Taken = time.Now()
+			m.out.Pods[i] = s
+		})
+	}
+	wg.Wait()
+}
+
+// allEvents asks for all events at once; the pods' are then taken from there.
+func (m *many) allEvents(ctx context.Context, prefix string) {
+	found := map[string][]evidence.Event{}
+	err := pages(ctx, m.API, prefix+"events", nil, func(e *corev1.Event) {
+		key := e.InvolvedObject.Namespace + "/" + e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name
+		found[key] = append(found[key], eventOf(e))
+	})
+	if err != nil {
+		code, message := WhyNot(err)
+		m.out.Unseen = append(m.out.Unseen, evidence.Unseen{Source: evidence.API, What: "events", Why: code, Message: message})
+		return
+	}
+	m.memo.events = found
+}
+
+// freshFailure is how old the failure of an owner to make a pod may be.
+const freshFailure = 30 * time.Minute
+
+// failedOwners takes snapshots of owners that could not make a pod lately.
+func (m *many) failedOwners(ctx context.Context) {
+	for key, events := range m.memo.events {
+		for _, e := range events {
+			if e.Reason == "FailedCreate" && e.Type == corev1.EventTypeWarning && time.Since(e.Last) < freshFailure {
+				namespace, _, _ := cut3(key)
+				s, err := m.owner(ctx, evidence.Name{Namespace: namespace, Name: e.Name}, e.Kind)
+				if err == nil && s != nil {
+					m.out.Owners = append(m.out.Owners, s)
+				}
+				break
+			}
+		}
+	}
+}
+
+// pages asks for all objects of a list, page by page, from the API server's cache.
+func pages[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, each func(*T)) error {
+	q := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for k, v := range query {
+		q[k] = v
+	}
+	for {
+		var page struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+			Items    []T             `json:"items"`
+		}
+		err := api.Call(ctx, kubeapi.Request{Path: path, Query: q}, 8*maxAnswer, &page)
+		if kubeapi.IsCode(err, http.StatusGone) && q.Has("continue") {
+			// The list was too long for the time that the API server keeps its state: what
+			// was read is good enough, the rest is read anew.
+			q.Del("continue")
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			each(&page.Items[i])
+		}
+		if page.Metadata.Continue == "" {
+			return nil
+		}
+		q.Set("continue", page.Metadata.Continue)
+	}
+}
+
+// Named are the pods of a name, in all namespaces.
+func Named(ctx context.Context, api *kubeapi.Client, name string) (out []evidence.Name, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Within)
+	defer cancel()
+	err = pages(ctx, api, "api/v1/pods", url.Values{"fieldSelector": {"metadata.name=" + name}}, func(p *corev1.Pod) {
+		out = append(out, nameOf(p))
+	})
+	return out, err
+}

@@ -1,0 +1,93 @@
+package gather
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/probes"
+)
+
+// Trace is a trace file as the only source: what was known at its end.
+type Trace struct {
+	story explain.Story
+	file  string
+}
+
+// OpenTrace reads a trace file. One that breaks off counts as far as it goes.
+func OpenTrace(file string) (*Trace, error) {
+	r, err := trace.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", file, err)
+	}
+	defer r.Close()
+	h := history.New(r.Header().Info, probes.MustLoad())
+	lives := life.New(h)
+	for {
+		b, err := r.Next()
+		var fault *trace.Fault
+		switch {
+		case errors.Is(err, io.EOF), errors.As(err, &fault):
+			return &Trace{explain.Story{History: h, Lives: lives}, file}, nil
+		case err != nil:
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		h.Add(b, lives.Apply)
+	}
+}
+
+// Named are the pods of a name, those that came last first; an empty namespace is any.
+// A pod that was made anew under its name counts once.
+func (t *Trace) Named(namespace, name string) (out []evidence.Name) {
+	known := map[string]bool{}
+	for i := t.story.History.Pods() - 1; i > 0; i-- {
+		e := t.story.History.Pod(i).Entity
+		if e.Name == name && (namespace == "" || e.Namespace == namespace) && !known[e.Namespace] {
+			known[e.Namespace] = true
+			out = append(out, evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID})
+		}
+	}
+	return out
+}
+
+// Pod is what is known of a pod at the end.
+func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
+	h := t.story.History
+	at := explain.Position{At: h.End(), Now: h.Last()}
+	taken := time.Unix(0, h.Origin()+h.Last())
+	s := &evidence.Snapshot{Name: name, Taken: taken}
+	if pod, ok := h.PodOf(name.UID); ok {
+		fillStory(s, t.story, pod, at)
+	}
+	s.Saw(evidence.Trace, t.file, taken)
+	return s
+}
+
+// All are the snapshots of all pods that are there at the end.
+func (t *Trace) All() *Many {
+	out := &Many{}
+	for i := 1; i < t.story.History.Pods(); i++ {
+		e := t.story.History.Pod(i).Entity
+		s := t.Pod(evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID})
+		if s.Story == nil || s.Story.State == life.Gone.String() {
+			continue
+		}
+		out.Looked++
+		out.Pods = append(out.Pods, s)
+	}
+	return out
+}
+
+// fillStory fills in what a story says of a pod, by its place in the history.
+func fillStory(s *evidence.Snapshot, of explain.Story, pod int, at explain.Position) {
+	s.Story = explain.Seen(of, pod, at)
+	if s.Pod == nil && s.KubeletPod == nil {
+		s.KubeletPod, s.Cluster.Events = explain.Reported(of, pod, at)
+	}
+}

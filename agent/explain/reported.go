@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Reported puts together what the reports of a pod's story say at a position: the
+// pod's object, as far as they show it, and its events, oldest first. The object is
+// nil if no probe brings reports.
+func Reported(s Story, pod int, at Position) (*corev1.Pod, []evidence.Event) {
+	c := newCheck(s, pod, at)
+	if !c.knows.Reports {
+		return nil, nil
+	}
+	r := &reported{c: c, pod: c.podAlone(), seen: map[string]bool{}}
+	looked := 0
+	c.h.Back(c.pod, c.at, func(_ int, sp *history.Span) bool {
+		looked++
+		if sp.Enter != history.None && c.h.Reported(sp.Step) {
+			if e, ok := c.h.Event(sp.Enter); ok {
+				r.add(c.h.Role(sp.Step), &e)
+			}
+		}
+		return looked >= maxLooked
+	})
+	for i, j := 0, len(r.events)-1; i < j; i, j = i+1, j-1 {
+		r.events[i], r.events[j] = r.events[j], r.events[i]
+	}
+	return r.pod, r.events
+}
+
+// podAlone is the pod's object with what its life alone shows.
+func (c *check) podAlone() *corev1.Pod {
+	e := c.h.Pod(c.pod).Entity
+	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(c.wall(c.p.First)),
+	}}
+	out.Status.Phase = corev1.PodPhase(c.p.Phase.String())
+	if c.p.Deleting {
+		at := metav1.NewTime(c.wall(c.p.DeletedAt))
+		out.DeletionTimestamp = &at
+	}
+	return out
+}
+
+// reported collects reports, the newest first: of each thing the newest counts.
+type reported struct {
+	c      *check
+	pod    *corev1.Pod
+	events []evidence.Event
+	seen   map[string]bool
+}
+
+// first reports whether a thing is met for the first time.
+func (r *reported) first(key string) bool {
+	if r.seen[key] {
+		return false
+	}
+	r.seen[key] = true
+	return true
+}
+
+func (r *reported) add(role probes.Role, e *probes.Event) {
+	field := func(name string) string {
+		if text, ok := e.Fields[name].(string); ok {
+			return words.Clean(text)
+		}
+		return words.Short(e.Fields[name])
+	}
+	at := metav1.NewTime(e.Time)
+	if since, err := time.Parse(time.RFC3339, field("since")); err == nil {
+		at = metav1.NewTime(since)
+	}
+	st := &r.pod.Status
+	switch role {
+	case probes.RoleBound:
+		r.pod.Spec.NodeName = field("node")
+		if r.first("bound") && st.StartTime == nil {
+			r.pod.CreationTimestamp = at
+		}
+	case probes.RoleKnown:
+		if r.pod.Spec.NodeName == "" {
+			r.pod.Spec.NodeName = "node"
+		}
+	case probes.RolePhase:
+		if r.first("phase") {
+			st.Phase, st.Reason, st.Message = corev1.PodPhase(field("phase")), field("reason"), field("message")
+		}
+	case probes.RoleCondition:
+		if r.first("condition " + field("type")) {
+			st.Conditions = append(st.Conditions, corev1.PodCondition{
+				Type: corev1.PodConditionType(field("type")), Status: corev1.ConditionStatus(field("status")),
+				Reason: field("reason"), Message: field("message"), LastTransitionTime: at,
+			})
+		}
+	case probes.RoleContainerState:
+		if r.first("container "+field("container")) && field("container") != "" {
+			st.ContainerStatuses = append(st.ContainerStatuses, containerOf(field, at))
+			st.StartTime = &at
+		}
+	case probes.RoleEvent:
+		count, _ := strconv.Atoi(field("count"))
+		r.events = append(r.events, evidence.Event{
+			Kind: "Pod", Name: r.pod.Name, UID: string(r.pod.UID), FieldPath: field("object"), Type: field("type"), Reason: field("reason"),
+			Message: field("message"), Component: field("reporter"), First: e.Time, Last: e.Time, Count: max(1, count),
+		})
+	}
+}
+
+// containerOf is the status of a container as a report has it.
+func containerOf(field func(string) string, at metav1.Time) corev1.ContainerStatus {
+	number := func(name string) int32 {
+		n, _ := strconv.ParseInt(field(name), 10, 32)
+		return int32(n)
+	}
+	out := corev1.ContainerStatus{Name: field("container"), RestartCount: number("restartCount"), Ready: field("ready") == "true"}
+	switch field("state") {
+	case "waiting":
+		out.State.Waiting = &corev1.ContainerStateWaiting{Reason: field("reason"), Message: field("message")}
+	case "running":
+		out.State.Running = &corev1.ContainerStateRunning{StartedAt: at}
+	case "terminated":
+		out.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: number("exitCode"), Reason: field("reason"), Message: field("message"), FinishedAt: at}
+	}
+	if field("lastReason") != "" {
+		out.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: number("lastExitCode"), Reason: field("lastReason"), FinishedAt: at}
+	}
+	return out
+}

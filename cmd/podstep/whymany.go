@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// whyAll answers for every pod that is not well.
+func whyAll(ctx context.Context, from gather.From, namespace string) (whyAnswer, error) {
+	m, err := from.All(ctx, namespace, unwell)
+	if err != nil {
+		return nil, fmt.Errorf("list pods: %w", err)
+	}
+	return newManyAnswer(m), nil
+}
+
+// unwell reports whether a pod is worth a closer look: what its object alone shows.
+func unwell(s *evidence.Snapshot) bool {
+	switch v := causes.Explain(s).Verdict; v {
+	case causes.OK, causes.Done:
+		return false
+	default:
+		return true
+	}
+}
+
+// whyOwner answers for an owner and its pods.
+func whyOwner(ctx context.Context, from gather.From, kind string, name evidence.Name) (whyAnswer, error) {
+	m, err := from.Owner(ctx, kind, name)
+	if err != nil {
+		return nil, err
+	}
+	return newManyAnswer(m), nil
+}
+
+// manyAnswer is the answer for many pods: equal causes are put together, the worst
+// first.
+type manyAnswer struct {
+	groups                  []group
+	looked, young, troubled int
+	unseen                  []evidence.Unseen
+	taken                   time.Time
+}
+
+// group are pods with the same cause.
+type group struct {
+	reports []*causes.Report // the one that has had it longest first
+	first   *causes.Finding
+}
+
+func newManyAnswer(m *gather.Many) *manyAnswer {
+	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: time.Now()}
+	byCause := map[string]int{}
+	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
+		r := causes.Explain(s)
+		switch {
+		case r.Verdict == causes.Young:
+			a.young++
+		case r.Wrong():
+			a.troubled++
+			key := sameCause(&r.Findings[0])
+			i, known := byCause[key]
+			if !known {
+				i = len(a.groups)
+				byCause[key] = i
+				a.groups = append(a.groups, group{})
+			}
+			a.groups[i].reports = append(a.groups[i].reports, r)
+		}
+	}
+	for i := range a.groups {
+		g := &a.groups[i]
+		slices.SortStableFunc(g.reports, func(x, y *causes.Report) int { return x.Since.Compare(y.Since) })
+		g.first = &g.reports[0].Findings[0]
+	}
+	slices.SortStableFunc(a.groups, worse)
+	return a
+}
+
+// sameCause is equal for findings that are the same but for the pod.
+func sameCause(f *causes.Finding) string {
+	return f.Cause.ID + "|" + strings.ReplaceAll(f.Sentence(words.English), f.Args["pod"], "")
+}
+
+// worse puts groups in order: sure causes before possible ones, then those of more
+// pods, then those that have lasted longer.
+func worse(x, y group) int {
+	sure := func(g group) int {
+		if g.first.Confidence == causes.Possible {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(len(y.reports), len(x.reports)), x.reports[0].Since.Compare(y.reports[0].Since))
+}
+
+func (a *manyAnswer) wrong() bool { return len(a.groups) > 0 }
+
+func (a *manyAnswer) key() string {
+	var b strings.Builder
+	for _, g := range a.groups {
+		fmt.Fprintf(&b, "%s %d;", sameCause(g.first), len(g.reports))
+	}
+	return b.String()
+}
+
+// groupJSON are pods with the same cause, as scripts get them.
+type groupJSON struct {
+	Pods []evidence.Name `json:"pods"`
+	findingJSON
+}
+
+func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
+	l := f.language()
+	data := struct {
+		Looked int               `json:"looked"`
+		Young  int               `json:"young"`
+		Stuck  int               `json:"stuck"`
+		Causes []groupJSON       `json:"causes"`
+		Unseen []evidence.Unseen `json:"unseen"`
+	}{a.looked, a.young, a.troubled, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
+	for _, g := range a.groups {
+		out := groupJSON{findingJSON: newFindingJSON(g.first, a.taken, l)}
+		for _, r := range g.reports {
+			out.Pods = append(out.Pods, r.Pod)
+		}
+		data.Causes = append(data.Causes, out)
+	}
+	return f.out.print(w, data, func(w io.Writer) { a.write(w, l) })
+}
+
+// maxNamed is how many pods of a group are named.
+const maxNamed = 5
+
+func (a *manyAnswer) write(w io.Writer, l words.Lang) {
+	for _, g := range a.groups {
+		var names []string
+		for _, r := range g.reports[:min(len(g.reports), maxNamed)] {
+			names = append(names, words.Clean(r.Pod.String()))
+		}
+		if more := len(g.reports) - len(names); more > 0 {
+			names = append(names, fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
+		}
+		fmt.Fprintf(w, "%s  %s\n", strings.Join(names, ", "), words.Took(a.taken.Sub(g.reports[0].Since)))
+		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence, g.first.Sentence(l))
+		if next := g.first.Advice(l); len(next) > 0 && next[0].Run != "" {
+			fmt.Fprintf(w, "    %s\n", next[0].Run)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, l.In(words.Text("%d pods looked at: %d stuck (causes: %d), %d on their way.\n", "看了 %d 个 Pod：%d 个卡住（原因 %d 种），%d 个正在启动或停止。\n")),
+		a.looked, a.troubled, len(a.groups), a.young)
+	writeUnseen(w, a.unseen, l)
+}
