@@ -120,6 +120,9 @@ func (f *fakeAgent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[
 			return err
 		}
 	}
+	if r.OnlyHistory {
+		return nil
+	}
 	if err := s.Send(&agentpb.Batch{Pods: pods, CaughtUp: true}); err != nil {
 		return err
 	}

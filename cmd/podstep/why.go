@@ -110,23 +110,27 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 	if f.trace != "" {
 		return a.askTrace(f, arg)
 	}
-	kind, _, _ := strings.Cut(arg, "/")
-	from, namespace, err := a.sources(&f.from, f.all || gather.KindOf(kind) != "")
-	if err != nil {
+	kind, name, _ := strings.Cut(arg, "/")
+	isOwner := gather.KindOf(kind) != ""
+	var sel *agentpb.PodSelector
+	if !f.all && !isOwner {
+		if kind == "pod" || kind == "pods" || kind == "po" {
+			arg = name
+		}
+		var err error
+		if sel, err = f.name.one(arg); err != nil {
+			return nil, err
+		}
+	}
+	from, namespace, err := a.sources(&f.from, sel == nil)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if f.all {
+	case f.all:
 		return func(ctx context.Context) (whyAnswer, error) { return whyAll(ctx, from, f.name.namespace) }, needAPI(&from)
-	}
-	if kind, name, ok := strings.Cut(arg, "/"); ok && gather.KindOf(kind) != "" {
+	case isOwner:
 		owner := evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name}
 		return func(ctx context.Context) (whyAnswer, error) { return whyOwner(ctx, from, kind, owner) }, needAPI(&from)
-	} else if ok && (kind == "pod" || kind == "pods" || kind == "po") {
-		arg = name
-	}
-	sel, err := f.name.one(arg)
-	if err != nil {
-		return nil, err
 	}
 	return func(ctx context.Context) (whyAnswer, error) { return whyPod(ctx, from, namespace, sel) }, nil
 }

@@ -29,13 +29,13 @@ func (f *whyFrom) add(cmd *cobra.Command) {
 // without one; many is that it is asked about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
-	namespace, _, err = config.Namespace()
-	if err != nil {
-		return from, "", fmt.Errorf("read kubeconfig: %w", err)
-	}
 	rest, err := config.ClientConfig()
+	namespace = "default"
 	switch {
 	case err == nil:
+		if namespace, _, err = config.Namespace(); err != nil {
+			return from, "", fmt.Errorf("read kubeconfig: %w", err)
+		}
 		if from.API, err = kubeapi.New(rest); err != nil {
 			return from, "", err
 		}

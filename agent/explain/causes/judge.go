@@ -59,5 +59,13 @@ func (c *Case) unexplained() Finding {
 	if c.Spec != nil {
 		f.Evidence = append(f.Evidence, c.status("status", "phase "+string(c.Spec.Status.Phase), c.Since))
 	}
+	if c.Story != nil {
+		for i := range c.Story.Open {
+			f.Evidence = append(f.Evidence, c.call(&c.Story.Open[i]))
+		}
+		for i := range c.Story.Failed {
+			f.Evidence = append(f.Evidence, c.call(&c.Story.Failed[i]))
+		}
+	}
 	return f
 }
