@@ -65,6 +65,7 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 	}
 	for _, all := range [][]corev1.ContainerStatus{out.Status.InitContainerStatuses, out.Status.ContainerStatuses, out.Status.EphemeralContainerStatuses} {
 		for i := range all {
+			all[i].Image, all[i].ImageID = redact.Text(all[i].Image), redact.Text(all[i].ImageID)
 			trimState(&all[i].State)
 			trimState(&all[i].LastTerminationState)
 		}
@@ -106,8 +107,7 @@ func trimHandler(e *corev1.ExecAction, h *corev1.HTTPGetAction) {
 		e.Command = programOf(e.Command)
 	}
 	if h != nil {
-		h.HTTPHeaders = nil
-		h.Path, _, _ = strings.Cut(h.Path, "?")
+		h.HTTPHeaders, h.Path = nil, ""
 	}
 }
 

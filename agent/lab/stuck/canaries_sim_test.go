@@ -1,0 +1,77 @@
+//go:build sim
+
+package stuck
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// TestCanaries: of pods whose secrets are known and wherever a pod may have them, none
+// is in a snapshot, in a finding, or in what the command prints.
+func TestCanaries(t *testing.T) {
+	l := shared.For(t)
+	c := labtest.NewCanaries(t, l, "why")
+	c.CreateAll(t)
+	for _, pod := range []string{"talker", "probed", "hooked", "pulled", "misnamed"} {
+		t.Run(pod, func(t *testing.T) {
+			t.Parallel()
+			name := evidence.Name{Namespace: "default", Name: c.Name(pod)}
+			rounds := 0 // in which what the kubelet has begun with the pod was seen
+			labtest.Eventually(t, "events about "+pod, func() bool {
+				for _, way := range []Way{API, Woven} {
+					s := simSources(t, l, way).Pod(t.Context(), name)
+					text, err := json.Marshal(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Silent(t, "the snapshot of "+pod, string(text))
+					r := causes.Explain(s)
+					c.Silent(t, "the report on "+pod, said(r))
+					if slices.ContainsFunc(s.Cluster.Events, func(e evidence.Event) bool { return e.Component == "kubelet" }) {
+						rounds++
+					}
+				}
+				return rounds > 20
+			})
+			for _, format := range []string{"json", "yaml"} {
+				out, _, _ := l.Podstep("why", name.Name, "-n", "default", "-o", format)
+				c.Silent(t, "podstep why -o "+format, out)
+			}
+			out, _, _ := l.Podstep("why", name.Name, "-n", "default", "--lang", "zh")
+			c.Silent(t, "podstep why", out)
+		})
+	}
+	t.Cleanup(func() {
+		for _, p := range c.Pods {
+			l.Delete(p.Name)
+		}
+	})
+}
+
+// said is all that a report says.
+func said(r *causes.Report) string {
+	var b strings.Builder
+	b.WriteString(string(r.Verdict))
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for _, l := range []words.Lang{words.English, words.Chinese} {
+			b.WriteString(f.Title(l) + f.Sentence(l) + f.Clock(l) + f.Chain(l) + f.Shows(l))
+			for _, d := range f.Advice(l) {
+				b.WriteString(d.Text + d.Run)
+			}
+		}
+		for _, e := range f.Evidence {
+			b.WriteString(e.Where + e.Text + e.At.Format(time.RFC3339))
+		}
+	}
+	return b.String()
+}
