@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -73,15 +74,15 @@ func (m *Model) askHold() tea.Cmd {
 	}
 	name := pod.NamespacedName()
 	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
-	m.push(&dialog{
-		title: m.textf(words.Text("Hold %s?", "停住 %s？"), name),
-		text: []string{
+	m.push(&ask.Dialog{
+		Title: m.textf(words.Text("Hold %s?", "停住 %s？"), name),
+		Text: []string{
 			m.textf(words.Text("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
 			m.text(words.Text("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
 		},
-		danger:  true,
-		buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold", "停住"))},
-		chose: func(m *Model, button int) tea.Cmd {
+		Danger:  true,
+		Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold", "停住"))},
+		Chose: func(button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}

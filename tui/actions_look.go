@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -67,18 +68,18 @@ func (m *Model) showWhy() tea.Cmd {
 			lines = append(lines, d.Hold)
 		}
 	}
-	m.push(&page{title: title, lines: lines})
+	m.push(&ask.Page{Title: title, Lines: lines})
 	return nil
 }
 
 func (m *Model) askFilter() tea.Cmd {
-	in := newInput(m.text(words.Text("filter", "过滤")), m.filter, completeFilter, func(m *Model, expr string) (tea.Cmd, error) {
+	in := ask.NewInput(m.text(words.Text("filter", "过滤")), m.filter, m.completeFilter, func(expr string) (tea.Cmd, error) {
 		return nil, m.setFilter(expr)
 	})
 	// What is typed counts at once; what makes no sense yet does not.
-	in.typed = func(m *Model, expr string) error { return m.setFilter(expr) }
-	in.left = func(m *Model, was string) { _ = m.setFilter(was) }
-	in.help = filterHelp(m.lang)
+	in.Typed = m.setFilter
+	in.Left = func(was string) { _ = m.setFilter(was) }
+	in.Help = filterHelp(m.lang)
 	m.input = in
 	return nil
 }

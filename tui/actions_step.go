@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -155,7 +156,7 @@ func (m *Model) askUntil() tea.Cmd {
 	if h == nil {
 		return nil
 	}
-	m.input = newInput(m.textf(words.Text("%s until step", "%s 直到步骤"), view.ShortName(h.GetPod().GetName(), m.frame.styles)), "", completeStep, func(m *Model, name string) (tea.Cmd, error) {
+	m.input = ask.NewInput(m.textf(words.Text("%s until step", "%s 直到步骤"), view.ShortName(h.GetPod().GetName(), m.frame.styles)), "", m.completeStep, func(name string) (tea.Cmd, error) {
 		if err := m.checkStep(name); err != nil {
 			return nil, err
 		}

@@ -9,14 +9,16 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // field is one line of a form: text to type, or one of a few words.
 type field struct {
 	label text
 	help  text
-	line  line
+	line  ask.Line
 	of    []text // words to choose from; nil for text
 	at    int
 }
@@ -41,6 +43,7 @@ const (
 
 // breakForm asks for a breakpoint.
 type breakForm struct {
+	m      *Model
 	fields [fieldCount]field
 	cursor int // a field, or fieldCount for the buttons
 	button int
@@ -49,15 +52,15 @@ type breakForm struct {
 	err    string
 }
 
-func newBreakForm(pods, steps string) *breakForm {
-	f := &breakForm{button: 1}
+func newBreakForm(m *Model, pods, steps string) *breakForm {
+	f := &breakForm{m: m, button: 1}
 	f.fields = [fieldCount]field{
-		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: newLine(pods)},
-		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: newLine(steps)},
+		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: ask.NewLine(pods)},
+		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: ask.NewLine(steps)},
 		fieldOn:     {label: words.Text("on", "时机"), of: []text{words.Text("enter", "进入时"), words.Text("exit", "返回时"), words.Text("error", "出错时")}},
 		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟")}},
 		fieldValue:  {label: words.Text("with", "内容"), help: words.Text("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
-		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: newLine(strconv.Itoa(agentpb.DefaultTimes))},
+		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: ask.NewLine(strconv.Itoa(agentpb.DefaultTimes))},
 	}
 	if pods != "" {
 		f.cursor = fieldSteps
@@ -77,11 +80,11 @@ func (m *Model) askBreak() tea.Cmd {
 			steps = m.state.SelectedStep()
 		}
 	}
-	m.push(newBreakForm(pods, steps))
+	m.push(newBreakForm(m, pods, steps))
 	return nil
 }
 
-func (f *breakForm) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
+func (f *breakForm) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	name := k.String()
 	switch name {
 	case "esc":
@@ -94,19 +97,19 @@ func (f *breakForm) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, false
 	}
 	if f.cursor == fieldCount {
-		return f.buttonKey(m, name)
+		return f.buttonKey(name)
 	}
 	in := &f.fields[f.cursor]
 	switch {
 	case name == "enter":
 		f.move(1)
 	case name == "tab":
-		if !f.complete(m, in) {
+		if !f.complete(in) {
 			f.move(1)
 		}
 	case in.of != nil:
 		in.choose(name)
-	case in.line.edit(k):
+	case in.line.Edit(k):
 		f.offers, f.err = nil, ""
 	}
 	return nil, false
@@ -121,9 +124,9 @@ func (in *field) choose(key string) {
 	}
 }
 
-func (f *breakForm) paste(_ *Model, s string) {
+func (f *breakForm) Paste(s string) {
 	if f.cursor < fieldCount && f.fields[f.cursor].of == nil {
-		f.fields[f.cursor].line.insert(s)
+		f.fields[f.cursor].line.Insert(s)
 	}
 }
 
@@ -132,7 +135,7 @@ func (f *breakForm) move(by int) {
 	f.cursor = max(0, min(f.cursor+by, fieldCount))
 }
 
-func (f *breakForm) buttonKey(m *Model, name string) (tea.Cmd, bool) {
+func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {
 	switch name {
 	case "tab": // round: Add, Cancel, and the first line again
 		if f.button == 0 {
@@ -142,54 +145,54 @@ func (f *breakForm) buttonKey(m *Model, name string) (tea.Cmd, bool) {
 	case "left", "right", "h", "l":
 		f.button = 1 - f.button
 	case "enter", "space":
-		return f.press(m, f.button)
+		return f.Press(f.button)
 	}
 	return nil, false
 }
 
-// item is a click on a field.
-func (f *breakForm) item(_ *Model, i int) (tea.Cmd, bool) {
+// Item is a click on a field.
+func (f *breakForm) Item(i int) (tea.Cmd, bool) {
 	if inRange(i, fieldCount) {
 		f.cursor, f.offers = i, nil
 	}
 	return nil, false
 }
 
-// press is a click on a button: 0 is Cancel, 1 is Add.
-func (f *breakForm) press(m *Model, button int) (tea.Cmd, bool) {
+// Press is a click on a button: 0 is Cancel, 1 is Add.
+func (f *breakForm) Press(button int) (tea.Cmd, bool) {
 	if button == 0 {
 		return nil, true
 	}
-	req, err := f.request(m)
+	req, err := f.request()
 	if err != nil {
 		f.err = err.Error()
 		return nil, false
 	}
-	return m.addBreak(req), true
+	return f.m.addBreak(req), true
 }
 
 // complete puts in the next completion; false if there is none.
-func (f *breakForm) complete(m *Model, in *field) bool {
+func (f *breakForm) complete(in *field) bool {
 	if f.offers == nil && in.line.String() == "" {
 		return false // Tab goes on
 	}
 	if f.offers == nil {
-		f.offers, f.offer = f.completions(m), -1
+		f.offers, f.offer = f.completions(), -1
 	}
 	if len(f.offers) == 0 || (len(f.offers) == 1 && f.offers[0] == in.line.String()) {
 		return false
 	}
 	f.offer = (f.offer + 1) % len(f.offers)
-	in.line.set(f.offers[f.offer])
+	in.line.Set(f.offers[f.offer])
 	return true
 }
 
-func (f *breakForm) completions(m *Model) (out []string) {
+func (f *breakForm) completions() (out []string) {
 	switch f.cursor {
 	case fieldSteps:
-		return stepsLike(m.catalogue(), f.fields[fieldSteps].line.String())
+		return stepsLike(f.m.catalogue(), f.fields[fieldSteps].line.String())
 	case fieldPods:
-		for _, r := range m.pods() {
+		for _, r := range f.m.pods() {
 			if name := (probes.Pod{Namespace: r.Namespace, Name: r.Name}).NamespacedName(); strings.Contains(name, f.fields[fieldPods].line.String()) {
 				out = append(out, name)
 			}
@@ -198,29 +201,29 @@ func (f *breakForm) completions(m *Model) (out []string) {
 	return out
 }
 
-func (f *breakForm) overlay(m *Model) *screen.Overlay {
+func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
 	o := &screen.Overlay{
-		Kind: screen.OverDialog, Title: m.text(words.Text("Breakpoint", "断点")), Cursor: f.cursor,
-		Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Add", "添加"))},
+		Kind: screen.OverDialog, Title: f.m.text(words.Text("Breakpoint", "断点")), Cursor: f.cursor,
+		Buttons: []string{f.m.text(words.Text("Cancel", "取消")), f.m.text(words.Text("Add", "添加"))},
 	}
 	for i := range f.fields {
 		in := &f.fields[i]
 		value := in.line.String()
 		if in.of != nil {
-			value = "‹ " + m.text(in.of[in.at]) + " ›"
-			if m.opts.ASCII {
-				value = "< " + m.text(in.of[in.at]) + " >"
+			value = "‹ " + f.m.text(in.of[in.at]) + " ›"
+			if f.m.opts.ASCII {
+				value = "< " + f.m.text(in.of[in.at]) + " >"
 			}
 		}
 		if i == fieldTimes {
-			value = f.timesWords(m, value)
+			value = f.timesWords(value)
 		}
-		o.Items = append(o.Items, screen.Item{Text: m.text(in.label) + ": " + value})
+		o.Items = append(o.Items, screen.Item{Text: f.m.text(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
 		o.Cursor = fieldCount + f.button
 	} else if in := &f.fields[f.cursor]; in.of == nil {
-		o.Input = &screen.Input{Prompt: m.text(in.label), Text: in.line.String(), Cursor: in.line.at, Help: f.hint(m)}
+		o.Input = &screen.Input{Prompt: f.m.text(in.label), Text: in.line.String(), Cursor: in.line.Cursor(), Help: f.hint()}
 	}
 	if f.err != "" {
 		o.Text = append(o.Text, f.err)
@@ -229,24 +232,24 @@ func (f *breakForm) overlay(m *Model) *screen.Overlay {
 }
 
 // timesWords reports what the number of times means.
-func (f *breakForm) timesWords(m *Model, value string) string {
+func (f *breakForm) timesWords(value string) string {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
 		return value
 	}
 	if f.fields[fieldAction].at == actHold {
-		return value + m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
+		return value + f.m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
 	}
-	return value + m.text(words.Text(" (once)", "（一次）"))
+	return value + f.m.text(words.Text(" (once)", "（一次）"))
 }
 
 // hint reports what to type: the completions there are, or an example.
-func (f *breakForm) hint(m *Model) string {
+func (f *breakForm) hint() string {
 	offers := f.offers
 	if offers == nil {
-		offers = f.completions(m)
+		offers = f.completions()
 	}
 	if len(offers) == 0 || f.fields[f.cursor].line.String() == "" {
-		return m.text(f.fields[f.cursor].help)
+		return f.m.text(f.fields[f.cursor].help)
 	}
-	return keyName("tab") + ": " + strings.Join(offers[:min(len(offers), shownOffers)], "  ")
+	return ask.Offers(offers)
 }

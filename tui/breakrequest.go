@@ -15,45 +15,46 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 )
 
 // request makes what the agent is asked, or says what is wrong.
-func (f *breakForm) request(m *Model) (*agentpb.AddBreakpointRequest, error) {
+func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 	steps := strings.TrimSpace(f.fields[fieldSteps].line.String())
-	if err := m.checkStep(steps); err != nil {
+	if err := f.m.checkStep(steps); err != nil {
 		return nil, err
 	}
 	if f.fields[fieldAction].at == actHold {
-		if err := m.checkHold(steps); err != nil {
+		if err := f.m.checkHold(steps); err != nil {
 			return nil, err
 		}
 	}
 	pods, err := agentpb.ParsePods(strings.TrimSpace(f.fields[fieldPods].line.String()))
 	if err != nil {
-		return nil, errors.New(m.text(words.Text("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
+		return nil, errors.New(f.m.text(words.Text("a pod is written as NAMESPACE/NAME", "Pod 写作 命名空间/名称")))
 	}
 	times, err := strconv.ParseUint(strings.TrimSpace(f.fields[fieldTimes].line.String()), 10, 32)
 	if err != nil {
-		return nil, errors.New(m.text(words.Text("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
+		return nil, errors.New(f.m.text(words.Text("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
 	}
 	req := &agentpb.AddBreakpointRequest{
 		Pods: pods, Step: steps, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
 	}
-	return req, f.setAction(m, req)
+	return req, f.setAction(req)
 }
 
-func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error {
+func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
 	value := strings.TrimSpace(f.fields[fieldValue].line.String())
 	switch f.fields[fieldAction].at {
 	case actFail:
 		if value == "" {
-			return errors.New(m.text(words.Text("give the error with which the step fails", "请输入要返回的错误信息")))
+			return errors.New(f.m.text(words.Text("give the error with which the step fails", "请输入要返回的错误信息")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
 	case actDelay:
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return errors.New(m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
+			return errors.New(f.m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:
@@ -66,15 +67,15 @@ func (f *breakForm) setAction(m *Model, req *agentpb.AddBreakpointRequest) error
 func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 	_, holds := req.Action.(*agentpb.AddBreakpointRequest_Hold)
 	if holds && m.standsStill(req.Step, req.On) {
-		m.push(&dialog{
-			title: m.text(words.Text("The node stands still", "整个节点会停住")),
-			text: []string{
+		m.push(&ask.Dialog{
+			Title: m.text(words.Text("The node stands still", "整个节点会停住")),
+			Text: []string{
 				m.textf(words.Text("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里停住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
 				m.text(words.Text("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
 			},
-			danger:  true,
-			buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold the node", "停住节点"))},
-			chose: func(m *Model, button int) tea.Cmd {
+			Danger:  true,
+			Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold the node", "停住节点"))},
+			Chose: func(button int) tea.Cmd {
 				if button != 1 {
 					return nil
 				}

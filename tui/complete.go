@@ -51,7 +51,7 @@ func (s stepTitles) String(i int) string {
 }
 
 // completeFilter gives ways to go on with a filter. It knows the pods.
-func completeFilter(m *Model, typed string) (out []string) {
+func (m *Model) completeFilter(typed string) (out []string) {
 	values := func(key string) (names []string) {
 		for _, r := range m.pods() {
 			switch key {

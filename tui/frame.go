@@ -144,7 +144,7 @@ func (m *Model) dress(s *screen.Screen) {
 		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("Esc stops waiting", "按 Esc 停止等待"))}
 	}
 	if m.input != nil {
-		s.Input = m.input.draw(m)
+		s.Input = m.input.Draw()
 	}
 	if m.walk != nil {
 		s.Tour = m.walk.card(m)
@@ -157,7 +157,7 @@ func (m *Model) dress(s *screen.Screen) {
 	}
 	s.Hints = m.hints()
 	if l := m.top(); l != nil {
-		s.Over = l.overlay(m)
+		s.Over = l.Overlay(m.frame.styles)
 		s.Over.Armed = l.armed(m)
 		s.Hints = nil
 	}

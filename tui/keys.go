@@ -6,20 +6,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/ask"
 )
-
-// layer is something on top of the screen that has the keys: a dialog, a list to
-// choose from, a page.
-type layer interface {
-	// key takes a key. It is done when the layer is to go.
-	key(m *Model, k tea.KeyPressMsg) (cmd tea.Cmd, done bool)
-	overlay(m *Model) *screen.Overlay
-}
 
 // layered is a layer, and since when it is there.
 type layered struct {
-	layer
+	ask.Layer
 	since time.Time
 	// async: it appeared by itself, not because of a key.
 	async bool
@@ -46,11 +38,13 @@ func (l *layered) armed(m *Model) bool {
 }
 
 // push puts a layer on top because of a key.
-func (m *Model) push(l layer) { m.layers = append(m.layers, &layered{layer: l, since: m.clock.now()}) }
+func (m *Model) push(l ask.Layer) {
+	m.layers = append(m.layers, &layered{Layer: l, since: m.clock.now()})
+}
 
 // appear puts a layer on top that nobody has asked for just now.
-func (m *Model) appear(l layer) tea.Cmd {
-	m.layers = append(m.layers, &layered{layer: l, since: m.clock.now(), async: true})
+func (m *Model) appear(l ask.Layer) tea.Cmd {
+	m.layers = append(m.layers, &layered{Layer: l, since: m.clock.now(), async: true})
 	return m.clock.after(quietTime, wakeMsg{})
 }
 
@@ -72,7 +66,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		if !l.armed(m) {
 			return m.clock.after(quietTime, wakeMsg{})
 		}
-		cmd, done := l.key(m, k)
+		cmd, done := l.Key(k)
 		if done {
 			m.drop(l)
 		}
@@ -80,7 +74,11 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	m.shownNotice = nil
 	if m.input != nil {
-		return m.input.key(m, k)
+		cmd, over := m.input.Key(k)
+		if over {
+			m.input = nil
+		}
+		return cmd
 	}
 	if a := m.lookup(name); a != nil {
 		return m.run(a)
@@ -103,13 +101,13 @@ func (m *Model) drop(l *layered) {
 // paste is typed text, if something is being typed.
 func (m *Model) paste(s string) tea.Cmd {
 	if l := m.top(); l != nil {
-		if p, ok := l.layer.(interface{ paste(*Model, string) }); ok && l.armed(m) {
-			p.paste(m, s)
+		if on, ok := l.Layer.(ask.Pastable); ok && l.armed(m) {
+			on.Paste(s)
 		}
 		return nil
 	}
 	if m.input != nil {
-		m.input.paste(m, s)
+		m.input.Paste(s)
 	}
 	return nil
 }

@@ -7,16 +7,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/session"
 )
 
 // leaving is the question before the program ends.
-type leaving struct{ dialog }
+type leaving struct{ ask.Dialog }
 
 // quit ends the program, after asking if something ends with it.
 func (m *Model) quit() tea.Cmd {
 	if l := m.top(); l != nil {
-		if _, asked := l.layer.(*leaving); asked {
+		if _, asked := l.Layer.(*leaving); asked {
 			return m.end()
 		}
 	}
@@ -40,23 +41,23 @@ func (m *Model) askLeave() *leaving {
 	if !lab && len(held) == 0 {
 		return nil
 	}
-	d := &leaving{dialog{
-		title: m.text(words.Text("End podstep?", "退出 podstep？")), yesNo: true, chosen: 1,
-		buttons: []string{m.text(words.Text("Stay", "留下")), m.text(words.Text("End", "退出"))},
+	d := &leaving{ask.Dialog{
+		Title: m.text(words.Text("End podstep?", "退出 podstep？")), YesNo: true, Chosen: 1,
+		Buttons: []string{m.text(words.Text("Stay", "留下")), m.text(words.Text("End", "退出"))},
 	}}
 	if lab {
-		d.title, d.danger = m.text(words.Text("End the lab?", "结束实验环境？")), true
-		d.text = append(d.text, m.labWords())
+		d.Title, d.Danger = m.text(words.Text("End the lab?", "结束实验环境？")), true
+		d.Text = append(d.Text, m.labWords())
 	}
 	switch {
 	case len(held) == 0:
 	case lab:
-		d.text = append(d.text, m.textf(words.Text("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
+		d.Text = append(d.Text, m.textf(words.Text("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
 	default:
-		d.text = append(d.text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
+		d.Text = append(d.Text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
 	}
-	d.text = append(d.text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
-	d.chose = func(m *Model, button int) tea.Cmd {
+	d.Text = append(d.Text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
+	d.Chose = func(button int) tea.Cmd {
 		if button != 1 {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
@@ -39,7 +40,7 @@ type Model struct {
 
 	// What is on top of the screen, and what waits.
 	layers      []*layered
-	input       *input
+	input       *ask.Input
 	shownNotice *screen.Notice
 	noticeUntil time.Time
 	pending     *pending

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -186,8 +187,8 @@ func TestFilterCountsAtOnce(t *testing.T) {
 		t.Errorf("the filter is %q while err is typed", d.m.filter)
 	}
 	d.write(" (")
-	if d.m.input.err == "" || d.m.filter != "err" {
-		t.Errorf("half a filter counts (%q), or is not told of (%q)", d.m.filter, d.m.input.err)
+	if d.m.input.Error() == "" || d.m.filter != "err" {
+		t.Errorf("half a filter counts (%q), or is not told of (%q)", d.m.filter, d.m.input.Error())
 	}
 }
 
@@ -205,10 +206,10 @@ func TestDisabledActionsGiveReasons(t *testing.T) {
 func TestPaletteHasEveryActionOnce(t *testing.T) {
 	d := started(t)
 	d.press(":")
-	p := d.m.top().layer.(*picker)
+	p := d.m.top().Layer.(*ask.Picker)
 	count := map[string]int{}
-	for _, c := range p.all {
-		count[c.id]++
+	for _, c := range p.Found() {
+		count[c.ID]++
 	}
 	for _, a := range actions {
 		if count[a.id] != 1 {
@@ -232,13 +233,13 @@ func TestPaletteRuns(t *testing.T) {
 func TestHelpFindsByKey(t *testing.T) {
 	d := started(t)
 	d.press("?").write("H")
-	p := d.m.top().layer.(*picker)
-	if len(p.found) == 0 || p.found[0].id != "hold.pod" {
-		t.Errorf("help finds %+v first for the key H", p.found[0].choice)
+	p := d.m.top().Layer.(*ask.Picker)
+	if found := p.Found(); len(found) == 0 || found[0].ID != "hold.pod" {
+		t.Errorf("help finds %+v for the key H", found)
 	}
 	d.press("esc", "f1").write("ctrl+c")
-	p = d.m.top().layer.(*picker)
-	if len(p.found) == 0 || p.found[0].id != "leave.interrupt" {
+	p = d.m.top().Layer.(*ask.Picker)
+	if found := p.Found(); len(found) == 0 || found[0].ID != "leave.interrupt" {
 		t.Error("help does not find Ctrl+C")
 	}
 	d.press("esc", "?").write("runtime").sees("next call to the runtime")
@@ -250,7 +251,7 @@ func TestGrace(t *testing.T) {
 	d := started(t)
 	answered := -1
 	d.send(keyPress("j"))
-	d.m.appear(&dialog{title: "Sudden", buttons: []string{"No", "Yes"}, chosen: 1, chose: func(_ *Model, b int) tea.Cmd {
+	d.m.appear(&ask.Dialog{Title: "Sudden", Buttons: []string{"No", "Yes"}, Chosen: 1, Chose: func(b int) tea.Cmd {
 		answered = b
 		return nil
 	}})
@@ -271,7 +272,7 @@ func TestGrace(t *testing.T) {
 func TestGraceEnds(t *testing.T) {
 	d := started(t)
 	answered := false
-	d.m.appear(&dialog{title: "Sudden", buttons: []string{"No"}, chose: func(*Model, int) tea.Cmd {
+	d.m.appear(&ask.Dialog{Title: "Sudden", Buttons: []string{"No"}, Chose: func(int) tea.Cmd {
 		answered = true
 		return nil
 	}})

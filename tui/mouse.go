@@ -3,6 +3,7 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -49,25 +50,13 @@ func (m *Model) wheel(at tea.Mouse) {
 		return
 	}
 	if l := m.top(); l != nil {
-		if p, ok := l.layer.(*picker); ok {
-			p.move(by)
-		} else if p, ok := l.layer.(*page); ok {
-			p.from += by
+		if on, ok := l.Layer.(ask.Movable); ok {
+			on.Move(by)
 		}
 		return
 	}
 	m.state.Move(by)
 }
-
-// What can be clicked in a layer: buttons, and lines.
-type (
-	pressable interface {
-		press(m *Model, button int) (tea.Cmd, bool)
-	}
-	itemised interface {
-		item(m *Model, i int) (tea.Cmd, bool)
-	}
-)
 
 func (m *Model) click(x, y int) tea.Cmd {
 	// What the person clicks at is what was drawn last, wherever it would be now.
@@ -114,11 +103,11 @@ func (m *Model) clickLayer(l *layered, t view.Target) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	var done bool
-	if on, ok := l.layer.(pressable); ok && t.Kind == view.OnButton {
-		cmd, done = on.press(m, t.Index)
+	if on, ok := l.Layer.(ask.Pressable); ok && t.Kind == view.OnButton {
+		cmd, done = on.Press(t.Index)
 	}
-	if on, ok := l.layer.(itemised); ok && t.Kind == view.OnItem {
-		cmd, done = on.item(m, t.Index)
+	if on, ok := l.Layer.(ask.Itemised); ok && t.Kind == view.OnItem {
+		cmd, done = on.Item(t.Index)
 	}
 	if done {
 		m.drop(l)

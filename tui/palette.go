@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -17,42 +18,42 @@ import (
 func (m *Model) openPalette() tea.Cmd {
 	all := m.actionChoices()
 	moves := m.text(groupTitles[groupMove])
-	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Compare(a.useful(moves), b.useful(moves)) })
+	slices.SortStableFunc(all, func(a, b ask.Choice) int { return cmp.Compare(useful(&a, moves), useful(&b, moves)) })
 	all = append(all, m.podChoices()...)
 	all = append(all, m.stepChoices()...)
-	m.push(newPicker(screen.OverPalette, m.text(words.Text("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
+	m.push(ask.NewPicker(screen.OverPalette, m.text(words.Text("Commands, pods and steps", "命令、Pod 和步骤")), ":", all))
 	return nil
 }
 
 // openHelp lists all keys. It is searched by what they do, and by the key.
 func (m *Model) openHelp() tea.Cmd {
-	p := newPicker(screen.OverHelp, m.text(words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
-	p.byKey = true
+	p := ask.NewPicker(screen.OverHelp, m.text(words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
+	p.ByKey = true
 	m.push(p)
 	return nil
 }
 
 // useful orders commands in the palette: what can be done now, what cannot, and
 // last what everybody does by keys, the group of moves.
-func (c *choice) useful(moves string) int {
+func useful(c *ask.Choice, moves string) int {
 	switch {
-	case c.group == moves:
+	case c.Group == moves:
 		return 2
-	case c.off != "":
+	case c.Off != "":
 		return 1
 	}
 	return 0
 }
 
-func (m *Model) actionChoices() (out []choice) {
+func (m *Model) actionChoices() (out []ask.Choice) {
 	for i := range actions {
 		a := &actions[i]
-		c := choice{
-			id: a.id, group: m.text(groupTitles[a.group]), text: m.text(a.title), also: a.id,
-			key: a.keyNames(), off: m.why(a), do: a.do,
+		c := ask.Choice{
+			ID: a.id, Group: m.text(groupTitles[a.group]), Text: m.text(a.title), Also: a.id,
+			Key: a.keyNames(), Off: m.why(a), Do: func() tea.Cmd { return a.do(m) },
 		}
-		if a.moves != nil && c.off == "" && a.moves(m) != "" {
-			c.text += " · " + a.moves(m)
+		if a.moves != nil && c.Off == "" && a.moves(m) != "" {
+			c.Text += " · " + a.moves(m)
 		}
 		out = append(out, c)
 	}
@@ -60,27 +61,30 @@ func (m *Model) actionChoices() (out []choice) {
 }
 
 // podChoices are the pods, and why those in trouble are.
-func (m *Model) podChoices() (out []choice) {
+func (m *Model) podChoices() (out []ask.Choice) {
 	group := m.text(words.Text("Pods", "Pod"))
 	for _, r := range m.pods() {
 		line := probes.Pod{Namespace: r.Namespace, Name: r.Name}.NamespacedName() + "  " + r.Word
 		if r.Line != "" {
 			line += ": " + r.Line
 		}
-		out = append(out, choice{id: "pod." + r.UID, group: group, text: line, do: intent(func(m *Model) { m.state.SelectPod(r.Key) })})
+		out = append(out, ask.Choice{ID: "pod." + r.UID, Group: group, Text: line, Do: func() tea.Cmd {
+			m.state.SelectPod(r.Key)
+			return nil
+		}})
 	}
 	return out
 }
 
 // stepChoices are the steps of the catalogue: choosing one goes there in the
 // story of the selected pod, or shows what it is for.
-func (m *Model) stepChoices() (out []choice) {
+func (m *Model) stepChoices() (out []ask.Choice) {
 	group := m.text(words.Text("Steps", "步骤"))
 	for i := range m.catalogue().Steps {
 		s := &m.catalogue().Steps[i]
-		out = append(out, choice{
-			id: "to." + s.Name, group: group, text: s.Name + "  " + m.text(s.Title), also: s.Title.En,
-			do: func(m *Model) tea.Cmd { return m.toStep(s) },
+		out = append(out, ask.Choice{
+			ID: "to." + s.Name, Group: group, Text: s.Name + "  " + m.text(s.Title), Also: s.Title.En,
+			Do: func() tea.Cmd { return m.toStep(s) },
 		})
 	}
 	return out
@@ -91,7 +95,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 		m.state.SetMain(screen.MainStory)
 		return nil
 	}
-	lines := append([]string{m.text(s.Title), ""}, paragraphs(m.text(s.Text))...)
+	lines := append([]string{m.text(s.Title), ""}, ask.Paragraphs(m.text(s.Text))...)
 	if !s.Outside() {
 		lines = append(lines, "", s.Symbol, s.File)
 	}
@@ -100,7 +104,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 	} else if err := m.checkHold(s.Name); !m.state.Knows().Nesting && err != nil {
 		lines = append(lines, "", err.Error())
 	}
-	m.push(&page{title: s.Name, lines: lines})
+	m.push(&ask.Page{Title: s.Name, Lines: lines})
 	return nil
 }
 
@@ -125,7 +129,7 @@ func (m *Model) checkHold(name string) error {
 
 // completeStep gives the steps that what was typed may mean: by name, or by a
 // part of it.
-func completeStep(m *Model, typed string) (out []string) { return stepsLike(m.catalogue(), typed) }
+func (m *Model) completeStep(typed string) (out []string) { return stepsLike(m.catalogue(), typed) }
 
 // checkStep refuses what is the name of no step.
 func (m *Model) checkStep(glob string) error {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 )
 
 // recording is a file that is being written.
@@ -33,7 +34,7 @@ func (m *Model) toggleRecord() tea.Cmd {
 		return nil
 	}
 	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".podstep"
-	m.input = newInput(m.text(words.Text("record to file", "录制到文件")), name, nil, func(m *Model, path string) (tea.Cmd, error) {
+	m.input = ask.NewInput(m.text(words.Text("record to file", "录制到文件")), name, nil, func(path string) (tea.Cmd, error) {
 		if path == "" {
 			return nil, errors.New(m.text(words.Text("name a file", "请输入文件名")))
 		}

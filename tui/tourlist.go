@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/tours"
 )
@@ -57,15 +58,15 @@ func (m *Model) listTours() tea.Cmd {
 		m.fail(err)
 		return nil
 	}
-	var choices []choice
+	var choices []ask.Choice
 	for i := range all {
 		t := &all[i]
-		choices = append(choices, choice{
-			id: "tour." + t.Name, text: m.text(t.Title), also: t.Name, off: m.walkOff(t),
-			do: func(m *Model) tea.Cmd { return m.startWalk(t) },
+		choices = append(choices, ask.Choice{
+			ID: "tour." + t.Name, Text: m.text(t.Title), Also: t.Name, Off: m.walkOff(t),
+			Do: func() tea.Cmd { return m.startWalk(t) },
 		})
 	}
-	m.push(newPicker(screen.OverTours, m.text(words.Text("Guided walks", "导览")), "/", choices))
+	m.push(ask.NewPicker(screen.OverTours, m.text(words.Text("Guided walks", "导览")), "/", choices))
 	return nil
 }
 
@@ -94,13 +95,13 @@ func (m *Model) offerTour() tea.Cmd {
 		return nil
 	}
 	first := &all[0]
-	return m.appear(&dialog{
-		title: m.text(words.Text("A first walk?", "来一次导览？")),
-		text: append([]string{m.text(first.Title), ""}, append(paragraphs(m.text(first.Text)), "",
+	return m.appear(&ask.Dialog{
+		Title: m.text(words.Text("A first walk?", "来一次导览？")),
+		Text: append([]string{m.text(first.Title), ""}, append(ask.Paragraphs(m.text(first.Text)), "",
 			m.text(words.Text("T lists all walks later.", "以后可按 T 查看所有导览。")))...),
-		buttons: []string{m.text(words.Text("Not now", "以后再说")), m.text(words.Text("Walk", "开始"))},
-		chosen:  1,
-		chose: func(m *Model, button int) tea.Cmd {
+		Buttons: []string{m.text(words.Text("Not now", "以后再说")), m.text(words.Text("Walk", "开始"))},
+		Chosen:  1,
+		Chose: func(button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/ask"
 )
 
 // readWalk shows what the card says as a page of its own: on a small screen the
@@ -23,6 +25,6 @@ func (m *Model) readWalk() tea.Cmd {
 			lines = append(lines, strings.Split(strings.TrimSpace(act.Manifest), "\n")...)
 		}
 	}
-	m.push(&page{title: c.Title, lines: lines})
+	m.push(&ask.Page{Title: c.Title, Lines: lines})
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/tours"
 )
@@ -223,9 +224,9 @@ func TestToursAreListed(t *testing.T) {
 	}
 	d := started(t)
 	d.press("T")
-	p := d.m.top().layer.(*picker)
-	if len(p.all) != len(all) {
-		t.Errorf("%d of %d walks are listed", len(p.all), len(all))
+	p := d.m.top().Layer.(*ask.Picker)
+	if len(p.Found()) != len(all) {
+		t.Errorf("%d of %d walks are listed", len(p.Found()), len(all))
 	}
 	d.press("enter")
 	if d.m.walk == nil {

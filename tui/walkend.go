@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -73,12 +74,12 @@ func (m *Model) offerUndo(w *walk) {
 	if len(made) == 0 {
 		return
 	}
-	m.push(&dialog{
-		title: m.text(words.Text("Delete what the walk made?", "删除导览创建的内容？")),
-		text: append([]string{m.textf(words.Text("The walk %q made this. Nothing else is deleted.", "导览“%s”创建了以下内容，其他的都不会删除。"), m.text(w.tour.Title)), ""},
+	m.push(&ask.Dialog{
+		Title: m.text(words.Text("Delete what the walk made?", "删除导览创建的内容？")),
+		Text: append([]string{m.textf(words.Text("The walk %q made this. Nothing else is deleted.", "导览“%s”创建了以下内容，其他的都不会删除。"), m.text(w.tour.Title)), ""},
 			made...),
-		buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
-		chose: func(m *Model, button int) tea.Cmd {
+		Buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
+		Chose: func(button int) tea.Cmd {
 			if button != 1 {
 				return nil
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/tours"
 )
@@ -58,13 +59,13 @@ func (m *Model) takeNames(msg namesMsg) tea.Cmd {
 	if len(msg.found.Left) == 0 {
 		return m.walkWith(msg)
 	}
-	m.push(&dialog{
-		title: m.text(words.Text("Delete what an earlier walk made?", "删除之前的导览创建的内容？")),
-		text: append(append([]string{
+	m.push(&ask.Dialog{
+		Title: m.text(words.Text("Delete what an earlier walk made?", "删除之前的导览创建的内容？")),
+		Text: append(append([]string{
 			m.text(words.Text("This is there, and has the label of a walk. Somebody may be taking that walk now.", "以下内容带有导览的标签。可能有人正在进行那次导览。")), "",
 		}, msg.found.Left...), "", m.text(words.Text("If it is kept, this walk takes other names.", "如果保留，这次导览会换用别的名字。"))),
-		buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
-		chose: func(m *Model, button int) tea.Cmd {
+		Buttons: []string{m.text(words.Text("Keep", "保留")), m.text(words.Text("Delete", "删除"))},
+		Chose: func(button int) tea.Cmd {
 			switch {
 			case w != m.walk:
 				return nil
@@ -130,13 +131,13 @@ func (m *Model) takeOthers(msg othersMsg) tea.Cmd {
 	if len(shown) > maxOthers {
 		shown = append(shown[:maxOthers:maxOthers], "...")
 	}
-	m.push(&dialog{
-		title: m.text(words.Text("Make the node short of memory?", "让节点内存不足？")),
-		text: append([]string{m.textf(words.Text("The kubelet may evict other pods too. On the node are %d that this walk did not make:",
+	m.push(&ask.Dialog{
+		Title: m.text(words.Text("Make the node short of memory?", "让节点内存不足？")),
+		Text: append([]string{m.textf(words.Text("The kubelet may evict other pods too. On the node are %d that this walk did not make:",
 			"kubelet 也可能驱逐别的 Pod。节点上有 %d 个不是这次导览创建的："), len(msg.pods)), ""}, shown...),
-		buttons: []string{m.text(words.Text("Not now", "暂不")), m.text(words.Text("Go on", "继续"))},
-		danger:  true,
-		chose: func(m *Model, button int) tea.Cmd {
+		Buttons: []string{m.text(words.Text("Not now", "暂不")), m.text(words.Text("Go on", "继续"))},
+		Danger:  true,
+		Chose: func(button int) tea.Cmd {
 			if button != 1 || w != m.walk {
 				return nil
 			}

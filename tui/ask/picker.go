@@ -1,4 +1,4 @@
-package tui
+package ask
 
 import (
 	"cmp"
@@ -13,31 +13,31 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// choice is one line of a picker.
-type choice struct {
-	// id is the action's, the pod's, the step's.
-	id    string
-	group string
-	text  string
-	// also is searched too, and not shown.
-	also string
-	key  string
-	// off is why it cannot be chosen.
-	off string
-	do  func(*Model) tea.Cmd
+// Choice is one line of a picker.
+type Choice struct {
+	// ID is the action's, the pod's, the step's.
+	ID    string
+	Group string
+	Text  string
+	// Also is searched too, and not shown.
+	Also string
+	Key  string
+	// Off is why it cannot be chosen.
+	Off string
+	Do  func() tea.Cmd
 }
 
-// picker is a list to choose from by typing a part of what is wanted: the
+// Picker is a list to choose from by typing a part of what is wanted: the
 // palette, the help page, the list of walks.
-type picker struct {
+type Picker struct {
 	kind   screen.OverlayKind
 	title  string
 	prompt string
-	all    []choice
-	// byKey finds lines by their key, too.
-	byKey bool
+	all    []Choice
+	// ByKey finds lines by their key, too.
+	ByKey bool
 
-	line   line
+	line   Line
 	found  []match
 	cursor int
 	from   int
@@ -47,41 +47,42 @@ type picker struct {
 
 // match is a choice that what was typed is found in.
 type match struct {
-	*choice
+	*Choice
 	at []int // in text, in runes
 }
 
-func newPicker(kind screen.OverlayKind, title, prompt string, all []choice) *picker {
-	p := &picker{kind: kind, title: title, prompt: prompt, all: all}
+// NewPicker lists choices.
+func NewPicker(kind screen.OverlayKind, title, prompt string, all []Choice) *Picker {
+	p := &Picker{kind: kind, title: title, prompt: prompt, all: all}
 	p.search()
 	return p
 }
 
 // source is what fuzzy finds in.
-type source []choice
+type source []Choice
 
 func (s source) Len() int            { return len(s) }
-func (s source) String(i int) string { return s[i].text + " " + s[i].also }
+func (s source) String(i int) string { return s[i].Text + " " + s[i].Also }
 
-func (p *picker) search() {
+func (p *Picker) search() {
 	p.found, p.cursor, p.from, p.err = nil, 0, 0, ""
 	typed := strings.TrimSpace(p.line.String())
 	if typed == "" {
 		for i := range p.all {
-			p.found = append(p.found, match{choice: &p.all[i]})
+			p.found = append(p.found, match{Choice: &p.all[i]})
 		}
 		return
 	}
-	seen := map[*choice]bool{}
-	add := func(c *choice, at []int) {
+	seen := map[*Choice]bool{}
+	add := func(c *Choice, at []int) {
 		if !seen[c] {
 			seen[c] = true
 			p.found = append(p.found, match{c, at})
 		}
 	}
-	if p.byKey {
+	if p.ByKey {
 		for i := range p.all {
-			for _, k := range strings.Fields(p.all[i].key) {
+			for _, k := range strings.Fields(p.all[i].Key) {
 				if k == typed || (len(typed) > 1 && strings.EqualFold(k, typed)) {
 					add(&p.all[i], nil)
 				}
@@ -95,14 +96,14 @@ func (p *picker) search() {
 	})
 	for _, f := range found {
 		c := &p.all[f.Index]
-		add(c, runesAt(c.text, f.MatchedIndexes))
+		add(c, runesAt(c.Text, f.MatchedIndexes))
 	}
 }
 
 // together ranks a line by how what was typed is in it: as all of it, at its
 // beginning, somewhere, or scattered.
-func (p *picker) together(i int, typed string) int {
-	line, typed := strings.ToLower(p.all[i].text), strings.ToLower(typed)
+func (p *Picker) together(i int, typed string) int {
+	line, typed := strings.ToLower(p.all[i].Text), strings.ToLower(typed)
 	switch {
 	case line == typed:
 		return 0
@@ -125,58 +126,60 @@ func runesAt(s string, bytes []int) (at []int) {
 	return at
 }
 
-func (p *picker) key(m *Model, k tea.KeyPressMsg) (tea.Cmd, bool) {
+// Key takes a key.
+func (p *Picker) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch k.String() {
 	case "up", "ctrl+p":
-		p.move(-1)
+		p.Move(-1)
 	case "down", "ctrl+n", "tab":
-		p.move(1)
+		p.Move(1)
 	case "shift+tab":
-		p.move(-1)
+		p.Move(-1)
 	case "pgup":
-		p.move(-p.rows)
+		p.Move(-p.rows)
 	case "pgdown":
-		p.move(p.rows)
+		p.Move(p.rows)
 	case "enter":
-		return p.choose(m, p.cursor)
+		return p.choose(p.cursor)
 	case "esc":
 		return nil, true
 	default:
-		if p.line.edit(k) {
+		if p.line.Edit(k) {
 			p.search()
 		}
 	}
 	return nil, false
 }
 
-func (p *picker) paste(m *Model, s string) {
-	p.line.insert(s)
+// Paste takes typed text.
+func (p *Picker) Paste(s string) {
+	p.line.Insert(s)
 	p.search()
 }
 
-func (p *picker) move(by int) {
+// Move goes so many lines down.
+func (p *Picker) Move(by int) {
 	p.cursor, p.err = max(0, min(p.cursor+by, len(p.found)-1)), ""
 }
 
 // choose does what a line stands for. One that cannot be chosen says why, and
 // the list stays.
-func (p *picker) choose(m *Model, i int) (tea.Cmd, bool) {
-	if !inRange(i, len(p.found)) {
+func (p *Picker) choose(i int) (tea.Cmd, bool) {
+	if i < 0 || i >= len(p.found) {
 		return nil, false
 	}
 	p.cursor = i
-	c := p.found[i].choice
-	if c.off != "" {
-		p.err = c.off
+	c := p.found[i].Choice
+	if c.Off != "" {
+		p.err = c.Off
 		return nil, false
 	}
-	// The layer goes first: what is chosen may bring one of its own.
-	m.drop(m.top())
-	return c.do(m), false
+	return c.Do(), true
 }
 
-func (p *picker) overlay(m *Model) *screen.Overlay {
-	rows := view.OverRows(p.kind, m.frame.styles)
+// Overlay is what of the list fits.
+func (p *Picker) Overlay(s *view.Styles) *screen.Overlay {
+	rows := view.OverRows(p.kind, s)
 	p.rows = rows
 	p.from = max(min(p.from, p.cursor), p.cursor-rows+1, 0)
 	o := &screen.Overlay{
@@ -184,10 +187,19 @@ func (p *picker) overlay(m *Model) *screen.Overlay {
 		Input: &screen.Input{Prompt: p.prompt, Text: p.line.String(), Cursor: p.line.at, Error: p.err},
 	}
 	for _, f := range p.found[p.from:min(len(p.found), p.from+rows)] {
-		o.Items = append(o.Items, screen.Item{Group: f.group, Text: f.text, Key: f.choice.key, Off: f.off, Match: f.at})
+		o.Items = append(o.Items, screen.Item{Group: f.Group, Text: f.Text, Key: f.Key, Off: f.Off, Match: f.at})
 	}
 	return o
 }
 
-// item is a click on a line.
-func (p *picker) item(m *Model, row int) (tea.Cmd, bool) { return p.choose(m, p.from+row) }
+// Item is a click on a line.
+func (p *Picker) Item(row int) (tea.Cmd, bool) { return p.choose(p.from + row) }
+
+// Found is what is listed now.
+func (p *Picker) Found() []Choice {
+	out := make([]Choice, len(p.found))
+	for i, f := range p.found {
+		out[i] = *f.Choice
+	}
+	return out
+}

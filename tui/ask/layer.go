@@ -1,0 +1,36 @@
+// Package ask has what asks a person something: dialogs, lists to choose from,
+// pages to read, and the line that is typed at the foot of the screen. It knows
+// keys and clicks, and nothing of pods: what is chosen goes to a function.
+package ask
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// Layer is something on top of the screen that has the keys: a dialog, a list to
+// choose from, a page.
+type Layer interface {
+	// Key takes a key. It is done when the layer is to go.
+	Key(k tea.KeyPressMsg) (cmd tea.Cmd, done bool)
+	// Overlay is the layer as the screen shows it.
+	Overlay(s *view.Styles) *screen.Overlay
+}
+
+// What a layer may take besides keys.
+type (
+	// Pastable takes text that is pasted.
+	Pastable interface{ Paste(s string) }
+	// Pressable takes a click on a button.
+	Pressable interface {
+		Press(button int) (cmd tea.Cmd, done bool)
+	}
+	// Itemised takes a click on a line.
+	Itemised interface {
+		Item(i int) (cmd tea.Cmd, done bool)
+	}
+	// Movable takes the wheel: so many lines down.
+	Movable interface{ Move(by int) }
+)
