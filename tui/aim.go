@@ -47,12 +47,6 @@ func (m *Model) showStop(a aim, name string) {
 	m.take(a)
 }
 
-// followWalk is the walk's key: what the walk comes to is selected.
-func (m *Model) followWalk() tea.Cmd {
-	m.strayed = false
-	return m.walkNext()
-}
-
 // byHand notes, around a key or a click, whether the person has gone to another
 // pod on their own.
 func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {

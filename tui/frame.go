@@ -147,7 +147,7 @@ func (m *Model) dress(s *screen.Screen) {
 		s.Input = m.input.Draw()
 	}
 	if m.walk != nil {
-		s.Tour = m.walk.card(m)
+		s.Tour = m.walk.Card()
 	}
 	if m.record != nil {
 		s.Header.Recording = m.record.path

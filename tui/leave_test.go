@@ -144,7 +144,6 @@ func TestOfferedOnce(t *testing.T) {
 	d.m.lastKey = d.now.Add(-time.Minute)
 	d.now = d.now.Add(time.Minute)
 	d.press("enter")
-	d.run(d.m.walkEnd())
 	d.run(d.m.finishedWalk("creation"))
 	d.run(d.m.finishedWalk("deletion"))
 	open(path).seesNot("A first walk?")

@@ -16,6 +16,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
+	"github.com/podstep/podstep/tui/walk"
 )
 
 // Model is the one model of the program.
@@ -44,7 +45,7 @@ type Model struct {
 	shownNotice *screen.Notice
 	noticeUntil time.Time
 	pending     *pending
-	walk        *walk
+	walk        *walk.Walk
 	replay      *replayClock
 	record      *recording
 	// recorded are the files of the recordings that have ended.
@@ -154,12 +155,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.takeHeld(msg)
 	case doneMsg:
 		return m, m.takeDone(msg)
-	case namesMsg:
-		return m, m.takeNames(msg)
-	case othersMsg:
-		return m, m.takeOthers(msg)
-	case tourMsg:
-		return m, m.takeTour(msg)
+	case walk.Msg:
+		return m, msg.Take()
 	case recordMsg:
 		m.takeRecord(msg)
 	case playMsg:

@@ -45,7 +45,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	for _, b := range n.Batches {
 		m.state.Add(b)
 		if m.walk != nil {
-			m.walk.add(b)
+			m.walk.Add(b)
 		}
 	}
 	m.caughtUp = m.caughtUp || n.CaughtUp

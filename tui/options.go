@@ -1,14 +1,11 @@
 package tui
 
 import (
-	"context"
 	"slices"
 	"strings"
 
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/cluster"
-	"github.com/podstep/podstep/tui/tours"
+	"github.com/podstep/podstep/tui/walk"
 )
 
 // Options state how the UI looks and what it begins with.
@@ -43,25 +40,8 @@ type Cluster interface {
 	BeginWalk(walk string) WalkRun
 }
 
-// WalkRun is what one run of a walk does at the API server and on the node. It
-// changes and deletes only what it made itself.
-type WalkRun interface {
-	// ID is the value of tours.Label that all the run makes has.
-	ID() string
-	// Take gives a walk names that nobody has. It changes nothing.
-	Take(ctx context.Context, t *tours.Tour, node string) (*tours.Tour, cluster.Found, error)
-	// Clear deletes what Take found of other runs of walks.
-	Clear(ctx context.Context) error
-	Do(ctx context.Context, a *tours.Action) error
-	// Others names the pods that are on the nodes and not of this run.
-	Others(ctx context.Context) ([]string, error)
-	// Mine reports whether the run made this pod.
-	Mine(p *probes.Pod) bool
-	// Made names what the run made and has not deleted.
-	Made() []string
-	// Undo deletes what the run made, and is content with what is gone.
-	Undo(ctx context.Context) error
-}
+// WalkRun is what one run of a walk does.
+type WalkRun = walk.Run
 
 // Themes are the names of the themes.
 func Themes() []string { return slices.Clone(themeNames) }

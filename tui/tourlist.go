@@ -14,7 +14,7 @@ var tourActions = []action{
 	{id: "tour.next", keys: []string{"n", "enter"}, scope: inTour, group: groupTour, title: words.Text("To the walk's next stop", "到导览的下一站"),
 		hint: words.Text("next stop", "下一站"), rank: rank(99), do: (*Model).followWalk},
 	{id: "tour.answer", keys: []string{"a"}, scope: inTour, group: groupTour, title: words.Text("Show the answer", "显示答案"),
-		hint: words.Text("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.answer = !m.walk.answer })},
+		hint: words.Text("answer", "答案"), rank: rankQuestion, off: offNoQuestion, do: intent(func(m *Model) { m.walk.ToggleAnswer() })},
 	{id: "tour.read", keys: []string{"v"}, scope: inTour, group: groupTour, title: words.Text("Read the walk's card in full", "完整阅读导览卡片"),
 		hint: words.Text("read all", "全文"), rank: rankRead, do: (*Model).readWalk},
 	{id: "tour.end", keys: []string{"x"}, scope: inTour, group: groupTour, title: words.Text("End the walk", "结束导览"),
@@ -31,10 +31,10 @@ func rankRead(m *Model) int {
 
 // question is the question of the present stop, or nil.
 func (m *Model) question() *tours.Question {
-	if m.walk == nil || m.walk.phase != walkHere {
+	if m.walk == nil {
 		return nil
 	}
-	return m.walk.stops[m.walk.at].Question
+	return m.walk.Question()
 }
 
 func offNoQuestion(m *Model) text {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
@@ -42,7 +42,7 @@ func shortWalk() *tours.Tour {
 func walking(t *testing.T) *desk {
 	t.Helper()
 	w := newWorld()
-	d := newDesk(t, w, Options{})
+	d := newDesk(t, w, Options{StateFile: filepath.Join(t.TempDir(), "state.json")})
 	d.m.offered = true
 	d.live()
 	d.run(d.m.startWalk(shortWalk()))
@@ -79,6 +79,9 @@ func TestWalk(t *testing.T) {
 	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("The end.")
 	d.press("n").sees("That was all.").called()
+	if r := recall(d.m.opts.StateFile); !slices.Equal(r.Walks, []string{"short"}) {
+		t.Errorf("remembered are %q", r.Walks)
+	}
 	d.press("n").sees("Delete what the walk made?").called()
 	d.press("right", "enter").called("undo")
 	if d.m.walk != nil || len(d.w.points) != 0 || len(d.w.holds) != 0 {
@@ -105,7 +108,7 @@ func (r refusal) Words() probes.Text { return reason.Problem(reason.ProblemOf(r.
 // reason to stop; another refusal is, and is said in the reader's language.
 func TestWalkHoldIsOver(t *testing.T) {
 	for code, want := range map[agentpb.Problem_Code]string{
-		agentpb.Problem_NOT_HELD:  "",
+		agentpb.Problem_NOT_HELD:  "等待 sync.volumes",
 		agentpb.Problem_READ_ONLY: "该代理是只读的",
 	} {
 		d := walking(t)
@@ -116,8 +119,9 @@ func TestWalkHoldIsOver(t *testing.T) {
 		d.helloHeld(1)
 		d.poll()
 		d.w.notHeld = refusalOf(t, code)
-		if d.press("enter", "n"); !strings.HasPrefix(d.m.walk.err, want) || (want == "") != (d.m.walk.err == "") {
-			t.Errorf("%s: the walk says %q", code, d.m.walk.err)
+		d.press("enter", "n")
+		if wait := d.m.walk.Card().Wait; !strings.HasPrefix(wait, want) {
+			t.Errorf("%s: the walk says %q", code, wait)
 		}
 	}
 }
@@ -165,7 +169,7 @@ func TestWalkWarnsWhenItTakesLong(t *testing.T) {
 	d.press("n", "n")
 	d.now = d.now.Add(2 * time.Minute)
 	d.send(tickMsg{})
-	if wait := d.m.walk.card(d.m).Wait; !strings.Contains(wait, "has not come in 1m0s") {
+	if wait := d.m.walk.Card().Wait; !strings.Contains(wait, "has not come in 1m0s") {
 		t.Errorf("after two minutes the card says %q", wait)
 	}
 }
@@ -183,7 +187,7 @@ func TestRecordedWalk(t *testing.T) {
 	d.park = true
 	d.run(d.m.startWalk(tour))
 	// A key that would do nothing yet is not offered.
-	if wait := d.m.walk.card(d.m).Wait; strings.Contains(wait, "n begins") {
+	if wait := d.m.walk.Card().Wait; strings.Contains(wait, "n begins") {
 		t.Errorf("while the past is read the card says %q", wait)
 	}
 	d.unpark()
@@ -211,7 +215,7 @@ func TestWalkByName(t *testing.T) {
 	}
 	d := newDesk(t, newWorld(), Options{Tour: all[0].Name})
 	d.live()
-	if d.m.walk == nil || d.m.walk.tour.Name != all[0].Name {
+	if d.m.walk == nil || d.m.walk.Card().Title != all[0].Title.En {
 		t.Errorf("--tour %s did not begin it", all[0].Name)
 	}
 	d.sees("x ends the walk")
@@ -231,33 +235,5 @@ func TestToursAreListed(t *testing.T) {
 	d.press("enter")
 	if d.m.walk == nil {
 		t.Error("choosing a walk did not begin it")
-	}
-}
-
-// TestNextHold: the place of a hold is set over watched stops, never over an
-// action.
-func TestNextHold(t *testing.T) {
-	w := newWalk(shortWalk(), fakeRun{newWorld()}, newWorld().info, wire.NewDecoder(newWorld().info))
-	var got []int
-	for i := range w.stops {
-		got = append(got, w.nextHold(i))
-	}
-	if want := []int{-1, 2, 2, -1, -1}; !slices.Equal(got, want) {
-		t.Errorf("places %v, want %v", got, want)
-	}
-}
-
-// TestNodeStopsAreWatchedElsewhere: where the node may not stand still, a stop
-// that wants it is only watched.
-func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
-	info := newWorld().info
-	tour := shortWalk()
-	for _, s := range info.Steps {
-		if s.Name == tour.Stops[2].Step {
-			s.HoldEnter = "no"
-		}
-	}
-	if w := newWalk(tour, fakeRun{newWorld()}, info, wire.NewDecoder(info)); w.nextHold(1) != -1 {
-		t.Error("a pod is to be held where it may not be")
 	}
 }

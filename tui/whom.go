@@ -2,10 +2,27 @@ package tui
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
+
+// selected is the selected pod; false if none is, or the node itself.
+func (m *Model) selected() (*probes.Pod, bool) {
+	_, pod, ok := m.state.Selected()
+	return pod, ok && pod != nil && pod.Name != ""
+}
+
+// pods are all pods, without the node itself.
+func (m *Model) pods() (out []screen.PodRow) {
+	for _, r := range m.state.PodsNamed() {
+		if r.Key != 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
 
 // heldName is the selected pod's if it is held: the pod that steps.
 func (m *Model) heldName() string { return m.nameOf(m.heldHere()) }

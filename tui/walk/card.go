@@ -1,0 +1,99 @@
+package walk
+
+import (
+	"strings"
+
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/tours"
+)
+
+// Card is the walk as the screen shows it.
+func (w *Walk) Card() *screen.TourCard {
+	c := &screen.TourCard{Title: w.text(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
+	switch {
+	case w.phase == phaseIntro:
+		c.Stop = 0
+		c.Text = w.text(w.tour.Text)
+		c.Wait = w.text(words.Text("n begins · x ends the walk", "n 开始 · x 结束导览"))
+		if w.busy {
+			c.Wait = w.text(words.Text("one moment · x ends the walk", "请稍候 · x 结束导览"))
+		}
+	case w.phase == phaseOver:
+		c.Stop = len(w.stops)
+		c.Text = w.text(w.tour.Ending)
+		c.Wait = w.text(words.Text("n ends the walk", "n 结束导览"))
+	case w.phase == phaseGoing:
+		w.cardGoing(c)
+	default:
+		w.cardHere(c)
+	}
+	if w.err != "" {
+		c.Wait = w.err + " · " + c.Wait
+	}
+	return c
+}
+
+func (w *Walk) cardGoing(c *screen.TourCard) {
+	s := w.stops[w.at]
+	c.Text = w.text(s.Title)
+	c.Wait = w.textf(words.Text("waiting for %s", "等待 %s"), s.Step)
+	if w.Desk.Now().Sub(w.since) > s.Within {
+		c.Wait = w.textf(words.Text("%s has not come in %s; wait on, or x ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 x 结束导览"), s.Step, s.Within)
+	}
+}
+
+func (w *Walk) cardHere(c *screen.TourCard) {
+	s := w.stops[w.at]
+	c.Heading = w.text(s.Title)
+	c.Text = w.text(s.Text)
+	if q := s.Question; q != nil {
+		c.Question = w.text(q.Text)
+		if w.answer {
+			c.Answer = w.text(q.Answer)
+		}
+	}
+	switch {
+	case w.busy:
+		c.Wait = w.text(words.Text("one moment", "请稍候"))
+	case s.Act != nil:
+		c.Wait = w.textf(words.Text("n does it: %s", "按 n 执行：%s"), w.command(s))
+	case w.at+1 == len(w.stops):
+		c.Wait = w.text(words.Text("n goes on to the end", "n 到结尾"))
+	default:
+		c.Wait = w.text(words.Text("n goes on", "n 继续"))
+	}
+	if c.Question != "" && !w.answer {
+		c.Wait += w.text(words.Text(" · a answers", " · a 看答案"))
+	}
+}
+
+// Page is what the card says as a page of its own: on a small screen the card has
+// room for its beginning only. What the walk is about to apply is there too.
+func (w *Walk) Page() *ask.Page {
+	c := w.Card()
+	var lines []string
+	for _, text := range []string{c.Heading, c.Text, c.Question, c.Answer, c.Wait} {
+		if text != "" {
+			lines = append(lines, strings.TrimSpace(text), "")
+		}
+	}
+	if w.phase == phaseHere {
+		if act := w.stops[w.at].Act; act != nil && act.Manifest != "" {
+			lines = append(lines, strings.Split(strings.TrimSpace(act.Manifest), "\n")...)
+		}
+	}
+	return &ask.Page{Title: c.Title, Lines: lines}
+}
+
+// Question is that of the present stop, or nil.
+func (w *Walk) Question() *tours.Question {
+	if w.phase != phaseHere {
+		return nil
+	}
+	return w.stops[w.at].Question
+}
+
+// ToggleAnswer shows the answer to the stop's question, or hides it.
+func (w *Walk) ToggleAnswer() { w.answer = !w.answer }

@@ -1,0 +1,95 @@
+package walk
+
+import (
+	"slices"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/tours"
+)
+
+// maxSeen bounds what a walk remembers: its own steps only, of a few minutes.
+const maxSeen = 1 << 15
+
+// holds reports whether a pod is to be held at a stop.
+func (w *Walk) holds(s *tours.Stop) bool {
+	if s.Act != nil || s.Hold == "" {
+		return false
+	}
+	i := slices.IndexFunc(w.Info.GetSteps(), func(p *agentpb.Step) bool { return p.GetName() == s.Step })
+	if i < 0 || !w.Info.GetSteps()[i].GetSeen() {
+		return false
+	}
+	rule := w.Info.GetSteps()[i].GetHoldEnter()
+	if s.On == probes.Exit {
+		rule = w.Info.GetSteps()[i].GetHoldExit()
+	}
+	return rule != "no" && rule != ""
+}
+
+// nextHold is the hold stop whose place is to be set before the walk goes on to
+// stop from: the first one, over watched stops, but not over an action.
+func (w *Walk) nextHold(from int) int {
+	for i := from; i < len(w.stops); i++ {
+		switch s := w.stops[i]; {
+		case s.Act != nil:
+			return -1
+		case w.holds(s):
+			return i
+		}
+	}
+	return -1
+}
+
+// Add remembers the events that a stop may be about. Their pods are known: the
+// state has taken the batch, or a later one.
+func (w *Walk) Add(b *agentpb.Batch) {
+	for _, raw := range b.GetEvents() {
+		h, err := wire.ReadHeader(raw)
+		if err != nil || h.Step == 0 || int(h.Step) > len(w.Info.GetSteps()) || !w.wanted[w.Info.GetSteps()[h.Step-1].GetName()] {
+			continue
+		}
+		w.seen = append(w.seen, w.Pods.Event(raw))
+	}
+	if over := len(w.seen) - maxSeen; over > 0 {
+		w.seen = slices.Delete(w.seen, 0, over)
+	}
+}
+
+// find is the first event after the last stop's that is stop s.
+func (w *Walk) find(s *tours.Stop) *probes.Event {
+	for i := range w.seen {
+		if e := &w.seen[i]; e.Seq > w.after && s.Matches(e) && w.mine(e.Pod) {
+			return e
+		}
+	}
+	return nil
+}
+
+// holdAt is the hold among those there are that is at stop s; other holds at the
+// walk's own breakpoint are passed by.
+func (w *Walk) holdAt(s *tours.Stop, holds []*agentpb.HoldInfo) (at *agentpb.HoldInfo, pass []*agentpb.HoldInfo) {
+	for _, h := range holds {
+		if h.GetStep() != s.Step || h.GetOn() != string(s.On) || !session.OfBreakpoint(h, w.point) {
+			continue
+		}
+		pod := wire.PodOf(h.GetPod())
+		if at == nil && s.OfPod(&pod) && w.mine(&pod) && s.HasFields(wire.Fields(h.GetFields())) && (!s.Failed || h.GetError() != "") {
+			at = h
+			continue
+		}
+		pass = append(pass, h)
+	}
+	return at, pass
+}
+
+// lastSeen is the sequence number up to which everything is behind the walk once
+// a pod is held.
+func (w *Walk) lastSeen() uint64 {
+	if len(w.seen) == 0 {
+		return w.after
+	}
+	return max(w.after, w.seen[len(w.seen)-1].Seq)
+}

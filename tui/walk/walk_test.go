@@ -1,0 +1,87 @@
+package walk
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/tours"
+)
+
+// labInfo is a lab's agent, which sees every step.
+func labInfo() *agentpb.InfoResponse {
+	info := &agentpb.InfoResponse{Lab: true}
+	for _, s := range probes.MustLoad().Steps {
+		info.Steps = append(info.Steps, &agentpb.Step{
+			Name: s.Name, Stage: s.Stage, Seen: true, HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
+		})
+	}
+	return info
+}
+
+// shortWalk has a stop of each kind: actions, those that are watched, and one at
+// which a pod is held.
+func shortWalk() *tours.Tour {
+	return &tours.Tour{Name: "short", Pod: "default/hello", Stops: []tours.Stop{
+		{Act: &tours.Action{Do: tours.Create, Manifest: "kind: Pod\nmetadata: {name: hello}"}},
+		{Step: "sync.dirs", On: probes.Exit, Pod: "default/hello"},
+		{Step: "cri.RunPodSandbox", On: probes.Enter, Pod: "default/hello", Hold: tours.HoldPod},
+		{Act: &tours.Action{Do: tours.Delete, Object: "pod/default/hello"}},
+		{Step: "sync.volumes", On: probes.Exit, Pod: "default/hello"},
+	}}
+}
+
+func begin(t *testing.T, tour *tours.Tour, info *agentpb.InfoResponse) *Walk {
+	t.Helper()
+	w, _ := Begin(t.Context(), tour, Place{Info: info})
+	return w
+}
+
+// TestNextHold: the place of a hold is set over watched stops, never over an
+// action.
+func TestNextHold(t *testing.T) {
+	w := begin(t, shortWalk(), labInfo())
+	var got []int
+	for i := range w.stops {
+		got = append(got, w.nextHold(i))
+	}
+	if want := []int{-1, 2, 2, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("places %v, want %v", got, want)
+	}
+}
+
+// TestNodeStopsAreWatchedElsewhere: where the node may not stand still, a stop
+// that wants it is only watched.
+func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
+	info := labInfo()
+	tour := shortWalk()
+	for _, s := range info.Steps {
+		if s.Name == tour.Stops[2].Step {
+			s.HoldEnter = "no"
+		}
+	}
+	if w := begin(t, tour, info); w.nextHold(1) != -1 {
+		t.Error("a pod is to be held where it may not be")
+	}
+}
+
+// TestWalkNamesFiles: the command on the card names the file that has the
+// manifest of this stop, in the directory of the pages.
+func TestWalkNamesFiles(t *testing.T) {
+	all, err := tours.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := begin(t, tours.Find(all, "image-pull"), labInfo())
+	var got []string
+	for _, s := range w.stops {
+		if s.Act != nil {
+			got = append(got, w.command(s))
+		}
+	}
+	want := []string{"kubectl create -f image-pull.yaml", "kubectl patch pod typo -n default --type json --patch-file image-pull-9.yaml"}
+	if !slices.Equal(got, want) {
+		t.Errorf("commands %q, want %q", got, want)
+	}
+}
