@@ -61,12 +61,13 @@ var packages = []pkg{
 	code("agent/explain/causesdoc", "agent/explain/causes"),
 
 	// The agent, and the two that host it.
-	code("agent", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/story/history", "agent/story/life", "agent/wire", "probes", "probes/hook"),
-	code("agent/host", "agent", "agent/version", "probes", "probes/hook"),
+	code("agent/server", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes/hook"),
+	code("agent", "agent/agentpb", "agent/reason", "agent/redact", "agent/server", "agent/story/history", "agent/story/life", "agent/wire", "probes", "probes/hook"),
+	code("agent/host", "agent", "agent/server", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
 	code("agent/attach/cluster", "agent/kubeapi", "agent/redact", "probes"),
-	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/redact", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 
 	// Its clients.

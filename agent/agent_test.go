@@ -19,6 +19,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -78,7 +79,7 @@ func (r *rig) Stopping(step string) bool { return r.probes[0].Stopping(step) }
 
 // addBreakpoint adds one that lives by itself.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return r.Agent.addBreakpoint(spec, context.Background(), peerProcess{})
+	return r.Agent.addBreakpoint(spec, context.Background(), server.Peer{})
 }
 
 // call does what woven code of a step does around body.

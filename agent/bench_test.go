@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -203,7 +204,7 @@ func drain(ctx context.Context, w *watcher) {
 func BenchmarkThroughput(b *testing.B) {
 	a := benchAgent(b)
 	path := filepath.Join(b.TempDir(), "s")
-	l, err := Listen(path)
+	l, err := server.Listen(path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -38,7 +39,7 @@ type breakpoint struct {
 	// waiting for that.
 	client context.Context
 	forget func() bool
-	peer   peerProcess // asked for it
+	peer   server.Peer // asked for it
 	missed uint32      // pods that it let pass for want of room
 	seq    uint64      // of the last event before it was set
 }
@@ -52,7 +53,7 @@ type breakpoints struct {
 }
 
 // AddBreakpoint checks and adds one.
-func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context, peer peerProcess) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context, peer server.Peer) (*agentpb.Breakpoint, error) {
 	if err := a.mayAct(); err != nil {
 		return nil, err
 	}
@@ -202,11 +203,11 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", b.why().String())}, b.peer.fields()...)})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", b.why().String())}, b.peer.Fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
-		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.fields()...)
+		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.Fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
 		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer}, nil)
 	default:
@@ -368,7 +369,7 @@ func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
 func (a *Agent) protoOf(b *breakpoint) *agentpb.Breakpoint {
 	out := &agentpb.Breakpoint{
 		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed, Seq: b.seq,
-		Expires: timestamppb.New(b.expires), Peer: b.peer.proto(),
+		Expires: timestamppb.New(b.expires), Peer: b.peer.Proto(),
 	}
 	for i := range a.steps {
 		if b.steps[i] {

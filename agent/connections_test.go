@@ -11,13 +11,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 )
 
 // serve serves the rig's agent and returns what connects to it.
 func (r *rig) serve() (connect func() (agentpb.AgentClient, *grpc.ClientConn)) {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "s")
-	l, err := Listen(path)
+	l, err := server.Listen(path)
 	if err != nil {
 		r.t.Fatal(err)
 	}

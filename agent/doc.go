@@ -1,6 +1,7 @@
 // Package agent sits where the steps are seen and serves those who watch: it
 // turns calls of woven functions into events, keeps the recent story of every
-// pod, holds pods and lets them go, and speaks gRPC over a unix socket.
+// pod, holds pods and lets them go, and answers requests (requests.go), which come
+// in by package server.
 //
 // The way of an event: a probe calls Enter and Leave (handler.go) on the
 // goroutine of the kubelet; pods are identified (pods.go), values become fields

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 )
 
@@ -30,14 +31,14 @@ type hold struct {
 	budget *budget
 	err    string
 
-	peer   peerProcess // asked for the hold
+	peer   server.Peer // asked for the hold
 	ends   time.Time   // when the agent lets the pod go by itself
 	endsBy string      // by what: the lease, or the name of a timer
 
 	once     sync.Once
 	released chan struct{}
 	reason   string
-	by       peerProcess // let the pod go; nobody if the agent did
+	by       server.Peer // let the pod go; nobody if the agent did
 
 	begun    bool   // the HOLD event was put; guarded by holdTable.mu, until got is given the hold
 	seq      uint64 // of the HOLD event; 0: it was dropped
@@ -61,7 +62,7 @@ type terms struct {
 	why    cause
 	lease  time.Duration   // zero: the default of where the pod is held
 	client context.Context // its end is the hold's
-	peer   peerProcess     // asked for it
+	peer   server.Peer     // asked for it
 }
 
 // gaveUp is closed when nobody waits for the call any more.
@@ -74,10 +75,10 @@ func (s *span) gaveUp() <-chan struct{} {
 
 // let lets the pod go on. The reason of the first call counts, one of those of
 // agentpb.
-func (h *hold) let(reason string) { h.letBy(reason, peerProcess{}) }
+func (h *hold) let(reason string) { h.letBy(reason, server.Peer{}) }
 
 // letBy is let for a process that asks for it.
-func (h *hold) letBy(reason string, by peerProcess) {
+func (h *hold) letBy(reason string, by server.Peer) {
 	h.once.Do(func() {
 		h.reason, h.by = reason, by
 		close(h.released)
@@ -299,7 +300,7 @@ func (h *hold) endFields(on string) []field {
 	if h.reason == agentpb.ReleaseTimer {
 		out = append(out, text("timer", h.endsBy))
 	}
-	return append(out, h.by.fields()...)
+	return append(out, h.by.Fields()...)
 }
 
 var sideNames = [2]string{"enter", "exit"}
@@ -313,7 +314,7 @@ func (h *hold) fields(on string) []field {
 		out = append(out, text("timer", b.timer.name), wire.Duration("budget", b.end.Sub(h.since)))
 	}
 	out = append(out, wire.Duration("ends", h.ends.Sub(h.since)), text("endsBy", h.endsBy))
-	return append(out, h.peer.fields()...)
+	return append(out, h.peer.Fields()...)
 }
 
 func (p *pod) mayNotBeHeld() string {
@@ -333,10 +334,10 @@ func (a *Agent) releasePod(p *pod, reason string) {
 }
 
 // releaseAll lets every pod go.
-func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason, peerProcess{}) }
+func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason, server.Peer{}) }
 
 // releaseAllBy is releaseAll for a process that asks for it.
-func (a *Agent) releaseAllBy(reason string, by peerProcess) []*hold {
+func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
 	for _, p := range a.pods.all() {
 		a.dropPending(p, reason)
 	}
@@ -354,7 +355,7 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
-		Peer: h.peer.proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
+		Peer: h.peer.Proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
 	out.Fields = h.span.shown(h.side).protos()
 	return out

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // limits are the most that an agent grants, whoever asks.
@@ -102,14 +103,14 @@ func unlessZero(d *durationpb.Duration) *durationpb.Duration {
 
 // tooMany is the error of a hold for which there is no room.
 func (a *Agent) tooMany() error {
-	return failed(codes.ResourceExhausted, problem(agentpb.Problem_TOO_MANY_HELD, args{"count": itoa(uint32(a.limits().holds))}))
+	return reason.Failed(codes.ResourceExhausted, problem(agentpb.Problem_TOO_MANY_HELD, args{"count": itoa(uint32(a.limits().holds))}))
 }
 
 // mayAct refuses what changes the course of pods, if the agent serves only those
 // who look.
 func (a *Agent) mayAct() error {
 	if a.opts.ReadOnly {
-		return failed(codes.PermissionDenied, problem(agentpb.Problem_READ_ONLY, nil))
+		return reason.Failed(codes.PermissionDenied, problem(agentpb.Problem_READ_ONLY, nil))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
@@ -15,34 +14,24 @@ func problem(code agentpb.Problem_Code, with args) *agentpb.Problem {
 	return &agentpb.Problem{Code: code, Args: with}
 }
 
-// failed makes the error of a request: the problem, and the same in English for
-// those who print the message.
-func failed(code codes.Code, p *agentpb.Problem) error {
-	st := status.New(code, reason.Problem(p).En)
-	if detailed, err := st.WithDetails(p); err == nil {
-		st = detailed
-	}
-	return st.Err()
-}
-
 // invalid is the error of a request that makes no sense, whatever the state of the
 // node.
 func invalid(code agentpb.Problem_Code, with args) error {
-	return failed(codes.InvalidArgument, problem(code, with))
+	return reason.Failed(codes.InvalidArgument, problem(code, with))
 }
 
 func notFound(code agentpb.Problem_Code, with args) error {
-	return failed(codes.NotFound, problem(code, with))
+	return reason.Failed(codes.NotFound, problem(code, with))
 }
 
 // refused is the error of a request that the agent does not do now.
 func refused(code agentpb.Problem_Code, with args) error {
-	return failed(codes.FailedPrecondition, problem(code, with))
+	return reason.Failed(codes.FailedPrecondition, problem(code, with))
 }
 
 // refusedFor is refused with a cause.
 func refusedFor(cause *agentpb.Problem, code agentpb.Problem_Code, with args) error {
 	p := problem(code, with)
 	p.Cause = cause
-	return failed(codes.FailedPrecondition, p)
+	return reason.Failed(codes.FailedPrecondition, p)
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -66,7 +67,7 @@ func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Dur
 	case <-w.gone:
 		return nil, w.cause
 	case <-t.C:
-		err = failed(codes.DeadlineExceeded, problem(agentpb.Problem_WAIT_TIMEOUT, args{"pod": p.fullName(), "wait": wait.String()}))
+		err = reason.Failed(codes.DeadlineExceeded, problem(agentpb.Problem_WAIT_TIMEOUT, args{"pod": p.fullName(), "wait": wait.String()}))
 	case <-ctx.Done():
 		err = status.FromContextError(ctx.Err()).Err()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -41,7 +42,7 @@ type Session struct {
 	o      Options
 	target *Target
 	agent  *agent.Agent
-	server *agent.Server
+	server *server.Server
 	hosts  []*Host
 
 	printing sync.Mutex
@@ -74,7 +75,7 @@ func (s *Session) host(c *probes.Catalogue) error {
 	for i, k := range s.o.Probes {
 		can[i] = k.Abilities(c)
 	}
-	l, err := agent.Listen(s.o.Socket)
+	l, err := server.Listen(s.o.Socket)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -135,7 +136,7 @@ func Start(o Options) (stop func(), err error) {
 		return func() {}, nil
 	}
 	stop = a.Close
-	if l, err := agent.Listen(o.Socket); err != nil {
+	if l, err := server.Listen(o.Socket); err != nil {
 		o.Warn("nobody can connect: %v", err)
 	} else {
 		srv := agent.Serve(a, l)

@@ -3,6 +3,7 @@ package reason
 import (
 	"errors"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -93,6 +94,16 @@ func Problem(p *agentpb.Problem) probes.Text {
 		args["cause"] = Problem(p.GetCause())
 	}
 	return fill(t, args)
+}
+
+// Failed makes the error of a request: the problem, and the same in English for
+// those who print the message.
+func Failed(code codes.Code, p *agentpb.Problem) error {
+	st := status.New(code, Problem(p).En)
+	if detailed, err := st.WithDetails(p); err == nil {
+		st = detailed
+	}
+	return st.Err()
 }
 
 // ProblemOf is what the agent says of an error of a call; nil for errors of others,

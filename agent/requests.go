@@ -5,78 +5,27 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// maxRequest bounds what a client may send in one message, in bytes.
-const maxRequest = 64 << 10
-
-// Server serves an agent on a socket.
-type Server struct {
+// service answers requests.
+type service struct {
+	agentpb.UnimplementedAgentServer
 	agent *Agent
-	grpc  *grpc.Server
-	conns *limitListener
 }
 
 // Serve serves a on the listener, which must be of a unix socket. It returns
 // at once; Stop ends it.
-func Serve(a *Agent, l net.Listener) *Server {
-	s := &Server{agent: a, conns: newLimitListener(l)}
-	s.grpc = grpc.NewServer(
-		grpc.Creds(peerCredentials{}),
-		grpc.MaxRecvMsgSize(maxRequest),
-		grpc.MaxConcurrentStreams(64),
-		grpc.ConnectionTimeout(5*time.Second),
-		grpc.StatsHandler(connections{}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: deadAfter / 2, Timeout: deadAfter / 2}),
-		grpc.UnaryInterceptor(catchUnary), grpc.StreamInterceptor(catchStream),
-	)
-	agentpb.RegisterAgentServer(s.grpc, &service{agent: a, server: s})
-	reflection.Register(s.grpc)
-	hook.Go(func() { _ = s.grpc.Serve(s.conns) })
-	return s
-}
-
-// Stop ends the server and its connections.
-func (s *Server) Stop() { s.grpc.Stop() }
-
-// A panic in a request must not take the kubelet down.
-func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = panicked(r)
-		}
-	}()
-	resp, err = next(ctx, req)
-	return cleanAnswer(resp), cleanStatus(err)
-}
-
-func catchStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = panicked(r)
-		}
-	}()
-	return cleanStatus(next(srv, cleanStream{stream}))
-}
-
-// service answers requests.
-type service struct {
-	agentpb.UnimplementedAgentServer
-	agent  *Agent
-	server *Server
-}
+func Serve(a *Agent, l net.Listener) *server.Server { return server.Serve(&service{agent: a}, l) }
 
 func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
 	return s.agent.info(), nil
@@ -158,15 +107,15 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 	return out, nil
 }
 
-func (s *service) Stats(context.Context, *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
+func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
 	a := s.agent
-	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.all())), Faults: hook.Faults(), Connections: int32(s.server.conns.count())}
+	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.all())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.stats(out)
 	return out, nil
 }
 
 func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return s.agent.addBreakpoint(req, clientOf(ctx, req.GetWhileConnected()), peerFrom(ctx))
+	return s.agent.addBreakpoint(req, server.Client(ctx, req.GetWhileConnected()), server.PeerFrom(ctx))
 }
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
@@ -216,7 +165,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), peer: server.PeerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -263,11 +212,11 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: clientOf(ctx, req.GetWhileConnected()), peer: peerFrom(ctx)}}
+	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), peer: server.PeerFrom(ctx)}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
-	from.letBy(agentpb.ReleaseStep, peerFrom(ctx))
+	from.letBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
 	h, err := a.await(ctx, p, w, wait)
 	if err != nil {
 		return nil, err
@@ -278,7 +227,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
 	a := s.agent
 	if req.GetAll() {
-		return a.released(ctx, a.releaseAllBy(agentpb.ReleaseContinue, peerFrom(ctx)))
+		return a.released(ctx, a.releaseAllBy(agentpb.ReleaseContinue, server.PeerFrom(ctx)))
 	}
 	p, err := a.one(req.GetPods())
 	if err != nil {
@@ -287,7 +236,7 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 	armed := a.dropPending(p, agentpb.ReleaseContinue)
 	held := a.holds.of(p)
 	for _, h := range held {
-		h.letBy(agentpb.ReleaseContinue, peerFrom(ctx))
+		h.letBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
 	}
 	if len(held) == 0 && !armed {
 		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.fullName()})

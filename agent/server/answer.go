@@ -1,4 +1,4 @@
-package agent
+package server
 
 import (
 	"google.golang.org/grpc"
@@ -20,7 +20,7 @@ import (
 // panicked is the error of a request at which the agent failed.
 func panicked(value any) error {
 	hook.CountFault()
-	return failed(codes.Internal, problem(agentpb.Problem_INTERNAL, args{"error": redact.Panic(value)}))
+	return reason.Failed(codes.Internal, &agentpb.Problem{Code: agentpb.Problem_INTERNAL, Args: map[string]string{"error": redact.Panic(value)}})
 }
 
 // cleanStatus is an error of a request without secrets.

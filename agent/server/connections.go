@@ -1,4 +1,4 @@
-package agent
+package server
 
 import (
 	"context"
@@ -12,20 +12,22 @@ import (
 // stopped, or at the other end of a forwarded socket.
 const deadAfter = 30 * time.Second
 
-// connections gives every request the context of its client's connection.
-type connections struct{}
+// connections gives every request the context of its client's connection, and how
+// many connections there are.
+type connections struct{ count func() int }
 
 type connectionKey struct{}
 
 type connection struct {
 	context.Context
-	end context.CancelFunc
+	end   context.CancelFunc
+	count func() int
 }
 
 // TagConn is called as a connection begins; what it returns is the parent of
 // the contexts of its requests.
-func (connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
-	c := connection{}
+func (all connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	c := connection{count: all.count}
 	c.Context, c.end = context.WithCancel(context.Background())
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -43,11 +45,19 @@ func (connections) HandleConn(ctx context.Context, s stats.ConnStats) {
 func (connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 func (connections) HandleRPC(context.Context, stats.RPCStats)                       {}
 
-// clientOf is what a request's holds live by: its connection if it asks for
+// Client is what a request's holds live by: its connection if it asks for
 // that, else nothing that ends.
-func clientOf(ctx context.Context, whileConnected bool) context.Context {
+func Client(ctx context.Context, whileConnected bool) context.Context {
 	if c, ok := ctx.Value(connectionKey{}).(connection); ok && whileConnected {
 		return c
 	}
 	return context.Background()
+}
+
+// Connections is how many clients are connected where a request comes from.
+func Connections(ctx context.Context) int {
+	if c, ok := ctx.Value(connectionKey{}).(connection); ok {
+		return c.count()
+	}
+	return 0
 }
