@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -159,7 +160,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
 	info := stepInfo{Step: s, role: a.roles.index(s.Goroutine), means: s.Story.Role, makes: makes(s.Story.Role)}
 	info.late = s.Quiet != "" || s.Idle || s.Pod.Exit
-	info.enterNames, info.exitNames = fieldNames(s.Fields), fieldNames(s.Results)
+	info.enterNames, info.exitNames = values.Names(s.Fields), values.Names(s.Results)
 	for i := range a.timers {
 		t := &a.timers[i]
 		if slices.Contains(s.Timers, t.name) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -203,7 +204,7 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: errorText(err), fields: append([]field{text("why", b.why().String())}, b.peer.Fields()...)})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: values.Error(err), fields: append([]field{text("why", b.why().String())}, b.peer.Fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()

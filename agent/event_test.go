@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -15,7 +16,7 @@ import (
 func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
 
 // messageOf is a field as a message.
-func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).protos()[0] }
+func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).Protos()[0] }
 
 // TestEncode holds the hand-written encoding against the generated one.
 func TestEncode(t *testing.T) {
@@ -44,7 +45,7 @@ func TestEncode(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	names := fieldNames([]probes.Field{{Name: "updateType"}, {Name: "attempt"}})
+	names := values.Names([]probes.Field{{Name: "updateType"}, {Name: "attempt"}})
 	e := event{
 		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: &pod{id: 12},
 		span: 400123, parent: 400120, sync: 3, role: 2, duration: 1234567, fields: []field{text("op", "ADD")},
@@ -52,8 +53,8 @@ func BenchmarkEncode(b *testing.B) {
 	var fields, out []byte
 	b.ReportAllocs()
 	for range b.N {
-		fields = fieldBytes(fields[:0]).take(&names[0], "create")
-		e.wire = fieldBytes(fields).take(&names[1], 3)
+		fields = fieldBytes(fields[:0]).Take(&names[0], "create")
+		e.wire = fieldBytes(fields).Take(&names[1], 3)
 		out = e.appendTo(out[:0])
 	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -231,7 +232,7 @@ func outcome(how hook.Outcome, err error) string {
 	case how == hook.Exited:
 		return "the goroutine exited"
 	case err != nil:
-		return errorText(err)
+		return values.Error(err)
 	}
 	return ""
 }

@@ -357,7 +357,7 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
 		Peer: h.peer.Proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
-	out.Fields = h.span.shown(h.side).protos()
+	out.Fields = h.span.shown(h.side).Protos()
 	return out
 }
 

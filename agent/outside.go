@@ -9,6 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -221,5 +222,5 @@ func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
 
 // Note puts a text into the node's story, e.g. that the runtime was restarted.
 func (a *Agent) Note(note string) {
-	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", cleanText(note))}})
+	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", values.Text(note))}})
 }

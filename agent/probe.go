@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -108,7 +109,7 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 	if !reason.IsZero() {
 		e.fields = append(e.fields, text(fieldReason, reason.Code))
 		for _, arg := range slices.Sorted(maps.Keys(reason.Args)) {
-			e.fields = append(e.fields, text(arg, cleanText(reason.Args[arg])))
+			e.fields = append(e.fields, text(arg, values.Text(reason.Args[arg])))
 		}
 	}
 	p.agent.journal.put(e)

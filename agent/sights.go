@@ -1,12 +1,9 @@
 package agent
 
 import (
-	"bytes"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/podstep/podstep/agent/wire"
 )
 
 // sights are the calls of late that were seen by one of several probes which see
@@ -85,7 +82,7 @@ func (x *sight) suits(s *span) bool {
 		return false
 	}
 	// The one that is seen further out began before the other.
-	return s.start >= first.start-apart && !first.fields().differ(s.fields())
+	return s.start >= first.start-apart && !first.fields().Differ(s.fields())
 }
 
 // become makes s one more sight of the call first.
@@ -99,20 +96,4 @@ func (s *span) become(first *span) {
 	}
 	s.one.id, s.one.updates = first.one.id, first.one.updates
 	s.one.emitted.Store(true)
-}
-
-// differ reports whether fields that both have, and that are plain values, are not
-// the same. Documents may be written in several ways.
-func (w fieldBytes) differ(other fieldBytes) bool {
-	for f := range wire.EncodedFields(w) {
-		name, v := wire.ReadField(f)
-		if !v.Found() || v.Kind == wire.JSONValue {
-			continue
-		}
-		theirs := wire.Lookup(other, string(name))
-		if theirs.Kind == v.Kind && (theirs.Num != v.Num || !bytes.Equal(theirs.Text, v.Text)) {
-			return true
-		}
-	}
-	return false
 }

@@ -3,52 +3,15 @@ package agent
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
-
-// TestTake holds what is written of a value at once against the field that the
-// value makes.
-func TestTake(t *testing.T) {
-	long := strings.Repeat("long ", takerRoom)
-	for _, v := range []any{
-		"", "text", "token=abc", long, true, false, 0, 7, -7, int64(9), time.Second, 1.5, v1.PodRunning, []string{"a", "b"}, &long, nil, struct{}{},
-	} {
-		names := fieldNames([]probes.Field{{Name: "before"}, {Name: "it"}, {Name: "after"}})
-		var w fieldBytes
-		for i, v := range []any{"x", v, "y"} {
-			w = w.take(&names[i], v)
-		}
-		var want []*agentpb.Field
-		for i, v := range []any{"x", v, "y"} {
-			if f, ok := toField(names[i].String(), v); ok {
-				want = append(want, messageOf(f))
-			}
-		}
-		got := w.protos()
-		if !proto.Equal(&agentpb.Event{Fields: got}, &agentpb.Event{Fields: want}) {
-			t.Errorf("of %#v is written %v, want %v", v, got, want)
-		}
-		for _, f := range want {
-			if is, was := wire.Lookup(w, f.Name).String(), f.GetText()+f.GetJson(); is != was {
-				t.Errorf("of %#v field %s is read as %q, want %q", v, f.Name, is, was)
-			}
-			if is := wire.Lookup(w, f.Name).Flag(); is != f.GetFlag() {
-				t.Errorf("of %#v field %s is read as %v", v, f.Name, is)
-			}
-		}
-		if wire.Lookup(w, "none").Found() {
-			t.Errorf("of %#v a field is found that is not there", v)
-		}
-	}
-}
 
 // TestStepAllocates: entry and exit of a step cost two allocations at most while
 // somebody watches, whatever is in its fields.
@@ -109,7 +72,7 @@ func TestNilCostsTheRest(t *testing.T) {
 // the same on the other side of the queue.
 func TestQueueKeepsNoMore(t *testing.T) {
 	var q queue
-	names := fieldNames([]probes.Field{{Name: "n"}})
+	names := values.Names([]probes.Field{{Name: "n"}})
 	for i := range keptQueue + 1 {
 		e := event{seq: uint64(i), kind: agentpb.Kind_EXIT, err: "no", fields: []field{number("first", int64(i))}}
 		q.add(&e, names[0].AppendText(nil, strings.Repeat("x", i%200)))

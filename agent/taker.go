@@ -3,9 +3,6 @@ package agent
 import (
 	"unsafe"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -18,27 +15,6 @@ const (
 	// keptRoom is the room of a span that keeps the fields of its enter.
 	keptRoom = 96
 )
-
-// fieldBytes are fields in wire form, as they are in an event: a part of an event
-// that wire.Lookup reads as it reads a whole one.
-type fieldBytes []byte
-
-func fieldNames(fields []probes.Field) []wire.Name {
-	out := make([]wire.Name, len(fields))
-	for i, f := range fields {
-		out[i] = wire.NewName(f.Name)
-	}
-	return out
-}
-
-// protos are the fields as messages.
-func (w fieldBytes) protos() []*agentpb.Field {
-	e := &agentpb.Event{}
-	if proto.Unmarshal(w, e) != nil {
-		return nil // it was written here
-	}
-	return e.Fields
-}
 
 // taker takes the values of one side of a call as woven code puts them: first
 // the pods, then the fields, which it encodes at once. It is on the caller's
@@ -105,7 +81,7 @@ func (t *taker) Take(v any) {
 		t.made, _ = v.(string)
 	}
 	if i -= t.pods; i < len(t.names) {
-		t.wire = t.wire.take(&t.names[i], v)
+		t.wire = t.wire.Take(&t.names[i], v)
 	}
 }
 
@@ -131,26 +107,6 @@ func (t *taker) takeAll(values []any) {
 	for _, v := range values {
 		t.Take(v)
 	}
-}
-
-// take appends the field that a value makes, if it makes one.
-func (w fieldBytes) take(n *wire.Name, v any) fieldBytes {
-	switch v := v.(type) {
-	case string:
-		return n.AppendText(w, cleanText(v))
-	case bool:
-		if v {
-			return n.AppendNumber(w, wire.FlagValue, 1)
-		}
-		return n.AppendNumber(w, wire.FlagValue, 0)
-	case int:
-		return n.AppendNumber(w, wire.NumberValue, int64(v))
-	}
-	f, ok := toField(n.String(), v)
-	if !ok {
-		return w
-	}
-	return f.AppendTo(w)
 }
 
 // kept is what was taken, to be kept.
