@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -76,7 +77,7 @@ type Agent struct {
 	caller  *timer // the deadline that came with a call
 	timers  []timer
 
-	pods     podTable
+	pods     pods.Table[podState]
 	journal  *journal
 	verdicts *verdicts
 	points   breakpoints
@@ -147,12 +148,12 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)
-	a.pods.init()
+	a.pods.Init()
 	a.holds.init()
 	a.verdicts = newVerdicts(a.info(), c)
-	a.pods.forgotten = a.verdicts.forget
+	a.pods.Forgotten = a.verdicts.forget
 	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.verdicts, a.now)
-	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.forgetOld
+	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.ForgetOld
 	hook.Go(a.journal.run)
 	return a, nil
 }

@@ -19,6 +19,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -263,7 +264,7 @@ func TestRemoved(t *testing.T) {
 	p := newPod("default", "web")
 	state := func() string {
 		r.settle()
-		if s := r.state(r.pods.object(p)); s != nil {
+		if s := r.state(r.pods.Object(p)); s != nil {
 			return s.State
 		}
 		return "not listed"
@@ -373,7 +374,7 @@ func (r *rig) held(p *v1.Pod) *hold {
 	r.watch(w, false)
 	defer r.journal.unwatch(w)
 	for {
-		if h, _ := r.holds.list(r.Agent, r.pods.uid(string(p.UID))); len(h) > 0 {
+		if h, _ := r.holds.list(r.Agent, r.pods.UID(string(p.UID))); len(h) > 0 {
 			return h[0]
 		}
 		if _, err := w.next(r.t.Context()); err != nil {
@@ -389,7 +390,7 @@ func sel(p *v1.Pod) *agentpb.PodSelector {
 func TestHoldStepContinue(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "sync.pod", Times: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -498,7 +499,7 @@ func TestBudget(t *testing.T) {
 	p := newPod("default", "web")
 	grace := int64(5)
 	p.Spec.TerminationGracePeriodSeconds = &grace
-	r.pods.object(p)
+	r.pods.Object(p)
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "rt.poststart", Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationOf(time.Hour)}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -546,9 +547,9 @@ func TestNotHeld(t *testing.T) {
 		}
 	}
 	p := newPod("kube-system", "apiserver")
-	high := int32(systemCritical)
+	high := int32(pods.SystemCritical)
 	p.Spec.Priority = &high
-	r.pods.object(p)
+	r.pods.Object(p)
 	if _, err := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p)}); err == nil {
 		t.Error("a system-critical pod was to be held without force")
 	}
@@ -561,7 +562,7 @@ func TestNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := newPod("default", "q")
-	r.pods.learn("sandbox1", r.pods.object(q))
+	r.pods.Learn("sandbox1", r.pods.Object(q))
 	_ = r.call("pleg.relistpod", []any{q.UID}, nil, func() error {
 		return r.call("cri.PodSandboxStatus", []any{"sandbox1", "sandbox1"}, nil, nil)
 	})
@@ -570,7 +571,7 @@ func TestNotHeld(t *testing.T) {
 func TestWaitRunsOut(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	_, err := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p), Wait: durationOf(time.Millisecond)})
 	if err == nil {
 		t.Fatal("the hold of an idle pod came about")
@@ -587,12 +588,12 @@ func TestWaitRunsOut(t *testing.T) {
 
 func TestAmbiguous(t *testing.T) {
 	r := newRig(t, Options{})
-	r.pods.object(newPod("a", "web"))
-	r.pods.object(newPod("b", "web"))
+	r.pods.Object(newPod("a", "web"))
+	r.pods.Object(newPod("b", "web"))
 	if _, err := r.one(&agentpb.PodSelector{Name: "web"}); err == nil {
 		t.Error("two pods match, and one was chosen")
 	}
-	if p, err := r.one(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.uid != "uid-b-web" {
+	if p, err := r.one(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.UID != "uid-b-web" {
 		t.Errorf("b/web is %v, %v", p, err)
 	}
 }

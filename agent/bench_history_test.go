@@ -23,7 +23,7 @@ func BenchmarkHistory(b *testing.B) {
 	b.Cleanup(a.Close)
 	table := make([]*pod, pods)
 	for i := range table {
-		table[i] = a.pods.uid(itoa(uint32(i)))
+		table[i] = a.pods.UID(itoa(uint32(i)))
 	}
 	for i := range events {
 		a.journal.put(event{kind: agentpb.Kind_ENTER, pod: table[i*7%pods], step: 5, sync: uint32(i / pods / 100), fields: []field{text("updateType", "sync")}})

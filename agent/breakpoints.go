@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
@@ -29,7 +30,7 @@ const maxBreakpoints = 256
 type breakpoint struct {
 	id      uint32
 	spec    *agentpb.AddBreakpointRequest
-	pods    *selector
+	pods    *pods.Selector
 	steps   map[int]bool
 	refused []*agentpb.Refused
 	expires time.Time
@@ -86,7 +87,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	if err := a.limits().check(spec); err != nil {
 		return nil, err
 	}
-	sel, err := newSelector(spec.GetPods())
+	sel, err := pods.NewSelector(spec.GetPods())
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +357,7 @@ func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {
 			}
 		}
 	}
-	return b.client.Err() == nil && b.pods.matches(p) && p.checkForce(b.spec.GetForce()) == nil
+	return b.client.Err() == nil && p.Is(b.pods) && checkForce(p, b.spec.GetForce()) == nil
 }
 
 // pointProto is the breakpoint as a message.

@@ -81,7 +81,7 @@ func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) 
 		cur := hook.Current()
 		s := &span{step: &r.steps[step.ID]}
 		r.findGoroutine(s, spanOf(cur), hook.Goroutine())
-		s.one.pod, s.one.id = r.pods.object(p), 1
+		s.one.pod, s.one.id = r.pods.Object(p), 1
 		if s.step.means == probes.RoleWorker && s.proven {
 			s.worker = s.one.pod
 		}
@@ -238,7 +238,7 @@ func writeCallers(w *bytes.Buffer) {
 func TestSandboxReadyIsNotHeld(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.setstatus"}); err != nil {
 		t.Fatal(err)
 	}

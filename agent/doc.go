@@ -4,7 +4,7 @@
 // in by package server.
 //
 // The way of an event: a probe calls Enter and Leave (handler.go) on the
-// goroutine of the kubelet; pods are identified (pods.go), values become fields
+// goroutine of the kubelet; pods are identified (package pods), values become fields
 // with their secrets taken out (package values), and the event is queued
 // (journal.go). One goroutine takes the queue, encodes each event once, keeps it
 // (recorder.go) and hands it to who watches (watcher.go). A probe outside of the

@@ -42,7 +42,7 @@ func (e *event) appendTo(b []byte) []byte {
 		Sync: e.sync, Goroutine: uint32(e.role),
 	}
 	if e.pod != nil {
-		h.Pod = e.pod.id
+		h.Pod = e.pod.ID
 	}
 	b = h.AppendHead(b)
 	for i := range e.fields {

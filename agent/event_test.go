@@ -21,7 +21,7 @@ func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).Prot
 // TestEncode holds the hand-written encoding against the generated one.
 func TestEncode(t *testing.T) {
 	e := event{
-		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: &pod{id: 9},
+		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: &pod{ID: 9},
 		span: 4, parent: 2, sync: 1, role: 5, err: "käputt", duration: 99, probe: 2,
 		fields: []field{
 			text("phase", "Running"), text("", ""), number("n", -3), number("zero", 0), flag("ok", true), flag("no", false),
@@ -47,7 +47,7 @@ func TestEncode(t *testing.T) {
 func BenchmarkEncode(b *testing.B) {
 	names := values.Names([]probes.Field{{Name: "updateType"}, {Name: "attempt"}})
 	e := event{
-		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: &pod{id: 12},
+		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: &pod{ID: 12},
 		span: 400123, parent: 400120, sync: 3, role: 2, duration: 1234567, fields: []field{text("op", "ADD")},
 	}
 	var fields, out []byte

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -44,7 +45,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	a.startTimers(s)
 	p := s.only()
 	if p != nil && step.means == probes.RoleTurn {
-		p.sync.Add(1)
+		p.State.sync.Add(1)
 	}
 	if s.late {
 		if p == nil {
@@ -85,29 +86,29 @@ func (a *Agent) enterPods(s *span, t *taker) []hook.Label {
 	switch s.step.Pod.Kind {
 	case probes.PodUpdates:
 		s.many = &podSpans{}
-		return nodeLabels
+		return pods.NodeLabels
 	case probes.PodList, probes.PodObjects:
 		s.many = &podSpans{}
 		for _, o := range t.list {
-			ps := newPodSpan(o.pod, &a.spanIDs)
-			ps.object = o.uid
+			ps := newPodSpan(o.Pod, &a.spanIDs)
+			ps.object = o.UID
 			s.many.all = append(s.many.all, ps)
 		}
-		return nodeLabels
+		return pods.NodeLabels
 	}
 	p := t.pod
 	if p == nil && s.step.Pod.Kind != probes.PodNone {
 		p = s.parent.inherited()
 	}
 	if p == nil && s.step.Pod.Kind == probes.PodInherit {
-		return nodeLabels // somebody else's call of what pods call too
+		return pods.NodeLabels // somebody else's call of what pods call too
 	}
 	s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 	if p == nil {
-		return nodeLabels
+		return pods.NodeLabels
 	}
-	s.one.updates = p.updates.Load()
-	return p.profilerLabels()
+	s.one.updates = p.State.updates.Load()
+	return p.ProfilerLabels()
 }
 
 // putEnter publishes the enter event of a call in one pod's story, once, after
@@ -162,7 +163,7 @@ func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) uint64 
 	e.step = uint32(s.step.ID) + 1
 	e.pod, e.span, e.role, e.probe = ps.pod, ps.id, s.role, s.mark()
 	if ps.pod != nil {
-		e.sync = ps.pod.sync.Load()
+		e.sync = ps.pod.State.sync.Load()
 	}
 	return a.journal.putWire(e, more)
 }
@@ -262,7 +263,7 @@ func (s *span) endQuietly(how hook.Outcome) bool {
 // leaveMany puts out the exit events of a call that is about several pods.
 func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	for _, o := range t.list {
-		s.add(o.pod, &a.spanIDs).object = o.uid
+		s.add(o.Pod, &a.spanIDs).object = o.UID
 	}
 	var emitted []*podSpan
 	for _, ps := range s.parts() {
@@ -287,7 +288,7 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	}
 	if s.step.means == probes.RoleRemove {
 		for _, ps := range emitted {
-			a.pods.hide(ps.object)
+			a.pods.Hide(ps.object)
 		}
 	}
 }
@@ -295,7 +296,7 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 // learnID remembers whose sandbox or container it is that a call made.
 func (a *Agent) learnID(p *pod, t *taker) {
 	if t.made != "" {
-		a.pods.learn(t.made, p)
+		a.pods.Learn(t.made, p)
 	}
 }
 
@@ -311,7 +312,7 @@ func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.R
 func (a *Agent) follow(s *span, p *pod) {
 	switch s.step.means {
 	case probes.RoleUpdate:
-		p.updates.Add(1)
+		p.State.updates.Add(1)
 		if wire.Lookup(s.fields(), fieldWaitsKill).Flag() {
 			a.releasePod(p, agentpb.ReleasePodKilled)
 		}

@@ -215,8 +215,8 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 // stopPending holds the pod if a person asked for a hold at such a place.
 func (a *Agent) stopPending(s *span, ps *podSpan, side int, errText string) bool {
 	p := ps.pod
-	w := p.pending.Load()
-	if w == nil || !w.place(s, side) || !p.pending.CompareAndSwap(w, nil) {
+	w := p.State.pending.Load()
+	if w == nil || !w.place(s, side) || !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
 	a.holds.armed.Add(-1)
@@ -247,7 +247,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	defer a.holds.remove(h)
 	// Who says that the pod may not be held any more does so before it looks
 	// for holds; so this hold is either seen by it, or sees it.
-	if no := p.mayNotBeHeld(); no != "" {
+	if no := mayNotBeHeld(p); no != "" {
 		h.let(no)
 	}
 	at := sideNames[side]
@@ -317,16 +317,9 @@ func (h *hold) fields(on string) []field {
 	return append(out, h.peer.Fields()...)
 }
 
-func (p *pod) mayNotBeHeld() string {
-	if no := p.noHold.Load(); no != nil {
-		return *no
-	}
-	return ""
-}
-
 // releasePod lets a pod go for good: it is not held again.
 func (a *Agent) releasePod(p *pod, reason string) {
-	p.noHold.Store(&reason)
+	p.State.noHold.Store(&reason)
 	a.dropPending(p, reason)
 	for _, h := range a.holds.of(p) {
 		h.let(reason)
@@ -338,7 +331,7 @@ func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason
 
 // releaseAllBy is releaseAll for a process that asks for it.
 func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
-	for _, p := range a.pods.all() {
+	for _, p := range a.pods.All() {
 		a.dropPending(p, reason)
 	}
 	all := a.holds.of(nil)
@@ -352,27 +345,11 @@ func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
 func (h *hold) proto() *agentpb.HoldInfo {
 	now := time.Now()
 	out := &agentpb.HoldInfo{
-		Id: h.id, Pod: h.pod.proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
+		Id: h.id, Pod: h.pod.Proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
 		Peer: h.peer.Proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
 	out.Fields = h.span.shown(h.side).Protos()
 	return out
-}
-
-func (p *pod) proto() *agentpb.Pod {
-	ns, name := p.names()
-	return &agentpb.Pod{Id: p.id, Namespace: ns, Name: name, Uid: p.uid}
-}
-
-// checkForce refuses pods that the node or the cluster lives by.
-func (p *pod) checkForce(force bool) error {
-	if no := p.mayNotBeHeld(); no != "" {
-		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.fullName(), "reason": no})
-	}
-	if m := p.meta.Load(); m != nil && m.critical != nil && !force {
-		return refusedFor(m.critical, agentpb.Problem_CRITICAL_POD, args{"pod": p.fullName()})
-	}
-	return nil
 }

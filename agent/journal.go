@@ -87,7 +87,7 @@ func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 	j.seq++
 	e.seq = j.seq
 	if e.pod != nil {
-		e.pod.seq = e.seq
+		e.pod.State.seq = e.seq
 	}
 	j.queue.add(e, more)
 	if j.queue.len() == 1 {
@@ -100,7 +100,7 @@ func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 func (j *journal) lastOf(p *pod) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return p.seq
+	return p.State.seq
 }
 
 // last is the number of the last event that was put.

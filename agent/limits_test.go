@@ -23,7 +23,7 @@ import (
 func TestLimits(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	year, never := durationpb.New(365*24*time.Hour), &durationpb.Duration{Seconds: -1}
 	hold := func(d *durationpb.Duration) *agentpb.AddBreakpointRequest {
 		return &agentpb.AddBreakpointRequest{Step: "sync.pod", Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: d}}}
@@ -162,7 +162,7 @@ func TestDiffers(t *testing.T) {
 func TestWhoAsked(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	client, _ := r.serve()()
 	self := fmt.Sprintf("%d %d", os.Getuid(), os.Getpid())
 	point, err := client.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Pods: sel(p), Step: "sync.pod"})

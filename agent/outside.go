@@ -59,7 +59,7 @@ func (p *Probe) Begin(seen Seen) *Call {
 	t.takeAll(seen.Values)
 	t.save()
 	a.enterPods(s, &t)
-	if of := a.pods.known(seen.UID); of != nil && s.one.pod == nil && s.many == nil {
+	if of := a.pods.Known(seen.UID); of != nil && s.one.pod == nil && s.many == nil {
 		s.one.pod, s.one.id = of, a.spanIDs.Add(1)
 	}
 	if s.one.id == 0 && s.many == nil {
@@ -84,7 +84,7 @@ func (p *Probe) Begin(seen Seen) *Call {
 func (a *Agent) begun(s *span) {
 	p := s.only()
 	if p != nil && s.step.means == probes.RoleTurn {
-		p.sync.Add(1)
+		p.State.sync.Add(1)
 	}
 	a.startTimers(s)
 	if s.late {
@@ -179,7 +179,7 @@ func (a *Agent) putSight(s *span, side int, at *ending, shown fieldBytes) {
 	p := s.one.pod
 	a.journal.putWire(&event{
 		kind: agentpb.Kind_NOTE, wall: at.wall, mono: at.mono, step: uint32(s.step.ID) + 1, pod: p, span: s.one.id,
-		parent: a.parentID(s, p), sync: p.sync.Load(), role: s.role, probe: s.probe + 1, err: at.err, duration: at.mono - s.start,
+		parent: a.parentID(s, p), sync: p.State.sync.Load(), role: s.role, probe: s.probe + 1, err: at.err, duration: at.mono - s.start,
 		fields: []field{text(fieldSeen, sideNames[side])},
 	}, shown)
 }
@@ -194,25 +194,25 @@ func (a *Agent) stepNamed(name string) *stepInfo {
 }
 
 // Object takes what an object states of a pod.
-func (a *Agent) Object(o *v1.Pod) { a.pods.object(o) }
+func (a *Agent) Object(o *v1.Pod) { a.pods.Object(o) }
 
 // Sandbox takes what the configuration of a pod's sandbox states of the pod, and
 // whose the ids of sandboxes and containers are.
 func (a *Agent) Sandbox(c *runtimeapi.PodSandboxConfig, ids ...string) {
-	p := a.pods.sandbox(c)
+	p := a.pods.Sandbox(c)
 	if p == nil {
 		return
 	}
 	for _, id := range ids {
-		a.pods.learn(id, p)
+		a.pods.Learn(id, p)
 	}
 }
 
 // Owner is the uid of the pod that a sandbox or container belongs to; empty if
 // nobody has reported.
 func (a *Agent) Owner(id string) types.UID {
-	if p := a.pods.criID(id); p != nil {
-		return types.UID(p.uid)
+	if p := a.pods.CRI(id); p != nil {
+		return types.UID(p.UID)
 	}
 	return ""
 }

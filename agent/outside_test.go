@@ -32,7 +32,7 @@ func (r *rig) run(p *v1.Pod) *Call {
 
 func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
 	r.settle()
-	return r.state(r.pods.known(string(p.UID)))
+	return r.state(r.pods.Known(string(p.UID)))
 }
 
 // TestWhoSees: Info has what each probe can do at each step, and what all can
@@ -190,7 +190,7 @@ func TestOutsideStopping(t *testing.T) {
 	}
 	want("at first")
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
-	p := r.pods.known("uid-default-web")
+	p := r.pods.Known("uid-default-web")
 	w := &pendingHold{place: nextPlace(p), terms: terms{client: context.Background()}}
 	if err := r.arm(p, w); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 	size, ready := int64(0), false
 	for _, s := range r.stories {
 		switch {
-		case s.pod == nil || len(s.parts) == 0 || !s.pod.gone():
+		case s.pod == nil || len(s.parts) == 0 || !s.pod.Gone():
 		case now-s.lastWall < int64(packAfter):
 			next = max(next, sweepEvery)
 		case size >= packTurn:
@@ -63,35 +63,6 @@ func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 		next = packPause
 	}
 	return stories, next
-}
-
-const (
-	// forgetAfter is how long a pod that is gone is remembered by its uid and by
-	// its containers' ids, and its verdict is kept: 6 KiB for each pod. The kubelet
-	// collects what is left of a pod once a minute. Its story stays in the recorder.
-	forgetAfter = 5 * time.Minute
-	// forgetMany is of how many pods it is worth while: all who look a pod up
-	// wait meanwhile.
-	forgetMany = 64
-)
-
-// forgetOld drops pods that have long been gone.
-func (t *podTable) forgetOld(now int64) {
-	old := func(p *pod) bool { return p.gone() && now-p.goneSince.Load() > int64(forgetAfter) }
-	t.mu.RLock()
-	n := 0
-	for _, p := range t.byUID {
-		if old(p) {
-			n++
-		}
-	}
-	t.mu.RUnlock()
-	if n < forgetMany {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.forget(old)
 }
 
 // pack compresses the parts of a story. It changes nothing, so that it needs no
@@ -149,7 +120,7 @@ func (r *recorder) replace(s *story, by []packed) {
 func (r *recorder) dropGone() bool {
 	var oldest *story
 	for _, s := range r.stories {
-		if s.pod != nil && s.pod.gone() && len(s.packed) > 0 && (oldest == nil || s.last < oldest.last) {
+		if s.pod != nil && s.pod.Gone() && len(s.packed) > 0 && (oldest == nil || s.last < oldest.last) {
 			oldest = s
 		}
 	}

@@ -48,8 +48,8 @@ func (c *churn) round(t testing.TB, n int, stay bool) {
 			t.Fatal(err)
 		}
 		for _, p := range b.Pods {
-			own := c.Agent.pods.uid(fmt.Sprintf("%s-%d", p.Uid, n))
-			own.name(p.Namespace, fmt.Sprintf("%s-%d", p.Name, n))
+			own := c.Agent.pods.UID(fmt.Sprintf("%s-%d", p.Uid, n))
+			own.Name(p.Namespace, fmt.Sprintf("%s-%d", p.Name, n))
 			c.pods[p.Id] = own
 		}
 		for _, raw := range b.Events {
@@ -58,9 +58,9 @@ func (c *churn) round(t testing.TB, n int, stay bool) {
 		c.journal.drained()
 	}
 	for _, p := range c.pods {
-		p.goneSince.Store(0)
+		p.SetGone(0)
 		if !stay {
-			p.goneSince.Store(1)
+			p.SetGone(1)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func (c *churn) put(t testing.TB, raw []byte, n int) {
 	if h.Pod != 0 {
 		uid := fmt.Sprintf("%d-%d", h.Pod, n)
 		if c.pods[h.Pod] == nil {
-			c.pods[h.Pod] = c.Agent.pods.uid(uid)
-			c.pods[h.Pod].name("default", uid)
+			c.pods[h.Pod] = c.Agent.pods.UID(uid)
+			c.pods[h.Pod].Name("default", uid)
 		}
 		e.pod = c.pods[h.Pod]
 	}
@@ -185,7 +185,7 @@ func TestPackedStories(t *testing.T) {
 		a.late(2 * time.Hour)
 		a.sweepAll()
 	}
-	w, err := a.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Uid: p.uid}})
+	w, err := a.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Uid: p.UID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestNotPacked(t *testing.T) {
 		t.Error("stories of pods that are there are compressed")
 	}
 	for _, p := range c.pods {
-		p.goneSince.Store(1)
+		p.SetGone(1)
 	}
 	w, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
 	if err != nil {
@@ -324,8 +324,8 @@ func TestSweepComes(t *testing.T) {
 	if !armed {
 		t.Fatal("no sweep is to come")
 	}
-	p := r.pods.known("uid-default-web")
-	p.goneSince.Store(1)
+	p := r.pods.Known("uid-default-web")
+	p.SetGone(1)
 	r.late(time.Hour)
 	r.journal.sweepNow() // as the timer does
 	r.settle()
@@ -336,29 +336,21 @@ func TestSweepComes(t *testing.T) {
 	}
 }
 
-// TestForgetOld: pods that have long been gone are forgotten, with their ids, and
-// their stories are not.
-func TestForgetOld(t *testing.T) {
+// TestForgottenPodHasItsStory: a pod that has long been gone is forgotten, and its
+// story is not.
+func TestForgottenPodHasItsStory(t *testing.T) {
 	r := newRig(t, Options{})
-	for i := range 2 * forgetMany {
+	for i := range 128 {
 		p := newPod("default", fmt.Sprint(i))
 		_ = r.sync(p, nil)
-		known := r.pods.known(string(p.UID))
-		r.pods.learn(fmt.Sprint("container-", i), known)
 		r.settle()
-		if known.goneSince.Store(0); i%2 == 0 {
-			wall, _ := r.now()
-			known.goneSince.Store(wall)
-		}
+		wall, _ := r.now()
+		r.pods.Known(string(p.UID)).SetGone(wall)
 	}
 	now, _ := r.now()
-	r.pods.forgetOld(now)
-	if n := len(r.pods.byUID); n != 2*forgetMany {
-		t.Errorf("%d pods are known; none has been gone for long", n)
-	}
-	r.pods.forgetOld(now + int64(forgetAfter) + int64(time.Minute))
-	if len(r.pods.byUID) != forgetMany || len(r.pods.byID) != forgetMany {
-		t.Errorf("%d pods and %d containers are known, want %d", len(r.pods.byUID), len(r.pods.byID), forgetMany)
+	r.pods.ForgetOld(now + int64(time.Hour))
+	if n := len(r.pods.All()); n != 0 {
+		t.Errorf("%d pods are known", n)
 	}
 	if events := r.events("0"); len(events) != 6 {
 		t.Errorf("a pod that is forgotten has %d events, want 6", len(events))

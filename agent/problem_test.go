@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/reason"
 )
 
@@ -31,11 +32,11 @@ func TestProblems(t *testing.T) {
 	r := newRig(t, Options{Probes: can, Differs: map[string]bool{"sync.dirs": true}})
 	client, _ := r.serve()()
 	web, static, high := newPod("default", "web"), newPod("kube-system", "etcd"), newPod("default", "dns")
-	static.Annotations = map[string]string{annotationHash: "1"}
-	priority := int32(systemCritical)
+	static.Annotations = map[string]string{pods.AnnotationHash: "1"}
+	priority := int32(pods.SystemCritical)
 	high.Spec.Priority, high.Spec.PriorityClassName = &priority, "system-node-critical"
 	for _, p := range []*v1.Pod{web, static, high, newPod("shop", "twin"), newPod("default", "twin")} {
-		r.pods.object(p)
+		r.pods.Object(p)
 	}
 	hold := func(name string, lease, wait time.Duration) error {
 		req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Name: name}}
@@ -145,7 +146,7 @@ func TestErrorsAreProblems(t *testing.T) {
 func TestSeq(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.pod", Times: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func (r *recorder) evict(grows *story) {
 			if r.bytes <= goal {
 				return
 			}
-			if s.pod != nil && s.pod.gone() == gone {
+			if s.pod != nil && s.pod.Gone() == gone {
 				r.drop(s)
 			}
 		}
@@ -205,4 +205,20 @@ func (r *recorder) drop(s *story) {
 		r.packed -= s.packed[i].size()
 	}
 	delete(r.stories, s.pod)
+}
+
+// stats fills in what the journal and the recorder know.
+func (j *journal) stats(out *agentpb.StatsResponse) {
+	j.mu.Lock()
+	out.Events = j.seq
+	out.Dropped = map[string]uint64{}
+	for k, n := range j.lost {
+		out.Dropped[k] = n
+	}
+	j.mu.Unlock()
+	j.out.Lock()
+	defer j.out.Unlock()
+	r := j.recorder
+	out.RecorderBytes, out.RecorderLimit, out.RecorderEvents, out.FoldedSyncs = r.bytes, r.limit, r.events, r.folded
+	out.Subscribers = int32(len(j.watchers))
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -88,7 +89,7 @@ func (a *Agent) noHoldHere(s *stepInfo) string {
 }
 
 func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
-	sel, err := newSelector(req.GetPods())
+	sel, err := pods.NewSelector(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +97,8 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 	if err := s.agent.settle(ctx); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	for _, p := range s.agent.pods.all() {
-		if sel.matches(p) {
+	for _, p := range s.agent.pods.All() {
+		if p.Is(sel) {
 			if st := s.agent.state(p); st != nil {
 				out.Pods = append(out.Pods, st)
 			}
@@ -109,7 +110,7 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 
 func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
 	a := s.agent
-	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.all())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
+	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.stats(out)
 	return out, nil
 }
@@ -151,12 +152,12 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkForce(req.GetForce()); err != nil {
+	if err := checkForce(p, req.GetForce()); err != nil {
 		return nil, err
 	}
 	if held := a.holds.of(p); len(held) > 0 {
 		h := held[0]
-		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.fullName(), "on": sideNames[h.side], "step": h.span.step.Name})
+		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": sideNames[h.side], "step": h.span.step.Name})
 	}
 	if !a.holds.hasRoom(a.limits()) {
 		return nil, a.tooMany()
@@ -201,7 +202,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	}
 	held := a.holds.of(p)
 	if len(held) == 0 {
-		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.fullName()})
+		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	from := held[0]
 	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
@@ -239,7 +240,7 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 		h.letBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
 	}
 	if len(held) == 0 && !armed {
-		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.fullName()})
+		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	return a.released(ctx, held)
 }

@@ -103,11 +103,11 @@ func (ps *podSpan) endSilently() bool {
 
 // ofMirror reports whether the call is about the mirror of a static pod.
 func (ps *podSpan) ofMirror() bool {
-	return ps.pod != nil && ps.object != "" && string(ps.object) != ps.pod.uid
+	return ps.pod != nil && ps.object != "" && string(ps.object) != ps.pod.UID
 }
 
 func newPodSpan(p *pod, ids *atomic.Uint64) *podSpan {
-	return &podSpan{pod: p, id: ids.Add(1), updates: p.updates.Load()}
+	return &podSpan{pod: p, id: ids.Add(1), updates: p.State.updates.Load()}
 }
 
 // podSpans are the pods of a call that is about several.

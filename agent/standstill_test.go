@@ -209,7 +209,7 @@ func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
 func TestWorkerMeanwhile(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	r.breakAt(p, "loop.update", agentpb.On_ON_ENTER)
 	news, turned := make(chan struct{}), make(chan struct{})
 	go r.call("worker.loop", []any{p.UID}, nil, func() error {
@@ -252,7 +252,7 @@ func TestManyPodsHeld(t *testing.T) {
 	<-done
 
 	w := &pendingHold{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, client: t.Context()}}
-	if err := r.arm(r.pods.object(b), w); err != nil {
+	if err := r.arm(r.pods.Object(b), w); err != nil {
 		t.Fatal(err)
 	}
 	for _, bp := range r.points.list() {
@@ -345,7 +345,7 @@ func TestNodeRules(t *testing.T) {
 func TestOthersGoOn(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
-	r.pods.object(p)
+	r.pods.Object(p)
 	for _, step := range []string{"worker.update", "cri.*"} {
 		if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: step}); err != nil {
 			t.Fatal(err)

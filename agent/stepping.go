@@ -27,8 +27,8 @@ type pendingHold struct {
 // arm makes w the pod's pending hold. There is one at a time.
 func (a *Agent) arm(p *pod, w *pendingHold) error {
 	w.got, w.gone = make(chan *hold, 1), make(chan struct{})
-	if !p.pending.CompareAndSwap(nil, w) {
-		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.fullName()})
+	if !p.State.pending.CompareAndSwap(nil, w) {
+		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.FullName()})
 	}
 	a.holds.armed.Add(1)
 	return nil
@@ -36,7 +36,7 @@ func (a *Agent) arm(p *pod, w *pendingHold) error {
 
 // disarm takes the pending hold back. It is false if the pod came to the place first.
 func (a *Agent) disarm(p *pod, w *pendingHold) bool {
-	if !p.pending.CompareAndSwap(w, nil) {
+	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
 	a.holds.armed.Add(-1)
@@ -46,11 +46,11 @@ func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 // dropPending takes back the pending hold of a pod, for one of the reasons for
 // which a hold ends. It is false if there is none.
 func (a *Agent) dropPending(p *pod, reason string) bool {
-	w := p.pending.Load()
+	w := p.State.pending.Load()
 	if w == nil || !a.disarm(p, w) {
 		return false
 	}
-	w.cause = refused(agentpb.Problem_WAIT_ENDED, args{"pod": p.fullName(), "reason": reason})
+	w.cause = refused(agentpb.Problem_WAIT_ENDED, args{"pod": p.FullName(), "reason": reason})
 	close(w.gone)
 	return true
 }
@@ -67,7 +67,7 @@ func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Dur
 	case <-w.gone:
 		return nil, w.cause
 	case <-t.C:
-		err = reason.Failed(codes.DeadlineExceeded, problem(agentpb.Problem_WAIT_TIMEOUT, args{"pod": p.fullName(), "wait": wait.String()}))
+		err = reason.Failed(codes.DeadlineExceeded, problem(agentpb.Problem_WAIT_TIMEOUT, args{"pod": p.FullName(), "wait": wait.String()}))
 	case <-ctx.Done():
 		err = status.FromContextError(ctx.Err()).Err()
 	}
@@ -100,7 +100,7 @@ func nextPlace(p *pod) func(*span, int) bool {
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
 	from := h.span
 	onward := a.onward(h)
-	sync := h.pod.sync.Load()
+	sync := h.pod.State.sync.Load()
 	switch req.GetMode() {
 	case agentpb.StepMode_INTO:
 		return func(s *span, side int) bool { return entry(s, side) && onward(s) }, nil
@@ -120,7 +120,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 		}, nil
 	case agentpb.StepMode_NEXT_SYNC:
 		return func(s *span, side int) bool {
-			return entry(s, side) && s.onWorkerOf(h.pod) && h.pod.sync.Load() > sync
+			return entry(s, side) && s.onWorkerOf(h.pod) && h.pod.State.sync.Load() > sync
 		}, nil
 	case agentpb.StepMode_UNTIL:
 		if _, err := a.matchSteps(req.GetUntil()); err != nil {
@@ -160,7 +160,7 @@ func (a *Agent) onward(h *hold) func(*span) bool {
 		case to == stage || to < pipeline[roleWorker]:
 			return true
 		}
-		return sent || h.pod.updates.Load() != h.part.updates
+		return sent || h.pod.State.updates.Load() != h.part.updates
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"unsafe"
 
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -27,10 +28,10 @@ type taker struct {
 	pods int // how many of the values, from the first, are pods
 
 	names []wire.Name
-	pod   *pod            // if the call is about one
-	list  []listed        // if it is about several
-	ops   map[*pod]string // what is done to them, of PodUpdates
-	made  string          // the id of what the call made
+	pod   *pod                    // if the call is about one
+	list  []pods.Listed[podState] // if it is about several
+	ops   map[*pod]string         // what is done to them, of PodUpdates
+	made  string                  // the id of what the call made
 
 	// At exit: how the call ended, and whether it did so without a word.
 	how   hook.Outcome
@@ -88,17 +89,17 @@ func (t *taker) Take(v any) {
 func (t *taker) takePod(i int, v any) {
 	switch src := &t.s.step.Pod; src.Kind {
 	case probes.PodList, probes.PodObjects:
-		t.list = t.a.pods.fromList(v, src.Kind == probes.PodObjects)
+		t.list = t.a.pods.FromList(v, src.Kind == probes.PodObjects)
 	case probes.PodUpdates:
-		for _, o := range t.a.pods.fromList(v, false) {
+		for _, o := range t.a.pods.FromList(v, false) {
 			if t.ops == nil {
 				t.ops = map[*pod]string{}
 			}
-			t.ops[o.pod] = src.Updates[i].Op
+			t.ops[o.Pod] = src.Updates[i].Op
 			t.list = append(t.list, o)
 		}
 	default:
-		t.pod = t.a.pods.fromValue(v)
+		t.pod = t.a.pods.FromValue(v)
 	}
 }
 

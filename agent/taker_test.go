@@ -92,22 +92,3 @@ func TestQueueKeepsNoMore(t *testing.T) {
 		t.Errorf("after a burst the queue has %d events, room for %d and for %d bytes", q.len(), cap(q.events), cap(q.fields))
 	}
 }
-
-// TestForgottenPod: a pod that the table has forgotten is found no more by the
-// short way either.
-func TestForgottenPod(t *testing.T) {
-	var table podTable
-	table.init()
-	p := table.uid("uid-1")
-	if table.uid("uid-1") != p || table.recent.find("uid-1") != p {
-		t.Error("a pod is not found again")
-	}
-	p.goneSince.Store(1)
-	table.forget((*pod).gone)
-	if table.recent.find("uid-1") != nil || table.uid("uid-1") == p {
-		t.Error("a pod that was forgotten is found")
-	}
-	if table.recent.find("") != nil || table.uid("1") == nil {
-		t.Error("short uids are not looked for as others are")
-	}
-}

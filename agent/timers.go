@@ -78,7 +78,7 @@ func (s *span) setTimers(at int64) {
 	}
 	if p := s.only(); p != nil {
 		for _, t := range s.step.starts {
-			p.running[t.index].Store(at)
+			p.State.running[t.index].Store(at)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 // starts it is not under way: a hold at the entry of that very function, or at
 // its exit, costs nothing of it.
 func (t *timer) end(s *span, p *pod) (at time.Time, runs bool) {
-	if t.sidecars && !p.hasSidecars() {
+	if t.sidecars && !hasSidecars(p) {
 		return at, false
 	}
 	if from := s.parent.find(t.from); from != nil {
@@ -120,7 +120,7 @@ func (t *timer) end(s *span, p *pod) (at time.Time, runs bool) {
 	if s.step.Name == t.from {
 		return at, false
 	}
-	started := p.running[t.index].Load()
+	started := p.State.running[t.index].Load()
 	return time.Unix(0, started).Add(t.length(nil, p)), started != 0
 }
 
@@ -146,7 +146,7 @@ func (t *timer) length(from *span, p *pod) time.Duration {
 			}
 		}
 	}
-	return p.gracePeriod()
+	return gracePeriod(p)
 }
 
 // callerBudget is the deadline of whoever waits for the call, if it has one.
@@ -159,20 +159,6 @@ func (a *Agent) callerBudget(s *span) *budget {
 		return nil
 	}
 	return &budget{a.caller, end}
-}
-
-// gracePeriod is how long the pod may take to end, as its object says: the grace
-// of its deletion if it is deleted, else of its spec.
-func (p *pod) gracePeriod() time.Duration {
-	if m := p.meta.Load(); m != nil && m.grace != nil {
-		return *m.grace
-	}
-	return 30 * time.Second // the API server's default
-}
-
-func (p *pod) hasSidecars() bool {
-	m := p.meta.Load()
-	return m != nil && m.sidecars
 }
 
 // margin is how long before the timer a hold ends, so that the pod is under

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 )
 
 // seconds is a pointer to a number of them.
@@ -73,7 +74,7 @@ func TestTimers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, Options{})
-			r.pods.object(c.pod)
+			r.pods.Object(c.pod)
 			lease := &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationOf(time.Hour)}}
 			if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: c.at, Action: lease}); err != nil {
 				t.Fatal(err)
@@ -124,7 +125,7 @@ func TestTimersAfterHold(t *testing.T) {
 		t.Run(from, func(t *testing.T) {
 			r := newRig(t, Options{})
 			p := killed(from == "rt.killcontainers")
-			r.pods.object(p)
+			r.pods.Object(p)
 			r.breakAt(p, from, agentpb.On_ON_ENTER)
 			done := make(chan struct{})
 			go func() { defer close(done); _ = c.run(r, p) }()
@@ -165,16 +166,16 @@ func (r *rig) mount(p *v1.Pod) func() error {
 func TestStaticBeforeMirror(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("kube-system", "kube-apiserver-node")
-	p.Annotations = map[string]string{annotationHash: "abc"}
-	if err := r.pods.object(p).checkForce(false); err == nil {
+	p.Annotations = map[string]string{pods.AnnotationHash: "abc"}
+	if err := checkForce(r.pods.Object(p), false); err == nil {
 		t.Error("it may be held without force")
 	}
 	s := sandboxOf(newPod("kube-system", "etcd-node"))
-	s.Annotations = map[string]string{annotationHash: "abc"}
-	if err := r.pods.sandbox(s).checkForce(false); err == nil {
+	s.Annotations = map[string]string{pods.AnnotationHash: "abc"}
+	if err := checkForce(r.pods.Sandbox(s), false); err == nil {
 		t.Error("one that is known by its sandbox may be held without force")
 	}
-	if err := r.pods.object(newPod("kube-system", "dns")).checkForce(false); err != nil {
+	if err := checkForce(r.pods.Object(newPod("kube-system", "dns")), false); err != nil {
 		t.Errorf("a pod of the API server is not: %v", err)
 	}
 }

@@ -184,7 +184,7 @@ func oneFold(r *rig) []*agentpb.Event {
 	wall, mono := r.now()
 	mono++
 	rec := newRecorder(2 << 20)
-	p := &pod{id: 1, uid: "u"}
+	p := &pod{ID: 1, UID: "u"}
 	for seq := uint64(1); rec.folded == 0; seq++ {
 		e := &event{seq: seq, wall: wall, mono: mono, kind: agentpb.Kind_ENTER, pod: p, sync: uint32(seq / 10)}
 		rec.add(e, e.appendTo(nil))

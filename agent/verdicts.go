@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sort"
 	"sync"
 	"time"
 
@@ -43,9 +44,9 @@ func (v *verdicts) take(e *event, raw []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := e.pod
-	if p != nil && !p.learned {
-		p.place = v.h.Learn(p.proto())
-		p.learned = p.ident.Load() != nil // until then only its uid is known
+	if p != nil && !p.State.learned {
+		p.State.place = v.h.Learn(p.Proto())
+		p.State.learned = p.Named() // until then only its uid is known
 	}
 	first := v.h.First()
 	v.h.AddEvent(raw, v.lives.Apply)
@@ -55,11 +56,11 @@ func (v *verdicts) take(e *event, raw []byte) {
 	if p == nil {
 		return
 	}
-	lp := v.lives.Now().Pod(p.place)
+	lp := v.lives.Now().Pod(p.State.place)
 	if st, since := v.lives.State(lp, lp.Last); st == life.Gone {
-		p.goneSince.Store(max(v.h.Origin()+since, 1))
+		p.SetGone(max(v.h.Origin()+since, 1))
 	} else {
-		p.goneSince.Store(0)
+		p.SetGone(0)
 	}
 }
 
@@ -67,10 +68,10 @@ func (v *verdicts) take(e *event, raw []byte) {
 func (v *verdicts) forget(p *pod) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if p.place != 0 {
-		v.h.Release(p.place)
-		v.lives.Release(p.place)
-		p.place, p.learned = 0, false
+	if p.State.place != 0 {
+		v.h.Release(p.State.place)
+		v.lives.Release(p.State.place)
+		p.State.place, p.State.learned = 0, false
 	}
 }
 
@@ -79,17 +80,17 @@ func (v *verdicts) forget(p *pod) {
 func (v *verdicts) of(p *pod, mono int64) *agentpb.PodState {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !p.learned {
+	if !p.State.learned {
 		return nil
 	}
-	lp := v.lives.Now().Pod(p.place)
+	lp := v.lives.Now().Pod(p.State.place)
 	st, since := v.lives.State(lp, mono)
 	if st == life.Gone || lp.First == 0 {
 		return nil
 	}
 	step := v.h.Step(v.lives.StepOf(lp))
 	return &agentpb.PodState{
-		Pod: p.proto(), Phase: lp.Phase.String(), State: st.String(), Stage: step.Stage, Step: step.Name,
+		Pod: p.Proto(), Phase: lp.Phase.String(), State: st.String(), Stage: step.Stage, Step: step.Name,
 		Since: timestamppb.New(time.Unix(0, v.h.Origin()+since)), Error: v.lives.ErrorOf(lp),
 		Sync: lp.Sync, Deleting: lp.Deleting, Ready: lp.Ready,
 	}
@@ -120,4 +121,18 @@ func (a *Agent) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// sortStates sorts pods by their state, worst first, then by name.
+func sortStates(s []*agentpb.PodState) {
+	sort.Slice(s, func(i, j int) bool {
+		a, _ := life.StateNamed(s[i].State)
+		if b, _ := life.StateNamed(s[j].State); a != b {
+			return a < b
+		}
+		if a, b := s[i].Pod.Namespace, s[j].Pod.Namespace; a != b {
+			return a < b
+		}
+		return s[i].Pod.Name < s[j].Pod.Name
+	})
 }

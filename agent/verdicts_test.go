@@ -39,8 +39,8 @@ func (r *replayed) take(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod {
 	t.Helper()
 	for _, p := range pods {
 		if r.pods[p.Id] == nil {
-			of := &pod{id: p.Id, uid: p.Uid}
-			of.name(p.Namespace, p.Name)
+			of := &pod{ID: p.Id, UID: p.Uid}
+			of.Name(p.Namespace, p.Name)
 			r.pods[p.Id] = of
 		}
 	}
@@ -109,11 +109,11 @@ func (r *replayed) compare(t *testing.T, kinds map[string]int) (n int) {
 	now := r.v.lives.Now().Time
 	byUID := map[string]*pod{}
 	for _, p := range r.pods {
-		byUID[p.uid] = p
+		byUID[p.UID] = p
 	}
 	for _, row := range r.s.PodsNamed() {
 		p := byUID[row.UID]
-		if p == nil || !p.learned {
+		if p == nil || !p.State.learned {
 			continue
 		}
 		kinds[row.Mark.String()]++
@@ -161,7 +161,7 @@ func TestVerdictOfCutHistory(t *testing.T) {
 				different++
 			}
 			if after.Mark.String() != st.State {
-				t.Fatalf("at event %d %s is %s by the agent and %v on a screen that it has told", at, p.fullName(), st.State, after.Mark)
+				t.Fatalf("at event %d %s is %s by the agent and %v on a screen that it has told", at, p.FullName(), st.State, after.Mark)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func TestVerdictOfCutHistory(t *testing.T) {
 
 func (r *replayed) rowOf(p *pod) screen.PodRow {
 	for _, row := range r.s.PodsNamed() {
-		if row.UID == p.uid {
+		if row.UID == p.UID {
 			return row
 		}
 	}

@@ -70,7 +70,7 @@ func (s *sender) pod(of *pod) *agentpb.Pod {
 	if of == nil || s.sent[of] {
 		return nil
 	}
-	p := of.proto()
+	p := of.Proto()
 	if _, sent := s.sent[of]; sent && p.Name == "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/wire"
 )
 
@@ -39,7 +40,7 @@ func momentOf(h wire.Header) moment { return moment{h.Seq, h.Time, h.Mono} }
 
 // watcher is one client's stream of events.
 type watcher struct {
-	selector *selector
+	selector *pods.Selector
 	steps    map[uint32]bool // nil: all
 	node     bool
 	live     bool     // wants what happens, too
@@ -67,7 +68,7 @@ type kept struct {
 func (k *kept) size() int { return len(k.data) + keptOverhead }
 
 func (a *Agent) newWatcher(req *agentpb.WatchRequest) (*watcher, error) {
-	sel, err := newSelector(req.GetPods())
+	sel, err := pods.NewSelector(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (w *watcher) wantsPod(p *pod) bool {
 	if p == nil {
 		return w.node
 	}
-	return w.selector.matches(p)
+	return p.Is(w.selector)
 }
 
 func (w *watcher) wantsStep(step uint32) bool { return w.steps == nil || step == 0 || w.steps[step] }

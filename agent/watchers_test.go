@@ -150,8 +150,8 @@ func TestHistoryThenLive(t *testing.T) {
 	}
 	table := make([]*pod, pods+1) // the first is the node
 	for i := range pods {
-		table[i+1] = &pod{id: uint32(i + 1), uid: fmt.Sprint(i)}
-		table[i+1].name("default", fmt.Sprint(i))
+		table[i+1] = &pod{ID: uint32(i + 1), UID: fmt.Sprint(i)}
+		table[i+1].Name("default", fmt.Sprint(i))
 	}
 	for i := range events {
 		r.journal.put(event{kind: agentpb.Kind_ENTER, pod: table[i%len(table)], sync: uint32(i / 1000)})
@@ -210,7 +210,7 @@ func TestHistoryIsCut(t *testing.T) {
 	r := newRig(t, Options{RecorderBytes: 4 << 20})
 	large := strings.Repeat("x", 4<<10)
 	for i := range uint32(500) {
-		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: &pod{id: i + 1}, err: large})
+		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: &pod{ID: i + 1}, err: large})
 	}
 	r.settle()
 	w := r.watcher(&agentpb.WatchRequest{Node: true})
@@ -253,13 +253,13 @@ func TestSenderForgets(t *testing.T) {
 	out := &batches{}
 	s := newSender(out)
 	for i := range 3 * maxSentPods {
-		p := &pod{id: uint32(i + 1), uid: "u"}
+		p := &pod{ID: uint32(i + 1), UID: "u"}
 		for range 3 {
 			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p.name("default", "web")
+		p.Name("default", "web")
 		if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
 			t.Fatal(err)
 		}

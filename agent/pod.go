@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
+)
+
+// pod is a pod that the agent has seen.
+type pod = pods.Pod[podState]
+
+// podState is what the agent keeps of a pod. Everything but what has a lock can be
+// read without: the kubelet's goroutines do so at every step.
+type podState struct {
+	seq     uint64        // of the last event about it; guarded by journal.mu
+	sync    atomic.Uint32 // turns of its worker so far
+	updates atomic.Uint32 // updates that its worker was sent so far
+	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
+	pending atomic.Pointer[pendingHold]
+	noHold  atomic.Pointer[string] // why it may not be held any more
+	// place is its place in the history of the verdicts, and learned is set when that
+	// knows its name. Both are guarded by verdicts.mu.
+	place   int
+	learned bool
+	// running are the kubelet's timers that run for the pod.
+	running running
+}
+
+// one finds the one pod that is meant. Of two pods of the same name, one after
+// the other, it is the one that lives.
+func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
+	s, err := pods.NewSelector(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.GetName() == "" && req.GetUid() == "" {
+		return nil, invalid(agentpb.Problem_POD_NOT_NAMED, nil)
+	}
+	var live, gone []*pod
+	for _, p := range a.pods.All() {
+		switch {
+		case !p.Is(s):
+		case p.Gone():
+			gone = append(gone, p)
+		default:
+			live = append(live, p)
+		}
+	}
+	switch {
+	case len(live) == 1:
+		return live[0], nil
+	case len(live) > 1:
+		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": req.Written(), "pods": list(live)})
+	case len(gone) > 0:
+		return nil, notFound(agentpb.Problem_POD_GONE, args{"pod": req.Written()})
+	}
+	return nil, notFound(agentpb.Problem_POD_NOT_FOUND, args{"pod": req.Written()})
+}
+
+// list names some pods.
+func list(pods []*pod) string {
+	var names []string
+	for _, p := range pods {
+		names = append(names, p.FullName())
+	}
+	sort.Strings(names)
+	if len(names) > 5 {
+		names = append(names[:5], "...")
+	}
+	return strings.Join(names, ", ")
+}
+
+// mayNotBeHeld is why the pod may not be held any more, or empty.
+func mayNotBeHeld(p *pod) string {
+	if no := p.State.noHold.Load(); no != nil {
+		return *no
+	}
+	return ""
+}
+
+// checkForce refuses pods that the node or the cluster lives by.
+func checkForce(p *pod, force bool) error {
+	if no := mayNotBeHeld(p); no != "" {
+		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.FullName(), "reason": no})
+	}
+	if m := p.Meta(); m != nil && m.Critical != nil && !force {
+		return refusedFor(m.Critical, agentpb.Problem_CRITICAL_POD, args{"pod": p.FullName()})
+	}
+	return nil
+}
+
+// gracePeriod is how long the pod may take to end, as its object says: the grace
+// of its deletion if it is deleted, else of its spec.
+func gracePeriod(p *pod) time.Duration {
+	if m := p.Meta(); m != nil && m.Grace != nil {
+		return *m.Grace
+	}
+	return 30 * time.Second // the API server's default
+}
+
+func hasSidecars(p *pod) bool {
+	m := p.Meta()
+	return m != nil && m.Sidecars
+}

@@ -1,0 +1,157 @@
+package pods
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// Annotations by which the kubelet tells mirror pods and pods of a file. The
+// hash is in both, and there before the source is.
+const (
+	AnnotationMirror = "kubernetes.io/config.mirror"
+	AnnotationHash   = "kubernetes.io/config.hash"
+	AnnotationSource = "kubernetes.io/config.source"
+)
+
+const (
+	systemNamespace = "kube-system"
+	// labelsOfKubelet begin the names of labels that the kubelet adds to those of
+	// the pod.
+	labelsOfKubelet = "io.kubernetes."
+)
+
+// SystemCritical is the least priority of a system-critical pod, of
+// k8s.io/kubernetes/pkg/apis/scheduling.
+const SystemCritical = 2_000_000_000
+
+// Object returns the pod of an object, and takes what the object states. The
+// mirror of a static pod is the static pod: people know it as one.
+func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
+	if o == nil {
+		return nil
+	}
+	uid := string(o.UID)
+	mirror := o.Annotations[AnnotationMirror]
+	if mirror != "" {
+		uid = mirror
+	}
+	p := t.UID(uid)
+	if p == nil {
+		return nil
+	}
+	if p.ident.Load() == nil {
+		p.Name(o.Namespace, o.Name)
+	}
+	p.learn(o, mirror != "")
+	return p
+}
+
+// learn takes from an object what the agent needs of it. Most objects are of a
+// version that is known. The kubelet's goroutines have older ones in hand too,
+// some with a status that the kubelet itself put in: those state nothing.
+func (p *Pod[S]) learn(o *v1.Pod, mirror bool) {
+	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
+		return // somebody was quicker
+	}
+	m := &Meta{version: o.ResourceVersion, labels: o.Labels, Critical: critical(o), Grace: grace(o, mirror), Sidecars: hasSidecars(o)}
+	if old := p.meta.Load(); old != nil && m.Critical == nil {
+		m.Critical = old.Critical
+	}
+	p.meta.Store(m)
+}
+
+// newer reports whether a resource version is a later one than another. Those of
+// pods of a file are empty, and only different.
+func newer(a, b string) bool {
+	if a == b {
+		return false
+	}
+	m, err := strconv.ParseUint(a, 10, 64)
+	n, err2 := strconv.ParseUint(b, 10, 64)
+	return err != nil || err2 != nil || m > n
+}
+
+// grace is how long the pod may take to end: what its deletion says overrides
+// what its spec says, as in the kubelet's setTerminationGracePeriod. Who deletes a
+// mirror does not end the static pod.
+func grace(o *v1.Pod, mirror bool) *time.Duration {
+	seconds := o.Spec.TerminationGracePeriodSeconds
+	if o.DeletionGracePeriodSeconds != nil && !mirror {
+		seconds = o.DeletionGracePeriodSeconds
+	}
+	if seconds == nil {
+		return nil
+	}
+	d := time.Duration(*seconds) * time.Second
+	return &d
+}
+
+// hasSidecars reports whether containers of the pod stop in an order.
+func hasSidecars(o *v1.Pod) bool {
+	return slices.ContainsFunc(o.Spec.InitContainers, func(c v1.Container) bool {
+		return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+	})
+}
+
+// critical reports why a pod is one that the node or the cluster lives by; nil if it
+// is none.
+func critical(o *v1.Pod) *agentpb.Problem {
+	if o.Spec.Priority != nil && *o.Spec.Priority >= SystemCritical {
+		return &agentpb.Problem{Code: agentpb.Problem_SYSTEM_CRITICAL, Args: map[string]string{"class": o.Spec.PriorityClassName}}
+	}
+	if o.Namespace == systemNamespace && isStatic(o.Annotations) {
+		return &agentpb.Problem{Code: agentpb.Problem_CONTROL_PLANE}
+	}
+	return nil
+}
+
+// isStatic reports whether annotations are those of a pod of a file or URL, or of
+// its mirror. The hash is there from the first on; the source comes later, and
+// the mirror last.
+func isStatic(annotations map[string]string) bool {
+	src := annotations[AnnotationSource]
+	return annotations[AnnotationHash] != "" || annotations[AnnotationMirror] != "" || (src != "" && src != "api")
+}
+
+// Sandbox returns the pod of a sandbox's configuration, and takes what that states.
+func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Pod[S] {
+	md := c.GetMetadata()
+	p := t.UID(md.GetUid())
+	if p == nil {
+		return nil
+	}
+	if p.ident.Load() == nil {
+		p.Name(md.GetNamespace(), md.GetName())
+	}
+	if p.meta.Load() == nil {
+		p.learnSandbox(c)
+	}
+	return p
+}
+
+// learnSandbox takes from a sandbox's configuration what the pod's object would
+// tell, until there is one. It has no version: any object is newer.
+func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
+	m := &Meta{labels: map[string]string{}}
+	for k, v := range c.GetLabels() {
+		if !strings.HasPrefix(k, labelsOfKubelet) {
+			m.labels[k] = v
+		}
+	}
+	if c.GetMetadata().GetNamespace() == systemNamespace && isStatic(c.GetAnnotations()) {
+		m.Critical = &agentpb.Problem{Code: agentpb.Problem_CONTROL_PLANE}
+	}
+	p.meta.CompareAndSwap(nil, m)
+}

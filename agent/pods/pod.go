@@ -1,0 +1,102 @@
+// Package pods knows the pods that the kubelet's values are about: it finds a pod
+// by whatever a function of the kubelet has in hand (an object, a uid, the id of a
+// sandbox or container), and has what objects state of it.
+package pods
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes/hook"
+)
+
+// Pod is a pod that the kubelet has. The pointer identifies it while the table
+// lives, also when a pod of the same name follows.
+//
+// All that is here can be read without a lock: the kubelet's goroutines do so at
+// every step, and must never wait for a client's request.
+type Pod[S any] struct {
+	ID  uint32
+	UID string
+	// State is what else is kept of the pod, by who has the table.
+	State S
+
+	ident atomic.Pointer[ident] // nil: known by its uid only
+	meta  atomic.Pointer[Meta]
+	// goneSince is when the verdict on it became that it is gone, in nanoseconds since
+	// 1970; 0: it is here.
+	goneSince atomic.Int64
+
+	mu sync.Mutex // for who changes ident and meta
+}
+
+// ident is what a pod is called. It does not change.
+type ident struct {
+	namespace, name string
+	labels          []hook.Label // profiler labels
+}
+
+// Meta is what a version of the pod's object states. It is replaced, not
+// changed.
+type Meta struct {
+	Critical *agentpb.Problem // why only force may hold it; nil: anybody may
+	Grace    *time.Duration   // to end in; nil: not known
+	Sidecars bool
+
+	version string
+	labels  map[string]string
+}
+
+// Names returns namespace and name, empty if they are not known yet.
+func (p *Pod[S]) Names() (namespace, name string) {
+	if i := p.ident.Load(); i != nil {
+		return i.namespace, i.name
+	}
+	return "", ""
+}
+
+// FullName is namespace/name.
+func (p *Pod[S]) FullName() string {
+	namespace, name := p.Names()
+	return namespace + "/" + name
+}
+
+var (
+	// NodeLabels are the profiler labels of what is about no pod.
+	NodeLabels    = hook.Labels("node")
+	unnamedLabels = hook.Labels("pod")
+)
+
+// ProfilerLabels are those of what is about the pod.
+func (p *Pod[S]) ProfilerLabels() []hook.Label {
+	if i := p.ident.Load(); i != nil {
+		return i.labels
+	}
+	return unnamedLabels
+}
+
+// Name names the pod, once.
+func (p *Pod[S]) Name(namespace, name string) {
+	p.ident.CompareAndSwap(nil, &ident{namespace, name, hook.Labels(namespace + "/" + name)})
+}
+
+// Named reports whether more is known of the pod than its uid.
+func (p *Pod[S]) Named() bool { return p.ident.Load() != nil }
+
+// Meta is what the pod's object states; nil: there was none yet.
+func (p *Pod[S]) Meta() *Meta { return p.meta.Load() }
+
+// Gone reports whether the pod is gone from the node.
+func (p *Pod[S]) Gone() bool { return p.goneSince.Load() != 0 }
+
+// SetGone notes since when the pod is gone, in nanoseconds since 1970; 0: it is
+// here.
+func (p *Pod[S]) SetGone(since int64) { p.goneSince.Store(since) }
+
+// Proto is the pod as a message.
+func (p *Pod[S]) Proto() *agentpb.Pod {
+	namespace, name := p.Names()
+	return &agentpb.Pod{Id: p.ID, Namespace: namespace, Name: name, Uid: p.UID}
+}

@@ -1,0 +1,99 @@
+package pods
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// none is kept of a pod.
+type none struct{}
+
+// A source shows all its pods each time one of them changes, while the kubelet
+// writes to the annotations of those that it was shown before. Reading them
+// then would end the kubelet, and no recover helps. The race detector sees it.
+func TestShownPodsAreNotRead(t *testing.T) {
+	var table Table[none]
+	table.Init()
+	var objects []any
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	for n := range 100 {
+		o := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: fmt.Sprintf("pod-%d", n), UID: types.UID(fmt.Sprint(n)),
+			ResourceVersion: fmt.Sprint(n + 1), Annotations: map[string]string{},
+		}}
+		objects = append(objects, o)
+		if news := table.FromList(objects, true); len(news) != 1 || news[0].Pod.UID != string(o.UID) {
+			t.Fatalf("with pod %d there are %d news", n, len(news))
+		}
+		wait.Go(func() {
+			for range 100 {
+				o.Annotations[AnnotationSource] = "api"
+			}
+		})
+	}
+}
+
+// The mirror of a static pod has a uid of its own, and each of both is news
+// once, however often they are shown in turn.
+func TestMirrorIsNewsOnce(t *testing.T) {
+	var table Table[none]
+	table.Init()
+	static := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "static", Annotations: map[string]string{AnnotationHash: "static"}}}
+	mirror := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "mirror", ResourceVersion: "7", Annotations: map[string]string{AnnotationMirror: "static"}}}
+	var news []Listed[none]
+	for range 3 {
+		news = append(news, table.FromList([]any{static}, true)...)
+		news = append(news, table.FromList([]any{mirror}, true)...)
+	}
+	if len(news) != 2 || news[0].Pod != news[1].Pod || news[0].Pod.UID != "static" {
+		t.Errorf("news of %v", news)
+	}
+}
+
+// TestForgottenPod: a pod that the table has forgotten is found no more by the
+// short way either.
+func TestForgottenPod(t *testing.T) {
+	var table Table[none]
+	table.Init()
+	p := table.UID("uid-1")
+	if table.UID("uid-1") != p || table.recent.find("uid-1") != p {
+		t.Error("a pod is not found again")
+	}
+	p.SetGone(1)
+	table.forget((*Pod[none]).Gone)
+	if table.recent.find("uid-1") != nil || table.UID("uid-1") == p {
+		t.Error("a pod that was forgotten is found")
+	}
+	if table.recent.find("") != nil || table.UID("1") == nil {
+		t.Error("short uids are not looked for as others are")
+	}
+}
+
+// TestForgetOld: pods that have long been gone are forgotten, with their ids.
+func TestForgetOld(t *testing.T) {
+	var table Table[none]
+	table.Init()
+	const now = int64(24 * time.Hour)
+	for i := range 2 * forgetMany {
+		p := table.UID(fmt.Sprint("uid-", i))
+		table.Learn(fmt.Sprint("container-", i), p)
+		if i%2 == 0 {
+			p.SetGone(now)
+		}
+	}
+	table.ForgetOld(now)
+	if n := len(table.byUID); n != 2*forgetMany {
+		t.Errorf("%d pods are known; none has been gone for long", n)
+	}
+	table.ForgetOld(now + int64(forgetAfter) + int64(time.Minute))
+	if len(table.byUID) != forgetMany || len(table.byID) != forgetMany {
+		t.Errorf("%d pods and %d containers are known, want %d", len(table.byUID), len(table.byID), forgetMany)
+	}
+}

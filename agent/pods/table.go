@@ -1,0 +1,165 @@
+package pods
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxPods bounds the pods that the agent remembers, and maxIDs the containers
+// and sandboxes. Beyond that, pods that are gone are forgotten.
+const (
+	maxPods = 10_000
+	maxIDs  = 50_000
+)
+
+// Table finds pods by uid, and by the ids that the runtime gave to their
+// sandboxes and containers.
+type Table[S any] struct {
+	// Forgotten is called with each pod that the table forgets, under mu.
+	Forgotten func(*Pod[S])
+
+	recent recentPods[S]
+
+	mu    sync.RWMutex
+	byUID map[string]*Pod[S]
+	byID  map[string]*Pod[S] // CRI ids
+	shown map[types.UID]shown[S]
+	last  uint32
+}
+
+// shown is what a source has shown of an object last, by the object's own uid.
+type shown[S any] struct {
+	version string
+	pod     *Pod[S]
+}
+
+// Init makes the table ready.
+func (t *Table[S]) Init() {
+	t.byUID = map[string]*Pod[S]{}
+	t.byID = map[string]*Pod[S]{}
+	t.shown = map[types.UID]shown[S]{}
+}
+
+// UID returns the pod with that uid, making it known if it is new.
+func (t *Table[S]) UID(uid string) *Pod[S] {
+	if uid == "" {
+		return nil
+	}
+	p := t.recent.find(uid)
+	if p != nil {
+		return p
+	}
+	t.mu.RLock()
+	if p = t.byUID[uid]; p != nil {
+		t.recent.add(p)
+	}
+	t.mu.RUnlock()
+	if p != nil {
+		return p
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.byUID[uid]; p != nil {
+		return p
+	}
+	if len(t.byUID) >= maxPods {
+		t.forget((*Pod[S]).Gone)
+	}
+	t.last++
+	p = &Pod[S]{ID: t.last, UID: uid}
+	t.byUID[uid] = p
+	return p
+}
+
+// forget drops pods. The caller holds mu.
+func (t *Table[S]) forget(which func(*Pod[S]) bool) {
+	t.recent.clear()
+	for uid, p := range t.byUID {
+		if which(p) {
+			delete(t.byUID, uid)
+			if t.Forgotten != nil {
+				t.Forgotten(p)
+			}
+		}
+	}
+	for id, p := range t.byID {
+		if t.byUID[p.UID] != p {
+			delete(t.byID, id)
+		}
+	}
+	for uid, s := range t.shown {
+		if t.byUID[s.pod.UID] != s.pod {
+			delete(t.shown, uid)
+		}
+	}
+}
+
+// CRI is the pod of a sandbox or container, or nil.
+func (t *Table[S]) CRI(id string) *Pod[S] {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byID[id]
+}
+
+// Learn remembers whose sandbox or container an id is.
+func (t *Table[S]) Learn(id string, p *Pod[S]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.byID) >= maxIDs {
+		t.forget((*Pod[S]).Gone)
+	}
+	if len(t.byID) >= maxIDs {
+		clear(t.byID) // too many that live; who asks for one learns it again
+	}
+	t.byID[id] = p
+}
+
+// All are the pods that are known.
+func (t *Table[S]) All() []*Pod[S] {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := make([]*Pod[S], 0, len(t.byUID))
+	for _, p := range t.byUID {
+		out = append(out, p)
+	}
+	return out
+}
+
+// Known returns the pod with that uid, if there is one.
+func (t *Table[S]) Known(uid string) *Pod[S] {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byUID[uid]
+}
+
+const (
+	// forgetAfter is how long a pod that is gone is remembered by its uid and by
+	// its containers' ids, and its verdict is kept: 6 KiB for each pod. The kubelet
+	// collects what is left of a pod once a minute. Its story stays in the recorder.
+	forgetAfter = 5 * time.Minute
+	// forgetMany is of how many pods it is worth while: all who look a pod up
+	// wait meanwhile.
+	forgetMany = 64
+)
+
+// ForgetOld drops pods that have long been gone, at a time since 1970 in
+// nanoseconds.
+func (t *Table[S]) ForgetOld(now int64) {
+	old := func(p *Pod[S]) bool { return p.Gone() && now-p.goneSince.Load() > int64(forgetAfter) }
+	t.mu.RLock()
+	n := 0
+	for _, p := range t.byUID {
+		if old(p) {
+			n++
+		}
+	}
+	t.mu.RUnlock()
+	if n < forgetMany {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forget(old)
+}

@@ -1,0 +1,100 @@
+package pods
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// FromValue finds the pod that a value of woven code is about.
+func (t *Table[S]) FromValue(v any) *Pod[S] {
+	switch v := v.(type) {
+	case *v1.Pod:
+		return t.Object(v)
+	case types.UID:
+		return t.UID(string(v))
+	case *runtimeapi.PodSandboxConfig:
+		return t.Sandbox(v)
+	case string:
+		if p := t.CRI(v); p != nil {
+			return p
+		}
+		t.mu.RLock()
+		defer t.mu.RUnlock()
+		return t.byUID[v]
+	}
+	return nil
+}
+
+// Listed is a pod of a list, and the uid of the object by which the list has it.
+type Listed[S any] struct {
+	Pod *Pod[S]
+	UID types.UID
+}
+
+// FromList finds the pods of a list. With changed, only those whose resource
+// version was not seen here before.
+func (t *Table[S]) FromList(v any, changed bool) (out []Listed[S]) {
+	add := func(o *v1.Pod) {
+		// Of an object that a source has shown before nothing but its version is
+		// read: the kubelet's next goroutine writes to the object's annotations,
+		// and a map that is read meanwhile ends the process.
+		if o == nil || (changed && t.wasShown(o)) {
+			return
+		}
+		p := t.Object(o)
+		if p == nil {
+			return
+		}
+		if changed {
+			t.show(o, p)
+		}
+		out = append(out, Listed[S]{p, o.UID})
+	}
+	switch v := v.(type) {
+	case []*v1.Pod:
+		for _, o := range v {
+			add(o)
+		}
+	case []any:
+		for _, o := range v {
+			if o, ok := o.(*v1.Pod); ok {
+				add(o)
+			}
+		}
+	}
+	return out
+}
+
+// wasShown reports whether a source has shown this version of an object before.
+func (t *Table[S]) wasShown(o *v1.Pod) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.shown[o.UID].version == shownVersion(o)
+}
+
+func (t *Table[S]) show(o *v1.Pod, p *Pod[S]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown[o.UID] = shown[S]{shownVersion(o), p}
+}
+
+// Hide forgets what was shown of an object: a file that comes back has no version
+// that would tell it from the one before.
+func (t *Table[S]) Hide(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.shown, uid)
+}
+
+// shownVersion is never empty. Pods of a file have no version: they are news
+// once.
+func shownVersion(o *v1.Pod) string {
+	if o.DeletionTimestamp != nil {
+		return o.ResourceVersion + " deleting"
+	}
+	if o.ResourceVersion == "" {
+		return "file"
+	}
+	return o.ResourceVersion
+}
