@@ -1,5 +1,5 @@
 // Package podstep holds the tests of the house as a whole: which package may
-// import which, and that each says what it is for.
+// import which, that each says what it is for, and that none has grown too large.
 package podstep
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ const module = "github.com/podstep/podstep"
 
 type listed struct {
 	ImportPath string
+	Dir        string
 	Doc        string
 	Imports    []string
 	Deps       []string
@@ -41,7 +43,7 @@ func list(t *testing.T) map[string]listed {
 }
 
 var listOnce = sync.OnceValues(func() (map[string]listed, error) {
-	out, err := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Doc,Imports,Deps,GoFiles", "./...").Output()
+	out, err := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Dir,Doc,Imports,Deps,GoFiles", "./...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -186,6 +188,31 @@ func TestArchitecture(t *testing.T) {
 		t.Errorf("%s: the table of packages has %q, which the list has not", file, rows[len(packages)][1])
 	}
 }
+
+// maxFiles is how many files a package may have, without tests and generated ones.
+// One that has more is several packages: what is a subject of its own moves out.
+const maxFiles = 30
+
+func TestFiles(t *testing.T) {
+	for path, p := range list(t) {
+		var written []string
+		for _, name := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !generated.Match(text) {
+				written = append(written, name)
+			}
+		}
+		if len(written) > maxFiles {
+			t.Errorf("package %s has %d files, more than %d", path, len(written), maxFiles)
+		}
+	}
+}
+
+// generated is the line that says that a file is.
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 func TestPackageComments(t *testing.T) {
 	for path, p := range list(t) {
