@@ -254,7 +254,7 @@ func TestDialErrors(t *testing.T) {
 		{"file", path("file"), NoAgent, "not a socket but a file"},
 		{"directory", dir, NoAgent, "not a socket but a directory"},
 		{"stale", path("stale"), NoAgent, "left behind by an agent that is gone"},
-		{"too long", path(strings.Repeat("x", 120)), Usage, "Linux takes 107"},
+		{"too long", path(strings.Repeat("x", 120)), Usage, "this system takes 107"},
 		{"closes at once", listen(t, func(c net.Conn) { c.Close() }), NoAgent, "does not answer like an agent"},
 		{"other protocol", listen(t, func(c net.Conn) { c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")); c.Close() }), NoAgent, "does not answer like an agent"},
 		{"refused", serve(t, &fake{info: status.Error(codes.PermissionDenied, "uid 7 may not")}), Denied, "uid 7 may not"},

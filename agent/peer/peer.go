@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
-
-	"golang.org/x/sys/unix"
 )
 
+// Process is the one at the other end.
+type Process struct {
+	Pid int32
+	Uid uint32
+}
+
 // Of is who connected, or on the side of who did, who made the socket listen.
-func Of(c net.Conn) (*unix.Ucred, error) {
+func Of(c net.Conn) (*Process, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return nil, errors.New("read peer: it is no connection over a unix socket")
@@ -20,13 +24,13 @@ func Of(c net.Conn) (*unix.Ucred, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read peer: %w", err)
 	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err = errors.Join(err, credErr); err != nil {
+	var p *Process
+	var askErr error
+	err = raw.Control(func(fd uintptr) { p, askErr = ask(int(fd)) })
+	if err = errors.Join(err, askErr); err != nil {
 		return nil, fmt.Errorf("read peer: %w", err)
 	}
-	return cred, nil
+	return p, nil
 }
 
 // Trusted reports whether a process of that user may be spoken to by one of own:
