@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -63,7 +64,7 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 	}
 	err = out.print(a.out, data, func(w io.Writer) {
 		for _, h := range data {
-			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(fullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))
+			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(lines.FullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))
 		}
 	})
 	switch {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -109,7 +109,7 @@ func (a *app) holdWhile(ctx context.Context, c *client.Client, req *agentpb.Hold
 	}
 	pod := podOf(h.Pod)
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		a.printf("%s goes on", fullName(&pod))
+		a.printf("%s goes on", lines.FullName(&pod))
 		return nil
 	}
 	return err
@@ -126,7 +126,7 @@ func (a *app) printHold(h *agentpb.HoldInfo, err error, out *format) error {
 	}
 	a.printStandstill(h)
 	pod := podOf(h.Pod)
-	name := fullName(&pod)
+	name := lines.FullName(&pod)
 	a.printf("it goes on by itself in %s at the latest; next: %s step %s, or %s continue %s",
 		left(soonest(h)), a.name, name, a.name, name)
 	return nil
@@ -206,7 +206,7 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	pod := podOf(h.Pod)
 	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, words.Clean(text)) }
-	fmt.Fprintf(w, "%s is held at %s of %s\n", words.Clean(fullName(&pod)), words.Clean(h.On), words.Clean(h.Step))
+	fmt.Fprintf(w, "%s is held at %s of %s\n", words.Clean(lines.FullName(&pod)), words.Clean(h.On), words.Clean(h.Step))
 	line("why", fmt.Sprintf("%s (hold %d)", reason.Cause(h).En, h.Id))
 	line("lease", left(h.Lease.AsDuration()))
 	if b := h.Budget; b != nil {
@@ -219,14 +219,9 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	}
 	fields := wire.Fields(h.Fields)
 	for _, name := range sortedKeys(fields) {
-		line(name, fieldText(fields[name], wide))
+		line(name, lines.FieldText(fields[name], wide))
 	}
 	if h.Error != "" {
 		line("error", h.Error)
 	}
-}
-
-// fullName names a pod so that it can be pasted into the next command.
-func fullName(p *probes.Pod) string {
-	return cmp.Or(p.NamespacedName(), "a pod without a name")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -10,9 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -33,7 +31,7 @@ func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 	var b bytes.Buffer
 	switch f.value {
 	case "json":
-		text, err := jsonText(data, "  ")
+		text, err := lines.Encode(data, "  ")
 		if err != nil {
 			return err
 		}
@@ -50,38 +48,6 @@ func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 	_, err := w.Write(b.Bytes())
 	return err
 }
-
-// jsonText is data as JSON with a final newline. Characters that a terminal
-// would act on, and encoding/json leaves alone, are escaped: pods choose names
-// and messages, and JSON is looked at in terminals too.
-func jsonText(data any, indent string) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(data); err != nil {
-		return nil, fmt.Errorf("print as json: %w", err)
-	}
-	text := b.Bytes()
-	if !bytes.ContainsFunc(text, unprintable) {
-		return text, nil
-	}
-	var out bytes.Buffer
-	for _, r := range string(text) {
-		switch {
-		case !unprintable(r):
-			out.WriteRune(r)
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			fmt.Fprintf(&out, `\u%04x\u%04x`, hi, lo)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return out.Bytes(), nil
-}
-
-func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // table lines up cells in columns.
 func table(w io.Writer, header []string, rows [][]string) {

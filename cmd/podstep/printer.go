@@ -7,22 +7,16 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/spf13/cobra"
 )
 
-// lines is a form of the events in text.
-type lines interface {
-	add(*probes.Event) error
-	// flush gives the text of all events since the last flush.
-	flush() []byte
-}
-
 // printer prints the events that were asked for.
 type printer struct {
 	out   io.Writer
-	lines lines
+	lines lines.Lines
 	// steps are globs; none means all.
 	steps  []string
 	filter *filter.Filter
@@ -33,11 +27,11 @@ func (p *printer) add(e *probes.Event) error {
 	if e.Kind != probes.Drop && (!p.shows(e) || !p.filter.Match(e)) {
 		return nil
 	}
-	return p.lines.add(e)
+	return p.lines.Add(e)
 }
 
 func (p *printer) flush() error {
-	if _, err := p.out.Write(p.lines.flush()); err != nil {
+	if _, err := p.out.Write(p.lines.Flush()); err != nil {
 		return fmt.Errorf("print events: %w", err)
 	}
 	return nil

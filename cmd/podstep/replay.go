@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -71,9 +72,9 @@ func (a *app) printTrace(ctx context.Context, path string, flags *replayFlags) e
 	if flags.follow {
 		r.Follow(ctx)
 	}
-	p := &printer{out: a.out, filter: &flags.filter.Filter, lines: &jsonLines{}}
+	p := &printer{out: a.out, filter: &flags.filter.Filter, lines: &lines.JSON{}}
 	if flags.out.value != "json" {
-		p.lines = newStory(flags.out.wide(), true)
+		p.lines = lines.NewStory(flags.out.wide(), true)
 		h := r.Header()
 		a.printf("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, h.Info.GetNode(), h.Info.GetKubeletVersion(), h.Began.Local().Format("2006-01-02 15:04:05"), h.Podstep)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -123,9 +124,9 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracer, error) {
 		t.req.Steps = append(append([]string{}, globs...), end.steps()...)
 	}
 	if f.out.value == "json" {
-		t.lines = &jsonLines{}
+		t.lines = &lines.JSON{}
 	} else {
-		t.lines = newStory(f.out.wide(), sel.Name == "" || sel.HasGlob())
+		t.lines = lines.NewStory(f.out.wide(), sel.Name == "" || sel.HasGlob())
 	}
 	return t, nil
 }

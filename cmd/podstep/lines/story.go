@@ -1,10 +1,11 @@
-package main
+package lines
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// story prints events for people: a line each, indented as the calls nest, and
+// Story has events for people: a line each, indented as the calls nest, and
 // one line for a step that is entered and left with nothing in between.
-type story struct {
+type Story struct {
 	wide bool
 	// names: the pod is printed in every line, because there may be several.
 	names bool
@@ -28,11 +29,12 @@ type story struct {
 	last *probes.Event
 }
 
-func newStory(wide, names bool) *story {
-	return &story{wide: wide, names: names, depth: map[uint64]int{}}
+// NewStory is one that has no events yet.
+func NewStory(wide, names bool) *Story {
+	return &Story{wide: wide, names: names, depth: map[uint64]int{}}
 }
 
-func (s *story) add(e *probes.Event) error {
+func (s *Story) Add(e *probes.Event) error {
 	if s.start.IsZero() {
 		s.start = e.Time
 	}
@@ -62,21 +64,21 @@ func (s *story) add(e *probes.Event) error {
 	return nil
 }
 
-func (s *story) flush() []byte {
+func (s *Story) Flush() []byte {
 	s.printLast()
 	text := bytes.Clone(s.b.Bytes())
 	s.b.Reset()
 	return text
 }
 
-func (s *story) printLast() {
+func (s *Story) printLast() {
 	if s.last != nil {
 		s.line(s.last, "> ", words.Clean(s.last.Step)+s.fields(s.last))
 		s.last = nil
 	}
 }
 
-func (s *story) nest(e *probes.Event) {
+func (s *Story) nest(e *probes.Event) {
 	if e.Span == 0 {
 		return
 	}
@@ -94,7 +96,7 @@ const (
 	nameColumn = 24
 )
 
-func (s *story) line(e *probes.Event, mark, text string) {
+func (s *Story) line(e *probes.Event, mark, text string) {
 	at := fmt.Sprintf("+%.3fs", e.Time.Sub(s.start).Seconds())
 	if s.wide {
 		at = e.Time.Format("15:04:05.000000")
@@ -106,7 +108,7 @@ func (s *story) line(e *probes.Event, mark, text string) {
 	if s.names {
 		name := "(node)"
 		if e.Pod != nil {
-			name = fullName(e.Pod)
+			name = FullName(e.Pod)
 		}
 		fmt.Fprintf(&s.b, "%-*s ", nameColumn, words.Clean(name))
 	}
@@ -174,11 +176,11 @@ func withoutWorded(e *probes.Event) *probes.Event {
 }
 
 // fields are those of the events of one line: of an enter, and then of its exit.
-func (s *story) fields(events ...*probes.Event) string {
+func (s *Story) fields(events ...*probes.Event) string {
 	var b strings.Builder
 	for _, e := range events {
-		for _, name := range sortedKeys(e.Fields) {
-			fmt.Fprintf(&b, "  %s=%s", words.Clean(name), fieldText(e.Fields[name], s.wide))
+		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+			fmt.Fprintf(&b, "  %s=%s", words.Clean(name), FieldText(e.Fields[name], s.wide))
 		}
 	}
 	return b.String()
@@ -187,7 +189,8 @@ func (s *story) fields(events ...*probes.Event) string {
 // fieldWidth is where values are cut unless -o wide asks for all of them.
 const fieldWidth = 60
 
-func fieldText(v any, whole bool) string {
+// FieldText is the value of a field in one line.
+func FieldText(v any, whole bool) string {
 	var text string
 	switch v := v.(type) {
 	case probes.RawJSON:
