@@ -20,6 +20,15 @@ var catalogueFiles embed.FS
 // from. Symbols of other minors may differ.
 const KubernetesVersion = "v1.36.3"
 
+// SameMinor reports whether a kubelet's version is one of the catalogue's minor
+// version.
+func SameMinor(version string) bool { return minor(version) == minor(KubernetesVersion) }
+
+func minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
 // Catalogue is every step podstep knows, in pipeline order.
 type Catalogue struct {
 	Stages []Stage

@@ -125,3 +125,13 @@ func TestPackageHash(t *testing.T) {
 		t.Error("the hash must be one word of a record")
 	}
 }
+
+func TestSameMinor(t *testing.T) {
+	for version, want := range map[string]bool{
+		KubernetesVersion: true, "v1.36.0-alpha.1": true, "v1.36": true, "v1.35.3": false, "v1.3.6": false, "of unknown version": false, "": false,
+	} {
+		if got := SameMinor(version); got != want {
+			t.Errorf("SameMinor(%q) = %t", version, got)
+		}
+	}
+}

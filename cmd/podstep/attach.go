@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/attach"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -118,7 +119,7 @@ func (a *app) printReach(ctx context.Context) {
 	defer c.Close()
 	for i, p := range c.About().GetProbes() {
 		if wire.Works(p) {
-			text, _, _ := reachText(c.About(), i)
+			text, _, _ := reach.Text(c.About(), i)
 			a.printf("probe %s", text)
 		}
 	}

@@ -12,7 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // stepsFlags are those of steps.
@@ -141,15 +145,32 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 		version = "of unknown version"
 	}
 	a.printf("kubelet %s, %s, %s, %s: has %d of %d steps", version, b.GoVersion, b.Arch, kind, found, functions)
-	if minor(version) != minor(probes.KubernetesVersion) {
+	if !probes.SameMinor(version) {
 		a.printf("podstep: warning: the catalogue was read from kubelet %s; what is missing may have another name in this one", probes.KubernetesVersion)
 	}
 	return nil
 }
 
-func minor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
+// askReach fills in what the agent's probes can do.
+func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	info := c.About()
+	steps := map[string]*agentpb.Step{}
+	for _, s := range info.GetSteps() {
+		steps[s.GetName()] = s
+	}
+	for i := range data {
+		for at, p := range info.GetProbes() {
+			if x := wire.Ability(steps[data[i].Name], at); x != nil {
+				data[i].Probes = append(data[i].Probes, reach.NewAbility(p, x, words.Lang(lang)))
+			}
+		}
+	}
+	return nil
 }
 
 // stepJSON is a step as scripts get it.
@@ -174,7 +195,7 @@ type stepJSON struct {
 	Missing string `json:"missing,omitempty"`
 	// Probes are there when an agent was asked: what each can do that says
 	// something of the step.
-	Probes []abilityJSON `json:"probes,omitempty"`
+	Probes []reach.Ability `json:"probes,omitempty"`
 }
 
 type stepHoldJSON struct {
@@ -229,7 +250,7 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 			row = append(row, presence(s))
 		}
 		if asked {
-			row = append(row, abilityWords(s.Probes))
+			row = append(row, reach.Words(s.Probes))
 		}
 		if wide {
 			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), shortSymbol(s), s.File)

@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const allCapabilities = "000001ffffffffff"
 
 // newMachine is a machine with these files, as a user sees it. A file's text
 // that begins with an arrow makes a link.
-func newMachine(t *testing.T, uid int, files map[string]string) *machine {
+func newMachine(t *testing.T, uid int, files map[string]string) *host {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -44,7 +44,7 @@ func newMachine(t *testing.T, uid int, files map[string]string) *machine {
 	}
 	t.Cleanup(func() { stdout.Close() })
 	env := map[string]string{"PATH": "/home/me/bin:relative:"}
-	return &machine{
+	return &host{
 		root: root, uid: uid, stdout: stdout, getenv: func(k string) string { return env[k] },
 		served: func(k *kubelets.Kubelet, _ context.Context, socket string) error {
 			if k.RuntimeEndpoint != socket || strings.Contains(socket, "dead") {
@@ -100,7 +100,6 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestReach is what doctor says of kubelets and of ways to see them, word for word.
 // TestWorkDir: a kubelet whose log cleaner could remove files is warned of, one
 // in an empty directory is not.
 func TestWorkDir(t *testing.T) {
@@ -124,6 +123,7 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
+// TestReach is what doctor says of kubelets and of ways to see them, word for word.
 func TestReach(t *testing.T) {
 	const inNone = "perhaps this is not a kubelet: its program cannot be read: open PROC/exe: no such file or directory"
 	const delve = "warn  delve            not in this version of podstep; this machine would allow it\n" + arrow
@@ -230,7 +230,7 @@ func TestReach(t *testing.T) {
 			found, err := m.find(t.Context())
 			checks := append(m.kubeletChecks(found, err), m.probeChecks(t.Context(), found)...)
 			var out strings.Builder
-			checkText(&out, checks)
+			Print(&out, checks)
 			want := c.want
 			for _, k := range found {
 				doubt := strings.ReplaceAll(inNone, "PROC", filepath.Join(m.root, "proc", fmt.Sprint(k.PID)))
@@ -256,7 +256,7 @@ func TestWovenReach(t *testing.T) {
 		t.Errorf("attachable are %+v", got)
 	}
 	var out strings.Builder
-	checkText(&out, append(m.kubeletChecks(found[:1], nil), m.probeChecks(t.Context(), found[:1])...))
+	Print(&out, append(m.kubeletChecks(found[:1], nil), m.probeChecks(t.Context(), found[:1])...))
 	for _, want := range []string{
 		"ok    kubelets         podstep-kubelet (pid 7)\nok    kubelet 7        kubelet v1.36.3, woven\n",
 		"ok    woven            kubelet 7 is woven: its own agent sees every step\n",
@@ -276,7 +276,7 @@ func TestNoAgentTodo(t *testing.T) {
 		"podstep attach":  {{PID: 7}},
 		"podstep-kubelet": {{PID: 7, Woven: true}, {PID: 8, Doubt: "odd"}},
 	} {
-		if c := noAgent(absent, found); c.Status != "fail" || !strings.Contains(c.Todo, want) {
+		if c := NoAgent(absent, forAgent(found)); c.Status != "fail" || !strings.Contains(c.Todo, want) {
 			t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo, want)
 		}
 	}

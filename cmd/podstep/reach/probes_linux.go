@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 type obstacle struct{ why, todo string }
 
 // probeChecks say for each way of seeing steps whether it can be had here.
-func (m *machine) probeChecks(ctx context.Context, found []kubelets.Kubelet) []check {
-	checks := []check{wovenProbe(found)}
+func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Check {
+	checks := []Check{wovenProbe(found)}
 	for i := range found {
 		c := m.criProbe(ctx, &found[i], len(found) > 1)
 		c.Pid = found[i].PID
@@ -39,7 +39,7 @@ func attachable(found []kubelets.Kubelet) (out []kubelets.Kubelet) {
 	return out
 }
 
-func wovenProbe(found []kubelets.Kubelet) check {
+func wovenProbe(found []kubelets.Kubelet) Check {
 	for _, k := range found {
 		if k.Woven {
 			return ok("woven", "kubelet %d is woven: its own agent sees every step", k.PID)
@@ -52,7 +52,7 @@ func wovenProbe(found []kubelets.Kubelet) check {
 const greeting = 2 * time.Second
 
 // criProbe reports whether podstep attach can see a kubelet's calls to its runtime.
-func (m *machine) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) check {
+func (m *host) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) Check {
 	if k.Woven {
 		return ok("cri", "not needed: the woven kubelet's own agent sees these calls too")
 	}
@@ -79,7 +79,7 @@ func whys(in []obstacle) string {
 }
 
 // attachObstacles are in the way of attaching to any kubelet of this machine.
-func (m *machine) attachObstacles() []obstacle {
+func (m *host) attachObstacles() []obstacle {
 	in := m.lacks(unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE)
 	if major, minor, known := m.kernel(); known && (major < 5 || major == 5 && minor < 6) {
 		in = append(in, obstacle{"this kernel cannot pass sockets of one process to another, which takes Linux 5.6", "use a newer kernel, or podstep-kubelet in place of the kubelet"})
@@ -88,7 +88,7 @@ func (m *machine) attachObstacles() []obstacle {
 }
 
 // yama is the kernel's switch for looking into other processes. 3 is for root too.
-func (m *machine) yama() []obstacle {
+func (m *host) yama() []obstacle {
 	if m.line("proc/sys/kernel/yama/ptrace_scope") != "3" {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (m *machine) yama() []obstacle {
 }
 
 // socketObstacles are in the way of taking the place of a kubelet's runtime.
-func (m *machine) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
+func (m *host) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
 	if k.RuntimeEndpoint == "" {
 		return []obstacle{{"it does not speak to its runtime over a unix socket", "the cri probe needs a unix socket; podstep-kubelet sees every step"}}
 	}
@@ -118,7 +118,7 @@ var capabilities = map[int]string{
 
 // lacks names the capabilities that this process lacks; containers' root does
 // not have them all.
-func (m *machine) lacks(wanted ...int) []obstacle {
+func (m *host) lacks(wanted ...int) []obstacle {
 	has := m.effective()
 	var missing []string
 	for _, c := range wanted {
@@ -136,7 +136,7 @@ func (m *machine) lacks(wanted ...int) []obstacle {
 }
 
 // effective are the capabilities that this process has, a bit each.
-func (m *machine) effective() uint64 {
+func (m *host) effective() uint64 {
 	status, err := os.ReadFile(m.path("proc/self/status"))
 	if err != nil {
 		return 0
@@ -151,7 +151,7 @@ func (m *machine) effective() uint64 {
 }
 
 // kernel is the version of Linux.
-func (m *machine) kernel() (major, minor int, known bool) {
+func (m *host) kernel() (major, minor int, known bool) {
 	_, err := fmt.Sscanf(m.line("proc/sys/kernel/osrelease"), "%d.%d", &major, &minor)
 	return major, minor, err == nil
 }
@@ -160,18 +160,18 @@ func (m *machine) kernel() (major, minor int, known bool) {
 const instead = "podstep attach sees the calls to the runtime today, and podstep-kubelet every step"
 
 // toCome is a probe that this version of podstep does not have yet.
-func toCome(name, allowed string, in []obstacle) check {
+func toCome(name, allowed string, in []obstacle) Check {
 	if len(in) > 0 {
 		allowed = "and it could not be used now: " + whys(in)
 	}
 	return warn(name, "not in this version of podstep; "+allowed, instead)
 }
 
-func (m *machine) delveProbe() check {
+func (m *host) delveProbe() Check {
 	return toCome("delve", "this machine would allow it", append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...))
 }
 
-func (m *machine) uprobeProbe() check {
+func (m *host) uprobeProbe() Check {
 	in := m.lacks(unix.CAP_BPF, unix.CAP_PERFMON)
 	if _, err := os.Stat(m.path("sys/bus/event_source/devices/uprobe")); err != nil {
 		in = append(in, obstacle{why: "the kernel has no uprobes (CONFIG_UPROBE_EVENTS)"})
@@ -179,7 +179,7 @@ func (m *machine) uprobeProbe() check {
 	return toCome("uprobe", "this machine would allow it", in)
 }
 
-func logProbe(found []kubelets.Kubelet) check {
+func logProbe(found []kubelets.Kubelet) Check {
 	where := map[string]string{
 		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "in no place that podstep knows",
 	}

@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"testing"
@@ -70,30 +70,13 @@ func TestAbilityWords(t *testing.T) {
 	} {
 		info := reachInfo(running, c.uprobe, running)
 		for i, s := range info.Steps {
-			var all []abilityJSON
+			var all []Ability
 			for _, a := range s.Abilities {
-				all = append(all, newAbilityJSON(info.Probes[a.Probe], a, "zh"))
+				all = append(all, NewAbility(info.Probes[a.Probe], a, "zh"))
 			}
-			if got := abilityWords(all); got != c.want[i] {
+			if got := Words(all); got != c.want[i] {
 				t.Errorf("%s: %s, want %s", s.Name, got, c.want[i])
 			}
 		}
-	}
-}
-
-// TestChooseProbes: all that are registered, in their order, or those that are
-// named.
-func TestChooseProbes(t *testing.T) {
-	for _, c := range []struct {
-		names []string
-		want  int
-	}{{nil, len(registered)}, {[]string{"api", "cri"}, 2}} {
-		kinds, err := chooseProbes(c.names)
-		if err != nil || len(kinds) != c.want || kinds[0].Name != "cri" {
-			t.Errorf("%v: %v, %v", c.names, kinds, err)
-		}
-	}
-	if _, err := chooseProbes([]string{"oracle"}); err == nil {
-		t.Error("a probe that is not there is taken")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// reachText reports what the probe of that index can do, and how many steps it sees, of
+// Text reports what the probe of that index can do, and how many steps it sees, of
 // how many. Steps that are no function of the kubelet count for those probes
 // alone that see them.
-func reachText(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {
+func Text(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {
 	holds := 0
 	for _, s := range info.GetSteps() {
 		a := wire.Ability(s, probe)

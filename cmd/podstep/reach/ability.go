@@ -1,16 +1,16 @@
-package main
+package reach
 
 import (
-	"context"
 	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
-// abilityJSON is what a probe of an agent can do at a step.
-type abilityJSON struct {
+// Ability is what a probe of an agent can do at a step.
+type Ability struct {
 	Probe string `json:"probe"`
 	// Works: the probe has not failed. The rest is what it can do if it does.
 	Works     bool     `json:"works"`
@@ -28,44 +28,23 @@ type abilityJSON struct {
 	NoFail string `json:"noFail,omitempty"`
 }
 
-// askReach fills in what the agent's probes can do.
-func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error {
-	c, err := a.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	info := c.About()
-	steps := map[string]*agentpb.Step{}
-	for _, s := range info.GetSteps() {
-		steps[s.GetName()] = s
-	}
-	for i := range data {
-		for at, p := range info.GetProbes() {
-			if x := wire.Ability(steps[data[i].Name], at); x != nil {
-				data[i].Probes = append(data[i].Probes, newAbilityJSON(p, x, lang))
-			}
-		}
-	}
-	return nil
-}
-
-func newAbilityJSON(p *agentpb.Probe, x *agentpb.Ability, lang string) abilityJSON {
-	why := func(r *agentpb.Reason) string { return in(lang, wire.Why(r).Text()) }
-	out := abilityJSON{
+// NewAbility puts the reasons into words of that language.
+func NewAbility(p *agentpb.Probe, x *agentpb.Ability, lang words.Lang) Ability {
+	why := func(r *agentpb.Reason) string { return lang.In(wire.Why(r).Text()) }
+	out := Ability{
 		Probe: p.GetName(), Works: wire.Works(p), Entry: x.GetEntry(), Exit: x.GetExit(), Arguments: x.GetArguments(), Results: x.GetResults(),
 		Missing: x.GetMissing(), HoldEnter: x.GetHoldEnter(), HoldExit: x.GetHoldExit(), Fail: x.GetFail(),
 		Unseen: why(x.GetUnseen()), NoHold: why(x.GetNoHold()), NoFail: why(x.GetNoFail()),
 	}
 	if wire.Sees(x) && !out.Works {
-		out.Unseen = in(lang, wire.Failure(p))
+		out.Unseen = lang.In(wire.Failure(p))
 	}
 	return out
 }
 
-// abilityWords states in a few words what the probes can do: those that see the
+// Words states in a few words what the probes can do: those that see the
 // step, or why none does.
-func abilityWords(all []abilityJSON) string {
+func Words(all []Ability) string {
 	var seen, not []string
 	for _, a := range all {
 		if a.Works && (a.Entry || a.Exit) {
@@ -83,7 +62,7 @@ func abilityWords(all []abilityJSON) string {
 	return "no"
 }
 
-func (a *abilityJSON) words() string {
+func (a *Ability) words() string {
 	out := a.Probe
 	add := func(is bool, word string) {
 		if is {

@@ -1,4 +1,4 @@
-package main
+package reach
 
 import (
 	"context"
@@ -12,9 +12,8 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// machine is what doctor looks at beside the agent: files below root, the
-// environment, the terminal.
-type machine struct {
+// host is what is looked at: files below root, the environment, the terminal.
+type host struct {
 	root   string
 	uid    int
 	getenv func(string) string
@@ -23,14 +22,34 @@ type machine struct {
 	served func(*kubelets.Kubelet, context.Context, string) error
 }
 
+// here is this machine; tests have others.
+var here = host{root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout, served: (*kubelets.Kubelet).Served}
+
+// Look looks at this machine, and changes nothing.
+func Look(ctx context.Context) Machine { return here.look(ctx) }
+
+func (m *host) look(ctx context.Context) Machine {
+	found, err := m.find(ctx)
+	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
+	checks = append(checks, m.probeChecks(ctx, found)...)
+	return Machine{Checks: append(checks, m.labChecks()...), ForAgent: forAgent(found)}
+}
+
+func forAgent(found []kubelets.Kubelet) string {
+	if len(attachable(found)) > 0 {
+		return "run podstep attach as root: it hosts one beside the kubelet that runs here, and restarts nothing"
+	}
+	return "run podstep-kubelet in place of the kubelet, or try podstep-lab"
+}
+
 // nodeChecks are about what every node has.
-func (m *machine) nodeChecks() []check {
-	return []check{m.rootCheck(), m.kernelCheck(), m.cgroupCheck()}
+func (m *host) nodeChecks() []Check {
+	return []Check{m.rootCheck(), m.kernelCheck(), m.cgroupCheck()}
 }
 
 // labChecks are about what a lab needs, and a screen.
-func (m *machine) labChecks() []check {
-	return []check{
+func (m *host) labChecks() []Check {
+	return []Check{
 		m.program("containerd", "apt-get install containerd, for podstep-lab --runtime=containerd"),
 		m.program("runc", "apt-get install runc, for podstep-lab --runtime=containerd"),
 		m.program("busybox", "apt-get install busybox-static, for the images of podstep-lab --runtime=containerd"),
@@ -39,10 +58,10 @@ func (m *machine) labChecks() []check {
 	}
 }
 
-func (m *machine) path(name string) string { return filepath.Join(m.root, name) }
+func (m *host) path(name string) string { return filepath.Join(m.root, name) }
 
 // line is the first line of a small file, or "".
-func (m *machine) line(name string) string {
+func (m *host) line(name string) string {
 	b, err := os.ReadFile(m.path(name))
 	if err != nil {
 		return ""
@@ -51,23 +70,23 @@ func (m *machine) line(name string) string {
 	return text
 }
 
-func (m *machine) rootCheck() check {
+func (m *host) rootCheck() Check {
 	if m.uid == 0 {
 		return ok("root", "yes")
 	}
 	return warn("root", fmt.Sprintf("no, uid %d", m.uid), "only an agent of this user can be reached, and podstep-lab runs with --runtime=sim; sudo gives the rest")
 }
 
-func (m *machine) kernelCheck() check {
+func (m *host) kernelCheck() Check {
 	if v := m.line("proc/sys/kernel/osrelease"); v != "" {
 		return ok("kernel", "Linux %s", v)
 	}
-	return warn("kernel", "/proc cannot be read, or this is not Linux", "kubelets run on Linux; mount /proc")
+	return warn("kernel", "/proc cannot be read", "mount /proc")
 }
 
 // cgroupCheck tells the version as systemd and the kubelet do: a unified
 // hierarchy has its list of controllers at the top.
-func (m *machine) cgroupCheck() check {
+func (m *host) cgroupCheck() Check {
 	if _, err := os.Stat(m.path("sys/fs/cgroup/cgroup.controllers")); err == nil {
 		return ok("cgroup", "version 2")
 	}
@@ -78,20 +97,20 @@ func (m *machine) cgroupCheck() check {
 }
 
 // find finds the kubelets among the processes.
-func (m *machine) find(ctx context.Context) ([]kubelets.Kubelet, error) {
+func (m *host) find(ctx context.Context) ([]kubelets.Kubelet, error) {
 	return kubelets.Find(ctx, kubelets.Options{Proc: m.path("proc")})
 }
 
 // kubeletChecks report which kubelets run here, and what is known of each.
-func (m *machine) kubeletChecks(found []kubelets.Kubelet, err error) []check {
+func (m *host) kubeletChecks(found []kubelets.Kubelet, err error) []Check {
 	if err != nil {
-		return []check{warn("kubelets", "processes cannot be listed", "mount /proc")}
+		return []Check{warn("kubelets", "processes cannot be listed", "mount /proc")}
 	}
 	if len(found) == 0 {
-		return []check{warn("kubelets", "none runs here", "start podstep-kubelet, or try podstep on a node of podstep-lab")}
+		return []Check{warn("kubelets", "none runs here", "start podstep-kubelet, or try podstep on a node of podstep-lab")}
 	}
 	var names []string
-	checks := []check{{}}
+	checks := []Check{{}}
 	for i := range found {
 		k := &found[i]
 		names = append(names, fmt.Sprintf("%s (pid %d)", programOf(k), k.PID))
@@ -115,7 +134,7 @@ func programOf(k *kubelets.Kubelet) string {
 
 // oneKubelet reports what is known of a kubelet. What is not known stays unsaid,
 // but for the reasons.
-func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
+func (m *host) oneKubelet(k *kubelets.Kubelet) Check {
 	text := k.Kind
 	if k.Version != "" {
 		text += " " + k.Version
@@ -150,7 +169,7 @@ func (m *machine) oneKubelet(k *kubelets.Kubelet) check {
 // workDirCheck warns of a kubelet whose log cleaner could remove files: for a
 // container without a log path it removes what the pattern "*" finds in the
 // kubelet's working directory.
-func (m *machine) workDirCheck(pid int) []check {
+func (m *host) workDirCheck(pid int) []Check {
 	link := m.path(filepath.Join("proc", strconv.Itoa(pid), "cwd"))
 	entries, err := os.ReadDir(link)
 	if err != nil || len(entries) == 0 {
@@ -163,10 +182,10 @@ func (m *machine) workDirCheck(pid int) []check {
 	c := warn("workdir", fmt.Sprintf("the kubelet works in %s: when it removes a container without a log path, it also removes files and links there", dir),
 		"make such containers (crictl, a CRI validation) on no node that you need, or start the kubelet in an empty directory")
 	c.Pid = pid
-	return []check{c}
+	return []Check{c}
 }
 
-func (m *machine) program(name, todo string) check {
+func (m *host) program(name, todo string) Check {
 	for _, dir := range append(filepath.SplitList(m.getenv("PATH")), "/usr/local/sbin", "/usr/sbin", "/sbin") {
 		if !filepath.IsAbs(dir) {
 			continue
@@ -179,7 +198,7 @@ func (m *machine) program(name, todo string) check {
 	return warn(name, "not found", todo)
 }
 
-func (m *machine) cniCheck() check {
+func (m *host) cniCheck() Check {
 	for _, dir := range []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"} {
 		if _, err := os.Stat(m.path(filepath.Join(dir, "bridge"))); err == nil {
 			return ok("cni", "plugins in %s", dir)
@@ -189,7 +208,7 @@ func (m *machine) cniCheck() check {
 		"apt-get install containernetworking-plugins, for podstep-lab --runtime=containerd")
 }
 
-func (m *machine) terminalCheck() check {
+func (m *host) terminalCheck() Check {
 	info, err := m.stdout.Stat()
 	if err != nil || info.Mode()&fs.ModeCharDevice == 0 {
 		return ok("terminal", "stdout is not a terminal; podstep prints plain lines")
@@ -206,7 +225,7 @@ func (m *machine) terminalCheck() check {
 }
 
 // charset follows the locale variables in the order in which they win.
-func (m *machine) charset() string {
+func (m *host) charset() string {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		v := m.getenv(name)
 		if v == "" {

@@ -1,0 +1,54 @@
+// Package reach finds out what podstep can reach, for doctor and its like: what
+// an agent's probes see and can do, and what this machine has for a podstep that
+// is to attach, or for a lab.
+package reach
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Check is one thing that podstep looks at on this machine.
+type Check struct {
+	Name string `json:"name"`
+	// Pid is of the kubelet that it is about, if it is about one.
+	Pid int `json:"pid,omitempty"`
+	// Status is ok, warn or fail. With a fail podstep cannot do its main job.
+	Status string `json:"status"`
+	Text   string `json:"text"`
+	// Todo is what helps, unless all is well.
+	Todo string `json:"todo,omitempty"`
+}
+
+func ok(name, format string, args ...any) Check {
+	return Check{Name: name, Status: "ok", Text: fmt.Sprintf(format, args...)}
+}
+
+func warn(name, text, todo string) Check {
+	return Check{Name: name, Status: "warn", Text: text, Todo: todo}
+}
+
+// Print writes the checks for people.
+func Print(w io.Writer, checks []Check) {
+	const wide = len("kubelet 1234567")
+	for _, c := range checks {
+		name := c.Name
+		if c.Pid != 0 {
+			name += " " + strconv.Itoa(c.Pid)
+		}
+		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, name, words.Clean(c.Text))
+		if c.Todo != "" {
+			fmt.Fprintf(w, "%-4s  %-*s  -> %s\n", "", wide, "", words.Clean(c.Todo))
+		}
+	}
+}
+
+// Machine is what this machine has.
+type Machine struct {
+	Checks []Check
+	// ForAgent is what leads to an agent, where there is none.
+	ForAgent string
+}
