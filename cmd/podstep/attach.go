@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/podstep/podstep/agent/attach"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/cmd/podstep/reach"
-	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -61,7 +57,7 @@ until Ctrl-C or SIGTERM.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
 	}
 	cmd.Flags().IntVar(&flags.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
-	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `"+strings.Join(probeNames(), ",")+"` (default: all that can)")
+	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `cri,api,kubelet` (default: all that can)")
 	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
 	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
 	cmd.Flags().BoolVar(&flags.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
@@ -74,39 +70,26 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if err != nil {
 		return err
 	}
-	kinds, err := chooseProbes(flags.probes)
-	if err != nil {
-		return err
-	}
-	k, err := a.chooseKubelet(ctx, flags.pid)
-	if err != nil {
-		return err
-	}
-	ctx, hurry, stop := endings(ctx)
-	defer stop()
-	stayAlive()
 	var screen atomic.Bool
-	s, err := attach.Start(ctx, attach.Options{
-		Kubelet: k, Probes: kinds, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
+	options := node.AttachOptions{
+		PID: flags.pid, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
 		Print: func(line string) {
 			if !screen.Load() { // there the node's story has it
 				a.printf("%s", line)
 			}
 		},
-	})
-	if err != nil {
-		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
-	a.printReach(ctx)
-	if flags.noTUI {
-		fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
-		<-ctx.Done()
-	} else {
+	return node.Attach(ctx, options, func(ctx context.Context) error {
+		a.printReach(ctx)
+		if flags.noTUI {
+			fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
+			<-ctx.Done()
+			return nil
+		}
 		screen.Store(true)
-		err = a.live(ctx, ui, o)
-		screen.Store(false)
-	}
-	return errors.Join(err, s.Stop(hurry))
+		defer screen.Store(false)
+		return a.live(ctx, ui, o)
+	})
 }
 
 // printReach reports what each of the probes can do that podstep hosts now. The agent
@@ -133,66 +116,14 @@ func (a *app) socketOrDefault() string {
 	return client.DefaultSocket()
 }
 
-// stayAlive has this process neither stop nor end by what becomes of its
-// terminal or of who reads its words: while it is attached all calls of the
-// kubelet go through it. The programs that it starts inherit what is ignored:
-// the guard, and those with which a kubeconfig logs in, for which the same holds.
-func stayAlive() {
-	// Ctrl-Z, and reading or writing in the background. A signal that is caught
-	// instead would have the read or write begin again and again.
-	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	// Writing to a pipe that nobody reads any more, as of the tee that the same
-	// Ctrl-C has ended, fails as any write may. Nobody has to know of it.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-}
-
-// endings are when to end in order, and when to end at once: at the first and
-// at the second signal. A terminal that is closed is a signal too, unless
-// podstep was started to outlive it, as by nohup.
-func endings(ctx context.Context) (end, hurry context.Context, stop func()) {
-	end, cancel := context.WithCancel(ctx)
-	hurry, cut := context.WithCancel(context.WithoutCancel(ctx))
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
-	}
-	over := make(chan struct{})
-	go func() {
-		for _, do := range []func(){cancel, cut} {
-			select {
-			case <-signals:
-				do()
-			case <-over:
-				return
-			}
+// completeProbes completes the last of several names.
+func completeProbes(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
+	before := text[:strings.LastIndexByte(text, ',')+1]
+	var out []string
+	for _, n := range node.ProbeNames() {
+		if !slices.Contains(strings.Split(before, ","), n) {
+			out = append(out, before+n)
 		}
-	}()
-	return end, hurry, func() { signal.Stop(signals); close(over); cancel(); cut() }
-}
-
-// chooseKubelet finds the kubelet that is meant.
-func (a *app) chooseKubelet(ctx context.Context, pid int) (k kubelets.Kubelet, err error) {
-	if os.Geteuid() != 0 {
-		return k, errors.New("attaching to a kubelet takes root: run sudo podstep attach; podstep doctor says what else it takes")
 	}
-	if pid != 0 {
-		return kubelets.ByPID(ctx, pid, kubelets.Options{})
-	}
-	all, err := kubelets.Find(ctx, kubelets.Options{})
-	if err != nil {
-		return k, err
-	}
-	k, err = kubelets.Choose(all)
-	var several *kubelets.SeveralError
-	switch {
-	case errors.Is(err, kubelets.ErrNone):
-		return k, errors.New("no kubelet runs on this machine; podstep lab starts a node of your own")
-	case errors.As(err, &several):
-		for _, line := range strings.Split(strings.TrimSpace(kubelets.Table(all)), "\n") {
-			a.printf("%s", line)
-		}
-		return k, usagef("%d kubelets run on this machine; choose one with --pid", len(all))
-	}
-	return k, err
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

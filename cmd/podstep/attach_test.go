@@ -1,149 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
-// envPart has this test binary play a podstep that is attached.
-const envPart = "PODSTEP_TEST_PART"
-
-// attachedPart is a podstep that is attached, as far as signals go. It answers
-// each line of its standard input on the file after stderr, having written to
-// stdout and stderr, and ends as podstep attach does.
-func attachedPart() {
-	end, _, stop := endings(context.Background())
-	defer stop()
-	stayAlive()
-	answers := os.NewFile(3, "answers")
-	go func() {
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			fmt.Println("a word")
-			fmt.Fprintln(os.Stderr, "a word about it")
-			fmt.Fprintf(answers, "%s, ended: %v\n", lines.Text(), end.Err() != nil)
+// TestProbeNames: the help of attach, which is the same on every system, names the
+// probes that are registered.
+func TestProbeNames(t *testing.T) {
+	attach, names := (&app{}).attach(), strings.Join(node.ProbeNames(), ",")
+	for _, text := range []string{attach.Use, attach.Flags().Lookup("probe").Usage} {
+		if !strings.Contains(text, names) {
+			t.Errorf("%q does not name %s", text, names)
 		}
-	}()
-	<-end.Done()
-	fmt.Println("a last word")
-	fmt.Fprintln(answers, "ended in order")
-}
-
-// A podstep that is attached goes on when it is to stop, and ends in order when
-// nobody reads its words; nohup keeps it from ending with its terminal.
-func TestAttachedStaysAlive(t *testing.T) {
-	if os.Getenv(envPart) != "" {
-		attachedPart()
-		return
-	}
-	for name, nohup := range map[string]bool{"usual": false, "nohup": true} {
-		t.Run(name, func(t *testing.T) {
-			p := startAttachedPart(t, nohup)
-			p.ask("nobody reads")
-			for _, s := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
-				p.signal(s)
-				p.ask(s.String())
-			}
-			last := syscall.SIGHUP
-			if nohup {
-				p.signal(syscall.SIGHUP)
-				p.ask("hangup")
-				last = syscall.SIGTERM
-			}
-			p.signal(last)
-			p.expect("ended in order")
-			if err := p.cmd.Wait(); err != nil {
-				t.Errorf("it ended with %v", err)
-			}
-		})
-	}
-}
-
-// part is that process.
-type part struct {
-	t       *testing.T
-	cmd     *exec.Cmd
-	in      *os.File
-	answers *bufio.Reader
-}
-
-// startAttachedPart starts it, and reads none of its words.
-func startAttachedPart(t *testing.T, nohup bool) *part {
-	t.Helper()
-	pipe := func() (r, w *os.File) {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = r.Close(), w.Close() })
-		return r, w
-	}
-	stdin, in := pipe()
-	words, out := pipe()
-	answers, answer := pipe()
-	trap := ""
-	if nohup {
-		trap = "trap '' HUP; "
-	}
-	// A group of its own that is not orphaned: one that is would not be stopped.
-	cmd := exec.Command("sh", "-c", trap+`exec "$0" -test.run='^TestAttachedStaysAlive$'`, os.Args[0])
-	cmd.Env = append(os.Environ(), envPart+"=attached")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdin, out, out, []*os.File{answer}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	})
-	for _, f := range []*os.File{stdin, words, out, answer} {
-		_ = f.Close()
-	}
-	return &part{t, cmd, in, bufio.NewReader(answers)}
-}
-
-func (p *part) signal(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// ask says a line, and expects that it is answered and that the end has not come.
-func (p *part) ask(line string) {
-	p.t.Helper()
-	fmt.Fprintln(p.in, line)
-	p.expect(line + ", ended: false")
-}
-
-func (p *part) expect(want string) {
-	p.t.Helper()
-	line, err := p.answers.ReadString('\n')
-	if got := strings.TrimSpace(line); err != nil || got != want {
-		p.t.Fatalf("heard %q (%v), want %q", got, err, want)
-	}
-}
-// TestChooseProbes: all that are registered, in their order, or those that are
-// named.
-func TestChooseProbes(t *testing.T) {
-	for _, c := range []struct {
-		names []string
-		want  int
-	}{{nil, len(registered)}, {[]string{"api", "cri"}, 2}} {
-		kinds, err := chooseProbes(c.names)
-		if err != nil || len(kinds) != c.want || kinds[0].Name != "cri" {
-			t.Errorf("%v: %v, %v", c.names, kinds, err)
-		}
-	}
-	if _, err := chooseProbes([]string{"oracle"}); err == nil {
-		t.Error("a probe that is not there is taken")
 	}
 }

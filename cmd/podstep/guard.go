@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
 // guard is started by attach, never by a person: it outlives it, and gives the
@@ -14,11 +14,6 @@ func (a *app) guard() *cobra.Command {
 		Short:  "Give the runtime's socket back when podstep attach is killed",
 		Hidden: true,
 		Args:   arguments(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			if takeover.Guard() != exitDone {
-				return errQuiet
-			}
-			return nil
-		},
+		RunE:   func(*cobra.Command, []string) error { return node.Guard() },
 	}
 }

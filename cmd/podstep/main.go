@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -66,10 +67,11 @@ func programName(args []string) string {
 
 func exitCode(err error) int {
 	var usage *usageError
+	var ofNode *node.UsageError
 	if errors.Is(err, errWrong) {
 		return exitWrong
 	}
-	if errors.As(err, &usage) || client.KindOf(err) == client.Usage {
+	if errors.As(err, &usage) || errors.As(err, &ofNode) || client.KindOf(err) == client.Usage {
 		return exitUsage
 	}
 	return exitFailed

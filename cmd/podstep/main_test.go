@@ -110,6 +110,29 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// TestOtherSystems: podstep for a system without kubelets links none of what is
+// for Linux alone.
+func TestOtherSystems(t *testing.T) {
+	const ours = "github.com/podstep/podstep/"
+	linux := []string{"agent", "agent/attach", "agent/lab", "probes/cri", "probes/hook", "probes/kubelets"}
+	for _, goos := range []string{"darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", ".")
+		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range strings.Fields(string(out)) {
+			own, is := strings.CutPrefix(p, ours)
+			for _, bad := range linux {
+				if is && (own == bad || bad != "agent" && strings.HasPrefix(own, bad+"/")) {
+					t.Errorf("podstep for %s links %s", goos, own)
+				}
+			}
+		}
+	}
+}
+
 func TestDocs(t *testing.T) {
 	const dir = "../../docs/cli"
 	pages := docPages((&app{name: "podstep"}).root())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -26,7 +26,7 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
   sudo podstep restore /run/containerd/containerd.sock`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			found, err := takeover.Restore(dir, args...)
+			found, err := node.Restore(dir, args)
 			if err != nil {
 				return err
 			}
@@ -36,12 +36,12 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 			return a.printNotRestored(found)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", takeover.DefaultDir, "`DIR` with the records of takeovers")
+	cmd.Flags().StringVar(&dir, "dir", node.TakeoversDir, "`DIR` with the records of takeovers")
 	out.add(cmd, "json", "yaml")
 	return cmd
 }
 
-func restoredText(w io.Writer, found []takeover.Restored) {
+func restoredText(w io.Writer, found []node.Restored) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "there is nothing to restore")
 	}
@@ -61,7 +61,7 @@ func restoredText(w io.Writer, found []takeover.Restored) {
 }
 
 // printNotRestored reports what could not be done, and fails if that is anything.
-func (a *app) printNotRestored(found []takeover.Restored) error {
+func (a *app) printNotRestored(found []node.Restored) error {
 	var err error
 	for _, r := range found {
 		if r.Error != "" {
@@ -73,7 +73,7 @@ func (a *app) printNotRestored(found []takeover.Restored) error {
 }
 
 // socketName tells sockets of the same path apart that are of different nodes.
-func socketName(r takeover.Restored) string {
+func socketName(r node.Restored) string {
 	if r.Root == "" {
 		return r.Socket
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui"
 	"github.com/podstep/podstep/tui/cluster"
@@ -95,7 +96,7 @@ func (a *app) open(ctx context.Context, f *uiFlags) error {
 func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 	c, err := a.dial(ctx)
 	if err != nil {
-		return fmt.Errorf("%w; podstep attach looks into a kubelet that runs here, podstep lab starts a node of your own", err)
+		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
 	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
 	return a.show(ctx, session.NewLive(c), o)

@@ -1,0 +1,41 @@
+//go:build !linux
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+)
+
+const (
+	// WaysIn is what there is here without an agent.
+	WaysIn = "podstep replay shows here what podstep trace -w recorded on a node"
+	// TakeoversDir is nowhere.
+	TakeoversDir = ""
+)
+
+// needsLinux is the error of a command.
+func needsLinux(command, why, instead string) error {
+	return fmt.Errorf("podstep %s needs Linux, and this is %s: %s; %s", command, runtime.GOOS, why, instead)
+}
+
+func Attach(context.Context, AttachOptions, func(context.Context) error) error {
+	return needsLinux("attach", "it comes between a kubelet and its runtime", "run it on the node")
+}
+
+// ProbeNames: there is none.
+func ProbeNames() []string { return nil }
+
+func Restore(string, []string) ([]Restored, error) {
+	return nil, needsLinux("restore", "it repairs the sockets of a node's runtimes", "run it on the node")
+}
+
+func Guard() error {
+	return needsLinux("guard", "it gives a runtime its socket back", "podstep attach starts it on the node")
+}
+
+func RunLab(context.Context, []string, io.Writer, func(ended <-chan struct{}) error) error {
+	return needsLinux("lab", "the kubelet runs there alone", "run it on a machine with Linux, or in a virtual one")
+}
