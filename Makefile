@@ -38,6 +38,15 @@ weave:
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/podstep-weave ./cmd/podstep-weave
 
+# Systems that podstep is built for, without the rest.
+SYSTEMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64.exe
+
+.PHONY: cross
+cross: ## podstep for other systems: builds all of them
+	@mkdir -p $(BIN)
+	@for s in $(SYSTEMS); do arch=$${s#*-}; \
+		GOOS=$${s%-*} GOARCH=$${arch%.exe} CGO_ENABLED=0 go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/podstep-$$s ./cmd/podstep || exit 1; done
+
 .PHONY: kubelet
 kubelet: ## an unmodified kubelet, to compare with
 	@mkdir -p $(BIN)

@@ -35,10 +35,12 @@ the keys. podstep lab starts a node to try it on, podstep attach looks into the
 kubelet that runs on this machine.
 
 The agent is inside podstep-kubelet or podstep attach; podstep speaks to it over
-a unix socket. Name a pod as [NAMESPACE/]NAME or with -n NAMESPACE, as for
-kubectl; without a namespace podstep searches all of them. Results go to stdout,
-messages to stderr. The exit code is 0 on success, 1 on failure, and 2 if the
-command line is wrong.`,
+a unix socket. On macOS and Windows podstep shows recorded traces: podstep replay;
+what takes a node (attach, lab, doctor, restore) needs Linux.
+
+Name a pod as [NAMESPACE/]NAME or with -n NAMESPACE, as for kubectl; without a
+namespace podstep searches all of them. Results go to stdout, messages to stderr.
+The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.`,
 		Args:                  noSuchCommand,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return a.open(cmd.Context(), &ui) },
 		SilenceErrors:         true,
