@@ -111,10 +111,11 @@ var packages = []pkg{
 	code("cmd/podstep-weave", "probes", "probes/weave"),
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
-	code("cmd/podstep/lines", "agent/reason", "probes", "probes/words"),
+	code("cmd/podstep/lines", "agent/reason", "probes", "probes/filter", "probes/words"),
+	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
 	code("cmd/podstep/node", "agent/attach", "probes/cri/takeover", "probes/kubelets", "probes/words"),
 	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/words"),
-	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
+	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/probes/filter"
 )
 
 // choice is a flag with a few possible values.
@@ -70,3 +73,42 @@ func (s *period) proto() *durationpb.Duration {
 }
 
 func newPeriod(example string) *period { return &period{example: example} }
+
+// filterFlag is the --filter flag.
+type filterFlag struct{ filter.Filter }
+
+func (f *filterFlag) Type() string { return "FILTER" }
+
+func (f *filterFlag) Set(text string) error {
+	parsed, err := filter.Parse(text)
+	if err != nil {
+		return err
+	}
+	f.Filter = *parsed
+	return nil
+}
+
+func (f *filterFlag) add(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "filter", `only events like 'err', 'step~cri.* slow>2s'; see podstep help filter`)
+	cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+		for _, c := range filter.Completions(typed, nil) {
+			out = append(out, c.Text+"\t"+c.About.En)
+		}
+		return out, noFiles | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+// filterTopic is what `podstep help filter` prints.
+func filterTopic() *cobra.Command {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, l := range filter.Describe("en") {
+		fmt.Fprintf(t, "  %s\t%s\n", l.Form, l.Text)
+	}
+	t.Flush()
+	return &cobra.Command{
+		Use:   "filter",
+		Short: "What --filter takes",
+		Long:  "A filter chooses events. Terms beside each other must all match.\n\n" + b.String(),
+	}
+}

@@ -72,9 +72,9 @@ func (a *app) printTrace(ctx context.Context, path string, flags *replayFlags) e
 	if flags.follow {
 		r.Follow(ctx)
 	}
-	p := &printer{out: a.out, filter: &flags.filter.Filter, lines: &lines.JSON{}}
+	p := &lines.Printer{Out: a.out, Filter: &flags.filter.Filter, Lines: &lines.JSON{}}
 	if flags.out.value != "json" {
-		p.lines = lines.NewStory(flags.out.wide(), true)
+		p.Lines = lines.NewStory(flags.out.wide(), true)
 		h := r.Header()
 		a.printf("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, h.Info.GetNode(), h.Info.GetKubeletVersion(), h.Began.Local().Format("2006-01-02 15:04:05"), h.Podstep)
 	}
@@ -91,15 +91,15 @@ func (a *app) printTrace(ctx context.Context, path string, flags *replayFlags) e
 	return nil
 }
 
-func printBatch(p *printer, decode *wire.Decoder, b *agentpb.Batch) error {
+func printBatch(p *lines.Printer, decode *wire.Decoder, b *agentpb.Batch) error {
 	decode.AddPods(b.Pods)
 	for _, raw := range b.Events {
 		e := decode.Event(raw)
-		if err := p.add(&e); err != nil {
+		if err := p.Add(&e); err != nil {
 			return err
 		}
 	}
-	return p.flush()
+	return p.Flush()
 }
 
 // endOfTrace recognizes an end that is none from one that is. A file whose writer was

@@ -54,6 +54,24 @@ func stepsOfStage(c *probes.Catalogue, stage string) ([]*probes.Step, error) {
 	return nil, unknown("stage", stage, names, "stages are "+strings.Join(names, " "))
 }
 
+// stepGlobs gives globs that the agent knows: stages are taken apart into steps.
+func stepGlobs(c *probes.Catalogue, given []string) (globs []string, err error) {
+	for _, g := range given {
+		steps, err := stepsNamed(c, g)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(g, stagePrefix) {
+			globs = append(globs, g)
+			continue
+		}
+		for _, s := range steps {
+			globs = append(globs, s.Name)
+		}
+	}
+	return globs, nil
+}
+
 func unknown(what, name string, names []string, otherwise string) error {
 	if near := nearest(name, names); len(near) > 0 {
 		return usagef("there is no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))

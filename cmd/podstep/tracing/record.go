@@ -1,4 +1,4 @@
-package main
+package tracing
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/podstep/podstep/agent/version"
 )
 
-// recording writes what trace watches to a file.
-type recording struct {
+// Recording writes what a trace watches to a file.
+type Recording struct {
 	path   string
 	writer *trace.Writer
 	// progress is the terminal to show it at, or nil.
@@ -23,15 +23,16 @@ type recording struct {
 	shown    time.Time
 }
 
-// record begins a recording.
-func (a *app) record(path string, c *client.Client, req *agentpb.WatchRequest, quiet bool) (*recording, error) {
+// Record begins a recording, and shows at progress how much there is, if that is a
+// terminal; nil: nowhere.
+func Record(path string, c *client.Client, req *agentpb.WatchRequest, progress io.Writer) (*Recording, error) {
 	w, err := trace.Create(path, &trace.Header{Podstep: version.Own(), Began: time.Now(), Selection: selection(req), Info: c.About()})
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{path: path, writer: w}
-	if quiet && isTerminal(a.err) {
-		r.progress = a.err
+	r := &Recording{path: path, writer: w}
+	if isTerminal(progress) {
+		r.progress = progress
 	}
 	return r, nil
 }
@@ -53,7 +54,7 @@ func isTerminal(w io.Writer) bool {
 // showEvery is how often the count of events is shown.
 const showEvery = time.Second / 4
 
-func (r *recording) add(b *agentpb.Batch) error {
+func (r *Recording) add(b *agentpb.Batch) error {
 	if err := r.writer.Add(b); err != nil {
 		return fmt.Errorf("%w; what was written before that can be replayed", err)
 	}
@@ -65,13 +66,13 @@ func (r *recording) add(b *agentpb.Batch) error {
 }
 
 // written is what is in the file.
-func (r *recording) written() string {
+func (r *Recording) written() string {
 	return fmt.Sprintf("%d events, %s", r.writer.Events(), sizeText(r.writer.Size()))
 }
 
-// end ends the recording, and says what has come of it. failed is why tracing
+// End ends the recording, and says what has come of it. failed is why tracing
 // ended, or nil.
-func (r *recording) end(failed error, printf func(string, ...any)) error {
+func (r *Recording) End(failed error, printf func(string, ...any)) error {
 	err := r.writer.Close()
 	if r.progress != nil {
 		fmt.Fprint(r.progress, "\r\x1b[K")

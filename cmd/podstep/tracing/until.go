@@ -1,23 +1,20 @@
-package main
+package tracing
 
 import (
 	"path"
 	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 )
 
-// until is what --until waits for. Events show it first; the state of the pods
+// Until is what a trace waits for. Events show it first; the state of the pods
 // reports what no event does.
-type until interface {
+type Until interface {
 	// String completes "the pod is ...".
 	String() string
-	// steps are globs over the steps that must be watched.
-	steps() []string
+	// Steps are globs over the steps that must be watched.
+	Steps() []string
 	// saw takes an event; live is false for those that were remembered.
 	saw(e *probes.Event, live bool) (reached bool)
 	// asks reports whether the state is of any use; polled takes it.
@@ -25,37 +22,24 @@ type until interface {
 	polled(pods []*agentpb.PodState) (reached bool)
 }
 
-func parseUntil(c *probes.Catalogue, s string) (until, error) {
-	switch s {
-	case "":
-		return nil, nil
+// Untils are the states that a pod can be waited for in.
+var Untils = []string{"ready", "deleted", "held"}
+
+// UntilState waits for one of Untils; nil: it is none.
+func UntilState(state string) Until {
+	switch state {
 	case "ready":
-		return untilReady{}, nil
+		return untilReady{}
 	case "deleted":
-		return &untilDeleted{gone: map[string]bool{}, alive: map[string]bool{}}, nil
+		return &untilDeleted{gone: map[string]bool{}, alive: map[string]bool{}}
 	case "held":
-		return untilHeld{}, nil
+		return untilHeld{}
 	}
-	glob, ok := strings.CutPrefix(s, "step=")
-	if !ok {
-		return nil, usagef("--until %q: there is no such state; write ready, deleted, held or step=STEP", s)
-	}
-	if strings.HasPrefix(glob, stagePrefix) {
-		return nil, usagef("--until %q is a stage; write a step or a glob, like step=%s.*", s, strings.TrimPrefix(glob, stagePrefix))
-	}
-	_, err := stepsNamed(c, glob)
-	return untilStep(glob), err
+	return nil
 }
 
-func completeUntil(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	out := []string{"ready", "deleted", "held"}
-	if strings.HasPrefix(typed, "s") {
-		for _, s := range stepCompletions() {
-			out = append(out, "step="+s)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
+// UntilStep waits for a pod to enter a step that the glob means.
+func UntilStep(glob string) Until { return untilStep(glob) }
 
 // statusSteps show when the kubelet has something new to say about a pod.
 const statusSteps = "status.*"
@@ -63,7 +47,7 @@ const statusSteps = "status.*"
 type untilReady struct{}
 
 func (untilReady) String() string               { return "ready" }
-func (untilReady) steps() []string              { return []string{statusSteps} }
+func (untilReady) Steps() []string              { return []string{statusSteps} }
 func (untilReady) saw(*probes.Event, bool) bool { return false }
 func (untilReady) asks() bool                   { return true }
 func (untilReady) polled(p []*agentpb.PodState) bool {
@@ -78,7 +62,7 @@ func (untilReady) polled(p []*agentpb.PodState) bool {
 type untilHeld struct{}
 
 func (untilHeld) String() string  { return "held" }
-func (untilHeld) steps() []string { return []string{"*"} }
+func (untilHeld) Steps() []string { return []string{"*"} }
 func (untilHeld) asks() bool      { return true }
 
 // saw believes no hold that was remembered: it may be long over.
@@ -96,7 +80,7 @@ func (untilHeld) polled(p []*agentpb.PodState) bool {
 type untilStep string
 
 func (u untilStep) String() string                { return "at " + string(u) }
-func (u untilStep) steps() []string               { return []string{string(u)} }
+func (u untilStep) Steps() []string               { return []string{string(u)} }
 func (untilStep) asks() bool                      { return false }
 func (untilStep) polled([]*agentpb.PodState) bool { return false }
 func (u untilStep) saw(e *probes.Event, _ bool) bool {
@@ -113,7 +97,7 @@ type untilDeleted struct {
 }
 
 func (*untilDeleted) String() string { return "deleted" }
-func (*untilDeleted) steps() (names []string) {
+func (*untilDeleted) Steps() (names []string) {
 	for _, s := range probes.MustLoad().OfRole(probes.RoleRemove) {
 		names = append(names, s.Name)
 	}
@@ -124,7 +108,7 @@ func (*untilDeleted) asks() bool { return true }
 // saw ends nothing by itself: a pod that is deleted without grace is gone from
 // the API before its containers are stopped.
 func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
-	if e.Pod != nil && e.Kind == probes.Exit && slices.Contains(u.steps(), e.Step) {
+	if e.Pod != nil && e.Kind == probes.Exit && slices.Contains(u.Steps(), e.Step) {
 		u.gone[e.Pod.UID] = true
 	}
 	return false

@@ -1,4 +1,4 @@
-package main
+package tracing
 
 import (
 	"testing"
@@ -43,10 +43,7 @@ func TestUntilDeleted(t *testing.T) {
 		{"remembered, with a successor", [][]*agentpb.PodState{states("b"), states("b")}, deletion("a"), false, false},
 		{"remembered, still listed", [][]*agentpb.PodState{states("a")}, deletion("a"), false, false},
 	} {
-		u, err := parseUntil(probes.MustLoad(), "deleted")
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := UntilState("deleted")
 		got := c.event != nil && u.saw(c.event, c.live)
 		for _, s := range c.polls {
 			got = u.polled(s) || got

@@ -1,0 +1,193 @@
+// Package tracing is what podstep trace does: it prints and records the events of
+// pods until what it waits for has come.
+package tracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/cmd/podstep/lines"
+)
+
+// Tracer prints events until it is time to end. More is watched than its printer
+// prints if the end shows at steps that were not asked for.
+type Tracer struct {
+	lines.Printer
+	Client    *client.Client
+	Request   *agentpb.WatchRequest
+	Quiet     bool       // nothing is printed
+	Recording *Recording // nil: none
+	End       Until      // nil: it does not end by itself
+
+	// live: what the recorder remembered has come.
+	live  bool
+	asked time.Time
+}
+
+// errReached ends a trace whose --until has come.
+var errReached = errors.New("reached")
+
+// errForOver ends a trace whose --for has run out.
+var errForOver = errors.New("--for ran out")
+
+// The state of pods is asked for when events come, but not for each of a flood,
+// and now and then, for ends that no event of the steps that are watched shows.
+const (
+	askAtMost  = 20 * time.Millisecond
+	askAtLeast = 200 * time.Millisecond
+)
+
+// quiet is how long no event must come, after the state has shown the end, until
+// the events that led to it are believed to be all there.
+const quiet = 50 * time.Millisecond
+
+// Run traces until the end, or for the time that is given at most; 0: for ever.
+func (t *Tracer) Run(ctx context.Context, most time.Duration) error {
+	// The time is ours to keep. As a deadline of the context it would go to the
+	// agent too, which then ends the stream a moment before we know why.
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if most > 0 {
+		defer time.AfterFunc(most, func() { cancel(errForOver) }).Stop()
+	}
+	end := t.End
+	err := t.follow(within)
+	switch {
+	case errors.Is(err, errReached):
+		return nil
+	case context.Cause(within) == errForOver && end != nil:
+		return fmt.Errorf("%s was not %s within %s; see podstep pods", t.Request.Pods.Written(), end, most)
+	case within.Err() != nil && end != nil:
+		return fmt.Errorf("interrupted before %s was %s", t.Request.Pods.Written(), end)
+	case within.Err() != nil:
+		return nil
+	case errors.Is(err, io.EOF) && end != nil:
+		return fmt.Errorf("the agent ended the stream before %s was %s; see podstep doctor", t.Request.Pods.Written(), end)
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}
+
+// arrival is what the stream brought.
+type arrival struct {
+	batch client.Batch
+	err   error
+}
+
+func (t *Tracer) follow(ctx context.Context) error {
+	w, err := t.Client.Watch(ctx, t.Request)
+	if err != nil {
+		return err
+	}
+	arrivals := make(chan arrival)
+	go receive(ctx, w, arrivals)
+	t.live = !t.Request.History
+	tick := time.NewTicker(askAtLeast)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case a := <-arrivals:
+			if a.err != nil {
+				return a.err
+			}
+			if err := t.take(a.batch); err != nil {
+				return err
+			}
+		case <-tick.C:
+		}
+		reached, err := t.ask(ctx)
+		if err != nil {
+			return err
+		}
+		if reached {
+			return t.drain(ctx, arrivals)
+		}
+	}
+}
+
+// drain prints the events that were under way when the state showed the end.
+func (t *Tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
+	t.End = nil
+	for most := time.After(10 * quiet); ; {
+		select {
+		case a := <-arrivals:
+			if a.err != nil {
+				return errReached
+			}
+			if err := t.take(a.batch); err != nil {
+				return err
+			}
+		case <-time.After(quiet):
+			return errReached
+		case <-most:
+			return errReached
+		case <-ctx.Done():
+			return errReached
+		}
+	}
+}
+
+func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
+	for {
+		b, err := w.Next()
+		select {
+		case to <- arrival{b, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// take writes and prints a batch, up to the event that ends the trace.
+func (t *Tracer) take(b client.Batch) error {
+	t.live = t.live || b.CaughtUp
+	if t.Recording != nil {
+		if err := t.Recording.add(b.Raw); err != nil {
+			return err
+		}
+	}
+	reached := false
+	for i := range b.Events {
+		e := &b.Events[i]
+		reached = t.End != nil && t.End.saw(e, t.live)
+		if !t.Quiet {
+			if err := t.Add(e); err != nil {
+				return err
+			}
+		}
+		if reached {
+			break
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if reached {
+		return errReached
+	}
+	return nil
+}
+
+// ask looks whether the pods have come to the end by their state.
+func (t *Tracer) ask(ctx context.Context) (reached bool, err error) {
+	if t.End == nil || !t.live || !t.End.asks() || time.Since(t.asked) < askAtMost {
+		return false, nil
+	}
+	t.asked = time.Now()
+	answer, err := t.Client.Pods(ctx, &agentpb.PodsRequest{Pods: t.Request.Pods})
+	if err != nil {
+		return false, err
+	}
+	return t.End.polled(answer.Pods), nil
+}
