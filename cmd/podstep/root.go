@@ -35,8 +35,8 @@ the keys. podstep lab starts a node to try it on, podstep attach looks into the
 kubelet that runs on this machine.
 
 The agent is inside podstep-kubelet or podstep attach; podstep speaks to it over
-a unix socket. On macOS and Windows podstep shows recorded traces: podstep replay;
-what takes a node (attach, lab, doctor, restore) needs Linux.
+a unix socket. On macOS and Windows podstep shows recorded traces (replay) and asks
+the API server (why); what takes a node (attach, lab, doctor, restore) needs Linux.
 
 Name a pod as [NAMESPACE/]NAME or with -n NAMESPACE, as for kubectl; without a
 namespace podstep searches all of them. Results go to stdout, messages to stderr.
