@@ -35,7 +35,7 @@ func TestCanaries(t *testing.T) {
 					}
 					c.Silent(t, "the snapshot of "+pod, string(text))
 					r := causes.Explain(s)
-					c.Silent(t, "the report on "+pod, said(r))
+					c.Silent(t, "the report on "+pod, textsOf(r))
 					if slices.ContainsFunc(s.Cluster.Events, func(e evidence.Event) bool { return e.Component == "kubelet" }) {
 						rounds++
 					}
@@ -57,8 +57,8 @@ func TestCanaries(t *testing.T) {
 	})
 }
 
-// said is all that a report says.
-func said(r *causes.Report) string {
+// textsOf are all texts of a report.
+func textsOf(r *causes.Report) string {
 	var b strings.Builder
 	b.WriteString(string(r.Verdict))
 	for i := range r.Findings {
