@@ -3,6 +3,8 @@ package causes
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -30,7 +32,7 @@ func (c *Case) judge(r *Report) {
 	}
 	u, onItsWay := usual[c.Phase]
 	switch {
-	case c.Phase == Ready:
+	case c.Phase == Ready || c.worksOn():
 		r.Verdict = OK
 	case c.Phase == Ended || c.Phase == Refused:
 		r.Verdict = Done
@@ -44,12 +46,51 @@ func (c *Case) judge(r *Report) {
 	}
 }
 
-// longest is how long a phase may take: a pod that ends may use its grace period.
+// longest is how long a phase may take: a pod that ends may use its grace period, and
+// one that starts the time that its health probes give it.
 func (c *Case) longest(usual time.Duration) time.Duration {
-	if c.Phase == Terminating && c.Spec.DeletionGracePeriodSeconds != nil {
+	switch {
+	case c.Phase == Terminating && c.Spec.DeletionGracePeriodSeconds != nil:
 		return time.Duration(*c.Spec.DeletionGracePeriodSeconds)*time.Second + usual
+	case c.Phase == Unready || c.Phase == Init:
+		return c.probing() + usual
 	}
 	return usual
+}
+
+// probing is how long the health probes of a pod's containers let it take to be ready.
+func (c *Case) probing() (longest time.Duration) {
+	for _, all := range [][]corev1.Container{c.Spec.Spec.InitContainers, c.Spec.Spec.Containers} {
+		for i := range all {
+			var d time.Duration
+			if p := all[i].StartupProbe; p != nil {
+				d += budget(p)
+			}
+			if p := all[i].ReadinessProbe; p != nil {
+				d += time.Duration(p.InitialDelaySeconds+max(p.PeriodSeconds, 1)*max(p.SuccessThreshold, 1)) * time.Second
+			}
+			longest = max(longest, d)
+		}
+	}
+	return longest
+}
+
+// worksOn reports whether a pod is unready only because some of its containers have done
+// their work, and are not started again, while others go on: such as in a Job.
+func (c *Case) worksOn() bool {
+	if c.Phase != Unready || c.Spec.Spec.RestartPolicy == corev1.RestartPolicyAlways {
+		return false
+	}
+	done := false
+	for _, k := range c.Spec.Status.ContainerStatuses {
+		switch {
+		case k.State.Terminated != nil:
+			done = true
+		case !k.Ready:
+			return false
+		}
+	}
+	return done
 }
 
 // unexplained is the finding on a pod that takes too long, and for which no cause

@@ -1,4 +1,141 @@
 package causes
 
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // readyChecks are the checks of table/ready.yaml.
-var readyChecks []check
+var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, notReady}
+
+// wasReady reports whether the pod has been ready since its containers run: its Ready
+// became False after that, not with the pod.
+func (c *Case) wasReady(started time.Time) bool {
+	if c.Spec == nil {
+		return false
+	}
+	k := condition(c.Spec, corev1.PodReady)
+	return k != nil && k.Status == corev1.ConditionFalse && k.LastTransitionTime.After(started.Add(2*time.Second))
+}
+
+// Of a gate that nobody has set is said so after unsetGate, of one that is set to False
+// after closedGate: a load balancer takes its time to ask a new pod.
+const (
+	unsetGate  = 30 * time.Second
+	closedGate = time.Minute
+)
+
+// unmetGates are the readiness gates that keep a pod with ready containers from being
+// ready.
+func unmetGates(c *Case) (out []Finding) {
+	if c.Spec == nil || c.Phase != Unready {
+		return nil
+	}
+	inside := condition(c.Spec, corev1.ContainersReady)
+	if inside == nil || inside.Status != corev1.ConditionTrue {
+		return nil
+	}
+	since := inside.LastTransitionTime.Time
+	for _, g := range c.Spec.Spec.ReadinessGates {
+		args := Args{"gate": string(g.ConditionType), "who": whoSets(string(g.ConditionType))}
+		k := condition(c.Spec, g.ConditionType)
+		switch {
+		case k == nil && c.Now.Sub(since) >= unsetGate:
+			out = append(out, c.found("ready.gateMissing", string(g.ConditionType), args, Certain, since,
+				c.status("readiness gate "+string(g.ConditionType), "the pod has no such condition", since)))
+		case k != nil && k.Status != corev1.ConditionTrue && c.Now.Sub(since) >= closedGate:
+			args["status"], args["message"] = string(k.Status), firstOf(k.Message, k.Reason, "-")
+			out = append(out, c.found("ready.gateFalse", string(g.ConditionType), args, Certain, latest(since, k.LastTransitionTime.Time),
+				c.status("condition "+string(g.ConditionType), string(k.Status)+" "+k.Reason+" "+k.Message, k.LastTransitionTime.Time)))
+		}
+	}
+	return out
+}
+
+// firstOf is the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// markedByNode finds that the node controller set Ready to False: the kubelet, which
+// sets both, would not do so while ContainersReady is True.
+func markedByNode(c *Case) []Finding {
+	if c.Pod == nil || c.Phase != Unready || len(c.Pod.Spec.ReadinessGates) > 0 {
+		return nil
+	}
+	ready := condition(c.Pod, corev1.PodReady)
+	if ready == nil || ready.Status != corev1.ConditionFalse || !conditionIs(c.Pod, corev1.ContainersReady, corev1.ConditionTrue) || c.nodeIsReady() {
+		return nil
+	}
+	at := ready.LastTransitionTime.Time
+	shown := []Evidence{c.status("conditions", "ContainersReady is True, Ready is False", at)}
+	for i := range c.Cluster.Events {
+		if e := &c.Cluster.Events[i]; e.Kind == "Pod" && e.Reason == "NodeNotReady" {
+			shown = append(shown, c.event(e))
+		}
+	}
+	return []Finding{c.found("ready.nodeNotReady", "", nil, Certain, at, shown...)}
+}
+
+// nodeIsReady reports whether the pod's node is known to be ready.
+func (c *Case) nodeIsReady() bool {
+	if c.Cluster.Node == nil {
+		return false
+	}
+	for _, k := range c.Cluster.Node.Status.Conditions {
+		if k.Type == corev1.NodeReady {
+			return k.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// lateStatus is how long what the kubelet knows may take to the API server.
+const lateStatus = 20 * time.Second
+
+// staleStatus finds that the kubelet's own object of the pod is further than the API
+// server's.
+func staleStatus(c *Case) []Finding {
+	if c.Pod == nil || c.KubeletPod == nil || c.Pod.UID != c.KubeletPod.UID && c.Pod.Annotations["kubernetes.io/config.mirror"] == "" {
+		return nil
+	}
+	for _, t := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady, corev1.PodInitialized} {
+		here, there := condition(c.KubeletPod, t), condition(c.Pod, t)
+		if here == nil || here.Status != corev1.ConditionTrue || there != nil && there.Status == corev1.ConditionTrue {
+			continue
+		}
+		at := here.LastTransitionTime.Time
+		if there != nil && there.LastTransitionTime.After(at) || c.Now.Sub(at) < lateStatus {
+			continue
+		}
+		return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Certain, at,
+			Evidence{Source: evidence.Port, Where: "/pods, condition " + string(t), Text: "True", At: at},
+			c.status("condition "+string(t), "not True", c.Now))}
+	}
+	return nil
+}
+
+// longUnready is after how long of not being ready that alone is worth a word.
+const longUnready = 2 * time.Minute
+
+// notReady is what the kubelet says of a pod that is not ready, where nothing tells
+// more.
+func notReady(c *Case) []Finding {
+	if c.Spec == nil || c.Phase != Unready || c.Age() < c.longest(longUnready) || c.worksOn() {
+		return nil
+	}
+	k := condition(c.Spec, corev1.ContainersReady)
+	if k == nil || k.Status != corev1.ConditionFalse || k.Reason != "ContainersNotReady" {
+		return nil
+	}
+	at := k.LastTransitionTime.Time
+	return []Finding{c.found("ready.containersNotReady", "", Args{"message": k.Message}, Likely, at, c.status("condition ContainersReady", k.Message, at))}
+}

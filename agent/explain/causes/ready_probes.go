@@ -1,0 +1,240 @@
+package causes
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// newContainer is how long a container that has never been ready may refuse its health
+// probes before that is worth a word: programs take time to start.
+const newContainer = 30 * time.Second
+
+// failingProbes are the readiness and startup probes that keep running containers from
+// being ready.
+func failingProbes(c *Case) (out []Finding) {
+	for _, k := range c.containers() {
+		spec := c.specOf(k.Name)
+		if k.State.Running == nil || k.Ready || spec == nil {
+			continue
+		}
+		started := k.State.Running.StartedAt.Time
+		if spec.StartupProbe != nil && (k.Started == nil || !*k.Started) {
+			out = append(out, c.startupFails(k, spec, started)...)
+			continue
+		}
+		if spec.ReadinessProbe != nil {
+			out = append(out, c.readinessFails(k, spec, started)...)
+		}
+	}
+	return out
+}
+
+// budget is how long a probe may fail until it has a verdict.
+func budget(p *corev1.Probe) time.Duration {
+	return time.Duration(p.InitialDelaySeconds+max(p.PeriodSeconds, 1)*max(p.FailureThreshold, 1)) * time.Second
+}
+
+// probeArgs are the arguments of a health probe.
+func probeArgs(k container, kind string, p *corev1.Probe) Args {
+	seconds := func(n int32) string { return words.Took(time.Duration(max(n, 1)) * time.Second) }
+	return Args{
+		"container": k.Name, "image": k.Image, "probe": kind, "restarts": strconv.Itoa(int(k.RestartCount)),
+		"period": seconds(p.PeriodSeconds), "timeout": seconds(p.TimeoutSeconds), "threshold": strconv.Itoa(int(max(p.FailureThreshold, 1))),
+		"budget": words.Took(budget(p)), "port": portOf(p),
+	}
+}
+
+// portOf is the port that a probe asks, as its definition has it.
+func portOf(p *corev1.Probe) string {
+	switch {
+	case p.HTTPGet != nil:
+		return p.HTTPGet.Port.String()
+	case p.TCPSocket != nil:
+		return p.TCPSocket.Port.String()
+	case p.GRPC != nil:
+		return strconv.Itoa(int(p.GRPC.Port))
+	}
+	return ""
+}
+
+// unhealthy is the newest event of a failing probe of a container since some time.
+func (c *Case) unhealthy(name, kind string, since time.Time) *evidence.Event {
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		e := &c.Cluster.Events[i]
+		if e.Reason == "Unhealthy" && c.ofPod(e) && containerOfPath(e.FieldPath) == name && strings.HasPrefix(e.Message, kind+" probe") &&
+			!e.Last.Before(since.Add(-slack)) && c.Now.Sub(e.Last) <= freshEvent {
+			return e
+		}
+	}
+	return nil
+}
+
+// ofPod reports whether an event is about this very pod.
+func (c *Case) ofPod(e *evidence.Event) bool {
+	return e.Kind == "Pod" && e.Name == c.Name.Name && (e.UID == "" || e.UID == c.args["uid"])
+}
+
+// readinessFails is why a container that runs is not ready.
+func (c *Case) readinessFails(k container, spec *corev1.Container, started time.Time) []Finding {
+	p := spec.ReadinessProbe
+	args := probeArgs(k, "readiness", p)
+	age, before := c.Now.Sub(started), c.wasReady(started)
+	if !before && age < time.Duration(p.InitialDelaySeconds)*time.Second+max(newContainer, budget(p)) {
+		return nil
+	}
+	e := c.unhealthy(k.Name, "Readiness", started)
+	if e == nil {
+		if !before && age < budget(p)+2*newContainer {
+			return nil
+		}
+		return []Finding{c.found("ready.probeFails", k.Name, args, Likely, started,
+			c.status("container "+k.Name, "runs, has started and is not ready", c.Now))}
+	}
+	id := c.probeCause(e.Message, p, args)
+	out := []Finding{c.found(id, k.Name, args, Certain, e.First, c.event(e))}
+	if wrong := c.wrongPort(k, spec, p, "readiness", e); wrong != nil {
+		out = append(out, *wrong)
+	}
+	return out
+}
+
+var (
+	statusCode = regexp.MustCompile(`statuscode: (\d+)`)
+	tooLate    = regexp.MustCompile(`(?i)timed out|i/o timeout|deadline exceeded|request canceled|within \S+$`)
+	errored    = regexp.MustCompile(`probe errored[^:]*: (.*)`)
+)
+
+// probeCause is the id of the cause that a readiness probe's message tells, with its
+// arguments.
+func (c *Case) probeCause(message string, p *corev1.Probe, args Args) string {
+	if m := errored.FindStringSubmatch(message); m != nil {
+		args["message"] = m[1]
+		return "ready.probeErrored"
+	}
+	if m := statusCode.FindStringSubmatch(message); m != nil {
+		args["code"] = m[1]
+		return "ready.probeStatus"
+	}
+	switch {
+	case strings.Contains(message, "connection refused"):
+		return "ready.probeRefused"
+	case tooLate.MatchString(message):
+		return "ready.probeTimeout"
+	case p.Exec != nil:
+		args["program"] = strings.Join(p.Exec.Command, " ")
+		return "ready.probeExec"
+	}
+	return "ready.probeFails"
+}
+
+// wrongPort is the finding that a probe asks a port that its container does not declare
+// and does not answer on; nil: it is not so, or the container declares none.
+func (c *Case) wrongPort(k container, spec *corev1.Container, p *corev1.Probe, kind string, e *evidence.Event) *Finding {
+	port := portOf(p)
+	if port == "" || len(spec.Ports) == 0 || hasPort(spec, port) || !strings.Contains(e.Message, "connection refused") && !strings.Contains(e.Message, "errored") {
+		return nil
+	}
+	args := probeArgs(k, kind, p)
+	var have []string
+	for _, o := range spec.Ports {
+		have = append(have, strings.TrimPrefix(o.Name+"="+strconv.Itoa(int(o.ContainerPort)), "="))
+	}
+	args["ports"] = strings.Join(have, ", ")
+	f := c.found("ready.probePort", k.Name, args, Certain, e.First, c.event(e),
+		c.status("container "+k.Name, "probe asks "+port+", ports are "+args["ports"], c.Now))
+	return &f
+}
+
+// hasPort reports whether a container declares a port, by number or by name. One that
+// is given by a name, and that the container declares with a number only, is not there.
+func hasPort(spec *corev1.Container, port string) bool {
+	want := intstr.Parse(port)
+	return slices.ContainsFunc(spec.Ports, func(o corev1.ContainerPort) bool {
+		return want.Type == intstr.String && o.Name == want.StrVal || want.Type == intstr.Int && o.ContainerPort == want.IntVal
+	})
+}
+
+// startupFails is why a container does not count as started. It is told when more than
+// half of the time that the probe gives is over.
+func (c *Case) startupFails(k container, spec *corev1.Container, started time.Time) []Finding {
+	p := spec.StartupProbe
+	age, all := c.Now.Sub(started), budget(p)
+	e := c.unhealthy(k.Name, "Startup", started)
+	if e == nil || age < max(newContainer, all/2) {
+		return nil
+	}
+	args := probeArgs(k, "startup", p)
+	args["left"] = words.Took(max(0, all-age))
+	args["took"] = words.Took(age)
+	out := []Finding{c.found("ready.startupFails", k.Name, args, Certain, started, c.event(e))}
+	if wrong := c.wrongPort(k, spec, p, "startup", e); wrong != nil {
+		out = append(out, *wrong)
+	}
+	return out
+}
+
+// probeKilled is what the kubelet says when it kills a container for a probe.
+var probeKilled = regexp.MustCompile(`^Container (\S+) failed (liveness|startup) probe`)
+
+// probeRestarts are the containers that the kubelet restarts for their probes.
+func probeRestarts(c *Case) (out []Finding) {
+	for _, k := range c.containers() {
+		spec := c.specOf(k.Name)
+		if k.RestartCount == 0 || spec == nil || k.LastTerminationState.Terminated == nil || c.Phase == Ready && k.RestartCount < 2 {
+			continue
+		}
+		for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+			e := &c.Cluster.Events[i]
+			m := probeKilled.FindStringSubmatch(e.Message)
+			if e.Reason != "Killing" || m == nil || m[1] != k.Name || !c.ofPod(e) || c.Now.Sub(e.Last) > freshEvent {
+				continue
+			}
+			if f := c.restartOf(k, spec, m[2], e); f != nil {
+				out = append(out, *f)
+			}
+			break
+		}
+	}
+	return out
+}
+
+// restartOf is the finding of a container that was killed for a probe; nil: its last end
+// was not that one.
+func (c *Case) restartOf(k container, spec *corev1.Container, kind string, e *evidence.Event) *Finding {
+	p, id := spec.LivenessProbe, "ready.livenessRestarts"
+	if kind == "startup" {
+		p, id = spec.StartupProbe, "ready.startupRestarts"
+	}
+	ended := k.LastTerminationState.Terminated.FinishedAt.Time
+	if p == nil || ended.Before(e.Last.Add(-slack)) || ended.After(e.Last.Add(c.stopTime(p))) {
+		return nil
+	}
+	shown := []Evidence{c.event(e)}
+	first := strings.ToUpper(kind[:1]) + kind[1:]
+	if u := c.unhealthy(k.Name, first, e.Last.Add(-time.Minute)); u != nil {
+		shown = append(shown, c.event(u))
+	}
+	f := c.found(id, k.Name, probeArgs(k, kind, p), Certain, e.First, shown...)
+	return &f
+}
+
+// stopTime is how long a container may take to stop that is killed for a probe.
+func (c *Case) stopTime(p *corev1.Probe) time.Duration {
+	grace := int64(30)
+	if g := c.Spec.Spec.TerminationGracePeriodSeconds; g != nil {
+		grace = *g
+	}
+	if g := p.TerminationGracePeriodSeconds; g != nil {
+		grace = *g
+	}
+	return time.Duration(grace)*time.Second + 15*time.Second
+}
