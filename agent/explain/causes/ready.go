@@ -9,7 +9,7 @@ import (
 )
 
 // readyChecks are the checks of table/ready.yaml.
-var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, notReady}
+var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unreported, notReady}
 
 // wasReady reports whether the pod has been ready since its containers run: its Ready
 // became False after that, not with the pod.
@@ -121,6 +121,37 @@ func staleStatus(c *Case) []Finding {
 			c.status("condition "+string(t), "not True", c.Now))}
 	}
 	return nil
+}
+
+// unreported finds that the API server has no status of a pod that the kubelet works on:
+// the kubelet reports a pod before it does anything for it.
+func unreported(c *Case) []Finding {
+	if c.Pod == nil || c.Phase != Bound {
+		return nil
+	}
+	var shown []Evidence
+	at := c.Now
+	for i := range c.Cluster.Events {
+		if e := &c.Cluster.Events[i]; c.ofPod(e) && e.Component == "kubelet" && c.Now.Sub(e.First) >= lateStatus {
+			shown = append(shown, c.event(e))
+			at = earliest(at, e.First)
+		}
+	}
+	if s := c.Story; s != nil && s.State == "running" && c.Now.Sub(s.Since) >= lateStatus {
+		shown = append(shown, Evidence{Source: evidence.Agent, Where: "story", Text: "the pod is " + s.State, At: s.Since})
+		at = earliest(at, s.Since)
+	}
+	if shown == nil {
+		return nil
+	}
+	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status("status", "has nothing from the kubelet", c.Now))...)}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // longUnready is after how long of not being ready that alone is worth a word.

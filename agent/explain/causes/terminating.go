@@ -1,4 +1,404 @@
 package causes
 
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
 // terminatingChecks are the checks of table/terminating.yaml.
-var terminatingChecks []check
+var terminatingChecks = []check{
+	slowToEnd, shortenedGrace, sidecarTurns, waitsForStart, uninterruptible, leftOver, unreleasedVolumes,
+	finalizers, uncounted, withoutNode, mirrorDeleted, orphanInRuntime, pastDeadline, afterKubelet,
+}
+
+// How long parts of a deletion take at most where nothing is wrong.
+const (
+	// usualStop is how long a container may take to end before that is worth a word; it is
+	// the usual grace period.
+	usualStop = 30 * time.Second
+	// hookTime is the same for a preStop hook.
+	hookTime = 15 * time.Second
+	// lastSteps is how long the kubelet needs after the last container, and how late its
+	// reports are.
+	lastSteps = 15 * time.Second
+	// controllers take seconds to remove their finalizers.
+	controllerTime = 10 * time.Second
+)
+
+// graceArgs are the arguments of a grace period.
+func (c *Case) graceArgs() Args {
+	grace := time.Duration(0)
+	if g := c.Spec.DeletionGracePeriodSeconds; g != nil {
+		grace = time.Duration(*g) * time.Second
+	}
+	first := grace
+	if g := c.Spec.Spec.TerminationGracePeriodSeconds; g != nil {
+		first = max(first, time.Duration(*g)*time.Second)
+	}
+	end := c.Spec.DeletionTimestamp.Time
+	return Args{
+		"grace": words.Took(grace), "first": words.Took(first), "left": words.Took(max(0, end.Sub(c.Now)).Round(time.Second)),
+		"over": words.Took(max(0, c.Now.Sub(end)).Round(time.Second)), "took": words.Took(c.Age().Round(time.Second)),
+	}
+}
+
+// running are the containers that run, as far as the API server or the runtime knows.
+// What the runtime says is newer: the kubelet reports the ends of a pod's containers
+// together.
+func (c *Case) running() (out []container) {
+	for _, k := range c.containers() {
+		if k.State.Running != nil && !c.endedInRuntime(k.Name) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// endedInRuntime reports whether the runtime has a container of a name that has ended,
+// and none that runs.
+func (c *Case) endedInRuntime(name string) bool {
+	if c.Runtime == nil {
+		return false
+	}
+	ended := false
+	for _, k := range c.Runtime.Containers {
+		if k.Name != name {
+			continue
+		}
+		if k.State != "exited" {
+			return false
+		}
+		ended = true
+	}
+	return ended
+}
+
+// sidecar reports whether a container is an init container that runs beside the others.
+func (c *Case) sidecar(name string) bool {
+	return slices.ContainsFunc(c.Spec.Spec.InitContainers, func(k corev1.Container) bool {
+		return k.Name == name && k.RestartPolicy != nil && *k.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}
+
+// slowToEnd are the containers that take long to end, or have not ended when they should
+// have.
+func slowToEnd(c *Case) (out []Finding) {
+	if c.Phase != Terminating || c.Spec.DeletionTimestamp == nil || c.afterSync() || c.Spec.Annotations[annotationMirror] != "" {
+		return nil
+	}
+	mains, others := c.stopping()
+	if len(mains) == 0 {
+		return nil
+	}
+	end := c.Spec.DeletionTimestamp.Time
+	if c.Now.Sub(end) >= lastSteps {
+		k := mains[0]
+		args := c.graceArgs()
+		args["container"] = k.Name
+		return []Finding{c.found("terminating.overdue", "", args, Likely, end, c.status("container "+k.Name, "runs", c.Now))}
+	}
+	for _, k := range mains {
+		out = append(out, c.slow(k, others)...)
+	}
+	return out
+}
+
+// annotationMirror is the mark of a static pod's mirror.
+const annotationMirror = corev1.MirrorPodAnnotationKey
+
+// stopping are the containers that run and that the kubelet stops now, and the names of
+// those that have ended. Sidecars have their turn after the others.
+func (c *Case) stopping() (now []container, ended []string) {
+	run := c.running()
+	for _, k := range run {
+		if !c.sidecar(k.Name) {
+			now = append(now, k)
+		}
+	}
+	if len(now) == 0 {
+		now = run
+	}
+	for _, k := range c.containers() {
+		if k.kind == "app" && (k.State.Terminated != nil || c.endedInRuntime(k.Name)) {
+			ended = append(ended, k.Name)
+		}
+	}
+	return now, ended
+}
+
+// slow is why one container has not ended within its grace period yet: by its hook, as
+// far as it has one and is not known to be through with it, or by itself.
+func (c *Case) slow(k container, ended []string) (out []Finding) {
+	args := c.graceArgs()
+	args["container"], args["image"], args["ended"] = k.Name, k.Image, strings.Join(ended, ", ")
+	spec := c.specOf(k.Name)
+	runs := c.status("container "+k.Name, "runs "+args["took"]+" after the deletion", c.Now)
+	if spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && !c.hookIsOver() {
+		if c.Age() >= hookTime && !c.hookIsSeen() {
+			out = append(out, c.found("terminating.preStop", k.Name, args, Possible, c.Since, runs,
+				c.status("container "+k.Name, "has a preStop hook", c.Now)))
+		}
+		if c.Age() >= hookTime && len(ended) > 0 {
+			out = append(out, c.found("terminating.hookBlocks", k.Name, args, Possible, c.Since, runs))
+		}
+		return out
+	}
+	if c.Age() < usualStop || !c.Now.Before(c.Spec.DeletionTimestamp.Time) {
+		return nil
+	}
+	return append(out, c.found("terminating.grace", k.Name, args, Certain, c.Since, append([]Evidence{runs}, c.openCalls("cri.StopContainer")...)...))
+}
+
+// hookIsSeen reports whether a preStop hook is seen to run: a match says so then.
+func (c *Case) hookIsSeen() bool { return len(c.openCalls("rt.prestop")) > 0 }
+
+// hookIsOver reports whether the kubelet is seen to be past the preStop hooks.
+func (c *Case) hookIsOver() bool {
+	return c.Story != nil && c.Story.Turns && !c.hookIsSeen() && len(c.openCalls("cri.StopContainer")) > 0
+}
+
+// openCalls are evidence of the calls of a step that go on.
+func (c *Case) openCalls(step string) (out []Evidence) {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Open {
+		if k := &c.Story.Open[i]; k.Step == step {
+			out = append(out, c.call(k))
+		}
+	}
+	return out
+}
+
+// afterSync reports whether the deletion is seen to wait for what the worker began
+// before it.
+func (c *Case) afterSync() bool { return len(c.openCalls("sync.pod")) > 0 }
+
+// shortenedGrace finds that a deletion asked for less grace than one before, and that the
+// kubelet still waits with the first one.
+func shortenedGrace(c *Case) []Finding {
+	if c.Phase != Terminating || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < hookTime/3 {
+		return nil
+	}
+	mains, _ := c.stopping()
+	if len(mains) == 0 {
+		return nil
+	}
+	now := *c.Spec.DeletionGracePeriodSeconds
+	args := c.graceArgs()
+	args["container"] = mains[0].Name
+	if k := c.longerGrace(now); k != nil {
+		return []Finding{c.found("terminating.shortened", "", args, Certain, k.Began, c.call(k), c.status("deletionGracePeriodSeconds", args["grace"], c.Now))}
+	}
+	first := c.Spec.Spec.TerminationGracePeriodSeconds
+	if first == nil || now >= *first || c.eventIs("FailedKillPod") || c.nodeIsLost() || c.Age() > time.Duration(*first)*time.Second+lastSteps {
+		return nil
+	}
+	return []Finding{c.found("terminating.shortened", "", args, Likely, c.Since,
+		c.status("deletionGracePeriodSeconds", args["grace"]+", of the pod "+args["first"], c.Now), c.status("container "+mains[0].Name, "runs", c.Now))}
+}
+
+// longerGrace is a call that goes on and began with more grace than is now asked for.
+func (c *Case) longerGrace(now int64) *evidence.Call {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Open {
+		k := &c.Story.Open[i]
+		field := map[string]string{"term.terminating": "gracePeriod", "cri.StopContainer": "timeout"}[k.Step]
+		if field == "" {
+			continue
+		}
+		if n, ok := number(k.Fields[field]); ok && n > now+1 {
+			return k
+		}
+	}
+	return nil
+}
+
+// eventIs reports whether the pod has an event of a reason since it is in its phase.
+func (c *Case) eventIs(reason string) bool {
+	return slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool {
+		return e.Reason == reason && c.ofPod(&e) && !e.Last.Before(c.Since.Add(-slack))
+	})
+}
+
+// sidecarTurns are the sidecars that wait until the other containers have ended.
+func sidecarTurns(c *Case) (out []Finding) {
+	if c.Phase != Terminating || c.Age() < hookTime || c.afterSync() || c.nodeIsLost() {
+		return nil
+	}
+	var mains, sides []string
+	for _, k := range c.running() {
+		if c.sidecar(k.Name) {
+			sides = append(sides, k.Name)
+		} else {
+			mains = append(mains, k.Name)
+		}
+	}
+	if len(mains) == 0 {
+		return nil
+	}
+	for _, name := range sides {
+		args := c.graceArgs()
+		args["container"], args["others"] = name, strings.Join(mains, ", ")
+		out = append(out, c.found("terminating.sidecarOrder", name, args, Possible, c.Since, c.status("containers", strings.Join(mains, ", ")+" and the sidecar "+name+" run", c.Now)))
+	}
+	return out
+}
+
+// uninterruptible are the processes that no signal reaches.
+func uninterruptible(c *Case) (out []Finding) {
+	if c.Phase != Terminating || c.Machine == nil || c.Age() < usualStop {
+		return nil
+	}
+	for _, p := range c.Machine.Stuck {
+		args := Args{"pid": decimal(p.PID), "process": p.Name, "wchan": firstOf(p.Wchan, "-")}
+		out = append(out, c.found("terminating.uninterruptible", args["pid"], args, Certain, c.Since,
+			Evidence{Source: evidence.Node, Where: "process " + args["pid"], Text: p.Name + " in state " + p.State + " at " + args["wchan"], At: c.Now}))
+	}
+	return out
+}
+
+// leftOver finds that the containers have ended and the object is still there; what the
+// kubelet is at cannot be seen from the API server.
+func leftOver(c *Case) []Finding {
+	if c.Phase != Terminating || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || len(c.Spec.Status.ContainerStatuses) == 0 || len(c.running()) > 0 || waitingToStart(c.Spec) {
+		return nil
+	}
+	at := latest(endedAt(c.Spec, c.Spec.CreationTimestamp.Time), c.Since)
+	if c.Now.Sub(at) < 2*lastSteps || c.nodeIsLost() {
+		return nil
+	}
+	args := Args{"took": words.Took(c.Now.Sub(at).Round(time.Second)), "phase": string(c.Spec.Status.Phase)}
+	shown := c.status("containers", "all have ended", at)
+	out := []Finding{c.found("terminating.cleanup", "", args, Possible, at, shown)}
+	if f := c.refusedByWebhook(at); f != nil {
+		out = append(out, *f)
+	}
+	return out
+}
+
+// refusedByWebhook suspects an admission webhook: the pod has ended also for the API
+// server, and nothing but the kubelet's deletion is to come.
+func (c *Case) refusedByWebhook(at time.Time) *Finding {
+	i := slices.IndexFunc(c.Cluster.Webhooks, func(w evidence.Webhook) bool { return w.Fails })
+	if i < 0 || c.Spec.Status.Phase != corev1.PodSucceeded && c.Spec.Status.Phase != corev1.PodFailed || len(c.Spec.Finalizers) > 0 {
+		return nil
+	}
+	w := c.Cluster.Webhooks[i]
+	f := c.found("terminating.deleteRefused", "", Args{"message": "admission webhook " + w.Name + "?"}, Possible, at,
+		c.object("webhook "+w.Name, "what it does not answer is refused", c.Now))
+	return &f
+}
+
+// graceIsZero reports whether the last word on a deletion was said: nobody is waited for
+// but finalizers.
+func graceIsZero(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
+}
+
+// waitingToStart reports whether a container of a pod has not been started.
+func waitingToStart(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(k corev1.ContainerStatus) bool { return k.State.Waiting != nil })
+}
+
+// withoutNode finds that the node of the pod is gone or silent: only its kubelet lets the
+// pod go.
+func withoutNode(c *Case) []Finding {
+	name := c.args["node"]
+	if c.Phase != Terminating || name == "" || graceIsZero(c.Spec) || c.Age() < lastSteps {
+		return nil
+	}
+	if slices.Contains(c.Cluster.Missing, "nodes/"+name) {
+		return []Finding{c.found("terminating.nodeGone", "", nil, Certain, c.Since, c.object("nodes/"+name, "there is none", c.Now))}
+	}
+	at, ok := c.lastSign()
+	if !ok || !c.nodeIsLost() {
+		return nil
+	}
+	return []Finding{c.found("terminating.nodeSilent", "", Args{"silent": words.Took(c.Now.Sub(at).Round(time.Second))}, Certain, at,
+		c.object("lease of node "+name, "renewed last "+at.UTC().Format(time.RFC3339), at))}
+}
+
+// silentNode is how long a kubelet may not renew its lease: it does so every 10 s, and the
+// node controller waits 40 s (50 s from 1.32 on).
+const silentNode = 40 * time.Second
+
+// lastSign is when the node's kubelet was heard of last.
+func (c *Case) lastSign() (at time.Time, ok bool) {
+	if l := c.Cluster.Lease; l != nil && l.Spec.RenewTime != nil {
+		return l.Spec.RenewTime.Time, true
+	}
+	if n := c.Cluster.Node; n != nil {
+		for _, k := range n.Status.Conditions {
+			if k.Type == corev1.NodeReady && k.Status == corev1.ConditionUnknown {
+				return k.LastHeartbeatTime.Time, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+// nodeIsLost reports whether the node does not exist, or its kubelet does not report.
+func (c *Case) nodeIsLost() bool {
+	if slices.Contains(c.Cluster.Missing, "nodes/"+c.args["node"]) {
+		return true
+	}
+	at, ok := c.lastSign()
+	return ok && c.Now.Sub(at) >= silentNode
+}
+
+// mirrorDeleted finds that the pod is the mirror of a static one.
+func mirrorDeleted(c *Case) []Finding {
+	if c.Phase != Terminating || c.Spec.Annotations[annotationMirror] == "" || c.Age() < 5*time.Second {
+		return nil
+	}
+	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status("annotation "+annotationMirror, c.Spec.Annotations[annotationMirror], c.Now))}
+}
+
+// orphanInRuntime finds a pod that the runtime runs and the API server does not have.
+func orphanInRuntime(c *Case) []Finding {
+	if c.Phase != Missing || c.Runtime == nil || !slices.Contains(c.Cluster.Missing, "pods/"+c.Name.Name) {
+		return nil
+	}
+	var shown []Evidence
+	for _, s := range c.Runtime.Sandboxes {
+		if s.Ready && c.Now.Sub(s.Created) >= usualStop {
+			shown = append(shown, Evidence{Source: evidence.CRI, Where: "sandbox " + s.ID, Text: "ready", At: c.Now})
+		}
+	}
+	for _, k := range c.Runtime.Containers {
+		if k.State == "running" && c.Now.Sub(k.Created) >= usualStop {
+			shown = append(shown, Evidence{Source: evidence.CRI, Where: "container " + k.Name, Text: "runs", At: c.Now})
+		}
+	}
+	if shown == nil {
+		return nil
+	}
+	return []Finding{c.found("terminating.orphan", "", nil, Likely, time.Time{}, shown...)}
+}
+
+// pastDeadline finds that the kubelet ended a pod for its activeDeadlineSeconds.
+func pastDeadline(c *Case) []Finding {
+	if c.Spec == nil || c.Spec.Spec.ActiveDeadlineSeconds == nil {
+		return nil
+	}
+	args := Args{"deadline": words.Took(time.Duration(*c.Spec.Spec.ActiveDeadlineSeconds) * time.Second)}
+	st := &c.Spec.Status
+	if st.Reason == "DeadlineExceeded" {
+		return []Finding{c.found("terminating.activeDeadline", "", args, Certain, c.Since, c.status("status", st.Reason+": "+st.Message, c.Since))}
+	}
+	for i := range c.Cluster.Events {
+		if e := &c.Cluster.Events[i]; e.Reason == "DeadlineExceeded" && c.ofPod(e) {
+			return []Finding{c.found("terminating.activeDeadline", "", args, Likely, e.First, c.event(e))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package causes
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
+)
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+// number reads a field of a call.
+func number(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// waitsForStart finds, by status and events alone, that the deletion waits for what the
+// worker began before: the container has not been started, and the last that was said of
+// it is the beginning of something.
+func waitsForStart(c *Case) (out []Finding) {
+	if c.Phase != Terminating || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || c.Age() < lastSteps || c.nodeIsLost() {
+		return nil
+	}
+	for _, k := range c.containers() {
+		w := k.State.Waiting
+		if w == nil || w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			continue
+		}
+		e := c.lastOf(k.Name)
+		if e == nil {
+			continue
+		}
+		args := c.containerArgs(k, w.Reason, e.Message)
+		args["step"] = e.Reason
+		spec := c.specOf(k.Name)
+		hook := spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil
+		switch {
+		case e.Reason == "Pulling":
+			out = append(out, c.found("terminating.behindPull", k.Name, args, Likely, e.Last, c.event(e)))
+		case e.Reason == "Started" && hook:
+			out = append(out, c.found("terminating.behindHook", k.Name, args, Likely, e.Last, c.event(e)))
+		case e.Reason == "Pulled" || e.Reason == "Created":
+			out = append(out, c.found("terminating.behindStart", k.Name, args, Possible, e.Last, c.event(e)))
+		}
+	}
+	return out
+}
+
+// lastOf is the newest event about one container. Of two of the same second the later
+// one of a start counts.
+func (c *Case) lastOf(name string) (last *evidence.Event) {
+	order := []string{"Pulling", "Pulled", "Created", "Started"}
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		if !c.ofPod(e) || containerOfPath(e.FieldPath) != name {
+			continue
+		}
+		if last == nil || e.Last.After(last.Last) || e.Last.Equal(last.Last) && slices.Index(order, e.Reason) > slices.Index(order, last.Reason) {
+			last = e
+		}
+	}
+	return last
+}
+
+// unreleasedVolumes are the volumes that the machine still has of a pod whose containers
+// have ended, and those whose device cannot be detached.
+func unreleasedVolumes(c *Case) (out []Finding) {
+	if c.Phase != Terminating || len(c.running()) > 0 || c.Age() < 2*lastSteps {
+		return nil
+	}
+	at := latest(endedAt(c.Spec, c.Spec.CreationTimestamp.Time), c.Since)
+	if m := c.Machine; m != nil && c.Now.Sub(at) >= lastSteps && len(c.Spec.Status.ContainerStatuses) > 0 {
+		switch {
+		case len(m.Mounts) > 0:
+			out = append(out, c.found("terminating.unmountWaits", "", Args{"waits": ""}, Possible, at,
+				Evidence{Source: evidence.Node, Where: m.Mounts[0].Path, Text: "is mounted, " + m.Mounts[0].Type, At: c.Now}))
+		case len(m.VolumeDirs) > 0:
+			out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": strings.Join(m.VolumeDirs, ", ")}, Likely, at,
+				Evidence{Source: evidence.Node, Where: "volumes of the pod", Text: strings.Join(m.VolumeDirs, ", "), At: c.Now}))
+		}
+		if g := m.Cgroup; g != nil && g.Processes > 0 && len(m.Mounts)+len(m.VolumeDirs) == 0 {
+			text := decimal(g.Processes) + " processes are left"
+			out = append(out, c.found("terminating.cgroup", "", Args{"message": text}, Possible, at, Evidence{Source: evidence.Node, Where: g.Path, Text: text, At: c.Now}))
+		}
+	}
+	return append(out, c.undetached()...)
+}
+
+// undetached are the pod's volumes that the attacher does not get off the node.
+func (c *Case) undetached() (out []Finding) {
+	for i := range c.Cluster.Attachments {
+		a := &c.Cluster.Attachments[i]
+		if a.DeletionTimestamp == nil || a.Status.DetachError == nil || a.Spec.NodeName != c.args["node"] || !c.owns(a.Spec.Source.PersistentVolumeName) {
+			continue
+		}
+		e := a.Status.DetachError
+		args := Args{"volume": *a.Spec.Source.PersistentVolumeName, "message": e.Message}
+		out = append(out, c.found("terminating.deviceUnmount", args["volume"], args, Likely, a.DeletionTimestamp.Time,
+			c.object("volumeattachments/"+a.Name, "detach: "+e.Message, e.Time.Time)))
+	}
+	return out
+}
+
+// owns reports whether a volume is one of the pod's.
+func (c *Case) owns(name *string) bool {
+	return name != nil && slices.ContainsFunc(c.Cluster.Volumes, func(v corev1.PersistentVolume) bool { return v.Name == *name })
+}
+
+// finalizers are what keeps an object that the kubelet, or whoever deleted it by force,
+// has let go.
+func finalizers(c *Case) (out []Finding) {
+	if c.Phase != Terminating || len(c.Spec.Finalizers) == 0 || !graceIsZero(c.Spec) && c.Spec.Spec.NodeName != "" {
+		return nil
+	}
+	at := latest(c.Since, endedAt(c.Spec, c.Spec.CreationTimestamp.Time))
+	if c.Now.Sub(at) < controllerTime {
+		return nil
+	}
+	for _, f := range c.Spec.Finalizers {
+		id := "terminating.finalizer"
+		switch f {
+		case jobFinalizer:
+			id = "terminating.jobTracking"
+		case foreground:
+			id = "terminating.foreground"
+		}
+		args := Args{"finalizer": f, "who": whoSets(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
+		out = append(out, c.found(id, f, args, Certain, at, c.status("metadata.finalizers", strings.Join(c.Spec.Finalizers, ", "), c.Now)))
+	}
+	return out
+}
+
+// The finalizers of the control plane.
+const (
+	jobFinalizer = "batch.kubernetes.io/job-tracking"
+	foreground   = "foregroundDeletion"
+)
+
+// uncounted finds that the Job controller has not counted a pod that has ended.
+func uncounted(c *Case) []Finding {
+	if c.Phase != Ended && c.Phase != Refused || !slices.Contains(c.Spec.Finalizers, jobFinalizer) {
+		return nil
+	}
+	at := endedAt(c.Spec, c.Spec.CreationTimestamp.Time)
+	if c.Now.Sub(at) < usualStop {
+		return nil
+	}
+	args := Args{"finalizer": jobFinalizer, "took": words.Took(c.Now.Sub(at).Round(time.Second))}
+	return []Finding{c.found("terminating.jobTracking", jobFinalizer, args, Certain, at, c.status("metadata.finalizers", jobFinalizer, c.Now))}
+}
+
+// afterKubelet finds that the kubelet is through with a pod and the API server keeps it:
+// without a finalizer it refuses the kubelet's last words.
+func afterKubelet(c *Case) []Finding {
+	k := c.done("term.terminated")
+	if c.Pod == nil || c.Phase != Terminating || k == nil || graceIsZero(c.Pod) || c.Now.Sub(k.Ended) < lastSteps {
+		return nil
+	}
+	args := Args{"error": "", "message": "-", "phase": string(c.Pod.Status.Phase)}
+	phase := c.status("status", "phase "+args["phase"], c.Now)
+	id := "terminating.statusRefused"
+	if args["phase"] == string(corev1.PodSucceeded) || args["phase"] == string(corev1.PodFailed) {
+		id = "terminating.deleteRefused"
+	}
+	shown := c.call(k)
+	shown.Text = "the kubelet is through with the pod"
+	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
+}
+
+// done is the last call of a step that went well; nil: none is known.
+func (c *Case) done(step string) *evidence.Call {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Done {
+		if k := &c.Story.Done[i]; k.Step == step {
+			return k
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+//go:build sim
+
+package stuck
+
+import (
+	"syscall"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// deleted makes a pod that runs, and deletes it.
+func deleted(change func(*corev1.Pod, *corev1.Container), annotations ...string) func(*Env) {
+	return func(e *Env) {
+		e.server(sim(annotations...), change)
+		e.Until("running", Running)
+		e.DeletePod(nil)
+	}
+}
+
+func graceOf(seconds int64) func(*corev1.Pod, *corev1.Container) {
+	return func(p *corev1.Pod, _ *corev1.Container) { p.Spec.TerminationGracePeriodSeconds = &seconds }
+}
+
+// execHook is a hook that runs a command in the container, which takes as long as
+// exec-delay says.
+func execHook() *corev1.LifecycleHandler {
+	return &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"drain", "--all"}}}
+}
+
+func preStop(p *corev1.Pod, c *corev1.Container) {
+	graceOf(120)(p, c)
+	c.Lifecycle = &corev1.Lifecycle{PreStop: execHook()}
+}
+
+func withFinalizer(name string) func(*corev1.Pod, *corev1.Container) {
+	return func(p *corev1.Pod, _ *corev1.Container) { p.Finalizers = []string{name} }
+}
+
+func TestTerminating(t *testing.T) {
+	inLab(t, []Case{
+		{Cause: "terminating.grace", Make: deleted(graceOf(120), "term", "ignore")},
+		{Cause: "terminating.preStop", Make: deleted(preStop, "exec-delay", "forever")},
+		{
+			Cause: "terminating.hookBlocks",
+			Make: func(e *Env) {
+				e.server(sim("app.exec-delay", "forever"), func(p *corev1.Pod, c *corev1.Container) {
+					preStop(p, c)
+					p.Spec.RestartPolicy = corev1.RestartPolicyNever
+					done := *c.DeepCopy()
+					done.Name, done.Command, done.Lifecycle, done.Ports = "done", []string{"sh", "-c", "exit 0"}, nil, nil
+					p.Spec.Containers = append(p.Spec.Containers, done)
+				})
+				e.Until("half done", func(p *corev1.Pod) bool {
+					for _, k := range p.Status.ContainerStatuses {
+						if k.Name == "done" && k.State.Terminated != nil {
+							return true
+						}
+					}
+					return false
+				})
+				e.DeletePod(nil)
+			},
+			// Who sees the hook itself run names that; the others are its consequence.
+			Only:      map[Way]string{Woven: "terminating.preStop"},
+			Meanwhile: []string{"terminating.preStop"},
+		},
+		{Cause: "terminating.sidecarOrder", Make: deleted(func(p *corev1.Pod, c *corev1.Container) {
+			graceOf(300)(p, c)
+			always := corev1.ContainerRestartPolicyAlways
+			side := *c.DeepCopy()
+			side.Name, side.RestartPolicy, side.Ports = "proxy", &always, nil
+			p.Spec.InitContainers = append(p.Spec.InitContainers, side)
+		}, "app.term", "ignore"),
+			// The root is the container that the sidecar waits for, as soon as it is late.
+			Meanwhile: []string{"terminating.grace"},
+		},
+		{Cause: "terminating.shortened", Make: func(e *Env) {
+			deleted(graceOf(300), "term", "ignore")(e)
+			// The kubelet has begun with the first one when it says so.
+			labtest.Eventually(e.T, "being killed", func() bool { return e.hasEvent("Killing") })
+			five := int64(5)
+			e.DeletePod(&five)
+		}},
+		{Cause: "terminating.behindHook", Make: func(e *Env) {
+			e.server(sim("exec-delay", "forever"), func(_ *corev1.Pod, c *corev1.Container) {
+				c.Lifecycle = &corev1.Lifecycle{PostStart: execHook()}
+			})
+			labtest.Eventually(e.T, "started", func() bool { return e.hasEvent("Started") })
+			e.DeletePod(nil)
+		}},
+		{Cause: "terminating.behindStart", Make: func(e *Env) {
+			e.server(sim("sandbox-hang", "forever"), func(*corev1.Pod, *corev1.Container) {})
+			e.Until("with the kubelet", func(p *corev1.Pod) bool { return p.Status.StartTime != nil })
+			e.DeletePod(nil)
+		}, Skip: []Way{API}}, // nothing of a sandbox that is being made is in the API
+		{Cause: "terminating.stopFails", Make: deleted(graceOf(1), "term", "ignore", "stop-error", "unable to kill: operation not permitted")},
+		{Cause: "terminating.shimDead", Make: deleted(graceOf(1), "term", "ignore", "stop-error", "failed to kill container: ttrpc: closed")},
+		{Cause: "terminating.cniDel", Make: deleted(graceOf(1), "sandbox-stop-error", "plugin type=\"bridge\" failed (delete): no route to datastore")},
+		{Cause: "terminating.finalizer", Make: deleted(withFinalizer("example.com/drain"))},
+		{Cause: "terminating.jobTracking", Make: ended},
+		{Cause: "terminating.deleteRefused", Make: func(e *Env) {
+			e.server(nil, graceOf(1))
+			e.Until("running", Running)
+			e.DeletePod(nil)
+			e.webhook(admissionv1.Delete, "pods")
+		}, Meanwhile: []string{"terminating.cleanup"}, Only: map[Way]string{API: "terminating.cleanup"}},
+		{Cause: "terminating.statusRefused", Make: func(e *Env) {
+			e.server(nil, graceOf(1))
+			e.Until("running", Running)
+			e.webhook(admissionv1.Update, "pods/status")
+			e.DeletePod(nil)
+			// For the API server the containers run on.
+		}, Meanwhile: []string{"terminating.overdue"}, Only: map[Way]string{API: "terminating.overdue"}},
+		{Cause: "terminating.activeDeadline", Make: func(e *Env) {
+			e.server(nil, func(p *corev1.Pod, c *corev1.Container) {
+				three := int64(3)
+				p.Spec.ActiveDeadlineSeconds = &three
+			})
+		}},
+	})
+}
+
+// ended makes a pod that ends and that the Job controller, which does not know it as one
+// of a Job's, never counts.
+func ended(e *Env) {
+	e.server(nil, func(p *corev1.Pod, c *corev1.Container) {
+		p.Finalizers = []string{"batch.kubernetes.io/job-tracking"}
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		c.Command = []string{"sh", "-c", "exit 0"}
+	})
+}
+
+// hasEvent reports whether the case's namespace has an event of a reason.
+func (e *Env) hasEvent(reason string) bool {
+	list, err := e.Client.CoreV1().Events(e.Namespace).List(e.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+	return err == nil && len(list.Items) > 0
+}
+
+// TestTerminatingBehindPull has a node of its own: a pull that hangs holds up all others.
+func TestTerminatingBehindPull(t *testing.T) {
+	alone(t, []Case{{Cause: "terminating.behindPull", Make: func(e *Env) {
+		e.server(sim("pull", "hang"), func(p *corev1.Pod, c *corev1.Container) {
+			c.Image, c.ImagePullPolicy = "example.com/big:1", corev1.PullAlways
+		})
+		labtest.Eventually(e.T, "pulling", func() bool { return e.hasEvent("Pulling") })
+		e.DeletePod(nil)
+	}}})
+}
+
+// TestTerminatingNodeSilent stops the kubelet.
+func TestTerminatingNodeSilent(t *testing.T) {
+	alone(t, []Case{{Cause: "terminating.nodeSilent", Skip: []Way{Woven}, Make: func(e *Env) {
+		e.server(nil, func(*corev1.Pod, *corev1.Container) {})
+		e.Until("running", Running)
+		e.KillPart("kubelet", syscall.SIGSTOP)
+		e.T.Cleanup(func() { e.KillPart("kubelet", syscall.SIGCONT) })
+		e.DeletePod(nil)
+	}, Meanwhile: []string{"terminating.overdue"}}})
+}
