@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -228,7 +229,9 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 		}
 		where := "goroutine " + strconv.FormatInt(g.ID, 10)
 		text := g.State + " for " + words.Took(g.Waits) + " in " + m.innermost(g)
-		f := c.found(cause.ID, "", Args{"waits": words.Took(g.Waits)}, sure, c.Now.Add(-g.Waits), Evidence{Source: evidence.Port, Where: where, Text: text})
+		args := c.imageArgs("")
+		args["waits"] = words.Took(g.Waits)
+		f := c.found(cause.ID, "", args, sure, c.Now.Add(-g.Waits), Evidence{Source: evidence.Port, Where: where, Text: text})
 		out = append(out, f)
 	}
 	return out
@@ -258,7 +261,8 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 	}
 	for i := len(c.Machine.Lines) - 1; i >= 0; i-- {
 		l := &c.Machine.Lines[i]
-		args := Args{"message": l.Message, "error": l.Error}
+		args := c.imageArgs("")
+		args["message"], args["error"] = l.Message, l.Error
 		if !m.Node && !c.named(l) || c.Now.Sub(l.At) > cmp.Or(m.Fresh, freshLine) || l.At.Before(c.Since.Add(-slack)) ||
 			!m.Message.in(l.Message, args) || !m.Error.in(l.Error, args) {
 			continue
@@ -272,9 +276,14 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 	return nil
 }
 
-// named reports whether a log line names the pod.
+// named reports whether a log line names the pod: in its fields, or, as those of volume
+// operations do, in its text.
 func (c *Case) named(l *evidence.Line) bool {
-	return l.UID != "" && l.UID == c.args["uid"] || l.UID == "" && l.Pod == c.Name.String()
+	uid := c.args["uid"]
+	if l.UID == "" && l.Pod == "" {
+		return uid != "" && (strings.Contains(l.Message, uid) || strings.Contains(l.Error, uid))
+	}
+	return l.UID != "" && l.UID == uid || l.UID == "" && l.Pod == c.Name.String()
 }
 
 func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {

@@ -74,7 +74,7 @@ func runningPhase(p *corev1.Pod, since time.Time) (Phase, time.Time) {
 	}
 	if at, ok := lastStart(p.Status.ContainerStatuses); ok {
 		if allRun(p.Status.ContainerStatuses) {
-			return Unready, latest(since, at)
+			return Unready, latest(latest(since, at), latest(conditionSince(p, corev1.PodReady), conditionSince(p, corev1.ContainersReady)))
 		}
 		return Starting, latest(since, at)
 	}

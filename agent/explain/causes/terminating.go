@@ -140,19 +140,26 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	spec := c.specOf(k.Name)
 	runs := c.status("container "+k.Name, "runs "+args["took"]+" after the deletion", c.Now)
 	if spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && !c.hookIsOver() {
-		if c.Age() >= hookTime && !c.hookIsSeen() {
-			out = append(out, c.found("terminating.preStop", k.Name, args, Possible, c.Since, runs,
-				c.status("container "+k.Name, "has a preStop hook", c.Now)))
-		}
-		if c.Age() >= hookTime && len(ended) > 0 {
-			out = append(out, c.found("terminating.hookBlocks", k.Name, args, Possible, c.Since, runs))
+		hook := c.status("container "+k.Name, "has a preStop hook", c.Now)
+		switch {
+		case c.Age() < hookTime:
+		case len(ended) > 0:
+			out = append(out, c.found("terminating.hookBlocks", k.Name, args, Possible, c.Since, runs, hook))
+		case !c.hookIsSeen():
+			out = append(out, c.found("terminating.preStop", k.Name, args, Possible, c.Since, runs, hook))
 		}
 		return out
 	}
 	if c.Age() < usualStop || !c.Now.Before(c.Spec.DeletionTimestamp.Time) {
 		return nil
 	}
-	return append(out, c.found("terminating.grace", k.Name, args, Certain, c.Since, append([]Evidence{runs}, c.openCalls("cri.StopContainer")...)...))
+	sure, stops := Likely, c.openCalls("cri.StopContainer")
+	if len(stops) > 0 {
+		sure = Certain
+	} else if c.Story != nil && c.Story.Turns {
+		return out // the kubelet is not at it
+	}
+	return append(out, c.found("terminating.grace", k.Name, args, sure, c.Since, append([]Evidence{runs}, stops...)...))
 }
 
 // hookIsSeen reports whether a preStop hook is seen to run: a match says so then.

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
 )
 
 // deleted makes a pod that runs, and deletes it.
@@ -95,7 +97,9 @@ func TestTerminating(t *testing.T) {
 		}},
 		{Cause: "terminating.behindStart", Make: func(e *Env) {
 			e.server(sim("sandbox-hang", "forever"), func(*corev1.Pod, *corev1.Container) {})
-			e.Until("with the kubelet", func(p *corev1.Pod) bool { return p.Status.StartTime != nil })
+			e.UntilAnyEvent("RunPodSandbox", func(ev probes.Event) bool {
+				return ev.Step == "cri.RunPodSandbox" && ev.Pod != nil && ev.Pod.Namespace == e.Namespace
+			})
 			e.DeletePod(nil)
 		}, Skip: []Way{API}}, // nothing of a sandbox that is being made is in the API
 		{Cause: "terminating.stopFails", Make: deleted(graceOf(1), "term", "ignore", "stop-error", "unable to kill: operation not permitted")},
@@ -125,14 +129,22 @@ func TestTerminating(t *testing.T) {
 	})
 }
 
-// ended makes a pod that ends and that the Job controller, which does not know it as one
-// of a Job's, never counts.
+// ended makes a pod of a Job that ends and is never counted: the Job is looked after by
+// somebody else than the Job controller, who does not exist.
 func ended(e *Env) {
-	e.server(nil, func(p *corev1.Pod, c *corev1.Container) {
-		p.Finalizers = []string{"batch.kubernetes.io/job-tracking"}
-		p.Spec.RestartPolicy = corev1.RestartPolicyNever
-		c.Command = []string{"sh", "-c", "exit 0"}
-	})
+	other, never := "example.com/jobs", corev1.RestartPolicyNever
+	done := labtest.BusyboxPod("web", "exit 0")
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: batchv1.JobSpec{ManagedBy: &other, Template: corev1.PodTemplateSpec{Spec: done.Spec}}}
+	job.Spec.Template.Spec.RestartPolicy = never
+	made, err := e.Client.BatchV1().Jobs(e.Namespace).Create(e.Context(), job, metav1.CreateOptions{})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	done.Spec.RestartPolicy = never
+	done.Finalizers = []string{"batch.kubernetes.io/job-tracking"}
+	done.Labels = map[string]string{"batch.kubernetes.io/controller-uid": string(made.UID), "job-name": made.Name}
+	done.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(made, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	e.Pod(done)
 }
 
 // hasEvent reports whether the case's namespace has an event of a reason.
