@@ -22,8 +22,9 @@ const (
 	// usualStop is how long a container may take to end before that is worth a word; it is
 	// the usual grace period.
 	usualStop = 30 * time.Second
-	// hookTime is the same for a preStop hook.
-	hookTime = 15 * time.Second
+	// hookTime is the same for a preStop hook: many sleep for some seconds, until no more
+	// traffic comes.
+	hookTime = 20 * time.Second
 	// lastSteps is how long the kubelet needs after the last container, and how late its
 	// reports are.
 	lastSteps = 15 * time.Second
@@ -140,15 +141,7 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	spec := c.specOf(k.Name)
 	runs := c.status("container "+k.Name, "runs "+args["took"]+" after the deletion", c.Now)
 	if spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && !c.hookIsOver() {
-		hook := c.status("container "+k.Name, "has a preStop hook", c.Now)
-		switch {
-		case c.Age() < hookTime:
-		case len(ended) > 0:
-			out = append(out, c.found("terminating.hookBlocks", k.Name, args, Possible, c.Since, runs, hook))
-		case !c.hookIsSeen():
-			out = append(out, c.found("terminating.preStop", k.Name, args, Possible, c.Since, runs, hook))
-		}
-		return out
+		return c.hookRuns(k.Name, spec.Lifecycle.PreStop, args, runs, len(ended) > 0)
 	}
 	if c.Age() < usualStop || !c.Now.Before(c.Spec.DeletionTimestamp.Time) {
 		return nil
@@ -162,12 +155,45 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	return append(out, c.found("terminating.grace", k.Name, args, sure, c.Since, append([]Evidence{runs}, stops...)...))
 }
 
-// hookIsSeen reports whether a preStop hook is seen to run: a match says so then.
-func (c *Case) hookIsSeen() bool { return len(c.openCalls("rt.prestop")) > 0 }
+// hookRuns is the finding of a preStop hook that takes long. One that sleeps has the time
+// that it asks for.
+func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, runs Evidence, others bool) []Finding {
+	longest := hookTime
+	if hook.Sleep != nil {
+		longest = max(longest, time.Duration(hook.Sleep.Seconds)*time.Second+lastSteps/3)
+	}
+	if c.Age() < longest {
+		return nil
+	}
+	shown, sure := []Evidence{runs, c.status("container "+name, "has a preStop hook", c.Now)}, Possible
+	for _, seen := range [][]Evidence{c.openCalls("rt.prestop"), c.stacks("executePreStopHook")} {
+		if len(seen) > 0 {
+			shown, sure = append(shown, seen...), Certain
+		}
+	}
+	if others {
+		return []Finding{c.found("terminating.hookBlocks", name, args, sure, c.Since, shown...)}
+	}
+	return []Finding{c.found("terminating.preStop", name, args, sure, c.Since, shown...)}
+}
+
+// stacks are evidence of the goroutines of the pod that are in a function.
+func (c *Case) stacks(function string) (out []Evidence) {
+	if c.Kubelet == nil {
+		return nil
+	}
+	for i := range c.Kubelet.Goroutines {
+		g := &c.Kubelet.Goroutines[i]
+		if g.Pod == c.args["uid"] && slices.ContainsFunc(g.Frames, func(f string) bool { return strings.HasSuffix(f, "."+function) }) {
+			out = append(out, Evidence{Source: evidence.Port, Where: "goroutine " + decimal(int(g.ID)), Text: g.State + " in " + function, At: c.Now})
+		}
+	}
+	return out
+}
 
 // hookIsOver reports whether the kubelet is seen to be past the preStop hooks.
 func (c *Case) hookIsOver() bool {
-	return c.Story != nil && c.Story.Turns && !c.hookIsSeen() && len(c.openCalls("cri.StopContainer")) > 0
+	return c.Story != nil && c.Story.Turns && len(c.openCalls("rt.prestop")) == 0 && len(c.openCalls("cri.StopContainer")) > 0
 }
 
 // openCalls are evidence of the calls of a step that go on.

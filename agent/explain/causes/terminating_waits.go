@@ -68,28 +68,66 @@ func (c *Case) lastOf(name string) (last *evidence.Event) {
 	return last
 }
 
-// unreleasedVolumes are the volumes that the machine still has of a pod whose containers
-// have ended, and those whose device cannot be detached.
+// unreleasedVolumes are what is left of a pod's volumes and of its cgroup some time after
+// its containers have ended.
 func unreleasedVolumes(c *Case) (out []Finding) {
-	if c.Phase != Terminating || len(c.running()) > 0 || c.Age() < 2*lastSteps {
+	if c.Phase != Terminating || len(c.running()) > 0 || c.Age() < lastSteps || len(c.Spec.Status.ContainerStatuses) == 0 {
 		return nil
 	}
 	at := latest(endedAt(c.Spec, c.Spec.CreationTimestamp.Time), c.Since)
-	if m := c.Machine; m != nil && c.Now.Sub(at) >= lastSteps && len(c.Spec.Status.ContainerStatuses) > 0 {
-		switch {
-		case len(m.Mounts) > 0:
-			out = append(out, c.found("terminating.unmountWaits", "", Args{"waits": ""}, Possible, at,
-				Evidence{Source: evidence.Node, Where: m.Mounts[0].Path, Text: "is mounted, " + m.Mounts[0].Type, At: c.Now}))
-		case len(m.VolumeDirs) > 0:
-			out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": strings.Join(m.VolumeDirs, ", ")}, Likely, at,
-				Evidence{Source: evidence.Node, Where: "volumes of the pod", Text: strings.Join(m.VolumeDirs, ", "), At: c.Now}))
-		}
-		if g := m.Cgroup; g != nil && g.Processes > 0 && len(m.Mounts)+len(m.VolumeDirs) == 0 {
-			text := decimal(g.Processes) + " processes are left"
-			out = append(out, c.found("terminating.cgroup", "", Args{"message": text}, Possible, at, Evidence{Source: evidence.Node, Where: g.Path, Text: text, At: c.Now}))
+	if c.Now.Sub(at) < lastSteps {
+		return nil
+	}
+	out = append(out, c.waitsForVolumes(at)...)
+	return append(out, c.undetached()...)
+}
+
+// waitsForVolumes tells by the kubelet's goroutines and log, and by what the machine still
+// has, for what the pod's worker waits.
+func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
+	if seen := c.stacks("WaitForUnmount"); len(seen) > 0 {
+		out = append(out, c.found("terminating.unmountWaits", "", nil, Certain, at, seen...))
+	} else if seen := c.stacks("PollUntilContextCancel"); len(seen) > 0 && len(c.stacks("SyncTerminatedPod")) > 0 {
+		out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Certain, at, seen...))
+	}
+	m := c.Machine
+	if m == nil {
+		return out
+	}
+	for i := range m.Lines {
+		if l := &m.Lines[i]; c.named(l) && strings.Contains(l.Message, "some volumes have not been cleaned up") && c.Now.Sub(l.At) < controllerTime {
+			out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Likely, at, Evidence{Source: evidence.Log, Where: l.Where, Text: l.Message, At: l.At}))
+			break
 		}
 	}
-	return append(out, c.undetached()...)
+	return append(out, c.leftOnMachine(m, at)...)
+}
+
+// volumeDirs are the directories of the pod's volumes that are left, as far as it is known.
+func (c *Case) volumeDirs() string {
+	if c.Machine == nil || len(c.Machine.VolumeDirs) == 0 {
+		return "-"
+	}
+	return strings.Join(c.Machine.VolumeDirs, ", ")
+}
+
+// leftOnMachine is what the machine still has of a pod whose containers have ended: of
+// mounts, directories and processes, the first.
+func (c *Case) leftOnMachine(m *evidence.Machine, at time.Time) []Finding {
+	here := func(where, text string) Evidence {
+		return Evidence{Source: evidence.Node, Where: where, Text: text, At: c.Now}
+	}
+	switch g := m.Cgroup; {
+	case len(m.Mounts) > 0:
+		return []Finding{c.found("terminating.unmountWaits", "", nil, Possible, at, here(m.Mounts[0].Path, "is mounted, "+m.Mounts[0].Type))}
+	case len(m.VolumeDirs) > 0:
+		text := c.volumeDirs()
+		return []Finding{c.found("terminating.volumesLeft", "", Args{"volumes": text}, Likely, at, here("volumes of the pod", text))}
+	case g != nil && g.Processes > 0:
+		text := decimal(g.Processes) + " processes are left"
+		return []Finding{c.found("terminating.cgroup", "", Args{"message": text}, Possible, at, here(g.Path, text))}
+	}
+	return nil
 }
 
 // undetached are the pod's volumes that the attacher does not get off the node.
