@@ -216,7 +216,7 @@ func (c *Case) afterSync() bool { return len(c.openCalls("sync.pod")) > 0 }
 // shortenedGrace finds that a deletion asked for less grace than one before, and that the
 // kubelet still waits with the first one.
 func shortenedGrace(c *Case) []Finding {
-	if c.Phase != Terminating || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < hookTime/3 {
+	if c.Phase != Terminating || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < lastSteps/3 {
 		return nil
 	}
 	mains, _ := c.stopping()

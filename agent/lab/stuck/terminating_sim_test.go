@@ -67,9 +67,6 @@ func TestTerminating(t *testing.T) {
 				})
 				e.DeletePod(nil)
 			},
-			// Who sees the hook itself run names that; the others are its consequence.
-			Only:      map[Way]string{Woven: "terminating.preStop"},
-			Meanwhile: []string{"terminating.preStop"},
 		},
 		{Cause: "terminating.sidecarOrder", Make: deleted(func(p *corev1.Pod, c *corev1.Container) {
 			graceOf(300)(p, c)
