@@ -50,6 +50,7 @@ func (c *Case) judge(r *Report) {
 // one that starts the time that its health probes give it.
 func (c *Case) longest(usual time.Duration) time.Duration {
 	switch {
+	case c.Spec == nil: // it is known by its story alone
 	case c.Phase == Terminating && c.Spec.DeletionGracePeriodSeconds != nil:
 		return time.Duration(*c.Spec.DeletionGracePeriodSeconds)*time.Second + usual
 	case c.Phase == Unready || c.Phase == Init:
@@ -78,7 +79,7 @@ func (c *Case) probing() (longest time.Duration) {
 // worksOn reports whether a pod is unready only because some of its containers have done
 // their work, and are not started again, while others go on: such as in a Job.
 func (c *Case) worksOn() bool {
-	if c.Phase != Unready || c.Spec.Spec.RestartPolicy == corev1.RestartPolicyAlways {
+	if c.Phase != Unready || c.Spec == nil || c.Spec.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		return false
 	}
 	done := false

@@ -101,3 +101,25 @@ func values(a Args) (out []string) {
 	}
 	return out
 }
+
+// TestPartial: a snapshot of which parts could not be had is explained, too.
+func TestPartial(t *testing.T) {
+	for file, s := range recorded(t) {
+		for name, take := range map[string]func(*evidence.Snapshot){
+			"pod":     func(s *evidence.Snapshot) { s.Pod, s.KubeletPod = nil, nil },
+			"cluster": func(s *evidence.Snapshot) { s.Cluster = evidence.Cluster{} },
+			"story":   func(s *evidence.Snapshot) { s.Story = nil },
+			"kubelet": func(s *evidence.Snapshot) { s.Kubelet = nil },
+			"machine": func(s *evidence.Snapshot) { s.Machine, s.Runtime = nil, nil },
+			"all but the story": func(s *evidence.Snapshot) {
+				*s = evidence.Snapshot{Taken: s.Taken, Name: s.Name, Story: s.Story}
+			},
+		} {
+			part := *s
+			take(&part)
+			if r := Explain(&part); r.Verdict == "" {
+				t.Errorf("%s without %s has no verdict", file, name)
+			}
+		}
+	}
+}

@@ -32,6 +32,11 @@ const (
 	controllerTime = 10 * time.Second
 )
 
+// terminating reports whether the pod is being deleted, and its object is known.
+func (c *Case) terminating() bool {
+	return c.Phase == Terminating && c.Spec != nil && c.Spec.DeletionTimestamp != nil
+}
+
 // graceArgs are the arguments of a grace period.
 func (c *Case) graceArgs() Args {
 	grace := time.Duration(0)
@@ -90,7 +95,7 @@ func (c *Case) sidecar(name string) bool {
 // slowToEnd are the containers that take long to end, or have not ended when they should
 // have.
 func slowToEnd(c *Case) (out []Finding) {
-	if c.Phase != Terminating || c.Spec.DeletionTimestamp == nil || c.afterSync() || c.Spec.Annotations[annotationMirror] != "" {
+	if !c.terminating() || c.afterSync() || c.Spec.Annotations[annotationMirror] != "" {
 		return nil
 	}
 	mains, others := c.stopping()
@@ -216,7 +221,7 @@ func (c *Case) afterSync() bool { return len(c.openCalls("sync.pod")) > 0 }
 // shortenedGrace finds that a deletion asked for less grace than one before, and that the
 // kubelet still waits with the first one.
 func shortenedGrace(c *Case) []Finding {
-	if c.Phase != Terminating || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < lastSteps/3 {
+	if !c.terminating() || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < lastSteps/3 {
 		return nil
 	}
 	mains, _ := c.stopping()
@@ -264,7 +269,7 @@ func (c *Case) eventIs(reason string) bool {
 
 // sidecarTurns are the sidecars that wait until the other containers have ended.
 func sidecarTurns(c *Case) (out []Finding) {
-	if c.Phase != Terminating || c.Age() < hookTime || c.afterSync() || c.nodeIsLost() {
+	if !c.terminating() || c.Age() < hookTime || c.afterSync() || c.nodeIsLost() {
 		return nil
 	}
 	var mains, sides []string
@@ -288,7 +293,7 @@ func sidecarTurns(c *Case) (out []Finding) {
 
 // uninterruptible are the processes that no signal reaches.
 func uninterruptible(c *Case) (out []Finding) {
-	if c.Phase != Terminating || c.Machine == nil || c.Age() < usualStop {
+	if !c.terminating() || c.Machine == nil || c.Age() < usualStop {
 		return nil
 	}
 	for _, p := range c.Machine.Stuck {
@@ -302,7 +307,7 @@ func uninterruptible(c *Case) (out []Finding) {
 // leftOver finds that the containers have ended and the object is still there; what the
 // kubelet is at cannot be seen from the API server.
 func leftOver(c *Case) []Finding {
-	if c.Phase != Terminating || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || len(c.Spec.Status.ContainerStatuses) == 0 || len(c.running()) > 0 || waitingToStart(c.Spec) {
+	if !c.terminating() || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || len(c.Spec.Status.ContainerStatuses) == 0 || len(c.running()) > 0 || waitingToStart(c.Spec) {
 		return nil
 	}
 	at := latest(endedAt(c.Spec, c.Spec.CreationTimestamp.Time), c.Since)
@@ -346,7 +351,7 @@ func waitingToStart(p *corev1.Pod) bool {
 // pod go.
 func withoutNode(c *Case) []Finding {
 	name := c.args["node"]
-	if c.Phase != Terminating || name == "" || graceIsZero(c.Spec) || c.Age() < lastSteps {
+	if !c.terminating() || name == "" || graceIsZero(c.Spec) || c.Age() < lastSteps {
 		return nil
 	}
 	if slices.Contains(c.Cluster.Missing, "nodes/"+name) {
@@ -390,7 +395,7 @@ func (c *Case) nodeIsLost() bool {
 
 // mirrorDeleted finds that the pod is the mirror of a static one.
 func mirrorDeleted(c *Case) []Finding {
-	if c.Phase != Terminating || c.Spec.Annotations[annotationMirror] == "" || c.Age() < 5*time.Second {
+	if !c.terminating() || c.Spec.Annotations[annotationMirror] == "" || c.Age() < 5*time.Second {
 		return nil
 	}
 	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status("annotation "+annotationMirror, c.Spec.Annotations[annotationMirror], c.Now))}

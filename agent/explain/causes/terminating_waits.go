@@ -24,7 +24,7 @@ func number(text string) (int64, bool) {
 // worker began before: the container has not been started, and the last that was said of
 // it is the beginning of something.
 func waitsForStart(c *Case) (out []Finding) {
-	if c.Phase != Terminating || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || c.Age() < lastSteps || c.nodeIsLost() {
+	if !c.terminating() || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || c.Age() < lastSteps || c.nodeIsLost() {
 		return nil
 	}
 	for _, k := range c.containers() {
@@ -71,7 +71,7 @@ func (c *Case) lastOf(name string) (last *evidence.Event) {
 // unreleasedVolumes are what is left of a pod's volumes and of its cgroup some time after
 // its containers have ended.
 func unreleasedVolumes(c *Case) (out []Finding) {
-	if c.Phase != Terminating || len(c.running()) > 0 || c.Age() < lastSteps || len(c.Spec.Status.ContainerStatuses) == 0 {
+	if !c.terminating() || len(c.running()) > 0 || c.Age() < lastSteps || len(c.Spec.Status.ContainerStatuses) == 0 {
 		return nil
 	}
 	at := latest(endedAt(c.Spec, c.Spec.CreationTimestamp.Time), c.Since)
@@ -153,7 +153,7 @@ func (c *Case) owns(name *string) bool {
 // finalizers are what keeps an object that the kubelet, or whoever deleted it by force,
 // has let go.
 func finalizers(c *Case) (out []Finding) {
-	if c.Phase != Terminating || len(c.Spec.Finalizers) == 0 || !graceIsZero(c.Spec) && c.Spec.Spec.NodeName != "" {
+	if !c.terminating() || len(c.Spec.Finalizers) == 0 || !graceIsZero(c.Spec) && c.Spec.Spec.NodeName != "" {
 		return nil
 	}
 	at := latest(c.Since, endedAt(c.Spec, c.Spec.CreationTimestamp.Time))
@@ -182,7 +182,7 @@ const (
 
 // uncounted finds that the Job controller has not counted a pod that has ended.
 func uncounted(c *Case) []Finding {
-	if c.Phase != Ended && c.Phase != Refused || !slices.Contains(c.Spec.Finalizers, jobFinalizer) {
+	if c.Spec == nil || c.Phase != Ended && c.Phase != Refused || !slices.Contains(c.Spec.Finalizers, jobFinalizer) {
 		return nil
 	}
 	at := endedAt(c.Spec, c.Spec.CreationTimestamp.Time)
@@ -197,7 +197,7 @@ func uncounted(c *Case) []Finding {
 // without a finalizer it refuses the kubelet's last words.
 func afterKubelet(c *Case) []Finding {
 	k := c.done("term.terminated")
-	if c.Pod == nil || c.Phase != Terminating || k == nil || graceIsZero(c.Pod) || c.Now.Sub(k.Ended) < lastSteps {
+	if c.Pod == nil || !c.terminating() || k == nil || graceIsZero(c.Pod) || c.Now.Sub(k.Ended) < lastSteps {
 		return nil
 	}
 	args := Args{"error": "", "message": "-", "phase": string(c.Pod.Status.Phase)}
