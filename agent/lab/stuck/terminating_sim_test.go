@@ -166,8 +166,11 @@ func TestTerminatingNodeSilent(t *testing.T) {
 	alone(t, []Case{{Cause: "terminating.nodeSilent", Skip: []Way{Woven}, Make: func(e *Env) {
 		e.server(nil, func(*corev1.Pod, *corev1.Container) {})
 		e.Until("running", Running)
-		e.KillPart("kubelet", syscall.SIGSTOP)
-		e.T.Cleanup(func() { e.KillPart("kubelet", syscall.SIGCONT) })
+		kubelet := e.KubeletPID()
+		if err := syscall.Kill(kubelet, syscall.SIGSTOP); err != nil {
+			e.T.Fatal(err)
+		}
+		e.T.Cleanup(func() { _ = syscall.Kill(kubelet, syscall.SIGCONT) })
 		e.DeletePod(nil)
 	}, Meanwhile: []string{"terminating.overdue"}}})
 }
