@@ -9,7 +9,7 @@ import (
 )
 
 // readyChecks are the checks of table/ready.yaml.
-var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unreported, notReady}
+var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unreported, refusedStatus, notReady}
 
 // wasReady reports whether the pod has been ready since its containers run: its Ready
 // became False after that, not with the pod.
@@ -145,6 +145,51 @@ func unreported(c *Case) []Finding {
 		return nil
 	}
 	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status("status", "has nothing from the kubelet", c.Now))...)}
+}
+
+// How often the status manager tries again, and how long ago its last line may be.
+const (
+	statusTries = 5 * time.Second
+	statusFresh = 30 * time.Second
+)
+
+// refusedStatus finds in the kubelet's log that what it tells the API server of the pod is
+// refused again and again. Once means nothing: the next try mostly goes well.
+func refusedStatus(c *Case) (out []Finding) {
+	if c.Phase == Ended || c.Phase == Refused {
+		return nil
+	}
+	id := "ready.statusLate"
+	if c.Phase == Terminating {
+		id = "terminating.statusRefused"
+		out = c.repeated("terminating.deleteRefused", "Failed to delete status for pod")
+	}
+	for _, message := range []string{"Failed to update status for pod", "Failed to get status for pod"} {
+		out = append(out, c.repeated(id, message)...)
+	}
+	return out
+}
+
+// repeated is the finding of a cause by a message that the kubelet's log has of the pod
+// more than once, and lately.
+func (c *Case) repeated(id, message string) []Finding {
+	if c.Machine == nil {
+		return nil
+	}
+	var shown []Evidence
+	for i := range c.Machine.Lines {
+		if l := &c.Machine.Lines[i]; c.named(l) && l.Message == message && c.Now.Sub(l.At) < time.Minute {
+			shown = append(shown, Evidence{Source: evidence.Log, Where: l.Where, Text: l.Message + ": " + l.Error, At: l.At})
+		}
+	}
+	if len(shown) < 2 {
+		return nil
+	}
+	first, last := shown[0], shown[len(shown)-1]
+	if last.At.Sub(first.At) < statusTries || c.Now.Sub(last.At) > statusFresh {
+		return nil
+	}
+	return []Finding{c.found(id, "", Args{"error": last.Text, "message": last.Text}, Likely, first.At, last)}
 }
 
 func earliest(a, b time.Time) time.Time {

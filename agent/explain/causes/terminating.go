@@ -286,7 +286,8 @@ func sidecarTurns(c *Case) (out []Finding) {
 	for _, name := range sides {
 		args := c.graceArgs()
 		args["container"], args["others"] = name, strings.Join(mains, ", ")
-		out = append(out, c.found("terminating.sidecarOrder", name, args, Possible, c.Since, c.status("containers", strings.Join(mains, ", ")+" and the sidecar "+name+" run", c.Now)))
+		shown := []Evidence{c.status("containers", args["others"]+" and the sidecar "+name+" run", c.Now)}
+		out = append(out, c.found("terminating.sidecarOrder", name, args, Possible, c.Since, append(shown, c.stacks("waitForTurn")...)...))
 	}
 	return out
 }
