@@ -219,8 +219,10 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 		sure := Certain
 		switch {
 		case m.Node:
+		case g.Pod == "" && c.mayBeIts(g):
+			sure = Possible
 		case g.Pod == "":
-			sure = Possible // some pod's worker
+			continue
 		case g.Pod != c.args["uid"]:
 			continue
 		}
@@ -235,6 +237,12 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// mayBeIts reports whether a goroutine of some pod may be this one's: it has waited for
+// a minute at least, and not for longer than the pod has been where it is.
+func (c *Case) mayBeIts(g *evidence.Goroutine) bool {
+	return g.Waits >= time.Minute && g.Waits <= c.Age()+time.Minute
 }
 
 // fits reports whether a goroutine has the functions.
