@@ -38,6 +38,9 @@ type Cause struct {
 	Tour string `yaml:"tour"`
 	// In are the phases of a pod in which the cause is looked for; none: all.
 	In []Phase `yaml:"in"`
+	// Holds is what of the pod the cause keeps from coming about: sandbox, or empty. Once
+	// that is there, the cause is over, however fresh its events are.
+	Holds string `yaml:"holds"`
 	// Young is how long a pod may be in its phase before the cause counts.
 	Young time.Duration `yaml:"young"`
 	// When is by what it is recognised: any of them. A check has none.

@@ -25,7 +25,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)
 	}
-	r.Findings = arrange(c.merge(append(c.matched(), c.checked()...)))
+	r.Findings = arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.over)))
 	c.judge(r)
 	return r
 }

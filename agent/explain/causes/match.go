@@ -79,6 +79,10 @@ type EventMatch struct {
 	Count int `yaml:"count"`
 	// Any is that it may be older than the phase.
 	Any bool `yaml:"any"`
+	// Again is how whoever wrote the event tries again: an event whose next one should
+	// have come is over. volume: an operation on a volume, which backs off. Count is then
+	// how often the operation failed, whatever the errors were.
+	Again string `yaml:"again"`
 }
 
 // Stack is a goroutine of the kubelet.
@@ -198,6 +202,8 @@ func (m *Match) compile() error {
 		return fmt.Errorf("a match has %d parts, not one", n)
 	case m.Goroutine != nil && !m.Goroutine.Func.given():
 		return errors.New("a match of a goroutine has no func")
+	case m.Event != nil && m.Event.Again != "" && m.Event.Again != againVolume:
+		return fmt.Errorf("%q is no way of trying again", m.Event.Again)
 	case m.Log != nil && !m.Log.Message.given() && !m.Log.Error.given():
 		return errors.New("a match of a log line has no message and no error")
 	case m.Condition != nil && m.Condition.Type == "":

@@ -160,7 +160,7 @@ const (
 func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]
-		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || e.Count < m.Count || !c.counts(e, m) {
+		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || c.tries(e, m) < m.Count || !c.counts(e, m) {
 			continue
 		}
 		args := c.imageArgs(containerOfPath(e.FieldPath))
@@ -168,7 +168,11 @@ func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 		if !m.Message.in(e.Message, args) {
 			continue
 		}
-		out = append(out, c.found(cause.ID, containerOfPath(e.FieldPath), args, Likely, e.First, c.event(e)))
+		f := c.found(cause.ID, cmp.Or(containerOfPath(e.FieldPath), args["subject"]), args, Likely, e.First, c.event(e))
+		if m.Again == againVolume {
+			f.Next = c.nextOperation(e)
+		}
+		out = append(out, f)
 		break
 	}
 	return out
@@ -191,7 +195,7 @@ func (c *Case) imageArgs(name string) Args {
 
 // counts reports whether an event is about what the pod is in now.
 func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
-	if c.Now.Sub(e.Last) > cmp.Or(m.Fresh, freshEvent) {
+	if c.Now.Sub(e.Last) > cmp.Or(m.Fresh, freshEvent) || m.Again == againVolume && c.operationOver(e) {
 		return false
 	}
 	if e.Kind == "Pod" && e.UID != "" && c.Spec != nil && e.UID != string(c.Spec.UID) {
@@ -279,7 +283,7 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 		if l.Error != "" {
 			text += ": " + l.Error
 		}
-		return []Finding{c.found(cause.ID, "", args, Likely, l.At, Evidence{Source: evidence.Log, Where: l.Where, Text: text, At: l.At})}
+		return []Finding{c.found(cause.ID, args["subject"], args, Likely, l.At, Evidence{Source: evidence.Log, Where: l.Where, Text: text, At: l.At})}
 	}
 	return nil
 }
@@ -304,7 +308,7 @@ func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {
 		if !m.named(k) || !m.Error.in(k.Error, args) || !m.has(k, args) {
 			continue
 		}
-		f := c.found(cause.ID, k.Fields["container"], args, Certain, k.Began, c.call(k))
+		f := c.found(cause.ID, cmp.Or(k.Fields["container"], args["subject"]), args, Certain, k.Began, c.call(k))
 		f.Next = c.Story.Next
 		out = append(out, f)
 	}

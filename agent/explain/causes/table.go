@@ -56,6 +56,8 @@ func read(from fs.FS) (out []*Cause, err error) {
 			switch {
 			case c.ID == "" || known[c.ID]:
 				return nil, fmt.Errorf("read %s: the id %q is empty or taken", name, c.ID)
+			case c.Holds != "" && c.Holds != holdsSandbox:
+				return nil, fmt.Errorf("read %s: %s: %q is nothing that can be held up", name, c.ID, c.Holds)
 			case c.Rank < 0 || c.Rank > 9:
 				return nil, fmt.Errorf("read %s: %s: rank %d is not from 1 to 9", name, c.ID, c.Rank)
 			}

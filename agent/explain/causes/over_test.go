@@ -1,0 +1,84 @@
+package causes
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// mounting is a case of a pod with events, so many seconds before now.
+func mounting(condition corev1.ConditionStatus, events ...evidence.Event) *Case {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "1"}}
+	if condition != "" {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: condition}}
+	}
+	for i := range events {
+		e := &events[i]
+		e.Kind, e.Name, e.UID = "Pod", "web", "1"
+		e.Last = now.Add(time.Until(e.Last).Round(time.Second))
+		e.First, e.Count = e.Last, max(e.Count, 1)
+	}
+	return newCase(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p, Cluster: evidence.Cluster{Events: events}})
+}
+
+func ago(d time.Duration) time.Time { return time.Now().Add(-d) }
+
+// TestOperationOver: an event about a volume counts until the next one should have come.
+func TestOperationOver(t *testing.T) {
+	const failed = `MountVolume.SetUp failed for volume "config" : `
+	for _, c := range []struct {
+		name   string
+		event  evidence.Event
+		others []evidence.Event
+		over   bool
+	}{
+		{"just now", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Second)}, nil, false},
+		{"once, long ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute)}, nil, true},
+		{"often, a minute ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute), Count: 9}, nil, false},
+		{"often, three minutes ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(3 * time.Minute), Count: 9}, nil, true},
+		{"each time another error", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute)}, []evidence.Event{
+			{Reason: "FailedMount", Message: failed + "b", Last: ago(2 * time.Minute), Count: 8},
+		}, false},
+		{"a call that takes two minutes", evidence.Event{Reason: "FailedMount", Message: failed + "code = DeadlineExceeded", Last: ago(2 * time.Minute)}, nil, false},
+		{"too many events", evidence.Event{Type: "Warning", Reason: "FailedMount", Message: failed + "a", Last: ago(4 * time.Minute), Count: 30}, nil, false},
+		{"attached meanwhile", evidence.Event{Reason: "FailedAttachVolume", Message: `AttachVolume.Attach failed for volume "pv" : busy`, Last: ago(2 * time.Second)}, []evidence.Event{
+			{Reason: "SuccessfulAttachVolume", Message: `AttachVolume.Attach succeeded for volume "pv" `, Last: ago(time.Second)},
+		}, true},
+	} {
+		all := mounting("", append([]evidence.Event{c.event}, c.others...)...)
+		if got := all.operationOver(&all.Cluster.Events[0]); got != c.over {
+			t.Errorf("%s: over is %v", c.name, got)
+		}
+	}
+}
+
+// TestOver: what holds up the sandbox is over when the sandbox is there.
+func TestOver(t *testing.T) {
+	held := &Cause{ID: "x", Holds: holdsSandbox}
+	pulling := evidence.Event{Reason: "Pulling", Last: ago(10 * time.Second)}
+	for _, c := range []struct {
+		name  string
+		of    *Case
+		since time.Duration // of the evidence
+		over  bool
+	}{
+		{"no sandbox", mounting(corev1.ConditionFalse, pulling), time.Minute, false},
+		{"a sandbox", mounting(corev1.ConditionTrue), time.Second, true},
+		{"images are pulled", mounting("", pulling), time.Minute, true},
+		{"it came after images were pulled", mounting("", pulling), time.Second, false},
+		{"nothing else is known", mounting(""), time.Minute, false},
+	} {
+		f := Finding{Cause: held, Evidence: []Evidence{{At: c.of.Now.Add(-c.since)}}}
+		if got := c.of.over(f); got != c.over {
+			t.Errorf("%s: over is %v", c.name, got)
+		}
+		if f.Cause = (&Cause{ID: "y"}); c.of.over(f) {
+			t.Errorf("%s: over, though it holds up nothing", c.name)
+		}
+	}
+}
