@@ -1,0 +1,183 @@
+package causes
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// How long attaching may take before nobody's answer is worth a word.
+const (
+	attachTakes = 30 * time.Second
+	// statusTakes is how long the node's status may lag behind: the kubelet sends it
+	// every ten seconds, and backs off from its check.
+	statusTakes = 20 * time.Second
+)
+
+// attachments finds volumes that are not attached to the pod's node, or not known to be.
+func (c *Case) attachments() (out []Finding) {
+	_, known := c.Origin(evidence.API, "volumeattachments")
+	for _, k := range c.claimed() {
+		if k.pv == nil || c.Spec.Spec.NodeName == "" {
+			continue
+		}
+		here, elsewhere := c.attachmentsOf(k.pv.Name)
+		switch {
+		case here != nil:
+			out = append(out, c.attachment(&k, here)...)
+		case c.multiAttachEvent(k.pv.Name) != nil || elsewhere != nil && single(k.pv):
+			out = append(out, c.elsewhere(&k, elsewhere)...)
+		case known && c.attaches(k.pv) && c.Age() >= attachTakes:
+			f := c.found("volumes.attachNotRequested", k.pv.Name, Args{"subject": k.pv.Name}, Likely, c.Since,
+				c.object("volumeattachments", "none of volume "+k.pv.Name+" and this node", time.Time{}))
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// attachmentsOf are the attachments of a volume to the pod's node and to another one;
+// nil: there is none.
+func (c *Case) attachmentsOf(pv string) (here, elsewhere *storagev1.VolumeAttachment) {
+	for i := range c.Cluster.Attachments {
+		a := &c.Cluster.Attachments[i]
+		switch {
+		case a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pv:
+		case a.Spec.NodeName == c.Spec.Spec.NodeName:
+			here = a
+		default:
+			elsewhere = a
+		}
+	}
+	return here, elsewhere
+}
+
+// single reports whether a volume can be at one node only.
+func single(pv *corev1.PersistentVolume) bool {
+	return !slices.ContainsFunc(pv.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
+		return m == corev1.ReadWriteMany || m == corev1.ReadOnlyMany
+	})
+}
+
+// attaches reports whether the volume is one of a CSI driver that has to attach it.
+func (c *Case) attaches(pv *corev1.PersistentVolume) bool {
+	if pv.Spec.CSI == nil {
+		return false
+	}
+	i := slices.IndexFunc(c.Cluster.Drivers, func(d storagev1.CSIDriver) bool { return d.Name == pv.Spec.CSI.Driver })
+	return i < 0 || c.Cluster.Drivers[i].Spec.AttachRequired == nil || *c.Cluster.Drivers[i].Spec.AttachRequired
+}
+
+// attachment finds what is wrong with the attachment of a volume to the pod's node.
+func (c *Case) attachment(k *claimed, a *storagev1.VolumeAttachment) []Finding {
+	args := Args{"subject": k.pv.Name, "attachment": a.Name, "driver": a.Spec.Attacher}
+	where := "volumeattachments/" + a.Name
+	asked := latest(a.CreationTimestamp.Time, c.Since)
+	switch {
+	case !a.Status.Attached && a.Status.AttachError != nil:
+		args["error"] = a.Status.AttachError.Message
+		at := a.Status.AttachError.Time.Time
+		return []Finding{c.found("volumes.attachFailed", k.pv.Name, args, Certain, asked, c.object(where, "attachError: "+args["error"], at))}
+	case !a.Status.Attached && c.Now.Sub(asked) >= attachTakes:
+		return []Finding{c.found("volumes.attachPending", k.pv.Name, args, Certain, asked, c.object(where, "attached: false, no attachError", time.Time{}))}
+	case a.Status.Attached && c.unreported(k.pv, asked):
+		return []Finding{c.found("volumes.attachNotReported", k.pv.Name, args, Certain, asked,
+			c.object(where, "attached: true", time.Time{}), c.object("nodes/"+c.Spec.Spec.NodeName, "status.volumesAttached does not name the volume", time.Time{}))}
+	}
+	return nil
+}
+
+// unreported reports whether the node's status should name a volume as attached by now,
+// and does not.
+func (c *Case) unreported(pv *corev1.PersistentVolume, since time.Time) bool {
+	n := c.Cluster.Node
+	if n == nil || pv.Spec.CSI == nil {
+		return false
+	}
+	for i := range c.Cluster.Events {
+		if e := &c.Cluster.Events[i]; e.Reason == "SuccessfulAttachVolume" && strings.Contains(e.Message, `"`+pv.Name+`"`) {
+			since = latest(since, e.Last)
+		}
+	}
+	name := "kubernetes.io/csi/" + pv.Spec.CSI.Driver + "^" + pv.Spec.CSI.VolumeHandle
+	return c.Now.Sub(since) >= statusTakes && !slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return string(a.Name) == name })
+}
+
+var multiAttach = regexp.MustCompile(`Multi-Attach error for volume "([^"]+)"`)
+
+// multiAttachEvent is the event that says that a volume is at another node. There is one
+// only, however long that lasts.
+func (c *Case) multiAttachEvent(pv string) *evidence.Event {
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		if m := multiAttach.FindStringSubmatch(e.Message); m != nil && m[1] == pv && e.Reason == "FailedAttachVolume" && c.ofPod(e) && !c.attached(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// elsewhere is the finding on a volume that is attached to another node. a is its
+// attachment there; nil: not known.
+func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
+	args := Args{"subject": k.pv.Name, "at": "another node", "atZh": "另一个节点", "holder": "", "holderZh": ""}
+	sure := Likely
+	var shown []Evidence
+	if a != nil {
+		sure = Certain
+		args.holder(a.Spec.NodeName)
+		shown = append(shown, c.object("volumeattachments/"+a.Name, "at node "+a.Spec.NodeName, a.CreationTimestamp.Time))
+	}
+	if e := c.multiAttachEvent(k.pv.Name); e != nil {
+		shown = append(shown, c.event(e))
+	} else if c.Age() < statusTakes {
+		return nil // it may be on its way from there
+	}
+	for i := range c.Cluster.Neighbours {
+		n := &c.Cluster.Neighbours[i]
+		if n.Node == "" || n.Node == c.Spec.Spec.NodeName || !slices.Contains(n.Claims, k.name) {
+			continue
+		}
+		args.holder(n.Node)
+		args["holderPod"] = n.Name.Name
+		args["holder"], args["holderZh"] = ", where pod "+n.Name.Name+" uses it", "，那里的 Pod "+n.Name.Name+" 在用它"
+		shown = append(shown, c.object("pods/"+n.Name.Name, "on node "+n.Node+", with claim "+k.name, time.Time{}))
+	}
+	return []Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}
+}
+
+// holder says at which node a volume is.
+func (a Args) holder(node string) {
+	a["holderNode"], a["at"], a["atZh"] = node, "node "+node, "节点 "+node
+}
+
+// drivers finds CSI drivers that are not there on the pod's node.
+func (c *Case) drivers() (out []Finding) {
+	node := c.Cluster.CSINode
+	if node == nil || c.Spec == nil || c.Age() < operationTakes {
+		return nil
+	}
+	find := func(volume, driver string) {
+		if !slices.ContainsFunc(node.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver }) {
+			out = append(out, c.found("volumes.driverMissing", volume, Args{"subject": volume, "driver": driver}, Certain, c.Since,
+				c.object("csinodes/"+node.Name, "spec.drivers does not name "+driver, time.Time{})))
+		}
+	}
+	for _, v := range c.volumes() {
+		if v.CSI != nil {
+			find(v.Name, v.CSI.Driver)
+		}
+	}
+	for _, k := range c.claimed() {
+		if k.pv != nil && k.pv.Spec.CSI != nil {
+			find(k.pv.Name, k.pv.Spec.CSI.Driver)
+		}
+	}
+	return out
+}
