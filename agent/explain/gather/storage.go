@@ -27,6 +27,20 @@ func (a *ask) storage(p *corev1.Pod) {
 		each = append(each, func() { a.neighbours(p) })
 	}
 	together(each...)
+	a.put(func(s *evidence.Snapshot) {
+		s.Cluster.Attachments = attachmentsOf(s.Cluster.Attachments, s.Cluster.Volumes)
+	})
+}
+
+// attachmentsOf are the attachments of some volumes.
+func attachmentsOf(all []storagev1.VolumeAttachment, volumes []corev1.PersistentVolume) (out []storagev1.VolumeAttachment) {
+	for i := range all {
+		name := all[i].Spec.Source.PersistentVolumeName
+		if name != nil && slices.ContainsFunc(volumes, func(v corev1.PersistentVolume) bool { return v.Name == *name }) {
+			out = append(out, all[i])
+		}
+	}
+	return out
 }
 
 // claimsOf are the names of the claims that a pod uses: those that it names, and those
@@ -114,8 +128,8 @@ func (a *ask) drivers() {
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Drivers = items })
 }
 
-// attachments asks which volumes are attached: there is no selector for them, so those
-// of other nodes are read and dropped, but for those of the pod's volumes.
+// attachments asks which volumes are attached: there is no selector for them, so all
+// are read, and those of other volumes are dropped when the pod's are known.
 func (a *ask) attachments(string) {
 	items, _ := all[storagev1.VolumeAttachment](a, "apis/storage.k8s.io/v1/volumeattachments", nil, "volumeattachments")
 	for i := range items {
