@@ -37,9 +37,17 @@ func TestSandboxSteps(t *testing.T) {
 
 // TestNetwork: the runtime says that the node has no network.
 func TestNetwork(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "scenario.yaml")
+	dir, err := os.MkdirTemp("", "podstep-scenario") // whoever the lab runs as can read it
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	file := filepath.Join(dir, "scenario.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
