@@ -134,3 +134,12 @@ func (c *Case) call(k *evidence.Call) Evidence {
 	}
 	return Evidence{Source: source, Where: cmp.Or(k.Title, k.Step), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
 }
+
+// ofPod reports whether an event is about the pod, and not about an earlier one of its
+// name.
+func (c *Case) ofPod(e *evidence.Event) bool {
+	if e.Kind != "Pod" || e.Name != c.Name.Name {
+		return false
+	}
+	return e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID) || e.UID == c.Spec.Annotations[annotationMirror]
+}

@@ -198,7 +198,7 @@ func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
 	if c.Now.Sub(e.Last) > cmp.Or(m.Fresh, freshEvent) || m.Again == againVolume && c.operationOver(e) {
 		return false
 	}
-	if e.Kind == "Pod" && e.UID != "" && c.Spec != nil && e.UID != string(c.Spec.UID) {
+	if e.Kind == "Pod" && !c.ofPod(e) {
 		return false
 	}
 	return m.Any || !e.Last.Before(c.Since.Add(-slack))

@@ -38,12 +38,6 @@ func (c *Case) lastEvent(reasons ...string) (at time.Time) {
 	return at
 }
 
-// ofPod reports whether an event is about the pod, and not about an earlier one of its
-// name.
-func (c *Case) ofPod(e *evidence.Event) bool {
-	return e.Kind == "Pod" && (e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID))
-}
-
 // againVolume is what EventMatch.Again may be.
 const againVolume = "volume"
 

@@ -78,11 +78,6 @@ func (c *Case) unhealthy(name, kind string, since time.Time) *evidence.Event {
 	return nil
 }
 
-// ofPod reports whether an event is about this very pod.
-func (c *Case) ofPod(e *evidence.Event) bool {
-	return e.Kind == "Pod" && e.Name == c.Name.Name && (e.UID == "" || e.UID == c.args["uid"])
-}
-
 // readinessFails is why a container that runs is not ready.
 func (c *Case) readinessFails(k container, spec *corev1.Container, started time.Time) []Finding {
 	p := spec.ReadinessProbe

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/probes"
 )
 
 // deleted makes a pod that runs, and deletes it.
@@ -92,13 +91,6 @@ func TestTerminating(t *testing.T) {
 			labtest.Eventually(e.T, "started", func() bool { return e.hasEvent("Started") })
 			e.DeletePod(nil)
 		}},
-		{Cause: "terminating.behindStart", Make: func(e *Env) {
-			e.server(sim("sandbox-hang", "forever"), func(*corev1.Pod, *corev1.Container) {})
-			e.UntilAnyEvent("RunPodSandbox", func(ev probes.Event) bool {
-				return ev.Step == "cri.RunPodSandbox" && ev.Pod != nil && ev.Pod.Namespace == e.Namespace
-			})
-			e.DeletePod(nil)
-		}, Skip: []Way{API}}, // nothing of a sandbox that is being made is in the API
 		{Cause: "terminating.stopFails", Make: deleted(graceOf(1), "term", "ignore", "stop-error", "unable to kill: operation not permitted")},
 		{Cause: "terminating.shimDead", Make: deleted(graceOf(1), "term", "ignore", "stop-error", "failed to kill container: ttrpc: closed")},
 		{Cause: "terminating.cniDel", Make: deleted(graceOf(1), "sandbox-stop-error", "plugin type=\"bridge\" failed (delete): no route to datastore")},
