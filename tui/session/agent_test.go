@@ -14,6 +14,7 @@ import (
 
 	podstep "github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -118,17 +119,17 @@ func TestRealAgent(t *testing.T) {
 	}
 	a.Attach()
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := podstep.Listen(path)
+	l, err := server.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := podstep.Serve(a, l)
+	serving := podstep.Serve(a, l)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer func() {
 		stop()
 		a.Close()
-		server.Stop()
+		serving.Stop()
 		running.Wait()
 	}()
 	names := []string{"a", "b"}
