@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
 )
 
 // text is something for a person to read, in each language.
@@ -22,11 +23,12 @@ const (
 	inReplay
 	inTimeline
 	inBreaks
+	inWhy
 	inTour
 )
 
 // scopes in the order in which keys are looked up.
-var scopes = []scope{inTour, inBreaks, inTimeline, inReplay, anywhere}
+var scopes = []scope{inTour, inWhy, inBreaks, inTimeline, inReplay, anywhere}
 
 // group is a heading of the help page.
 type group int
@@ -93,6 +95,8 @@ func (m *Model) active(s scope) bool {
 		return m.timelineShown()
 	case inBreaks:
 		return m.breaksShown()
+	case inWhy:
+		return m.main() == screen.MainWhy && m.state.SelectedWalk() != ""
 	case inTour:
 		return m.walk != nil
 	}
@@ -104,6 +108,7 @@ var scopeReasons = map[scope]text{
 	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
 	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
 	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
+	inWhy:      words.Text("only at a cause that a walk explains", "仅在有导览讲解的原因上可用"),
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),
 }
 

@@ -18,7 +18,9 @@ var lookActions = []action{
 	{id: "look.events", keys: []string{"e"}, group: groupLook, title: words.Text("Events", "事件"),
 		hint: words.Text("events", "事件"), rank: rankUnless(screen.MainEvents, 25), do: show(screen.MainEvents)},
 	{id: "look.why", keys: []string{"w"}, group: groupLook, title: words.Text("Why the pod is where it is", "Pod 为什么停在这里"),
-		hint: words.Text("why", "为什么"), rank: rank(28), do: (*Model).showWhy},
+		hint: words.Text("why", "为什么"), rank: rankUnless(screen.MainWhy, 28), do: (*Model).showWhy},
+	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
+		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -51,25 +53,11 @@ func show(what screen.Main) func(*Model) tea.Cmd {
 	return intent(func(m *Model) { m.state.SetMain(what) })
 }
 
-// showWhy shows the sentence in full, with what it is concluded from.
+// showWhy shows the causes, and asks about them at once.
 func (m *Model) showWhy() tea.Cmd {
-	s := m.screen()
-	title := m.text(words.Text("Why", "为什么"))
-	if pod, ok := m.selected(); ok {
-		title += " " + pod.NamespacedName()
-	}
-	lines := []string{s.Why.Text}
-	if s.Why.Evidence != "" {
-		lines = append(lines, m.textf(words.Text("Seen in: %s", "依据：%s"), s.Why.Evidence))
-	}
-	if d := s.Detail; d != nil {
-		lines = append(lines, "", d.Title, d.Text)
-		if d.Hold != "" {
-			lines = append(lines, d.Hold)
-		}
-	}
-	m.push(&ask.Page{Title: title, Lines: lines})
-	return nil
+	m.state.SetMain(screen.MainWhy)
+	m.frame.touch()
+	return m.gather()
 }
 
 func (m *Model) askFilter() tea.Cmd {

@@ -56,6 +56,7 @@ type Model struct {
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
+	asking   asking
 	mouse    bool
 	drag     bool
 	// lastKey is when a key was last pressed: what appears by itself takes no
@@ -159,6 +160,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, msg.Take()
 	case recordMsg:
 		m.takeRecord(msg)
+	case gatheredMsg:
+		m.takeGathered(msg)
 	case playMsg:
 		return m, m.takePlay(msg)
 	case tickMsg:
@@ -174,7 +177,7 @@ func (m *Model) tick() tea.Cmd {
 	if m.shownNotice != nil && m.clock.now().After(m.noticeUntil) {
 		m.shownNotice = nil
 	}
-	return m.walkLook()
+	return tea.Batch(m.walkLook(), m.gather())
 }
 
 // text gives a text in the reader's language.

@@ -32,6 +32,8 @@ type Options struct {
 	Record string
 	// Cluster is where walks make their objects.
 	Cluster Cluster
+	// Gather finds out why a pod is stuck; nil: nobody can be asked.
+	Gather Gatherer
 }
 
 // Cluster is where walks make their objects.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -12,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui"
 )
 
 // whyFrom says where podstep why looks.
@@ -78,4 +80,19 @@ func (f *whyFlags) language() words.Lang {
 		return words.Lang(f.lang.value)
 	}
 	return words.LangOf(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
+}
+
+// gather finds out about a pod for the screen, which has the agent's events already;
+// nil if nobody can be asked.
+func (a *app) gather(kubeconfig string) tui.Gatherer {
+	from, _, err := a.sources(&whyFrom{kubeconfig: kubeconfig}, false)
+	from.More = slices.DeleteFunc(from.More, func(s gather.Source) bool {
+		source, _ := s.Names()
+		return source == evidence.Agent
+	})
+	from.Absent = nil
+	if err != nil || from.API == nil && len(from.More) == 0 {
+		return nil
+	}
+	return &from
 }

@@ -121,7 +121,7 @@ func (s *State) selectPod(i int) {
 	if i == s.pod {
 		return
 	}
-	s.pod, s.follow, s.detailTop, s.storyTop = i, true, 0, 0
+	s.pod, s.follow, s.detailTop, s.storyTop, s.causeRow = i, true, 0, 0, 0
 	s.cursor, s.cursorAt = lineKey{}, 0
 	s.time.reset()
 }

@@ -38,6 +38,9 @@ type State struct {
 	breaks  []*agentpb.Breakpoint
 	breakAt time.Time
 
+	gathered gathered
+	reports  reportCache
+
 	reader // where the reader is
 }
 

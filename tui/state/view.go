@@ -34,6 +34,7 @@ type reader struct {
 	leftAt   int // events of the pod when the reader stopped following
 
 	detailTop  int
+	causeRow   int // in the list of causes
 	breakRow   int
 	breakID    uint32 // of the selected breakpoint; zero: none yet
 	filter     *filter.Filter
@@ -97,11 +98,16 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	s.pick(v)
 	out := &screen.Screen{
 		Lang: s.lang, Main: s.main, Focus: s.focus, Zoom: s.zoom, Split: s.split,
-		Pods: s.podList(z.Pods, v), Why: s.lastKnown(s.whyOf(s.pod, v)), Hold: s.banner(v),
+		Pods: s.podList(z.Pods, v), Why: s.lastKnown(s.whyLine(v)), Hold: s.banner(v),
 	}
 	out.Header = s.headerOf(v)
 	out.Body = s.mainPane().body(s, z.Main, v)
 	sel := s.selectedLine(v)
+	// The causes have the room of the step's detail, which is not what is asked for there.
+	if s.main == screen.MainWhy {
+		out.Crumbs = s.crumbs(nil, v)
+		return out
+	}
 	if out.Detail = s.detail(sel, v); out.Detail != nil {
 		s.detailTop = max(0, min(s.detailTop, out.Detail.Lines()-1))
 		out.Detail.Top = s.detailTop

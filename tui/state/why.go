@@ -25,6 +25,16 @@ func (s *State) whyOf(i int, v *view) screen.Why {
 	return w
 }
 
+// whyLine is why the selected pod is where it is: by what was gathered, if that tells
+// more, or else by its story.
+func (s *State) whyLine(v *view) screen.Why {
+	w := s.whyOf(s.pod, v)
+	if cause, ok := s.causeOf(&w, v); ok {
+		return cause
+	}
+	return w
+}
+
 // trouble is the second line of a pod in the list; empty if it is in no trouble.
 func (s *State) trouble(i int, v *view) string {
 	if f := explain.Trouble(s.explained(), i, v.position()); f != nil {

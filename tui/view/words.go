@@ -37,6 +37,7 @@ var (
 	wordOthers      = probes.Text{En: "and %d others", Zh: "另有 %d 个"}
 	wordNotSelected = probes.Text{En: "not selected:", Zh: "未选中："}
 	wordNodeHeld    = probes.Text{En: "the node stands still", Zh: "整个节点停着"}
+	wordAsking      = probes.Text{En: "asking", Zh: "正在查询"}
 	wordSeenIn      = probes.Text{En: "seen in %s", Zh: "依据：%s"}
 	wordRequest     = probes.Text{En: "request", Zh: "请求"}
 	wordAnswer      = probes.Text{En: "answer", Zh: "应答"}

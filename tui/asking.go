@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/tours"
+)
+
+// Gatherer finds out what is known of a pod beside its story. It takes a few seconds at
+// most, and changes nothing.
+type Gatherer interface {
+	Pod(context.Context, evidence.Name) *evidence.Snapshot
+}
+
+// How often the selected pod is asked about: while its causes are shown, and while it
+// does not do well. One that does well is not asked about.
+const (
+	askShown   = 3 * time.Second
+	askTrouble = 10 * time.Second
+)
+
+// asking is what is asked about the selected pod.
+type asking struct {
+	uid   string    // that was asked about last
+	began time.Time // when that was
+	goes  bool      // the answer has not come yet
+}
+
+// gatheredMsg is what was found out about a pod.
+type gatheredMsg struct {
+	uid      string
+	snapshot *evidence.Snapshot
+}
+
+// gather asks about the selected pod, if that is worth it and due.
+func (m *Model) gather() tea.Cmd {
+	pod, ok := m.selected()
+	if !ok || m.opts.Gather == nil || !m.linked || m.asking.goes {
+		return nil
+	}
+	now := m.clock.now()
+	if m.asking.uid == pod.UID && now.Sub(m.asking.began) < m.askEvery() {
+		return nil
+	}
+	if m.askEvery() == 0 {
+		return nil
+	}
+	m.asking = asking{uid: pod.UID, began: now, goes: true}
+	m.state.SetAsking(pod.UID)
+	ctx, ask := m.ctx, m.opts.Gather
+	return func() tea.Msg {
+		return gatheredMsg{pod.UID, ask.Pod(ctx, evidence.Name{Namespace: pod.Namespace, Name: pod.Name})}
+	}
+}
+
+// askEvery is how often the selected pod is to be asked about; 0: not at all.
+func (m *Model) askEvery() time.Duration {
+	switch {
+	case m.main() == screen.MainWhy:
+		return askShown
+	case m.screen().Why.Mark == life.Stuck, m.screen().Why.Mark == life.Retrying, m.screen().Why.Mark == life.Waiting:
+		return askTrouble
+	}
+	return 0
+}
+
+func (m *Model) takeGathered(msg gatheredMsg) {
+	m.asking.goes = false
+	m.state.SetAsking("")
+	m.state.SetSnapshot(msg.uid, msg.snapshot)
+}
+
+// causeWalk starts the walk that explains the selected cause's part of the pipeline.
+func (m *Model) causeWalk() tea.Cmd {
+	all, err := tours.Load()
+	if err != nil {
+		m.fail(err)
+		return nil
+	}
+	if t := tours.Find(all, m.state.SelectedWalk()); t != nil {
+		return m.startWalk(t)
+	}
+	m.notice(m.text(words.Text("no walk explains what is selected", "没有导览讲解所选内容")))
+	return nil
+}

@@ -1,0 +1,93 @@
+package state
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/explain"
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// gathered is what was found out about a pod beside its story, and when.
+type gathered struct {
+	uid      string
+	snapshot *evidence.Snapshot
+	asking   string // the uid that is asked about now
+}
+
+// reportCache is the last report, and what it was made of.
+type reportCache struct {
+	pod, at int
+	second  int64
+	from    *evidence.Snapshot
+	report  *causes.Report
+}
+
+// SetAsking sets which pod is asked about now; empty: none.
+func (s *State) SetAsking(uid string) { s.gathered.asking = uid }
+
+// SetSnapshot sets what was found out about a pod beside its story.
+func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
+	s.gathered.uid, s.gathered.snapshot = uid, snapshot
+	s.version++
+}
+
+// report is why the selected pod is where it is: by its story, and while the end is
+// shown by what was gathered. It is made anew once a second.
+func (s *State) report(v *view) *causes.Report {
+	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf()}
+	if s.frozen() {
+		key.at = v.at
+	}
+	if c := &s.reports; c.report != nil && c.pod == key.pod && c.at == key.at && c.second == key.second && c.from == key.from {
+		return c.report
+	}
+	key.report = causes.Explain(s.evidenceAt(v))
+	s.reports = key
+	return key.report
+}
+
+// snapshotOf is what was gathered about the selected pod, if what is shown is now.
+func (s *State) snapshotOf() *evidence.Snapshot {
+	if s.frozen() || s.link == screen.LinkReplay || s.gathered.uid == "" || s.gathered.uid != s.of(s.pod).Entity.UID {
+		return nil
+	}
+	return s.gathered.snapshot
+}
+
+// evidenceAt is all that is known of the selected pod at the position that is shown.
+func (s *State) evidenceAt(v *view) *evidence.Snapshot {
+	e := s.of(s.pod).Entity
+	now := time.Unix(0, s.h.Origin()+v.now)
+	all := evidence.Snapshot{Name: evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}}
+	if g := s.snapshotOf(); g != nil {
+		all = *g
+	}
+	all.Taken = now
+	all.Story = explain.Seen(s.explained(), s.pod, v.position())
+	if all.Pod == nil && all.KubeletPod == nil {
+		all.KubeletPod, all.Cluster.Events = explain.Reported(s.explained(), s.pod, v.position())
+	}
+	return &all
+}
+
+// causeOf is the line on the selected pod by what was gathered; ok is false if nothing
+// was, or nothing more than the story has.
+func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
+	if s.pod == 0 || s.snapshotOf() == nil || w.Mark == life.Held || w.Mark == life.Gone {
+		return out, false
+	}
+	r := s.report(v)
+	if !r.Wrong() || r.Findings[0].Confidence == causes.Possible {
+		return out, false
+	}
+	f := &r.Findings[0]
+	out = screen.Why{Mark: w.Mark, Text: f.Sentence(s.lang)}
+	if len(f.Evidence) > 0 {
+		out.Evidence = words.OneLine(f.Evidence[0].Where)
+	}
+	return out, true
+}
