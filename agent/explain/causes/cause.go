@@ -31,6 +31,9 @@ type Cause struct {
 	// After are the causes of which this one is a consequence if they are found too:
 	// ids, or with a star at the end all that begin so.
 	After []string `yaml:"after"`
+	// Follows is that it is never a cause of its own: it is left out where none of After
+	// is found.
+	Follows bool `yaml:"follows"`
 	// Rank is how close to the root of the trouble the cause is, from 1 to 9; most are
 	// 5. Of two that are equally sure, the higher comes first.
 	Rank int `yaml:"rank"`

@@ -1,4 +1,124 @@
 package causes
 
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // controllersChecks are the checks of table/controllers.yaml.
-var controllersChecks []check
+var controllersChecks = []check{idleOwners, givenUp}
+
+// denied is an answer that an owner got when it created a pod.
+type denied struct {
+	owner *evidence.Owner
+	text  string
+	since time.Time
+	shown Evidence
+	sure  Confidence
+}
+
+// freshDenial is how old an event of an owner may be: it tries again with a back-off
+// that grows to a quarter of an hour.
+const freshDenial = 20 * time.Minute
+
+// denials are the answers by which owners cannot create pods: their conditions, which
+// go when it succeeds, and their events.
+func (c *Case) denials() (out []denied) {
+	for i := range c.Cluster.Owners {
+		o := &c.Cluster.Owners[i]
+		for _, k := range o.Conditions {
+			if k.Type == "ReplicaFailure" && k.Status == "True" && k.Reason != "FailedDelete" {
+				out = append(out, denied{o, k.Message, k.Since, c.object(o.Kind+" "+o.Name+" condition ReplicaFailure", k.Reason+": "+k.Message, k.Since), Certain})
+			}
+		}
+		if e := c.lastCreate(o); e != nil && e.Reason != "SuccessfulCreate" && c.Now.Sub(e.Last) < freshDenial {
+			out = append(out, denied{o, e.Message, e.First, c.event(e), Likely})
+		}
+	}
+	return out
+}
+
+// lastCreate is the last event of an owner about a pod that it created, or could not.
+func (c *Case) lastCreate(o *evidence.Owner) *evidence.Event {
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		e := &c.Cluster.Events[i]
+		if e.Kind == o.Kind && e.Name == o.Name && slices.Contains([]string{"FailedCreate", "SuccessfulCreate", "ReplicaSetCreateError"}, e.Reason) {
+			return e
+		}
+	}
+	return nil
+}
+
+func (c *Case) matchDenied(cause *Cause, m *Denied) (out []Finding) {
+	for _, d := range c.denials() {
+		args := c.ownerArgs(d.owner)
+		args["answer"] = d.text
+		if m.Text.in(d.text, args) {
+			out = append(out, c.found(cause.ID, "", args, d.sure, d.since, d.shown))
+		}
+	}
+	return out
+}
+
+func (c *Case) ownerArgs(o *evidence.Owner) Args {
+	args := Args{"kind": o.Kind, "owner": o.Name}
+	if o.Wanted >= 0 {
+		args["wanted"] = strconv.Itoa(int(o.Wanted))
+	}
+	return args
+}
+
+// idleOwners finds the owners that make no pods because they are not meant to.
+func idleOwners(c *Case) (out []Finding) {
+	if c.Phase == Missing && len(c.Cluster.Owners) > 0 {
+		// The others are above and below it: a Deployment has ReplicaSets of older rollouts,
+		// which are scaled to zero.
+		o := &c.Cluster.Owners[0]
+		for _, idle := range []struct {
+			id, text string
+			is       bool
+		}{
+			{"controllers.deleting", "deletionTimestamp is set", o.Deleting},
+			{"controllers.suspended", "spec.suspend: true", o.Suspended},
+			{"controllers.paused", "spec.paused: true", o.Paused && o.Made <= 0},
+			{"controllers.noNodes", "status.desiredNumberScheduled: 0", o.Kind == "DaemonSet" && o.Wanted == 0},
+			{"controllers.scaledToZero", "spec.replicas: 0", o.Kind != "DaemonSet" && o.Kind != "Job" && o.Wanted == 0},
+		} {
+			if idle.is {
+				out = append(out, c.found(idle.id, "", c.ownerArgs(o), Certain, time.Time{}, c.object(o.Kind+" "+o.Name, idle.text, c.Now)))
+			}
+		}
+	}
+	return out
+}
+
+// givenUp finds that an owner does not try any more.
+func givenUp(c *Case) (out []Finding) {
+	for i := range c.Cluster.Owners {
+		if i > 0 && c.Phase == Missing {
+			break // a CronJob has Jobs that failed long ago
+		}
+		o := &c.Cluster.Owners[i]
+		for _, k := range o.Conditions {
+			id := ""
+			switch {
+			case o.Kind == "Job" && k.Type == "Failed" && k.Status == "True":
+				id = "controllers.jobGaveUp"
+				if c.Phase == Missing {
+					id = "controllers.jobFailed"
+				}
+			case o.Kind == "Deployment" && k.Type == "Progressing" && k.Reason == "ProgressDeadlineExceeded":
+				id = "controllers.progressDeadline"
+			default:
+				continue
+			}
+			args := c.ownerArgs(o)
+			args["reason"], args["message"] = k.Reason, k.Message
+			out = append(out, c.found(id, "", args, Certain, k.Since, c.object(o.Kind+" "+o.Name+" condition "+k.Type, k.Reason+": "+k.Message, k.Since)))
+		}
+	}
+	return out
+}

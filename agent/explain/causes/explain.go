@@ -97,15 +97,18 @@ func (f *Finding) join(other *Finding) {
 	if f.Next.IsZero() {
 		f.Next = other.Next
 	}
+	f.Nodes = max(f.Nodes, other.Nodes)
 }
 
 // arrange puts the causes in order, the most specific first, and marks those that
-// are consequences of others.
+// are consequences of others. What only ever follows from others is left out where
+// none of them is found.
 func arrange(all []Finding) []Finding {
 	order := func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(b.Confidence.rank(), a.Confidence.rank()),
 			cmp.Compare(b.Cause.Rank, a.Cause.Rank),
+			cmp.Compare(b.Nodes, a.Nodes),
 			cmp.Compare(a.Cause.place, b.Cause.place),
 			cmp.Compare(a.Subject, b.Subject),
 		)
@@ -119,6 +122,7 @@ func arrange(all []Finding) []Finding {
 			}
 		}
 	}
+	all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause.Follows && f.Of == "" })
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		if (a.Of == "") != (b.Of == "") {
 			if a.Of == "" {

@@ -20,6 +20,8 @@ type Match struct {
 	Log        *LogLine    `yaml:"log"`
 	Failed     *Step       `yaml:"failed"`
 	Open       *Step       `yaml:"open"`
+	Unfit      *Unfit      `yaml:"unfit"`
+	Denied     *Denied     `yaml:"denied"`
 
 	// Sure is how sure the match makes the cause; empty: as its kind does.
 	Sure Confidence `yaml:"sure"`
@@ -121,6 +123,19 @@ type Step struct {
 	Innermost bool `yaml:"innermost"`
 }
 
+// Unfit is one of the reasons for which a scheduler refuses nodes, or the pod for
+// every node. It gives the arguments count and nodes: how many nodes are refused for
+// this reason, and how many there are.
+type Unfit struct {
+	Text Expr `yaml:"text"`
+}
+
+// Denied is the API server's answer to an owner that creates pods, where it is no. It
+// gives the arguments kind, owner and answer.
+type Denied struct {
+	Text Expr `yaml:"text"`
+}
+
 // Strings is a list that may be written as one string.
 type Strings []string
 
@@ -191,7 +206,7 @@ func (m *Match) compile() error {
 	n := 0
 	for _, given := range []bool{
 		m.Waiting != nil, m.Terminated != nil, m.Condition != nil, m.Pod != nil, m.Event != nil,
-		m.Goroutine != nil, m.Log != nil, m.Failed != nil, m.Open != nil,
+		m.Goroutine != nil, m.Log != nil, m.Failed != nil, m.Open != nil, m.Unfit != nil, m.Denied != nil,
 	} {
 		if given {
 			n++
@@ -206,6 +221,10 @@ func (m *Match) compile() error {
 		return fmt.Errorf("%q is no way of trying again", m.Event.Again)
 	case m.Log != nil && !m.Log.Message.given() && !m.Log.Error.given():
 		return errors.New("a match of a log line has no message and no error")
+	case m.Unfit != nil && !m.Unfit.Text.given():
+		return errors.New("a match of a scheduler's reason has no text")
+	case m.Denied != nil && !m.Denied.Text.given():
+		return errors.New("a match of an answer to an owner has no text")
 	case m.Condition != nil && m.Condition.Type == "":
 		return errors.New("a match of a condition has no type")
 	case m.Failed != nil && len(m.Failed.Step) == 0 && !m.Failed.Error.given():

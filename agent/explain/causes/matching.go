@@ -36,6 +36,10 @@ func (c *Case) match(cause *Cause, m *Match) []Finding {
 		out = c.matchFailed(cause, m.Failed)
 	case m.Open != nil:
 		out = c.matchOpen(cause, m.Open)
+	case m.Unfit != nil:
+		out = c.matchUnfit(cause, m.Unfit)
+	case m.Denied != nil:
+		out = c.matchDenied(cause, m.Denied)
 	}
 	for i := range out {
 		out[i].Confidence = cmp.Or(m.Sure, out[i].Confidence)

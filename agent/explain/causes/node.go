@@ -1,4 +1,126 @@
 package causes
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // nodeChecks are the checks of table/node.yaml.
-var nodeChecks []check
+var nodeChecks = []check{silentKubelet, unreadyNode, blockedLoop, goneNode, blockedDrain}
+
+// leaseLasts is how long a kubelet's lease is good without being renewed, if it does
+// not say.
+const leaseLasts = 40 * time.Second
+
+// leaseNoticed is after how long the control plane has noticed that a lease is not
+// renewed. If it still takes the node for ready then, the clocks may differ instead.
+const leaseNoticed = 100 * time.Second
+
+// silentKubelet finds that nothing is heard of the node's kubelet any more: by its
+// lease, or by what the control plane has made of that.
+func silentKubelet(c *Case) (out []Finding) {
+	if k := c.nodeReady(); k != nil && k.Status == "Unknown" && k.Reason != "NodeStatusNeverUpdated" {
+		text := k.Status + " " + k.Reason + ": " + k.Message
+		out = append(out, c.found("node.kubeletSilent", "", nil, Certain, k.Since, c.object("condition Ready of node "+c.args["node"], text, k.Since)))
+	}
+	renewed, ok := c.renewed()
+	if !ok || c.Now.Sub(renewed) <= leaseLasts+slack {
+		return out
+	}
+	sure := Likely
+	if c.Now.Sub(renewed) > leaseNoticed && len(out) == 0 {
+		if c.Phase == Ready {
+			return nil
+		}
+		sure = Possible
+	}
+	text := "renewed last " + renewed.UTC().Format(time.RFC3339)
+	return append(out, c.found("node.kubeletSilent", "", nil, sure, renewed, c.object("leases/"+c.args["node"], text, renewed)))
+}
+
+// renewed is when the kubelet renewed its lease last.
+func (c *Case) renewed() (at time.Time, ok bool) {
+	if l := c.Cluster.Lease; l != nil && l.Spec.RenewTime != nil {
+		return l.Spec.RenewTime.Time, true
+	}
+	return at, false
+}
+
+// nodeReady is the condition Ready of the pod's node; nil: it is not known.
+func (c *Case) nodeReady() *evidence.Condition {
+	all := c.conditions(true)
+	if i := slices.IndexFunc(all, func(k evidence.Condition) bool { return k.Type == string(corev1.NodeReady) }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// unreadyNode finds that the kubelet reports its node as not ready, unless that is for
+// want of a network alone: pods of the host's network run without one, and of others
+// it is said better.
+func unreadyNode(c *Case) []Finding {
+	k := c.nodeReady()
+	if k == nil || k.Status != "False" || c.Now.Sub(k.Since) < 10*time.Second {
+		return nil
+	}
+	if strings.HasPrefix(k.Message, "container runtime network not ready") {
+		return nil
+	}
+	return []Finding{c.found("node.notReady", "", Args{"message": k.Message}, Certain, k.Since,
+		c.object("condition Ready of node "+c.args["node"], k.Reason+": "+k.Message, k.Since))}
+}
+
+// blockedLoop finds that the kubelet reports its own sync loop as standing still.
+func blockedLoop(c *Case) []Finding {
+	if c.Kubelet == nil || c.Kubelet.SyncLoop == "" || c.Kubelet.SyncLoop == "ok" {
+		return nil
+	}
+	return []Finding{c.found("node.syncLoopBlocked", "", nil, Certain, time.Time{},
+		Evidence{Source: evidence.Port, Where: "/healthz/syncloop", Text: c.Kubelet.SyncLoop, At: c.Now})}
+}
+
+func goneNode(c *Case) []Finding {
+	if c.Spec == nil || c.Spec.Spec.NodeName == "" || !slices.Contains(c.Cluster.Missing, "nodes/"+c.Spec.Spec.NodeName) {
+		return nil
+	}
+	return []Finding{c.found("node.gone", "", nil, Certain, time.Time{}, c.object("nodes/"+c.Spec.Spec.NodeName, "not found", c.Now))}
+}
+
+// drainIsUnderWay is how long after it was cordoned a node is taken for one that is
+// drained.
+const drainIsUnderWay = 6 * time.Hour
+
+// blockedDrain finds that a budget keeps the pod on a cordoned node. Daemons and static
+// pods are left there by a drain.
+func blockedDrain(c *Case) (out []Finding) {
+	n := c.Cluster.Node
+	if c.Spec == nil || n == nil || !n.Spec.Unschedulable || c.staysOnDrain() {
+		return nil
+	}
+	i := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil })
+	if i < 0 || c.Now.Sub(n.Spec.Taints[i].TimeAdded.Time) > drainIsUnderWay {
+		return nil
+	}
+	since := n.Spec.Taints[i].TimeAdded.Time
+	for i := range c.Cluster.Budgets {
+		b := &c.Cluster.Budgets[i]
+		if b.Status.DisruptionsAllowed > 0 {
+			continue
+		}
+		args := Args{"budget": b.Name, "healthy": strconv.Itoa(int(b.Status.CurrentHealthy)), "desired": strconv.Itoa(int(b.Status.DesiredHealthy))}
+		out = append(out, c.found("node.drainBlocked", b.Name, args, Possible, since,
+			c.object("poddisruptionbudgets/"+b.Name, "disruptionsAllowed: 0", c.Now), c.object("nodes/"+n.Name, "unschedulable: true", since)))
+	}
+	return out
+}
+
+func (c *Case) staysOnDrain() bool {
+	return c.Spec.Annotations["kubernetes.io/config.mirror"] != "" ||
+		slices.ContainsFunc(c.Cluster.Owners, func(o evidence.Owner) bool { return o.Kind == "DaemonSet" })
+}

@@ -84,6 +84,9 @@ type Finding struct {
 	// Next is when the next try comes; zero: not known.
 	Next     time.Time
 	Evidence []Evidence
+	// Nodes is how many nodes a scheduler refuses for it; 0: it is about something else.
+	// Of two causes of one rank, that of more nodes comes first.
+	Nodes int
 	// Of is the id of the finding whose consequence this one is; empty: it is a cause
 	// of its own.
 	Of string

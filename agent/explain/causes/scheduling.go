@@ -1,4 +1,269 @@
 package causes
 
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // schedulingChecks are the checks of table/scheduling.yaml.
-var schedulingChecks []check
+var schedulingChecks = []check{unlooked, ganged, gated, nominated, absentNode, unknownTaints, cannotFit, unboundClaims}
+
+// unlooked are the causes of a pod that no scheduler has said anything of.
+func unlooked(c *Case) []Finding {
+	if c.Phase != Unscheduled || condition(c.Spec, corev1.PodScheduled) != nil {
+		return nil
+	}
+	if slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool { return e.Kind == "Pod" && e.Reason == "FailedScheduling" }) {
+		return nil
+	}
+	if f := c.unmadeClaim(); f != nil {
+		return f
+	}
+	p := c.Spec
+	shown := c.status("status", "no condition PodScheduled", c.Since)
+	if p.Spec.SchedulingGroup != nil {
+		return nil
+	}
+	name := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	args := Args{"scheduler": name}
+	spec := c.object("pods/"+p.Name+" spec", "schedulerName: "+name, c.Since)
+	switch {
+	case name == corev1.DefaultSchedulerName:
+		if slices.Contains(c.Cluster.Schedulers, "kube-scheduler") {
+			shown = c.status("status", "no condition PodScheduled, though kube-scheduler renews its lease", c.Since)
+		}
+		return []Finding{c.found("scheduling.schedulerSilent", "", args, Likely, c.Since, shown)}
+	case slices.Contains(c.Cluster.Schedulers, name):
+		return []Finding{c.found("scheduling.noScheduler", "", args, Possible, c.Since, spec, shown)}
+	}
+	return []Finding{c.found("scheduling.noScheduler", "", args, Likely, c.Since, spec, shown)}
+}
+
+// unmadeClaim finds the ResourceClaims that the pod waits for before it is queued.
+func (c *Case) unmadeClaim() (out []Finding) {
+	for _, r := range c.Spec.Spec.ResourceClaims {
+		name, why := "", ""
+		switch {
+		case r.ResourceClaimName != nil && slices.Contains(c.Cluster.Missing, "resourceclaims/"+*r.ResourceClaimName):
+			name, why = *r.ResourceClaimName, "the API server does not have it"
+		case r.ResourceClaimTemplateName != nil && !slices.ContainsFunc(c.Spec.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == r.Name }):
+			name, why = r.Name, "no claim was made from the template "+*r.ResourceClaimTemplateName
+		default:
+			continue
+		}
+		f := c.found("scheduling.claimNotMade", name, Args{"claim": name}, Certain, c.Since, c.object("pods/"+c.Spec.Name+" spec.resourceClaims", name+": "+why, c.Since))
+		for i := range c.Cluster.Events {
+			if e := &c.Cluster.Events[i]; e.Reason == "FailedResourceClaimCreation" && e.Kind == "Pod" {
+				f.Evidence = append(f.Evidence, c.event(e))
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// ganged finds that the pod waits for others of its group: before it is looked at, or
+// when it has a node in mind.
+func ganged(c *Case) []Finding {
+	if c.Phase != Unscheduled || c.Spec.Spec.SchedulingGroup == nil || c.Spec.Spec.SchedulingGroup.PodGroupName == nil {
+		return nil
+	}
+	args := Args{"group": *c.Spec.Spec.SchedulingGroup.PodGroupName}
+	if condition(c.Spec, corev1.PodScheduled) == nil {
+		return []Finding{c.found("scheduling.gang", "", args, Likely, c.Since, c.status("status", "no condition PodScheduled, and a scheduling group", c.Since))}
+	}
+	if r, ok := c.refusal(); ok && (strings.Contains(r.text, "from a gang") || strings.Contains(r.text, "GangScheduling")) {
+		return []Finding{c.found("scheduling.gang", "", args, r.sure, r.since, r.shown)}
+	}
+	return nil
+}
+
+func gated(c *Case) []Finding {
+	if c.Phase != Unscheduled || len(c.Spec.Spec.SchedulingGates) == 0 {
+		return nil
+	}
+	var names []string
+	for _, g := range c.Spec.Spec.SchedulingGates {
+		names = append(names, g.Name)
+	}
+	text := strings.Join(names, ", ")
+	return []Finding{c.found("scheduling.gated", "", Args{"gates": text}, Certain, c.Since, c.object("pods/"+c.Spec.Name+" spec.schedulingGates", text, c.Since))}
+}
+
+// nominated finds that a node is being cleared for the pod.
+func nominated(c *Case) []Finding {
+	if c.Phase != Unscheduled || c.Spec.Status.NominatedNodeName == "" {
+		return nil
+	}
+	node := c.Spec.Status.NominatedNodeName
+	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status("status", "nominatedNodeName: "+node, c.Since))}
+}
+
+func absentNode(c *Case) []Finding {
+	if c.Phase != Bound || !slices.Contains(c.Cluster.Missing, "nodes/"+c.Spec.Spec.NodeName) {
+		return nil
+	}
+	return []Finding{c.found("scheduling.nodeMissing", "", nil, Certain, c.Since, c.object("nodes/"+c.Spec.Spec.NodeName, "not found", c.Now))}
+}
+
+// illness are the taints that the control plane gives to nodes that are not well.
+var illness = []string{
+	corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeMemoryPressure, corev1.TaintNodeDiskPressure,
+	corev1.TaintNodePIDPressure, corev1.TaintNodeNetworkUnavailable, "node.cloudprovider.kubernetes.io/uninitialized",
+}
+
+// unknownTaints names the taints for which a scheduler refuses nodes: since 1.36 its
+// message does not.
+func unknownTaints(c *Case) []Finding {
+	r, ok := c.refusal()
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(r.reasons, func(r reason) bool {
+		return strings.Contains(r.text, "untolerated taint") || strings.Contains(r.text, "that the pod didn't tolerate")
+	})
+	if i < 0 {
+		return nil
+	}
+	ill, other := tainted{}, tainted{}
+	for _, n := range c.Cluster.Candidates {
+		if t := c.untolerated(n.Taints); n.Unschedulable || t == nil {
+			continue
+		} else if slices.Contains(illness, t.Key) {
+			ill.add(n.Name, t)
+		} else {
+			other.add(n.Name, t)
+		}
+	}
+	var out []Finding
+	for id, t := range map[string]*tainted{"scheduling.nodesIll": &ill, "scheduling.taint": &other} {
+		if len(t.nodes) > 0 {
+			out = append(out, c.refusedFor(id, r, len(t.nodes), Args{"taints": t.String()}, c.object("nodes", t.String()+": "+strings.Join(t.nodes, ", "), c.Now)))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, c.refusedFor("scheduling.taintUnnamed", r, r.reasons[i].nodes, nil))
+	}
+	return out
+}
+
+// refusedFor makes a finding of a scheduler's message for some of the nodes.
+func (c *Case) refusedFor(id string, r refusal, nodes int, args Args, more ...Evidence) Finding {
+	all := Args{"count": fmt.Sprint(nodes), "nodes": fmt.Sprint(r.nodes), "message": r.text}
+	for k, v := range args {
+		all[k] = v
+	}
+	f := c.found(id, args["resource"], all, r.sure, r.since, append([]Evidence{r.shown}, more...)...)
+	f.Nodes = nodes
+	return f
+}
+
+// tainted are nodes with the taints that close them.
+type tainted struct{ nodes, taints []string }
+
+func (t *tainted) add(node string, taint *corev1.Taint) {
+	t.nodes = append(t.nodes, node)
+	if text := taint.ToString(); !slices.Contains(t.taints, text) {
+		t.taints = append(t.taints, text)
+	}
+}
+
+func (t *tainted) String() string { return strings.Join(t.taints, ", ") }
+
+// untolerated is the first taint that keeps the pod away, as a scheduler looks at them;
+// nil: there is none.
+func (c *Case) untolerated(taints []corev1.Taint) *corev1.Taint {
+	for i := range taints {
+		t := &taints[i]
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(c.Spec.Spec.Tolerations, func(l corev1.Toleration) bool { return tolerates(&l, t) }) {
+			return t
+		}
+	}
+	return nil
+}
+
+func tolerates(l *corev1.Toleration, t *corev1.Taint) bool {
+	if l.Effect != "" && l.Effect != t.Effect || l.Key != "" && l.Key != t.Key {
+		return false
+	}
+	switch l.Operator {
+	case "", corev1.TolerationOpEqual:
+		return l.Value == t.Value
+	case corev1.TolerationOpExists:
+		return true
+	}
+	return false
+}
+
+// unboundClaims finds why the claims of a pod without a node have no volume.
+func unboundClaims(c *Case) (out []Finding) {
+	if c.Phase != Unscheduled {
+		return nil
+	}
+	for i := range c.Cluster.Claims {
+		k := &c.Cluster.Claims[i]
+		switch k.Status.Phase {
+		case corev1.ClaimPending:
+			if f, ok := c.unbound(k); ok {
+				out = append(out, f)
+			}
+		case corev1.ClaimLost:
+			out = append(out, c.found("scheduling.claim.lost", k.Name, Args{"claim": k.Name, "volume": k.Spec.VolumeName}, Certain, c.Since,
+				c.object("persistentvolumeclaims/"+k.Name, "phase Lost, volumeName "+k.Spec.VolumeName, c.Now)))
+		}
+	}
+	return out
+}
+
+var provisionerOf = regexp.MustCompile(`external provisioner '([^']+)'`)
+
+// unbound is why a claim is Pending; ok is false if it only waits for its pod to be
+// scheduled, or nothing is known of why.
+func (c *Case) unbound(k *corev1.PersistentVolumeClaim) (f Finding, ok bool) {
+	args := Args{"claim": k.Name}
+	class := ""
+	if k.Spec.StorageClassName != nil {
+		class = *k.Spec.StorageClassName
+	}
+	if class != "" && slices.Contains(c.Cluster.Missing, "storageclasses/"+class) {
+		args["class"] = class
+		return c.found("scheduling.claim.classMissing", k.Name, args, Certain, c.Since, c.object("storageclasses/"+class, "not found", c.Now)), true
+	}
+	e := c.lastEventOf("PersistentVolumeClaim", k.Name)
+	if e == nil {
+		return f, false
+	}
+	args["message"] = e.Message
+	switch e.Reason {
+	case "FailedBinding":
+		return c.found("scheduling.claim.noClass", k.Name, args, Likely, e.First, c.event(e)), class == ""
+	case "ProvisioningFailed":
+		return c.found("scheduling.claim.provisioningFailed", k.Name, args, Likely, e.First, c.event(e)), true
+	case "ExternalProvisioning", "Provisioning":
+		if m := provisionerOf.FindStringSubmatch(e.Message); m != nil {
+			args["provisioner"] = m[1]
+		} else {
+			args["provisioner"] = cmp.Or(k.Annotations["volume.kubernetes.io/storage-provisioner"], class)
+		}
+		return c.found("scheduling.claim.provisioning", k.Name, args, Likely, e.First, c.event(e)), true
+	}
+	return f, false
+}
+
+// lastEventOf is the last event of an object that is about why it is not ready; nil: none.
+func (c *Case) lastEventOf(kind, name string) *evidence.Event {
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		e := &c.Cluster.Events[i]
+		if e.Kind == kind && e.Name == name && e.Reason != "WaitForPodScheduled" {
+			return e
+		}
+	}
+	return nil
+}

@@ -25,6 +25,9 @@ type Cluster struct {
 	// Schedulers are the names of the schedulers whose lease is held by somebody who
 	// renews it; nil: not known.
 	Schedulers []string `json:"schedulers,omitempty"`
+	// Candidates are the nodes of the cluster, of a pod that has none: all, or the first
+	// of very many.
+	Candidates []Candidate `json:"candidates,omitempty"`
 
 	Claims      []corev1.PersistentVolumeClaim `json:"claims,omitempty"`
 	Volumes     []corev1.PersistentVolume      `json:"volumes,omitempty"`
@@ -50,6 +53,15 @@ type Cluster struct {
 	// Neighbours are the other pods of the same node that concern this one: of the
 	// same claims, or with its ports; by name, phase and what they share.
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
+}
+
+// Candidate is a node that a scheduler may choose.
+type Candidate struct {
+	Name          string         `json:"name"`
+	Unschedulable bool           `json:"unschedulable,omitempty"`
+	Taints        []corev1.Taint `json:"taints,omitempty"`
+	// Allocatable is what pods may use of it.
+	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
 }
 
 // Event is one of the API server's events, which may stand for many of its kind.

@@ -120,7 +120,7 @@ func (a *ask) put(change func(s *evidence.Snapshot)) {
 func (a *ask) node(p *corev1.Pod) {
 	name := p.Spec.NodeName
 	if name == "" {
-		a.schedulers()
+		together(a.schedulers, a.candidates)
 		return
 	}
 	together(func() {
@@ -154,6 +154,23 @@ func (a *ask) schedulers() {
 		}
 	}
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Schedulers = names })
+}
+
+// candidates asks for the nodes that a scheduler can choose from, for what keeps pods
+// from them.
+func (a *ask) candidates() {
+	nodes, ok := all[corev1.Node](a, "api/v1/nodes", nil, "nodes")
+	if !ok {
+		return
+	}
+	a.put(func(s *evidence.Snapshot) {
+		for i := range nodes {
+			n := &nodes[i]
+			s.Cluster.Candidates = append(s.Cluster.Candidates, evidence.Candidate{
+				Name: n.Name, Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints, Allocatable: n.Status.Allocatable,
+			})
+		}
+	})
 }
 
 // eventsOfPod asks for the events about the pod, by its name: those of a static pod
