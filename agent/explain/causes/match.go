@@ -75,6 +75,7 @@ type PodStatus struct {
 type EventMatch struct {
 	Reason  Strings       `yaml:"reason"`
 	Message Expr          `yaml:"message"`
+	Not     Expr          `yaml:"not"` // what the message must not have
 	Of      string        `yaml:"of"`    // kind of the object; empty: Pod
 	Fresh   time.Duration `yaml:"fresh"` // 0: ten minutes
 	// Count is how often it came at least.
@@ -115,6 +116,7 @@ type LogLine struct {
 type Step struct {
 	Step   Strings         `yaml:"step"` // one of them, as globs
 	Error  Expr            `yaml:"error"`
+	Not    Expr            `yaml:"not"` // what the error must not have
 	Fields map[string]Expr `yaml:"fields"`
 	For    time.Duration   `yaml:"for"` // how long it goes on
 	// Inside is a step that has to go on around it.

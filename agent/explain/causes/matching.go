@@ -169,7 +169,7 @@ func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 		}
 		args := c.imageArgs(containerOfPath(e.FieldPath))
 		args["reason"], args["message"], args["object"] = e.Reason, e.Message, e.Name
-		if !m.Message.in(e.Message, args) {
+		if !m.Message.in(e.Message, args) || m.Not.given() && m.Not.in(e.Message, args) {
 			continue
 		}
 		f := c.found(cause.ID, cmp.Or(containerOfPath(e.FieldPath), args["subject"]), args, Likely, e.First, c.event(e))
@@ -309,7 +309,7 @@ func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {
 	for i := range c.Story.Failed {
 		k := &c.Story.Failed[i]
 		args := c.callArgs(k)
-		if !m.named(k) || !m.Error.in(k.Error, args) || !m.has(k, args) {
+		if !m.named(k) || !m.Error.in(k.Error, args) || m.Not.given() && m.Not.in(k.Error, args) || !m.has(k, args) {
 			continue
 		}
 		f := c.found(cause.ID, cmp.Or(k.Fields["container"], args["subject"]), args, Certain, k.Began, c.call(k))
