@@ -17,6 +17,8 @@ import (
 // most, and changes nothing.
 type Gatherer interface {
 	Pod(context.Context, evidence.Name) *evidence.Snapshot
+	// Unscheduled are the pods that have no node, each with its object alone.
+	Unscheduled(context.Context) ([]*evidence.Snapshot, error)
 }
 
 // How often the selected pod is asked about: while its causes are shown, and while it
@@ -26,11 +28,45 @@ const (
 	askTrouble = 10 * time.Second
 )
 
+// askNodeless is how often the API server is asked for pods that have no node.
+const askNodeless = 10 * time.Second
+
 // asking is what is asked about the selected pod.
 type asking struct {
 	uid   string    // that was asked about last
 	began time.Time // when that was
 	goes  bool      // the answer has not come yet
+
+	nodeless     time.Time // when pods without a node were asked for last
+	nodelessGoes bool
+}
+
+// nodelessMsg are the pods that have no node.
+type nodelessMsg struct {
+	pods []*evidence.Snapshot
+	err  error
+}
+
+// askForNodeless asks for the pods that have no node, if that is due.
+func (m *Model) askForNodeless() tea.Cmd {
+	now := m.clock.now()
+	if m.opts.Gather == nil || !m.linked || m.asking.nodelessGoes || now.Sub(m.asking.nodeless) < askNodeless {
+		return nil
+	}
+	m.asking.nodeless, m.asking.nodelessGoes = now, true
+	ctx, ask := m.ctx, m.opts.Gather
+	return func() tea.Msg {
+		pods, err := ask.Unscheduled(ctx)
+		return nodelessMsg{pods, err}
+	}
+}
+
+// takeNodeless shows them. If they cannot be had, those before stay.
+func (m *Model) takeNodeless(msg nodelessMsg) {
+	m.asking.nodelessGoes = false
+	if msg.err == nil {
+		m.state.SetUnscheduled(msg.pods)
+	}
 }
 
 // gatheredMsg is what was found out about a pod.
@@ -52,7 +88,7 @@ func (m *Model) gather() tea.Cmd {
 	if m.askEvery() == 0 {
 		return nil
 	}
-	m.asking = asking{uid: pod.UID, began: now, goes: true}
+	m.asking.uid, m.asking.began, m.asking.goes = pod.UID, now, true
 	m.state.SetAsking(pod.UID)
 	ctx, ask := m.ctx, m.opts.Gather
 	return func() tea.Msg {

@@ -162,6 +162,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeRecord(msg)
 	case gatheredMsg:
 		m.takeGathered(msg)
+	case nodelessMsg:
+		m.takeNodeless(msg)
 	case playMsg:
 		return m, m.takePlay(msg)
 	case tickMsg:
@@ -177,7 +179,7 @@ func (m *Model) tick() tea.Cmd {
 	if m.shownNotice != nil && m.clock.now().After(m.noticeUntil) {
 		m.shownNotice = nil
 	}
-	return tea.Batch(m.walkLook(), m.gather())
+	return tea.Batch(m.walkLook(), m.gather(), m.askForNodeless())
 }
 
 // text gives a text in the reader's language.

@@ -36,6 +36,8 @@ type podPlace struct {
 	mark  life.State
 	since int64
 	aside aside
+	// noNode: it has none, and stands below those of this one.
+	noNode bool
 }
 
 // aside is why a pod would not be in the list if it were not the selected one.
@@ -63,7 +65,7 @@ func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
 		return inList
 	case p.Former != 0:
 		return former
-	case p.First == 0 && !listed:
+	case p.First == 0 && !listed && s.withoutNode(i, p, v) == nil:
 		return notYet
 	case s.filter != nil && !s.selects(i, p):
 		return filtered
@@ -86,12 +88,13 @@ func (s *State) order(v *view) *podOrder {
 		if i != s.pod && (why == notYet || why == former) {
 			continue
 		}
-		m, from := s.lives.StateAt(v.w, i, v.now)
-		if i > 0 && (why == inList || why == filtered) {
+		m, from := s.verdictOf(i, v)
+		noNode := s.withoutNode(i, v.pod(i), v) != nil
+		if !noNode && i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}
 		if why == inList || i == s.pod {
-			o.rows = append(o.rows, podPlace{i, m, from, why})
+			o.rows = append(o.rows, podPlace{i, m, from, why, noNode})
 		}
 	}
 	slices.SortFunc(o.rows, s.comparePods)
@@ -101,6 +104,12 @@ func (s *State) order(v *view) *podOrder {
 func (s *State) comparePods(a, b podPlace) int {
 	if (a.pod == 0) != (b.pod == 0) {
 		return cmp.Compare(b.pod, a.pod) // the node comes last
+	}
+	if a.noNode != b.noNode {
+		if b.noNode {
+			return -1
+		}
+		return 1
 	}
 	if a.mark != b.mark {
 		return cmp.Compare(a.mark, b.mark)
@@ -130,6 +139,8 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	case pp.pod == 0:
 		r.Word, r.For = s.lang.In(nodeWord), 0
 		return r
+	case pp.noNode:
+		r.Word = s.lang.In(noNodeWord)
 	case now.Refused && pp.mark == life.Done:
 		r.Word = s.lang.In(refusedWord)
 	case now.Deleting && (pp.mark == life.Working || s.lives.Lingers(now)) && pp.mark >= life.Working:
@@ -141,6 +152,10 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	if pp.mark == life.Held {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
+	}
+	if u := s.withoutNode(pp.pod, now, v); u != nil && u.cause != nil {
+		r.Line = u.cause.Title(s.lang)
+		return r
 	}
 	if r.Line = s.trouble(pp.pod, v); pp.aside != inList {
 		r.Line = s.lang.In(asideWords[pp.aside])

@@ -38,8 +38,9 @@ type State struct {
 	breaks  []*agentpb.Breakpoint
 	breakAt time.Time
 
-	gathered gathered
-	reports  reportCache
+	gathered    gathered
+	unscheduled map[string]*unscheduled // pods without a node, by uid
+	reports     reportCache
 
 	reader // where the reader is
 }

@@ -38,8 +38,8 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	ls := s.layout(p, v.at)
 	st := &screen.Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
-	m, from := s.lives.StateAt(v.w, s.pod, v.now)
-	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v)}, v)
+	m, from := s.verdictOf(s.pod, v)
+	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v), s.withoutNode(s.pod, now, v) != nil}, v)
 	st.Title = s.storyTitle(p, now, v)
 	st.Took = s.storyTook(now, v)
 	at := s.cursorPlace(ls, v)

@@ -25,6 +25,7 @@ var fixtures = []fixture{
 	{"timeline", timelineOf},
 	{"events", eventsOf},
 	{"breaks", breaksOf},
+	{"causes", causesOf},
 	{"palette", paletteOf},
 	{"help", helpOf},
 	{"dialog", dialogOf},
@@ -259,6 +260,26 @@ func breaksOf() *screen.Screen {
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},
 		{ID: 3, Pods: "*/cart-*", Steps: "image.pull", When: "slower than 2s", Action: "fail: registry unavailable", Hits: 12},
+	}}
+	return s
+}
+
+// causesOf is why a pod waits for a volume, with the cluster being asked anew.
+func causesOf() *screen.Screen {
+	s := base()
+	s.Main, s.Detail = screen.MainWhy, nil
+	s.Why = screen.Why{Mark: life.Stuck, Text: "The kubelet cannot mount volume settings: the API server has no ConfigMap settings.", Evidence: "configmaps/settings"}
+	s.Body = &screen.Causes{Cursor: 2, Asking: true, Items: []screen.CauseItem{
+		{Kind: screen.CauseTitle, Text: "A ConfigMap that the pod mounts does not exist", Aside: "certain"},
+		{Kind: screen.CauseText, Text: "The kubelet cannot mount volume settings: the API server has no ConfigMap settings in namespace shop."},
+		{Kind: screen.CauseField, Label: "seen", Text: "event FailedMount of Pod db-0: MountVolume.SetUp failed for volume \"settings\" : configmap \"settings\" not found", Aside: "api 12 s", Goes: screen.CauseToEvent},
+		{Kind: screen.CauseField, Label: "clock", Text: "Back-off of this volume: 0.5 s, doubled after each failure up to 2m2s."},
+		{Kind: screen.CauseField, Label: "do", Text: "See which ConfigMaps there are."},
+		{Kind: screen.CauseCommand, Text: "kubectl get configmaps -n shop"},
+		{Kind: screen.CauseField, Label: "walk", Text: "missing-configmap", Goes: screen.CauseToWalk},
+		{Kind: screen.CauseTitle, Text: "A volume cannot be set up for the pod", Aside: "likely"},
+		{Kind: screen.CauseField, Label: "a consequence of", Text: "A ConfigMap that the pod mounts does not exist"},
+		{Kind: screen.CauseNote, Label: "not seen", Text: "kubelet /healthz: forbidden"},
 	}}
 	return s
 }

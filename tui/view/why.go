@@ -112,12 +112,30 @@ func (f *frame) labelled(c *screen.CauseItem, w int) []rich {
 			lines = append(lines, rich{{head, inkField}, {l, k}})
 		}
 	}
-	if last := len(lines) - 1; c.Aside != "" {
-		lines[last] = append(lines[last], span{"  " + c.Aside, inkFaint})
+	aside := rich{}
+	if c.Aside != "" {
+		aside = append(aside, span{"  " + c.Aside, inkFaint})
 	}
 	if c.Goes != "" {
-		last := len(lines) - 1
-		lines[last] = append(lines[last], span{"  " + f.m.answer, inkAccent})
+		aside = append(aside, span{"  " + f.m.pointer, inkAccent})
 	}
+	return f.withAside(lines, aside, w)
+}
+
+// withAside adds what stands behind a text: to its last line, or below if there is no
+// room.
+func (f *frame) withAside(lines []rich, aside rich, w int) []rich {
+	last := len(lines) - 1
+	if richWidth(lines[last])+richWidth(aside) > w {
+		return append(lines, append(rich{{strings.Repeat(" ", labelWidth-2), inkPlain}}, aside...))
+	}
+	lines[last] = append(lines[last], aside...)
 	return lines
+}
+
+func richWidth(line rich) (n int) {
+	for _, s := range line {
+		n += width(s.text)
+	}
+	return n
 }

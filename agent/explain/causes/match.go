@@ -75,7 +75,7 @@ type PodStatus struct {
 type EventMatch struct {
 	Reason  Strings       `yaml:"reason"`
 	Message Expr          `yaml:"message"`
-	Not     Expr          `yaml:"not"` // what the message must not have
+	Not     Expr          `yaml:"not"`   // what the message must not have
 	Of      string        `yaml:"of"`    // kind of the object; empty: Pod
 	Fresh   time.Duration `yaml:"fresh"` // 0: ten minutes
 	// Count is how often it came at least.

@@ -194,3 +194,29 @@ func Named(ctx context.Context, api *kubeapi.Client, name string) (out []evidenc
 	})
 	return out, err
 }
+
+// maxUnscheduled bounds the pods without a node that are given.
+const maxUnscheduled = 200
+
+// Unscheduled are the pods that have no node, each with its object alone: one page of them.
+func (f From) Unscheduled(ctx context.Context) (out []*evidence.Snapshot, err error) {
+	if f.API == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, Within)
+	defer cancel()
+	var page struct {
+		Items []corev1.Pod `json:"items"`
+	}
+	err = f.API.Call(ctx, kubeapi.Request{Path: "api/v1/pods", Query: url.Values{
+		"fieldSelector": {"spec.nodeName=,status.phase=Pending"}, "limit": {strconv.Itoa(maxUnscheduled)},
+	}}, maxAnswer, &page)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		p := &page.Items[i]
+		out = append(out, &evidence.Snapshot{Name: nameOf(p), Pod: trimmed(p), Taken: time.Now()})
+	}
+	return out, nil
+}

@@ -106,6 +106,15 @@ func (h *History) Learn(p *agentpb.Pod) int {
 	return i
 }
 
+// Meet gives the place of a pod that others than the agent know, such as the API
+// server. The agent may come to know it later: it is the same pod then, by its UID.
+func (h *History) Meet(p probes.Pod) int {
+	if i, ok := h.byUID[p.UID]; ok && p.UID != "" {
+		return i
+	}
+	return h.newPod(p)
+}
+
 func (h *History) newPod(p probes.Pod) int {
 	i := len(h.pods)
 	switch n := len(h.free); {

@@ -1,0 +1,85 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// gatedPod is the snapshot of a pod that a scheduling gate keeps from having a node.
+func gatedPod(now time.Time) *evidence.Snapshot {
+	at := metav1.NewTime(now.Add(-time.Minute))
+	return &evidence.Snapshot{
+		Taken: now, Name: evidence.Name{Namespace: "shop", Name: "queued", UID: "q-1"},
+		Pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "queued", UID: "q-1", CreationTimestamp: at},
+			Spec:       corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/queue"}}, Containers: []corev1.Container{{Name: "app"}}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated", LastTransitionTime: at},
+			}},
+		},
+	}
+}
+
+// TestUnscheduled: a pod without a node has a row below those of the node, with what
+// keeps it; its causes can be looked at; it goes when it has a node elsewhere.
+func TestUnscheduled(t *testing.T) {
+	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
+	now := time.Now()
+	s.Tick(now)
+	s.SetUnscheduled([]*evidence.Snapshot{gatedPod(now)})
+	sizes := screen.Sizes{Pods: 20, Main: 20, Detail: 10, Width: 100}
+	rows := s.Screen(sizes).Pods.Rows
+	if len(rows) != 2 || rows[0].Name != "queued" || rows[0].Word != "no node" || rows[0].Line == "" {
+		t.Fatalf("the rows are %+v", rows)
+	}
+	s.SelectPod(rows[0].Key)
+	s.SetSnapshot("q-1", gatedPod(now))
+	s.SetMain(screen.MainWhy)
+	view := s.Screen(sizes)
+	if c := view.Causes(); c == nil || len(c.Items) == 0 || c.Items[0].Kind != screen.CauseTitle || c.Items[0].Text != rows[0].Line {
+		t.Fatalf("the causes are %+v", view.Causes())
+	}
+	if view.Why.Text == "" || view.Why.Evidence == "" {
+		t.Errorf("the line is %+v", view.Why)
+	}
+	s.Move(1)
+	if c := s.Screen(sizes).Causes(); c.Cursor != 1 {
+		t.Errorf("the cursor is at %d", c.Cursor)
+	}
+	s.SelectPod(0)
+	s.SetUnscheduled(nil)
+	if rows := s.Screen(sizes).Pods.Rows; len(rows) != 1 {
+		t.Errorf("the rows are %+v", rows)
+	}
+}
+
+// TestOldSnapshot: what was gathered about one pod is not said of another, nor of an
+// earlier moment.
+func TestOldSnapshot(t *testing.T) {
+	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
+	now := time.Now()
+	s.Tick(now)
+	s.SetUnscheduled([]*evidence.Snapshot{gatedPod(now)})
+	s.SelectPodOf("q-1")
+	s.SetSnapshot("another", gatedPod(now))
+	if s.snapshotOf() != nil {
+		t.Error("another pod's snapshot is taken for this one's")
+	}
+	s.SetSnapshot("q-1", gatedPod(now))
+	if s.snapshotOf() == nil {
+		t.Error("its own snapshot is not taken")
+	}
+	s.ToggleFreeze()
+	if s.snapshotOf() != nil {
+		t.Error("what is known now is said of an earlier moment")
+	}
+}
