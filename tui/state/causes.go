@@ -62,6 +62,9 @@ func (s *State) snapshotOf() *evidence.Snapshot {
 func (s *State) evidenceAt(v *view) *evidence.Snapshot {
 	e := s.of(s.pod).Entity
 	now := time.Unix(0, s.h.Origin()+v.now)
+	if s.h.Origin() == 0 { // no event has come yet
+		now = time.Unix(0, s.clock)
+	}
 	all := evidence.Snapshot{Name: evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}}
 	if g := s.snapshotOf(); g != nil {
 		all = *g
