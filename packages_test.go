@@ -41,6 +41,7 @@ var packages = []pkg{
 	code("agent/peer"),
 	code("agent/version"),
 	code("agent/kubeapi"),
+	code("agent/kubeport", "probes/kubelets"),
 	code("agent/redact"),
 	code("agent/reason", "agent/agentpb", "probes"),
 	code("agent/wire", "agent/agentpb", "probes"),
@@ -68,8 +69,8 @@ var packages = []pkg{
 	code("agent/host", "agent", "agent/server", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
-	code("agent/attach/cluster", "agent/kubeapi", "agent/redact", "probes"),
-	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach/cluster", "agent/kubeapi", "agent/kubeport", "agent/redact", "probes"),
+	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/kubeport", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 
 	// Its clients.

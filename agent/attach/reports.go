@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -77,7 +78,7 @@ var reported = probes.NewReason("attach.reported", probes.Text{
 type reports struct {
 	api        *rest.Config
 	apiErr     error // why it cannot be asked
-	kubelet    *cluster.KubeletPods
+	kubelet    *kubeport.Port
 	kubeletErr error
 
 	probes  map[probes.Witness]*reporter

@@ -3,17 +3,11 @@ package attach
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net"
-	"os"
-	"path"
-	"strconv"
 	"time"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/podstep/podstep/agent/attach/cluster"
+	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -46,7 +40,7 @@ func newTarget(ctx context.Context, o *Options) *Target {
 // askAPI finds credentials for the API server. They may be of use for the kubelet
 // although the API server cannot be asked.
 func askAPI(k *kubelets.Kubelet, kubeconfig string) (*rest.Config, error) {
-	config, _, err := cluster.Credentials(cluster.Candidates(kubeconfig, os.Getenv("KUBECONFIG"), cluster.Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}))
+	config, err := kubeport.CredentialsOf(k, kubeconfig)
 	switch {
 	case err == nil && config == nil:
 		err = errors.New("there is no kubeconfig; name one with --kubeconfig")
@@ -54,18 +48,6 @@ func askAPI(k *kubelets.Kubelet, kubeconfig string) (*rest.Config, error) {
 		err = errors.New("the node's name is not known")
 	}
 	return config, err
-}
-
-// rootOf is the kubelet's view of files, empty if it is ours: a kubeconfig that
-// logs in with a program can be used then.
-func rootOf(k *kubelets.Kubelet) string {
-	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", k.PID))
-	ours, err2 := os.Readlink("/proc/self/ns/mnt")
-	root, err3 := os.Readlink(k.Root)
-	if errors.Join(err, err2, err3) == nil && theirs == ours && root == "/" {
-		return ""
-	}
-	return k.Root
 }
 
 // askConfigWithin bounds the wait for the kubelet's configuration.
@@ -86,44 +68,9 @@ func (t *Target) askConfig(ctx context.Context) {
 }
 
 // askKubelet finds the way to the kubelet's /pods.
-func askKubelet(k *kubelets.Kubelet, config *rest.Config) (*cluster.KubeletPods, error) {
+func askKubelet(k *kubelets.Kubelet, config *rest.Config) (*kubeport.Port, error) {
 	if k.OwnNetwork {
 		return nil, errors.New("it is in a network of its own")
 	}
-	return cluster.NewKubeletPods(config, cluster.KubeletPort{
-		Address: address(k.Address, k.Port), ReadOnly: address(k.Address, k.ReadOnlyPort), Certificate: certificate(k),
-	})
-}
-
-// address is host:port, from here, of where the kubelet listens; empty for a port
-// that is switched off.
-func address(host string, port int) string {
-	if port == 0 {
-		return ""
-	}
-	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
-}
-
-// maxCertificate bounds what is read of a certificate file.
-const maxCertificate = 1 << 20
-
-// certificate is the one that the kubelet made for itself, if it did.
-func certificate(k *kubelets.Kubelet) []byte {
-	dir := k.Flags["cert-dir"]
-	if dir == "" {
-		dir = path.Join(k.RootDir, "pki")
-	}
-	f, err := k.Open(path.Join(dir, "kubelet.crt"))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxCertificate))
-	if err != nil {
-		return nil
-	}
-	return text
+	return kubeport.Of(k, config)
 }

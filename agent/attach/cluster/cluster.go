@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -20,7 +21,7 @@ type Options struct {
 	// API is how to reach the API server; nil: there is none.
 	API *rest.Config
 	// Kubelet is how to reach the kubelet; nil: it cannot be asked.
-	Kubelet *KubeletPods
+	Kubelet *kubeport.Port
 	// Report is called with each report, by one goroutine at a time and, for one
 	// pod, in order. While it runs no other report is given.
 	Report func(Report)

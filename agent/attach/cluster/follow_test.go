@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent/kubeport"
 )
 
 func namedPod(name string) *v1.Pod {
@@ -134,7 +136,7 @@ func TestAbsentAPI(t *testing.T) {
 	k := newFakeKubelet(t)
 	static := *with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash" })
 	k.set(0, static)
-	h := follow(t, Options{API: f.config(), Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
+	h := follow(t, Options{API: f.config(), Kubelet: &kubeport.Port{URLs: []string{k.URL}, Client: k.Client()}})
 	h.noted("api fails")
 	h.until("cluster.kubelet", "known=true", "from=object")
 	static.Status.Phase = v1.PodRunning
@@ -150,7 +152,7 @@ func TestNobodyThere(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	h := follow(t, Options{
-		API: &rest.Config{Host: gone.URL}, Kubelet: &KubeletPods{URLs: []string{gone.URL}, Client: gone.Client()},
+		API: &rest.Config{Host: gone.URL}, Kubelet: &kubeport.Port{URLs: []string{gone.URL}, Client: gone.Client()},
 	})
 	notes := <-h.notes + <-h.notes + <-h.notes
 	for _, what := range []string{"api fails", "events of the API server", "kubelet fails"} {
@@ -163,7 +165,7 @@ func TestNobodyThere(t *testing.T) {
 func TestKubeletRefuses(t *testing.T) {
 	k := newFakeKubelet(t)
 	k.set(http.StatusForbidden)
-	h := follow(t, Options{Kubelet: &KubeletPods{URLs: []string{k.URL}, Client: k.Client()}})
+	h := follow(t, Options{Kubelet: &kubeport.Port{URLs: []string{k.URL}, Client: k.Client()}})
 	h.noted("kubelet fails", "Forbidden (user=x)", "nodes/pods")
 	k.set(0, *kubeletPod())
 	h.noted("kubelet works")

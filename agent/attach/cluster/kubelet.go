@@ -13,16 +13,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes"
 )
-
-// KubeletPods is where the kubelet lists the pods that it has.
-type KubeletPods struct {
-	// URLs are asked in turn until one answers, such as https://127.0.0.1:10250
-	// and, if the kubelet has that port, http://127.0.0.1:10255.
-	URLs   []string
-	Client *http.Client
-}
 
 const (
 	askEvery  = time.Second
@@ -40,7 +33,7 @@ const (
 
 // poll asks the kubelet for its pods: there is no watch.
 type poll struct {
-	kubelet *KubeletPods
+	kubelet *kubeport.Port
 	ledger  *ledger
 	state   func(error)
 
@@ -54,7 +47,7 @@ type poll struct {
 	failed string
 }
 
-func newPoll(k *KubeletPods, l *ledger, o Options) *poll {
+func newPoll(k *kubeport.Port, l *ledger, o Options) *poll {
 	return &poll{kubelet: k, ledger: l, state: func(err error) { o.State(probes.ByKubelet, err) }, seed: maphash.MakeSeed()}
 }
 
@@ -165,24 +158,15 @@ func (p *poll) getFrom(ctx context.Context, base string) ([]*v1.Pod, error) {
 // read reads a list of pods one by one, and takes those apart that are not as
 // they were: of thousands of pods, few change in a second.
 func (p *poll) read(r io.Reader) ([]*v1.Pod, map[uint64]*v1.Pod, error) {
-	d := json.NewDecoder(r)
-	if some, err := enter(d, "items"); err != nil || !some {
-		return nil, nil, err
-	}
 	var pods []*v1.Pod
 	kept := make(map[uint64]*v1.Pod, len(p.last))
-	var raw json.RawMessage
-	for d.More() {
-		raw = raw[:0]
-		if err := d.Decode(&raw); err != nil {
-			return nil, nil, err
-		}
+	err := kubeapi.EachItem(r, func(raw []byte) error {
 		sum := maphash.Bytes(p.seed, raw)
 		pod := p.last[sum]
 		if pod == nil {
 			var full v1.Pod
 			if err := json.Unmarshal(raw, &full); err != nil {
-				return nil, nil, err
+				return err
 			}
 			pod = trim(&full)
 		}
@@ -190,50 +174,10 @@ func (p *poll) read(r io.Reader) ([]*v1.Pod, map[uint64]*v1.Pod, error) {
 		if pod.UID != "" {
 			pods = append(pods, pod)
 		}
-	}
-	// A list that breaks off would make pods disappear.
-	if _, err := d.Token(); err != nil {
-		return nil, nil, noEnd(err)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return pods, kept, nil
-}
-
-// enter goes into the array of that name in an object. A kubelet without pods
-// has null in its place; some is false then.
-func enter(d *json.Decoder, name string) (some bool, err error) {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return false, notList(err)
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return false, noEnd(err)
-		}
-		if key == name {
-			t, err := d.Token()
-			if err != nil || t != nil && t != json.Delim('[') {
-				return false, notList(err)
-			}
-			return t != nil, nil
-		}
-		var skipped json.RawMessage
-		if err := d.Decode(&skipped); err != nil {
-			return false, noEnd(err)
-		}
-	}
-	return false, notList(nil)
-}
-
-func noEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-func notList(err error) error {
-	if err != nil {
-		return noEnd(err)
-	}
-	return errors.New("it is no list of pods")
 }

@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/agent/kubeport"
 )
 
 func podList(tb testing.TB, pods ...v1.Pod) []byte {
@@ -19,7 +21,7 @@ func podList(tb testing.TB, pods ...v1.Pod) []byte {
 	return b
 }
 
-func newReader() *poll { return newPoll(&KubeletPods{}, nil, Options{}) }
+func newReader() *poll { return newPoll(&kubeport.Port{}, nil, Options{}) }
 
 func TestRead(t *testing.T) {
 	two := podList(t, *namedPod("a"), *namedPod("b"))
@@ -37,10 +39,10 @@ func TestRead(t *testing.T) {
 		{"breaks off before them", `{"kind":`, 0, "unexpected EOF"},
 		{"empty", ``, 0, "unexpected EOF"},
 		{"a page", `<html>`, 0, "invalid character"},
-		{"a list of something else", `[1,2]`, 0, "no list of pods"},
+		{"a list of something else", `[1,2]`, 0, "no list of objects"},
 		{"pods that are none", `{"items":[1]}`, 0, "cannot unmarshal"},
-		{"items that are none", `{"items":{}}`, 0, "no list of pods"},
-		{"no items", `{"kind":"Status"}`, 0, "no list of pods"},
+		{"items that are none", `{"items":{}}`, 0, "no list of objects"},
+		{"no items", `{"kind":"Status"}`, 0, "no list of objects"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pods, _, err := newReader().read(strings.NewReader(c.text))

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/agent/lab/labtest"
 )
 
@@ -21,7 +22,7 @@ import (
 // credentials of an administrator and then with those of the kubelet.
 func TestNode(t *testing.T) {
 	node := labtest.StartSim(t)
-	kubelet := Kubeconfig{Path: filepath.Join(node.Dir, "config", "kubelet.kubeconfig")}
+	kubelet := kubeport.Kubeconfig{Path: filepath.Join(node.Dir, "config", "kubelet.kubeconfig")}
 
 	t.Run("administrator", func(t *testing.T) {
 		h := followNode(t, node, node.State.Kubeconfig, kubelet)
@@ -90,13 +91,13 @@ func TestNode(t *testing.T) {
 }
 
 // followNode runs the package against a lab.
-func followNode(t *testing.T, node *labtest.Lab, named string, kubelet Kubeconfig) *collector {
+func followNode(t *testing.T, node *labtest.Lab, named string, kubelet kubeport.Kubeconfig) *collector {
 	t.Helper()
-	candidates := []Kubeconfig{kubelet}
+	candidates := []kubeport.Kubeconfig{kubelet}
 	if named != "" {
-		candidates = Candidates(named, "", kubelet)
+		candidates = kubeport.Candidates(named, "", kubelet)
 	}
-	config, _, err := Credentials(candidates)
+	config, _, err := kubeport.Credentials(candidates)
 	if err != nil || config == nil {
 		t.Fatalf("no credentials: %v", err)
 	}
@@ -105,7 +106,7 @@ func followNode(t *testing.T, node *labtest.Lab, named string, kubelet Kubeconfi
 		t.Fatal(err)
 	}
 	address := net.JoinHostPort(n.Status.Addresses[0].Address, strconv.Itoa(node.State.Ports["kubelet"]))
-	pods, err := NewKubeletPods(config, KubeletPort{Address: address})
+	pods, err := kubeport.New(config, kubeport.Address{Address: address})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,28 @@
-package cluster
+package kubeport
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"k8s.io/client-go/rest"
 )
 
-// KubeletPort states where a kubelet listens.
-type KubeletPort struct {
+// Port is a kubelet's, for whoever has the credentials.
+type Port struct {
+	// URLs are asked in turn until one answers, such as https://127.0.0.1:10250
+	// and, if the kubelet has that port, http://127.0.0.1:10255.
+	URLs   []string
+	Client *http.Client
+}
+
+// Address states where a kubelet listens.
+type Address struct {
 	// Address is host:port of its port for those who log in; empty: it has none.
 	Address string
 	// ReadOnly is host:port of the port for everybody; empty: it has none.
@@ -22,9 +30,14 @@ type KubeletPort struct {
 	// Certificate is the certificate that it serves with, in PEM, if that is known
 	// from its files.
 	Certificate []byte
+	// Dial reaches these addresses; nil: as all others are reached.
+	Dial Dial
 }
 
-// NewKubeletPods makes a client for the kubelet's own port that logs in as at the
+// Dial connects to an address.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// New makes a client for the kubelet's own port that logs in as at the
 // API server; api may be nil for a kubelet that has a port for everybody.
 //
 // Most kubelets sign their certificate themselves. One that is neither signed by
@@ -32,8 +45,8 @@ type KubeletPort struct {
 // this machine only, and only by who logs in with a certificate: then whoever has
 // taken the kubelet's port could tell us wrong pods, but learns nothing that would
 // let it log in anywhere. A token would be given away, so it is not sent there.
-func NewKubeletPods(api *rest.Config, port KubeletPort) (*KubeletPods, error) {
-	out := &KubeletPods{}
+func New(api *rest.Config, port Address) (*Port, error) {
+	out := &Port{}
 	if port.Address != "" && api != nil {
 		out.URLs = append(out.URLs, "https://"+port.Address)
 	}
@@ -41,18 +54,16 @@ func NewKubeletPods(api *rest.Config, port KubeletPort) (*KubeletPods, error) {
 		out.URLs = append(out.URLs, "http://"+port.ReadOnly)
 	}
 	if len(out.URLs) == 0 {
-		return nil, errors.New("ask the kubelet for its pods: it has no port for everybody, and there are no credentials for the other")
+		return nil, errors.New("ask the kubelet: it has no port for everybody, and there are no credentials for the other")
 	}
-	plain := http.DefaultTransport.(*http.Transport).Clone()
-	plain.Proxy = nil // it is this machine's
-	plain.IdleConnTimeout = time.Minute
+	plain := plainTransport(port.Dial)
 	if port.Address == "" || api == nil {
 		out.Client = &http.Client{Transport: plain}
 		return out, nil
 	}
 	transport, err := loggedIn(api, port, plain)
 	if err != nil {
-		return nil, fmt.Errorf("ask the kubelet for its pods: %w", err)
+		return nil, fmt.Errorf("ask the kubelet: %w", err)
 	}
 	out.Client = &http.Client{Transport: &byScheme{https: transport, http: plain.Clone()}}
 	return out, nil
@@ -68,7 +79,7 @@ func (b *byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.http.RoundTrip(r)
 }
 
-func loggedIn(api *rest.Config, port KubeletPort, t *http.Transport) (http.RoundTripper, error) {
+func loggedIn(api *rest.Config, port Address, t *http.Transport) (http.RoundTripper, error) {
 	api = rest.CopyConfig(api)
 	// The API server's name says nothing of the kubelet, and Insecure may have been
 	// said of the API server only.
