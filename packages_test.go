@@ -75,7 +75,7 @@ var packages = []pkg{
 
 	// Its clients.
 	code("agent/client", "agent/agentpb", "agent/peer", "agent/reason", "agent/wire", "probes"),
-	code("agent/explain/gather", "agent/agentpb", "agent/client", "agent/explain", "agent/explain/evidence", "agent/kubeapi", "agent/redact", "agent/story/history", "agent/story/life", "agent/trace", "probes", "probes/words"),
+	code("agent/explain/gather", "agent/agentpb", "agent/client", "agent/explain", "agent/explain/evidence", "agent/kubeapi", "agent/kubeport", "agent/redact", "agent/story/history", "agent/story/life", "agent/trace", "probes", "probes/kubelets", "probes/words"),
 
 	// The lab: a node for one person.
 	code("agent/lab/cgroups"),

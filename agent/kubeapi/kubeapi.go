@@ -102,7 +102,8 @@ const (
 )
 
 func send(client *http.Client, req *http.Request) (*http.Response, error) {
-	req.Header.Set("Accept", "application/json")
+	// A kubelet does not serve its profiles to who takes nothing but JSON.
+	req.Header.Set("Accept", "application/json, */*")
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err

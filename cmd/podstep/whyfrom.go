@@ -20,17 +20,20 @@ import (
 type whyFrom struct {
 	kubeconfig string
 	context    string
+	pid        int
 }
 
 func (f *whyFrom) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server (default: that of the lab whose agent --socket names, then as for kubectl)")
 	cmd.Flags().StringVar(&f.context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
+	cmd.Flags().IntVar(&f.pid, "pid", 0, "`PID` of the kubelet of this machine to look at (default: that of the pod's node)")
 }
 
 // sources are what can be reached from here, and the namespace of a pod that is named
 // without one; many is that it is asked about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	near := &gather.Nearby{PID: f.pid}
 	rest, err := config.ClientConfig()
 	namespace = "default"
 	switch {
@@ -41,6 +44,7 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 		if from.API, err = kubeapi.New(rest); err != nil {
 			return from, "", err
 		}
+		near.Login = rest
 	case clientcmd.IsEmptyConfig(err) && f.kubeconfig == "" && f.context == "":
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.API, What: "API server", Why: evidence.Absent, Message: "no kubeconfig is known: name one with --kubeconfig or KUBECONFIG",
@@ -48,6 +52,7 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 	default:
 		return from, "", fmt.Errorf("read kubeconfig: %w", err)
 	}
+	from.More = gather.OnNode(from.API, near)
 	socket := a.socketOrDefault()
 	if _, err := os.Stat(socket); err == nil || a.socket != "" {
 		from.More = append(from.More, &gather.Agent{Socket: socket, Whole: many})

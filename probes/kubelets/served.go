@@ -16,7 +16,7 @@ import (
 // runtimes do: it connects, greets in HTTP/2 and waits to be greeted. No call is
 // made.
 func (k *Kubelet) Served(ctx context.Context, socket string) error {
-	c, err := k.dial(ctx, socket)
+	c, err := k.DialSocket(ctx, socket)
 	if err != nil {
 		return err
 	}
@@ -32,9 +32,10 @@ func (k *Kubelet) Served(ctx context.Context, socket string) error {
 	return nil
 }
 
-// dial connects by way of an open file: its name below /proc is short, where
-// the socket's own may be too long, and it cannot lead elsewhere.
-func (k *Kubelet) dial(ctx context.Context, socket string) (net.Conn, error) {
+// DialSocket connects to a socket as the kubelet sees it, by way of an open file: its
+// name below /proc is short, where the socket's own may be too long, and it cannot lead
+// elsewhere.
+func (k *Kubelet) DialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	f, err := resolve(k.Root, socket, unix.O_PATH)
 	if err != nil {
 		return nil, err

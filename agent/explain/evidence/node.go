@@ -13,7 +13,7 @@ type Kubelet struct {
 	// Config are the settings of /configz that rules ask for.
 	Config *KubeletConfig `json:"config,omitempty"`
 	// Metrics are the samples of /metrics that rules ask for, by name and labels as
-	// they are written there.
+	// they are written there. One that is missing is zero, or not asked for.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Goroutines are those of the goroutine dump in which a rule may find something:
 	// pod workers, the sync loop, PLEG, volume operations, pulls, the status manager.
@@ -48,7 +48,8 @@ type Goroutine struct {
 	// Pod is the UID of the pod whose worker it is; empty: none, or not known.
 	Pod string `json:"pod,omitempty"`
 	// Frames are the functions on its stack, innermost first, as the runtime prints
-	// them, such as k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod.
+	// them, such as k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod. The last one may be
+	// who began the goroutine: "created by" and its name.
 	Frames []string `json:"frames"`
 }
 
@@ -103,7 +104,7 @@ type Machine struct {
 	Stuck []Process `json:"stuck,omitempty"`
 	Disks []Disk    `json:"disks,omitempty"`
 	// CNI are the network configurations of the runtime; nil: not looked for.
-	CNI []string `json:"cni,omitempty"`
+	CNI []string `json:"cni"`
 	// Manifests are the static pods' files that name the pod.
 	Manifests []string `json:"manifests,omitempty"`
 	// Lines are those of the kubelet's log that name the pod, or that are about the

@@ -97,6 +97,9 @@ func trimContainer(c *corev1.Container) {
 	}
 }
 
+// isRedacted reports whether something was taken out of a text.
+func isRedacted(text string) bool { return strings.Contains(text, redact.Redacted) }
+
 // programOf keeps of a command its program.
 func programOf(command []string) []string {
 	return command[:min(1, len(command))]

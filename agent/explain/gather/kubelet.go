@@ -1,0 +1,290 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Kubelet is a kubelet's port as a source: directly where the kubelet runs on this
+// machine, and else through the API server, which takes the right to get nodes/proxy.
+type Kubelet struct {
+	// API is nil if there is no API server to go through, Near if nothing of this machine
+	// is to be looked at.
+	API  *kubeapi.Client
+	Near *Nearby
+}
+
+// Names names the source.
+func (*Kubelet) Names() (evidence.Source, string) { return evidence.Port, "port" }
+
+// Look asks the kubelet for all that it serves.
+func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
+	ctx, cancel := early(ctx)
+	defer cancel()
+	p := &port{of: of}
+	var nearErr error
+	if k.Near != nil {
+		if p.near, nearErr = k.Near.kubelet(ctx, of); nearErr == nil {
+			if direct, err := k.Near.port(p.near); err == nil {
+				for _, u := range direct.URLs {
+					p.ways = append(p.ways, directly(direct.Client, u))
+				}
+			}
+		}
+	}
+	if node := nodeOf(of.Snapshot.Pod); k.API != nil && node != "" {
+		p.ways = append(p.ways, through(k.API, node))
+	}
+	if len(p.ways) == 0 {
+		if nearErr == nil || errors.Is(nearErr, errNoNode) {
+			return nil
+		}
+		return missedNear(evidence.Port, "port", nearErr)
+	}
+	return p.look(ctx)
+}
+
+func nodeOf(p *corev1.Pod) string {
+	if p == nil {
+		return ""
+	}
+	return p.Spec.NodeName
+}
+
+// way is one to the kubelet's port.
+type way func(ctx context.Context, path string, query url.Values) (*http.Response, error)
+
+func directly(client *http.Client, base string) way {
+	return func(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+		address := base + path
+		if len(query) > 0 {
+			address += "?" + query.Encode()
+		}
+		return kubeapi.Get(ctx, client, address)
+	}
+}
+
+func through(api *kubeapi.Client, node string) way {
+	return func(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+		return api.Open(ctx, kubeapi.Request{Path: "api/v1/nodes/" + url.PathEscape(node) + "/proxy" + path, Query: query})
+	}
+}
+
+// port is one look at a kubelet's port.
+type port struct {
+	of   *Subject
+	near *kubelets.Kubelet // nil: it is not on this machine
+	ways []way
+	part part
+
+	mu    sync.Mutex // of what follows
+	pods  []podOf
+	known bool   // pods are all of the kubelet's
+	found string // the UID of the pod among them
+	dump  []routine
+}
+
+// podOf is what is kept of each of the kubelet's pods, to tell whose a goroutine may be.
+type podOf struct {
+	uid     string
+	leaving bool // it is being ended, or has ended
+	ready   bool
+}
+
+// The paths of the kubelet's port.
+const (
+	pathPods     = "/pods"
+	pathHealthz  = "/healthz"
+	pathSyncLoop = "/healthz/syncloop"
+	pathMetrics  = "/metrics"
+	pathConfigz  = "/configz"
+	pathDump     = "/debug/pprof/goroutine"
+)
+
+func (p *port) look(ctx context.Context) func(*evidence.Snapshot) {
+	p.part.s.Kubelet = &evidence.Kubelet{}
+	asked := map[string]func(){
+		pathPods:     func() { p.askPods(ctx) },
+		pathHealthz:  func() { p.askHealth(ctx, pathHealthz, func(k *evidence.Kubelet, text string) { k.Healthz = text }) },
+		pathSyncLoop: func() { p.askHealth(ctx, pathSyncLoop, func(k *evidence.Kubelet, text string) { k.SyncLoop = text }) },
+		pathMetrics:  func() { p.askMetrics(ctx) },
+		pathConfigz:  func() { p.askConfigz(ctx) },
+		pathDump:     func() { p.askDump(ctx) },
+	}
+	for _, name := range within(ctx, asked) {
+		p.part.missed(evidence.Port, name, context.DeadlineExceeded)
+	}
+	p.own()
+	if len(p.part.s.Origins) == 0 {
+		p.part.put(func(s *evidence.Snapshot) { s.Kubelet, s.Unseen = nil, oneOf(s.Unseen, "port") })
+	}
+	return p.part.give()
+}
+
+// oneOf makes one of several parts that could not be seen for the same reason.
+func oneOf(all []evidence.Unseen, what string) []evidence.Unseen {
+	for _, u := range all {
+		if u.Why != all[0].Why {
+			return all
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	first := all[0]
+	first.What = what
+	return []evidence.Unseen{first}
+}
+
+// ask asks in each way until one answers.
+func (p *port) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	var errs []error
+	for _, w := range p.ways {
+		resp, err := w(ctx, path, query)
+		if err == nil {
+			return resp, nil
+		}
+		// What the kubelet itself answers is the answer.
+		if kubeapi.IsCode(err, http.StatusInternalServerError) || ctx.Err() != nil {
+			return nil, err
+		}
+		errs = append(errs, err)
+	}
+	return nil, errs[len(errs)-1]
+}
+
+// get asks for a path, and reads the answer; read gets no more than max bytes.
+func (p *port) get(ctx context.Context, path string, query url.Values, max int, read func(io.Reader) error) error {
+	resp, err := p.ask(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return read(&kubeapi.Bounded{R: resp.Body, Left: max})
+}
+
+// maxHealth bounds what is read of the answer of a health check, in bytes.
+const maxHealth = 4 << 10
+
+// askHealth asks whether the kubelet, or its sync loop, is well. That it is not is an
+// answer too.
+func (p *port) askHealth(ctx context.Context, path string, set func(*evidence.Kubelet, string)) {
+	var text []byte
+	err := p.get(ctx, path, nil, maxHealth, func(r io.Reader) (err error) {
+		text, err = io.ReadAll(r)
+		return err
+	})
+	var status *kubeapi.StatusError
+	switch {
+	case err == nil:
+	case errors.As(err, &status) && status.Code == http.StatusInternalServerError && isHealth(status.Message):
+		text = []byte(status.Message)
+	default:
+		p.part.missed(evidence.Port, path, err)
+		return
+	}
+	shown := words.Cut(words.OneLine(message(string(text))), 1000)
+	p.part.saw(evidence.Port, path, func(s *evidence.Snapshot) { set(s.Kubelet, shown) })
+}
+
+// isHealth reports whether a text is the kubelet's own about its health, and not that
+// of a server in between.
+func isHealth(text string) bool {
+	return strings.Contains(text, "[-]") || strings.Contains(text, "[+]") || strings.Contains(text, "internal server error: ")
+}
+
+// maxPodList bounds what is read of the kubelet's pods, in bytes.
+const maxPodList = 256 << 20
+
+// askPods asks for the pods that the kubelet has, of which the pod alone is kept.
+func (p *port) askPods(ctx context.Context) {
+	var found *corev1.Pod
+	var all []podOf
+	err := p.get(ctx, pathPods, nil, maxPodList, func(r io.Reader) error {
+		return kubeapi.EachItem(r, func(raw []byte) error {
+			pod, err := decodePod(raw)
+			if err != nil {
+				return err
+			}
+			all = append(all, podOf{string(pod.UID), isLeaving(pod), isReady(pod)})
+			if p.isIt(pod) {
+				found = trimmed(pod)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		p.part.missed(evidence.Port, pathPods, err)
+		return
+	}
+	p.mu.Lock()
+	p.pods, p.known = all, true
+	if found != nil {
+		p.found = string(found.UID)
+	}
+	p.mu.Unlock()
+	has := found != nil
+	p.part.saw(evidence.Port, pathPods, func(s *evidence.Snapshot) { s.KubeletPod, s.Kubelet.HasPod = found, &has })
+}
+
+// isIt reports whether a pod of the kubelet's is the one that is looked for.
+func (p *port) isIt(pod *corev1.Pod) bool {
+	if p.of.Kubelet.UID != "" {
+		return string(pod.UID) == p.of.Kubelet.UID
+	}
+	return pod.Namespace == p.of.Name.Namespace && pod.Name == p.of.Name.Name
+}
+
+func isLeaving(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+func isReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// maxDump bounds what is read of the goroutine dump, in bytes.
+const maxDump = 32 << 20
+
+// askDump asks for the stacks of the kubelet's goroutines. While it makes them the
+// kubelet stands still, for milliseconds.
+func (p *port) askDump(ctx context.Context) {
+	var all []routine
+	cut := false
+	err := p.get(ctx, pathDump, url.Values{"debug": {"2"}}, maxDump, func(r io.Reader) (err error) {
+		all, err = parseDump(r)
+		if errors.Is(err, kubeapi.ErrTooLarge) {
+			err, cut = nil, true
+		}
+		return err
+	})
+	if err != nil {
+		p.part.missed(evidence.Port, pathDump, err)
+		return
+	}
+	p.mu.Lock()
+	p.dump = all
+	p.mu.Unlock()
+	p.part.put(func(s *evidence.Snapshot) {
+		s.Saw(evidence.Port, pathDump, time.Now())
+		if cut {
+			s.Missed(evidence.Port, "the rest of "+pathDump, evidence.Failed, kubeapi.ErrTooLarge.Error())
+		}
+	})
+}

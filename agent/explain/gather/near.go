@@ -1,0 +1,219 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeport"
+	"github.com/podstep/podstep/probes/kubelets"
+)
+
+// Nearby finds the kubelet of this machine that has a pod. The sources on a node share
+// it.
+type Nearby struct {
+	// PID is the kubelet's that a person named; 0: that of the pod's node.
+	PID int
+	// Login is how to log in at the API server; nil: as the machine's files say.
+	Login *rest.Config
+
+	once sync.Once
+	all  []kubelets.Kubelet
+	err  error
+}
+
+// elsewhere is why a source on a node has nothing: the pod is not on this one.
+type elsewhere struct{ message string }
+
+func (e *elsewhere) Error() string { return e.message }
+
+// errNoNode is that a pod has no node yet: there is nothing to look for.
+var errNoNode = errors.New("the pod has no node")
+
+// kubelet is the one that has the pod.
+func (n *Nearby) kubelet(ctx context.Context, of *Subject) (*kubelets.Kubelet, error) {
+	n.once.Do(func() { n.find(ctx) })
+	if n.err != nil {
+		return nil, n.err
+	}
+	node := ""
+	if p := of.Snapshot.Pod; p != nil {
+		if node = p.Spec.NodeName; node == "" {
+			return nil, errNoNode
+		}
+	}
+	fitting := slices.DeleteFunc(slices.Clone(n.all), func(k kubelets.Kubelet) bool {
+		return node != "" && k.Node != node || n.PID == 0 && n.Login != nil && !kubeport.Trusts(&k, n.Login)
+	})
+	k, err := kubelets.Choose(fitting)
+	switch {
+	case errors.Is(err, kubelets.ErrNone) && node != "":
+		return nil, &elsewhere{"the pod's node is " + node + ", whose kubelet does not run on this machine"}
+	case errors.Is(err, kubelets.ErrNone):
+		return nil, &elsewhere{"no kubelet runs on this machine"}
+	case err != nil:
+		return nil, err
+	}
+	return &k, nil
+}
+
+func (n *Nearby) find(ctx context.Context) {
+	if n.PID == 0 {
+		n.all, n.err = kubelets.Find(ctx, kubelets.Options{})
+		return
+	}
+	k, err := kubelets.ByPID(ctx, n.PID, kubelets.Options{})
+	n.all, n.err = []kubelets.Kubelet{k}, err
+}
+
+// port is the way to a kubelet's port.
+func (n *Nearby) port(k *kubelets.Kubelet) (*kubeport.Port, error) {
+	login := n.Login
+	if login == nil {
+		var err error
+		if login, err = kubeport.CredentialsOf(k, ""); err != nil {
+			login = nil
+		}
+	}
+	return kubeport.Of(k, login)
+}
+
+// missedNear notes why there is nothing of the node; nil: that needs no word.
+func missedNear(source evidence.Source, what string, err error) func(*evidence.Snapshot) {
+	var away *elsewhere
+	switch {
+	case errors.Is(err, errNoNode):
+		return nil
+	case errors.As(err, &away) && source != evidence.Node:
+		return nil // one word about the node is enough
+	case errors.As(err, &away):
+		return func(s *evidence.Snapshot) { s.Missed(source, what, evidence.Absent, away.message) }
+	}
+	code, message := WhyNot(err)
+	return func(s *evidence.Snapshot) { s.Missed(source, what, code, message) }
+}
+
+// early is a context that ends a little before another, so that what has come until
+// then is still given.
+func early(ctx context.Context) (context.Context, context.CancelFunc) {
+	const margin = 300 * time.Millisecond
+	if d, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, d.Add(-margin))
+	}
+	return context.WithCancel(ctx)
+}
+
+// part is what a source has found so far. What comes after it was given is dropped:
+// a read that hangs may still end.
+type part struct {
+	mu    sync.Mutex
+	s     evidence.Snapshot
+	given bool
+}
+
+func (p *part) put(change func(s *evidence.Snapshot)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.given {
+		change(&p.s)
+	}
+}
+
+func (p *part) saw(source evidence.Source, what string, change func(s *evidence.Snapshot)) {
+	p.put(func(s *evidence.Snapshot) {
+		s.Saw(source, what, time.Now())
+		change(s)
+	})
+}
+
+func (p *part) missed(source evidence.Source, what string, err error) {
+	code, message := WhyNot(err)
+	p.put(func(s *evidence.Snapshot) { s.Missed(source, what, code, message) })
+}
+
+// give ends the part, and copies what it has into a snapshot.
+func (p *part) give() func(*evidence.Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.given = true
+	return func(s *evidence.Snapshot) {
+		if p.s.KubeletPod != nil {
+			s.KubeletPod = p.s.KubeletPod
+		}
+		if p.s.Kubelet != nil {
+			s.Kubelet = p.s.Kubelet
+		}
+		if p.s.Runtime != nil {
+			s.Runtime = p.s.Runtime
+		}
+		if m := p.s.Machine; m != nil {
+			joinMachine(s, m)
+		}
+		for _, o := range p.s.Origins {
+			s.Saw(o.Source, o.What, o.At)
+		}
+		s.Unseen = append(s.Unseen, p.s.Unseen...)
+	}
+}
+
+// joinMachine adds what one of the two sources of a machine has: its log is read by
+// one of its own.
+func joinMachine(s *evidence.Snapshot, m *evidence.Machine) {
+	if s.Machine == nil {
+		s.Machine = m
+		return
+	}
+	if len(m.Lines) > 0 {
+		s.Machine.Lines = m.Lines
+		return
+	}
+	lines := s.Machine.Lines
+	*s.Machine = *m
+	s.Machine.Lines = lines
+}
+
+// within runs functions at once, and waits for all, or until the context ends: one
+// that reads a file system which hangs may never end.
+func within(ctx context.Context, all map[string]func()) (late []string) {
+	done := make(chan string, len(all))
+	for name, f := range all {
+		go func() {
+			f()
+			done <- name
+		}()
+	}
+	open := map[string]bool{}
+	for name := range all {
+		open[name] = true
+	}
+	for len(open) > 0 {
+		select {
+		case name := <-done:
+			delete(open, name)
+		case <-ctx.Done():
+			for name := range open {
+				late = append(late, name)
+			}
+			slices.Sort(late)
+			return late
+		}
+	}
+	return nil
+}
+
+// quiet reports whether an error is that a file is not there, which is no news: a pod
+// may have no volumes, and no cgroup.
+func quiet(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// OnNode are the sources on a pod's node: its kubelet's port, which can be reached
+// through the API server too, its runtime, the machine and the kubelet's log.
+func OnNode(api *kubeapi.Client, near *Nearby) []Source {
+	return []Source{&Kubelet{API: api, Near: near}, &Runtime{near}, &Machine{near}, &Log{near}}
+}
