@@ -15,6 +15,7 @@ type settings struct {
 	Port                     *int    `json:"port"`
 	ReadOnlyPort             *int    `json:"readOnlyPort"`
 	CgroupRoot               *string `json:"cgroupRoot"`
+	StaticPodPath            *string `json:"staticPodPath"`
 }
 
 // parseConfig reads a KubeletConfiguration, in YAML or JSON. A drop-in need not
@@ -45,6 +46,7 @@ func (s *settings) over(other *settings) {
 	set(&s.Port, other.Port)
 	set(&s.ReadOnlyPort, other.ReadOnlyPort)
 	set(&s.CgroupRoot, other.CgroupRoot)
+	set(&s.StaticPodPath, other.StaticPodPath)
 }
 
 func set[T any](to **T, from *T) {

@@ -34,6 +34,7 @@ func describe(p *process) *Kubelet {
 	k.endpoints(p, flags, config)
 	k.RootDir = p.abs(first(flags.last("root-dir"), defaultRootDir))
 	k.CgroupRoot = first(flags.last("cgroup-root"), or(config.CgroupRoot, ""))
+	k.StaticPods = first(flags.last("pod-manifest-path"), or(config.StaticPodPath, ""))
 	k.Cgroup = p.cgroup()
 	k.Node = k.nodeName(p)
 	k.OwnNetwork = p.elsewhere("net")

@@ -3,6 +3,7 @@ package kubelets
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,6 +125,20 @@ func list(root, dir string, left *int, ends []string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// names gives the entries of a directory below root, maxFiles at most.
+func names(root, dir string) ([]fs.DirEntry, error) {
+	f, err := resolve(root, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxFiles)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries, err
 }
 
 func endsIn(name string, ends []string) bool {

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // Kinds of kubelets: what it is a part of.
@@ -55,6 +57,8 @@ type Kubelet struct {
 	// Kubeconfig, Config and ConfigDir are the files it was started with, or "".
 	Kubeconfig, Config, ConfigDir string
 	RootDir                       string
+	// StaticPods is the directory or file of its static pods, "" if it has none.
+	StaticPods string
 	// CgroupRoot is below which it puts pods, Cgroup where it is itself.
 	CgroupRoot, Cgroup string
 	// Address, Port and ReadOnlyPort are where it serves /pods and /configz; a
@@ -175,3 +179,18 @@ func (k *Kubelet) InRoot(path string) string { return filepath.Join(k.Root, path
 // Open opens a regular file as the kubelet sees it: symbolic links stay inside
 // of its view. Close it.
 func (k *Kubelet) Open(path string) (*os.File, error) { return openIn(k.Root, path) }
+
+// ReadDir gives the entries of a directory as the kubelet sees it, of a large one not
+// all.
+func (k *Kubelet) ReadDir(path string) ([]fs.DirEntry, error) { return names(k.Root, path) }
+
+// Disk is how a file system is filled, as the kubelet sees it.
+func (k *Kubelet) Disk(path string) (unix.Statfs_t, error) {
+	var st unix.Statfs_t
+	f, err := resolve(k.Root, path, unix.O_PATH)
+	if err != nil {
+		return st, err
+	}
+	defer f.Close()
+	return st, unix.Fstatfs(int(f.Fd()), &st)
+}

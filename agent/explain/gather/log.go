@@ -1,9 +1,20 @@
 package gather
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // Log is the log of a kubelet of this machine as a source.
@@ -12,5 +23,247 @@ type Log struct{ Near *Nearby }
 // Names names the source.
 func (*Log) Names() (evidence.Source, string) { return evidence.Log, "log" }
 
-// Look has nothing yet.
-func (m *Log) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) { return nil }
+const (
+	// maxLog bounds what is read of a log, in bytes, from its end.
+	maxLog = 4 << 20
+	// logSince is how far back the log is read.
+	logSince = 10 * time.Minute
+	// maxLines bounds how many lines are kept: the last ones.
+	maxLines = 200
+)
+
+// Look reads the end of the kubelet's log: the file that its standard error goes to, or
+// the journal.
+func (l *Log) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
+	ctx, cancel := early(ctx)
+	defer cancel()
+	source, what := l.Names()
+	k, err := l.Near.kubelet(ctx, of)
+	if err != nil {
+		return missedNear(source, what, err)
+	}
+	p := &part{}
+	asked := map[string]func(){what: func() {
+		lines, err := l.read(ctx, k, of)
+		if err != nil {
+			p.missed(source, what, err)
+			return
+		}
+		p.saw(source, what, func(s *evidence.Snapshot) { s.Machine = &evidence.Machine{Lines: lines} })
+	}}
+	for _, name := range within(ctx, asked) {
+		p.missed(source, name, context.DeadlineExceeded)
+	}
+	return p.give()
+}
+
+func (l *Log) read(ctx context.Context, k *kubelets.Kubelet, of *Subject) ([]evidence.Line, error) {
+	f := filter{of: of, since: time.Now().Add(-logSince)}
+	file := "/proc/" + strconv.Itoa(k.PID) + "/fd/2"
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		end, err := endOf(file)
+		if err != nil {
+			return nil, err
+		}
+		return f.lines(end, time.Local), nil
+	}
+	text, noJournal := journal(ctx, k.PID)
+	switch {
+	case err != nil && noJournal != nil: // the journal may be read by others than root
+		return nil, err
+	case noJournal != nil:
+		return nil, noJournal
+	}
+	return f.journal(text), nil
+}
+
+// endOf is the end of a file, from the beginning of a line on.
+func endOf(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, size-maxLog)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLog))
+	if err != nil {
+		return nil, err
+	}
+	if from > 0 {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return text, nil
+}
+
+// errNoJournal is that the log goes to where it cannot be read.
+var errNoJournal = errors.New("the kubelet writes neither to a file nor to a journal that can be read here")
+
+// journal reads what the journal has of a process, the newest at the end.
+func journal(ctx context.Context, pid int) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "journalctl", "_PID="+strconv.Itoa(pid), "--since=-"+strconv.Itoa(int(logSince.Seconds()))+"s",
+		"--lines=20000", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
+	cmd.WaitDelay = time.Second
+	out := &tail{}
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &limited{&printed, maxHealth}
+	err := cmd.Run()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errNoJournal
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && printed.Len() > 0:
+		return nil, errors.New("journalctl: " + strings.TrimSpace(printed.String()))
+	case err != nil:
+		return nil, err
+	case len(out.text) == 0:
+		return nil, errNoJournal
+	}
+	return out.text, nil
+}
+
+// tail keeps the last bytes that are written.
+type tail struct{ text []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b...)
+	if len(t.text) > 2*maxLog {
+		t.text = append([]byte(nil), t.text[len(t.text)-maxLog:]...)
+	}
+	return len(b), nil
+}
+
+// limited takes all, and passes on no more than left bytes.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	n := min(l.left, len(b))
+	l.left -= n
+	_, err := l.w.Write(b[:n])
+	return len(b), err
+}
+
+// filter chooses the lines of a log.
+type filter struct {
+	of    *Subject
+	since time.Time
+}
+
+// ofTheNode are messages about the whole node that rules look for.
+var ofTheNode = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
+	`Skipping pod synchronization`, `Container runtime`, `Eviction manager`, `Housekeeping took`, `Node (?:became|not becoming)`,
+	`Error (?:updating|getting) .*node`, `Unable to (?:update|register|read config)`, `Failed to (?:update lease|ensure lease|contact API server|watch|list)`,
+	`Unhandled Error`, `Could not process manifest`, `Failed (?:creating|deleting) a? ?mirror pod`, `(?:Image|Container) garbage collection failed`,
+	`Shutdown manager`, `Starting kubelet`, `Kubelet (?:failed|stopped)`, `Failed to (?:start|initialize)`, `GenericPLEG`, `PLEG`, `No need to create a mirror pod`,
+	`SyncLoop \(probe\)|SyncLoop \(PLEG\): ignore`, `Use of .* too long`, `Allocate failed`, `Device plugin`,
+}, "|") + `)`)
+
+// keep reports whether a line is one to keep: of the pod, or of the whole node.
+func (f *filter) keep(e *evidence.Line, text string) bool {
+	if e.At.Before(f.since) {
+		return false
+	}
+	if uid := f.of.Kubelet.UID; uid != "" && (e.UID == uid || strings.Contains(text, uid)) {
+		e.UID, e.Pod = f.of.Name.UID, f.of.Name.String()
+		return true
+	}
+	if name := f.of.Name.String(); e.Pod == name || hasWord(text, name) {
+		// One of the same name that was before has another UID.
+		if e.UID != "" && f.of.Kubelet.UID != "" {
+			return false
+		}
+		e.Pod = name
+		return true
+	}
+	return e.Pod == "" && e.UID == "" && ofTheNode.MatchString(e.Message)
+}
+
+// hasWord reports whether a text has a name, and not a longer one.
+func hasWord(text, name string) bool {
+	for {
+		i := strings.Index(text, name)
+		if i < 0 {
+			return false
+		}
+		if (i == 0 || !inName(text[i-1])) && (i+len(name) == len(text) || !inName(text[i+len(name)])) {
+			return true
+		}
+		text = text[i+1:]
+	}
+}
+
+func inName(c byte) bool {
+	return c == '-' || c == '.' || c == '/' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
+}
+
+// lines chooses lines of a text that the kubelet wrote, whose clock is in a zone.
+func (f *filter) lines(text []byte, zone *time.Location) []evidence.Line {
+	c := chosen{filter: f, now: time.Now().In(zone)}
+	for line := range bytes.Lines(text) {
+		c.line(strings.TrimRight(string(line), "\r\n"), time.Time{})
+	}
+	return c.end()
+}
+
+// chosen takes lines one by one.
+type chosen struct {
+	*filter
+	now  time.Time
+	open string // an entry with what follows it, whose end is not seen yet
+	at   time.Time
+	out  []evidence.Line
+}
+
+// line adds a line; at is when it was written, if the journal says so. One that begins
+// with a tab, or with " >", belongs to the entry before.
+func (c *chosen) line(line string, at time.Time) {
+	if c.open != "" && (strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " >")) {
+		if len(c.open) < maxEntry {
+			c.open += "\n" + line
+		}
+		return
+	}
+	c.take()
+	c.open, c.at = line, at
+}
+
+// maxEntry bounds one entry of a log, in bytes.
+const maxEntry = 16 << 10
+
+// take ends the entry that is open.
+func (c *chosen) take() {
+	text := c.open
+	c.open = ""
+	if text == "" {
+		return
+	}
+	e, ok := parseEntry(text[:min(len(text), maxEntry)], c.now)
+	if !ok {
+		return
+	}
+	if !c.at.IsZero() {
+		e.At = c.at
+	}
+	if !c.keep(&e, text) {
+		return
+	}
+	e.Message, e.Error, e.Where, e.Pod, e.UID = logged(e.Message), logged(e.Error), message(e.Where), message(e.Pod), message(e.UID)
+	c.out = append(c.out, e)
+	if len(c.out) > 2*maxLines {
+		c.out = append([]evidence.Line(nil), c.out[len(c.out)-maxLines:]...)
+	}
+}
+
+func (c *chosen) end() []evidence.Line {
+	c.take()
+	return c.out[max(0, len(c.out)-maxLines):]
+}

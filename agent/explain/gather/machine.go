@@ -2,21 +2,219 @@ package gather
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Machine is this machine as a source.
+// Machine is this machine as a source: what is there of the pod besides its story.
 type Machine struct{ Near *Nearby }
 
 // Names names the source.
 func (*Machine) Names() (evidence.Source, string) { return evidence.Node, "machine" }
 
-// Look has nothing yet.
+// Look looks at files alone, and at nothing below a mount point: a file system that
+// hangs would keep whoever looks.
 func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
-	_, err := m.Near.kubelet(ctx, of)
+	ctx, cancel := early(ctx)
+	defer cancel()
+	source, what := m.Names()
+	k, err := m.Near.kubelet(ctx, of)
 	if err != nil {
-		return missedNear(evidence.Node, "machine", err)
+		return missedNear(source, what, err)
 	}
-	return nil
+	l := &machine{of: of, k: k}
+	l.part.s.Machine = &evidence.Machine{}
+	l.dirs = sync.OnceValue(func() runtimeDirs { return dirsOf(ctx, k) })
+	asked := map[string]func(){"disks": l.disks, "manifests": l.manifests, "CNI": l.cni}
+	if of.Kubelet.UID != "" {
+		asked["mounts"], asked["volume directories"], asked["cgroup"] = l.mounts, l.volumeDirs, l.cgroup
+	}
+	for _, name := range within(ctx, asked) {
+		l.part.missed(evidence.Node, name, context.DeadlineExceeded)
+	}
+	if len(l.part.s.Origins) == 0 {
+		l.part.put(func(s *evidence.Snapshot) { s.Machine, s.Unseen = nil, oneOf(s.Unseen, what) })
+	}
+	return l.part.give()
+}
+
+// machine is one look at the machine.
+type machine struct {
+	of   *Subject
+	k    *kubelets.Kubelet
+	dirs func() runtimeDirs
+	part part
+}
+
+// saw notes what there is of something, or why that cannot be seen. That a file is not
+// there is an answer too.
+func (m *machine) saw(what string, err error, change func(*evidence.Machine)) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.part.missed(evidence.Node, what, err)
+		return
+	}
+	m.part.saw(evidence.Node, what, func(s *evidence.Snapshot) { change(s.Machine) })
+}
+
+// podDir is the pod's directory as the kubelet sees it.
+func (m *machine) podDir() string { return path.Join(m.k.RootDir, "pods", m.of.Kubelet.UID) }
+
+// maxMounts bounds how many mount points and how many directories are kept.
+const maxMounts = 200
+
+// mounts are those below the pod's directory where the kubelet sees them.
+func (m *machine) mounts() {
+	var all []evidence.Mount
+	f, err := os.Open("/proc/" + strconv.Itoa(m.k.PID) + "/mountinfo")
+	if err == nil {
+		defer f.Close()
+		all, err = parseMounts(io.LimitReader(f, maxMountInfo), m.podDir())
+	}
+	m.saw("mounts", err, func(s *evidence.Machine) { s.Mounts = all })
+}
+
+// volumeDirs are those that are left of the pod's volumes, as plugin/name.
+func (m *machine) volumeDirs() {
+	var out []string
+	var failed error
+	for _, kind := range []string{"volumes", "volumeDevices"} {
+		dir := path.Join(m.podDir(), kind)
+		plugins, err := m.k.ReadDir(dir)
+		if err != nil && !quiet(err) {
+			failed = err
+		}
+		for _, p := range plugins {
+			names, err := m.k.ReadDir(path.Join(dir, p.Name()))
+			if err != nil && !quiet(err) {
+				failed = err
+			}
+			for _, n := range names {
+				if len(out) < maxMounts {
+					out = append(out, message(p.Name()+"/"+n.Name()))
+				}
+			}
+		}
+	}
+	m.saw("volume directories", failed, func(s *evidence.Machine) { s.VolumeDirs = out })
+}
+
+// usualRoots are where runtimes keep images and containers.
+var usualRoots = []string{"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"}
+
+// disks are those of the kubelet and of the runtime.
+func (m *machine) disks() {
+	var out []evidence.Disk
+	var failed error
+	roots := usualRoots
+	if own := m.dirs().Root; own != "" {
+		roots = []string{own}
+	}
+	for _, dir := range append([]string{m.k.RootDir}, roots...) {
+		st, err := m.k.Disk(dir)
+		if err != nil {
+			if !quiet(err) {
+				failed = err
+			}
+			continue
+		}
+		size := uint64(max(st.Bsize, 0))
+		out = append(out, evidence.Disk{Path: message(dir), Bytes: st.Blocks * size, Free: st.Bavail * size, Inodes: st.Files, FreeInodes: st.Ffree})
+	}
+	if len(out) > 0 {
+		failed = nil
+	}
+	m.saw("disks", failed, func(s *evidence.Machine) { s.Disks = out })
+}
+
+// usualCNI is where runtimes look for network configurations.
+const usualCNI = "/etc/cni/net.d"
+
+// cni are the names of the runtime's network configurations.
+func (m *machine) cni() {
+	dir := m.dirs().CNI
+	if dir == "" {
+		dir = usualCNI
+	}
+	out := []string{}
+	entries, err := m.k.ReadDir(dir)
+	for _, e := range entries {
+		switch path.Ext(e.Name()) {
+		case ".conf", ".conflist", ".json":
+			out = append(out, message(e.Name()))
+		}
+	}
+	m.saw("CNI", err, func(s *evidence.Machine) { s.CNI = out })
+}
+
+const (
+	// maxManifest bounds a static pod's file, in bytes, and maxManifests how many are
+	// looked at.
+	maxManifest  = 1 << 20
+	maxManifests = 200
+)
+
+// manifests are the static pods' files that name the pod.
+func (m *machine) manifests() {
+	dir := m.k.StaticPods
+	if dir == "" {
+		return
+	}
+	var out []string
+	files := []string{dir}
+	entries, err := m.k.ReadDir(dir)
+	if err == nil {
+		files = nil
+		for _, e := range entries[:min(len(entries), maxManifests)] {
+			if !strings.HasPrefix(e.Name(), ".") {
+				files = append(files, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	for _, file := range files {
+		if m.isOf(file) {
+			out = append(out, message(file))
+		}
+	}
+	m.saw("manifests", err, func(s *evidence.Machine) { s.Manifests = out })
+}
+
+// isOf reports whether a file is the pod's manifest. The kubelet names a static pod
+// after its node too.
+func (m *machine) isOf(file string) bool {
+	f, err := m.k.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxManifest))
+	if err != nil {
+		return false
+	}
+	name, namespace := manifestName(b)
+	return name != "" && namespace == m.of.Name.Namespace && (name == m.of.Name.Name || name+"-"+m.k.Node == m.of.Name.Name)
+}
+
+// manifestName is the pod that a manifest is of.
+func manifestName(text []byte) (name, namespace string) {
+	var pod struct {
+		Metadata struct{ Name, Namespace string }
+	}
+	if yaml.Unmarshal(text, &pod) != nil {
+		return "", ""
+	}
+	if namespace = pod.Metadata.Namespace; namespace == "" {
+		namespace = "default"
+	}
+	return pod.Metadata.Name, namespace
 }
