@@ -52,7 +52,7 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 	default:
 		return from, "", fmt.Errorf("read kubeconfig: %w", err)
 	}
-	from.More = gather.OnNode(from.API, near)
+	from.More = gather.OnNode(from.API, near, many)
 	socket := a.socketOrDefault()
 	if _, err := os.Stat(socket); err == nil || a.socket != "" {
 		from.More = append(from.More, &gather.Agent{Socket: socket, Whole: many})

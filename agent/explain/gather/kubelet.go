@@ -26,6 +26,11 @@ type Kubelet struct {
 	// is to be looked at.
 	API  *kubeapi.Client
 	Near *Nearby
+	// Whole is that the source is asked about many pods: each kubelet is asked once.
+	Whole bool
+
+	mu   sync.Mutex
+	seen map[string]*port // by node
 }
 
 // Names names the source.
@@ -35,10 +40,32 @@ func (*Kubelet) Names() (evidence.Source, string) { return evidence.Port, "port"
 func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 	ctx, cancel := early(ctx)
 	defer cancel()
-	p := &port{of: of}
-	var nearErr error
+	// Of many nodes one that is silent must not take all the time.
+	ctx, cancelWithin := context.WithTimeout(ctx, Within)
+	defer cancelWithin()
+	p, err := k.port(ctx, of)
+	switch {
+	case p != nil:
+		p.once.Do(func() { p.look(ctx) })
+		return p.about(of)
+	case err == nil || errors.Is(err, errNoNode):
+		return nil
+	}
+	return missedNear(evidence.Port, "port", err)
+}
+
+// port is the one to look at for a pod; nil: it cannot be reached.
+func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
+	node := nodeOf(of.Snapshot.Pod)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.seen[node]; p != nil && k.Whole {
+		return p, nil
+	}
+	p := &port{}
+	var err error
 	if k.Near != nil {
-		if p.near, nearErr = k.Near.kubelet(ctx, of); nearErr == nil {
+		if p.near, err = k.Near.kubelet(ctx, of); err == nil {
 			if direct, err := k.Near.port(p.near); err == nil {
 				for _, u := range direct.URLs {
 					p.ways = append(p.ways, directly(direct.Client, u))
@@ -46,16 +73,17 @@ func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 			}
 		}
 	}
-	if node := nodeOf(of.Snapshot.Pod); k.API != nil && node != "" {
+	if k.API != nil && node != "" {
 		p.ways = append(p.ways, through(k.API, node))
 	}
 	if len(p.ways) == 0 {
-		if nearErr == nil || errors.Is(nearErr, errNoNode) {
-			return nil
-		}
-		return missedNear(evidence.Port, "port", nearErr)
+		return nil, err
 	}
-	return p.look(ctx)
+	if k.seen == nil {
+		k.seen = map[string]*port{}
+	}
+	k.seen[node] = p
+	return p, nil
 }
 
 func nodeOf(p *corev1.Pod) string {
@@ -84,17 +112,17 @@ func through(api *kubeapi.Client, node string) way {
 	}
 }
 
-// port is one look at a kubelet's port.
+// port is one look at a kubelet's port, which may be about many pods.
 type port struct {
-	of   *Subject
 	near *kubelets.Kubelet // nil: it is not on this machine
 	ways []way
+	once sync.Once
 	part part
 
 	mu    sync.Mutex // of what follows
 	pods  []podOf
-	known bool   // pods are all of the kubelet's
-	found string // the UID of the pod among them
+	known bool // pods are all of the kubelet's
+	full  []*corev1.Pod
 	dump  []routine
 }
 
@@ -115,7 +143,8 @@ const (
 	pathDump     = "/debug/pprof/goroutine"
 )
 
-func (p *port) look(ctx context.Context) func(*evidence.Snapshot) {
+// look asks for all, of which none needs to be answered.
+func (p *port) look(ctx context.Context) {
 	p.part.s.Kubelet = &evidence.Kubelet{}
 	asked := map[string]func(){
 		pathPods:     func() { p.askPods(ctx) },
@@ -128,11 +157,31 @@ func (p *port) look(ctx context.Context) func(*evidence.Snapshot) {
 	for _, name := range within(ctx, asked) {
 		p.part.missed(evidence.Port, name, context.DeadlineExceeded)
 	}
-	p.own()
 	if len(p.part.s.Origins) == 0 {
 		p.part.put(func(s *evidence.Snapshot) { s.Kubelet, s.Unseen = nil, oneOf(s.Unseen, "port") })
 	}
-	return p.part.give()
+	p.part.give()
+}
+
+// about is what was seen for one pod.
+func (p *port) about(of *Subject) func(*evidence.Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := p.part.s
+	if out.Kubelet == nil {
+		return (&part{s: out}).give()
+	}
+	kubelet := *out.Kubelet
+	out.Kubelet, out.Unseen = &kubelet, slices.Clone(out.Unseen)
+	if p.known {
+		if i := slices.IndexFunc(p.full, func(pod *corev1.Pod) bool { return isIt(pod, of) }); i >= 0 {
+			out.KubeletPod = trimmed(p.full[i])
+		}
+		has := out.KubeletPod != nil
+		kubelet.HasPod = &has
+	}
+	p.own(of, &out)
+	return (&part{s: out}).give()
 }
 
 // oneOf makes one of several parts that could not be seen for the same reason.
@@ -210,9 +259,9 @@ func isHealth(text string) bool {
 // maxPodList bounds what is read of the kubelet's pods, in bytes.
 const maxPodList = 256 << 20
 
-// askPods asks for the pods that the kubelet has, of which the pod alone is kept.
+// askPods asks for the pods that the kubelet has.
 func (p *port) askPods(ctx context.Context) {
-	var found *corev1.Pod
+	var full []*corev1.Pod
 	var all []podOf
 	err := p.get(ctx, pathPods, nil, maxPodList, func(r io.Reader) error {
 		return kubeapi.EachItem(r, func(raw []byte) error {
@@ -221,9 +270,7 @@ func (p *port) askPods(ctx context.Context) {
 				return err
 			}
 			all = append(all, podOf{string(pod.UID), isLeaving(pod), isReady(pod)})
-			if p.isIt(pod) {
-				found = trimmed(pod)
-			}
+			full = append(full, pod)
 			return nil
 		})
 	})
@@ -232,21 +279,17 @@ func (p *port) askPods(ctx context.Context) {
 		return
 	}
 	p.mu.Lock()
-	p.pods, p.known = all, true
-	if found != nil {
-		p.found = string(found.UID)
-	}
+	p.pods, p.full, p.known = all, full, true
 	p.mu.Unlock()
-	has := found != nil
-	p.part.saw(evidence.Port, pathPods, func(s *evidence.Snapshot) { s.KubeletPod, s.Kubelet.HasPod = found, &has })
+	p.part.saw(evidence.Port, pathPods, func(*evidence.Snapshot) {})
 }
 
 // isIt reports whether a pod of the kubelet's is the one that is looked for.
-func (p *port) isIt(pod *corev1.Pod) bool {
-	if p.of.Kubelet.UID != "" {
-		return string(pod.UID) == p.of.Kubelet.UID
+func isIt(pod *corev1.Pod, of *Subject) bool {
+	if of.Kubelet.UID != "" {
+		return string(pod.UID) == of.Kubelet.UID
 	}
-	return pod.Namespace == p.of.Name.Namespace && pod.Name == p.of.Name.Name
+	return pod.Namespace == of.Name.Namespace && pod.Name == of.Name.Name
 }
 
 func isLeaving(p *corev1.Pod) bool {

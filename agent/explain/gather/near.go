@@ -213,7 +213,12 @@ func within(ctx context.Context, all map[string]func()) (late []string) {
 func quiet(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // OnNode are the sources on a pod's node: its kubelet's port, which can be reached
-// through the API server too, its runtime, the machine and the kubelet's log.
-func OnNode(api *kubeapi.Client, near *Nearby) []Source {
-	return []Source{&Kubelet{API: api, Near: near}, &Runtime{near}, &Machine{near}, &Log{near}}
+// through the API server too, its runtime, the machine and the kubelet's log. Of many
+// pods the last two are not looked for.
+func OnNode(api *kubeapi.Client, near *Nearby, many bool) []Source {
+	out := []Source{&Kubelet{API: api, Near: near, Whole: many}, &Runtime{near}}
+	if many {
+		return out
+	}
+	return append(out, &Machine{near}, &Log{near})
 }

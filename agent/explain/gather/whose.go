@@ -44,30 +44,25 @@ func memoryOf(pid int) (read memory, closer func()) {
 }
 
 // own finds out whose the goroutines of the dump are, and keeps those of the pod and
-// of the node.
-func (p *port) own() {
-	p.mu.Lock()
-	o := owners{name: p.of.Name.UID, uid: p.of.Kubelet.UID, pods: p.pods, known: p.known, whose: map[int64]string{}}
-	if o.uid == "" {
-		o.name, o.uid = p.found, p.found
-	}
-	all := p.dump
-	p.mu.Unlock()
-	if len(all) == 0 {
+// of the node. Whoever calls holds the lock.
+func (p *port) own(of *Subject, s *evidence.Snapshot) {
+	if len(p.dump) == 0 {
 		return
+	}
+	o := owners{name: of.Name.UID, uid: of.Kubelet.UID, pods: p.pods, known: p.known, whose: map[int64]string{}}
+	if o.uid == "" && s.KubeletPod != nil {
+		o.name, o.uid = string(s.KubeletPod.UID), string(s.KubeletPod.UID)
 	}
 	if p.near != nil && p.near.Same() {
 		read, closer := memoryOf(p.near.PID)
 		defer closer()
 		o.read = read
 	}
-	kept, doubtful := o.sort(all)
-	p.part.put(func(s *evidence.Snapshot) {
-		s.Kubelet.Goroutines = kept
-		if doubtful > 0 {
-			s.Missed(evidence.Port, "whose "+strconv.Itoa(doubtful)+" goroutines are", evidence.Forbidden, "root on the node can see it in the kubelet's memory")
-		}
-	})
+	kept, doubtful := o.sort(p.dump)
+	s.Kubelet.Goroutines = kept
+	if doubtful > 0 {
+		s.Missed(evidence.Port, "whose "+strconv.Itoa(doubtful)+" goroutines are", evidence.Forbidden, "root on the node can see it in the kubelet's memory")
+	}
 }
 
 // owners tells whose goroutines are.
