@@ -37,12 +37,17 @@ func (s *Shared) For(tb testing.TB) *Lab {
 // exit code.
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
-	if s.lab == nil {
-		return code
-	}
-	if err := s.lab.Stop(); err != nil {
+	if err := s.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return code
+}
+
+// Stop ends the node, if it was started.
+func (s *Shared) Stop() error {
+	if s.lab == nil {
+		return nil
+	}
+	return s.lab.Stop()
 }
