@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -163,4 +164,15 @@ func ofThisMachine(host string) bool {
 		}
 	}
 	return false
+}
+
+// plainTransport goes to the kubelet without a detour.
+func plainTransport(dial Dial) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = nil // it is this machine's
+	t.IdleConnTimeout = time.Minute
+	if dial != nil {
+		t.DialContext = dial
+	}
+	return t
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/kubeapi"
-	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -65,13 +64,7 @@ func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
 	p := &port{}
 	var err error
 	if k.Near != nil {
-		if p.near, err = k.Near.kubelet(ctx, of); err == nil {
-			if direct, err := k.Near.port(p.near); err == nil {
-				for _, u := range direct.URLs {
-					p.ways = append(p.ways, directly(direct.Client, u))
-				}
-			}
-		}
+		p.near, p.ways, err = k.Near.reach(ctx, of)
 	}
 	if k.API != nil && node != "" {
 		p.ways = append(p.ways, through(k.API, node))
@@ -114,7 +107,7 @@ func through(api *kubeapi.Client, node string) way {
 
 // port is one look at a kubelet's port, which may be about many pods.
 type port struct {
-	near *kubelets.Kubelet // nil: it is not on this machine
+	near *nearKubelet // nil: it is not on this machine
 	ways []way
 	once sync.Once
 	part part

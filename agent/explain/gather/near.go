@@ -8,26 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/kubeapi"
-	"github.com/podstep/podstep/agent/kubeport"
-	"github.com/podstep/podstep/probes/kubelets"
 )
-
-// Nearby finds the kubelet of this machine that has a pod. The sources on a node share
-// it.
-type Nearby struct {
-	// PID is the kubelet's that a person named; 0: that of the pod's node.
-	PID int
-	// Login is how to log in at the API server; nil: as the machine's files say.
-	Login *rest.Config
-
-	once sync.Once
-	all  []kubelets.Kubelet
-	err  error
-}
 
 // elsewhere is why a source on a node has nothing: the pod is not on this one.
 type elsewhere struct{ message string }
@@ -36,54 +18,6 @@ func (e *elsewhere) Error() string { return e.message }
 
 // errNoNode is that a pod has no node yet: there is nothing to look for.
 var errNoNode = errors.New("the pod has no node")
-
-// kubelet is the one that has the pod.
-func (n *Nearby) kubelet(ctx context.Context, of *Subject) (*kubelets.Kubelet, error) {
-	n.once.Do(func() { n.find(ctx) })
-	if n.err != nil {
-		return nil, n.err
-	}
-	node := ""
-	if p := of.Snapshot.Pod; p != nil {
-		if node = p.Spec.NodeName; node == "" {
-			return nil, errNoNode
-		}
-	}
-	fitting := slices.DeleteFunc(slices.Clone(n.all), func(k kubelets.Kubelet) bool {
-		return node != "" && k.Node != node || n.PID == 0 && n.Login != nil && !kubeport.Trusts(&k, n.Login)
-	})
-	k, err := kubelets.Choose(fitting)
-	switch {
-	case errors.Is(err, kubelets.ErrNone) && node != "":
-		return nil, &elsewhere{"the pod's node is " + node + ", whose kubelet does not run on this machine"}
-	case errors.Is(err, kubelets.ErrNone):
-		return nil, &elsewhere{"no kubelet runs on this machine"}
-	case err != nil:
-		return nil, err
-	}
-	return &k, nil
-}
-
-func (n *Nearby) find(ctx context.Context) {
-	if n.PID == 0 {
-		n.all, n.err = kubelets.Find(ctx, kubelets.Options{})
-		return
-	}
-	k, err := kubelets.ByPID(ctx, n.PID, kubelets.Options{})
-	n.all, n.err = []kubelets.Kubelet{k}, err
-}
-
-// port is the way to a kubelet's port.
-func (n *Nearby) port(k *kubelets.Kubelet) (*kubeport.Port, error) {
-	login := n.Login
-	if login == nil {
-		var err error
-		if login, err = kubeport.CredentialsOf(k, ""); err != nil {
-			login = nil
-		}
-	}
-	return kubeport.Of(k, login)
-}
 
 // missedNear notes why there is nothing of the node; nil: that needs no word.
 func missedNear(source evidence.Source, what string, err error) func(*evidence.Snapshot) {
@@ -211,14 +145,3 @@ func within(ctx context.Context, all map[string]func()) (late []string) {
 // quiet reports whether an error is that a file is not there, which is no news: a pod
 // may have no volumes, and no cgroup.
 func quiet(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// OnNode are the sources on a pod's node: its kubelet's port, which can be reached
-// through the API server too, its runtime, the machine and the kubelet's log. Of many
-// pods the last two are not looked for.
-func OnNode(api *kubeapi.Client, near *Nearby, many bool) []Source {
-	out := []Source{&Kubelet{API: api, Near: near, Whole: many}, &Runtime{near}}
-	if many {
-		return out
-	}
-	return append(out, &Machine{near}, &Log{near})
-}

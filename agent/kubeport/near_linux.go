@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path"
 	"strconv"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -107,15 +105,4 @@ func certificate(k *kubelets.Kubelet) []byte {
 		return nil
 	}
 	return text
-}
-
-// plainTransport goes to the kubelet without a detour.
-func plainTransport(dial Dial) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil // it is this machine's
-	t.IdleConnTimeout = time.Minute
-	if dial != nil {
-		t.DialContext = dial
-	}
-	return t
 }

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package gather
+
+import (
+	"context"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent/kubeapi"
+)
+
+// Nearby finds no kubelet: this system runs none.
+type Nearby struct {
+	PID   int
+	Login *rest.Config
+}
+
+// nearKubelet is a kubelet of this machine, of which there is none.
+type nearKubelet struct{ PID int }
+
+// Same reports whether it is still the process that was found.
+func (*nearKubelet) Same() bool { return false }
+
+func (*Nearby) reach(context.Context, *Subject) (*nearKubelet, []way, error) {
+	return nil, nil, &elsewhere{"no kubelet runs on this system"}
+}
+
+// OnNode is the kubelet's port, which can be reached through the API server. The rest
+// of a node is seen only there.
+func OnNode(api *kubeapi.Client, _ *Nearby, many bool) []Source {
+	return []Source{&Kubelet{API: api, Whole: many}}
+}
