@@ -113,6 +113,7 @@ var verdicts = map[causes.Verdict]probes.Text{
 var (
 	whySeen    = words.Text("seen", "证据")
 	whyClock   = words.Text("clock", "计时")
+	whyNext    = words.Text("The next try comes in about %s.", "大约 %s 后再试。")
 	whyChain   = words.Text("waits", "等待")
 	whyKubectl = words.Text("kubectl", "kubectl")
 	whyRefute  = words.Text("unless", "除非")
@@ -171,6 +172,9 @@ func writeFinding(w io.Writer, n int, r *causes.Report, l words.Lang) {
 	}
 	line(whyChain, f.Chain(l))
 	line(whyClock, f.Clock(l))
+	if f.Next.After(r.Taken) {
+		line(probes.Text{}, fmt.Sprintf(l.In(whyNext), left(f.Next.Sub(r.Taken))))
+	}
 	line(whyKubectl, f.Shows(l))
 	line(whyRefute, f.Refute(l))
 	line(whyWhere, f.Cause.Where)

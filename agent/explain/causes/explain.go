@@ -116,7 +116,7 @@ func arrange(all []Finding) []Finding {
 	slices.SortStableFunc(all, order)
 	for i := range all {
 		for j := range all {
-			if all[i].Cause.isAfter(all[j].Cause.ID) && !(all[j].Cause.isAfter(all[i].Cause.ID)) {
+			if all[i].follows(&all[j]) && !all[j].follows(&all[i]) {
 				all[i].Of = all[j].Cause.ID
 				break
 			}
@@ -133,4 +133,13 @@ func arrange(all []Finding) []Finding {
 		return order(a, b)
 	})
 	return all
+}
+
+// follows reports whether a finding is a consequence of another. What is wrong with one
+// container is none of what is wrong with another in the same stage.
+func (f *Finding) follows(other *Finding) bool {
+	if f.Cause.stage == other.Cause.stage && f.Subject != "" && other.Subject != "" && f.Subject != other.Subject {
+		return false
+	}
+	return f.Cause.isAfter(other.Cause.ID)
 }

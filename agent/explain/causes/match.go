@@ -86,6 +86,9 @@ type EventMatch struct {
 	// have come is over. volume: an operation on a volume, which backs off. Count is then
 	// how often the operation failed, whatever the errors were.
 	Again string `yaml:"again"`
+	// Until are reasons of events of the same object, and of the same container if it
+	// is about one, by which it is over.
+	Until Strings `yaml:"until"`
 }
 
 // Stack is a goroutine of the kubelet.
@@ -239,3 +242,6 @@ func (m *Match) compile() error {
 	}
 	return nil
 }
+
+// expr is an expression of a check.
+func expr(text string) Expr { return Expr{regexp.MustCompile(text)} }

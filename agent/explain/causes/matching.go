@@ -65,7 +65,9 @@ func (c *Case) matchWaiting(cause *Cause, m *Waiting) (out []Finding) {
 		if w.Message != "" {
 			text += ": " + w.Message
 		}
-		out = append(out, c.found(cause.ID, k.Name, args, Certain, since, c.status("container "+k.Name+" waiting", text, time.Time{})))
+		f := c.found(cause.ID, k.Name, args, Certain, since, c.status("container "+k.Name+" waiting", text, time.Time{}))
+		f.Next = c.nextTry(k)
+		out = append(out, f)
 	}
 	return out
 }
@@ -80,7 +82,7 @@ func (m *Waiting) last(t *corev1.ContainerStateTerminated, args Args) bool {
 
 func (c *Case) containerArgs(k container, reason, message string) Args {
 	args := Args{
-		"container": k.Name, "image": k.Image, "reason": reason, "message": message,
+		"container": k.Name, "image": c.imageNamed(message, k.Image), "reason": reason, "message": message,
 		"restarts": strconv.Itoa(int(k.RestartCount)),
 	}
 	if t := k.LastTerminationState.Terminated; t != nil {
@@ -164,11 +166,12 @@ const (
 func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]
-		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || c.tries(e, m) < m.Count || !c.counts(e, m) {
+		if e.Kind != cmp.Or(m.Of, "Pod") || !m.Reason.has(e.Reason) || c.tries(e, m) < m.Count || !c.counts(e, m) || c.endedBy(e, m.Until) {
 			continue
 		}
 		args := c.imageArgs(containerOfPath(e.FieldPath))
 		args["reason"], args["message"], args["object"] = e.Reason, e.Message, e.Name
+		args["image"] = c.imageNamed(e.Message, args["image"])
 		if !m.Message.in(e.Message, args) || m.Not.given() && m.Not.in(e.Message, args) {
 			continue
 		}
@@ -206,6 +209,13 @@ func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
 		return false
 	}
 	return m.Any || !e.Last.Before(c.Since.Add(-slack))
+}
+
+// endedBy reports whether an event of one of some reasons came later.
+func (c *Case) endedBy(e *evidence.Event, reasons Strings) bool {
+	return len(reasons) > 0 && slices.ContainsFunc(c.Cluster.Events, func(o evidence.Event) bool {
+		return reasons.has(o.Reason) && o.Kind == e.Kind && o.Name == e.Name && o.UID == e.UID && o.FieldPath == e.FieldPath && !o.Last.Before(e.Last)
+	})
 }
 
 // containerOfPath is the container that an event's fieldPath names, such as
@@ -312,7 +322,7 @@ func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {
 		if !m.named(k) || !m.Error.in(k.Error, args) || m.Not.given() && m.Not.in(k.Error, args) || !m.has(k, args) {
 			continue
 		}
-		f := c.found(cause.ID, cmp.Or(k.Fields["container"], args["subject"]), args, Certain, k.Began, c.call(k))
+		f := c.found(cause.ID, cmp.Or(c.containerOf(k), args["subject"]), args, Certain, k.Began, c.call(k))
 		f.Next = c.Story.Next
 		out = append(out, f)
 	}
@@ -330,7 +340,7 @@ func (c *Case) matchOpen(cause *Cause, m *Step) (out []Finding) {
 			continue
 		}
 		args["took"] = words.Took(c.Now.Sub(k.Began))
-		out = append(out, c.found(cause.ID, k.Fields["container"], args, Certain, k.Began, c.call(k)))
+		out = append(out, c.found(cause.ID, c.containerOf(k), args, Certain, k.Began, c.call(k)))
 	}
 	return out
 }
@@ -343,7 +353,7 @@ func (c *Case) inside(steps Strings, i int) bool {
 }
 
 func (c *Case) callArgs(k *evidence.Call) Args {
-	args := c.imageArgs(k.Fields["container"])
+	args := c.imageArgs(c.containerOf(k))
 	args["step"], args["error"], args["message"] = cmp.Or(k.Title, k.Step), k.Error, k.Error
 	for _, name := range []string{"container", "image", "volume", "reason"} {
 		if v := k.Fields[name]; v != "" {
