@@ -1,4 +1,171 @@
 package causes
 
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // startChecks are the checks of table/start.yaml.
-var startChecks []check
+var startChecks = []check{missingConfig, startFailed, startGoesOn, crashes, notRestarted}
+
+// beforeStart are the phases in which a pod still has a container to be started.
+var beforeStart = []Phase{Creating, Init, Starting, Unready}
+
+// The kubelet's words for an object of the environment that it cannot find.
+var (
+	objectMissing = expr(`(?P<kind>configmap|secret)s? "(?P<name>[^"]+)" not found`)
+	keyMissing    = expr(`couldn't find key (?P<key>\S+) in (?P<kind>ConfigMap|Secret) [^/\s]+/(?P<name>[^\s"\\]+)`)
+)
+
+// wanted is an object of which a container wants all, or a key.
+type wanted struct{ kind, name, key string }
+
+// want is what a text says is missing; ok is false if it is about something else.
+func want(text string) (w wanted, ok bool) {
+	args := Args{}
+	if !objectMissing.in(text, args) && !keyMissing.in(text, args) {
+		return w, false
+	}
+	return wanted{map[string]string{"configmap": "configmap", "ConfigMap": "configmap", "secret": "secret", "Secret": "secret"}[args["kind"]], args["name"], args["key"]}, true
+}
+
+// missingConfig finds ConfigMaps, Secrets and their keys that a container takes its
+// environment from and that are not there.
+func missingConfig(c *Case) (out []Finding) {
+	if !c.in(beforeStart) {
+		return nil
+	}
+	for _, k := range c.containers() {
+		if w := k.State.Waiting; w != nil && w.Reason == "CreateContainerConfigError" {
+			out = append(out, c.missing(w.Message, k.Name, Certain, c.Since, c.waits(k))...)
+		}
+	}
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		if e.Reason == "Failed" && e.Kind == "Pod" && c.counts(e, &EventMatch{}) && !c.endedBy(e, Strings{"Created", "Started"}) {
+			out = append(out, c.missing(e.Message, containerOfPath(e.FieldPath), Likely, e.First, c.event(e))...)
+		}
+	}
+	if c.Story != nil {
+		for i := range c.Story.Failed {
+			if k := &c.Story.Failed[i]; k.Step == "rt.env" || k.Step == "rt.config" {
+				out = append(out, c.missing(k.Error, k.Fields["container"], Certain, k.Began, c.call(k))...)
+			}
+		}
+	}
+	return out
+}
+
+// missing makes the finding of what a text says is missing, if it is not there by now.
+func (c *Case) missing(text, name string, sure Confidence, since time.Time, shown Evidence) []Finding {
+	w, ok := want(text)
+	if !ok || name == "" {
+		return nil
+	}
+	ids := map[string][2]string{"configmap": {"start.configMapMissing", "start.configMapKeyMissing"}, "secret": {"start.secretMissing", "start.secretKeyMissing"}}
+	id, all, resource, arg := ids[w.kind][0], c.Cluster.ConfigMaps, "configmaps/", "configMap"
+	if w.kind == "secret" {
+		all, resource, arg = c.Cluster.Secrets, "secrets/", "secret"
+	}
+	at := slices.IndexFunc(all, func(k evidence.Keys) bool { return k.Name == w.name })
+	evidences := []Evidence{shown}
+	switch {
+	case w.key == "" && at >= 0:
+		return nil
+	case w.key != "" && at >= 0 && all[at].Known && slices.Contains(all[at].Keys, w.key):
+		return nil
+	case slices.Contains(c.Cluster.Missing, resource+w.name):
+		evidences = append(evidences, c.object(resource+w.name, "not found", c.Now))
+	case w.key != "" && at >= 0 && all[at].Known:
+		evidences = append(evidences, c.object(resource+w.name, "has no key "+w.key, c.Now))
+	}
+	if w.key != "" {
+		id = ids[w.kind][1]
+	}
+	f := c.found(id, name, Args{"container": name, arg: w.name, "key": w.key}, sure, since, evidences...)
+	if c.Story != nil {
+		f.Next = c.Story.Next
+	}
+	return []Finding{f}
+}
+
+// generic are the causes of waiting reasons for which the table has nothing better.
+var generic = map[string]string{
+	"CreateContainerConfigError": "start.configFailed", "CreateContainerError": "start.createFailed", "RunContainerError": "start.runFailed",
+}
+
+// passing are errors that a start may have and that go by themselves.
+var passing = expr(`not registered|failed to sync \S+ cache|services have not yet been read`)
+
+// waitingReasons are those that the kubelet has; another one is the text of an error.
+var waitingReasons = Strings{
+	"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+	"RegistryUnavailable", "SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "RunInitContainerError",
+	"PreCreateHookError", "PreStartHookError", "PostStartHookError", "RestartingAllContainers",
+}
+
+// startFailed finds containers that cannot be started for a reason that the table does
+// not know.
+func startFailed(c *Case) (out []Finding) {
+	if c.Phase == Terminating {
+		return nil
+	}
+	for _, k := range c.containers() {
+		id, message := c.genericOf(k)
+		if id == "" || c.fits("start", k.Name) || c.fits("image", k.Name) || c.saysMissing(message) {
+			continue
+		}
+		f := c.found(id, k.Name, c.containerArgs(k, "", message), Certain, c.Since, c.waits(k))
+		f.Args["reason"], f.Next = k.State.Waiting.Reason, c.nextTry(k)
+		out = append(out, f)
+	}
+	return out
+}
+
+// genericOf is the cause for a waiting container of which nothing more is known, with
+// the message that tells of it; empty: none.
+func (c *Case) genericOf(k container) (id, message string) {
+	w := k.State.Waiting
+	switch {
+	case w == nil || c.Age() < 30*time.Second && passing.in(w.Message, Args{}):
+		return "", ""
+	case generic[w.Reason] != "":
+		return generic[w.Reason], w.Message
+	case !waitingReasons.has(w.Reason):
+		return "start.otherReason", w.Message
+	case w.Reason == "CrashLoopBackOff" && neverRan(k.LastTerminationState.Terminated):
+		return "start.runFailed", k.LastTerminationState.Terminated.Message
+	}
+	return "", ""
+}
+
+// saysMissing reports whether a text is one of missingConfig's, about something that
+// is still missing.
+func (c *Case) saysMissing(text string) bool {
+	return len(c.missing(text, "-", Certain, c.Now, Evidence{})) > 0
+}
+
+// neverRan reports whether a container ended without its program having run.
+func neverRan(t *corev1.ContainerStateTerminated) bool {
+	return t != nil && (t.Reason == "StartError" || t.Reason == "ContainerCannotRun")
+}
+
+// notRestarted finds containers that failed and that the pod does not start again,
+// while others run.
+func notRestarted(c *Case) (out []Finding) {
+	if c.Phase != Starting || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		return nil
+	}
+	for _, k := range c.containers() {
+		t, spec := k.State.Terminated, c.specOf(k.Name)
+		if t == nil || t.ExitCode == 0 || k.kind != "app" || spec == nil || spec.RestartPolicy != nil || neverRan(t) {
+			continue
+		}
+		out = append(out, c.found("start.notRestarted", k.Name, c.endArgs(k, t), Certain, t.FinishedAt.Time, c.ended(k, t)))
+	}
+	return out
+}

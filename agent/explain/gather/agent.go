@@ -54,6 +54,11 @@ func (a *Agent) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) 
 			s.Missed(source, what, evidence.Absent, "the agent of node "+read.node+" has seen nothing of the pod")
 		}
 	}
+	if !a.Whole {
+		var own evidence.Snapshot
+		fill(&own)
+		a.findAhead(ctx, of.Kubelet, own.Story)
+	}
 	at := time.Now()
 	return func(s *evidence.Snapshot) {
 		fill(s)

@@ -1,0 +1,188 @@
+package causes
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// exits are the causes for exit codes that mean something.
+var exits = map[int32]string{
+	0: "start.completes", 2: "start.exitsUsage", 126: "start.exitsNotExecutable", 127: "start.exitsNotFound", 134: "start.exitsAborted",
+	137: "start.exitsKilled", 139: "start.exitsSegfault", 143: "start.exitsTerminated",
+}
+
+// crashes finds containers that end again and again, by how they ended last. Those of
+// init containers that have to come to an end are in initCrashes.
+func crashes(c *Case) (out []Finding) {
+	for _, k := range c.containers() {
+		if k.kind == "ephemeral" || k.kind == "init" && !c.isSidecar(k.Name) {
+			continue
+		}
+		t, sure := c.crash(k)
+		switch {
+		case sure == "":
+		case t == nil:
+			out = append(out, c.crashed("start.crashLoop", k, nil, sure))
+		case neverRan(t) || c.hookFailed(k, t):
+			// The table's matches have it.
+		default:
+			out = append(out, c.crashed(c.crashCause(k, t), k, t, sure))
+		}
+	}
+	return out
+}
+
+// restartsInLoop is from how many restarts on a container that is up counts as one that
+// ends again and again; the kubelet forgets after forgotten.
+const (
+	restartsInLoop = 3
+	forgotten      = 10 * time.Minute
+)
+
+// crash is how a container that ends again and again ended last; sure is empty if it
+// does not. Nil: nobody knows any more.
+func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Confidence) {
+	last := k.LastTerminationState.Terminated
+	switch s := k.State; {
+	case c.Phase == Terminating || c.Phase == Ended || c.Phase == Refused:
+	case s.Waiting != nil && s.Waiting.Reason == "CrashLoopBackOff":
+		return last, Certain
+	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode):
+		return s.Terminated, Certain
+	case s.Running != nil && k.RestartCount >= restartsInLoop && last != nil:
+		up, ran := c.Now.Sub(s.Running.StartedAt.Time), last.FinishedAt.Sub(last.StartedAt.Time)
+		if up < min(forgotten, max(time.Minute, 2*ran)) {
+			return last, Likely
+		}
+	}
+	return nil, ""
+}
+
+// restarts reports whether the pod has a container that ended so started again.
+func (c *Case) restarts(code int32) bool {
+	switch c.Spec.Spec.RestartPolicy {
+	case corev1.RestartPolicyNever:
+		return false
+	case corev1.RestartPolicyOnFailure:
+		return code != 0
+	}
+	return true
+}
+
+// crashCause is the cause for how a container ended.
+func (c *Case) crashCause(k container, t *corev1.ContainerStateTerminated) string {
+	probe, _ := c.probeKilled(k, t)
+	switch {
+	case probe != "":
+		return map[string]string{"liveness": "start.livenessKilled", "startup": "start.startupKilled"}[probe]
+	case t.Reason == "OOMKilled" && c.memoryLimit(k.Name) == "":
+		return "start.oomUnlimited"
+	case t.Reason == "OOMKilled":
+		return "start.oomKilled"
+	case t.Reason == "ContainerStatusUnknown":
+		return "start.lost"
+	case exits[t.ExitCode] != "":
+		return exits[t.ExitCode]
+	}
+	return "start.crashes"
+}
+
+func (c *Case) crashed(id string, k container, t *corev1.ContainerStateTerminated, sure Confidence) Finding {
+	since, args, shown := c.Since, c.endArgs(k, t), []Evidence{}
+	if k.State.Waiting != nil {
+		shown = append(shown, c.waits(k))
+	}
+	if t != nil {
+		since, shown = t.FinishedAt.Time, append(shown, c.ended(k, t))
+		if probe, e := c.probeKilled(k, t); probe != "" {
+			shown = append(shown, e...)
+			args["probe"] = e[len(e)-1].Text
+		}
+	}
+	f := c.found(id, k.Name, args, sure, since, shown...)
+	f.Next = c.nextTry(k)
+	return f
+}
+
+// endArgs are the arguments of a container that has ended.
+func (c *Case) endArgs(k container, t *corev1.ContainerStateTerminated) Args {
+	args := c.containerArgs(k, "", "")
+	args["limit"] = c.memoryLimit(k.Name)
+	if t != nil {
+		args["exitCode"], args["reason"], args["lastReason"] = strconv.Itoa(int(t.ExitCode)), t.Reason, t.Reason
+	}
+	return args
+}
+
+// ended makes an evidence of how a container ended.
+func (c *Case) ended(k container, t *corev1.ContainerStateTerminated) Evidence {
+	text := t.Reason + ", exit code " + strconv.Itoa(int(t.ExitCode)) + ", " + strconv.Itoa(int(k.RestartCount)) + " restarts"
+	return c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)
+}
+
+// memoryLimit is a container's limit of memory, or the pod's; empty: it has none.
+func (c *Case) memoryLimit(name string) string {
+	if k := c.specOf(name); k != nil {
+		if q, ok := k.Resources.Limits[corev1.ResourceMemory]; ok {
+			return q.String()
+		}
+	}
+	if r := c.Spec.Spec.Resources; r != nil {
+		if q, ok := r.Limits[corev1.ResourceMemory]; ok {
+			return q.String()
+		}
+	}
+	return ""
+}
+
+// The kubelet's words for a container that it kills because of a health probe.
+var (
+	killedByProbe = expr(`failed (?P<probe>liveness|startup) probe`)
+	probeFails    = expr(`^(?P<probe>Liveness|Startup) probe (failed|errored)`)
+)
+
+// probeKilled is the health probe for which the kubelet had killed a container, with
+// the events that say so, what the probe saw last; empty: none.
+func (c *Case) probeKilled(k container, t *corev1.ContainerStateTerminated) (probe string, shown []Evidence) {
+	args := Args{}
+	e := c.containerEvent("Killing", k.Name)
+	if e == nil || !c.inRun(e, t) || !killedByProbe.in(e.Message, args) {
+		return "", nil
+	}
+	shown = append(shown, c.event(e))
+	for i := range c.Cluster.Events {
+		u := &c.Cluster.Events[i]
+		of := Args{}
+		if u.Reason == "Unhealthy" && containerOfPath(u.FieldPath) == k.Name && c.inRun(u, t) && probeFails.in(u.Message, of) &&
+			map[string]string{"Liveness": "liveness", "Startup": "startup"}[of["probe"]] == args["probe"] {
+			shown = append(shown, c.event(u))
+			break
+		}
+	}
+	return args["probe"], shown
+}
+
+// inRun reports whether an event came while a container ran that has ended, or after.
+func (c *Case) inRun(e *evidence.Event, t *corev1.ContainerStateTerminated) bool {
+	return !e.Last.Before(t.StartedAt.Add(-slack))
+}
+
+// hookFailed reports whether a container was killed because its postStart hook failed.
+func (c *Case) hookFailed(k container, t *corev1.ContainerStateTerminated) bool {
+	e := c.containerEvent("FailedPostStartHook", k.Name)
+	return e != nil && c.inRun(e, t)
+}
+
+// isSidecar reports whether an init container is one that runs on.
+func (c *Case) isSidecar(name string) bool {
+	for i := range c.Spec.Spec.InitContainers {
+		if k := &c.Spec.Spec.InitContainers[i]; k.Name == name {
+			return k.RestartPolicy != nil && *k.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+	}
+	return false
+}

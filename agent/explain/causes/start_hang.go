@@ -1,0 +1,100 @@
+package causes
+
+import (
+	"slices"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// How long a call of the runtime, and a hook, may go on before it is worth a word. Both
+// take well below a second as a rule; a hook does work of its own.
+const (
+	callLong = 45 * time.Second
+	hookLong = 20 * time.Second
+)
+
+// hangs are where the start of a container may hang: after which event of the
+// container, until which others.
+var hangs = []struct {
+	id    string
+	after string
+	until Strings
+	long  time.Duration
+}{
+	{"start.createHangs", "Pulled", Strings{"Created", "Started", "Failed", "Pulling", "BackOff"}, callLong},
+	{"start.startHangs", "Created", Strings{"Started", "Failed", "BackOff"}, callLong},
+	{"start.postStartHangs", "Started", Strings{"FailedPostStartHook", "Killing", "Failed", "BackOff"}, hookLong},
+}
+
+// startGoesOn finds the step of a container's start after which the kubelet says
+// nothing more, by the events that it has sent.
+func startGoesOn(c *Case) (out []Finding) {
+	if !c.in(beforeStart) && c.Phase != Terminating {
+		return nil
+	}
+	for _, k := range c.containers() {
+		w := k.State.Waiting
+		if w == nil || w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" || k.LastTerminationState.Terminated != nil {
+			continue
+		}
+		for _, h := range hangs {
+			if e := c.containerEvent(h.after, k.Name); e != nil && !c.endedBy(e, h.until) && c.Now.Sub(e.Last) >= h.long && !c.wentOn(e) {
+				out = append(out, c.hang(h.id, k, e)...)
+			}
+		}
+	}
+	return out
+}
+
+func (c *Case) hang(id string, k container, e *evidence.Event) []Finding {
+	sure := Possible
+	if id == "start.postStartHangs" {
+		if spec := c.specOf(k.Name); spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+			return nil
+		}
+		sure = Likely
+	}
+	return []Finding{c.found(id, k.Name, c.imageArgs(k.Name), sure, e.Last, c.event(e), c.waits(k))}
+}
+
+// containerEvent is the last event of a reason about a container of the pod, or nil.
+func (c *Case) containerEvent(reason, name string) (last *evidence.Event) {
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		if e.Kind == "Pod" && e.Reason == reason && containerOfPath(e.FieldPath) == name && c.counts(e, &EventMatch{Any: true, Fresh: time.Hour}) &&
+			(last == nil || !e.Last.Before(last.Last)) {
+			last = e
+		}
+	}
+	return last
+}
+
+// wentOn reports whether the kubelet came to another container after an event: it
+// starts one after the other, in the order of the spec.
+func (c *Case) wentOn(after *evidence.Event) bool {
+	place := c.placeOf(containerOfPath(after.FieldPath))
+	return slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool {
+		other := containerOfPath(e.FieldPath)
+		if e.Kind != "Pod" || other == "" || e.FieldPath == after.FieldPath || e.Reason == "Unhealthy" {
+			return false
+		}
+		return e.Last.After(after.Last) || e.Last.Equal(after.Last) && c.placeOf(other) > place
+	})
+}
+
+// placeOf is where a container stands among all of the pod's, in the order in which
+// they are started.
+func (c *Case) placeOf(name string) int {
+	for i := range c.Spec.Spec.InitContainers {
+		if c.Spec.Spec.InitContainers[i].Name == name {
+			return i
+		}
+	}
+	for i := range c.Spec.Spec.Containers {
+		if c.Spec.Spec.Containers[i].Name == name {
+			return len(c.Spec.Spec.InitContainers) + i
+		}
+	}
+	return -1
+}
