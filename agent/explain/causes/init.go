@@ -1,4 +1,152 @@
 package causes
 
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
 // initChecks are the checks of table/init.yaml.
-var initChecks []check
+var initChecks = []check{initGoesOn, initCrashes, initFailed, initAgain, initWaitsFor}
+
+// initLong is how long an init container may run before it is worth a word.
+const initLong = 5 * time.Minute
+
+// inits are the pod's init containers, if they have not all come to an end.
+func (c *Case) inits() (out []container) {
+	if c.Spec == nil || c.Phase == Terminating || c.Phase == Ended || c.Phase == Refused || conditionIs(c.Spec, corev1.PodInitialized, corev1.ConditionTrue) {
+		return nil
+	}
+	for _, k := range c.containers() {
+		if k.kind == "init" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// initArgs are the arguments of an init container, with its place.
+func (c *Case) initArgs(k container, t *corev1.ContainerStateTerminated) Args {
+	args := c.endArgs(k, t)
+	args["n"], args["m"] = strconv.Itoa(c.placeOf(k.Name)+1), strconv.Itoa(len(c.Spec.Spec.InitContainers))
+	if args["limit"] == "" {
+		args["limit"] = "-"
+	}
+	return args
+}
+
+// initGoesOn finds init containers that run for long, and sidecars whose startup probe
+// does not succeed.
+func initGoesOn(c *Case) (out []Finding) {
+	for _, k := range c.inits() {
+		r := k.State.Running
+		if r == nil || r.StartedAt.IsZero() {
+			continue
+		}
+		up := c.Now.Sub(r.StartedAt.Time)
+		shown := []Evidence{c.status("container "+k.Name+" running", "since "+r.StartedAt.UTC().Format(time.TimeOnly), r.StartedAt.Time)}
+		switch {
+		case !c.isSidecar(k.Name) && up >= initLong:
+			out = append(out, c.found("init.runs", k.Name, c.initArgs(k, nil), Likely, r.StartedAt.Time, shown...))
+		case c.isSidecar(k.Name) && (k.Started == nil || !*k.Started) && c.hasStartupProbe(k.Name):
+			e := c.containerEvent("Unhealthy", k.Name)
+			if e != nil && e.Last.Before(r.StartedAt.Time) {
+				e = nil
+			}
+			if up < time.Minute && (e == nil || e.Count < 3) {
+				continue
+			}
+			if e != nil {
+				shown = append(shown, c.event(e))
+			}
+			out = append(out, c.found("init.sidecarNotStarted", k.Name, c.initArgs(k, nil), Certain, r.StartedAt.Time, shown...))
+		}
+	}
+	return out
+}
+
+func (c *Case) hasStartupProbe(name string) bool {
+	k := c.specOf(name)
+	return k != nil && k.StartupProbe != nil
+}
+
+// initCrashes finds init containers that fail again and again.
+func initCrashes(c *Case) (out []Finding) {
+	for _, k := range c.inits() {
+		t, sure := c.crash(k)
+		if c.isSidecar(k.Name) || sure == "" || t == nil || neverRan(t) || t.ExitCode == 0 {
+			continue
+		}
+		id := "init.crashLoop"
+		if t.Reason == "OOMKilled" {
+			id = "init.oomKilled"
+		}
+		shown := []Evidence{c.ended(k, t)}
+		if k.State.Waiting != nil {
+			shown = append(shown, c.waits(k))
+		}
+		f := c.found(id, k.Name, c.initArgs(k, t), sure, t.FinishedAt.Time, shown...)
+		f.Next = c.nextTry(k)
+		out = append(out, f)
+	}
+	return out
+}
+
+// initFailed finds the init container for which a pod has failed for good.
+func initFailed(c *Case) (out []Finding) {
+	if c.Phase != Ended || c.Spec.Status.Phase != corev1.PodFailed || c.Spec.Status.Reason != "" || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		return nil
+	}
+	for _, k := range c.containers() {
+		t := k.State.Terminated
+		if k.kind != "init" || t == nil || t.ExitCode == 0 || neverRan(t) || c.isSidecar(k.Name) {
+			continue
+		}
+		out = append(out, c.found("init.failed", k.Name, c.initArgs(k, t), Certain, t.FinishedAt.Time, c.ended(k, t)))
+	}
+	return out
+}
+
+// initAgain finds init containers that run once more, after the app containers had
+// already been started, because of a new sandbox.
+func initAgain(c *Case) (out []Finding) {
+	e := c.sandboxChanged()
+	if e == nil || c.Phase != Starting || c.Now.Sub(e.Last) < 30*time.Second {
+		return nil
+	}
+	for _, k := range c.inits() {
+		if k.State.Running != nil && !c.isSidecar(k.Name) {
+			out = append(out, c.found("init.again", k.Name, c.initArgs(k, nil), Likely, e.Last, c.event(e)))
+		}
+	}
+	return out
+}
+
+// sandboxChanged is the event by which the kubelet tells of a new sandbox.
+func (c *Case) sandboxChanged() *evidence.Event {
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		if e := &c.Cluster.Events[i]; e.Kind == "Pod" && e.Reason == "SandboxChanged" && c.counts(e, &EventMatch{Any: true, Fresh: time.Hour}) {
+			return e
+		}
+	}
+	return nil
+}
+
+// initWaitsFor says of an init container that cannot be started which one of how many
+// it is.
+func initWaitsFor(c *Case) (out []Finding) {
+	for _, k := range c.inits() {
+		w := k.State.Waiting
+		if w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" || w.Reason == "" || c.Age() < 30*time.Second && passing.in(w.Message, Args{}) {
+			continue
+		}
+		args := c.initArgs(k, k.LastTerminationState.Terminated)
+		args["reason"] = w.Reason
+		out = append(out, c.found("init.waitsFor", k.Name, args, Certain, c.Since, c.waits(k)))
+		break
+	}
+	return out
+}
