@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ type Case struct {
 	Name string
 	// Make makes the pod stuck. It names the pod with Env.Pod, or with Env.Watch.
 	Make func(*Env)
-	// Meanwhile are the ids of causes that may come first for a while, as long as it
+	// Meanwhile are the ids of causes, as globs, that may come first for a while, as long as it
 	// cannot be told better, such as a container's failing start before its crash loop.
 	Meanwhile []string
 	// Only are ids that some ways cannot get beyond: what they name instead. An empty id
@@ -182,7 +183,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From, proof stri
 			c.record(t, s, way, proof)
 			return
 		}
-		if id != "" && id != "unexplained" && !slices.Contains(c.Meanwhile, id) {
+		if id != "" && id != "unexplained" && !c.meanwhile(id) {
 			t.Errorf("%s: %s is named first, not %s: %s", way, id, want, show(last, s))
 			return
 		}
@@ -196,6 +197,14 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From, proof stri
 			return
 		}
 	}
+}
+
+// meanwhile reports whether a cause may come first for a while.
+func (c *Case) meanwhile(id string) bool {
+	return slices.ContainsFunc(c.Meanwhile, func(glob string) bool {
+		ok, _ := path.Match(glob, id)
+		return ok
+	})
 }
 
 // askEvery is how often is asked anew. There is no event for that a cause can be seen.
