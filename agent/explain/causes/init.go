@@ -135,18 +135,39 @@ func (c *Case) sandboxChanged() *evidence.Event {
 	return nil
 }
 
-// initWaitsFor says of an init container that cannot be started which one of how many
-// it is.
+// initIdle is how long an init container whose turn it is may be without a word of the
+// kubelet's.
+const initIdle = 2 * time.Minute
+
+// initWaitsFor says of an init container that cannot be started, or is not, which one of
+// how many it is.
 func initWaitsFor(c *Case) (out []Finding) {
 	for _, k := range c.inits() {
 		w := k.State.Waiting
-		if w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" || w.Reason == "" || c.Age() < 30*time.Second && passing.in(w.Message, Args{}) {
+		switch {
+		case c.isThrough(k):
 			continue
+		case w == nil || c.Age() < 30*time.Second && passing.in(w.Message, Args{}):
+			return nil
+		}
+		sure := Certain
+		if w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" || w.Reason == "" {
+			if c.Phase != Init || c.Age() < initIdle {
+				return nil
+			}
+			sure = Possible
 		}
 		args := c.initArgs(k, k.LastTerminationState.Terminated)
 		args["reason"] = w.Reason
-		out = append(out, c.found("init.waitsFor", k.Name, args, Certain, c.Since, c.waits(k)))
-		break
+		return []Finding{c.found("init.waitsFor", k.Name, args, sure, c.Since, c.waits(k))}
 	}
-	return out
+	return nil
+}
+
+// isThrough reports whether the kubelet goes on to what comes after an init container.
+func (c *Case) isThrough(k container) bool {
+	if c.isSidecar(k.Name) {
+		return k.State.Running != nil && k.Started != nil && *k.Started
+	}
+	return k.State.Terminated != nil && k.State.Terminated.ExitCode == 0
 }

@@ -51,7 +51,7 @@ func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Conf
 	case c.Phase == Terminating || c.Phase == Ended || c.Phase == Refused:
 	case s.Waiting != nil && s.Waiting.Reason == "CrashLoopBackOff":
 		return last, Certain
-	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode):
+	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode) && s.Terminated.FinishedAt.Sub(s.Terminated.StartedAt.Time) < forgotten:
 		return s.Terminated, Certain
 	case s.Running != nil && k.RestartCount >= restartsInLoop && last != nil:
 		up, ran := c.Now.Sub(s.Running.StartedAt.Time), last.FinishedAt.Sub(last.StartedAt.Time)
