@@ -36,7 +36,7 @@ func (c *Case) nextTry(k container) time.Time {
 func (c *Case) backOff(k container) time.Duration {
 	if w := k.State.Waiting; w != nil {
 		args := Args{}
-		if saidBackOff.in(w.Message, args) {
+		if writtenBackOff.in(w.Message, args) {
 			if d, err := time.ParseDuration(args["backOff"]); err == nil {
 				return d
 			}
@@ -53,5 +53,5 @@ func (c *Case) backOff(k container) time.Duration {
 	return min(d, longest)
 }
 
-// saidBackOff is what the kubelet says of a container that waits.
-var saidBackOff = expr(`^back-off (?P<backOff>\S+) restarting failed container`)
+// writtenBackOff is what the kubelet says of a container that waits.
+var writtenBackOff = expr(`^back-off (?P<backOff>\S+) restarting failed container`)

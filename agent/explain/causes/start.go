@@ -116,7 +116,7 @@ func startFailed(c *Case) (out []Finding) {
 	}
 	for _, k := range c.containers() {
 		id, message := c.genericOf(k)
-		if id == "" || c.fits("start", k.Name) || c.fits("image", k.Name) || c.saysMissing(message) {
+		if id == "" || c.fits("start", k.Name) || c.fits("image", k.Name) || c.lacks(message) {
 			continue
 		}
 		f := c.found(id, k.Name, c.containerArgs(k, "", message), Certain, c.Since, c.waits(k))
@@ -143,9 +143,9 @@ func (c *Case) genericOf(k container) (id, message string) {
 	return "", ""
 }
 
-// saysMissing reports whether a text is one of missingConfig's, about something that
+// lacks reports whether a text is one of missingConfig's, about something that
 // is still missing.
-func (c *Case) saysMissing(text string) bool {
+func (c *Case) lacks(text string) bool {
 	return len(c.missing(text, "-", Certain, c.Now, Evidence{})) > 0
 }
 
