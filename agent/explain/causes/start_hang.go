@@ -22,7 +22,7 @@ var hangs = []struct {
 	until Strings
 	long  time.Duration
 }{
-	{"start.createHangs", "Pulled", Strings{"Created", "Started", "Failed", "Pulling", "BackOff"}, callLong},
+	{"start.createHangs", "Pulled", Strings{"Created", "Started", "Failed", "BackOff"}, callLong},
 	{"start.startHangs", "Created", Strings{"Started", "Failed", "BackOff"}, callLong},
 	{"start.postStartHangs", "Started", Strings{"FailedPostStartHook", "Killing", "Failed", "BackOff"}, hookLong},
 }
