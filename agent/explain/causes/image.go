@@ -136,7 +136,7 @@ const pullLong = 90 * time.Second
 // pullGoesOn finds pulls that have begun and not ended: queued behind another one where
 // that is seen, and otherwise what it can be.
 func pullGoesOn(c *Case) (out []Finding) {
-	if !c.in([]Phase{Creating, Init, Starting, Terminating}) {
+	if !c.in(beforeStart) {
 		return nil
 	}
 	out = append(out, c.queuedInStory()...)

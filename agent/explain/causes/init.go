@@ -97,7 +97,7 @@ func initCrashes(c *Case) (out []Finding) {
 
 // initFailed finds the init container for which a pod has failed for good.
 func initFailed(c *Case) (out []Finding) {
-	if c.Phase != Ended || c.Spec.Status.Phase != corev1.PodFailed || c.Spec.Status.Reason != "" || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
+	if c.Spec == nil || c.Phase != Ended || c.Spec.Status.Phase != corev1.PodFailed || c.Spec.Status.Reason != "" || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return nil
 	}
 	for _, k := range c.containers() {

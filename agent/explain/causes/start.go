@@ -157,7 +157,7 @@ func neverRan(t *corev1.ContainerStateTerminated) bool {
 // notRestarted finds containers that failed and that the pod does not start again,
 // while others run.
 func notRestarted(c *Case) (out []Finding) {
-	if c.Phase != Starting || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
+	if c.Spec == nil || c.Phase != Starting || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return nil
 	}
 	for _, k := range c.containers() {

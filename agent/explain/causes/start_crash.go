@@ -27,8 +27,8 @@ func crashes(c *Case) (out []Finding) {
 		case sure == "":
 		case t == nil:
 			out = append(out, c.crashed("start.crashLoop", k, nil, sure))
-		case neverRan(t) || c.hookFailed(k, t):
-			// The table's matches have it.
+		case neverRan(t) || c.hookFailed(k, t) || c.probeKilled(k, t):
+			// The table's matches have it, or the checks of health probes.
 		default:
 			out = append(out, c.crashed(c.crashCause(k, t), k, t, sure))
 		}
@@ -75,10 +75,7 @@ func (c *Case) restarts(code int32) bool {
 
 // crashCause is the cause for how a container ended.
 func (c *Case) crashCause(k container, t *corev1.ContainerStateTerminated) string {
-	probe, _ := c.probeKilled(k, t)
 	switch {
-	case probe != "":
-		return map[string]string{"liveness": "start.livenessKilled", "startup": "start.startupKilled"}[probe]
 	case t.Reason == "OOMKilled" && c.memoryLimit(k.Name) == "":
 		return "start.oomUnlimited"
 	case t.Reason == "OOMKilled":
@@ -98,10 +95,6 @@ func (c *Case) crashed(id string, k container, t *corev1.ContainerStateTerminate
 	}
 	if t != nil {
 		since, shown = t.FinishedAt.Time, append(shown, c.ended(k, t))
-		if probe, e := c.probeKilled(k, t); probe != "" {
-			shown = append(shown, e...)
-			args["probe"] = e[len(e)-1].Text
-		}
 	}
 	f := c.found(id, k.Name, args, sure, since, shown...)
 	f.Next = c.nextTry(k)
@@ -139,31 +132,15 @@ func (c *Case) memoryLimit(name string) string {
 	return ""
 }
 
-// The kubelet's words for a container that it kills because of a health probe.
-var (
-	killedByProbe = expr(`failed (?P<probe>liveness|startup) probe`)
-	probeFails    = expr(`^(?P<probe>Liveness|Startup) probe (failed|errored)`)
-)
+// killedByProbe are the kubelet's words for a container that it kills because of a
+// health probe.
+var killedByProbe = expr(`failed (liveness|startup) probe`)
 
-// probeKilled is the health probe for which the kubelet had killed a container, with
-// the events that say so, what the probe saw last; empty: none.
-func (c *Case) probeKilled(k container, t *corev1.ContainerStateTerminated) (probe string, shown []Evidence) {
-	args := Args{}
+// probeKilled reports whether the kubelet had a container killed because of a health
+// probe: its exit code is then that of the kill, and the probe is the cause.
+func (c *Case) probeKilled(k container, t *corev1.ContainerStateTerminated) bool {
 	e := c.containerEvent("Killing", k.Name)
-	if e == nil || !c.inRun(e, t) || !killedByProbe.in(e.Message, args) {
-		return "", nil
-	}
-	shown = append(shown, c.event(e))
-	for i := range c.Cluster.Events {
-		u := &c.Cluster.Events[i]
-		of := Args{}
-		if u.Reason == "Unhealthy" && containerOfPath(u.FieldPath) == k.Name && c.inRun(u, t) && probeFails.in(u.Message, of) &&
-			map[string]string{"Liveness": "liveness", "Startup": "startup"}[of["probe"]] == args["probe"] {
-			shown = append(shown, c.event(u))
-			break
-		}
-	}
-	return args["probe"], shown
+	return e != nil && c.inRun(e, t) && killedByProbe.in(e.Message, Args{})
 }
 
 // inRun reports whether an event came while a container ran that has ended, or after.

@@ -30,7 +30,7 @@ var hangs = []struct {
 // startGoesOn finds the step of a container's start after which the kubelet says
 // nothing more, by the events that it has sent.
 func startGoesOn(c *Case) (out []Finding) {
-	if !c.in(beforeStart) && c.Phase != Terminating {
+	if !c.in(beforeStart) {
 		return nil
 	}
 	for _, k := range c.containers() {
@@ -86,6 +86,9 @@ func (c *Case) wentOn(after *evidence.Event) bool {
 // placeOf is where a container stands among all of the pod's, in the order in which
 // they are started.
 func (c *Case) placeOf(name string) int {
+	if c.Spec == nil {
+		return -1
+	}
 	for i := range c.Spec.Spec.InitContainers {
 		if c.Spec.Spec.InitContainers[i].Name == name {
 			return i

@@ -109,12 +109,8 @@ func TestCrash(t *testing.T) {
 			c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
 		})},
 		{Cause: "start.oomUnlimited", Make: faulty("oom-after", "1s")},
-		{Cause: "start.livenessKilled", Meanwhile: ready, Make: app(func(_ *corev1.Pod, c *corev1.Container) {
-			c.LivenessProbe = closed()
-		})},
-		{Cause: "start.startupKilled", Meanwhile: ready, Make: app(func(_ *corev1.Pod, c *corev1.Container) {
-			c.StartupProbe = closed()
-		})},
+		{Cause: "ready.livenessRestarts", Name: "crashloop", Make: inBackOff(func(c *corev1.Container) { c.LivenessProbe = closed() })},
+		{Cause: "ready.startupRestarts", Name: "crashloop", Make: inBackOff(func(c *corev1.Container) { c.StartupProbe = closed() })},
 		{Cause: "start.postStartFailed", Make: app(func(_ *corev1.Pod, c *corev1.Container) {
 			c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"false"}}}}
 		})},
@@ -133,8 +129,17 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// ready are causes of health probes that fail, until the container is killed for it.
-var ready = []string{"ready.*"}
+// inBackOff makes a pod whose container a probe has killed, until the kubelet waits with
+// the next start: the probe is the cause then, too, and not the exit code.
+func inBackOff(change func(*corev1.Container)) func(*Env) {
+	return func(e *Env) {
+		app(func(_ *corev1.Pod, c *corev1.Container) { change(c) })(e)
+		e.Until("in back-off", func(p *corev1.Pod) bool {
+			all := p.Status.ContainerStatuses
+			return len(all) > 0 && all[0].State.Waiting != nil && all[0].State.Waiting.Reason == "CrashLoopBackOff"
+		})
+	}
+}
 
 // closed is a health probe of a port at which nobody listens.
 func closed() *corev1.Probe {
