@@ -58,7 +58,8 @@ var packages = []pkg{
 	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "agent/wire", "probes", "probes/words"),
 	code("agent/explain/evidence"),
 	code("agent/explain", "agent/explain/evidence", "agent/story/history", "agent/story/life", "probes", "probes/words"),
-	code("agent/explain/causes", "agent/explain/evidence", "probes", "probes/words"),
+	code("agent/explain/known"),
+	code("agent/explain/causes", "agent/explain/evidence", "agent/explain/known", "probes", "probes/words"),
 	code("agent/explain/causesdoc", "agent/explain/causes"),
 
 	// The agent, and the two that host it.

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/known"
 )
 
 // readyChecks are the checks of table/ready.yaml.
@@ -40,7 +41,7 @@ func unmetGates(c *Case) (out []Finding) {
 	}
 	since := inside.LastTransitionTime.Time
 	for _, g := range c.Spec.Spec.ReadinessGates {
-		args := Args{"gate": string(g.ConditionType), "who": whoSets(string(g.ConditionType))}
+		args := Args{"gate": string(g.ConditionType), "who": known.Who(string(g.ConditionType))}
 		k := condition(c.Spec, g.ConditionType)
 		switch {
 		case k == nil && c.Now.Sub(since) >= unsetGate:

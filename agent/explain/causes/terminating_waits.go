@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/known"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -168,7 +169,7 @@ func finalizers(c *Case) (out []Finding) {
 		case foreground:
 			id = "terminating.foreground"
 		}
-		args := Args{"finalizer": f, "who": whoSets(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
+		args := Args{"finalizer": f, "who": known.Who(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
 		out = append(out, c.found(id, f, args, Certain, at, c.status("metadata.finalizers", strings.Join(c.Spec.Finalizers, ", "), c.Now)))
 	}
 	return out

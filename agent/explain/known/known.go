@@ -1,4 +1,5 @@
-package causes
+// Package known has names that others have given to things of a pod, and who they are.
+package known
 
 import "strings"
 
@@ -22,9 +23,9 @@ var known = []struct{ prefix, who string }{
 	{"KruisePodReady", "OpenKruise"},
 }
 
-// whoSets names who sets a readiness gate or removes a finalizer: one that is known, or
+// Who names who sets a readiness gate or removes a finalizer: one that is known, or
 // the domain in its name, or the name itself.
-func whoSets(name string) string {
+func Who(name string) string {
 	for _, k := range known {
 		if strings.HasPrefix(name, k.prefix) {
 			return k.who
