@@ -3,6 +3,7 @@
 package stuck
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -13,7 +14,16 @@ import (
 // shared is a node for all cases that bear others beside them.
 var shared = labtest.NewShared(labtest.LaunchSim)
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+// atOnce is how many cases come about at one time: they wait more than they work.
+const atOnce = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	os.Exit(shared.Main(m))
+}
 
 // simSources gives where to look on a sim lab: its kubelet is woven.
 func simSources(tb testing.TB, l *labtest.Lab, way Way) gather.From {
