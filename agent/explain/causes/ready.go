@@ -125,7 +125,8 @@ func staleStatus(c *Case) []Finding {
 }
 
 // unreported finds that the API server has no status of a pod that the kubelet works on:
-// the kubelet reports a pod before it does anything for it.
+// the pod's worker reports it before it does anything for it. The volume manager does
+// not wait for the worker.
 func unreported(c *Case) []Finding {
 	if c.Pod == nil || c.Phase != Bound {
 		return nil
@@ -133,7 +134,7 @@ func unreported(c *Case) []Finding {
 	var shown []Evidence
 	at := c.Now
 	for i := range c.Cluster.Events {
-		if e := &c.Cluster.Events[i]; c.ofPod(e) && e.Component == "kubelet" && c.Now.Sub(e.First) >= lateStatus {
+		if e := &c.Cluster.Events[i]; c.ofPod(e) && e.Component == "kubelet" && e.Reason != "FailedMount" && c.Now.Sub(e.First) >= lateStatus {
 			shown = append(shown, c.event(e))
 			at = earliest(at, e.First)
 		}

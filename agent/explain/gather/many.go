@@ -90,9 +90,7 @@ func (f From) Of(ctx context.Context, namespace, selector string, owners []strin
 type many struct {
 	From
 	memo *memo
-
-	mu  sync.Mutex
-	out *Many
+	out  *Many
 }
 
 func nameOf(p *corev1.Pod) evidence.Name {

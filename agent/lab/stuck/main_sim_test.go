@@ -34,8 +34,9 @@ func simSources(tb testing.TB, l *labtest.Lab, way Way) gather.From {
 	return from
 }
 
-// inLab runs cases on the shared node.
+// inLab runs cases on the shared node, beside those of other tests.
 func inLab(t *testing.T, cases []Case) {
+	t.Parallel()
 	Run(t, shared.For(t), cases, simSources, "lab", API, Woven)
 }
 
