@@ -1,13 +1,13 @@
 package history
 
-import "slices"
-
 // List is a list whose oldest members can be forgotten while the others keep
 // their places.
 type List[T any] struct {
 	// First is the place of the first member that is kept, which is All[0].
 	First int
 	All   []T
+	// front is how many places before All its memory has for what was forgotten.
+	front int
 }
 
 // End is the place after the last member.
@@ -15,6 +15,9 @@ func (l *List[T]) End() int { return l.First + len(l.All) }
 
 // Add appends a member and returns its place.
 func (l *List[T]) Add(v T) int {
+	if len(l.All) == cap(l.All) {
+		l.front = 0 // it moves
+	}
 	l.All = append(l.All, v)
 	return l.End() - 1
 }
@@ -37,10 +40,11 @@ func (l *List[T]) Forget(before int) {
 	if n == 0 {
 		return
 	}
-	l.First += n
+	l.First, l.front = l.First+n, l.front+n
 	l.All = l.All[n:]
-	if cap(l.All) > 2*len(l.All)+64 {
-		l.All = slices.Clone(l.All)
+	if l.front+cap(l.All) > 2*len(l.All)+64 || len(l.All) == 0 {
+		// Not slices.Clone: what it makes of no members keeps their memory.
+		l.All, l.front = append([]T(nil), l.All...), 0
 	}
 }
 
