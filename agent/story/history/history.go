@@ -54,7 +54,7 @@ type Pod struct {
 func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
 	h := &History{
 		catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit, sights: map[int][]int{},
-		spans: spans{byID: map[uint64]int{}}, pods: []*Pod{{}},
+		spans: newSpans(), pods: []*Pod{{}},
 	}
 	h.SetInfo(info)
 	return h

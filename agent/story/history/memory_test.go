@@ -3,6 +3,9 @@ package history
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 // TestListGivesBack: a list keeps its members at their places, and has no more
@@ -31,5 +34,61 @@ func TestListGivesBack(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { l.Forget(l.End()) }); n > 0 {
 		t.Errorf("an empty list that forgets makes %v allocations", n)
+	}
+}
+
+// TestOpenCallStays: a call that goes on is found for as long as it does, and keeps
+// nothing but itself.
+func TestOpenCallStays(t *testing.T) {
+	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
+	h.SetLimit(1)
+	seq := 0
+	event := func(kind agentpb.Kind, span uint64) {
+		seq++
+		h.AddEvent(at(seq, &agentpb.Event{Kind: kind, Step: 1, Span: span}), nil)
+	}
+	const open, many = 1000, 10 * chunkEvents
+	event(agentpb.Kind_ENTER, open)
+	for i := range uint64(many) {
+		event(agentpb.Kind_ENTER, 2000+i)
+		event(agentpb.Kind_EXIT, 2000+i)
+	}
+	sp := h.Span(h.FindSpan(open))
+	if sp == nil || sp.ID != open || sp.Exit != None {
+		t.Fatalf("the call that goes on is %v", sp)
+	}
+	if n := len(h.spans.byID); n > 2*chunkEvents || len(h.spans.old) != 1 || len(h.spans.chunks.All) > 2*chunkEvents/spanChunk {
+		t.Errorf("%d calls are known, %d old ones and %d chunks", n, len(h.spans.old), len(h.spans.chunks.All))
+	}
+	event(agentpb.Kind_EXIT, open)
+	if sp.Exit == None || h.Span(0) != sp {
+		t.Error("it has ended, and goes on")
+	}
+	for i := range uint64(many) {
+		event(agentpb.Kind_ENTER, 200_000+i)
+		event(agentpb.Kind_EXIT, 200_000+i)
+	}
+	if h.FindSpan(open) != None || h.Span(0) != nil || len(h.spans.old) != 0 {
+		t.Error("it is kept although all of it is forgotten")
+	}
+}
+
+// TestLostCallsEnd: when an agent goes, the calls that go on end, the old ones too.
+func TestLostCallsEnd(t *testing.T) {
+	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
+	h.SetLimit(1)
+	for i := range 3 * chunkEvents {
+		h.AddEvent(enter(i+1), nil)
+	}
+	if len(h.spans.old) == 0 {
+		t.Fatal("no call is old: the test shows nothing")
+	}
+	next := agentOf(0, agentpb.ProbeState_PROBE_RUNNING)
+	next.Pid++
+	h.SetInfo(next)
+	for i := range h.spans.end {
+		if sp := h.Span(i); sp == nil || sp.Shape != NoExit {
+			t.Fatalf("call %d is %v", i, sp)
+		}
 	}
 }

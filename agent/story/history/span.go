@@ -54,19 +54,23 @@ const spanChunk = 32
 
 // spans keeps all calls in the order in which they were seen.
 type spans struct {
-	chunks [][]Span // nil: forgotten
+	chunks List[[]Span]
+	// old are the calls before those of chunks that are not over: there are few,
+	// and some go on for as long as the kubelet does.
+	old    map[int]*Span
 	end    int
 	byID   map[uint64]int
 	lastID uint64
-	kept   int // chunks before this one were looked at and forgotten
 }
+
+func newSpans() spans { return spans{old: map[int]*Span{}, byID: map[uint64]int{}} }
 
 func (t *spans) add(s Span) int {
 	if t.end%spanChunk == 0 {
-		t.chunks = append(t.chunks, make([]Span, 0, spanChunk))
+		t.chunks.Add(make([]Span, 0, spanChunk))
 	}
-	last := len(t.chunks) - 1
-	t.chunks[last] = append(t.chunks[last], s)
+	last := t.chunks.Last()
+	*last = append(*last, s)
 	t.byID[s.ID] = t.end
 	t.lastID = max(t.lastID, s.ID)
 	t.end++
@@ -75,10 +79,13 @@ func (t *spans) add(s Span) int {
 
 // at gives a span, nil if there is none or it is forgotten.
 func (t *spans) at(i int) *Span {
-	if i < 0 || i >= t.end || t.chunks[i/spanChunk] == nil {
+	if i < 0 || i >= t.end {
 		return nil
 	}
-	return &t.chunks[i/spanChunk][i%spanChunk]
+	if chunk := t.chunks.At(i / spanChunk); chunk != nil {
+		return &(*chunk)[i%spanChunk]
+	}
+	return t.old[i]
 }
 
 func (t *spans) find(id uint64) int {
@@ -92,45 +99,56 @@ func (t *spans) find(id uint64) int {
 // agent that is gone, or of a probe that works no more. The position is that of the
 // last event. If of is nil, it is all calls.
 func (t *spans) lose(pos int, at int64, of func(*Span) bool) {
-	for _, chunk := range t.chunks {
+	end := func(s *Span) {
+		if s.Exit == None && (of == nil || of(s)) {
+			s.Exit, s.End, s.Shape = max(pos, s.Enter), max(at, s.Start), NoExit
+		}
+	}
+	for _, s := range t.old {
+		end(s)
+	}
+	for _, chunk := range t.chunks.All {
 		for i := range chunk {
-			if s := &chunk[i]; s.Exit == None && (of == nil || of(s)) {
-				s.Exit, s.End, s.Shape = max(pos, s.Enter), max(at, s.Start), NoExit
-			}
+			end(&chunk[i])
 		}
 	}
 }
 
-// forget drops spans whose events are all gone. Calls that still go on keep
-// their neighbours alive: there are few of them.
+// forget drops spans whose events are all gone.
 func (t *spans) forget(before int) {
-	front := true
-	for c := t.kept; c < len(t.chunks)-1; c++ {
-		chunk := t.chunks[c]
-		if chunk != nil {
-			if chunk[0].Enter >= before {
-				return
-			}
-			if gone(chunk, before) {
-				for i := range chunk {
-					if t.byID[chunk[i].ID] == c*spanChunk+i {
-						delete(t.byID, chunk[i].ID)
-					}
-				}
-				t.chunks[c], chunk = nil, nil
-			}
+	for i, s := range t.old {
+		if s.Over(before) {
+			t.drop(i, s)
+			delete(t.old, i)
 		}
-		if front = front && chunk == nil; front {
-			t.kept = c + 1
+	}
+	c := t.chunks.First
+	for ; c < t.chunks.End()-1; c++ {
+		chunk := *t.chunks.At(c)
+		if chunk[0].Enter >= before {
+			break
 		}
+		t.leave(c*spanChunk, chunk, before)
+	}
+	t.chunks.Forget(c)
+}
+
+// leave drops the spans of a chunk, but for those that are not over.
+func (t *spans) leave(first int, chunk []Span, before int) {
+	for i := range chunk {
+		s := &chunk[i]
+		if s.Over(before) {
+			t.drop(first+i, s)
+			continue
+		}
+		alone := *s // a part of the chunk would keep all of it
+		t.old[first+i] = &alone
 	}
 }
 
-func gone(chunk []Span, before int) bool {
-	for i := range chunk {
-		if !chunk[i].Over(before) {
-			return false
-		}
+// drop has a span be found no more.
+func (t *spans) drop(i int, s *Span) {
+	if t.byID[s.ID] == i {
+		delete(t.byID, s.ID)
 	}
-	return true
 }
