@@ -24,9 +24,10 @@ type podState struct {
 	pending atomic.Pointer[pendingHold]
 	noHold  atomic.Pointer[string] // why it may not be held any more
 	// place is its place in the history of the verdicts, and learned is set when that
-	// knows its name. Both are guarded by verdicts.mu.
-	place   int
-	learned bool
+	// knows its name; forgotten is set when the table has dropped it. They are guarded
+	// by verdicts.mu.
+	place              int
+	learned, forgotten bool
 	// running are the kubelet's timers that run for the pod.
 	running running
 }

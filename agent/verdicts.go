@@ -35,7 +35,7 @@ func newVerdicts(info *agentpb.InfoResponse, c *probes.Catalogue) *verdicts {
 	h := events.New(info, c)
 	h.SetLimit(verdictBytes)
 	h.SetCallLimit(verdictCalls)
-	return &verdicts{h: h, lives: life.New(h)}
+	return &verdicts{h: h, lives: life.NewPresent(h)}
 }
 
 // take takes the next event. The journal calls it before anybody is sent the
@@ -44,6 +44,9 @@ func (v *verdicts) take(e *event, raw []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := e.pod
+	if p != nil && p.State.forgotten {
+		return // it would be kept for good: nobody can ask for it, or forget it again
+	}
 	if p != nil && !p.State.learned {
 		p.State.place = v.h.Learn(p.Proto())
 		p.State.learned = p.Named() // until then only its uid is known
@@ -69,10 +72,10 @@ func (v *verdicts) forget(p *pod) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if p.State.place != 0 {
-		v.h.Release(p.State.place)
+		v.h.Release(p.ID)
 		v.lives.Release(p.State.place)
-		p.State.place, p.State.learned = 0, false
 	}
+	p.State.place, p.State.learned, p.State.forgotten = 0, false, true
 }
 
 // of is the verdict on a pod at a time since the agent began; nil: it is gone, or

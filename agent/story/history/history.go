@@ -31,7 +31,7 @@ type History struct {
 	last      int64  // session time of the latest event
 	limit     int
 	calls     int   // bounds the references that a pod keeps; 0: nothing does
-	free      []int // places of pods that were released
+	free      []int // places where no pod is, in order
 
 	sights map[int][]int // by call: see Sights
 
@@ -48,6 +48,7 @@ type Pod struct {
 	Entity probes.Pod
 	Events List[int] // positions
 	Spans  List[int] // references
+	ids    int       // how many numbers of agents stand for it
 }
 
 // New makes a history that begins with the agent that info is about.
@@ -95,7 +96,7 @@ func (h *History) Learn(p *agentpb.Pod) int {
 		if i, ok = h.byUID[entity.UID]; !ok || entity.UID == "" {
 			i = h.newPod(entity)
 		}
-		e.pods[p.Id] = i
+		e.name(p.Id, i)
 	}
 	if i > 0 {
 		h.pods[i].Entity = entity
@@ -117,9 +118,10 @@ func (h *History) Meet(p probes.Pod) int {
 
 func (h *History) newPod(p probes.Pod) int {
 	i := len(h.pods)
-	switch n := len(h.free); {
-	case n > 0:
-		i, h.free = h.free[n-1], h.free[:n-1]
+	switch {
+	case len(h.free) > 0: // the first one, so that the last ones can be given back
+		i = h.free[0]
+		h.free = slices.Delete(h.free, 0, 1)
 		h.pods[i] = &Pod{Entity: p}
 	case i >= maxPods:
 		return 0
@@ -132,22 +134,38 @@ func (h *History) newPod(p probes.Pod) int {
 	return i
 }
 
-// Release forgets a pod of the present agent, which will send no more events about
-// it. A later pod gets its place.
-func (h *History) Release(i int) {
-	p := h.pods[i]
-	if i == 0 || p == released {
+// Release forgets a pod by the number that the present agent has for it. There must
+// be no more events of that number. A later pod gets its place.
+func (h *History) Release(id uint32) {
+	i, ok := h.epoch.pods[id]
+	if !ok || id == 0 {
 		return
+	}
+	delete(h.epoch.pods, id)
+	p := h.pods[i]
+	if p.ids--; i == 0 || p.ids > 0 {
+		return // another number stands for it, too
 	}
 	if h.byUID[p.Entity.UID] == i {
 		delete(h.byUID, p.Entity.UID)
 	}
-	for id, at := range h.epoch.pods {
-		if at == i {
-			delete(h.epoch.pods, id)
-		}
+	h.pods[i] = released
+	at, _ := slices.BinarySearch(h.free, i)
+	h.free = slices.Insert(h.free, at, i)
+	h.cutPods()
+}
+
+// cutPods gives back the places at the end where no pod is.
+func (h *History) cutPods() {
+	n := len(h.pods)
+	for h.pods[n-1] == released {
+		n--
 	}
-	h.pods[i], h.free = released, append(h.free, i)
+	at, _ := slices.BinarySearch(h.free, n)
+	h.pods, h.free = slices.Delete(h.pods, n, len(h.pods)), slices.Delete(h.free, at, len(h.free))
+	if cap(h.pods) > 4*n+64 {
+		h.pods, h.free = slices.Clone(h.pods), append([]int(nil), h.free...)
+	}
 }
 
 // released stands where a pod was that is forgotten.
@@ -325,9 +343,15 @@ func (e *Epoch) PodOf(id uint32) int {
 	i, ok := e.pods[id]
 	if !ok {
 		i = e.h.newPod(probes.Pod{Name: "pod#" + strconv.FormatUint(uint64(id), 10)})
-		e.pods[id] = i
+		e.name(id, i)
 	}
 	return i
+}
+
+// name has a number of the agent stand for the pod at a place.
+func (e *Epoch) name(id uint32, place int) {
+	e.pods[id] = place
+	e.h.pods[place].ids++
 }
 
 func (e *Epoch) spanID(id uint64) uint64 {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -90,5 +91,38 @@ func TestLostCallsEnd(t *testing.T) {
 		if sp := h.Span(i); sp == nil || sp.Shape != NoExit {
 			t.Fatalf("call %d is %v", i, sp)
 		}
+	}
+}
+
+// TestReleaseGivesBack: a history keeps nothing of pods that were released, in
+// whatever order, and gives their places to later ones.
+func TestReleaseGivesBack(t *testing.T) {
+	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
+	learn := func(id uint32) int {
+		return h.Learn(&agentpb.Pod{Id: id, Namespace: "default", Name: fmt.Sprint(id), Uid: fmt.Sprint("uid-", id)})
+	}
+	const many = 1000
+	for id := range uint32(many) {
+		learn(id + 1)
+	}
+	// Two numbers for one pod: it is there until both are released.
+	if h.Learn(&agentpb.Pod{Id: many + 1, Namespace: "default", Name: "7", Uid: "uid-7"}) != 7 {
+		t.Error("a pod with two numbers has two places")
+	}
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(many) {
+		h.Release(uint32(i) + 1)
+	}
+	if i, ok := h.PodOf("uid-7"); !ok || h.Pod(i).Entity.Name != "7" || h.Pods() != 8 {
+		t.Errorf("the pod with two numbers is forgotten with the first; %d places", h.Pods())
+	}
+	if place := learn(many + 2); place != 1 {
+		t.Errorf("a new pod has place %d, and the first is free", place)
+	}
+	h.Release(many + 2)
+	h.Release(many + 1)
+	h.Release(many + 1)
+	h.Release(0)
+	if h.Pods() != 1 || len(h.free) != 0 || len(h.byUID) != 0 || len(h.epoch.pods) != 1 || cap(h.pods) > 128 || cap(h.free) > 128 {
+		t.Errorf("%d places of %d, %d free, %d uids and %d numbers are left", h.Pods(), cap(h.pods), len(h.free), len(h.byUID), len(h.epoch.pods))
 	}
 }

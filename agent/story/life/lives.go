@@ -1,6 +1,8 @@
 package life
 
 import (
+	"slices"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
@@ -54,6 +56,7 @@ type Lives struct {
 	h           *history.History
 	now, past   World
 	checkpoints []World
+	noPast      bool
 }
 
 // New makes the lives of a history that has no events yet. It keeps the history
@@ -61,6 +64,14 @@ type Lives struct {
 func New(h *history.History) *Lives {
 	l := &Lives{h: h, now: emptyWorld(0), past: emptyWorld(0)}
 	h.Keep(l.refs)
+	return l
+}
+
+// NewPresent makes lives that know the present world only: for who never asks for
+// an earlier one.
+func NewPresent(h *history.History) *Lives {
+	l := New(h)
+	l.noPast = true
 	return l
 }
 
@@ -102,8 +113,15 @@ func (l *Lives) Adopt(pod int, listed *agentpb.PodState) {
 
 // Release forgets a pod that the history has released.
 func (l *Lives) Release(pod int) {
-	if pod > 0 && pod < len(l.now.Pods) {
-		l.now.Pods[pod] = nothingYet
+	all := l.now.Pods
+	if pod > 0 && pod < len(all) {
+		all[pod] = nothingYet
+	}
+	if n := l.h.Pods(); n < len(all) {
+		l.now.Pods = slices.Delete(all, n, len(all))
+	}
+	if n := len(l.now.Pods); cap(all) > 4*n+64 {
+		l.now.Pods = append([]Pod(nil), l.now.Pods...)
 	}
 }
 
@@ -122,6 +140,9 @@ const checkpointEvery = 8192
 // keepCheckpoint keeps the world now and then, to go back to: rarer, the more pods
 // there are.
 func (l *Lives) keepCheckpoint() {
+	if l.noPast {
+		return
+	}
 	last := 0
 	if n := len(l.checkpoints); n > 0 {
 		last = l.checkpoints[n-1].At
@@ -133,9 +154,11 @@ func (l *Lives) keepCheckpoint() {
 
 // Forget drops what belongs to events before a position.
 func (l *Lives) Forget(before int) {
-	for len(l.checkpoints) > 1 && l.checkpoints[1].At <= before {
-		l.checkpoints = l.checkpoints[1:]
+	n := 0
+	for n+1 < len(l.checkpoints) && l.checkpoints[n+1].At <= before {
+		n++
 	}
+	l.checkpoints = slices.Delete(l.checkpoints, 0, n)
 }
 
 // At gives the world before a position. It goes on from where it was asked last,
