@@ -177,19 +177,7 @@ func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { ret
 func (discard) Shutdown(context.Context) error                             { return nil }
 
 // drained waits until the agent's goroutine has taken all that was queued.
-func (j *journal) drained() {
-	for {
-		j.mu.Lock()
-		empty := j.queue.len() == 0
-		j.mu.Unlock()
-		if empty {
-			j.out.Lock() // held while a batch is handed on
-			defer j.out.Unlock()
-			return
-		}
-		runtime.Gosched()
-	}
-}
+func (j *journal) drained() { <-j.kept() }
 
 func drain(ctx context.Context, w *watcher) {
 	for {
