@@ -11,8 +11,12 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// linger is how long an event waits for company. Nobody sees it.
-const linger = 5 * time.Millisecond
+const (
+	// linger is how long an event waits for company. Nobody sees it.
+	linger = 5 * time.Millisecond
+	// sharedChunk is how much memory is taken at once for what watchers share.
+	sharedChunk = 64 << 10
+)
 
 // journal numbers events and takes them from the kubelet's goroutines to the
 // agent's own. put is all that the kubelet waits for: a lock and a copy.
@@ -43,18 +47,20 @@ type journal struct {
 	verdicts *verdicts
 	watchers map[*watcher]struct{}
 	shared   chunk // has what the watchers are to send
+	blocks   chunk // has compressed stories
 	done     chan struct{}
 	// podSeen is called once, at the first event about a pod; nil: it was.
 	podSeen func()
-	// forget drops what is remembered of pods that have long been gone; nil:
-	// nothing is.
-	forget func(now int64)
+	// forget drops what is remembered of pods that have long been gone, and reports
+	// whether there is more that it will drop later; nil: nothing is.
+	forget func(now int64) (more bool)
 	buf    []byte // the event that is being handed on
 	handed uint64 // seq of the event that was handed on last; guarded by out
 }
 
 func newJournal(limit int, r *recorder, v *verdicts, clock func() (wall, mono int64)) *journal {
-	j := &journal{limit: limit, clock: clock, recorder: r, verdicts: v, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{})}
+	j := &journal{limit: limit, clock: clock, recorder: r, verdicts: v, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{}),
+		shared: chunk{size: sharedChunk}, blocks: chunk{size: packChunk}}
 	j.wake.L = &j.mu
 	return j
 }

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -29,6 +31,11 @@ const (
 	packTurn  = 1 << 20
 	packPause = 200 * time.Millisecond
 
+	// packChunk is how much memory is taken at once for what is compressed. Pieces
+	// of all sizes among what the kubelet allocates and soon drops would keep
+	// several times their own size from it.
+	packChunk = 256 << 10
+
 	packedOverhead = 96 // of the structures around the data, in bytes
 )
 
@@ -44,38 +51,50 @@ type packed struct {
 func (p *packed) size() int64 { return int64(cap(p.data)) + packedOverhead }
 
 // packable are stories to compress, as many as one sweep does, and how long
-// after it the next one is worth while; 0: none is.
+// after it the next one is worth while; 0: none is. Those that were silent for the
+// longest come first, since they are dropped first: what is compressed together
+// is then free again together.
 func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
-	size, ready := int64(0), false
 	for _, s := range r.stories {
 		switch {
 		case s.pod == nil || len(s.parts) == 0 || !s.pod.Gone():
 		case now-s.lastWall < int64(packAfter):
-			next = max(next, sweepEvery)
-		case size >= packTurn:
-			ready = true
+			next = sweepEvery
 		default:
-			size += s.bytes
 			stories = append(stories, s)
 		}
 	}
-	if ready {
-		next = packPause
+	slices.SortFunc(stories, func(a, b *story) int { return cmp.Compare(a.last, b.last) })
+	size := int64(0)
+	for i, s := range stories {
+		if size >= packTurn {
+			return stories[:i], packPause
+		}
+		size += s.bytes
 	}
 	return stories, next
 }
 
-// pack compresses the parts of a story. It changes nothing, so that it needs no
-// lock on the goroutine that changes the recorder.
-func (s *story) pack(z *zstd.Encoder) (out []packed) {
-	var plain []byte
+// packer compresses stories. It is for one sweep: it takes as much memory as many
+// stories.
+type packer struct {
+	z    *zstd.Encoder
+	room *chunk
+	// plain and data are those of the block that is being made.
+	plain, data []byte
+}
+
+// pack compresses the parts of a story. It changes nothing of it, so that it needs
+// no lock on the goroutine that changes the recorder.
+func (z *packer) pack(s *story) (out []packed) {
 	var block packed
 	flush := func() {
-		if len(plain) > 0 {
-			block.plain, block.data = len(plain), clipped(z.EncodeAll(plain, nil))
+		if len(z.plain) > 0 {
+			z.data = z.z.EncodeAll(z.plain, z.data[:0])
+			block.plain, block.data = len(z.plain), z.room.copy(z.data)
 			out = append(out, block)
 		}
-		plain, block = plain[:0], packed{}
+		z.plain, block = z.plain[:0], packed{}
 	}
 	for _, p := range s.parts {
 		block.parts++
@@ -83,22 +102,19 @@ func (s *story) pack(z *zstd.Encoder) (out []packed) {
 			n, k := binary.Uvarint(data)
 			e := data[:k+int(n)]
 			data = data[len(e):]
-			if len(plain)+len(e) > packBlock {
+			if len(z.plain)+len(e) > packBlock {
 				flush()
 			}
-			if len(plain) == 0 {
+			if len(z.plain) == 0 {
 				block.begin = momentOf(wire.Peek(e[k:]))
 			}
-			plain = append(plain, e...)
+			z.plain = append(z.plain, e...)
 			block.events++
 		}
 	}
 	flush()
 	return out
 }
-
-// clipped is b without room at its end.
-func clipped(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
 // replace puts what pack made of a story in place of its parts.
 func (r *recorder) replace(s *story, by []packed) {
@@ -142,13 +158,13 @@ func (r *recorder) foldPacked(s *story) {
 	s.fold(p.begin, 0, p.parts, p.events)
 }
 
-func newPacker() (*zstd.Encoder, error) {
+func newPacker(room *chunk) (*packer, error) {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
 		zstd.WithWindowSize(packBlock), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("prepare compression: %w", err)
 	}
-	return z, nil
+	return &packer{z: z, room: room}, nil
 }
 
 // sweep compresses stories of pods that are gone, unless a client reads history:
@@ -164,21 +180,26 @@ func (j *journal) sweep() {
 	if reading && len(stories) > 0 {
 		stories, next = nil, sweepEvery
 	}
+	if j.forget != nil {
+		// On a node with nothing to do no event would bring the next sweep.
+		hook.Guard(func() {
+			if j.forget(now) && next == 0 {
+				next = sweepEvery
+			}
+		})
+	}
 	if next > 0 {
 		j.armSweep(next)
-	}
-	if j.forget != nil {
-		hook.Guard(func() { j.forget(now) })
 	}
 	if len(stories) == 0 {
 		return
 	}
-	z, err := newPacker() // for this time: it takes as much memory as many stories
+	z, err := newPacker(&j.blocks)
 	if err != nil {
 		return
 	}
 	for _, s := range stories {
-		by := s.pack(z)
+		by := z.pack(s)
 		j.out.Lock()
 		j.recorder.replace(s, by)
 		j.out.Unlock()

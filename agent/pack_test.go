@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"weak"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace/tracetest"
@@ -354,6 +357,109 @@ func TestForgottenPodHasItsStory(t *testing.T) {
 	}
 	if events := r.events("0"); len(events) != 6 {
 		t.Errorf("a pod that is forgotten has %d events, want 6", len(events))
+	}
+}
+
+// TestNothingStays: on a node that falls silent once its pods are gone, the agent
+// comes to keep nothing of them but their compressed stories, and then sweeps no
+// more.
+func TestNothingStays(t *testing.T) {
+	r := newRig(t, Options{})
+	const many = 300
+	var pods []weak.Pointer[pod]
+	for i := range many {
+		pods = append(pods, r.comesAndGoes(i))
+	}
+	r.journal.drained()
+	for what, n := range r.keeps(many) {
+		if n != many && n != 2*many {
+			t.Errorf("%s: %d are kept before anything is forgotten", what, n)
+		}
+	}
+	sweeps := 0
+	for r.sweepNext() {
+		if sweeps++; sweeps > 1000 {
+			t.Fatal("it sweeps for ever")
+		}
+		r.late(time.Duration(sweeps) * sweepEvery)
+	}
+	for what, n := range r.keeps(many) {
+		if n > 0 {
+			t.Errorf("%s: %d are kept after %d sweeps", what, n, sweeps)
+		}
+	}
+	j := r.journal
+	j.out.Lock()
+	for j.recorder.dropGone() {
+	}
+	j.out.Unlock()
+	runtime.GC()
+	for i, p := range pods {
+		if p.Value() != nil {
+			t.Errorf("pod %d is still in memory, without a story", i)
+		}
+	}
+}
+
+// comesAndGoes has a pod come and go.
+func (r *rig) comesAndGoes(i int) weak.Pointer[pod] {
+	o := newPod("default", fmt.Sprint(i))
+	_ = r.call("source.api.send", []any{[]any{o}}, nil, nil)
+	_ = r.sync(o, nil)
+	p := r.pods.Known(string(o.UID))
+	r.pods.Learn(fmt.Sprint("container-", i), p)
+	_ = r.loop("loop.remove", []any{[]*v1.Pod{o}}, nil)
+	r.pods.FromList([]any{o}, true) // a source may show it for longer
+	return weak.Make(p)
+}
+
+// keeps counts what the agent keeps for so many pods, besides compressed stories.
+func (r *rig) keeps(pods int) map[string]int {
+	kept := map[string]int{
+		"pods": len(r.pods.All()), "verdicts": r.verdicts.h.Pods() - 1, "pods of the world": len(r.verdicts.lives.Now().Pods) - 1,
+	}
+	for i := range pods {
+		if r.pods.CRI(fmt.Sprint("container-", i)) != nil {
+			kept["containers"]++
+		}
+	}
+	for p, s := range r.journal.recorder.stories {
+		if p != nil {
+			kept["parts of stories"] += len(s.parts)
+		}
+	}
+	return kept
+}
+
+// sweepNext does what the journal does when its timer fires; false: it has none.
+func (r *rig) sweepNext() bool {
+	j := r.journal
+	j.mu.Lock()
+	armed := j.sweeps != nil && j.sweeps.Stop()
+	j.sweeps = nil
+	j.mu.Unlock()
+	if armed {
+		j.sweep() // its goroutine sleeps: nothing is put
+	}
+	return armed
+}
+
+// TestForgottenStays: an event about a pod that was forgotten makes it known to
+// nobody again.
+func TestForgottenStays(t *testing.T) {
+	r := newRig(t, Options{})
+	r.comesAndGoes(0)
+	p := r.pods.Known("uid-default-0")
+	r.settle()
+	now, _ := r.now()
+	r.pods.ForgetOld(now + int64(time.Hour))
+	r.journal.put(event{kind: agentpb.Kind_NOTE, pod: p, err: "late"})
+	r.settle()
+	if n := r.verdicts.h.Pods(); n != 1 || p.State.learned {
+		t.Errorf("there are verdicts on %d pods", n-1)
+	}
+	if events := r.events("0"); events[len(events)-1].Error != "late" {
+		t.Error("its story has no such event")
 	}
 }
 

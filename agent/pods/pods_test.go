@@ -76,24 +76,32 @@ func TestForgottenPod(t *testing.T) {
 	}
 }
 
-// TestForgetOld: pods that have long been gone are forgotten, with their ids.
+// TestForgetOld: pods that have long been gone are forgotten, with their ids, however
+// few there are, and the table has no room for them any more.
 func TestForgetOld(t *testing.T) {
-	var table Table[none]
-	table.Init()
-	const now = int64(24 * time.Hour)
-	for i := range 2 * forgetMany {
-		p := table.UID(fmt.Sprint("uid-", i))
-		table.Learn(fmt.Sprint("container-", i), p)
-		if i%2 == 0 {
+	for _, half := range []int{1, 1000} {
+		var table Table[none]
+		table.Init()
+		const now = int64(24 * time.Hour)
+		for i := range 2 * half {
+			p := table.UID(fmt.Sprint("uid-", i))
+			table.Learn(fmt.Sprint("container-", i), p)
+			if i%2 == 0 {
+				p.SetGone(now)
+			}
+		}
+		if more := table.ForgetOld(now); !more || len(table.byUID) != 2*half {
+			t.Errorf("%d pods are known; none has been gone for long; more will be forgotten: %v", len(table.byUID), more)
+		}
+		const later = now + int64(forgetAfter) + int64(time.Minute)
+		if more := table.ForgetOld(later); more || len(table.byUID) != half || len(table.byID) != half {
+			t.Errorf("%d pods and %d containers are known, want %d; more will be forgotten: %v", len(table.byUID), len(table.byID), half, more)
+		}
+		for _, p := range table.All() {
 			p.SetGone(now)
 		}
-	}
-	table.ForgetOld(now)
-	if n := len(table.byUID); n != 2*forgetMany {
-		t.Errorf("%d pods are known; none has been gone for long", n)
-	}
-	table.ForgetOld(now + int64(forgetAfter) + int64(time.Minute))
-	if len(table.byUID) != forgetMany || len(table.byID) != forgetMany {
-		t.Errorf("%d pods and %d containers are known, want %d", len(table.byUID), len(table.byID), forgetMany)
+		if more := table.ForgetOld(later); more || len(table.byUID)+len(table.byID) != 0 || table.most > 256 {
+			t.Errorf("%d pods and %d containers are known, and there is room for %d", len(table.byUID), len(table.byID), table.most)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type Table[S any] struct {
 	byUID map[string]*Pod[S]
 	byID  map[string]*Pod[S] // CRI ids
 	shown map[types.UID]shown[S]
+	most  int // that was in the maps since they were made
 	last  uint32
 }
 
@@ -76,6 +78,7 @@ func (t *Table[S]) UID(uid string) *Pod[S] {
 // forget drops pods. The caller holds mu.
 func (t *Table[S]) forget(which func(*Pod[S]) bool) {
 	t.recent.clear()
+	t.most = max(t.most, len(t.byUID)+len(t.byID)+len(t.shown))
 	for uid, p := range t.byUID {
 		if which(p) {
 			delete(t.byUID, uid)
@@ -94,6 +97,24 @@ func (t *Table[S]) forget(which func(*Pod[S]) bool) {
 			delete(t.shown, uid)
 		}
 	}
+	t.shrink()
+}
+
+// shrink makes the maps anew if there was four times as much in them: a map gives no
+// memory back by itself. The caller holds mu.
+func (t *Table[S]) shrink() {
+	n := len(t.byUID) + len(t.byID) + len(t.shown)
+	if 4*n+256 > t.most {
+		return
+	}
+	t.most = n
+	t.byUID, t.byID, t.shown = remade(t.byUID), remade(t.byID), remade(t.shown)
+}
+
+func remade[K comparable, V any](m map[K]V) map[K]V {
+	out := make(map[K]V, len(m))
+	maps.Copy(out, m)
+	return out
 }
 
 // CRI is the pod of a sandbox or container, or nil.
@@ -134,32 +155,30 @@ func (t *Table[S]) Known(uid string) *Pod[S] {
 	return t.byUID[uid]
 }
 
-const (
-	// forgetAfter is how long a pod that is gone is remembered by its uid and by
-	// its containers' ids, and its verdict is kept: 6 KiB for each pod. The kubelet
-	// collects what is left of a pod once a minute. Its story stays in the recorder.
-	forgetAfter = 5 * time.Minute
-	// forgetMany is of how many pods it is worth while: all who look a pod up
-	// wait meanwhile.
-	forgetMany = 64
-)
+// forgetAfter is how long a pod that is gone is remembered by its uid and by its
+// containers' ids, and its verdict is kept. The kubelet collects what is left of a
+// pod once a minute. Its story stays in the recorder.
+const forgetAfter = 5 * time.Minute
 
 // ForgetOld drops pods that have long been gone, at a time since 1970 in
-// nanoseconds.
-func (t *Table[S]) ForgetOld(now int64) {
+// nanoseconds. It reports whether others are gone that are to be dropped later.
+func (t *Table[S]) ForgetOld(now int64) (more bool) {
 	old := func(p *Pod[S]) bool { return p.Gone() && now-p.goneSince.Load() > int64(forgetAfter) }
+	gone, n := 0, 0
 	t.mu.RLock()
-	n := 0
 	for _, p := range t.byUID {
+		if p.Gone() {
+			gone++
+		}
 		if old(p) {
 			n++
 		}
 	}
 	t.mu.RUnlock()
-	if n < forgetMany {
-		return
+	if n > 0 { // who looks a pod up waits meanwhile
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.forget(old)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.forget(old)
+	return gone > n
 }
