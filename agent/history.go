@@ -32,6 +32,7 @@ type history struct {
 	last    moment // of the event that was read last; at first, of the first
 	begun   bool   // readers is a heap
 	zstd    *zstd.Decoder
+	columns []byte // for zstd to decode into
 	cut     bool
 }
 
@@ -99,7 +100,12 @@ func (h *history) unpack(p *packed) []byte {
 		}
 		h.zstd = z
 	}
-	data, err := h.zstd.DecodeAll(p.data, make([]byte, 0, p.plain))
+	columns, err := h.zstd.DecodeAll(p.data, h.columns[:0])
+	data := make([]byte, 0, p.plain)
+	if err == nil {
+		h.columns = columns
+		data, err = readColumns(data, columns)
+	}
 	if err != nil {
 		hook.CountFault()
 		h.cut = true
@@ -135,7 +141,7 @@ func (h *history) read() (out []kept) {
 	}
 	if len(h.readers) == 0 && h.zstd != nil {
 		h.zstd.Close()
-		h.zstd = nil
+		h.zstd, h.columns = nil, nil
 	}
 	if h.cut && len(h.readers) == 0 {
 		h.cut = false

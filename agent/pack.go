@@ -16,7 +16,8 @@ import (
 // Most of what the recorder has after a while is of pods that are gone, and
 // nobody may ever ask for it. The collector of a Go program lets the heap grow
 // to twice what is live, so each byte that is kept costs the kubelet two. Stories
-// of pods that are gone are therefore compressed, and read back for who asks.
+// of pods that are gone are therefore put into columns and compressed, and read
+// back for who asks.
 const (
 	// packAfter is how long a story of a pod that is gone must have been silent.
 	packAfter = 30 * time.Second
@@ -42,7 +43,7 @@ const (
 // packed is a run of a story's events, compressed.
 type packed struct {
 	data   []byte
-	plain  int
+	plain  int // size of the events, each with its length in front
 	events int64
 	parts  int64 // that it was
 	begin  moment
@@ -80,7 +81,8 @@ func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 type packer struct {
 	z    *zstd.Encoder
 	room *chunk
-	// plain and data are those of the block that is being made.
+	// columns, plain and data are those of the block that is being made.
+	columns     columnWriter
 	plain, data []byte
 }
 
@@ -89,26 +91,28 @@ type packer struct {
 func (z *packer) pack(s *story) (out []packed) {
 	var block packed
 	flush := func() {
-		if len(z.plain) > 0 {
+		if block.events > 0 {
+			z.plain = z.columns.appendTo(z.plain[:0])
 			z.data = z.z.EncodeAll(z.plain, z.data[:0])
-			block.plain, block.data = len(z.plain), z.room.copy(z.data)
+			block.data = z.room.copy(z.data)
 			out = append(out, block)
 		}
-		z.plain, block = z.plain[:0], packed{}
+		block = packed{}
 	}
 	for _, p := range s.parts {
 		block.parts++
 		for data := p.data; len(data) > 0; {
 			n, k := binary.Uvarint(data)
-			e := data[:k+int(n)]
-			data = data[len(e):]
-			if len(z.plain)+len(e) > packBlock {
+			e := data[k : k+int(n)]
+			data = data[k+len(e):]
+			if block.plain+k+len(e) > packBlock {
 				flush()
 			}
-			if len(z.plain) == 0 {
-				block.begin = momentOf(wire.Peek(e[k:]))
+			if block.events == 0 {
+				block.begin = momentOf(wire.Peek(e))
 			}
-			z.plain = append(z.plain, e...)
+			z.columns.add(e)
+			block.plain += k + len(e)
 			block.events++
 		}
 	}

@@ -58,7 +58,7 @@ const (
 )
 
 func newRecorder(limit int64) *recorder {
-	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), packedLimit: limit / 6, stories: map[*pod]*story{}}
+	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), packedLimit: limit / 12, stories: map[*pod]*story{}}
 }
 
 func (r *recorder) add(e *event, encoded []byte) {
