@@ -27,9 +27,7 @@ const (
 	moreGoroutines = 12
 	moreFiles      = 6
 	moreHeap       = 32 << 20
-	// The collector lets the heap double before it collects, so each byte that
-	// lives costs two of memory.
-	moreMemory = 2 * moreHeap
+	moreMemory     = 32 << 20
 )
 
 // settleWithin is how long the kubelet may take to clean up after the last pod:
@@ -40,6 +38,7 @@ const settleWithin = 4 * time.Minute
 type baseline struct {
 	goroutines, files int
 	resident, heap    int64
+	live              int64          // of the heap
 	stacks            map[string]int // goroutines by the functions they stand in
 	stats             *agentpb.StatsResponse
 	profile           []byte // of the heap
@@ -57,9 +56,7 @@ func (s *soak) settle(before *baseline) *baseline {
 		}
 		left := s.leftovers(now)
 		switch {
-		case left == "" && before != nil && len(now.compare(before)) == 0:
-			return now
-		case left == "" && before == nil && last != nil && last.goroutines == now.goroutines:
+		case left == "" && last != nil && now.settled(before, last):
 			return now
 		case time.Now().After(end):
 			if left != "" {
@@ -70,6 +67,15 @@ func (s *soak) settle(before *baseline) *baseline {
 		last = now
 		s.sit(5 * time.Second)
 	}
+}
+
+// settled reports whether nothing goes on any more, by the measurement before this
+// one, which collected garbage: what was in it goes back to the system only then.
+func (b *baseline) settled(before, last *baseline) bool {
+	if before == nil {
+		return b.goroutines == last.goroutines
+	}
+	return len(b.compare(before)) == 0
 }
 
 // leftovers are what pods that are gone have left.
@@ -109,6 +115,9 @@ func (s *soak) measure() (*baseline, error) {
 		return nil, err
 	}
 	if b.heap, err = number(heap, `(?m)^# HeapInuse = (\d+)`); err != nil {
+		return nil, err
+	}
+	if b.live, err = number(heap, `(?m)^# HeapAlloc = (\d+)`); err != nil {
 		return nil, err
 	}
 	if b.profile, err = s.kubelet("debug/pprof/heap", nil); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // report prints what happened. If a file is named, it writes it there, and the
-// kubelet's heap, for go tool pprof, beside it.
+// kubelet's heap before and after, for go tool pprof, beside it.
 func (s *soak) report(before, after *baseline, health *labtest.Health) {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -44,6 +44,7 @@ func (s *soak) report(before, after *baseline, health *labtest.Health) {
 	line("open files", "%d before, %d after", before.files, after.files)
 	line("memory, MiB", "%d before, %d after", before.resident>>20, after.resident>>20)
 	line("heap in use, MiB", "%d before, %d after", before.heap>>20, after.heap>>20)
+	line("of it live, MiB", "%d before, %d after", before.live>>20, after.live>>20)
 	line("recorder, MiB", "%d before, %d after", before.stats.RecorderBytes>>20, after.stats.RecorderBytes>>20)
 	b.WriteString("why holds ended\n")
 	for _, r := range sorted(o.reasons) {
@@ -56,8 +57,10 @@ func (s *soak) report(before, after *baseline, health *labtest.Health) {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 			s.t.Error(err)
 		}
-		if err := os.WriteFile(file+".heap", after.profile, 0o644); err != nil {
-			s.t.Error(err)
+		for name, profile := range map[string][]byte{".heap-before": before.profile, ".heap": after.profile} {
+			if err := os.WriteFile(file+name, profile, 0o644); err != nil {
+				s.t.Error(err)
+			}
 		}
 	}
 }
