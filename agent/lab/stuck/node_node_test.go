@@ -52,7 +52,6 @@ var crashes = []string{"start.runFailed", "start.crashLoop", "start.crashes", "s
 func TestNodeStart(t *testing.T) {
 	onNode(t, []Case{
 		{Cause: "start.execNotFound", Make: command("/no-such"), Meanwhile: crashes},
-		{Cause: "start.execDenied", Make: command("/etc/group"), Meanwhile: crashes},
 		{Cause: "start.runAsRoot", Make: real(labtest.Sleep, func(_ *corev1.Pod, c *corev1.Container) {
 			yes := true
 			c.SecurityContext = &corev1.SecurityContext{RunAsNonRoot: &yes}
@@ -82,9 +81,6 @@ func TestNodeVolumes(t *testing.T) {
 				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "nowhere"}}}}}
 			c.VolumeMounts = []corev1.VolumeMount{{Name: "settings", MountPath: "/settings"}}
 		})},
-		{Cause: "image.unreachable", Make: real(labtest.Sleep, func(_ *corev1.Pod, c *corev1.Container) {
-			c.Image = "registry.invalid/no-such:1"
-		}), Meanwhile: []string{"image.failed"}},
 	})
 }
 
