@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -64,5 +65,36 @@ func TestCall(t *testing.T) {
 	}
 	if err := c.Call(t.Context(), Request{Path: "none"}, 1<<10, &text); !IsCode(err, http.StatusNotFound) || err.Error() != "no such path" {
 		t.Errorf("no such path: %v", err)
+	}
+}
+
+// TestList: a list of several pages is given whole, with what it was asked for; one that
+// breaks off is an error.
+func TestList(t *testing.T) {
+	pages := map[string]string{
+		"":  `{"metadata":{"continue":"2"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`,
+		"2": `{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"c"}}]}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get("fieldSelector") != "x=y" || q.Get("limit") == "" {
+			t.Errorf("asked for %s", r.URL.RawQuery)
+		}
+		fmt.Fprint(w, pages[r.URL.Query().Get("continue")])
+	}))
+	defer s.Close()
+	c, err := New(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() (names, version string, err error) {
+		version, err = List(t.Context(), c, "api/v1/pods", url.Values{"fieldSelector": {"x=y"}}, func(o *metav1.PartialObjectMetadata) { names += o.Name })
+		return names, version, err
+	}
+	if names, version, err := list(); names != "abc" || version != "7" || err != nil {
+		t.Errorf("listed %q of version %q: %v", names, version, err)
+	}
+	pages["2"] = `{"items":[`
+	if names, _, err := list(); names != "ab" || err == nil {
+		t.Errorf("listed %q: %v", names, err)
 	}
 }

@@ -9,59 +9,15 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/kubeapi"
 )
 
-const (
-	// pageSize is how many objects are asked for at once.
-	pageSize = 500
-	// pageWithin bounds the time that one page may take.
-	pageWithin = time.Minute
-	// maxPage and maxObject bound what the API server may send, in bytes. Its own
-	// bound for an object is less than 2 MiB.
-	maxPage   = 256 << 20
-	maxObject = 16 << 20
-)
-
-// list gives all objects of a kind, page by page, and the version of the list.
-func list[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, each func(*T)) (version string, err error) {
-	q := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	for k, v := range query {
-		q[k] = v
-	}
-	for {
-		page, err := listPage[T](ctx, api, path, q)
-		if err != nil {
-			return "", err
-		}
-		for i := range page.Items {
-			each(&page.Items[i])
-		}
-		if page.Metadata.Continue == "" {
-			return page.Metadata.ResourceVersion, nil
-		}
-		q.Set("continue", page.Metadata.Continue)
-	}
-}
-
-type page[T any] struct {
-	Metadata metav1.ListMeta `json:"metadata"`
-	Items    []T             `json:"items"`
-}
-
-func listPage[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values) (*page[T], error) {
-	ctx, cancel := context.WithTimeout(ctx, pageWithin)
-	defer cancel()
-	var p page[T]
-	if err := api.Call(ctx, kubeapi.Request{Path: path, Query: query}, maxPage, &p); err != nil {
-		return nil, err
-	}
-	return &p, nil
-}
+// maxObject bounds what the API server may send for one object, in bytes. Its own bound
+// is less than 2 MiB.
+const maxObject = 16 << 20
 
 // watch gives what changes after a version, until the API server ends the watch,
 // which it does every few minutes. It returns the version up to which changes

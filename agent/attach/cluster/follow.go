@@ -84,7 +84,7 @@ func (f *follower[T]) run(ctx context.Context) {
 // turn is a list, if there was none, or a watch.
 func (f *follower[T]) turn(ctx context.Context, version *string) (err error) {
 	if *version == "" {
-		if *version, err = list(ctx, f.api, f.path, f.query, f.listed); err != nil {
+		if *version, err = kubeapi.List(ctx, f.api, f.path, f.query, f.listed); err != nil {
 			*version = ""
 			return err
 		}

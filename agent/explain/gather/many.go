@@ -2,7 +2,6 @@ package gather
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -28,8 +27,6 @@ type Many struct {
 }
 
 const (
-	// pageSize is how many objects are asked for at once.
-	pageSize = 500
 	// atOnce is how many pods are asked about at one time.
 	atOnce = 16
 	// maxPods bounds the pods of which a snapshot is taken.
@@ -50,7 +47,7 @@ func (f From) All(ctx context.Context, namespace string, choose func(*evidence.S
 	}
 	m.allEvents(ctx, prefix)
 	var chosen []*corev1.Pod
-	err := pages(ctx, f.API, prefix+"pods", nil, func(p *corev1.Pod) {
+	_, err := kubeapi.List(ctx, f.API, prefix+"pods", nil, func(p *corev1.Pod) {
 		m.out.Looked++
 		alone := &evidence.Snapshot{Name: nameOf(p), Pod: p, Taken: time.Now()}
 		if len(chosen) < maxPods && choose(alone) {
@@ -72,7 +69,7 @@ func (f From) Of(ctx context.Context, namespace, selector string, owners []strin
 	defer cancel()
 	m := &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
 	var chosen []*corev1.Pod
-	err := pages(ctx, f.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
+	_, err := kubeapi.List(ctx, f.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
 		ref := metav1.GetControllerOfNoCopy(p)
 		if ref != nil && slices.Contains(owners, string(ref.UID)) && len(chosen) < maxPods {
 			chosen = append(chosen, p)
@@ -121,7 +118,7 @@ func (m *many) each(ctx context.Context, pods []*corev1.Pod) {
 // allEvents asks for all events at once; the pods' are then taken from there.
 func (m *many) allEvents(ctx context.Context, prefix string) {
 	found := map[string][]evidence.Event{}
-	err := pages(ctx, m.API, prefix+"events", nil, func(e *corev1.Event) {
+	_, err := kubeapi.List(ctx, m.API, prefix+"events", nil, func(e *corev1.Event) {
 		key := e.InvolvedObject.Namespace + "/" + e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name
 		found[key] = append(found[key], eventOf(e))
 	})
@@ -152,42 +149,11 @@ func (m *many) failedOwners(ctx context.Context) {
 	}
 }
 
-// pages asks for all objects of a list, page by page, from the API server's cache.
-func pages[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, each func(*T)) error {
-	q := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	for k, v := range query {
-		q[k] = v
-	}
-	for {
-		var page struct {
-			Metadata metav1.ListMeta `json:"metadata"`
-			Items    []T             `json:"items"`
-		}
-		err := api.Call(ctx, kubeapi.Request{Path: path, Query: q}, 8*maxAnswer, &page)
-		if kubeapi.IsCode(err, http.StatusGone) && q.Has("continue") {
-			// The list was too long for the time that the API server keeps its state: what
-			// was read is good enough, the rest is read anew.
-			q.Del("continue")
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for i := range page.Items {
-			each(&page.Items[i])
-		}
-		if page.Metadata.Continue == "" {
-			return nil
-		}
-		q.Set("continue", page.Metadata.Continue)
-	}
-}
-
 // Named are the pods of a name, in all namespaces.
 func Named(ctx context.Context, api *kubeapi.Client, name string) (out []evidence.Name, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
-	err = pages(ctx, api, "api/v1/pods", url.Values{"fieldSelector": {"metadata.name=" + name}}, func(p *corev1.Pod) {
+	_, err = kubeapi.List(ctx, api, "api/v1/pods", url.Values{"fieldSelector": {"metadata.name=" + name}}, func(p *corev1.Pod) {
 		out = append(out, nameOf(p))
 	})
 	return out, err
