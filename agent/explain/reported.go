@@ -14,6 +14,16 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
+// Add adds what the story of a pod says at a position to a snapshot.
+func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
+	var object *corev1.Pod
+	var events []evidence.Event
+	if to.Best() == nil {
+		object, events = Reported(s, pod, at)
+	}
+	to.AddStory(Seen(s, pod, at), object, events)
+}
+
 // Reported puts together what the reports of a pod's story say at a position: the
 // pod's object, as far as they show it, and its events, oldest first. The object is
 // nil if no probe brings reports.

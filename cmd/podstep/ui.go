@@ -99,7 +99,7 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
 	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
-	o.Gather = a.gather(f.kubeconfig)
+	o.Gather = a.gatherer(f.kubeconfig)
 	return a.show(ctx, session.NewLive(c), o)
 }
 

@@ -105,42 +105,39 @@ type whyAnswer interface {
 	key() string
 }
 
-// question is what asks, as often as it is called, for what the command line names.
+// question is what asks, as often as it is called, for what the command line names. Each
+// time it looks for its sources anew: they keep what they have found, and a kubelet or an
+// agent may have been started again meanwhile.
 func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.trace != "" {
 		return a.askTrace(f, arg)
 	}
 	kind, name, _ := strings.Cut(arg, "/")
 	isOwner := gather.KindOf(kind) != ""
-	var sel *agentpb.PodSelector
+	if kind == "pod" || kind == "pods" || kind == "po" {
+		arg = name
+	}
+	var sel *agentpb.PodSelector // of one pod; nil: it is about many
 	if !f.all && !isOwner {
-		if kind == "pod" || kind == "pods" || kind == "po" {
-			arg = name
-		}
 		var err error
 		if sel, err = f.name.one(arg); err != nil {
 			return nil, err
 		}
 	}
-	from, namespace, err := a.sources(&f.from, sel == nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case f.all:
-		return func(ctx context.Context) (whyAnswer, error) { return whyAll(ctx, from, f.name.namespace) }, needAPI(&from)
-	case isOwner:
-		owner := evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name}
-		return func(ctx context.Context) (whyAnswer, error) { return whyOwner(ctx, from, kind, owner) }, needAPI(&from)
-	}
-	return func(ctx context.Context) (whyAnswer, error) { return whyPod(ctx, from, namespace, sel) }, nil
-}
-
-// needAPI fails where there is no API server to ask about many pods.
-func needAPI(from *gather.From) error {
-	if from.API == nil {
-		return errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
-	}
-	return nil
+	return func(ctx context.Context) (whyAnswer, error) {
+		from, namespace, err := a.sources(&f.from, sel == nil)
+		switch {
+		case err != nil:
+			return nil, err
+		case sel != nil:
+			return whyPod(ctx, from, namespace, sel)
+		case from.API == nil:
+			return nil, errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
+		case f.all:
+			return whyAll(ctx, from, f.name.namespace)
+		}
+		return whyOwner(ctx, from, kind, evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name})
+	}, nil
 }
 
 // whyPod answers for one pod. If no namespace was given, and there is no such pod in
@@ -154,7 +151,7 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 		case err == nil && len(others) == 1:
 			s = from.Pod(ctx, others[0])
 		case err == nil && len(others) > 1:
-			return nil, fmt.Errorf("there are %d pods called %s: %s; name one with its namespace", len(others), sel.Name, list(others))
+			return nil, several(others)
 		}
 	}
 	r := causes.Explain(s)
@@ -174,12 +171,13 @@ func noPod(name evidence.Name, s *evidence.Snapshot) error {
 	return fmt.Errorf("there is no pod %s", name)
 }
 
-func list(names []evidence.Name) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, n.String())
+// several is that pods of more than one namespace have the name.
+func several(pods []evidence.Name) error {
+	var names []string
+	for _, n := range pods {
+		names = append(names, n.String())
 	}
-	return strings.Join(out, ", ")
+	return fmt.Errorf("there are %d pods called %s: %s; name one with its namespace", len(pods), pods[0].Name, strings.Join(names, ", "))
 }
 
 // oneAnswer is the answer for one pod.

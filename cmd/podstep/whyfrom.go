@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,17 +88,45 @@ func (f *whyFlags) language() words.Lang {
 	return words.LangOf(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
 }
 
-// gather finds out about a pod for the screen, which has the agent's events already;
-// nil if nobody can be asked.
-func (a *app) gather(kubeconfig string) tui.Gatherer {
-	from, _, err := a.sources(&whyFrom{kubeconfig: kubeconfig}, false)
+// gatherer finds out about pods for the screen, which has the agent's events already.
+type gatherer struct {
+	app  *app
+	from whyFrom
+}
+
+// gatherer is nil if nobody can be asked.
+func (a *app) gatherer(kubeconfig string) tui.Gatherer {
+	g := &gatherer{a, whyFrom{kubeconfig: kubeconfig}}
+	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
+		return nil
+	}
+	return g
+}
+
+func (g *gatherer) sources() (gather.From, error) {
+	from, _, err := g.app.sources(&g.from, false)
 	from.More = slices.DeleteFunc(from.More, func(s gather.Source) bool {
 		source, _ := s.Names()
 		return source == evidence.Agent
 	})
 	from.Absent = nil
-	if err != nil || from.API == nil && len(from.More) == 0 {
-		return nil
+	return from, err
+}
+
+func (g *gatherer) Pod(ctx context.Context, name evidence.Name) *evidence.Snapshot {
+	from, err := g.sources()
+	s := from.Pod(ctx, name)
+	if err != nil {
+		code, message := gather.WhyNot(err)
+		s.Missed(evidence.API, "API server", code, message)
 	}
-	return &from
+	return s
+}
+
+func (g *gatherer) Unscheduled(ctx context.Context) ([]*evidence.Snapshot, error) {
+	from, err := g.sources()
+	if err != nil {
+		return nil, err
+	}
+	return from.Unscheduled(ctx)
 }

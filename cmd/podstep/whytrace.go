@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/agent/explain/causes"
-	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
 )
 
@@ -34,8 +33,6 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		case 1:
 			return &oneAnswer{causes.Explain(t.Pod(found[0]))}, nil
 		}
-		names := make([]evidence.Name, len(found))
-		copy(names, found)
-		return nil, fmt.Errorf("%s has %d pods called %s: %s; name one with its namespace", f.trace, len(found), sel.Name, list(names))
+		return nil, several(found)
 	}, nil
 }

@@ -70,10 +70,7 @@ func (s *State) evidenceAt(v *view) *evidence.Snapshot {
 		all = *g
 	}
 	all.Taken = now
-	all.Story = explain.Seen(s.explained(), s.pod, v.position())
-	if all.Pod == nil && all.KubeletPod == nil {
-		all.KubeletPod, all.Cluster.Events = explain.Reported(s.explained(), s.pod, v.position())
-	}
+	explain.Add(&all, s.explained(), s.pod, v.position())
 	return &all
 }
 

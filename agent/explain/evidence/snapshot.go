@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,16 @@ func (s *Snapshot) Origin(source Source, what string) (o Origin, ok bool) {
 		}
 	}
 	return Origin{}, false
+}
+
+// AddStory adds what a story says of the pod, and the pod's object and events as the
+// story's reports have them. What the API server or the kubelet says itself counts for
+// more than reports of it.
+func (s *Snapshot) AddStory(story *Story, reported *corev1.Pod, events []Event) {
+	s.Story = story
+	if s.Best() == nil {
+		s.KubeletPod, s.Cluster.Events = reported, slices.Concat(s.Cluster.Events, events)
+	}
 }
 
 // Best is the object to read the pod's spec from: the API server's, or the

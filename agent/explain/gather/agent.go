@@ -97,26 +97,35 @@ func readAgent(ctx context.Context, socket string, of *agentpb.PodSelector) sess
 	if err != nil {
 		return session{err: err}
 	}
-	h := history.New(c.About(), probes.MustLoad())
-	lives := life.New(h)
-	for {
-		b, err := w.NextRaw()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return session{err: err}
-		}
-		h.Add(b, lives.Apply)
+	story, err := readStory(c.About(), w.NextRaw)
+	if err != nil {
+		return session{err: err}
 	}
 	listed, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: of})
 	if err != nil {
 		return session{err: err}
 	}
 	for _, p := range listed.Pods {
-		lives.Adopt(h.Learn(p.Pod), p)
+		story.Lives.Adopt(story.History.Learn(p.Pod), p)
 	}
-	return session{story: explain.Story{History: h, Lives: lives}, node: c.About().Node}
+	return session{story: story, node: c.About().Node}
+}
+
+// readStory reads batches of events until there are no more. If that fails, the story is
+// what came before.
+func readStory(info *agentpb.InfoResponse, next func() (*agentpb.Batch, error)) (explain.Story, error) {
+	h := history.New(info, probes.MustLoad())
+	s := explain.Story{History: h, Lives: life.New(h)}
+	for {
+		b, err := next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s, nil
+		case err != nil:
+			return s, err
+		}
+		h.Add(b, s.Lives.Apply)
+	}
 }
 
 // storyIn is what a session says of a pod at its end; nil: it does not have it.
@@ -125,19 +134,9 @@ func storyIn(s explain.Story, name evidence.Name, now time.Time) func(*evidence.
 		e := s.History.Pod(i).Entity
 		if e.Namespace == name.Namespace && e.Name == name.Name && (name.UID == "" || e.UID == name.UID) {
 			var part evidence.Snapshot
-			fillStory(&part, s, i, explain.Position{At: s.History.End(), Now: now.UnixNano() - s.History.Origin()})
-			return func(into *evidence.Snapshot) { join(into, &part) }
+			explain.Add(&part, s, i, explain.Position{At: s.History.End(), Now: now.UnixNano() - s.History.Origin()})
+			return func(into *evidence.Snapshot) { into.AddStory(part.Story, part.KubeletPod, part.Cluster.Events) }
 		}
 	}
 	return nil
-}
-
-// join takes over what a story says of a pod. The API server's own words count for
-// more than an agent's report of them.
-func join(into, part *evidence.Snapshot) {
-	into.Story = part.Story
-	if into.Pod == nil && into.KubeletPod == nil {
-		into.KubeletPod = part.KubeletPod
-		into.Cluster.Events = append(into.Cluster.Events, part.Cluster.Events...)
-	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// From is where to look. What is nil is not asked; Absent says why.
+// From is where to look for one question. What is nil is not asked; Absent says why.
+// Sources keep what they have found: who asks again later makes them anew.
 type From struct {
 	// API asks the API server.
 	API *kubeapi.Client
@@ -32,7 +33,7 @@ type From struct {
 // one goroutine after the other; nil: it has nothing.
 type Source interface {
 	Look(ctx context.Context, of *Subject) func(*evidence.Snapshot)
-	// Source and What name it, for when it does not answer in time.
+	// Names names it, for when it does not answer in time.
 	Names() (source evidence.Source, what string)
 }
 

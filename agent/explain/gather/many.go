@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ const (
 func (f From) All(ctx context.Context, namespace string, choose func(*evidence.Snapshot) bool) (*Many, error) {
 	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
 	defer cancel()
-	m := &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
+	m := f.newMany()
 	prefix := "api/v1/"
 	if namespace != "" {
 		prefix += "namespaces/" + namespace + "/"
@@ -62,32 +63,33 @@ func (f From) All(ctx context.Context, namespace string, choose func(*evidence.S
 	return m.out, nil
 }
 
-// Of gathers what is known of the pods that a selector chooses in a namespace, and of
-// which their owner is one of owners, by UID.
-func (f From) Of(ctx context.Context, namespace, selector string, owners []string) (*Many, error) {
-	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
-	defer cancel()
-	m := &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
+// many gathers for many pods. What it has asked for once it does not ask for again.
+type many struct {
+	From
+	memo *memo
+	out  *Many
+}
+
+func (f From) newMany() *many {
+	return &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
+}
+
+// of takes the snapshots of the pods that a selector chooses in a namespace, and of
+// which the owner is one of owners, by UID.
+func (m *many) of(ctx context.Context, namespace, selector string, owners []string) error {
 	var chosen []*corev1.Pod
-	_, err := kubeapi.List(ctx, f.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
+	_, err := kubeapi.List(ctx, m.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
 		ref := metav1.GetControllerOfNoCopy(p)
 		if ref != nil && slices.Contains(owners, string(ref.UID)) && len(chosen) < maxPods {
 			chosen = append(chosen, p)
 		}
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.out.Looked = len(chosen)
 	m.each(ctx, chosen)
-	return m.out, nil
-}
-
-// many gathers for many pods.
-type many struct {
-	From
-	memo *memo
-	out  *Many
+	return nil
 }
 
 func nameOf(p *corev1.Pod) evidence.Name {
@@ -138,7 +140,7 @@ func (m *many) failedOwners(ctx context.Context) {
 	for key, events := range m.memo.events {
 		for _, e := range events {
 			if e.Reason == "FailedCreate" && e.Type == corev1.EventTypeWarning && time.Since(e.Last) < freshFailure {
-				namespace, _, _ := cut3(key)
+				namespace, _, _ := strings.Cut(key, "/")
 				s, err := m.owner(ctx, evidence.Name{Namespace: namespace, Name: e.Name}, e.Kind)
 				if err == nil && s != nil {
 					m.out.Owners = append(m.out.Owners, s)

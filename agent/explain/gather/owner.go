@@ -43,10 +43,10 @@ func (f From) Owner(ctx context.Context, kind string, name evidence.Name) (*Many
 	if !ok {
 		return nil, fmt.Errorf("%s is no kind that owns pods", kind)
 	}
-	within, cancel := context.WithTimeout(ctx, ManyWithin)
+	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
 	defer cancel()
-	m := &many{From: f, memo: newMemo(f.API), out: &Many{}}
-	s, err := m.owner(within, name, k.kind)
+	m := f.newMany()
+	s, err := m.owner(ctx, name, k.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +57,15 @@ func (f From) Owner(ctx context.Context, kind string, name evidence.Name) (*Many
 	for _, o := range s.Cluster.Owners {
 		owners = append(owners, o.UID)
 	}
-	selector, err := m.selector(within, k.version, k.kind, name)
+	selector, err := m.selector(ctx, k.version, k.kind, name)
 	if err != nil {
 		return nil, err
 	}
-	out, err := f.Of(ctx, name.Namespace, selector, owners)
-	if err != nil {
+	if err := m.of(ctx, name.Namespace, selector, owners); err != nil {
 		return nil, err
 	}
-	out.Owners = append(out.Owners, s)
-	return out, nil
+	m.out.Owners = append(m.out.Owners, s)
+	return m.out, nil
 }
 
 // owner takes a snapshot of an owner, of what it owns between itself and its pods, and
@@ -166,10 +165,4 @@ func (m *many) selector(ctx context.Context, version, kind string, name evidence
 		return "", fmt.Errorf("read selector: %w", err)
 	}
 	return selector.String(), nil
-}
-
-func cut3(key string) (a, b, c string) {
-	a, rest, _ := strings.Cut(key, "/")
-	b, c, _ = strings.Cut(rest, "/")
-	return a, b, c
 }

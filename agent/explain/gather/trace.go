@@ -3,15 +3,12 @@ package gather
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain"
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace"
-	"github.com/podstep/podstep/probes"
 )
 
 // Trace is a trace file as the only source: what was known at its end.
@@ -27,19 +24,12 @@ func OpenTrace(file string) (*Trace, error) {
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	defer r.Close()
-	h := history.New(r.Header().Info, probes.MustLoad())
-	lives := life.New(h)
-	for {
-		b, err := r.Next()
-		var fault *trace.Fault
-		switch {
-		case errors.Is(err, io.EOF), errors.As(err, &fault):
-			return &Trace{explain.Story{History: h, Lives: lives}, file}, nil
-		case err != nil:
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		h.Add(b, lives.Apply)
+	story, err := readStory(r.Header().Info, r.Next)
+	var fault *trace.Fault
+	if err != nil && !errors.As(err, &fault) {
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
+	return &Trace{story, file}, nil
 }
 
 // Named are the pods of a name, those that came last first; an empty namespace is any.
@@ -63,7 +53,7 @@ func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 	taken := time.Unix(0, h.Origin()+h.Last())
 	s := &evidence.Snapshot{Name: name, Taken: taken}
 	if pod, ok := h.PodOf(name.UID); ok {
-		fillStory(s, t.story, pod, at)
+		explain.Add(s, t.story, pod, at)
 	}
 	s.Saw(evidence.Trace, t.file, taken)
 	return s
@@ -82,12 +72,4 @@ func (t *Trace) All() *Many {
 		out.Pods = append(out.Pods, s)
 	}
 	return out
-}
-
-// fillStory fills in what a story says of a pod, by its place in the history.
-func fillStory(s *evidence.Snapshot, of explain.Story, pod int, at explain.Position) {
-	s.Story = explain.Seen(of, pod, at)
-	if s.Pod == nil && s.KubeletPod == nil {
-		s.KubeletPod, s.Cluster.Events = explain.Reported(of, pod, at)
-	}
 }
