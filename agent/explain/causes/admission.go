@@ -16,7 +16,7 @@ func otherRefusals(c *Case) []Finding {
 		return nil
 	}
 	st := &c.Spec.Status
-	for _, cause := range table() {
+	for _, cause := range All() {
 		if cause.stage == "admission" && slices.ContainsFunc(cause.When, func(m Match) bool { return m.Pod != nil && len(c.matchPod(cause, m.Pod)) > 0 }) {
 			return nil
 		}

@@ -123,7 +123,7 @@ func (c *Case) status(where, text string, at time.Time) Evidence {
 	return Evidence{Source: c.source(), Where: where, Text: text, At: at}
 }
 
-// callEvidence makes an evidence of a call of the story.
+// call makes an evidence of a call of the story.
 func (c *Case) call(k *evidence.Call) Evidence {
 	source := evidence.Agent
 	if slices.ContainsFunc(c.Origins, func(o evidence.Origin) bool { return o.Source == evidence.Trace }) {
@@ -142,7 +142,7 @@ func (c *Case) ofPod(e *evidence.Event) bool {
 	if e.Kind != "Pod" || e.Name != c.Name.Name {
 		return false
 	}
-	return e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID) || e.UID == c.Spec.Annotations[annotationMirror]
+	return e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID) || e.UID == c.Spec.Annotations[corev1.MirrorPodAnnotationKey]
 }
 
 // imageNamed is the image that a message is about: that of an image volume if it names

@@ -77,30 +77,38 @@ var stages = []string{
 	"controllers", "scheduling", "node", "source", "admission", "sandbox", "volumes", "image", "start", "init", "ready", "terminating", "general",
 }
 
-// table is read once. It is a part of the program: one that cannot be read is an
+// loaded is the table. It is no variable with an initial value, since what the table has
+// in it leads back to it.
+var loaded struct {
+	once sync.Once
+	all  []*Cause
+	byID map[string]*Cause
+}
+
+// load reads the table once. It is a part of the program: one that cannot be read is an
 // error of whoever changed it, which every test of the package finds.
-var table = sync.OnceValue(func() []*Cause {
-	out, err := read(files)
+func load() {
+	all, err := read(files)
 	if err != nil {
 		panic(err.Error())
 	}
-	return out
-})
-
-// byID are the causes of the table.
-var byID = sync.OnceValue(func() map[string]*Cause {
-	out := map[string]*Cause{}
-	for _, c := range table() {
-		out[c.ID] = c
+	loaded.all, loaded.byID = all, map[string]*Cause{}
+	for _, c := range all {
+		loaded.byID[c.ID] = c
 	}
-	return out
-})
+}
 
 // All are the causes of the table, in the order of a pod's way.
-func All() []*Cause { return table() }
+func All() []*Cause {
+	loaded.once.Do(load)
+	return loaded.all
+}
 
 // Named is the cause of an id, or nil.
-func Named(id string) *Cause { return byID()[id] }
+func Named(id string) *Cause {
+	loaded.once.Do(load)
+	return loaded.byID[id]
+}
 
 func read(from fs.FS) (out []*Cause, err error) {
 	known := map[string]bool{}

@@ -32,7 +32,7 @@ func Explain(s *evidence.Snapshot) *Report {
 
 // matched are the findings of the table's matches.
 func (c *Case) matched() (out []Finding) {
-	for _, cause := range table() {
+	for _, cause := range All() {
 		for i := range cause.When {
 			m := &cause.When[i]
 			in := cause.In

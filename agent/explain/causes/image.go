@@ -29,7 +29,7 @@ func (c *Case) of(id string) (out []Finding) {
 
 // fits reports whether a cause of a stage is found by what a container says of itself.
 func (c *Case) fits(stage, name string) bool {
-	return slices.ContainsFunc(table(), func(cause *Cause) bool {
+	return slices.ContainsFunc(All(), func(cause *Cause) bool {
 		return cause.stage == stage && slices.ContainsFunc(cause.When, func(m Match) bool {
 			return (m.Waiting != nil || m.Terminated != nil) &&
 				slices.ContainsFunc(c.match(cause, &m), func(f Finding) bool { return f.Subject == name })

@@ -3,9 +3,10 @@ package causes
 import (
 	"errors"
 	"fmt"
-	"go.yaml.in/yaml/v3"
 	"regexp"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Match recognises a cause by one item of a snapshot. Exactly one of its parts is
@@ -29,6 +30,8 @@ type Match struct {
 	Young time.Duration `yaml:"young"`
 	// In are the cause's phases, for this match alone.
 	In []Phase `yaml:"in"`
+
+	find func(*Case, *Cause) []Finding // that of its part
 }
 
 // Waiting is a container that waits, as the API server or the kubelet has it.
@@ -206,15 +209,13 @@ func (e Expr) in(text string, args Args) bool {
 
 func (e Expr) given() bool { return e.Regexp != nil }
 
-// compile checks that a match is whole.
+// compile checks that a match is whole, and finds its part.
 func (m *Match) compile() error {
 	n := 0
-	for _, given := range []bool{
-		m.Waiting != nil, m.Terminated != nil, m.Condition != nil, m.Pod != nil, m.Event != nil,
-		m.Goroutine != nil, m.Log != nil, m.Failed != nil, m.Open != nil, m.Unfit != nil, m.Denied != nil,
-	} {
-		if given {
+	for _, p := range m.parts() {
+		if p.given {
 			n++
+			m.find = p.find
 		}
 	}
 	switch {

@@ -14,33 +14,37 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
+// part is a part of a match.
+type part struct {
+	given bool
+	// find gives the findings of a cause, one for each item that fits.
+	find func(*Case, *Cause) []Finding
+}
+
+func partOf[P any](p *P, find func(*Case, *Cause, *P) []Finding) part {
+	return part{p != nil, func(c *Case, cause *Cause) []Finding { return find(c, cause, p) }}
+}
+
+// parts are all that a match can have, of which it has one.
+func (m *Match) parts() []part {
+	return []part{
+		partOf(m.Waiting, (*Case).matchWaiting),
+		partOf(m.Terminated, (*Case).matchTerminated),
+		partOf(m.Condition, (*Case).matchCondition),
+		partOf(m.Pod, (*Case).matchPod),
+		partOf(m.Event, (*Case).matchEvent),
+		partOf(m.Goroutine, (*Case).matchGoroutine),
+		partOf(m.Log, (*Case).matchLog),
+		partOf(m.Failed, (*Case).matchFailed),
+		partOf(m.Open, (*Case).matchOpen),
+		partOf(m.Unfit, (*Case).matchUnfit),
+		partOf(m.Denied, (*Case).matchDenied),
+	}
+}
+
 // match gives the findings of one match, one for each item that fits.
 func (c *Case) match(cause *Cause, m *Match) []Finding {
-	var out []Finding
-	switch {
-	case m.Waiting != nil:
-		out = c.matchWaiting(cause, m.Waiting)
-	case m.Terminated != nil:
-		out = c.matchTerminated(cause, m.Terminated)
-	case m.Condition != nil:
-		out = c.matchCondition(cause, m.Condition)
-	case m.Pod != nil:
-		out = c.matchPod(cause, m.Pod)
-	case m.Event != nil:
-		out = c.matchEvent(cause, m.Event)
-	case m.Goroutine != nil:
-		out = c.matchGoroutine(cause, m.Goroutine)
-	case m.Log != nil:
-		out = c.matchLog(cause, m.Log)
-	case m.Failed != nil:
-		out = c.matchFailed(cause, m.Failed)
-	case m.Open != nil:
-		out = c.matchOpen(cause, m.Open)
-	case m.Unfit != nil:
-		out = c.matchUnfit(cause, m.Unfit)
-	case m.Denied != nil:
-		out = c.matchDenied(cause, m.Denied)
-	}
+	out := m.find(c, cause)
 	for i := range out {
 		out[i].Confidence = cmp.Or(m.Sure, out[i].Confidence)
 	}
@@ -239,9 +243,7 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 		case m.Node:
 		case g.Pod == "" && c.mayBeIts(g):
 			sure = Possible
-		case g.Pod == "":
-			continue
-		case g.Pod != c.args["uid"]:
+		case g.Pod == "", g.Pod != c.args["uid"]:
 			continue
 		}
 		if g.Waits < m.For || !m.fits(g) {
@@ -287,10 +289,12 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 	}
 	for i := len(c.Machine.Lines) - 1; i >= 0; i-- {
 		l := &c.Machine.Lines[i]
+		if !m.Node && !c.named(l) || c.Now.Sub(l.At) > cmp.Or(m.Fresh, freshLine) || l.At.Before(c.Since.Add(-slack)) {
+			continue
+		}
 		args := c.imageArgs("")
 		args["message"], args["error"] = l.Message, l.Error
-		if !m.Node && !c.named(l) || c.Now.Sub(l.At) > cmp.Or(m.Fresh, freshLine) || l.At.Before(c.Since.Add(-slack)) ||
-			!m.Message.in(l.Message, args) || !m.Error.in(l.Error, args) {
+		if !m.Message.in(l.Message, args) || !m.Error.in(l.Error, args) {
 			continue
 		}
 		text := l.Message
@@ -318,8 +322,11 @@ func (c *Case) matchFailed(cause *Cause, m *Step) (out []Finding) {
 	}
 	for i := range c.Story.Failed {
 		k := &c.Story.Failed[i]
+		if !m.named(k) {
+			continue
+		}
 		args := c.callArgs(k)
-		if !m.named(k) || !m.Error.in(k.Error, args) || m.Not.given() && m.Not.in(k.Error, args) || !m.has(k, args) {
+		if !m.Error.in(k.Error, args) || m.Not.given() && m.Not.in(k.Error, args) || !m.has(k, args) {
 			continue
 		}
 		f := c.found(cause.ID, cmp.Or(c.containerOf(k), args["subject"]), args, Certain, k.Began, c.call(k))
@@ -335,8 +342,11 @@ func (c *Case) matchOpen(cause *Cause, m *Step) (out []Finding) {
 	}
 	for i := range c.Story.Open {
 		k := &c.Story.Open[i]
+		if !m.named(k) || c.Now.Sub(k.Began) < m.For || m.Innermost && i < len(c.Story.Open)-1 || !c.inside(m.Inside, i) {
+			continue
+		}
 		args := c.callArgs(k)
-		if !m.named(k) || c.Now.Sub(k.Began) < m.For || !m.has(k, args) || m.Innermost && i < len(c.Story.Open)-1 || !c.inside(m.Inside, i) {
+		if !m.has(k, args) {
 			continue
 		}
 		args["took"] = words.Took(c.Now.Sub(k.Began))

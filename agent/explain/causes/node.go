@@ -121,6 +121,6 @@ func blockedDrain(c *Case) (out []Finding) {
 }
 
 func (c *Case) staysOnDrain() bool {
-	return c.Spec.Annotations["kubernetes.io/config.mirror"] != "" ||
+	return c.Spec.Annotations[corev1.MirrorPodAnnotationKey] != "" ||
 		slices.ContainsFunc(c.Cluster.Owners, func(o evidence.Owner) bool { return o.Kind == "DaemonSet" })
 }

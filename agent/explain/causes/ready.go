@@ -105,7 +105,7 @@ const lateStatus = 20 * time.Second
 // staleStatus finds that the kubelet's own object of the pod is further than the API
 // server's.
 func staleStatus(c *Case) []Finding {
-	if c.Pod == nil || c.KubeletPod == nil || c.Pod.UID != c.KubeletPod.UID && c.Pod.Annotations["kubernetes.io/config.mirror"] == "" {
+	if c.Pod == nil || c.KubeletPod == nil || c.Pod.UID != c.KubeletPod.UID && c.Pod.Annotations[corev1.MirrorPodAnnotationKey] == "" {
 		return nil
 	}
 	for _, t := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady, corev1.PodInitialized} {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
 )
 
 // refusal is a scheduler's message: why it chooses no node for the pod.
@@ -110,13 +111,14 @@ func cannotFit(c *Case) (out []Finding) {
 	if !ok || len(c.Cluster.Candidates) == 0 || len(c.Cluster.Candidates) < r.nodes {
 		return nil
 	}
+	requests := resourcehelper.PodRequests(c.Spec, resourcehelper.PodResourcesOptions{}) // as the scheduler counts them
 	for _, part := range r.reasons {
 		m := insufficient.FindStringSubmatch(part.text)
 		if m == nil {
 			continue
 		}
 		name := corev1.ResourceName(m[1])
-		asks, largest := asked(c.Spec, name), c.largest(name)
+		asks, largest := requests[name], c.largest(name)
 		args := Args{"resource": m[1], "asks": asks.String(), "largest": largest.String()}
 		id := "scheduling.tooLarge"
 		switch {
@@ -139,36 +141,4 @@ func (c *Case) largest(name corev1.ResourceName) (most resource.Quantity) {
 		}
 	}
 	return most
-}
-
-// asked is how much a pod asks for of a resource, as a scheduler counts it: what its
-// containers and sidecars ask for together, or the most that is asked for while its
-// init containers run.
-func asked(p *corev1.Pod, name corev1.ResourceName) (sum resource.Quantity) {
-	if r := p.Spec.Resources; r != nil {
-		if q, ok := r.Requests[name]; ok {
-			return q
-		}
-	}
-	for i := range p.Spec.Containers {
-		sum.Add(p.Spec.Containers[i].Resources.Requests[name])
-	}
-	var sidecars, most resource.Quantity
-	for i := range p.Spec.InitContainers {
-		k := &p.Spec.InitContainers[i]
-		during := sidecars.DeepCopy()
-		during.Add(k.Resources.Requests[name])
-		if during.Cmp(most) > 0 {
-			most = during
-		}
-		if k.RestartPolicy != nil && *k.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			sidecars = during
-		}
-	}
-	sum.Add(sidecars)
-	if most.Cmp(sum) > 0 {
-		sum = most
-	}
-	sum.Add(p.Spec.Overhead[name])
-	return sum
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
@@ -182,24 +183,11 @@ func (t *tainted) String() string { return strings.Join(t.taints, ", ") }
 func (c *Case) untolerated(taints []corev1.Taint) *corev1.Taint {
 	for i := range taints {
 		t := &taints[i]
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(c.Spec.Spec.Tolerations, func(l corev1.Toleration) bool { return tolerates(&l, t) }) {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(c.Spec.Spec.Tolerations, func(l corev1.Toleration) bool { return l.ToleratesTaint(klog.Logger{}, t, false) }) {
 			return t
 		}
 	}
 	return nil
-}
-
-func tolerates(l *corev1.Toleration, t *corev1.Taint) bool {
-	if l.Effect != "" && l.Effect != t.Effect || l.Key != "" && l.Key != t.Key {
-		return false
-	}
-	switch l.Operator {
-	case "", corev1.TolerationOpEqual:
-		return l.Value == t.Value
-	case corev1.TolerationOpExists:
-		return true
-	}
-	return false
 }
 
 // unboundClaims finds why the claims of a pod without a node have no volume.

@@ -95,7 +95,7 @@ func (c *Case) sidecar(name string) bool {
 // slowToEnd are the containers that take long to end, or have not ended when they should
 // have.
 func slowToEnd(c *Case) (out []Finding) {
-	if !c.terminating() || c.afterSync() || c.Spec.Annotations[annotationMirror] != "" {
+	if !c.terminating() || c.afterSync() || c.Spec.Annotations[corev1.MirrorPodAnnotationKey] != "" {
 		return nil
 	}
 	mains, others := c.stopping()
@@ -114,9 +114,6 @@ func slowToEnd(c *Case) (out []Finding) {
 	}
 	return out
 }
-
-// annotationMirror is the mark of a static pod's mirror.
-const annotationMirror = corev1.MirrorPodAnnotationKey
 
 // stopping are the containers that run and that the kubelet stops now, and the names of
 // those that have ended. Sidecars have their turn after the others.
@@ -396,10 +393,10 @@ func (c *Case) nodeIsLost() bool {
 
 // mirrorDeleted finds that the pod is the mirror of a static one.
 func mirrorDeleted(c *Case) []Finding {
-	if !c.terminating() || c.Spec.Annotations[annotationMirror] == "" || c.Age() < 5*time.Second {
+	if !c.terminating() || c.Spec.Annotations[corev1.MirrorPodAnnotationKey] == "" || c.Age() < 5*time.Second {
 		return nil
 	}
-	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status("annotation "+annotationMirror, c.Spec.Annotations[annotationMirror], c.Now))}
+	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status("annotation "+corev1.MirrorPodAnnotationKey, c.Spec.Annotations[corev1.MirrorPodAnnotationKey], c.Now))}
 }
 
 // orphanInRuntime finds a pod that the runtime runs and the API server does not have.

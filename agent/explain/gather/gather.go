@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/redact"
@@ -113,14 +115,12 @@ func (f From) more(ctx context.Context, s *evidence.Snapshot) {
 	}
 }
 
-// annotationMirror is the API server's mark on the mirror of a static pod: the UID that
-// the kubelet gave the pod.
-const annotationMirror = "kubernetes.io/config.mirror"
-
+// ofKubelet is the pod as the kubelet names it: the mirror of a static pod is marked with
+// the UID that the kubelet gave the pod.
 func ofKubelet(s *evidence.Snapshot) evidence.Name {
 	n := s.Name
-	if s.Pod != nil && s.Pod.Annotations[annotationMirror] != "" {
-		n.UID = s.Pod.Annotations[annotationMirror]
+	if s.Pod != nil && s.Pod.Annotations[corev1.MirrorPodAnnotationKey] != "" {
+		n.UID = s.Pod.Annotations[corev1.MirrorPodAnnotationKey]
 	}
 	return n
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // The kubelet's marks on static pods and their mirrors.
-var keptAnnotations = []string{"kubernetes.io/config.source", "kubernetes.io/config.mirror", "kubernetes.io/config.hash", "kubernetes.io/config.seen"}
+var keptAnnotations = []string{"kubernetes.io/config.source", corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen"}
 
 // maxMessage bounds a message of an object, in bytes.
 const maxMessage = 4 << 10
