@@ -165,7 +165,7 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 func noPod(name evidence.Name, s *evidence.Snapshot) error {
 	for _, u := range s.Unseen {
 		if u.Source == evidence.API {
-			return fmt.Errorf("nothing is known of pod %s: %s: %s", name, u.What, strings.TrimSuffix(u.Why+": "+u.Message, ": "))
+			return fmt.Errorf("nothing is known of pod %s: %s: %s", name, u.What, u.Reason())
 		}
 	}
 	return fmt.Errorf("there is no pod %s", name)

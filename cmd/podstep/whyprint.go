@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -53,7 +54,7 @@ type evidenceJSON struct {
 
 func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
-		Pod: r.Pod, State: string(r.Verdict), Phase: string(r.Phase), Since: r.Since, Summary: summary(r, l),
+		Pod: r.Pod, State: string(r.Verdict), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
 		Findings: []findingJSON{}, Unseen: r.Unseen,
 	}
 	if out.Unseen == nil {
@@ -92,42 +93,11 @@ func age(at, now time.Time) string {
 	return left(max(0, now.Sub(at)))
 }
 
-// summary is a report in one sentence.
-func summary(r *causes.Report, l words.Lang) string {
-	switch {
-	case len(r.Findings) > 0:
-		return r.Findings[0].Sentence(l)
-	case r.Waits != nil:
-		return l.In(r.Waits.For) + " (" + l.In(r.Waits.Usual) + ")"
-	}
-	return l.In(verdicts[r.Verdict])
-}
-
-var verdicts = map[causes.Verdict]probes.Text{
-	causes.OK:      words.Text("Nothing is wrong.", "一切正常。"),
-	causes.Done:    words.Text("It has ended.", "它已经结束。"),
-	causes.Unknown: words.Text("Too little can be seen to tell.", "能看到的太少，无法判断。"),
-}
-
-// The headings of a report for people.
-var (
-	whySeen    = words.Text("seen", "证据")
-	whyClock   = words.Text("clock", "计时")
-	whyNext    = words.Text("The next try comes in about %s.", "大约 %s 后再试。")
-	whyChain   = words.Text("waits", "等待")
-	whyKubectl = words.Text("kubectl", "kubectl")
-	whyRefute  = words.Text("unless", "除非")
-	whyDo      = words.Text("do", "处理")
-	whyWhere   = words.Text("where", "位置")
-	whyOf      = words.Text("a consequence of: ", "它是后果，原因是：")
-	whyUnseen  = words.Text("Not seen:", "没有看到：")
-)
-
 // writeReport prints a report for people.
 func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), r.Verdict, r.Phase, words.Took(r.Taken.Sub(r.Since)))
 	if len(r.Findings) == 0 {
-		fmt.Fprintln(w, summary(r, l))
+		fmt.Fprintln(w, r.Summary(l))
 	}
 	for i := range r.Findings {
 		fmt.Fprintln(w)
@@ -141,47 +111,36 @@ func writeUnseen(w io.Writer, unseen []evidence.Unseen, l words.Lang) {
 	if len(unseen) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", l.In(whyUnseen))
+	fmt.Fprintf(w, "\n%s\n", l.In(words.Text("Not seen:", "没有看到：")))
 	for _, u := range unseen {
-		fmt.Fprintf(w, "  %s %s: %s\n", u.Source, words.OneLine(u.What), words.OneLine(strings.TrimSuffix(u.Why+": "+u.Message, ": ")))
+		fmt.Fprintf(w, "  %s\n", words.OneLine(u.String()))
 	}
 }
 
 func writeFinding(w io.Writer, n int, r *causes.Report, l words.Lang) {
 	f := &r.Findings[n-1]
-	fmt.Fprintf(w, "%d. %s  (%s, %s)\n", n, f.Title(l), f.Cause.ID, f.Confidence)
-	if f.Of != "" {
-		fmt.Fprintf(w, "   %s%s\n", l.In(whyOf), f.Of)
-	}
-	fmt.Fprintf(w, "   %s\n", f.Sentence(l))
-	line := func(head probes.Text, text string) {
-		if text != "" {
-			fmt.Fprintf(w, "   %-8s %s\n", l.In(head), text)
+	fmt.Fprintf(w, "%d. %s  (%s, %s)\n   %s\n", n, f.Title(l), f.Cause.ID, f.Confidence.In(l), f.Sentence(l))
+	last := ""
+	for _, fact := range r.Facts(f, l) {
+		label := fact.Label
+		if label == last {
+			label = ""
+		}
+		last = fact.Label
+		text := fact.Text
+		if fact.Aside != "" {
+			text += "  [" + fact.Aside + "]"
+		}
+		fmt.Fprintf(w, "   %s %s\n", padded(label), text)
+		if fact.Run != "" {
+			fmt.Fprintf(w, "   %s   %s\n", padded(""), fact.Run)
 		}
 	}
-	for i, e := range f.Evidence {
-		head := whySeen
-		if i > 0 {
-			head = probes.Text{}
-		}
-		text := words.OneLine(e.Where) + ": " + words.Cut(words.OneLine(e.Text), 400) + "  [" + string(e.Source)
-		if a := age(e.At, r.Taken); a != "" {
-			text += ", " + a
-		}
-		fmt.Fprintf(w, "   %-8s %s]\n", l.In(head), text)
-	}
-	line(whyChain, f.Chain(l))
-	line(whyClock, f.Clock(l))
-	if f.Next.After(r.Taken) {
-		line(probes.Text{}, fmt.Sprintf(l.In(whyNext), left(f.Next.Sub(r.Taken))))
-	}
-	line(whyKubectl, f.Shows(l))
-	line(whyRefute, f.Refute(l))
-	line(whyWhere, f.Cause.Where)
-	for _, d := range f.Advice(l) {
-		line(whyDo, strings.TrimSpace(d.Text))
-		if d.Run != "" {
-			fmt.Fprintf(w, "   %-8s   %s\n", "", d.Run)
-		}
-	}
+}
+
+// labelWidth is how wide the column of labels is.
+const labelWidth = 10
+
+func padded(label string) string {
+	return label + strings.Repeat(" ", max(0, labelWidth-ansi.StringWidth(label)))
 }

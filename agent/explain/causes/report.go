@@ -41,6 +41,21 @@ const (
 // Wrong reports whether something is wrong with the pod.
 func (r *Report) Wrong() bool { return r.Verdict == Stuck }
 
+// Summary is the report in one sentence.
+func (r *Report) Summary(l words.Lang) string {
+	switch {
+	case len(r.Findings) > 0:
+		return r.Findings[0].Sentence(l)
+	case r.Waits != nil:
+		return l.In(r.Waits.For) + " (" + l.In(r.Waits.Usual) + ")"
+	}
+	return l.In(map[Verdict]probes.Text{
+		OK:      words.Text("Nothing is wrong.", "一切正常。"),
+		Done:    words.Text("It has ended.", "它已经结束。"),
+		Unknown: words.Text("Too little can be seen to tell.", "能看到的太少，无法判断。"),
+	}[r.Verdict])
+}
+
 // Wait is what a pod waits for that normally comes.
 type Wait struct {
 	For   probes.Text
@@ -56,6 +71,13 @@ const (
 	Likely   Confidence = "likely"   // it was said lately, or follows from what was
 	Possible Confidence = "possible" // it fits, and other causes would too
 )
+
+// In is the confidence in a reader's language.
+func (c Confidence) In(l words.Lang) string {
+	return l.In(map[Confidence]probes.Text{
+		Certain: words.Text("certain", "确定"), Likely: words.Text("likely", "很可能"), Possible: words.Text("possible", "可能"),
+	}[c])
+}
 
 func (c Confidence) rank() int {
 	switch c {
@@ -120,6 +142,68 @@ func (f *Finding) Chain(l words.Lang) string { return f.in(l, f.Cause.Chain) }
 
 // Shows is what kubectl shows of it.
 func (f *Finding) Shows(l words.Lang) string { return f.in(l, f.Cause.Shows) }
+
+// Fact is one thing that is known of a finding, other than its sentence.
+type Fact struct {
+	Label string // such as clock
+	Text  string
+	// Aside is who said it and how long ago; empty: it is the cause's own.
+	Aside string
+	// Run is a command that can be pasted, or empty.
+	Run string
+	// Seq is the number of the event of the story that it is, and Tour the guided walk; 0
+	// and empty: it is none.
+	Seq  uint64
+	Tour string
+}
+
+// maxShown bounds what an evidence says in a fact, in characters.
+const maxShown = 400
+
+// Facts are what is known of a finding of a report, in the order in which they are best
+// read.
+func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
+	add := func(label probes.Text, fact Fact) {
+		if fact.Text != "" {
+			fact.Label = l.In(label)
+			out = append(out, fact)
+		}
+	}
+	add(words.Text("because of", "起因"), Fact{Text: r.titleOf(f.Of, l)})
+	for _, e := range f.Evidence {
+		add(words.Text("seen", "证据"), Fact{Text: words.OneLine(e.Where) + ": " + words.Cut(words.OneLine(e.Text), maxShown), Aside: r.aside(&e), Seq: e.Seq})
+	}
+	add(words.Text("waits for", "等待"), Fact{Text: f.Chain(l)})
+	add(words.Text("clock", "计时"), Fact{Text: f.Clock(l)})
+	if f.Next.After(r.Taken) {
+		add(words.Text("next try", "下次重试"), Fact{Text: l.Inf(words.Text("in about %s", "大约 %s 后"), words.Took(f.Next.Sub(r.Taken)))})
+	}
+	add(words.Text("kubectl", "kubectl"), Fact{Text: f.Shows(l)})
+	add(words.Text("unless", "除非"), Fact{Text: f.Refute(l)})
+	add(words.Text("where", "位置"), Fact{Text: f.Cause.Where})
+	for _, d := range f.Advice(l) {
+		add(words.Text("do", "处理"), Fact{Text: d.Text, Run: d.Run})
+	}
+	add(words.Text("walk", "导览"), Fact{Text: f.Cause.Tour, Tour: f.Cause.Tour})
+	return out
+}
+
+// titleOf is the title of the report's finding of an id; empty: it has none.
+func (r *Report) titleOf(id string, l words.Lang) string {
+	for i := range r.Findings {
+		if r.Findings[i].Cause.ID == id {
+			return r.Findings[i].Title(l)
+		}
+	}
+	return ""
+}
+
+func (r *Report) aside(e *Evidence) string {
+	if e.At.IsZero() {
+		return string(e.Source)
+	}
+	return string(e.Source) + " " + words.Took(r.Taken.Sub(e.At))
+}
 
 // Do is one thing to do; Run is a command that can be pasted, or empty.
 type Do struct {

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,6 +70,12 @@ type Unseen struct {
 	// Message is that of whoever refused, made safe for a terminal.
 	Message string `json:"message,omitempty"`
 }
+
+// String is the part in one line, with why it could not be had.
+func (u Unseen) String() string { return string(u.Source) + " " + u.What + ": " + u.Reason() }
+
+// Reason is why it could not be had.
+func (u Unseen) Reason() string { return strings.TrimSuffix(u.Why+": "+u.Message, ": ") }
 
 // The codes of Unseen.Why.
 const (
