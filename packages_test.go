@@ -103,7 +103,7 @@ var packages = []pkg{
 	code("tui/view", "agent/story/life", "probes", "probes/words", "tui/screen"),
 	code("tui/ask", "tui/screen", "tui/view"),
 	code("tui/walk", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/cluster", "tui/screen", "tui/session", "tui/tours"),
-	code("tui", "agent/agentpb", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/state", "tui/tours", "tui/view", "tui/walk"),
+	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/state", "tui/tours", "tui/view", "tui/walk"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),

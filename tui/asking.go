@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
@@ -13,7 +14,7 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// Gatherer finds out what is known of a pod beside its story. It takes a few seconds at
+// Gatherer finds out what is known of a pod outside of its story. It takes a few seconds at
 // most, and changes nothing.
 type Gatherer interface {
 	Pod(context.Context, evidence.Name) *evidence.Snapshot
@@ -41,13 +42,14 @@ type asking struct {
 	nodelessGoes bool
 }
 
-// nodelessMsg are the pods that have no node.
+// nodelessMsg are the pods that have no node, and why.
 type nodelessMsg struct {
-	pods []*evidence.Snapshot
+	pods []*causes.Report
 	err  error
 }
 
-// askForNodeless asks for the pods that have no node, if that is due.
+// askForNodeless asks for the pods that have no node, if that is due. There may be
+// hundreds: they are explained before the answer comes to the model.
 func (m *Model) askForNodeless() tea.Cmd {
 	now := m.clock.now()
 	if m.opts.Gather == nil || !m.linked || m.asking.nodelessGoes || now.Sub(m.asking.nodeless) < askNodeless {
@@ -57,7 +59,11 @@ func (m *Model) askForNodeless() tea.Cmd {
 	ctx, ask := m.ctx, m.opts.Gather
 	return func() tea.Msg {
 		pods, err := ask.Unscheduled(ctx)
-		return nodelessMsg{pods, err}
+		msg := nodelessMsg{err: err}
+		for _, s := range pods {
+			msg.pods = append(msg.pods, causes.Explain(s))
+		}
+		return msg
 	}
 }
 

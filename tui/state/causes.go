@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// gathered is what was found out about a pod beside its story, and when.
+// gathered is what was found out about a pod outside of its story, and when.
 type gathered struct {
 	uid      string
 	snapshot *evidence.Snapshot
@@ -29,7 +29,7 @@ type reportCache struct {
 // SetAsking sets which pod is asked about now; empty: none.
 func (s *State) SetAsking(uid string) { s.gathered.asking = uid }
 
-// SetSnapshot sets what was found out about a pod beside its story.
+// SetSnapshot sets what was found out about a pod outside of its story.
 func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 	s.gathered.uid, s.gathered.snapshot = uid, snapshot
 	s.version++

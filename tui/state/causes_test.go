@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -35,7 +36,7 @@ func TestUnscheduled(t *testing.T) {
 	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
 	now := time.Now()
 	s.Tick(now)
-	s.SetUnscheduled([]*evidence.Snapshot{gatedPod(now)})
+	s.SetUnscheduled([]*causes.Report{causes.Explain(gatedPod(now))})
 	sizes := screen.Sizes{Pods: 20, Main: 20, Detail: 10, Width: 100}
 	rows := s.Screen(sizes).Pods.Rows
 	if len(rows) != 2 || rows[0].Name != "queued" || rows[0].Word != "no node" || rows[0].Line == "" {
@@ -68,7 +69,7 @@ func TestOldSnapshot(t *testing.T) {
 	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
 	now := time.Now()
 	s.Tick(now)
-	s.SetUnscheduled([]*evidence.Snapshot{gatedPod(now)})
+	s.SetUnscheduled([]*causes.Report{causes.Explain(gatedPod(now))})
 	s.SelectPodOf("q-1")
 	s.SetSnapshot("another", gatedPod(now))
 	if s.snapshotOf() != nil {

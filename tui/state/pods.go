@@ -153,8 +153,8 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
-	if u := s.withoutNode(pp.pod, now, v); u != nil && u.cause != nil {
-		r.Line = u.cause.Title(s.lang)
+	if u := s.withoutNode(pp.pod, now, v); u != nil && u.Wrong() {
+		r.Line = u.Findings[0].Title(s.lang)
 		return r
 	}
 	if r.Line = s.trouble(pp.pod, v); pp.aside != inList {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/story/expected"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
@@ -39,7 +40,7 @@ type State struct {
 	breakAt time.Time
 
 	gathered    gathered
-	unscheduled map[string]*unscheduled // pods without a node, by uid
+	unscheduled map[string]*causes.Report // pods without a node, by uid
 	reports     reportCache
 
 	reader // where the reader is

@@ -1,44 +1,30 @@
 package state
 
 import (
-	"time"
-
 	"github.com/podstep/podstep/agent/explain/causes"
-	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
-// unscheduled is a pod that has no node, as the API server has it.
-type unscheduled struct {
-	created time.Time
-	// cause is what keeps it; nil: it has only just been created.
-	cause *causes.Finding
-}
-
-// SetUnscheduled sets which pods have no node. They are on the screen, below those of
-// the node, until they have one.
-func (s *State) SetUnscheduled(all []*evidence.Snapshot) {
+// SetUnscheduled sets which pods have no node, and why. They are on the screen, below
+// those of the node, until they have one.
+func (s *State) SetUnscheduled(all []*causes.Report) {
 	s.version++
-	s.unscheduled = make(map[string]*unscheduled, len(all))
-	for _, one := range all {
-		p := one.Pod
-		if p == nil || p.UID == "" {
+	s.unscheduled = make(map[string]*causes.Report, len(all))
+	for _, r := range all {
+		if r.Pod.UID == "" {
 			continue
 		}
-		s.h.Meet(probes.Pod{Namespace: words.Clean(p.Namespace), Name: words.Clean(p.Name), UID: words.Clean(string(p.UID))})
-		u := &unscheduled{created: p.CreationTimestamp.Time}
-		if r := causes.Explain(one); r.Wrong() {
-			u.cause = &r.Findings[0]
-		}
-		s.unscheduled[words.Clean(string(p.UID))] = u
+		p := probes.Pod{Namespace: words.Clean(r.Pod.Namespace), Name: words.Clean(r.Pod.Name), UID: words.Clean(r.Pod.UID)}
+		s.h.Meet(p)
+		s.unscheduled[p.UID] = r
 	}
 }
 
 // withoutNode is what is known of a pod that has no node; nil: it has one, or is not
 // known to have none.
-func (s *State) withoutNode(i int, p *life.Pod, v *view) *unscheduled {
+func (s *State) withoutNode(i int, p *life.Pod, v *view) *causes.Report {
 	if i == 0 || p.First != 0 || v.at != s.h.End() {
 		return nil
 	}
@@ -47,12 +33,12 @@ func (s *State) withoutNode(i int, p *life.Pod, v *view) *unscheduled {
 
 // verdictOf is the state of a pod, and since when.
 func (s *State) verdictOf(i int, v *view) (life.State, int64) {
-	u := s.withoutNode(i, v.pod(i), v)
-	if u == nil {
+	r := s.withoutNode(i, v.pod(i), v)
+	if r == nil {
 		return s.lives.StateAt(v.w, i, v.now)
 	}
-	since := u.created.UnixNano() - s.h.Origin()
-	if u.cause != nil {
+	since := r.Since.UnixNano() - s.h.Origin()
+	if r.Wrong() {
 		return life.Stuck, since
 	}
 	return life.Waiting, since
