@@ -3,8 +3,8 @@
 package stuck
 
 import (
+	"strings"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,25 +65,17 @@ func (e *Env) quota(hard corev1.ResourceList) {
 	})
 }
 
-// deafWebhook has the API server ask about the pods of the case's namespace at a place where
-// nobody answers.
+// deafWebhook has the API server ask about each pod of the case's namespace that is
+// created, at a place where nobody answers.
 func (e *Env) deafWebhook() {
 	e.T.Helper()
-	url, fail, none := "https://127.0.0.1:1/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
-	w := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: e.Namespace}, Webhooks: []admissionv1.ValidatingWebhook{{
-		Name: "pods.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, FailurePolicy: &fail, SideEffects: &none,
-		AdmissionReviewVersions: []string{"v1"},
-		NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Namespace}},
-		Rules: []admissionv1.RuleWithOperations{{
-			Operations: []admissionv1.OperationType{admissionv1.Create}, Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-		}},
-	}}}
-	hooks := e.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	if _, err := hooks.Create(e.Context(), w, metav1.CreateOptions{}); err != nil {
-		e.T.Fatal(err)
-	}
-	e.T.Cleanup(func() { _ = hooks.Delete(e.T.Context(), e.Namespace, metav1.DeleteOptions{}) })
-	time.Sleep(2 * time.Second) // until the API server has seen it; nothing shows that
+	e.webhook(admissionv1.Create, "pods")
+	labtest.Eventually(e.T, "asked by the API server: the webhook", func() bool {
+		probe := labtest.BusyboxPod("probe", labtest.Sleep)
+		probe.Namespace = e.Namespace
+		_, err := e.Client.CoreV1().Pods(e.Namespace).Create(e.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "failed calling webhook")
+	})
 }
 
 // TestControllers: why an owner has no pods.

@@ -98,16 +98,19 @@ func TestVolumes(t *testing.T) {
 	})
 }
 
-// untilEvents waits until an event of the watched pod came so often.
+// untilEvents waits until an event of the watched pod came so often, and is older, in the
+// whole seconds of the API server, than what is made then.
 func (e *Env) untilEvents(reason string, times int32) {
 	e.T.Helper()
+	var last int64
 	labtest.Eventually(e.T, reason, func() bool {
 		all, err := e.Client.CoreV1().Events(e.Namespace).List(e.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
 		var n int32
 		for i := range all.Items {
 			n += max(1, all.Items[i].Count)
+			last = max(last, all.Items[i].LastTimestamp.Unix())
 		}
 		return err == nil && n >= times
 	})
-	time.Sleep(time.Second) // so that the ConfigMap is newer than the last try
+	labtest.Eventually(e.T, "a second after the last "+reason, func() bool { return time.Now().Unix() > last })
 }
