@@ -158,7 +158,7 @@ func hasPort(spec *corev1.Container, port string) bool {
 	})
 }
 
-// startupFails is why a container does not count as started. It is told when more than
+// startupFails is why a container does not count as started. It is reported when more than
 // half of the time that the probe gives is over.
 func (c *Case) startupFails(k container, spec *corev1.Container, started time.Time) []Finding {
 	p := spec.StartupProbe

@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Machine is this machine as a source: what is there of the pod besides its story.
+// Machine is this machine as a source: what is there of the pod apart from its story.
 type Machine struct{ Near *Nearby }
 
 // Names names the source.

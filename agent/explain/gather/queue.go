@@ -20,7 +20,7 @@ const (
 const maxAhead = 8
 
 // findAhead notes the pod whose image is being pulled while this one's is not: the
-// kubelet pulls one image after another unless it is told otherwise. The story of one
+// kubelet pulls one image after another unless its settings differ. The story of one
 // pod alone does not show that.
 func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.Story) {
 	if s == nil || s.Behind != "" || !maybeQueued(s) {
