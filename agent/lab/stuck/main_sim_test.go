@@ -43,6 +43,7 @@ func inLab(t *testing.T, cases []Case) {
 // alone runs each case on a node of its own.
 func alone(t *testing.T, cases []Case, flags ...string) {
 	for i := range cases {
+		cases[i].alone = true
 		Run(t, labtest.StartSim(t, flags...), cases[i:i+1], simSources, "lab", API, Woven)
 	}
 }

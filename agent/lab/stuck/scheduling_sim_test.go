@@ -224,8 +224,13 @@ func TestSchedulingDevices(t *testing.T) {
 }
 
 // node creates a node without a kubelet, which the scheduler takes for one that is well.
+// What the scheduler says of the pods of all other cases changes with it, so only a case
+// that is alone on its lab may do that.
 func (e *Env) node(name string, change func(*corev1.Node)) {
 	e.T.Helper()
+	if !e.alone {
+		e.T.Fatal("this case shares its lab, and may not add a node to it")
+	}
 	all := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
 	}

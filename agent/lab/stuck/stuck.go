@@ -54,6 +54,9 @@ type Case struct {
 	Only map[Way]string
 	// Skip are ways in which the case makes no sense.
 	Skip []Way
+
+	// alone: no other case is on its lab.
+	alone bool
 }
 
 func (c *Case) id() string { return strings.TrimSuffix(c.Cause+"-"+c.Name, "-") }
@@ -66,6 +69,7 @@ type Env struct {
 	Namespace string
 
 	watched evidence.Name
+	alone   bool
 }
 
 // Pod creates a pod in the case's namespace, and watches it.
@@ -134,6 +138,7 @@ func Run(t *testing.T, l *labtest.Lab, cases []Case, from Sources, proof string,
 		t.Run(c.id(), func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, l.For(t), c.id())
+			e.alone = c.alone
 			c.Make(e)
 			for _, way := range ways {
 				if !slices.Contains(c.Skip, way) {

@@ -164,14 +164,20 @@ func TestAttach(t *testing.T) {
 			e.straight("data")
 			e.answerAttach("why-undriven", "node-1", storagev1.VolumeAttachmentStatus{Attached: true})
 		}},
-		{Cause: "volumes.multiAttach", Make: func(e *Env) {
-			e.csiClaim("shared", "node-1")
-			e.otherNode("node-2")
-			e.straight("data", func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "holder", "node-2" })
-			e.answerAttach("why-shared", "node-2", storagev1.VolumeAttachmentStatus{Attached: true})
-			e.straight("data")
-		}},
 	})
+}
+
+// TestAttachAlone: a volume that is attached to another node.
+func TestAttachAlone(t *testing.T) {
+	alone(t, []Case{{Cause: "volumes.multiAttach", Make: func(e *Env) {
+		e.csiClaim("shared", "node-1")
+		e.node("node-2", func(n *corev1.Node) {
+			n.Annotations = map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+		})
+		e.straight("data", func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "holder", "node-2" })
+		e.answerAttach("why-shared", "node-2", storagev1.VolumeAttachmentStatus{Attached: true})
+		e.straight("data")
+	}}})
 }
 
 // csiClaim makes a claim with a volume of a CSI driver of the same name. The driver is
@@ -194,15 +200,6 @@ func (e *Env) csiClaim(name, node string) {
 		_, err = e.Client.StorageV1().CSINodes().Update(e.Context(), n, metav1.UpdateOptions{})
 		return err == nil
 	})
-}
-
-// otherNode makes a node without a kubelet, whose volumes the controller attaches.
-func (e *Env) otherNode(name string) {
-	e.T.Helper()
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}}}
-	if _, err := e.Client.CoreV1().Nodes().Create(e.Context(), n, metav1.CreateOptions{}); err != nil {
-		e.T.Fatal(err)
-	}
 }
 
 // answerAttach does what a driver's attacher does.
