@@ -49,6 +49,7 @@ type manyAnswer struct {
 	groups                  []group
 	looked, young, troubled int
 	unseen                  []evidence.Unseen
+	open                    bool // for some pod no cause is certain
 	taken                   time.Time
 }
 
@@ -63,6 +64,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	byCause := map[string]int{}
 	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
 		r := causes.Explain(s)
+		a.open = a.open || r.Open()
 		switch {
 		case r.Verdict == causes.Young:
 			a.young++
@@ -160,5 +162,5 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 	}
 	fmt.Fprintf(w, l.In(words.Text("%d pods looked at: %d stuck (causes: %d), %d on their way.\n", "看了 %d 个 Pod：%d 个卡住（原因 %d 种），%d 个正在启动或停止。\n")),
 		a.looked, a.troubled, len(a.groups), a.young)
-	writeUnseen(w, a.unseen, l)
+	writeUnseen(w, causes.Missed(a.unseen, a.open), l)
 }

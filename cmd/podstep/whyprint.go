@@ -103,7 +103,7 @@ func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 		fmt.Fprintln(w)
 		writeFinding(w, i+1, r, l)
 	}
-	writeUnseen(w, r.Unseen, l)
+	writeUnseen(w, causes.Missed(r.Unseen, r.Open()), l)
 }
 
 // writeUnseen prints what could not be seen.

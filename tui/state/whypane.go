@@ -88,7 +88,7 @@ func (s *State) causes(v *view) (out []cause) {
 	for i := range r.Findings {
 		out = append(out, s.finding(&r.Findings[i], r)...)
 	}
-	for _, u := range r.Unseen {
+	for _, u := range causes.Missed(r.Unseen, r.Open()) {
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordNotSeen), Text: words.OneLine(u.String())}})
 	}
 	return out

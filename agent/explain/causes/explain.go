@@ -25,7 +25,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)
 	}
-	r.Findings = arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.over)))
+	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.over)))
 	c.judge(r)
 	return r
 }
@@ -81,9 +81,7 @@ func (c *Case) merge(all []Finding) (out []Finding) {
 // join adds what another finding of the same cause knows.
 func (f *Finding) join(other *Finding) {
 	for _, e := range other.Evidence {
-		if !slices.Contains(f.Evidence, e) {
-			f.Evidence = append(f.Evidence, e)
-		}
+		f.show(e)
 	}
 	for k, v := range other.Args {
 		if f.Args[k] == "" {
@@ -100,10 +98,24 @@ func (f *Finding) join(other *Finding) {
 	f.Nodes = max(f.Nodes, other.Nodes)
 }
 
+// show adds an evidence. Of the lines that one place of the kubelet's code logs at each
+// try the newest stands for all.
+func (f *Finding) show(e Evidence) {
+	i := slices.IndexFunc(f.Evidence, func(o Evidence) bool {
+		return o == e || e.Source == evidence.Log && o.Source == e.Source && o.Where == e.Where
+	})
+	switch {
+	case i < 0:
+		f.Evidence = append(f.Evidence, e)
+	case e.At.After(f.Evidence[i].At):
+		f.Evidence[i] = e
+	}
+}
+
 // arrange puts the causes in order, the most specific first, and marks those that
 // are consequences of others. What only ever follows from others is left out where
 // none of them is found.
-func arrange(all []Finding) []Finding {
+func (c *Case) arrange(all []Finding) []Finding {
 	order := func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(b.Confidence.rank(), a.Confidence.rank()),
@@ -116,7 +128,7 @@ func arrange(all []Finding) []Finding {
 	slices.SortStableFunc(all, order)
 	for i := range all {
 		for j := range all {
-			if all[i].follows(&all[j]) && !all[j].follows(&all[i]) {
+			if c.follows(&all[i], &all[j]) && !c.follows(&all[j], &all[i]) {
 				all[i].Of = all[j].Cause.ID
 				break
 			}
@@ -137,8 +149,8 @@ func arrange(all []Finding) []Finding {
 
 // follows reports whether a finding is a consequence of another. What is wrong with one
 // container is none of what is wrong with another in the same stage.
-func (f *Finding) follows(other *Finding) bool {
-	if f.Cause.stage == other.Cause.stage && f.Subject != "" && other.Subject != "" && f.Subject != other.Subject {
+func (c *Case) follows(f, other *Finding) bool {
+	if f.Cause.stage == other.Cause.stage && f.Subject != other.Subject && c.specOf(f.Subject) != nil && c.specOf(other.Subject) != nil {
 		return false
 	}
 	return f.Cause.isAfter(other.Cause.ID)

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,11 +40,30 @@ func (c *Case) judge(r *Report) {
 	case c.Phase == Missing:
 		r.Verdict = Unknown
 	case onItsWay && c.Age() <= c.longest(u.longest):
-		r.Verdict, r.Waits = Young, &u.wait
+		r.Verdict, r.Waits = Young, cmp.Or(c.hookWait(), &u.wait)
 	default:
 		r.Verdict = Stuck
 		r.Findings = []Finding{c.unexplained()}
 	}
+}
+
+// hookWait is what a pod waits for whose containers run their preStop hooks; nil: none
+// does, as far as is known.
+func (c *Case) hookWait() *Wait {
+	if !c.terminating() || c.hookIsOver() {
+		return nil
+	}
+	now, _ := c.stopping()
+	for _, k := range now {
+		if spec := c.specOf(k.Name); spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			name := words.Clean(k.Name)
+			return &Wait{
+				words.Text("The kubelet runs the preStop hook of container "+name+" before it sends SIGTERM.", "kubelet 在发送 SIGTERM 之前运行容器 "+name+" 的 preStop 钩子。"),
+				words.Text("as long as the hook needs, at most the grace period", "取决于钩子，最多到宽限期结束"),
+			}
+		}
+	}
+	return nil
 }
 
 // longest is how long a phase may take: a pod that ends may use its grace period, and

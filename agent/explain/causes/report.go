@@ -2,6 +2,7 @@ package causes
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,21 @@ const (
 
 // Wrong reports whether something is wrong with the pod.
 func (r *Report) Wrong() bool { return r.Verdict == Stuck }
+
+// Open reports whether the report leaves something open: no cause is certain.
+func (r *Report) Open() bool {
+	if len(r.Findings) > 0 {
+		return r.Findings[0].Confidence != Certain
+	}
+	return r.Verdict == Unknown
+}
+
+// Missed is what of the parts that could not be had a reader should know. That somebody
+// is not there to be asked, such as an agent, is worth a word only where a report leaves
+// something open.
+func Missed(unseen []evidence.Unseen, open bool) []evidence.Unseen {
+	return slices.DeleteFunc(slices.Clone(unseen), func(u evidence.Unseen) bool { return !open && u.Why == evidence.Absent })
+}
 
 // Summary is the report in one sentence.
 func (r *Report) Summary(l words.Lang) string {

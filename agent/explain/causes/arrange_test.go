@@ -1,0 +1,79 @@
+package causes
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+)
+
+// TestFollows: a failing mount follows from what it mounts, whatever the two are called;
+// what is wrong with one container is none of what is wrong with another.
+func TestFollows(t *testing.T) {
+	c := newCase(&evidence.Snapshot{Taken: time.Now(), Pod: &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "log"}}}}})
+	for _, of := range []struct {
+		first, second            string
+		firstSubject, itsSubject string
+		follows                  bool
+	}{
+		{"volumes.configMapMissing", "volumes.setUp", "settings", "config", true},
+		{"start.oomKilled", "start.crashLoop", "app", "app", true},
+		{"start.oomKilled", "start.crashLoop", "app", "log", false},
+	} {
+		got := c.arrange([]Finding{c.found(of.second, of.itsSubject, nil, Certain, c.Now), c.found(of.first, of.firstSubject, nil, Certain, c.Now)})
+		if want := map[bool]string{true: of.first}[of.follows]; len(got) != 2 || got[1].Of != want && got[0].Of != want {
+			t.Errorf("%s of %s and %s of %s: %+v", of.first, of.firstSubject, of.second, of.itsSubject, got)
+		}
+	}
+}
+
+// TestShow: a line of the log stands once in a finding, with what it said last; evidence
+// of other kinds is all kept.
+func TestShow(t *testing.T) {
+	now := time.Now()
+	line := func(text string, ago time.Duration) Evidence {
+		return Evidence{Source: evidence.Log, Where: "nestedpendingoperations.go:348", Text: text, At: now.Add(-ago)}
+	}
+	f := Finding{Evidence: []Evidence{line("retry in 2s", 4*time.Second)}}
+	f.join(&Finding{Evidence: []Evidence{line("retry in 4s", 0), line("retry in 1s", 6*time.Second), {Source: evidence.API, Where: "event FailedMount", Text: "a"}}})
+	f.join(&Finding{Evidence: []Evidence{{Source: evidence.API, Where: "event FailedMount", Text: "b"}}})
+	if len(f.Evidence) != 3 || f.Evidence[0].Text != "retry in 4s" {
+		t.Errorf("%+v", f.Evidence)
+	}
+}
+
+// TestHookWait: a pod that ends and has a preStop hook waits for it.
+func TestHookWait(t *testing.T) {
+	now := time.Now()
+	grace := int64(60)
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", DeletionGracePeriodSeconds: &grace, DeletionTimestamp: &metav1.Time{Time: now.Add(55 * time.Second)}},
+		Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "app", Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}}}},
+		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+	}
+	r := Explain(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p})
+	if r.Verdict != Young || r.Waits == nil || r.Waits.For.En != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestMissed: who is not there is worth a word where something is open.
+func TestMissed(t *testing.T) {
+	unseen := []evidence.Unseen{{Source: evidence.Agent, Why: evidence.Absent}, {Source: evidence.Port, Why: evidence.Forbidden}}
+	for _, c := range []struct {
+		r    Report
+		want int
+	}{
+		{Report{Verdict: OK}, 1},
+		{Report{Verdict: Unknown}, 2},
+		{Report{Verdict: Stuck, Findings: []Finding{{Confidence: Certain}}}, 1},
+		{Report{Verdict: Stuck, Findings: []Finding{{Confidence: Likely}}}, 2},
+	} {
+		if got := Missed(unseen, c.r.Open()); len(got) != c.want {
+			t.Errorf("%s, %v: %v", c.r.Verdict, c.r.Findings, got)
+		}
+	}
+}
