@@ -321,16 +321,16 @@ func leftOver(c *Case) []Finding {
 	return out
 }
 
-// refusedByWebhook suspects an admission webhook: the pod has ended also for the API
-// server, and nothing but the kubelet's deletion is to come.
+// refusedByWebhook finds an admission webhook that nobody answers: the pod has ended also
+// for the API server, and nothing but the kubelet's deletion is to come.
 func (c *Case) refusedByWebhook(at time.Time) *Finding {
-	i := slices.IndexFunc(c.Cluster.Webhooks, func(w evidence.Webhook) bool { return w.Fails })
-	if i < 0 || c.Spec.Status.Phase != corev1.PodSucceeded && c.Spec.Status.Phase != corev1.PodFailed || len(c.Spec.Finalizers) > 0 {
+	i := slices.IndexFunc(c.Cluster.Webhooks, func(w evidence.Webhook) bool { return w.Fails && w.Service != "" && w.Ready == 0 })
+	if i < 0 || len(c.Spec.Finalizers) > 0 {
 		return nil
 	}
 	w := c.Cluster.Webhooks[i]
-	f := c.found("terminating.deleteRefused", "", Args{"message": "admission webhook " + w.Name + "?"}, Possible, at,
-		c.object("webhook "+w.Name, "what it does not answer is refused", c.Now))
+	f := c.found("terminating.deleteRefused", "", Args{"message": "admission webhook " + w.Name + ": service " + w.Service + " has no endpoint that is ready"}, Likely, at,
+		c.object("webhook "+w.Name+" of "+w.Configuration, "service "+w.Service+" has no endpoint that is ready; what it does not answer is refused", c.Now))
 	return &f
 }
 

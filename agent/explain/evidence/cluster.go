@@ -114,12 +114,15 @@ type Condition struct {
 	Since   time.Time `json:"since"`
 }
 
-// Webhook is an admission webhook that is asked about pods.
+// Webhook is an admission webhook that is asked about deletions of the pod.
 type Webhook struct {
 	Configuration string `json:"configuration"`
 	Name          string `json:"name"`
 	Fails         bool   `json:"fails"` // what it does not answer is refused
-	TimeoutS      int32  `json:"timeoutSeconds,omitempty"`
+	// Service is who answers, as namespace/name; empty: it is asked by a URL. Ready is how
+	// many endpoints it has that are ready; -1: not known.
+	Service string `json:"service,omitempty"`
+	Ready   int    `json:"ready"`
 }
 
 // Neighbour is another pod that shares something with this one.

@@ -67,6 +67,7 @@ func (a *ask) around(p *corev1.Pod) {
 		func() { a.classes(p) },
 		func() { a.resources(p) },
 		func() { a.policies(p) },
+		func() { a.webhooks(p) },
 	)
 	slices.SortStableFunc(a.s.Cluster.Events, func(x, y evidence.Event) int { return x.Last.Compare(y.Last) })
 }

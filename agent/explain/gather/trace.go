@@ -15,6 +15,8 @@ import (
 type Trace struct {
 	story explain.Story
 	file  string
+	// fault is where the file breaks off; nil: it is whole.
+	fault *trace.Fault
 }
 
 // OpenTrace reads a trace file. One that breaks off counts as far as it goes.
@@ -29,7 +31,7 @@ func OpenTrace(file string) (*Trace, error) {
 	if err != nil && !errors.As(err, &fault) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	return &Trace{story, file}, nil
+	return &Trace{story, file, fault}, nil
 }
 
 // Named are the pods of a name, those that came last first; an empty namespace is any.
@@ -56,12 +58,21 @@ func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 		explain.Add(s, t.story, pod, at)
 	}
 	s.Saw(evidence.Trace, t.file, taken)
+	s.Unseen = t.unseen()
 	return s
+}
+
+// unseen is what follows after the place where the file breaks off.
+func (t *Trace) unseen() []evidence.Unseen {
+	if t.fault == nil {
+		return nil
+	}
+	return []evidence.Unseen{{Source: evidence.Trace, What: "the rest of " + t.file, Why: evidence.Failed, Message: t.fault.Error()}}
 }
 
 // All are the snapshots of all pods that are there at the end.
 func (t *Trace) All() *Many {
-	out := &Many{}
+	out := &Many{Unseen: t.unseen()}
 	for i := 1; i < t.story.History.Pods(); i++ {
 		e := t.story.History.Pod(i).Entity
 		s := t.Pod(evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID})

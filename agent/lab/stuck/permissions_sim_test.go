@@ -23,7 +23,7 @@ import (
 // asked are the resources that are asked for, by group, of a pod that refers to all
 // of them.
 var asked = map[string][]string{
-	"":                      {"pods", "events", "nodes", "persistentvolumeclaims", "persistentvolumes", "secrets", "configmaps", "serviceaccounts"},
+	"":                      {"pods", "events", "nodes", "persistentvolumeclaims", "persistentvolumes", "secrets", "configmaps", "serviceaccounts", "namespaces"},
 	"apps":                  {"replicasets", "deployments"},
 	"coordination.k8s.io":   {"leases"},
 	"storage.k8s.io":        {"storageclasses", "volumeattachments", "csinodes", "csidrivers"},
@@ -31,7 +31,10 @@ var asked = map[string][]string{
 	"scheduling.k8s.io":     {"priorityclasses"},
 	"node.k8s.io":           {"runtimeclasses"},
 	"resource.k8s.io":       {"resourceclaims", "deviceclasses"},
+	"discovery.k8s.io":      {"endpointslices"},
 	"authentication.k8s.io": {},
+
+	"admissionregistration.k8s.io": {"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 }
 
 // TestPermissions: with each permission taken away in turn, why still answers, names

@@ -148,11 +148,12 @@ func TestStatusLate(t *testing.T) {
 // answers. It goes with the case.
 func (e *Env) webhook(on admissionv1.OperationType, what string) {
 	e.T.Helper()
-	url, fail, none, timeout := "https://127.0.0.1:1/", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
+	fail, none, timeout := admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
+	nobody := &admissionv1.ServiceReference{Namespace: e.Namespace, Name: "guard"}
 	hook := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: e.Namespace},
 		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "guard.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url}, FailurePolicy: &fail, SideEffects: &none,
+			Name: "guard.example.com", ClientConfig: admissionv1.WebhookClientConfig{Service: nobody}, FailurePolicy: &fail, SideEffects: &none,
 			TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.Namespace}},
 			Rules: []admissionv1.RuleWithOperations{{

@@ -101,7 +101,7 @@ func TestTerminating(t *testing.T) {
 			e.Until("running", Running)
 			e.DeletePod(nil)
 			e.webhook(admissionv1.Delete, "pods")
-		}, Meanwhile: []string{"terminating.cleanup"}, Only: map[Way]string{API: "terminating.cleanup"}},
+		}, Meanwhile: []string{"terminating.cleanup"}},
 		{Cause: "terminating.statusRefused", Make: func(e *Env) {
 			e.server(nil, graceOf(1))
 			e.Until("running", Running)
