@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"sync"
 	"syscall"
@@ -60,6 +61,7 @@ func (l *Lab) StartAttach(flags ...string) *Attached {
 // StartAttachTo begins to attach to a process.
 func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	l.tb.Helper()
+	hearHangUps()
 	a := &Attached{tb: l.tb, Ready: make(chan struct{}), Ended: make(chan struct{})}
 	a.cmd = exec.Command(Bin(l.tb, "podstep"), append([]string{"attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...)...)
 	a.cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
@@ -92,6 +94,14 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	})
 	return a
 }
+
+// hearHangUps has the programs that tests start get SIGHUP: under nohup it is ignored, and
+// they would take that over. A signal that is caught here is none that they ignore.
+var hearHangUps = sync.OnceFunc(func() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+})
 
 // Write takes what it says of itself.
 func (a *Attached) Write(b []byte) (int, error) {
@@ -132,6 +142,9 @@ func (a *Attached) Wait() int {
 	select {
 	case <-a.Ended:
 	case <-time.After(Patience):
+		// It prints where its goroutines are, and ends.
+		a.Signal(syscall.SIGQUIT)
+		<-a.Ended
 		a.tb.Fatalf("podstep attach does not end: %s", a.Printed())
 	}
 	return a.cmd.ProcessState.ExitCode()
