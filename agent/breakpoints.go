@@ -64,6 +64,14 @@ func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context
 		return nil, err
 	}
 	b.client, b.peer = client, peer
+	out, err := a.putBreakpoint(b)
+	if err == nil {
+		a.holds.announce()
+	}
+	return out, err
+}
+
+func (a *Agent) putBreakpoint(b *breakpoint) (*agentpb.Breakpoint, error) {
 	t := &a.points
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,13 +81,13 @@ func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context
 	if t.all == nil {
 		t.all = map[uint32]*breakpoint{}
 	}
-	t.armed = func(n int32) { a.holds.armed.Add(n) }
+	t.armed = a.holds.arm
 	t.last++
 	b.id, b.seq = t.last, a.journal.last()
 	t.all[b.id] = b
 	t.armed(1)
 	b.timer = hook.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
-	b.forget = hook.AfterDone(client, func() { t.remove(b.id) })
+	b.forget = hook.AfterDone(b.client, func() { t.remove(b.id) })
 	return a.protoOf(b), nil
 }
 

@@ -90,6 +90,9 @@ type holdTable struct {
 	// armed counts pending holds and breakpoints: while it is zero a step costs
 	// nothing but this look.
 	armed atomic.Int32
+	// onArmed are called when armed is zero no more, and when it is zero again. To come
+	// back to zero may be noted under a lock of who calls.
+	onArmed atomic.Pointer[[]*func()]
 
 	// taken counts the holds, and those that are about to be.
 	taken atomic.Int32
@@ -100,6 +103,22 @@ type holdTable struct {
 }
 
 func (t *holdTable) init() { t.all = map[uint32]*hold{} }
+
+// arm counts what is armed. Who arms calls announce after it, without a lock.
+func (t *holdTable) arm(n int32) {
+	if t.armed.Add(n) == 0 {
+		t.announce()
+	}
+}
+
+// announce has the probes know whether anything is armed.
+func (t *holdTable) announce() {
+	if all := t.onArmed.Load(); all != nil {
+		for _, f := range *all {
+			(*f)()
+		}
+	}
+}
 
 // hasRoom reports whether one more pod may be held.
 func (t *holdTable) hasRoom(l *limits) bool { return t.taken.Load() < l.holds }
@@ -219,7 +238,7 @@ func (a *Agent) stopPending(s *span, ps *podSpan, side int, errText string) bool
 	if w == nil || !w.place(s, side) || !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
-	a.holds.armed.Add(-1)
+	a.holds.arm(-1)
 	if !a.holds.reserve(a.limits()) {
 		w.cause = a.tooMany()
 		close(w.gone)

@@ -30,7 +30,8 @@ func (a *Agent) arm(p *pod, w *pendingHold) error {
 	if !p.State.pending.CompareAndSwap(nil, w) {
 		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.FullName()})
 	}
-	a.holds.armed.Add(1)
+	a.holds.arm(1)
+	a.holds.announce()
 	return nil
 }
 
@@ -39,7 +40,7 @@ func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
-	a.holds.armed.Add(-1)
+	a.holds.arm(-1)
 	return true
 }
 

@@ -35,6 +35,7 @@ type Options struct {
 	Print func(line string)
 
 	guard []string // the command that starts the guard; nil: this program's
+	relay []string // the same of the relay process
 }
 
 // Session is an agent for a kubelet that runs, with probes that see it.

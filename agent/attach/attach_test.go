@@ -1,16 +1,13 @@
 package attach
 
 import (
-	"bytes"
-	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/cri/relay"
+	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -99,41 +96,19 @@ func TestEndpointsByLink(t *testing.T) {
 	}
 }
 
-// The kubelet's pid may be another process's after its end.
-func TestIsKubelet(t *testing.T) {
-	pid := os.Getpid()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	started, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Target{Kubelet: kubelets.Kubelet{PID: pid, Started: started, Root: fmt.Sprintf("/proc/%d/root", pid)}}
-	if !s.isKubelet(pid) || s.isKubelet(os.Getppid()) {
-		t.Error("the kubelet is not known by its pid alone, or others are taken for it")
-	}
-	s.Kubelet.Started--
-	if s.isKubelet(pid) {
-		t.Error("a later process is taken for the kubelet")
-	}
-}
-
 func TestList(t *testing.T) {
 	now := time.Now()
-	call := func(method string, age time.Duration) relay.Call {
-		return relay.Call{Method: method, Began: now.Add(-age)}
+	call := func(method string, age time.Duration) relayproc.Call {
+		return relayproc.Call{Method: method, Began: now.Add(-age)}
 	}
-	got := list([]relay.Call{
-		call("/runtime.v1.RuntimeService/StopContainer", 1600*time.Millisecond),
+	got := list([]relayproc.Call{
 		call("/runtime.v1.ImageService/PullImage", 3*time.Minute-400*time.Millisecond),
+		call("/runtime.v1.RuntimeService/StopContainer", 1600*time.Millisecond),
 	})
 	if want := "PullImage for 3m0s, StopContainer for 2s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	many := make([]relay.Call, 5)
+	many := make([]relayproc.Call, 5)
 	if got := list(many); !strings.HasSuffix(got, ", and 2 more") {
 		t.Errorf("five calls are listed as %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/relay"
+	"github.com/podstep/podstep/probes/cri/relayproc"
 )
 
 // watcher publishes the kubelet's calls as events of the agent, and stops those that somebody
@@ -59,6 +60,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 		if k.shared != "" {
 			return nil
 		}
+		relayproc.Looked(ctx)
 		return k.seen.Stop(ctx)
 	}
 }

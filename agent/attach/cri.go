@@ -3,6 +3,8 @@ package attach
 import (
 	"context"
 	"errors"
+	"net"
+	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/redact"
@@ -15,18 +17,25 @@ import (
 // hold them back.
 var CRI = Kind{Name: "cri", Abilities: cri.Abilities, New: newCRI}
 
-// forceAfter is how long a connection of the kubelet may be busy before it is
-// cut. Only one that never ends a call, or never reads, comes to that.
-const forceAfter = 5 * time.Minute
+const (
+	// forceAfter is how long a connection of the kubelet may be busy before it is
+	// cut. Only one that never ends a call, or never reads, comes to that.
+	forceAfter = 5 * time.Minute
+	// stay is how long a relay process keeps the path for a podstep that comes back.
+	stay = 3 * time.Second
+)
 
-// relayed is the runtime's sockets while the kubelet's calls go through this
-// process.
+// relayed are the runtime's sockets while the kubelet's calls go through relay processes.
 type relayed struct {
 	target    *Target
 	host      *Host
 	publisher *publisher
 	pods      *identities
+	see       *watcher
 	sockets   []*socket
+
+	stopping context.CancelFunc
+	ended    sync.WaitGroup // of the goroutines that look after the sockets
 }
 
 func newCRI(t *Target) (Probe, error) {
@@ -63,51 +72,35 @@ func (r *relayed) Start(ctx context.Context, h *Host) error {
 func (r *relayed) meet(h *Host) {
 	r.host, r.pods = h, newIdentities(h)
 	r.publisher.failed = func(v any) { h.Agent.Note("podstep failed to report a call: " + redact.Panic(v)) }
+	r.see = &watcher{agent: h.Agent, probe: h.Probe, publisher: r.publisher, pods: r.pods}
 }
 
 func (r *relayed) take(ctx context.Context) error {
-	see := &watcher{agent: r.host.Agent, probe: r.host.Probe, publisher: r.publisher, pods: r.pods}
-	for _, p := range endpoints(&r.target.Kubelet) {
-		k := &socket{path: p, kubelet: r.target.isKubelet, see: see}
-		err := k.take(ctx, takeover.Options{
-			Root: r.target.Kubelet.Root, Dir: r.target.state, Note: r.noted, ForceAfter: forceAfter, GuardCommand: r.target.guard,
-		})
+	var live context.Context
+	live, r.stopping = context.WithCancel(r.host.Context())
+	for _, path := range endpoints(&r.target.Kubelet) {
+		s := &socket{relayed: r, path: path}
+		ready, err := s.take(ctx)
 		if err != nil {
 			return err
 		}
-		r.sockets = append(r.sockets, k)
+		if ready.Past > 0 {
+			r.host.Print("not seen: calls that the kubelet began before, on %d of its connections to %s", ready.Past, path)
+		}
+		r.sockets = append(r.sockets, s)
+		r.ended.Go(func() { s.keep(live) })
 	}
-	if err := r.pods.reach(r.sockets[0].dial); err != nil {
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return takeover.DialPath(ctx, r.target.Kubelet.Root, r.sockets[0].path)
+	}
+	if err := r.pods.reach(dial); err != nil {
 		return err
 	}
 	if err := r.pods.load(ctx); err != nil {
 		r.host.Note("calls about pods that are there already may not be known as theirs", err)
 	}
-	r.awaitKubelet(ctx)
 	return nil
-}
-
-// comeWithin is how long the kubelet's connections are waited for. A call that
-// was under way before may take any time.
-const comeWithin = 3 * time.Second
-
-// awaitKubelet waits until the kubelet's calls come through here, so that who is
-// told that podstep is attached misses none.
-func (r *relayed) awaitKubelet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, comeWithin)
-	defer cancel()
-	for _, k := range r.sockets {
-		if left, err := k.taken.Came(ctx); err == nil && len(left) > 0 {
-			r.host.Print("not seen: calls that the kubelet began before, on %d of its connections to %s", len(left), k.path)
-		}
-	}
 }
 
 // noted puts into the node's story what happened to the runtime's socket.
 func (r *relayed) noted(n takeover.Note) { r.host.Note(n.Text, n.Err) }
-
-// isKubelet reports whether a process is the kubelet, or one that was started in
-// its place. One that was named by its pid may have any name.
-func (t *Target) isKubelet(pid int) bool {
-	return pid == t.Kubelet.PID && t.Kubelet.Same() || kubelets.Is(pid)
-}

@@ -103,8 +103,8 @@ func comeAndGo(t *testing.T, l *labtest.Lab, n int) {
 // longestUntilKilled is when podstep is attached, or nearly so.
 const longestUntilKilled = 1500 * time.Millisecond
 
-// beKilled attaches n times and is killed at any moment: its guard gives the
-// socket back.
+// beKilled attaches n times and is killed at any moment, alone or with its relay process:
+// that gives the socket back, or its guard does.
 func beKilled(t *testing.T, l *labtest.Lab, n int) {
 	t.Helper()
 	before := socketOf(t, l)
@@ -122,7 +122,13 @@ func beKilled(t *testing.T, l *labtest.Lab, n int) {
 			ready++
 		default:
 		}
+		relays := a.Relays()
 		a.Signal(syscall.SIGKILL)
+		if i%2 == 1 { // otherwise the relay process gives the socket back, when podstep does not come back
+			for _, pid := range relays {
+				kill(t, pid)
+			}
+		}
 		begin := time.Now()
 		labtest.Eventually(t, "given back: the socket", func() bool {
 			now, err := l.Socket()
@@ -136,7 +142,7 @@ func beKilled(t *testing.T, l *labtest.Lab, n int) {
 		n, ready, median(back), slices.Max(back))
 }
 
-// Of podstep and its guard either may die, or both.
+// Of podstep, its relay process and its guard any may die, or all.
 func TestGuardKilled(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
@@ -162,11 +168,14 @@ func TestGuardKilled(t *testing.T) {
 	a = attach(t, l)
 	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
-	a.Signal(syscall.SIGSTOP) // or it would have another guard in no time
-	labtest.Eventually(t, "stopped: podstep", func() bool { return labtest.Stopped(a.PID) })
-	kill(t, a.Guards()[0])
-	a.Signal(syscall.SIGKILL)
+	relay, guard := a.Relays()[0], a.Guards()[0]
+	for _, pid := range []int{a.PID, guard, relay} {
+		kill(t, pid)
+	}
 	a.Wait()
+	labtest.Eventually(t, "ended: its processes", func() bool {
+		return !slices.ContainsFunc(l.AttachTraces(), func(s string) bool { return strings.Contains(s, "process") })
+	})
 	if s, err := l.Socket(); err == nil {
 		t.Errorf("nobody is there to give the socket back, and it is %+v", s)
 	}
@@ -220,7 +229,7 @@ func TestTerminalClosed(t *testing.T) {
 	}()
 	labtest.Eventually(t, "attached", func() bool {
 		s, err := l.Socket()
-		return err == nil && s.Server == cmd.Process.Pid
+		return err == nil && labtest.Parent(s.Server) == cmd.Process.Pid
 	})
 	life(t, l, "unseen") // meanwhile the kubelet comes over
 	life(t, l, "seen")

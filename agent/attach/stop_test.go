@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
 )
@@ -29,6 +30,21 @@ func TestPlayGuard(t *testing.T) {
 		t.Skip("it is the guard of other tests")
 	}
 	os.Exit(takeover.Guard())
+}
+
+// TestPlayRelay is the relay process.
+func TestPlayRelay(t *testing.T) {
+	if flag.Arg(0) != "relay" {
+		t.Skip("it is the relay process of other tests")
+	}
+	os.Exit(relayproc.Main())
+}
+
+// played are the processes that a session starts: this program, as another one.
+func played(o Options) Options {
+	o.guard = []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"}
+	o.relay = []string{"/proc/self/exe", "-test.run=^TestPlayRelay$", "relay"}
+	return o
 }
 
 // playedRuntime is a runtime in this process.
@@ -98,12 +114,11 @@ func (r *playedRuntime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, s run
 func attachTo(t *testing.T, r *playedRuntime, more ...Kind) *Session {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := Start(t.Context(), Options{
+	s, err := Start(t.Context(), played(Options{
 		// Of no process, so that the calls of the test are not taken for its.
 		Kubelet: kubelets.Kubelet{RuntimeEndpoint: r.path, OwnNetwork: true, Root: "/"},
 		Socket:  filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"), Probes: append([]Kind{CRI}, more...),
-		guard: []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

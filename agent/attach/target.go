@@ -18,6 +18,7 @@ type Target struct {
 	note    func(text string, err error)
 	state   string   // the directory of the state of takeovers
 	guard   []string // the command that starts the guard; nil: this program's
+	relay   []string // the same of the relay process
 	specs   specs
 	reports reports
 }
@@ -25,7 +26,7 @@ type Target struct {
 // newTarget finds out what there is to know of the kubelet of o, and how the API
 // server and the kubelet can be asked. Neither is needed.
 func newTarget(ctx context.Context, o *Options) *Target {
-	t := &Target{Kubelet: o.Kubelet, state: o.State, guard: o.guard}
+	t := &Target{Kubelet: o.Kubelet, state: o.State, guard: o.guard, relay: o.relay}
 	k := &t.Kubelet
 	api, err := askAPI(k, o.Kubeconfig)
 	t.reports.apiErr = err

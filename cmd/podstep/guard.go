@@ -17,3 +17,14 @@ func (a *app) guard() *cobra.Command {
 		RunE:   func(*cobra.Command, []string) error { return node.Guard() },
 	}
 }
+
+// relay is started by attach, never by a person: the kubelet's calls go through it.
+func (a *app) relay() *cobra.Command {
+	return &cobra.Command{
+		Use:    "relay",
+		Short:  "Stand between a kubelet and its runtime for podstep attach",
+		Hidden: true,
+		Args:   arguments(0, 0, ""),
+		RunE:   func(*cobra.Command, []string) error { return node.Relay() },
+	}
+}

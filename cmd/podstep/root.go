@@ -72,7 +72,7 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 			root.AddCommand(v)
 		}
 	}
-	root.AddCommand(a.docs(), a.guard(), filterTopic())
+	root.AddCommand(a.docs(), a.guard(), a.relay(), filterTopic())
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root

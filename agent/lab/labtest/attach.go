@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -150,9 +151,15 @@ func (a *Attached) Wait() int {
 	return a.cmd.ProcessState.ExitCode()
 }
 
-// Guards are the processes that would give the socket back if it died.
+// Relays are the processes that stand in the path.
+func (a *Attached) Relays() []int {
+	return processes(func(p process) bool { return p.parent == a.PID && p.is("relay") })
+}
+
+// Guards are the processes that would give the socket back if those died.
 func (a *Attached) Guards() []int {
-	return processes(func(p process) bool { return p.parent == a.PID && p.isGuard() })
+	relays := a.Relays()
+	return processes(func(p process) bool { return slices.Contains(relays, p.parent) && p.is("guard") })
 }
 
 // KubeletPID is that of the lab's kubelet, which may have been started again.

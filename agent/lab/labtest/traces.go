@@ -76,9 +76,11 @@ func (l *Lab) AttachTraces() (all []string) {
 			all = append(all, file)
 		}
 	}
-	// A guard has the socket's directory open.
-	for _, pid := range processes(func(p process) bool { return p.isGuard() && p.opened(dir) }) {
-		all = append(all, fmt.Sprintf("guard, process %d", pid))
+	// A relay process and its guard have the socket's directory open.
+	for _, what := range []string{"relay", "guard"} {
+		for _, pid := range processes(func(p process) bool { return p.is(what) && p.opened(dir) }) {
+			all = append(all, fmt.Sprintf("%s, process %d", what, pid))
+		}
 	}
 	return all
 }
@@ -89,7 +91,17 @@ type process struct {
 	args        []string
 }
 
-func (p process) isGuard() bool { return len(p.args) == 2 && p.args[1] == "guard" }
+// is reports whether it is one that podstep attach starts.
+func (p process) is(what string) bool { return len(p.args) == 2 && p.args[1] == what }
+
+// Parent is the process that started another one; 0: that has ended.
+func Parent(pid int) int {
+	p, err := readProcess(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return 0
+	}
+	return p.parent
+}
 
 // opened reports whether it has a file open.
 func (p process) opened(path string) bool {

@@ -36,6 +36,10 @@ func Guard() error {
 	return needsLinux("guard", "it gives a runtime its socket back", "podstep attach starts it on the node")
 }
 
+func Relay() error {
+	return needsLinux("relay", "it stands between a kubelet and its runtime", "podstep attach starts it on the node")
+}
+
 func RunLab(context.Context, []string, io.Writer, func(ended <-chan struct{}) error) error {
 	return needsLinux("lab", "the kubelet runs there alone", "run it on a machine with Linux, or in a virtual one")
 }

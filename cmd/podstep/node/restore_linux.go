@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 
+	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
@@ -27,6 +28,14 @@ func Restore(dir string, sockets []string) ([]Restored, error) {
 // goes wrong itself, so its error has no words.
 func Guard() error {
 	if takeover.Guard() != 0 {
+		return errors.New("")
+	}
+	return nil
+}
+
+// Relay is the life of the process that stands in the path while podstep is attached.
+func Relay() error {
+	if relayproc.Main() != 0 {
 		return errors.New("")
 	}
 	return nil

@@ -77,6 +77,7 @@ type Conn struct {
 	away     bool // the client was asked to go, by the runtime or from here
 	plain    bool // the runtime's header blocks are written anew
 	calls    map[uint32]*call
+	replies  uint64  // calls that the runtime has answered
 	released []*call // have bytes that may go on when there is window for them
 	answered answeredCalls
 	account  account
@@ -150,6 +151,13 @@ func (c *Conn) Calls() []Call {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Began.Before(out[j].Began) })
 	return out
+}
+
+// Answered is how many calls the runtime has answered, well or not.
+func (c *Conn) Answered() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replies
 }
 
 // Close ends it now.

@@ -90,6 +90,7 @@ func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (ho
 	defer c.mu.Unlock()
 	report = func() {}
 	if k := c.calls[b.stream]; k != nil && b.endStream {
+		c.replies++
 		report = c.end(k, readStatus(fields), at)
 	} else if k != nil {
 		k.begun = true

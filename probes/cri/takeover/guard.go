@@ -20,6 +20,8 @@ type order struct {
 	State  string `json:"state"` // the state file
 	Ours   fileID `json:"ours"`
 	Theirs fileID `json:"theirs"`
+	// Ping: nothing has changed; the guard shows that it works.
+	Ping bool `json:"ping,omitempty"`
 	// Done: all was given back, and the guard ends.
 	Done bool `json:"done,omitempty"`
 }
@@ -27,7 +29,8 @@ type order struct {
 const (
 	guardFD       = 3 // the guard's end of the pipe, its first file after stderr
 	maxOrder      = 16 << 10
-	guardPatience = 5 * time.Second
+	guardPatience = 2 * time.Second
+	pingEvery     = time.Second
 )
 
 // guard is our side of the guard process.
@@ -35,6 +38,8 @@ type guard struct {
 	cmd   *exec.Cmd
 	fd    int
 	ended chan struct{} // closed when the process has
+
+	pinged time.Time // when it was asked last whether it works
 }
 
 // startGuard starts a process that nothing ends that ends us.
@@ -50,7 +55,7 @@ func startGuard(command []string) (*guard, error) {
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
 	g := &guard{cmd: exec.Command(command[0], command[1:]...), fd: fds[0], ended: make(chan struct{})}
-	g.cmd.Dir = "/"
+	g.cmd.Args[0], g.cmd.Dir = "podstep", "/" // so that ps shows whose it is
 	g.cmd.Env = []string{"GOMAXPROCS=1"}
 	g.cmd.ExtraFiles = []*os.File{theirs}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -72,7 +77,7 @@ func (g *guard) send(o order, dir int) error {
 		return fmt.Errorf("notify guard: %w", err)
 	}
 	var rights []byte
-	if !o.Done {
+	if !o.Done && !o.Ping {
 		rights = unix.UnixRights(dir)
 	}
 	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
@@ -108,6 +113,20 @@ func (g *guard) end() {
 	_ = unix.Close(g.fd)
 }
 
+// works reports whether the guard answers. One that does not is ended.
+func (g *guard) works() bool {
+	if time.Since(g.pinged) < pingEvery {
+		return true
+	}
+	g.pinged = time.Now()
+	if g.send(order{Ping: true}, -1) == nil {
+		return true
+	}
+	_ = g.cmd.Process.Kill()
+	<-g.ended
+	return false
+}
+
 // close forgets a guard that has ended.
 func (g *guard) close() { _ = unix.Close(g.fd) }
 
@@ -121,7 +140,9 @@ func Guard() int {
 		return 2
 	}
 	unix.CloseOnExec(guardFD)
+	Survive(guardScore)
 	w := &watchman{dir: -1, ours: pinned{fd: -1}}
+	var h *heart
 	for {
 		o, dir, err := receive(guardFD)
 		if errors.Is(err, errOrder) {
@@ -130,19 +151,31 @@ func Guard() int {
 		if err != nil {
 			break // podstep has ended
 		}
-		if !o.Done {
+		if !o.Ping {
+			h.end()
+			h = nil
+		}
+		if !o.Done && !o.Ping {
 			w.take(o, dir)
+		}
+		if !o.Done && !o.Ping && o.Ours != (fileID{}) {
+			h = watch(o, dir, os.Getppid())
 		}
 		_ = retry(func() error { return unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL) })
 		if o.Done {
 			return 0
 		}
 	}
+	h.end()
 	if err := w.act(); err != nil {
+		Report(fmt.Sprintf("the guard could not give %s back, podstep restore tries again: %v", w.Name, err))
 		return 1
 	}
 	return 0
 }
+
+// guardScore is the guard's oom_score_adj: the kernel never ends it for want of memory.
+const guardScore = -1000
 
 var (
 	errEnded = errors.New("podstep has ended")

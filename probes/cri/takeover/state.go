@@ -124,8 +124,12 @@ func (s *stateFile) write(st state) error {
 	return nil
 }
 
+// LinkFile is the socket beside a state file by which who has the path is found.
+func LinkFile(state string) string { return strings.TrimSuffix(state, ".json") + ".link" }
+
 // remove ends the state. Our lock holds until the name is gone.
 func (s *stateFile) remove() error {
+	_ = os.Remove(LinkFile(s.path))
 	err := os.Remove(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

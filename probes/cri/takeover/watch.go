@@ -134,11 +134,13 @@ func (t *Takeover) checkGuard() {
 	if t.guard != nil {
 		select {
 		case <-t.guard.ended:
-			t.guard.close()
-			t.guard = nil
 		default:
-			return
+			if t.guard.works() {
+				return
+			}
 		}
+		t.guard.close()
+		t.guard = nil
 	}
 	g, err := startGuard(t.o.GuardCommand)
 	if err == nil {

@@ -1,0 +1,165 @@
+package relayproc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sort"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/probes/cri/relay"
+)
+
+// dialRuntime bounds the wait for a connection to the runtime. A client dials again when
+// the relay process hangs up.
+const dialRuntime = 5 * time.Second
+
+// conns are the connections that are relayed.
+type conns struct {
+	dial    func(context.Context) (*net.UnixConn, error)
+	kubelet func(pid int) bool
+	see     relay.Watcher // of the kubelet's connections
+
+	mu       sync.Mutex
+	opening  int                  // connections that the runtime is dialled for
+	all      map[*relay.Conn]bool // whether it is the kubelet's
+	wg       sync.WaitGroup
+	over     bool   // the path is given back
+	answered uint64 // calls of the kubelet on connections that have ended
+	refused  error  // why the runtime could not be dialled last; nil: it could
+}
+
+// serve relays one connection until it ends.
+func (s *conns) serve(c *net.UnixConn, pid int) {
+	conn, kubelet := s.open(c, pid)
+	if conn == nil {
+		c.Close()
+		return
+	}
+	_ = conn.Run()
+	s.remove(conn, kubelet)
+}
+
+// open makes a connection to the runtime for one of a client's; nil if that cannot be
+// done. Calls are looked at only on the kubelet's.
+func (s *conns) open(c *net.UnixConn, pid int) (conn *relay.Conn, kubelet bool) {
+	s.mu.Lock()
+	s.opening++
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), dialRuntime)
+	defer cancel()
+	runtime, err := s.dial(ctx)
+	if err == nil {
+		var see relay.Watcher = nobody{}
+		if kubelet = s.kubelet(pid); kubelet {
+			see = s.see
+		}
+		conn = relay.New(c, runtime, see)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening--
+	s.refused = err
+	if conn == nil {
+		return nil, false
+	}
+	s.all[conn] = kubelet
+	s.wg.Add(1)
+	if s.over {
+		conn.Drain() // it comes late, and is to go at once
+	}
+	return conn, kubelet
+}
+
+func (s *conns) remove(c *relay.Conn, kubelet bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kubelet {
+		s.answered += c.Answered()
+	}
+	delete(s.all, c)
+	s.wg.Done()
+}
+
+// leave asks every client to go where the path then leads.
+func (s *conns) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	for c := range s.all {
+		c.Drain()
+	}
+}
+
+// served is how many calls of the kubelet were answered, how many connections it has, and
+// why the runtime could not be dialled last.
+func (s *conns) served() (answered uint64, connections int, refused error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answered = s.answered
+	for c, kubelet := range s.all {
+		if kubelet {
+			answered += c.Answered()
+			connections++
+		}
+	}
+	return answered, connections, s.refused
+}
+
+// endless are calls that end only with their connection, and are made again on the next:
+// nobody waits for those.
+var endless = map[string]bool{
+	"/runtime.v1.RuntimeService/GetContainerEvents":       true,
+	"/containerd.services.events.v1.Events/Subscribe":     true,
+	"/containerd.services.events.ttrpc.v1.Events/Forward": true,
+}
+
+// left is what is still under way.
+func (s *conns) left() *Left {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &Left{Connections: s.opening + len(s.all)}
+	for c, kubelet := range s.all {
+		for _, k := range c.Calls() {
+			if !endless[k.Method] {
+				out.Calls = append(out.Calls, Call{k.Method, k.Began, kubelet})
+			}
+		}
+	}
+	sort.Slice(out.Calls, func(i, j int) bool { return out.Calls[i].Began.Before(out.Calls[j].Began) })
+	return out
+}
+
+// hangUp ends what is left.
+func (s *conns) hangUp() {
+	s.mu.Lock()
+	for c := range s.all {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// String names a call and its age.
+func (c Call) String() string {
+	name := c.Method
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			name = name[i+1:]
+			break
+		}
+	}
+	return fmt.Sprintf("%s for %v", name, time.Since(c.Began).Round(time.Second))
+}
+
+// nobody looks at no calls. A relay for nobody still knows where frames end, and can ask
+// its client to go.
+type nobody struct{}
+
+func (nobody) Wants(string) bool                                       { return false }
+func (nobody) Request(*relay.Call, []byte) func(context.Context) error { return nil }
+func (nobody) Passed()                                                 {}
+func (nobody) End(*relay.Call, []byte, *status.Status, time.Time)      {}

@@ -1,0 +1,199 @@
+package relayproc
+
+import (
+	"bufio"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is a stream of messages between podstep and the relay process. What is sent waits
+// in a queue: the sender never waits for the other side.
+type link struct {
+	c   net.Conn
+	dec *gob.Decoder
+
+	mu     sync.Mutex
+	wake   sync.Cond
+	queue  []message
+	bytes  int // of what is queued
+	lost   int // calls for which there was no room
+	now    bool
+	closed bool
+	done   chan struct{} // closed when nothing is sent any more
+}
+
+// The queue is bounded: a podstep that hangs does not read.
+const (
+	maxQueued = 1 << 14
+	maxBytes  = 32 << 20
+)
+
+// The writer waits for a pause of the calls, but not for long: a kubelet makes calls in
+// rows, and none of a row is to wait for a processor on which another one is reported.
+const (
+	pause  = 2 * time.Millisecond
+	linger = 20 * time.Millisecond
+)
+
+func newLink(c net.Conn) *link {
+	l := &link{c: c, dec: gob.NewDecoder(bufio.NewReaderSize(c, 64<<10)), done: make(chan struct{})}
+	l.wake.L = &l.mu
+	go l.write()
+	return l
+}
+
+// send queues a message that goes out at once, with all before it.
+func (l *link) send(m message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(m, 0)
+	l.now = true
+	l.wake.Signal()
+}
+
+// report queues a message about a call; it goes out when awake is called. It reports
+// false, and counts a call that is lost, if the queue is full.
+func (l *link) report(m message, size int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.queue) >= maxQueued || l.bytes+size > maxBytes {
+		l.lost++
+		return false
+	}
+	l.put(m, size)
+	return true
+}
+
+// end queues the end of a call that was reported. It is queued also if the queue is full,
+// then without the answer: there are no more ends than calls under way.
+func (l *link) end(m message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bytes+len(m.End.Answer) > maxBytes {
+		m.End.Answer, m.End.None = nil, true
+	}
+	l.put(m, len(m.End.Answer))
+	l.wake.Signal()
+}
+
+func (l *link) put(m message, size int) {
+	if l.closed {
+		return
+	}
+	l.queue = append(l.queue, m)
+	l.bytes += size
+}
+
+// awake has the writer send what was reported, after a pause.
+func (l *link) awake() { l.wake.Signal() }
+
+// hasten has the writer send what was reported at once.
+func (l *link) hasten() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = true
+	l.wake.Signal()
+}
+
+// lose counts a call that could not be reported.
+func (l *link) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost++
+}
+
+// write sends what is queued until the link is closed.
+func (l *link) write() {
+	defer close(l.done)
+	out := bufio.NewWriterSize(l.c, 64<<10)
+	enc := gob.NewEncoder(out)
+	for {
+		batch, more := l.take()
+		for i := range batch {
+			if err := enc.Encode(&batch[i]); err != nil {
+				l.fail()
+				return
+			}
+		}
+		if err := out.Flush(); err != nil {
+			l.fail()
+			return
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// take waits for messages. more is false if there are no others after these.
+func (l *link) take() (batch []message, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.closed {
+		l.wake.Wait()
+	}
+	if !l.now && !l.closed {
+		l.rest()
+	}
+	batch, l.queue, l.bytes, l.now = l.queue, nil, 0, false
+	if l.lost > 0 {
+		batch = append(batch, message{Lost: l.lost})
+		l.lost = 0
+	}
+	return batch, !l.closed
+}
+
+// rest returns after a pause without a new message, when the linger is over, or when a
+// message has to go out at once. The caller has mu.
+func (l *link) rest() {
+	began := time.Now()
+	for last := len(l.queue); ; last = len(l.queue) {
+		l.mu.Unlock()
+		time.Sleep(pause)
+		l.mu.Lock()
+		if l.now || l.closed || len(l.queue) == last || time.Since(began) > linger {
+			return
+		}
+	}
+}
+
+// fail closes the connection: nothing can be sent any more.
+func (l *link) fail() {
+	l.mu.Lock()
+	l.closed, l.queue = true, nil
+	l.mu.Unlock()
+	_ = l.c.Close()
+}
+
+// close sends what is queued, for as long as the other side takes it, and closes the link.
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.wake.Signal()
+	l.mu.Unlock()
+	_ = l.c.SetWriteDeadline(time.Now().Add(closeWithin))
+	<-l.done
+	_ = l.c.Close()
+}
+
+// closeWithin bounds how long a link that is closed waits for who does not read.
+const closeWithin = time.Second
+
+// receive reads one message; io.EOF is that the other side has ended.
+func (l *link) receive() (m message, err error) {
+	defer func() {
+		// gob promises no panic on any input; the path is not to depend on that.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read message: %v", r)
+		}
+	}()
+	err = l.dec.Decode(&m)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("read message: %w", err)
+	}
+	return m, err
+}

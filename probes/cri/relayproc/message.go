@@ -1,0 +1,144 @@
+package relayproc
+
+import (
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/podstep/podstep/probes/cri/takeover"
+)
+
+// Options are what the relay process is to do.
+type Options struct {
+	// Path, Root, Dir, ForceAfter and GuardCommand are those of the takeover.
+	Path         string
+	Root         string
+	Dir          string
+	ForceAfter   time.Duration
+	GuardCommand []string
+	// PID and Started are the kubelet's, by which it is told from a process that got its
+	// number later; other kubelets are known by their names.
+	PID     int
+	Started uint64
+	// Methods are those whose calls are reported.
+	Methods []string
+	// Stay is how long the path is kept for a podstep that comes back.
+	Stay time.Duration
+}
+
+// message is what goes over the link; one of its parts is given. Those up to Done go
+// from podstep to the relay process, the others back.
+type message struct {
+	Options *Options
+	Arm     *arm
+	Verdict *verdict
+	Leave   bool
+
+	Ready  *Ready
+	Failed *failure
+	Begin  *begin
+	End    *end
+	Armed  uint64
+	Note   *note
+	Lost   int
+	Left   *Left
+
+	// Beat shows that the other side works. Both send it.
+	Beat bool
+}
+
+// arm is whether calls wait for a verdict, from then on. The relay process answers with
+// the number when it is so.
+type arm struct {
+	Number uint64
+	Wait   bool
+}
+
+// begin is a call that the kubelet began. Waits is that it waits for a verdict.
+type begin struct {
+	ID       uint64
+	Method   string
+	Began    time.Time
+	Deadline time.Time
+	Message  []byte
+	Waits    bool
+}
+
+// end is how a call that was reported ended.
+type end struct {
+	ID      uint64
+	Answer  []byte
+	None    bool // no answer could be kept
+	Code    codes.Code
+	Message string
+	At      time.Time
+}
+
+// verdict is what becomes of a call that waits.
+type verdict struct {
+	ID uint64
+	// Looked is that podstep has looked at the call; the verdict itself may take long.
+	Looked bool
+	// Code and Message are the error with which the call is to fail; OK lets it go on.
+	Code    codes.Code
+	Message string
+}
+
+// Ready is that calls go through the relay process.
+type Ready struct {
+	PID     int
+	Runtime int // the runtime's process; 0: it is out of sight
+	// Past is how many connections of the kubelet still go past the relay process.
+	Past int
+	// Back is that the relay process was there already.
+	Back bool
+}
+
+// failure is why the path could not be taken.
+type failure struct {
+	Text string
+	// Leaves is that who has the path gives it back just now, as far as is known.
+	Leaves bool
+}
+
+func (f *failure) Error() string { return f.Text }
+
+// note is takeover.Note.
+type note struct {
+	What, Text, Err string
+	At              time.Time
+}
+
+func newNote(n takeover.Note) *note {
+	out := &note{What: n.What, Text: n.Text, At: n.At}
+	if n.Err != nil {
+		out.Err = n.Err.Error()
+	}
+	return out
+}
+
+func (n *note) note() takeover.Note {
+	out := takeover.Note{What: n.What, Text: n.Text, At: n.At}
+	if n.Err != "" {
+		out.Err = errors.New(n.Err)
+	}
+	return out
+}
+
+// Left is what is still under way when the path is given back.
+type Left struct {
+	// Calls are those that are waited for, and Connections how many there are still.
+	Calls       []Call
+	Connections int
+	// Err is why the path could not be given back; empty: it was.
+	Err string
+}
+
+// Call is a call under way.
+type Call struct {
+	Method string
+	Began  time.Time
+	// Kubelet is that it is the kubelet's.
+	Kubelet bool
+}

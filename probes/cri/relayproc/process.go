@@ -1,0 +1,357 @@
+package relayproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/cri/relay"
+	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/probes/kubelets"
+)
+
+const (
+	// linkFD is the relay process's end of its first link, its first file after stderr.
+	linkFD = 3
+	// maxMemory is what the garbage collector keeps the process below where it can: what
+	// is under way is bounded by the relay itself.
+	maxMemory = 64 << 20
+
+	// beatEvery is how often each side shows that it works, and silentAfter after which
+	// silence it is taken not to.
+	beatEvery   = 500 * time.Millisecond
+	silentAfter = 2 * time.Second
+	// comeWithin is how long the kubelet's connections are waited for.
+	comeWithin = 3 * time.Second
+	// settle is how long no call may have been under way before a client is left that does
+	// not hang up: one with an endless stream, or one that cannot be asked to go.
+	settle = time.Second
+	// lookAgain is how often it is looked whether calls have ended.
+	lookAgain = 20 * time.Millisecond
+)
+
+// process is the relay process.
+type process struct {
+	o     Options
+	taken *takeover.Takeover
+	ready chan struct{} // closed when taken is set
+	conns *conns
+	see   *watcher
+	door  *net.UnixListener // for podsteps that come back
+
+	mu      sync.Mutex
+	peer    *peer
+	since   time.Time // when the last peer went
+	leaving bool
+	gone    chan struct{} // closed when the process is to end
+}
+
+// peer is a podstep that is linked.
+type peer struct {
+	*link
+	pid  int
+	last time.Time // when it was heard
+}
+
+// Main is the main function of the relay process. It returns the exit code.
+func Main() int {
+	// Who ends podstep often sends the signal to all that belong to it.
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
+	c, err := firstLink()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "podstep relay: podstep attach starts it, not a person")
+		return 2
+	}
+	debug.SetMemoryLimit(maxMemory)
+	takeover.Survive(relayScore)
+	p := &process{ready: make(chan struct{}), gone: make(chan struct{}), since: time.Now()}
+	l := newLink(c)
+	first, err := l.receive()
+	if err != nil || first.Options == nil {
+		return 2
+	}
+	if err := p.begin(*first.Options); err != nil {
+		l.send(message{Failed: failureOf(err)})
+		l.close()
+		return 1
+	}
+	go p.listen()
+	go p.serve(l, os.Getppid(), false)
+	p.keep()
+	p.drain()
+	return 0
+}
+
+// relayScore is the relay process's oom_score_adj: the kernel ends it after all others but
+// its guard.
+const relayScore = -999
+
+func firstLink() (*net.UnixConn, error) {
+	if _, err := unix.Getpeername(linkFD); err != nil {
+		return nil, err
+	}
+	unix.CloseOnExec(linkFD)
+	f := os.NewFile(linkFD, "link")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.New("the link is no unix socket")
+	}
+	return u, nil
+}
+
+func failureOf(err error) *failure {
+	// A relay process that lets nobody in is about to leave.
+	return &failure{Text: err.Error(), Leaves: takeover.IsHeld(err)}
+}
+
+// begin takes the path over.
+func (p *process) begin(o Options) error {
+	p.o, p.see = o, newWatcher(o.Methods)
+	p.conns = &conns{kubelet: p.isKubelet, see: p.see, dial: p.dial, all: map[*relay.Conn]bool{}}
+	var err error
+	p.taken, err = takeover.Take(context.Background(), takeover.Options{
+		Path: o.Path, Root: o.Root, Dir: o.Dir, ForceAfter: o.ForceAfter, GuardCommand: o.GuardCommand,
+		Kubelet: p.isKubelet, Serve: p.conns.serve, Note: p.note,
+	})
+	close(p.ready)
+	return err
+}
+
+// dial makes a connection to the runtime, once the path is taken.
+func (p *process) dial(ctx context.Context) (*net.UnixConn, error) {
+	<-p.ready
+	if p.taken == nil {
+		return nil, errors.New("connect to the runtime: the path was not taken")
+	}
+	return p.taken.Dial(ctx)
+}
+
+// isKubelet reports whether a process is the kubelet, or one that was started in its
+// place. One that was named by its pid may have any name.
+func (p *process) isKubelet(pid int) bool {
+	k := kubelets.Kubelet{PID: p.o.PID, Started: p.o.Started, Root: fmt.Sprintf("/proc/%d/root", p.o.PID)}
+	return pid == k.PID && k.Same() || kubelets.Is(pid)
+}
+
+// note passes on what happens to the runtime's socket.
+func (p *process) note(n takeover.Note) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.peer != nil {
+		p.peer.send(message{Note: newNote(n)})
+	}
+}
+
+// listen lets podsteps in that come back.
+func (p *process) listen() {
+	l, err := listenAt(p.o)
+	if err != nil {
+		return // then nobody comes back, and the next one waits until this one has left
+	}
+	p.mu.Lock()
+	p.door = l
+	p.mu.Unlock()
+	for {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			return
+		}
+		go p.welcome(c)
+	}
+}
+
+// welcome takes a podstep in that comes back. It has to say what it wants.
+func (p *process) welcome(c *net.UnixConn) {
+	pid, ok := peerOf(c)
+	if !ok {
+		c.Close()
+		return
+	}
+	l := newLink(c)
+	_ = c.SetReadDeadline(time.Now().Add(silentAfter))
+	m, err := l.receive()
+	if err != nil || m.Options == nil {
+		l.fail()
+		return
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	p.serve(l, pid, true)
+}
+
+// serve is linked with a podstep until it goes.
+func (p *process) serve(l *link, pid int, back bool) {
+	me := &peer{link: l, pid: pid, last: time.Now()}
+	if !p.take(me) {
+		return
+	}
+	p.see.tell(l)
+	go p.tellReady(me, back)
+	for {
+		m, err := l.receive()
+		if err != nil {
+			break
+		}
+		p.handle(me, &m)
+	}
+	p.lose(me)
+	l.fail()
+}
+
+// take makes a podstep the one that is linked, unless there is one that works.
+func (p *process) take(me *peer) bool {
+	p.mu.Lock()
+	before := p.peer
+	if p.leaving || before != nil && time.Since(before.last) < silentAfter {
+		f := &failure{Text: "the relay process gives " + p.o.Path + " back just now", Leaves: true}
+		if !p.leaving {
+			f = &failure{Text: fmt.Sprintf("%s is taken over already, by process %d: end that one first", p.o.Path, before.pid)}
+		}
+		p.mu.Unlock()
+		me.send(message{Failed: f})
+		me.close()
+		return false
+	}
+	p.peer = me
+	p.mu.Unlock()
+	if before != nil {
+		before.fail()
+	}
+	return true
+}
+
+// lose is that a podstep has gone.
+func (p *process) lose(me *peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.peer != me {
+		return
+	}
+	p.peer, p.since = nil, time.Now()
+	p.see.tell(nil)
+}
+
+// tellReady says that calls go through here, when the kubelet has come over.
+func (p *process) tellReady(me *peer, back bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), comeWithin)
+	defer cancel()
+	past, _ := p.taken.Came(ctx)
+	if err := p.works(len(past)); err != nil {
+		me.send(message{Failed: &failure{Text: err.Error()}})
+		return
+	}
+	me.send(message{Ready: &Ready{PID: os.Getpid(), Runtime: p.taken.RuntimePID(), Past: len(past), Back: back}})
+}
+
+// handle does what podstep asks for.
+func (p *process) handle(me *peer, m *message) {
+	switch {
+	case m.Arm != nil:
+		p.see.arm(m.Arm.Wait)
+		me.send(message{Armed: m.Arm.Number})
+	case m.Verdict != nil:
+		p.see.decide(*m.Verdict)
+	case m.Leave:
+		p.leave()
+	case m.Beat:
+		p.mu.Lock()
+		me.last = time.Now()
+		p.mu.Unlock()
+		p.see.hush(false)
+		me.send(message{Beat: true})
+	}
+}
+
+// keep returns when the path is to be given back: podstep asks for it, or none has come
+// back for a while. Meanwhile it looks whether podstep works.
+func (p *process) keep() {
+	look := time.NewTicker(beatEvery / 2)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.gone:
+			return
+		case <-look.C:
+		}
+		p.mu.Lock()
+		me, since := p.peer, p.since
+		silent := me != nil && time.Since(me.last) > silentAfter
+		p.mu.Unlock()
+		switch {
+		case silent:
+			p.see.hush(true)
+		case me == nil && time.Since(since) > p.o.Stay:
+			p.leave()
+		}
+	}
+}
+
+// leave ends keep, once.
+func (p *process) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.leaving {
+		p.leaving = true
+		close(p.gone)
+	}
+}
+
+// drain gives the path back, asks all clients to go there, and returns when their calls
+// have come to their end, however long they take.
+func (p *process) drain() {
+	p.mu.Lock()
+	if p.door != nil {
+		_ = p.door.Close()
+	}
+	p.mu.Unlock()
+	err := p.taken.Give(context.Background())
+	p.conns.leave()
+	p.tellLeft(err)
+	busy, told := time.Now(), time.Now()
+	for {
+		left := p.conns.left()
+		if len(left.Calls) > 0 {
+			busy = time.Now()
+		}
+		if left.Connections == 0 || time.Since(busy) > settle {
+			break
+		}
+		if time.Since(told) > beatEvery/2 {
+			told = time.Now()
+			p.tellLeft(nil)
+		}
+		time.Sleep(lookAgain)
+	}
+	p.conns.hangUp()
+	p.mu.Lock()
+	me := p.peer
+	p.mu.Unlock()
+	if me != nil {
+		me.close()
+	}
+}
+
+// tellLeft reports what is still under way.
+func (p *process) tellLeft(err error) {
+	left := p.conns.left()
+	if err != nil {
+		left.Err = err.Error()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.peer != nil {
+		p.peer.send(message{Left: left})
+	}
+}

@@ -1,0 +1,178 @@
+package relayproc
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/probes/cri/relay"
+)
+
+// lookWithin is how long a call waits until podstep has looked at it. Then it goes on:
+// nobody is known to want it held.
+const lookWithin = time.Second
+
+// watcher reports the kubelet's calls over the link, and has them wait for a verdict while
+// that is asked for. Without a link, or with one whose other side is silent, every call
+// passes.
+type watcher struct {
+	methods map[string]bool
+
+	mu      sync.Mutex
+	link    *link // nil: nobody is there to be told
+	silent  *link // who was told last and is silent now; nil: nobody
+	wait    bool
+	last    uint64
+	waiting map[uint64]*waiting
+}
+
+// waiting is a call that waits for its verdict.
+type waiting struct {
+	verdicts chan verdict
+	free     chan struct{} // closed when nobody is there any more who could give one
+}
+
+// reported is the State of a call that was reported.
+type reported struct {
+	id uint64
+	to *link
+}
+
+func newWatcher(methods []string) *watcher {
+	w := &watcher{methods: map[string]bool{}, waiting: map[uint64]*waiting{}}
+	for _, m := range methods {
+		w.methods[m] = true
+	}
+	return w
+}
+
+// Wants reports whether a method's calls are reported.
+func (w *watcher) Wants(method string) bool { return w.methods[method] }
+
+// Request reports the begin of a call.
+func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link == nil {
+		if w.silent != nil {
+			w.silent.lose()
+		}
+		return nil
+	}
+	w.last++
+	b := &begin{ID: w.last, Method: c.Method, Began: c.Began, Deadline: c.Deadline, Message: m, Waits: w.wait}
+	if !w.link.report(message{Begin: b}, len(m)) {
+		return nil
+	}
+	c.State = reported{b.ID, w.link}
+	if !w.wait {
+		return nil
+	}
+	k := &waiting{verdicts: make(chan verdict, 2), free: make(chan struct{})}
+	w.waiting[b.ID] = k
+	w.link.hasten()
+	return func(ctx context.Context) error {
+		defer w.forget(b.ID)
+		return k.gate(ctx)
+	}
+}
+
+// gate waits for the verdict, as long as somebody is there to give one.
+func (k *waiting) gate(ctx context.Context) error {
+	late := time.After(lookWithin)
+	for {
+		select {
+		case v := <-k.verdicts:
+			if !v.Looked {
+				return status.Error(v.Code, v.Message) // nil if it is OK
+			}
+			late = nil
+		case <-late:
+			return nil
+		case <-k.free:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (w *watcher) forget(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, id)
+}
+
+// decide passes on what podstep says of a call.
+func (w *watcher) decide(v verdict) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.waiting[v.ID]
+	if k == nil {
+		return // it has gone on
+	}
+	select {
+	case k.verdicts <- v:
+	default: // one verdict is enough
+	}
+}
+
+// Passed has the link send what was reported.
+func (w *watcher) Passed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link != nil {
+		w.link.awake()
+	}
+}
+
+// End reports how a call ended.
+func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
+	if r, ok := c.State.(reported); ok {
+		r.to.end(message{End: &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: at}})
+	}
+}
+
+// arm has calls wait for a verdict, or not any more.
+func (w *watcher) arm(wait bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wait = wait
+}
+
+// tell reports calls to a link from now on; nil is to nobody. Calls that wait for who was
+// told before go on.
+func (w *watcher) tell(l *link) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link == l {
+		return
+	}
+	w.silent = nil
+	w.leave()
+	w.link, w.wait = l, false
+}
+
+// hush is that who is told says nothing any more: calls go on, and are counted as lost,
+// until the link is heard again.
+func (w *watcher) hush(silent bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case silent && w.link != nil:
+		w.silent, w.link = w.link, nil
+		w.leave()
+	case !silent && w.silent != nil:
+		w.link, w.silent = w.silent, nil
+	}
+}
+
+// leave lets all calls that wait go on. The caller has mu.
+func (w *watcher) leave() {
+	for id, k := range w.waiting {
+		close(k.free)
+		delete(w.waiting, id)
+	}
+}
