@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/podstep/podstep/probes/words"
 )
@@ -30,8 +31,32 @@ const (
 // crashLoop is the kubelet's reason for not starting a container again yet.
 const crashLoop = "CrashLoopBackOff"
 
+// causes are what errors came to before: a pod that retries has the same error for many
+// frames of the screen. Nobody changes a phrase.
+var causes struct {
+	mu  sync.Mutex
+	all map[string]Phrase
+}
+
+// maxCauses bounds them; beyond it all are forgotten.
+const maxCauses = 1 << 10
+
 // causeOf is what an error of a turn comes to.
 func causeOf(err string) Phrase {
+	causes.mu.Lock()
+	defer causes.mu.Unlock()
+	if p, ok := causes.all[err]; ok {
+		return p
+	}
+	if causes.all == nil || len(causes.all) >= maxCauses {
+		causes.all = map[string]Phrase{}
+	}
+	p := readCause(err)
+	causes.all[err] = p
+	return p
+}
+
+func readCause(err string) Phrase {
 	if m := failedTo.FindStringSubmatch(err); m != nil {
 		return failureIn(err, m[2], m[3], m[4])
 	}
