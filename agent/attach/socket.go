@@ -57,7 +57,7 @@ func (s *socket) now() *relayproc.Client {
 const (
 	// restartSoon and restartLate bound how long a relay process that has ended is waited
 	// with before the next one, each time twice as long; well after restartForgot.
-	restartSoon, restartLate = time.Second, time.Minute
+	restartSoon, restartLate = 200 * time.Millisecond, time.Minute
 	restartForgot            = 10 * time.Minute
 )
 

@@ -1,12 +1,16 @@
 package relayproc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -201,17 +205,41 @@ func (c *Client) beat() {
 }
 
 // hangsAfter is the silence of a relay process after which this one ends it. Its guard is
-// earlier, if it can.
-const hangsAfter = 2 * silentAfter
+// about as quick, if it can be.
+const hangsAfter = silentAfter + beatEvery
 
-// kill ends a relay process that hangs.
+// kill ends a relay process that hangs, and a guard of it that does nothing about that
+// because it is stopped.
 func (c *Client) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pidfd != nil {
+		guards := stoppedChildren(c.pid)
 		_ = unix.PidfdSendSignal(int(c.pidfd.Fd()), unix.SIGKILL, nil, 0)
+		for _, pid := range guards {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
 	}
 	c.link.fail()
+}
+
+// stoppedChildren are the children of a process that a signal has stopped. They are its
+// own, so no other process can have their numbers as long as it does not wait for them.
+func stoppedChildren(pid int) (out []int) {
+	var words []string
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread)
+		words = append(words, strings.Fields(string(text))...)
+	}
+	for _, word := range words {
+		child, err := strconv.Atoi(word)
+		stat, _ := os.ReadFile("/proc/" + word + "/stat")
+		if after := stat[bytes.LastIndexByte(stat, ')')+1:]; err == nil && bytes.HasPrefix(after, []byte(" T")) {
+			out = append(out, child)
+		}
+	}
+	return out
 }
 
 // run handles what the relay process sends.

@@ -1,0 +1,180 @@
+//go:build node
+
+package attach_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+)
+
+// gaps measures for how long no call through the runtime's path was answered.
+type gaps struct {
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+	longest time.Duration
+}
+
+// watchPath makes calls through the path, one after the other. Each comes over a
+// connection of its own, so that it goes where the path leads then.
+func watchPath(t *testing.T, l *labtest.Lab) *gaps {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &gaps{stop: cancel}
+	g.wg.Go(func() {
+		for last := time.Now(); ctx.Err() == nil; {
+			if version(ctx, l.State.CRI) == nil {
+				g.longest = max(g.longest, time.Since(last))
+				last = time.Now()
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	t.Cleanup(cancel)
+	return g
+}
+
+func (g *gaps) end() time.Duration {
+	g.stop()
+	g.wg.Wait()
+	return g.longest
+}
+
+// version asks the runtime for its version through the path.
+func version(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = runtimeapi.NewRuntimeServiceClient(c).Version(ctx, &runtimeapi.VersionRequest{})
+	return err
+}
+
+// TestHangs: podstep, its relay process and its guard are stopped, each alone and two at
+// once. The path works again by itself, and podstep attaches again where it can.
+func TestHangs(t *testing.T) {
+	for _, who := range []string{"podstep", "relay", "guard", "podstep relay", "podstep guard", "relay guard"} {
+		t.Run(strings.ReplaceAll(who, " ", "+"), func(t *testing.T) { hang(t, strings.Fields(who)) })
+	}
+}
+
+func hang(t *testing.T, who []string) {
+	l := shared.For(t)
+	h := labtest.WatchHealth(t, l)
+	a := attach(t, l)
+	c := labtest.StartChurn(t, l, "hangs", others)
+	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+	g := watchPath(t, l)
+	all := map[string]int{"podstep": a.PID, "relay": a.Relays()[0], "guard": a.Guards()[0]}
+	for _, name := range who {
+		if err := syscall.Kill(all[name], syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		labtest.Eventually(t, "stopped: "+name, func() bool { return labtest.Stopped(all[name]) })
+	}
+	if slices.Contains(who, "relay") {
+		labtest.Eventually(t, "ended: the relay process that is stopped", func() bool { return !labtest.Stopped(all["relay"]) })
+	}
+	labtest.Eventually(t, "answered: a call through the path", func() bool { return version(t.Context(), l.State.CRI) == nil })
+	c.Until(t, 2*others)
+	if slices.Contains(who, "podstep") {
+		a.Signal(syscall.SIGCONT)
+	}
+	labtest.Eventually(t, "attached again", func() bool {
+		now, err := l.Socket()
+		return err == nil && labtest.Parent(now.Server) == a.PID && len(a.Guards()) == 1
+	})
+	t.Logf("no call through the path was answered for %v at most", g.end())
+	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+	a.End(syscall.SIGINT)
+	a.left()
+	c.Check(t)
+	h.End(t)
+}
+
+// TestComesBack: a podstep that was killed finds its relay process at work, and goes on
+// with it.
+func TestComesBack(t *testing.T) {
+	l := shared.For(t)
+	a := attach(t, l)
+	relays := a.Relays()
+	a.Signal(syscall.SIGKILL)
+	a.Wait()
+	b := l.Attach()
+	if now := socketOf(t, l); now.Server != relays[0] {
+		t.Errorf("process %d has the path, not the relay process %d that was there", now.Server, relays[0])
+	}
+	c := labtest.StartChurn(t, l, "back", others)
+	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+	b.End(syscall.SIGINT)
+	c.Check(t)
+	labtest.Eventually(t, "gone: all of it", func() bool { return len(l.AttachTraces()) == 0 })
+}
+
+// TestAllKilled: all three are killed at once. podstep restore gives the path back.
+func TestAllKilled(t *testing.T) {
+	l := shared.For(t)
+	before := socketOf(t, l)
+	c := labtest.StartChurn(t, l, "killed", others)
+	for range times(t, "PODSTEP_KILLS", kills) {
+		a := attach(t, l)
+		for _, pid := range []int{a.Guards()[0], a.Relays()[0], a.PID} {
+			kill(t, pid)
+		}
+		a.Wait()
+		labtest.Eventually(t, "given back by podstep restore: the socket", func() bool {
+			l.Must("restore")
+			now, err := l.Socket()
+			return err == nil && now == before
+		})
+		if left := l.AttachTraces(); len(left) > 0 {
+			t.Fatalf("left behind: %q", left)
+		}
+	}
+	c.Check(t)
+}
+
+// TestSurvives: the relay process and its guard are in no control group of podstep's, and
+// the kernel ends them last.
+func TestSurvives(t *testing.T) {
+	l := shared.For(t)
+	a := attach(t, l)
+	for pid, score := range map[int]string{a.Relays()[0]: "-999", a.Guards()[0]: "-1000"} {
+		groups := read(t, pid, "cgroup")
+		for line := range strings.Lines(groups) {
+			if group := strings.TrimSpace(line[strings.LastIndexByte(line, ':')+1:]); group != "/" {
+				t.Errorf("process %d is in %s", pid, line)
+			}
+		}
+		if got := strings.TrimSpace(read(t, pid, "oom_score_adj")); got != score {
+			t.Errorf("process %d has oom_score_adj %s, not %s", pid, got, score)
+		}
+		t.Logf("process %d: %s", pid, strings.Join(strings.Fields(read(t, pid, "status")[strings.Index(read(t, pid, "status"), "VmRSS"):])[:3], " "))
+	}
+	a.End(syscall.SIGINT)
+	a.left()
+}
+
+func read(t *testing.T, pid int, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
