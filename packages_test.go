@@ -35,6 +35,7 @@ var packages = []pkg{
 	code("probes/cri", "probes"),
 	code("probes/cri/takeover"),
 	code("probes/cri/relay"),
+	code("probes/cri/relayproc", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 
 	// The protocol, and what agent and clients both know of events.
 	code("agent/agentpb"),
@@ -71,7 +72,7 @@ var packages = []pkg{
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
 	code("agent/attach/cluster", "agent/kubeapi", "agent/kubeport", "agent/redact", "probes"),
-	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/kubeport", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/kubeport", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/relayproc", "probes/cri/takeover", "probes/kubelets"),
 	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 
 	// Its clients.
@@ -115,7 +116,7 @@ var packages = []pkg{
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
 	code("cmd/podstep/lines", "agent/reason", "probes", "probes/filter", "probes/words"),
 	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
-	code("cmd/podstep/node", "agent/attach", "probes/cri/takeover", "probes/kubelets", "probes/words"),
+	code("cmd/podstep/node", "agent/attach", "probes/cri/relayproc", "probes/cri/takeover", "probes/kubelets", "probes/words"),
 	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/words"),
 	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
@@ -133,6 +134,7 @@ var never = []struct{ from, to, why string }{
 	{"probes/kubelets", "k8s.io", "doctor and attach start in milliseconds, beside kubelets of any version"},
 	{"probes/cri", "k8s.io/kubernetes", "a call is the same for kubelets of other versions"},
 	{"probes/cri/takeover", "google.golang.org/grpc", "what outlives a killed podstep starts at once and is small"},
+	{"probes/cri/relayproc", "k8s.io", "what stands in the path is small"},
 	{"probes/cri/relay", "k8s.io", "it carries methods that no version of the CRI has yet"},
 	{"probes/cri/relay", "probes", "it carries any gRPC connection and knows nothing of pods"},
 	{"agent/redact", "k8s.io/kubernetes", "the agent is hosted by podstep attach too, beside kubelets of other versions"},

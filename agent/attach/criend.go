@@ -14,8 +14,8 @@ const (
 	// waitForCalls is how long calls under way are waited for when podstep goes. They do
 	// not need podstep: those that take longer end in the relay process.
 	waitForCalls = 10 * time.Second
-	// sayAgain is how often it is said what is waited for.
-	sayAgain = 2 * time.Second
+	// printAgain is how often podstep prints what it waits for.
+	printAgain = 2 * time.Second
 )
 
 // Stop gives the runtime's path back, asks the kubelet to go there, and waits for a while
@@ -46,7 +46,7 @@ func (s *socket) leave(ctx context.Context) error {
 	// Giving the path back is short and is done whatever ctx says.
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitForCalls)
 	defer cancel()
-	said := time.Now()
+	printed := time.Now()
 	var last *relayproc.Left
 	err := c.Leave(wait, func(left *relayproc.Left) {
 		last = left
@@ -54,8 +54,8 @@ func (s *socket) leave(ctx context.Context) error {
 			cancel()
 			return
 		}
-		if len(left.Calls) > 0 && time.Since(said) > sayAgain {
-			said = time.Now()
+		if len(left.Calls) > 0 && time.Since(printed) > printAgain {
+			printed = time.Now()
 			s.host.Print("waits for what is under way: %s", list(left.Calls))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -150,9 +151,10 @@ func TestAllKilled(t *testing.T) {
 }
 
 // TestSurvives: the relay process and its guard are in no control group of podstep's, and
-// the kernel ends them last.
+// the kernel ends them last, if this machine lets a process ask for that.
 func TestSurvives(t *testing.T) {
 	l := shared.For(t)
+	may := exec.Command("sh", "-c", "echo -1000 >/proc/self/oom_score_adj").Run() == nil
 	a := attach(t, l)
 	for pid, score := range map[int]string{a.Relays()[0]: "-999", a.Guards()[0]: "-1000"} {
 		groups := read(t, pid, "cgroup")
@@ -161,7 +163,7 @@ func TestSurvives(t *testing.T) {
 				t.Errorf("process %d is in %s", pid, line)
 			}
 		}
-		if got := strings.TrimSpace(read(t, pid, "oom_score_adj")); got != score {
+		if got := strings.TrimSpace(read(t, pid, "oom_score_adj")); may && got != score {
 			t.Errorf("process %d has oom_score_adj %s, not %s", pid, got, score)
 		}
 		t.Logf("process %d: %s", pid, strings.Join(strings.Fields(read(t, pid, "status")[strings.Index(read(t, pid, "status"), "VmRSS"):])[:3], " "))

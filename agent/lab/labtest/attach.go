@@ -62,7 +62,7 @@ func (l *Lab) StartAttach(flags ...string) *Attached {
 // StartAttachTo begins to attach to a process.
 func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	l.tb.Helper()
-	hearHangUps()
+	receiveHangups()
 	a := &Attached{tb: l.tb, Ready: make(chan struct{}), Ended: make(chan struct{})}
 	a.cmd = exec.Command(Bin(l.tb, "podstep"), append([]string{"attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...)...)
 	a.cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
@@ -96,9 +96,9 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	return a
 }
 
-// hearHangUps has the programs that tests start get SIGHUP: under nohup it is ignored, and
+// receiveHangups has the programs that tests start get SIGHUP: under nohup it is ignored, and
 // they would take that over. A signal that is caught here is none that they ignore.
-var hearHangUps = sync.OnceFunc(func() {
+var receiveHangups = sync.OnceFunc(func() {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

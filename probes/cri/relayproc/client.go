@@ -37,7 +37,7 @@ type Client struct {
 	have   uint64
 	last   time.Time // when it was heard
 	left   *Left
-	told   chan struct{} // gets a token when left is set
+	news   chan struct{} // gets a token when left is set
 	ready  chan answer
 	done   chan struct{} // closed when the link has ended
 }
@@ -132,7 +132,7 @@ func launch(command []string) (*net.UnixConn, error) {
 func newClient(conn *net.UnixConn, h Handler) *Client {
 	c := &Client{
 		h: h, link: newLink(conn), calls: map[uint64]*call{}, last: time.Now(),
-		ready: make(chan answer, 1), armed: make(chan struct{}, 1), told: make(chan struct{}, 1), done: make(chan struct{}),
+		ready: make(chan answer, 1), armed: make(chan struct{}, 1), news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go c.run()
 	go c.beat()
@@ -278,7 +278,7 @@ func (c *Client) handle(m *message) {
 		c.mu.Lock()
 		c.left = m.Left
 		c.mu.Unlock()
-		offer(c.told)
+		offer(c.news)
 	}
 }
 
@@ -405,7 +405,7 @@ func (c *Client) Leave(ctx context.Context, report func(*Left)) (err error) {
 	defer c.link.fail()
 	for {
 		select {
-		case <-c.told:
+		case <-c.news:
 		case <-c.done:
 			return err
 		case <-ctx.Done():

@@ -165,6 +165,7 @@ func (l *link) rest() {
 func (l *link) fail() {
 	l.mu.Lock()
 	l.closed, l.queue = true, nil
+	l.wake.Signal()
 	l.mu.Unlock()
 	_ = l.c.Close()
 }

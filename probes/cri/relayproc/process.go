@@ -197,8 +197,8 @@ func (p *process) serve(l *link, pid int, back bool) {
 	if !p.take(me) {
 		return
 	}
-	p.see.tell(l)
-	go p.tellReady(me, back)
+	p.see.use(l)
+	go p.sendReady(me, back)
 	for {
 		m, err := l.receive()
 		if err != nil {
@@ -240,11 +240,11 @@ func (p *process) lose(me *peer) {
 		return
 	}
 	p.peer, p.since = nil, time.Now()
-	p.see.tell(nil)
+	p.see.use(nil)
 }
 
-// tellReady says that calls go through here, when the kubelet has come over.
-func (p *process) tellReady(me *peer, back bool) {
+// sendReady says that calls go through here, when the kubelet has come over.
+func (p *process) sendReady(me *peer, back bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), comeWithin)
 	defer cancel()
 	past, _ := p.taken.Came(ctx)
@@ -269,7 +269,7 @@ func (p *process) handle(me *peer, m *message) {
 		p.mu.Lock()
 		me.last = time.Now()
 		p.mu.Unlock()
-		p.see.hush(false)
+		p.see.setSilent(false)
 		me.send(message{Beat: true})
 	}
 }
@@ -291,7 +291,7 @@ func (p *process) keep() {
 		p.mu.Unlock()
 		switch {
 		case silent:
-			p.see.hush(true)
+			p.see.setSilent(true)
 		case me == nil && time.Since(since) > p.o.Stay:
 			p.leave()
 		}
@@ -318,8 +318,8 @@ func (p *process) drain() {
 	p.mu.Unlock()
 	err := p.taken.Give(context.Background())
 	p.conns.leave()
-	p.tellLeft(err)
-	busy, told := time.Now(), time.Now()
+	p.sendLeft(err)
+	busy, sent := time.Now(), time.Now()
 	for {
 		left := p.conns.left()
 		if len(left.Calls) > 0 {
@@ -328,9 +328,9 @@ func (p *process) drain() {
 		if left.Connections == 0 || time.Since(busy) > settle {
 			break
 		}
-		if time.Since(told) > beatEvery/2 {
-			told = time.Now()
-			p.tellLeft(nil)
+		if time.Since(sent) > beatEvery/2 {
+			sent = time.Now()
+			p.sendLeft(nil)
 		}
 		time.Sleep(lookAgain)
 	}
@@ -343,8 +343,8 @@ func (p *process) drain() {
 	}
 }
 
-// tellLeft reports what is still under way.
-func (p *process) tellLeft(err error) {
+// sendLeft reports what is still under way.
+func (p *process) sendLeft(err error) {
 	left := p.conns.left()
 	if err != nil {
 		left.Err = err.Error()

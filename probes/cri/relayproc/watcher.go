@@ -21,8 +21,8 @@ type watcher struct {
 	methods map[string]bool
 
 	mu      sync.Mutex
-	link    *link // nil: nobody is there to be told
-	silent  *link // who was told last and is silent now; nil: nobody
+	link    *link // nil: nobody gets reports
+	silent  *link // who got them last and is silent now; nil: nobody
 	wait    bool
 	last    uint64
 	waiting map[uint64]*waiting
@@ -142,9 +142,9 @@ func (w *watcher) arm(wait bool) {
 	w.wait = wait
 }
 
-// tell reports calls to a link from now on; nil is to nobody. Calls that wait for who was
-// told before go on.
-func (w *watcher) tell(l *link) {
+// use reports calls to a link from now on; nil is to nobody. Calls that wait for who got
+// them before go on.
+func (w *watcher) use(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.link == l {
@@ -155,9 +155,9 @@ func (w *watcher) tell(l *link) {
 	w.link, w.wait = l, false
 }
 
-// hush is that who is told says nothing any more: calls go on, and are counted as lost,
-// until the link is heard again.
-func (w *watcher) hush(silent bool) {
+// setSilent is that who gets the reports is silent, or not any more: calls go on, and are counted as lost,
+// meanwhile.
+func (w *watcher) setSilent(silent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
