@@ -212,7 +212,7 @@ func (t *Takeover) stand(n *taken) error {
 	if err := t.register(n); err != nil {
 		return err
 	}
-	l, ours, err := n.place.listen(n.place.backup(), n.theirs.file, n.place.name)
+	l, ours, err := n.place.listen(n.place.backup(), n.theirs, n.pid())
 	if err != nil {
 		return err
 	}
