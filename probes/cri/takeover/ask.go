@@ -44,25 +44,41 @@ var (
 )
 
 // ask writes a GOAWAY into the runtime's end of a connection, in a moment in
-// which nothing is on its way in either direction.
-func ask(fd int) error {
+// which nothing is on its way in either direction. It says what it saw the client
+// speak, if it was not heard before. Where that must be sure, nothing is written
+// before it is.
+func ask(fd int, heard speech, sure bool) (speech, error) {
 	start := time.Now()
 	lastBusy, largest := start, 0
 	for {
+		if heard == unheard {
+			heard = hear(fd)
+		}
+		if heard == speaksElse {
+			return heard, errElse
+		}
 		pending, err := onTheWay(fd)
 		if err != nil {
-			return err
+			return heard, err
 		}
 		now := time.Now()
+		may := heard == speaksGRPC || !sure
 		if pending > 0 {
 			lastBusy, largest = now, max(largest, pending)
-		} else if quiet, ok := quietAfter(now.Sub(start), largest); ok && now.Sub(lastBusy) >= quiet {
-			return sendGoAway(fd)
+		} else if quiet, ok := quietAfter(now.Sub(start), largest); may && ok && now.Sub(lastBusy) >= quiet {
+			return heard, sendGoAway(fd)
 		}
-		if now.Sub(start) > askPatience {
-			return errBusy
+		left := askPatience - now.Sub(start)
+		switch {
+		case left < 0 && !may:
+			return heard, errUnheard
+		case left < 0:
+			return heard, errBusy
+		case !may && pending == 0:
+			await(fd, left)
+		default:
+			time.Sleep(askPitch)
 		}
-		time.Sleep(askPitch)
 	}
 }
 
