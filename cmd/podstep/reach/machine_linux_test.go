@@ -183,7 +183,7 @@ func TestReach(t *testing.T) {
 			want: "ok    kubelets         kubelet (pid 17), kubelet (pid 18), kubelet (pid 19), k3s (pid 1900000)\n" +
 				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				"warn  kubelet 18       kubelet, node node-18, runtime /run/dead.sock; DOUBT\n                       -> podstep attach would use these\n" +
-				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is not a unix socket\n                       -> podstep attach would use these\n" +
+				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is a TCP address, not a unix socket\n                       -> podstep attach would use these\n" +
 				"warn  kubelet 1900000  k3s, node node-1900000, runtime /run/k3s/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
 				"warn  cri 17           not possible now: another podstep has taken over its runtime's socket, or ended without giving it back: /run/containerd/containerd.sock.podstep is there\n" +
