@@ -45,35 +45,35 @@ var (
 
 // ask writes a GOAWAY into the runtime's end of a connection, in a moment in
 // which nothing is on its way in either direction. It says what it saw the client
-// speak, if it was not heard before. Where that must be sure, nothing is written
+// speak, which may have been seen before. Where that must be sure, nothing is written
 // before it is.
-func ask(fd int, heard speech, sure bool) (speech, error) {
+func ask(fd int, speaks speech, sure bool) (speech, error) {
 	start := time.Now()
 	lastBusy, largest := start, 0
 	for {
-		if heard == unheard {
-			heard = hear(fd)
+		if speaks == unseen {
+			speaks = seeSpeech(fd)
 		}
-		if heard == speaksElse {
-			return heard, errElse
+		if speaks == speaksElse {
+			return speaks, errElse
 		}
 		pending, err := onTheWay(fd)
 		if err != nil {
-			return heard, err
+			return speaks, err
 		}
 		now := time.Now()
-		may := heard == speaksGRPC || !sure
+		may := speaks == speaksGRPC || !sure
 		if pending > 0 {
 			lastBusy, largest = now, max(largest, pending)
 		} else if quiet, ok := quietAfter(now.Sub(start), largest); may && ok && now.Sub(lastBusy) >= quiet {
-			return heard, sendGoAway(fd)
+			return speaks, sendGoAway(fd)
 		}
 		left := askPatience - now.Sub(start)
 		switch {
 		case left < 0 && !may:
-			return heard, errUnheard
+			return speaks, errUnseen
 		case left < 0:
-			return heard, errBusy
+			return speaks, errBusy
 		case !may && pending == 0:
 			await(fd, left)
 		default:

@@ -20,8 +20,8 @@ type Connection struct {
 	// Forced is when it was shut down, if it was.
 	Forced time.Time
 
-	next  time.Time // when to try again
-	heard speech
+	next   time.Time // when to try again
+	speaks speech
 }
 
 const (
@@ -33,8 +33,8 @@ const (
 	moveSeldom           = 2 * time.Second
 	// Looking for a quiet moment costs a part of a processor.
 	askAgain = 10 * time.Second
-	// Who is new speaks soon; listening holds a connection open, and costs nothing else.
-	hearSoon, hearAgain = 10 * time.Second, 100 * time.Millisecond
+	// Most speak soon; to wait for it holds a connection open, and costs nothing else.
+	speakSoon, lookAgain = 10 * time.Second, 100 * time.Millisecond
 )
 
 // mover asks the kubelet's connections to come over.
@@ -86,7 +86,7 @@ func (m *mover) look(may bool) ([]Connection, error) {
 // leaveOthers forgets connections that are none of gRPC's.
 func (m *mover) leaveOthers() {
 	for inode, c := range m.old {
-		if c.heard == speaksElse {
+		if c.speaks == speaksElse {
 			m.skip[inode] = true
 			delete(m.old, inode)
 		}
@@ -109,10 +109,10 @@ func (m *mover) bring(c *Connection, e end) {
 	now := time.Now()
 	if c.Asked.IsZero() && c.Forced.IsZero() && now.Sub(c.Seen) >= settled && now.After(c.next) {
 		var err error
-		c.heard, err = ask(e.fd, c.heard, m.mixed)
+		c.speaks, err = ask(e.fd, c.speaks, m.mixed)
 		m.asked(c, e, err)
 	}
-	known := c.heard == speaksGRPC || c.heard == unheard && !m.mixed
+	known := c.speaks == speaksGRPC || c.speaks == unseen && !m.mixed
 	if known && m.o.ForceAfter > 0 && c.Asked.IsZero() && c.Forced.IsZero() && time.Since(c.Seen) >= m.o.ForceAfter {
 		m.force(c, e, nil)
 	}
@@ -129,9 +129,9 @@ func (m *mover) asked(c *Connection, e end, err error) {
 	case errors.Is(err, errShort):
 		// Half a frame is in it: it is of no use any more.
 		m.force(c, e, err)
-	case errors.Is(err, errUnheard) && now.Sub(c.Seen) < hearSoon:
-		c.next = now.Add(hearAgain)
-	case errors.Is(err, errUnheard):
+	case errors.Is(err, errUnseen) && now.Sub(c.Seen) < speakSoon:
+		c.next = now.Add(lookAgain)
+	case errors.Is(err, errUnseen):
 		c.next = now.Add(askAgain)
 	default:
 		if c.next.IsZero() {

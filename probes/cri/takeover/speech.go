@@ -19,7 +19,7 @@ import (
 type speech int
 
 const (
-	unheard    speech = iota
+	unseen    speech = iota
 	speaksGRPC        // HTTP/2
 	speaksElse        // HTTP/1
 )
@@ -39,7 +39,7 @@ func speaksMore(pid int) bool {
 
 var (
 	errElse    = errors.New("it is not gRPC")
-	errUnheard = errors.New("nothing was seen on it that says it is gRPC")
+	errUnseen = errors.New("nothing was seen on it that says it is gRPC")
 )
 
 const (
@@ -48,12 +48,12 @@ const (
 	frameLen = 9
 )
 
-// hear looks at what the runtime is about to read.
-func hear(fd int) speech {
+// seeSpeech looks at what the runtime is about to read.
+func seeSpeech(fd int) speech {
 	var b [peeked]byte
 	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	if err != nil {
-		return unheard
+		return unseen
 	}
 	return judge(b[:n])
 }
@@ -76,7 +76,7 @@ func judge(b []byte) speech {
 	case bytes.Contains(line, []byte(" HTTP/1.")):
 		return speaksElse
 	}
-	return unheard
+	return unseen
 }
 
 // isFrame recognizes the head of a frame of HTTP/2: its length, which is less than 64

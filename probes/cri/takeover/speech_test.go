@@ -159,22 +159,22 @@ func TestJudge(t *testing.T) {
 		return string([]byte{0, 0, 8, kind, 0, 0, 0, 0, stream}) + "payload"
 	}
 	for text, want := range map[string]speech{
-		"":                                 unheard,
+		"":                                 unseen,
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n": speaksGRPC,
 		frame(0, 1):                        speaksGRPC,
 		frame(1, 7):                        speaksGRPC,
 		frame(4, 0):                        speaksGRPC,
 		frame(8, 0):                        speaksGRPC,
 		frame(8, 3):                        speaksGRPC,
-		frame(0, 0):                        unheard,
-		frame(6, 1):                        unheard,
-		frame(42, 1):                       unheard,
-		frame(1, 1)[:8]:                    unheard,
-		strings.Repeat("\x00", 512):        unheard,
+		frame(0, 0):                        unseen,
+		frame(6, 1):                        unseen,
+		frame(42, 1):                       unseen,
+		frame(1, 1)[:8]:                    unseen,
+		strings.Repeat("\x00", 512):        unseen,
 		"GET /info HTTP/1.1\r\nHost: x":    speaksElse,
 		"POST /v1.24/x HTTP/1.0\r\n":       speaksElse,
-		"GET the kettle":                   unheard,
-		"a\r\nGET / HTTP/1.1\r\n":          unheard,
+		"GET the kettle":                   unseen,
+		"a\r\nGET / HTTP/1.1\r\n":          unseen,
 	} {
 		if got := judge([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
