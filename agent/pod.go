@@ -89,8 +89,8 @@ func checkForce(p *pod, force bool) error {
 	if no := mayNotBeHeld(p); no != "" {
 		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.FullName(), "reason": no})
 	}
-	if m := p.Meta(); m != nil && m.Critical != nil && !force {
-		return refusedFor(m.Critical, agentpb.Problem_CRITICAL_POD, args{"pod": p.FullName()})
+	if why := p.Critical(); why != nil && !force {
+		return refusedFor(why, agentpb.Problem_CRITICAL_POD, args{"pod": p.FullName()})
 	}
 	return nil
 }

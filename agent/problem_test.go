@@ -35,7 +35,7 @@ func TestProblems(t *testing.T) {
 	static.Annotations = map[string]string{pods.AnnotationHash: "1"}
 	priority := int32(pods.SystemCritical)
 	high.Spec.Priority, high.Spec.PriorityClassName = &priority, "system-node-critical"
-	for _, p := range []*v1.Pod{web, static, high, newPod("shop", "twin"), newPod("default", "twin")} {
+	for _, p := range []*v1.Pod{web, static, high, newPod("kube-system", "proxy"), newPod("shop", "twin"), newPod("default", "twin")} {
 		r.pods.Object(p)
 	}
 	hold := func(name string, lease, wait time.Duration) error {
@@ -72,6 +72,7 @@ func TestProblems(t *testing.T) {
 		{hold("web", 0, 100*time.Hour), codes.InvalidArgument, agentpb.Problem_TOO_LONG, 0, "100h0m0s"},
 		{hold("web", 0, time.Millisecond), codes.DeadlineExceeded, agentpb.Problem_WAIT_TIMEOUT, 0, "1ms"},
 		{hold("etcd", 0, 0), codes.FailedPrecondition, agentpb.Problem_CRITICAL_POD, agentpb.Problem_CONTROL_PLANE, "kube-system/etcd"},
+		{hold("proxy", 0, 0), codes.FailedPrecondition, agentpb.Problem_CRITICAL_POD, agentpb.Problem_PRIORITY_UNKNOWN, "kube-system/proxy"},
 		{hold("dns", 0, 0), codes.FailedPrecondition, agentpb.Problem_CRITICAL_POD, agentpb.Problem_SYSTEM_CRITICAL, "default/dns"},
 		{notHeld, codes.FailedPrecondition, agentpb.Problem_NOT_HELD, 0, "default/web"},
 		{noStep, codes.FailedPrecondition, agentpb.Problem_NOT_HELD, 0, "default/web"},

@@ -374,6 +374,9 @@ const (
 	Problem_CONTROL_PLANE Problem_Code = 48
 	// SYSTEM_CRITICAL: by its priority. A cause of CRITICAL_POD. Args: class.
 	Problem_SYSTEM_CRITICAL Problem_Code = 49
+	// PRIORITY_UNKNOWN: a pod in kube-system whose priority nobody has told yet. A
+	// cause of CRITICAL_POD.
+	Problem_PRIORITY_UNKNOWN Problem_Code = 50
 	// BREAKPOINT_NOT_FOUND: Args: breakpoint.
 	Problem_BREAKPOINT_NOT_FOUND Problem_Code = 60
 	// TOO_MANY_BREAKPOINTS: Args: count.
@@ -425,6 +428,7 @@ var (
 		47: "CRITICAL_POD",
 		48: "CONTROL_PLANE",
 		49: "SYSTEM_CRITICAL",
+		50: "PRIORITY_UNKNOWN",
 		60: "BREAKPOINT_NOT_FOUND",
 		61: "TOO_MANY_BREAKPOINTS",
 		62: "FAIL_ON_EXIT",
@@ -461,6 +465,7 @@ var (
 		"CRITICAL_POD":         47,
 		"CONTROL_PLANE":        48,
 		"SYSTEM_CRITICAL":      49,
+		"PRIORITY_UNKNOWN":     50,
 		"BREAKPOINT_NOT_FOUND": 60,
 		"TOO_MANY_BREAKPOINTS": 61,
 		"FAIL_ON_EXIT":         62,
@@ -3702,7 +3707,7 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\x04R\x03seqJ\x04\b\x04\x10\x05\"X\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\x9b\a\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xb1\a\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -3710,7 +3715,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9c\x05\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -3737,7 +3742,8 @@ const file_agent_proto_rawDesc = "" +
 	"\rTOO_MANY_HELD\x10.\x12\x10\n" +
 	"\fCRITICAL_POD\x10/\x12\x11\n" +
 	"\rCONTROL_PLANE\x100\x12\x13\n" +
-	"\x0fSYSTEM_CRITICAL\x101\x12\x18\n" +
+	"\x0fSYSTEM_CRITICAL\x101\x12\x14\n" +
+	"\x10PRIORITY_UNKNOWN\x102\x12\x18\n" +
 	"\x14BREAKPOINT_NOT_FOUND\x10<\x12\x18\n" +
 	"\x14TOO_MANY_BREAKPOINTS\x10=\x12\x10\n" +
 	"\fFAIL_ON_EXIT\x10>\x12\x12\n" +

@@ -6,9 +6,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -178,13 +180,12 @@ func (k Kubeconfig) into(data *[]byte, name *string) error {
 const maxFile = 4 << 20
 
 func (k Kubeconfig) read(path string) ([]byte, error) {
-	if !k.isOurs() {
-		var err error
-		if path, err = within(k.Root, path); err != nil {
-			return nil, err
-		}
+	f, err := k.open(path)
+	if err != nil {
+		return nil, err
 	}
-	info, err := os.Stat(path)
+	defer f.Close()
+	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, err
@@ -193,7 +194,15 @@ func (k Kubeconfig) read(path string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is too large", path)
 	}
-	return os.ReadFile(path)
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// open does not wait for who writes to a pipe.
+func (k Kubeconfig) open(path string) (*os.File, error) {
+	if k.isOurs() {
+		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	return openWithin(k.Root, path)
 }
 
 // isOurs reports whether the root is the one that we see.

@@ -65,10 +65,7 @@ func (p *Pod[S]) learn(o *v1.Pod, mirror bool) {
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return // somebody was quicker
 	}
-	m := &Meta{version: o.ResourceVersion, labels: o.Labels, Critical: critical(o), Grace: grace(o, mirror), Sidecars: hasSidecars(o)}
-	if old := p.meta.Load(); old != nil && m.Critical == nil {
-		m.Critical = old.Critical
-	}
+	m := &Meta{version: o.ResourceVersion, labels: o.Labels, Critical: p.critical(o), Grace: grace(o, mirror), Sidecars: hasSidecars(o)}
 	p.meta.Store(m)
 }
 
@@ -108,13 +105,44 @@ func hasSidecars(o *v1.Pod) bool {
 // critical reports why a pod is one that the node or the cluster lives by; nil if it
 // is none.
 func critical(o *v1.Pod) *agentpb.Problem {
-	if o.Spec.Priority != nil && *o.Spec.Priority >= SystemCritical {
+	switch {
+	case isCritical(&o.Spec):
 		return &agentpb.Problem{Code: agentpb.Problem_SYSTEM_CRITICAL, Args: map[string]string{"class": o.Spec.PriorityClassName}}
-	}
-	if o.Namespace == systemNamespace && isStatic(o.Annotations) {
+	case o.Namespace != systemNamespace:
+		return nil
+	case isStatic(o.Annotations):
 		return &agentpb.Problem{Code: agentpb.Problem_CONTROL_PLANE}
+	case o.Spec.Priority == nil:
+		return unknownPriority()
 	}
 	return nil
+}
+
+// isCritical reports whether a pod says so of itself. The API server makes a priority
+// of the class; a pod of a file has the class alone.
+func isCritical(s *v1.PodSpec) bool {
+	if s.Priority != nil {
+		return *s.Priority >= SystemCritical
+	}
+	return s.PriorityClassName == "system-cluster-critical" || s.PriorityClassName == "system-node-critical"
+}
+
+// unknownPriority is for a pod in kube-system of which not enough is known: most of
+// what a cluster lives by is there.
+func unknownPriority() *agentpb.Problem {
+	return &agentpb.Problem{Code: agentpb.Problem_PRIORITY_UNKNOWN}
+}
+
+// critical is why only force may hold the pod, by an object and by what was stated
+// before: an object without a priority takes back nothing, and one with a priority
+// takes back what was only feared.
+func (p *Pod[S]) critical(o *v1.Pod) *agentpb.Problem {
+	now, old := critical(o), p.meta.Load()
+	feared := func(why *agentpb.Problem) bool { return why.GetCode() == agentpb.Problem_PRIORITY_UNKNOWN }
+	if old != nil && (feared(now) || now == nil && !feared(old.Critical)) {
+		return old.Critical
+	}
+	return now
 }
 
 // isStatic reports whether annotations are those of a pod of a file or URL, or of
@@ -150,8 +178,13 @@ func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 			m.labels[k] = v
 		}
 	}
-	if c.GetMetadata().GetNamespace() == systemNamespace && isStatic(c.GetAnnotations()) {
+	// It does not tell the priority.
+	switch {
+	case c.GetMetadata().GetNamespace() != systemNamespace:
+	case isStatic(c.GetAnnotations()):
 		m.Critical = &agentpb.Problem{Code: agentpb.Problem_CONTROL_PLANE}
+	default:
+		m.Critical = unknownPriority()
 	}
 	p.meta.CompareAndSwap(nil, m)
 }

@@ -88,6 +88,17 @@ func (p *Pod[S]) Named() bool { return p.ident.Load() != nil }
 // Meta is what the pod's object states; nil: there was none yet.
 func (p *Pod[S]) Meta() *Meta { return p.meta.Load() }
 
+// Critical is why only force may hold the pod; nil: anybody may.
+func (p *Pod[S]) Critical() *agentpb.Problem {
+	if m := p.meta.Load(); m != nil {
+		return m.Critical
+	}
+	if namespace, _ := p.Names(); namespace == systemNamespace {
+		return unknownPriority()
+	}
+	return nil
+}
+
 // Gone reports whether the pod is gone from the node.
 func (p *Pod[S]) Gone() bool { return p.goneSince.Load() != 0 }
 

@@ -9,6 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/agent/agentpb"
 )
 
 // none is kept of a pod.
@@ -103,5 +106,60 @@ func TestForgetOld(t *testing.T) {
 		if more := table.ForgetOld(later); more || len(table.byUID)+len(table.byID) != 0 || table.most > 256 {
 			t.Errorf("%d pods and %d containers are known, and there is room for %d", len(table.byUID), len(table.byID), table.most)
 		}
+	}
+}
+
+// TestCritical: pods that the cluster may live by are critical, also as long as
+// nobody has told their priority.
+func TestCritical(t *testing.T) {
+	const ordinary, static, system, unknown = agentpb.Problem_UNSPECIFIED, agentpb.Problem_CONTROL_PLANE, agentpb.Problem_SYSTEM_CRITICAL, agentpb.Problem_PRIORITY_UNKNOWN
+	low, high := int32(0), int32(SystemCritical)
+	object := func(namespace string, version int, priority *int32, class, hash string) *v1.Pod {
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "1", ResourceVersion: fmt.Sprint(version), Annotations: map[string]string{AnnotationHash: hash}},
+			Spec:       v1.PodSpec{Priority: priority, PriorityClassName: class},
+		}
+	}
+	const sys = systemNamespace
+	for _, c := range []struct {
+		name    string
+		sandbox string // the namespace of one that is seen first
+		objects []*v1.Pod
+		want    agentpb.Problem_Code
+	}{
+		{"ordinary", "", []*v1.Pod{object("default", 1, &low, "", "")}, ordinary},
+		{"without a priority", "", []*v1.Pod{object("default", 1, nil, "", "")}, ordinary},
+		{"of the system, ordinary", "", []*v1.Pod{object(sys, 1, &low, "", "")}, ordinary},
+		{"of the system, without a priority", "", []*v1.Pod{object(sys, 1, nil, "", "")}, unknown},
+		{"of the system, told later", "", []*v1.Pod{object(sys, 1, nil, "", ""), object(sys, 2, &low, "", "")}, ordinary},
+		{"of the system, told before", "", []*v1.Pod{object(sys, 1, &low, "", ""), object(sys, 2, nil, "", "")}, ordinary},
+		{"of the system, critical before", "", []*v1.Pod{object(sys, 1, &high, "", ""), object(sys, 2, nil, "", "")}, system},
+		{"of the system, by its sandbox", sys, nil, unknown},
+		{"of the system, by its sandbox, told later", sys, []*v1.Pod{object(sys, 1, &low, "", "")}, ordinary},
+		{"of the system, by its sandbox, critical", sys, []*v1.Pod{object(sys, 1, &high, "", "")}, system},
+		{"ordinary, by its sandbox", "default", nil, ordinary},
+		{"by class alone", "", []*v1.Pod{object("default", 1, nil, "system-node-critical", "")}, system},
+		{"static", "", []*v1.Pod{object(sys, 1, nil, "", "1")}, static},
+		{"static, its mirror has a priority", "", []*v1.Pod{object(sys, 1, nil, "", "1"), object(sys, 2, &low, "", "")}, static},
+	} {
+		var table Table[none]
+		table.Init()
+		p := table.UID("1")
+		if c.sandbox != "" {
+			p = table.Sandbox(&runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Namespace: c.sandbox, Name: "p", Uid: "1"}})
+		}
+		for _, o := range c.objects {
+			p = table.Object(o)
+		}
+		if got := p.Critical().GetCode(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	var table Table[none]
+	table.Init()
+	p := table.UID("2")
+	p.Name(sys, "named")
+	if got := p.Critical().GetCode(); got != unknown {
+		t.Errorf("of the system, known by name alone: %s", got)
 	}
 }

@@ -43,6 +43,8 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_CONTROL_PLANE: text("it is a static pod of the control plane", "它是控制平面的静态 Pod"),
 	agentpb.Problem_SYSTEM_CRITICAL: text("it is system-critical (priority class {class})",
 		"它是系统关键 Pod（优先级类 {class}）"),
+	agentpb.Problem_PRIORITY_UNKNOWN: text("it is in kube-system and its priority is not known, so it may be system-critical",
+		"它在 kube-system 中且优先级未知，可能是系统关键 Pod"),
 
 	agentpb.Problem_BREAKPOINT_NOT_FOUND: text("there is no breakpoint {breakpoint}; see podstep break ls", "没有断点 {breakpoint}；见 podstep break ls"),
 	agentpb.Problem_TOO_MANY_BREAKPOINTS: text("there are {count} breakpoints already; remove some with podstep break rm", "已有 {count} 个断点；请用 podstep break rm 删除一些"),

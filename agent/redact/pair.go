@@ -66,6 +66,9 @@ func (t *scrubbing) value(k key, i int) (cut, bool) {
 	if quote == 0 && (k.quoted && k.spaced || t.isProse(k, i, from)) {
 		return cut{}, false
 	}
+	if k.ofPath && from > i+1 && quote == 0 && isFailure(t.s[from:]) {
+		return cut{}, false // open "/etc/passwd": permission denied
+	}
 	if from >= len(t.s) || t.s[from] == '{' || strings.HasPrefix(t.s[from:], "map[") {
 		return cut{}, false // of more names, each of which is looked at
 	}
@@ -169,6 +172,25 @@ func (t *scrubbing) isProse(k key, i, from int) bool {
 		return isTag(w) || k.kind == looseKey && (k.ofPath || isWord(w))
 	}
 	return k.kind == looseKey && (k.ofPath || isWord(w))
+}
+
+// failures are how errors begin that follow the path of a file.
+var failures = [...]string{
+	"permission denied", "operation not permitted", "no such file", "file exists", "file already", "file name too long", "is a directory",
+	"not a directory", "directory not empty", "input/output error", "i/o timeout", "device or resource busy", "resource temporarily",
+	"read-only file system", "no space left", "disk quota exceeded", "too many", "invalid argument", "bad file descriptor", "exec format error",
+	"text file busy", "stale", "structure needs cleaning", "transport endpoint", "invalid cross-device link", "connection refused",
+	"connection reset", "broken pipe", "executable file not found", "unexpected EOF", "EOF", "context deadline exceeded", "context canceled",
+}
+
+// isFailure recognizes the text of an error. No secret is one.
+func isFailure(s string) bool {
+	for _, f := range failures {
+		if rest, ok := strings.CutPrefix(s, f); ok && (rest == "" || !isAlnum(rest[0])) {
+			return true
+		}
+	}
+	return false
 }
 
 // isTag recognizes an image's tag that is a version, such as v1.2.3-rc1.

@@ -125,8 +125,10 @@ func (t *scrubbing) afterOption(i int) (cut, bool) {
 		return cut{}, false
 	}
 	option := t.s[name:end]
-	if name == i+1 && option[0] == 'p' && t.wordEnd(end) > i+2 {
-		return t.take(i+2, t.bareEnd(end)) // -psecret
+	if name == i+1 {
+		if n := t.joinedSecret(name, t.wordEnd(end)); n > 0 {
+			return t.take(name+n, t.bareEnd(end))
+		}
 	}
 	next := end
 	for next < len(t.s) && (isSpace(t.s[next]) || strings.IndexByte("\"',\\", t.s[next]) >= 0) {
@@ -136,23 +138,32 @@ func (t *scrubbing) afterOption(i int) (cut, bool) {
 	if next == end || next >= len(t.s) || t.s[next] == '-' {
 		return cut{}, false
 	}
-	if t.secretOption(option, t.s[next:stop]) {
+	if t.secretOption(name, option, t.s[next:stop]) {
 		return t.take(next, stop)
 	}
 	return cut{}, false
 }
 
-// secretOption reports whether the word behind an option is a secret.
-func (t *scrubbing) secretOption(option, word string) bool {
+// secretOption reports whether the word behind an option is a secret. The option
+// begins behind its dashes at i.
+func (t *scrubbing) secretOption(i int, option, word string) bool {
 	switch option {
 	case "p", "pw":
 		return word[0] != '/' && !isPort(word) // mkdir -p /path, httpd -p 80
 	case "u", "user", "U":
 		return strings.Contains(word, ":")
 	}
+	if len(option) == 1 {
+		return t.behind(i, programSecrets[option[0]])
+	}
+	if option[len(option)-1] == 'u' && t.s[i-1] == '-' && t.s[max(0, i-2)] != '-' && t.behind(i, curl) {
+		return strings.Contains(word, ":") // curl -fsSu user:secret
+	}
 	kind := kindOfKey(option)
 	return kind == firmKey || kind == looseKey && !isWord(word)
 }
+
+var curl = []string{"curl"}
 
 func isPort(word string) bool {
 	for i := range len(word) {

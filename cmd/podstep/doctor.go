@@ -18,8 +18,8 @@ func (a *app) doctor() *cobra.Command {
 what each probe would take, and what a lab needs. It prints what is missing and
 what to do about it, and changes nothing. As root it can check more.
 
-The exit code is 0 if there is an agent, and 1 if there is none, even if podstep
-attach could start one.`,
+The exit code is 0 if there is an agent, or podstep attach can start one here, and 1
+if neither is so, or a podstep that was attached keeps the kubelet from its runtime.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.doctorChecks(cmd.Context())
@@ -44,7 +44,7 @@ func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 	machine := reach.Look(ctx)
 	c, err := a.dial(ctx)
 	if err != nil {
-		return append([]reach.Check{reach.NoAgent(err, machine.ForAgent)}, machine.Checks...)
+		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
 	}
 	defer c.Close()
 	return append(reach.Agent(c), machine.Checks...)

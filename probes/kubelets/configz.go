@@ -60,10 +60,8 @@ func (k *Kubelet) adopt(config *settings) {
 	if runtime == "" {
 		return
 	}
-	p := &process{}
 	was := k.RuntimeEndpoint
-	k.RuntimeEndpoint = k.socket(p, runtime)
-	k.ImageEndpoint = k.socket(p, or(config.ImageServiceEndpoint, runtime))
+	k.setEndpoints(runtime, or(config.ImageServiceEndpoint, runtime))
 	if was != k.RuntimeEndpoint {
 		k.problem("its /configz says its runtime is at %s, and not at %s", k.RuntimeEndpoint, was)
 	}

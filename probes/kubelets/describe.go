@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 
@@ -31,7 +30,7 @@ func describe(p *process) *Kubelet {
 	}
 	config := k.readConfig()
 	k.serve(flags, config)
-	k.endpoints(p, flags, config)
+	k.endpoints(flags, config)
 	k.RootDir = p.abs(first(flags.last("root-dir"), defaultRootDir))
 	k.CgroupRoot = first(flags.last("cgroup-root"), or(config.CgroupRoot, ""))
 	k.StaticPods = first(flags.last("pod-manifest-path"), or(config.StaticPodPath, ""))
@@ -56,7 +55,7 @@ func (k *Kubelet) unseen(flags flagSet) {
 		return // nothing but flags and defaults
 	}
 	if flags.last("container-runtime-endpoint") == "" {
-		k.RuntimeEndpoint = ""
+		k.RuntimeEndpoint, k.NoEndpoint = "", ""
 	}
 	if flags.last("image-service-endpoint") == "" {
 		k.ImageEndpoint = k.RuntimeEndpoint
@@ -147,29 +146,6 @@ func (k *Kubelet) port(flags flagSet, name string, otherwise int) int {
 		return 0
 	}
 	return port
-}
-
-// endpoints says over which sockets it speaks, as flags and files have it.
-func (k *Kubelet) endpoints(p *process, flags flagSet, config *settings) {
-	runtime := first(flags.last("container-runtime-endpoint"), or(config.ContainerRuntimeEndpoint, defaultRuntime))
-	image := first(flags.last("image-service-endpoint"), or(config.ImageServiceEndpoint, runtime))
-	k.RuntimeEndpoint = k.socket(p, runtime)
-	if k.ImageEndpoint = k.RuntimeEndpoint; image != runtime {
-		k.ImageEndpoint = k.socket(p, image)
-	}
-}
-
-// socket is the path of an endpoint, "" if it is none on this machine's files.
-func (k *Kubelet) socket(p *process, endpoint string) string {
-	name, isUnix := strings.CutPrefix(endpoint, "unix://")
-	if !isUnix {
-		name, isUnix = strings.CutPrefix(endpoint, "unix:")
-	}
-	if !isUnix && strings.Contains(endpoint, "://") || name == "" {
-		k.problem("its endpoint %q is not a unix socket", endpoint)
-		return ""
-	}
-	return path.Clean(p.abs(name))
 }
 
 // cgroup is where the process is: in the unified hierarchy, or else in that of

@@ -77,11 +77,12 @@ func TestFind(t *testing.T) {
 			want: plain(func(k *Kubelet) {
 				k.Config, k.ConfigDir, k.Kubeconfig = "/etc/k.yaml", "/etc/none", "/etc/none"
 				k.RuntimeEndpoint, k.ImageEndpoint, k.Port, k.ReadOnlyPort = "", "", 0, 0
+				k.NoEndpoint = `its endpoint "tcp://1.2.3.4:5" is a TCP address, not a unix socket`
 				k.Problems = []string{
 					"its drop-in configuration /etc/none cannot be read: open /etc/none: no such file or directory",
 					`its configuration /etc/k.yaml makes no sense: parse configuration: it is of kind "Pod", not KubeletConfiguration`,
 					"its --port is no port",
-					`its endpoint "tcp://1.2.3.4:5" is not a unix socket`,
+					`its endpoint "tcp://1.2.3.4:5" is a TCP address, not a unix socket`,
 					"its kubeconfig /etc/none is not there",
 				}
 			}),

@@ -51,6 +51,8 @@ type Kubelet struct {
 	// RuntimeEndpoint and ImageEndpoint are paths of sockets; they are the same
 	// but for kubelets whose settings differ. "" means it is no unix socket.
 	RuntimeEndpoint, ImageEndpoint string
+	// NoEndpoint is why RuntimeEndpoint is "", as far as that is known.
+	NoEndpoint string
 	// Connected are the sockets that it has connections to, by the names that
 	// their servers gave them; nil if that may not be seen.
 	Connected []string
@@ -144,6 +146,9 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	p, err := readProcess(o.proc(), pid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Kubelet{}, fmt.Errorf("no process %d runs here: podstep doctor lists the kubelets that do", pid)
+	}
+	if errors.Is(err, errEnded) {
+		return Kubelet{}, fmt.Errorf("find kubelet %d: %w: podstep doctor lists the kubelets that run", pid, err)
 	}
 	if err != nil {
 		return Kubelet{}, fmt.Errorf("read process %d: %w", pid, err)

@@ -67,7 +67,10 @@ func splitArgs(b []byte) []string {
 	return args
 }
 
-var errStat = errors.New("its stat is not what the kernel writes")
+var (
+	errStat  = errors.New("its stat is not what the kernel writes")
+	errEnded = errors.New("it has ended, and its parent has not taken note of that (a zombie)")
+)
 
 // readStat reads /proc/PID/stat. The name in it may have brackets and spaces of
 // its own, so the last bracket counts.
@@ -80,8 +83,11 @@ func (p *process) readStat(s string) error {
 	fields := strings.Fields(s[to+1:])
 	// The first of these is the third of the file.
 	const state, parent, threads, started = 0, 1, 17, 19
-	if len(fields) <= started || fields[state] == "Z" {
+	if len(fields) <= started {
 		return errStat
+	}
+	if fields[state] == "Z" {
+		return errEnded
 	}
 	var errs [3]error
 	p.parent, errs[0] = strconv.Atoi(fields[parent])

@@ -32,6 +32,26 @@ func (k *Kubelet) Served(ctx context.Context, socket string) error {
 	return nil
 }
 
+// Server is the process that made a socket of the kubelet's listen; 0 if it is out of
+// sight. Nobody serves one that refuses connections.
+func (k *Kubelet) Server(ctx context.Context, socket string) (pid int, err error) {
+	c, err := k.DialSocket(ctx, socket)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", socket, err)
+	}
+	var peer *unix.Ucred
+	failed := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(failed, err); err != nil {
+		return 0, fmt.Errorf("look at %s: %w", socket, err)
+	}
+	return int(peer.Pid), nil
+}
+
 // DialSocket connects to a socket as the kubelet sees it, by way of an open file: its
 // name below /proc is short, where the socket's own may be too long, and it cannot lead
 // elsewhere.

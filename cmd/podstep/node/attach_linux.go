@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/agent/attach"
@@ -28,6 +29,9 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 	ctx, hurry, stop := endings(ctx)
 	defer stop()
 	stayAlive()
+	if hint := withoutSocket(&k, kinds); hint != "" {
+		o.Print(hint)
+	}
 	s, err := attach.Start(ctx, attach.Options{
 		Kubelet: k, Probes: kinds, Socket: o.Socket, Kubeconfig: o.Kubeconfig, ReadOnly: o.ReadOnly, Print: o.Print,
 	})
@@ -35,6 +39,24 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
 	return errors.Join(while(ctx), s.Stop(hurry))
+}
+
+// withoutSocket says why the calls of a kubelet cannot be seen whose endpoint is no
+// socket with a path, and what can; "" if they can, or nobody wants to.
+func withoutSocket(k *kubelets.Kubelet, kinds []attach.Kind) string {
+	cri, others := false, []string{}
+	for _, kind := range registered {
+		switch {
+		case kind.Name != attach.CRI.Name:
+			others = append(others, kind.Name)
+		case slices.ContainsFunc(kinds, func(chosen attach.Kind) bool { return chosen.Name == kind.Name }):
+			cri = true
+		}
+	}
+	if !cri || k.NoEndpoint == "" {
+		return ""
+	}
+	return fmt.Sprintf("the cri probe cannot see this kubelet's calls: %s; --probe %s shows what is reported of its pods", k.NoEndpoint, strings.Join(others, ","))
 }
 
 // chooseKubelet finds the kubelet that is meant.

@@ -18,14 +18,18 @@ func Agent(c *client.Client) []Check {
 }
 
 // NoAgent is the one check that there is of an agent that was not reached, on a
-// machine where todo leads to one.
-func NoAgent(err error, todo string) Check {
-	c := Check{Name: "agent", Status: "fail", Text: err.Error(), Todo: todo}
+// machine. Where podstep can attach, there need be none yet.
+func NoAgent(err error, m Machine) Check {
+	c := Check{Name: "agent", Status: "fail", Text: err.Error(), Todo: m.ForAgent}
 	switch client.KindOf(err) {
 	case client.Denied:
 		c.Todo = "run podstep as the user who runs the kubelet"
 	case client.Usage:
 		c.Todo = "name another socket"
+	case client.NoAgent:
+		if m.Attachable {
+			c.Status = "warn"
+		}
 	}
 	return c
 }

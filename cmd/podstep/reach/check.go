@@ -51,4 +51,6 @@ type Machine struct {
 	Checks []Check
 	// ForAgent is what leads to an agent, where there is none.
 	ForAgent string
+	// Attachable: podstep can attach to a kubelet here, or is attached already.
+	Attachable bool
 }

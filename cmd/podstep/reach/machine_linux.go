@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,26 +21,49 @@ type host struct {
 	stdout *os.File
 	// served asks whether a kubelet's socket is served.
 	served func(*kubelets.Kubelet, context.Context, string) error
+	// server asks which process serves it.
+	server func(*kubelets.Kubelet, context.Context, string) (int, error)
 }
 
 // here is this machine; tests have others.
-var here = host{root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout, served: (*kubelets.Kubelet).Served}
+var here = host{
+	root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout,
+	served: (*kubelets.Kubelet).Served, server: (*kubelets.Kubelet).Server,
+}
 
 // Look looks at this machine, and changes nothing.
 func Look(ctx context.Context) Machine { return here.look(ctx) }
 
 func (m *host) look(ctx context.Context) Machine {
 	found, err := m.find(ctx)
+	ways := m.probeChecks(ctx, found)
 	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
-	checks = append(checks, m.probeChecks(ctx, found)...)
-	return Machine{Checks: append(checks, m.labChecks()...), ForAgent: forAgent(found)}
+	checks = append(append(checks, ways...), m.labChecks()...)
+	return Machine{Checks: checks, ForAgent: forAgent(found, ways), Attachable: isAttachable(found, ways)}
 }
 
-func forAgent(found []kubelets.Kubelet) string {
+// forAgent is what leads to an agent. Where a podstep is attached already, it is what
+// brings that one back.
+func forAgent(found []kubelets.Kubelet, ways []Check) string {
+	for _, c := range ways {
+		if c.Name == "cri" && c.Status == "fail" {
+			return c.Todo
+		}
+	}
 	if len(attachable(found)) > 0 {
 		return "run podstep attach as root: it hosts one beside the kubelet that runs here, and restarts nothing"
 	}
 	return "run podstep-kubelet in place of the kubelet, or try podstep-lab"
+}
+
+// isAttachable reports whether podstep can attach to a kubelet here.
+func isAttachable(found []kubelets.Kubelet, ways []Check) bool {
+	for _, k := range attachable(found) {
+		if slices.ContainsFunc(ways, func(c Check) bool { return c.Name == "cri" && c.Pid == k.PID && c.Status == "ok" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // nodeChecks are about what every node has.

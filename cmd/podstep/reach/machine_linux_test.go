@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -51,6 +53,9 @@ func newMachine(t *testing.T, uid int, files map[string]string) *host {
 				return errors.New("connect to " + socket + ": connection refused")
 			}
 			return nil
+		},
+		server: func(_ *kubelets.Kubelet, _ context.Context, socket string) (int, error) {
+			return 0, fmt.Errorf("connect to %s: %w", socket, unix.ECONNREFUSED)
 		},
 	}
 }
@@ -183,13 +188,14 @@ func TestReach(t *testing.T) {
 			want: "ok    kubelets         kubelet (pid 17), kubelet (pid 18), kubelet (pid 19), k3s (pid 1900000)\n" +
 				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				"warn  kubelet 18       kubelet, node node-18, runtime /run/dead.sock; DOUBT\n                       -> podstep attach would use these\n" +
-				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is not a unix socket\n                       -> podstep attach would use these\n" +
+				"warn  kubelet 19       kubelet, node node-19; DOUBT; its endpoint \"tcp://[::1]:1\" is a TCP address, not a unix socket\n                       -> podstep attach would use these\n" +
 				"warn  kubelet 1900000  k3s, node node-1900000, runtime /run/k3s/containerd/containerd.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
-				"warn  cri 17           not possible now: another podstep has taken over its runtime's socket, or ended without giving it back: /run/containerd/containerd.sock.podstep is there\n" +
-				"                       -> podstep pods asks the one that is attached; podstep restore cleans up after one that has ended\n" +
+				"fail  cri 17           nobody answers the kubelet: a podstep that was attached has ended and left the runtime's socket behind as /run/containerd/containerd.sock.podstep\n" +
+				"                       -> podstep restore mends it; so does a new podstep attach\n" +
 				"warn  cri 18           not possible now: its runtime does not answer: connect to /run/dead.sock: connection refused\n                       -> see whether the container runtime runs: crictl info asks it\n" +
-				"warn  cri 19           not possible now: it does not speak to its runtime over a unix socket\n                       -> the cri probe needs a unix socket; podstep-kubelet sees every step\n" +
+				"warn  cri 19           not possible now: its endpoint \"tcp://[::1]:1\" is a TCP address, not a unix socket\n" +
+				"                       -> podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step\n" +
 				"ok    cri 1900000      possible: podstep attach --pid 1900000 sees its calls to the runtime, and can hold them\n" +
 				delve + uprobe +
 				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows, kubelet 18's log is in no place that podstep knows, " +
@@ -269,15 +275,101 @@ func TestWovenReach(t *testing.T) {
 	}
 }
 
-// TestNoAgentTodo: beside a kubelet that can be attached to, that is what to do.
+// TestTaken: whether a podstep is attached, stands still, or has left something behind,
+// is told by who serves the path and who the name beside it.
+func TestTaken(t *testing.T) {
+	const path = "/run/containerd/containerd.sock"
+	const nobody = -1
+	for _, c := range []struct {
+		name       string
+		on, behind int
+		state      string
+		want       string
+		attachable bool
+	}{
+		{"attached", 42, 7, "S", "ok podstep is attached now: process 42 has", true},
+		{"attached, out of sight", 0, 0, "", "ok a podstep is attached now", true},
+		{"stopped", 42, 7, "T", "fail podstep is attached now, and its process 42 is stopped: no call of the kubelet comes to the runtime -> kill -CONT 42 lets it go on; kill -9 42", false},
+		{"left behind", nobody, 7, "", "fail nobody answers the kubelet: a podstep that was attached has ended and left the runtime's socket behind as " + path + ".podstep -> podstep restore mends it; so does a new podstep attach", false},
+		{"left behind by both", nobody, nobody, "", "fail nobody answers", false},
+		{"left beside the runtime's", 7, 7, "", "warn possible, and the runtime answers the kubelet", false},
+		{"left, and the runtime is another one", 7, nobody, "", "warn possible, and the runtime answers the kubelet", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string]string{
+				"proc/self/status":                  "CapEff:\t" + allCapabilities + "\n",
+				"proc/17/root" + path + ".podstep":  "",
+				"proc/sys/kernel/yama/ptrace_scope": "1\n",
+				"proc/42/stat":                      "42 (pod) step) " + c.state + " 1 1\n",
+			}
+			kubeletProcess(files, 17, "/usr/bin/kubelet")
+			m := newMachine(t, 0, files)
+			m.server = func(_ *kubelets.Kubelet, _ context.Context, socket string) (int, error) {
+				pid := c.on
+				if socket == path+".podstep" {
+					pid = c.behind
+				}
+				if pid == nobody {
+					return 0, fmt.Errorf("connect: %w", unix.ECONNREFUSED)
+				}
+				return pid, nil
+			}
+			found, err := m.find(t.Context())
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %+v, %v", found, err)
+			}
+			found[0].Doubt = ""
+			ways := m.probeChecks(t.Context(), found)
+			got := ways[1].Status + " " + ways[1].Text + " -> " + ways[1].Todo
+			if !strings.HasPrefix(got, c.want) {
+				t.Errorf("doctor says %s, want %s", got, c.want)
+			}
+			if got := isAttachable(found, ways); got != c.attachable {
+				t.Errorf("it can be attached to, or is: %v", got)
+			}
+			if todo := forAgent(found, ways); ways[1].Status == "fail" && todo != ways[1].Todo {
+				t.Errorf("what leads to an agent: %s", todo)
+			}
+		})
+	}
+}
+
+// TestSimulatedLabs: the kubelet of a simulated lab is woven, and no kubelet of this
+// machine; other parts of labs are neither.
+func TestSimulatedLabs(t *testing.T) {
+	m := newMachine(t, 0, map[string]string{
+		"proc/20/cmdline": "podstep-lab\x00component\x00--cgroup\x00lab-1\x00kubelet\x00--\x00--v=2\x00",
+		"proc/21/cmdline": "podstep-lab\x00component\x00kubelet\x00--\x00",
+		"proc/22/cmdline": "podstep-lab\x00component\x00etcd\x00--\x00kubelet\x00",
+		"proc/23/cmdline": "vi\x00component\x00kubelet\x00--\x00",
+	})
+	if c := m.wovenProbe(nil); c.Status != "ok" || !strings.Contains(c.Text, "(pid 20, pid 21)") {
+		t.Errorf("doctor says %+v", c)
+	}
+}
+
+// TestNoAgentTodo: beside a kubelet that can be attached to, that is what to do, and
+// no agent is needed yet.
 func TestNoAgentTodo(t *testing.T) {
 	absent := &client.Error{Kind: client.NoAgent, Text: probes.Text{En: "no agent"}}
+	denied := &client.Error{Kind: client.Denied, Text: probes.Text{En: "not yours"}}
 	for want, found := range map[string][]kubelets.Kubelet{
 		"podstep attach":  {{PID: 7}},
 		"podstep-kubelet": {{PID: 7, Woven: true}, {PID: 8, Doubt: "odd"}},
 	} {
-		if c := NoAgent(absent, forAgent(found)); c.Status != "fail" || !strings.Contains(c.Todo, want) {
-			t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo, want)
+		for _, status := range []string{"ok", "warn"} {
+			ways := []Check{{Name: "cri", Pid: 7, Status: status}, {Name: "cri", Pid: 8, Status: status}}
+			m := Machine{ForAgent: forAgent(found, ways), Attachable: isAttachable(found, ways)}
+			need := "fail"
+			if status == "ok" && want == "podstep attach" {
+				need = "warn"
+			}
+			if c := NoAgent(absent, m); c.Status != need || !strings.Contains(c.Todo, want) {
+				t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo, want)
+			}
+			if c := NoAgent(denied, m); c.Status != "fail" {
+				t.Errorf("an agent of somebody else's is %s", c.Status)
+			}
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ type obstacle struct{ why, todo string }
 
 // probeChecks say for each way of seeing steps whether it can be had here.
 func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Check {
-	checks := []Check{wovenProbe(found)}
+	checks := []Check{m.wovenProbe(found)}
 	for i := range found {
 		c := m.criProbe(ctx, &found[i], len(found) > 1)
 		c.Pid = found[i].PID
@@ -39,13 +41,33 @@ func attachable(found []kubelets.Kubelet) (out []kubelets.Kubelet) {
 	return out
 }
 
-func wovenProbe(found []kubelets.Kubelet) Check {
+func (m *host) wovenProbe(found []kubelets.Kubelet) Check {
 	for _, k := range found {
 		if k.Woven {
 			return ok("woven", "kubelet %d is woven: its own agent sees every step", k.PID)
 		}
 	}
+	if sim := m.simulated(); len(sim) > 0 {
+		return ok("woven", "no kubelet of this machine is woven, but those of simulated labs are (%s): podstep --socket DIR/agent.sock shows one, DIR being the lab's", strings.Join(sim, ", "))
+	}
 	return warn("woven", "no woven kubelet runs here", "run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it")
+}
+
+// simulated names the processes that are the kubelet of a simulated lab: podstep-lab
+// component [--cgroup NAME] kubelet. They are no kubelets of this machine.
+func (m *host) simulated() (out []string) {
+	files, _ := filepath.Glob(m.path("proc/[0-9]*/cmdline"))
+	for _, file := range files {
+		b, _ := os.ReadFile(file)
+		args := strings.Split(string(b), "\x00")
+		if len(args) < 3 || filepath.Base(args[0]) != "podstep-lab" || args[1] != "component" {
+			continue
+		}
+		if i := slices.Index(args, "--"); i > 0 && args[i-1] == "kubelet" {
+			out = append(out, "pid "+filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return out
 }
 
 // greeting is how long a runtime may take to answer at all.
@@ -58,6 +80,9 @@ func (m *host) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) 
 	}
 	in := m.attachObstacles()
 	if len(in) == 0 {
+		if c, taken := m.takenCheck(ctx, k); taken {
+			return c
+		}
 		in = m.socketObstacles(ctx, k)
 	}
 	if len(in) > 0 {
@@ -98,10 +123,11 @@ func (m *host) yama() []obstacle {
 // socketObstacles are in the way of taking the place of a kubelet's runtime.
 func (m *host) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
 	if k.RuntimeEndpoint == "" {
-		return []obstacle{{"it does not speak to its runtime over a unix socket", "the cri probe needs a unix socket; podstep-kubelet sees every step"}}
-	}
-	if aside := k.Aside(); aside != "" {
-		return []obstacle{{"another podstep has taken over its runtime's socket, or ended without giving it back: " + aside + " is there", "podstep pods asks the one that is attached; podstep restore cleans up after one that has ended"}}
+		why := k.NoEndpoint
+		if why == "" {
+			why = "it does not speak to its runtime over a unix socket"
+		}
+		return []obstacle{{why, "podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step"}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, greeting)
 	defer cancel()

@@ -44,25 +44,41 @@ var (
 )
 
 // ask writes a GOAWAY into the runtime's end of a connection, in a moment in
-// which nothing is on its way in either direction.
-func ask(fd int) error {
+// which nothing is on its way in either direction. It says what it saw the client
+// speak, which may have been seen before. Where that must be sure, nothing is written
+// before it is.
+func ask(fd int, speaks speech, sure bool) (speech, error) {
 	start := time.Now()
 	lastBusy, largest := start, 0
 	for {
+		if speaks == unseen {
+			speaks = seeSpeech(fd)
+		}
+		if speaks == speaksElse {
+			return speaks, errElse
+		}
 		pending, err := onTheWay(fd)
 		if err != nil {
-			return err
+			return speaks, err
 		}
 		now := time.Now()
+		may := speaks == speaksGRPC || !sure
 		if pending > 0 {
 			lastBusy, largest = now, max(largest, pending)
-		} else if quiet, ok := quietAfter(now.Sub(start), largest); ok && now.Sub(lastBusy) >= quiet {
-			return sendGoAway(fd)
+		} else if quiet, ok := quietAfter(now.Sub(start), largest); may && ok && now.Sub(lastBusy) >= quiet {
+			return speaks, sendGoAway(fd)
 		}
-		if now.Sub(start) > askPatience {
-			return errBusy
+		left := askPatience - now.Sub(start)
+		switch {
+		case left < 0 && !may:
+			return speaks, errUnseen
+		case left < 0:
+			return speaks, errBusy
+		case !may && pending == 0:
+			await(fd, left)
+		default:
+			time.Sleep(askPitch)
 		}
-		time.Sleep(askPitch)
 	}
 }
 

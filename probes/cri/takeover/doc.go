@@ -10,5 +10,6 @@
 // kernel takes the path over: there is no moment in which it is missing or
 // refuses a connection. The same exchange gives it back. Of the two names, one
 // is ours and the other one the runtime's, at every moment: so whoever finds
-// them, the guard or podstep restore, knows what to do.
+// them, the guard or podstep restore, knows what to do. The runtime's has one more
+// name, .podstep/NAME, for the case that somebody removes the second one.
 package takeover

@@ -148,13 +148,16 @@ func TestStateGoesFirst(t *testing.T) {
 	}
 }
 
-// TestAsideRemoved: that the runtime's own socket lost its second name is said
-// while something can still be done about it.
-func TestAsideRemoved(t *testing.T) {
+// TestAllRemoved: that the runtime's own socket lost all its names is said while
+// something can still be done about it.
+func TestAllRemoved(t *testing.T) {
 	s := newSetup(t)
 	rt := play(t, "echo", s.path)
 	tk := s.take(t)
+	tk.mu.Lock() // or the watch is quicker
+	must(t, os.RemoveAll(filepath.Join(s.dir, spareDir)))
 	must(t, os.Remove(s.path+suffix))
+	tk.mu.Unlock()
 	if n := s.notes.wait(t, PathLost); !strings.Contains(n.Text, "restart the runtime") {
 		t.Errorf("it is said: %s", n.Text)
 	}

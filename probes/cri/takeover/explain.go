@@ -28,6 +28,7 @@ func explain(path string, err error) error {
 		{unix.ECONNREFUSED, "nobody listens on it; start the runtime"},
 		{unix.EPROTOTYPE, "it is no stream socket, so no runtime of a kubelet listens there: see podstep doctor"},
 		{errNoRight, "nothing was changed"},
+		{errRights, "so others might connect than now, or the kubelet not. Nothing was changed; the kernel's log may say what forbids it, and podstep attach --probe api,kubelet needs no socket"},
 		{unix.EACCES, notEvenRoot},
 		{unix.EPERM, notEvenRoot},
 		{unix.EROFS, "its file system is read-only: nothing can be put before the runtime there"},

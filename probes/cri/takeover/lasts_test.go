@@ -1,8 +1,10 @@
 package takeover
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -122,6 +124,31 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDirectoryGoneMeanwhile: when the directory goes, or another takes its place,
+// people hear what helps: nobody can give the path back then.
+func TestDirectoryGoneMeanwhile(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		s := newSetup(t)
+		rt := play(t, "echo", s.path)
+		tk := s.take(t)
+		tk.mu.Lock() // or the watch makes names anew meanwhile
+		must(t, os.RemoveAll(s.dir))
+		if again {
+			must(t, os.Mkdir(s.dir, 0o755))
+		}
+		tk.mu.Unlock()
+		if n := s.notes.wait(t, PathLost); !strings.Contains(fmt.Sprint(n.Text, n.Err), "restart the runtime") {
+			t.Errorf("it is said: %s: %v", n.Text, n.Err)
+		}
+		rt.kill()
+		must(t, os.MkdirAll(s.dir, 0o755))
+		play(t, "echo", s.path)
+		s.notes.wait(t, PathRetaken)
+		s.give(t, tk)
+		s.untouched(t, "rt.sock")
 	}
 }
 

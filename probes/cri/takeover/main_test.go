@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 		"idle":    playIdle,
 		"witness": playWitness,
 		"stuffer": playStuffer,
+		"crio":    playCRIO,
+		"both":    playBoth,
 	}
 	if len(os.Args) > 1 {
 		if role := roles[os.Args[1]]; role != nil {
@@ -184,9 +186,18 @@ func playServer(args []string) error {
 	if err != nil {
 		return err
 	}
+	s := newServer()
+	go s.Serve(l)
+	fmt.Println("ready")
+	untilStdinEnds()
+	s.Stop()
+	return nil
+}
+
+func newServer() *grpc.Server {
 	finish := make(chan struct{})
 	var once sync.Once
-	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+	return grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		in := &wrapperspb.StringValue{}
 		if err := stream.RecvMsg(in); err != nil {
 			return err
@@ -199,11 +210,6 @@ func playServer(args []string) error {
 		}
 		return stream.SendMsg(in)
 	}))
-	go s.Serve(l)
-	fmt.Println("ready")
-	untilStdinEnds()
-	s.Stop()
-	return nil
 }
 
 // playClient is a kubelet: it calls in a loop from many goroutines, and has a

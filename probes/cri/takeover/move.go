@@ -20,7 +20,8 @@ type Connection struct {
 	// Forced is when it was shut down, if it was.
 	Forced time.Time
 
-	next time.Time // when to try again
+	next   time.Time // when to try again
+	speaks speech
 }
 
 const (
@@ -32,12 +33,15 @@ const (
 	moveSeldom           = 2 * time.Second
 	// Looking for a quiet moment costs a part of a processor.
 	askAgain = 10 * time.Second
+	// Most speak soon; to wait for it holds a connection open, and costs nothing else.
+	speakSoon, lookAgain = 10 * time.Second, 100 * time.Millisecond
 )
 
 // mover asks the kubelet's connections to come over.
 type mover struct {
 	runtime *process
 	name    string // of the runtime's socket, as it was made
+	mixed   bool   // not all that comes to the runtime is gRPC
 	o       *Options
 	note    func(what, text string, err error)
 
@@ -47,7 +51,10 @@ type mover struct {
 }
 
 func newMover(rt *process, name string, o *Options, note func(what, text string, err error)) *mover {
-	return &mover{runtime: rt, name: name, o: o, note: note, skip: map[uint64]bool{}, old: map[uint64]*Connection{}}
+	return &mover{
+		runtime: rt, name: name, mixed: speaksMore(rt.pid), o: o, note: note,
+		skip: map[uint64]bool{}, old: map[uint64]*Connection{},
+	}
 }
 
 // look finds the connections that are there now, and asks those that may be.
@@ -71,8 +78,19 @@ func (m *mover) look(may bool) ([]Connection, error) {
 	m.old = there
 	if may {
 		m.askAll(ends)
+		m.leaveOthers()
 	}
 	return m.left(), nil
+}
+
+// leaveOthers forgets connections that are none of gRPC's.
+func (m *mover) leaveOthers() {
+	for inode, c := range m.old {
+		if c.speaks == speaksElse {
+			m.skip[inode] = true
+			delete(m.old, inode)
+		}
+	}
 }
 
 // askAll asks all at once: each may take a while to be quiet. Our duplicates
@@ -90,21 +108,36 @@ func (m *mover) askAll(ends []end) {
 func (m *mover) bring(c *Connection, e end) {
 	now := time.Now()
 	if c.Asked.IsZero() && c.Forced.IsZero() && now.Sub(c.Seen) >= settled && now.After(c.next) {
-		switch err := ask(e.fd); {
-		case err == nil:
-			c.Asked = time.Now()
-		case errors.Is(err, errShort):
-			// Half a frame is in it: it is of no use any more.
-			m.force(c, e, err)
-		case c.next.IsZero():
-			m.note(ConnectionBusy, fmt.Sprintf("a connection of process %d cannot be asked to come over yet", c.PID), err)
-			fallthrough
-		default:
-			c.next = time.Now().Add(askAgain)
-		}
+		var err error
+		c.speaks, err = ask(e.fd, c.speaks, m.mixed)
+		m.asked(c, e, err)
 	}
-	if m.o.ForceAfter > 0 && c.Asked.IsZero() && c.Forced.IsZero() && time.Since(c.Seen) >= m.o.ForceAfter {
+	known := c.speaks == speaksGRPC || c.speaks == unseen && !m.mixed
+	if known && m.o.ForceAfter > 0 && c.Asked.IsZero() && c.Forced.IsZero() && time.Since(c.Seen) >= m.o.ForceAfter {
 		m.force(c, e, nil)
+	}
+}
+
+// asked takes what came of asking a connection.
+func (m *mover) asked(c *Connection, e end, err error) {
+	now := time.Now()
+	switch {
+	case err == nil:
+		c.Asked = now
+	case errors.Is(err, errElse):
+		// It is left alone.
+	case errors.Is(err, errShort):
+		// Half a frame is in it: it is of no use any more.
+		m.force(c, e, err)
+	case errors.Is(err, errUnseen) && now.Sub(c.Seen) < speakSoon:
+		c.next = now.Add(lookAgain)
+	case errors.Is(err, errUnseen):
+		c.next = now.Add(askAgain)
+	default:
+		if c.next.IsZero() {
+			m.note(ConnectionBusy, fmt.Sprintf("a connection of process %d cannot be asked to come over yet", c.PID), err)
+		}
+		c.next = now.Add(askAgain)
 	}
 }
 

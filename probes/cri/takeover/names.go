@@ -10,17 +10,16 @@ import (
 )
 
 // exchange lets the two names change places.
-func (p *place) exchange() error { return p.exchangeWith(p.name) }
+func (p *place) exchange() error { return p.exchangeNames(p.backup(), p.name) }
 
-// exchangeWith lets a name and the second one change places, in one moment for
-// all who look.
-func (p *place) exchangeWith(name string) error {
-	err := unix.Renameat2(p.dir, p.backup(), p.dir, name, unix.RENAME_EXCHANGE)
+// exchangeNames lets any two names change places, in one moment for all who look.
+func (p *place) exchangeNames(aside, name string) error {
+	err := unix.Renameat2(p.dir, aside, p.dir, name, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("exchange %s and %s: this file system cannot: %w", name, p.backup(), err)
+		return fmt.Errorf("exchange %s and %s: this file system cannot: %w", name, aside, err)
 	}
 	if err != nil {
-		return fmt.Errorf("exchange %s and %s: %w", name, p.backup(), err)
+		return fmt.Errorf("exchange %s and %s: %w", name, aside, err)
 	}
 	return nil
 }
@@ -36,16 +35,19 @@ func (p *place) unlink(name string) error {
 // changes them meanwhile.
 const rounds = 5
 
-// giveBack brings the two names into the order that they would have without
-// us. It says what it did. ours and theirs are what is known of the two sockets.
+// giveBack brings the names into the order that they would have without us. It says
+// what it did. ours and theirs are what is known of the two sockets.
 func (p *place) giveBack(ours, theirs fileID) (done []string, err error) {
 	for range rounds {
 		did, again, err := p.giveBackOnce(ours, theirs)
 		if did != "" {
 			done = append(done, did)
 		}
-		if err != nil || !again {
+		if err != nil {
 			return done, err
+		}
+		if !again {
+			return done, p.dropSpare()
 		}
 	}
 	return done, fmt.Errorf("somebody else changes %s all the time", p.name)
@@ -53,67 +55,95 @@ func (p *place) giveBack(ours, theirs fileID) (done []string, err error) {
 
 func (p *place) giveBackOnce(ours, theirs fileID) (did string, again bool, err error) {
 	none := fileID{}
-	at, second := p.idOf(p.name), p.idOf(p.backup())
+	for _, name := range []string{p.backup(), p.spare()} {
+		if id := p.idOf(name); id == ours && id != none {
+			return "removed our socket " + name, true, p.unlink(name)
+		}
+	}
+	at := p.idOf(p.name)
+	taken := at == ours && at != none
+	aside := p.aside(theirs, taken)
 	switch {
-	case at == ours && at != none && second == none:
+	case taken && aside == "":
 		return "removed our socket from " + p.name + "; the runtime's own is gone", false, p.unlink(p.name)
-	case at == ours && at != none:
-		if err := p.exchange(); err != nil {
-			return "", false, err
-		}
-		if p.idOf(p.backup()) != ours {
-			// A new socket came to the path between look and exchange. It stays there.
-			return "", true, p.exchange()
-		}
-		return "gave " + p.name + " back to the runtime", true, nil
-	case second == ours && second != none:
-		return "removed our socket " + p.backup(), false, p.unlink(p.backup())
-	case second == none || second != theirs:
+	case taken:
+		return p.giveBackFrom(aside, ours)
+	case aside == "" || aside == p.spare() && at != none && p.nameOf(theirs) != "":
 		return "", false, nil
 	}
-	return p.giveBackSecond(at, ours)
+	return p.giveBackSecond(aside, at, ours)
 }
 
-// giveBackSecond finds the second name to be the runtime's, and the path not
-// ours any more.
-func (p *place) giveBackSecond(at, ours fileID) (did string, again bool, err error) {
-	if !p.whoServes(p.backup()).alive {
-		return "removed " + p.backup() + ", that nobody serves", false, p.unlink(p.backup())
+// aside is the name that the runtime's own socket has, "" for none: the second one,
+// or the spare one where somebody removed or replaced that. While the path is taken,
+// the second one may have a socket that the runtime made just then, of which nobody
+// knows yet.
+func (p *place) aside(theirs fileID, taken bool) string {
+	none := fileID{}
+	second, spare := p.idOf(p.backup()), p.spareID()
+	spared := spare == theirs && spare != none
+	switch {
+	case second != none && second == theirs:
+		return p.backup()
+	case taken && second != none && (!spared || p.whoServes(p.backup()).alive):
+		return p.backup()
+	case spared:
+		return p.spare()
+	}
+	return ""
+}
+
+// giveBackFrom puts what was put aside to the path, and our socket aside.
+func (p *place) giveBackFrom(aside string, ours fileID) (did string, again bool, err error) {
+	if err := p.exchangeNames(aside, p.name); err != nil {
+		return "", false, err
+	}
+	if p.idOf(aside) != ours {
+		// A new socket came to the path between look and exchange. It stays there.
+		return "", true, p.exchangeNames(aside, p.name)
+	}
+	return "gave " + p.name + " back to the runtime", true, nil
+}
+
+// giveBackSecond finds the runtime's socket aside, and the path not ours any more.
+func (p *place) giveBackSecond(aside string, at, ours fileID) (did string, again bool, err error) {
+	if !p.whoServes(aside).alive {
+		return "removed " + aside + ", that nobody serves", false, p.unlink(aside)
 	}
 	if at == (fileID{}) {
-		err := unix.Renameat2(p.dir, p.backup(), p.dir, p.name, unix.RENAME_NOREPLACE)
+		err := unix.Renameat2(p.dir, aside, p.dir, p.name, unix.RENAME_NOREPLACE)
 		if errors.Is(err, unix.EEXIST) {
 			return "", true, nil
 		}
 		if err != nil {
-			return "", false, fmt.Errorf("rename %s to %s: %w", p.backup(), p.name, err)
+			return "", false, fmt.Errorf("rename %s to %s: %w", aside, p.name, err)
 		}
 		return "gave " + p.name + ", that was missing, back to the runtime", false, nil
 	}
-	if p.sameServer() {
-		return "removed " + p.backup() + "; the runtime has made " + p.name + " again", false, p.unlink(p.backup())
+	if p.sameServer(aside) {
+		return "removed " + aside + "; the runtime has made " + p.name + " again", false, p.unlink(aside)
 	}
 	if name := p.nameOf(ours); name != "" {
-		return p.giveBackAs(name, ours)
+		return p.giveBackAs(aside, name, ours)
 	}
 	// The last name of a living runtime's socket is never taken away.
 	return "", false, fmt.Errorf("%s belongs to process %d now; the runtime's own socket stays as %s: rename it over %s when that process has ended",
-		p.name, p.whoServes(p.name).pid, p.backup(), p.name)
+		p.name, p.whoServes(p.name).pid, aside, p.name)
 }
 
 // giveBackAs gives back what somebody else who came between has put aside: who
 // went to us by that name goes to the runtime from now on.
-func (p *place) giveBackAs(name string, ours fileID) (did string, again bool, err error) {
-	err = p.exchangeWith(name)
+func (p *place) giveBackAs(aside, name string, ours fileID) (did string, again bool, err error) {
+	err = p.exchangeNames(aside, name)
 	if errors.Is(err, unix.ENOENT) {
 		return "", true, nil // renamed meanwhile
 	}
 	if err != nil {
 		return "", false, err
 	}
-	if p.idOf(p.backup()) != ours {
+	if p.idOf(aside) != ours {
 		// Another file came to the name between look and exchange. It stays there.
-		return "", true, p.exchangeWith(name)
+		return "", true, p.exchangeNames(aside, name)
 	}
 	return fmt.Sprintf("somebody else has %s, and goes to the runtime through %s: gave %s back", p.name, name, name), true, nil
 }
@@ -132,9 +162,9 @@ func (p *place) nameOf(id fileID) string {
 	return ""
 }
 
-// sameServer reports whether one process serves both names.
-func (p *place) sameServer() bool {
-	a, b := p.whoServes(p.name), p.whoServes(p.backup())
+// sameServer reports whether one process serves the path and another name.
+func (p *place) sameServer(aside string) bool {
+	a, b := p.whoServes(p.name), p.whoServes(aside)
 	return a.alive && b.alive && a.pid == b.pid && a.pid != 0
 }
 
@@ -157,8 +187,11 @@ func (e *servedError) Error() string {
 // whoever is not served is not the runtime's.
 func (p *place) tidy() ([]string, error) {
 	second, err := p.stat(p.backup())
-	if err != nil || second.id == (fileID{}) {
+	if err != nil {
 		return nil, err
+	}
+	if second.id == (fileID{}) {
+		return p.tidySpare()
 	}
 	if !second.socket {
 		return nil, fmt.Errorf("%s is there, and is not a socket of podstep's: remove it first", p.backup())

@@ -66,6 +66,10 @@ const (
 	RuntimeBack = "runtime-back"
 	// PathLost: somebody removed or replaced the path or its directory.
 	PathLost = "path-lost"
+	// AsideRestored: somebody removed the second name, and it is there again.
+	AsideRestored = "aside-restored"
+	// NotKept: the runtime's socket has no spare name, Err says why.
+	NotKept = "not-kept"
 	// PathRetaken: the path is ours again.
 	PathRetaken = "path-retaken"
 	// NotRetaken: the path cannot be taken now, Err says why. It is tried again.

@@ -37,6 +37,15 @@ func newFile(st *unix.Stat_t) file {
 	}
 }
 
+// statOf is what an open file is.
+func statOf(fd int) (file, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return file{}, err
+	}
+	return newFile(&st), nil
+}
+
 // place is the socket's name in its real directory. The directory is an open
 // file: names that lead to it may change, and a mount namespace may go.
 type place struct {

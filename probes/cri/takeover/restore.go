@@ -124,8 +124,12 @@ func (r *Restored) failed(err error) {
 // restore gives back what the state says was taken.
 func (s *state) restore(r *Restored) error {
 	p, err := s.place()
-	if errors.Is(err, fs.ErrNotExist) {
-		r.did("the socket's directory is gone, and all that was in it")
+	switch {
+	case errors.Is(err, errOtherDir):
+		r.did("the socket's directory was replaced, and the runtime's socket went with the old one: if nobody answers at " + s.Path + ", restart the runtime")
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		r.did("the socket's directory is gone, and the runtime's socket with it: restart the runtime, if it still runs")
 		return nil
 	}
 	if err != nil {
@@ -146,6 +150,9 @@ func (s *state) restore(r *Restored) error {
 	r.did(did...)
 	return err
 }
+
+// errOtherDir: the path leads to another directory than it did.
+var errOtherDir = fmt.Errorf("another directory is there now: %w", fs.ErrNotExist)
 
 // errOtherView: who is left sees other files.
 var errOtherView = errors.New("the process through which it was seen is gone, and those that are left see other files")
@@ -168,7 +175,7 @@ func (s *state) place() (*place, error) {
 		}
 		if err == nil {
 			p.close()
-			err = fmt.Errorf("find %s: another directory is there now: %w", s.Path, fs.ErrNotExist)
+			err = fmt.Errorf("find %s: %w", s.Path, errOtherDir)
 		}
 		// What it sees counts only if it sees what the kubelet did: it may be in a
 		// root directory of its own, in which others are not to be found.

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	backlog      = 4096 // the kernel takes less if it is told to
-	maxBound     = 107  // bytes of a socket's path
-	labelAttr    = "security.selinux"
+	backlog      = 4096                 // the kernel takes less if it is told to
+	maxBound     = 107                  // bytes of a socket's path
 	queueFull    = 5 * time.Millisecond // how long to wait when a listener's queue is full
 	dialPatience = 5 * time.Second
 )
 
-// listen makes a socket of ours with owner, mode and label of another one.
-func (p *place) listen(name string, like file, likeName string) (*net.UnixListener, fileID, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+// listen makes a socket of ours to which the same may connect as to another one, that
+// process serves.
+func (p *place) listen(name string, like pinned, process int) (*net.UnixListener, fileID, error) {
+	fd, err := socketLike(process)
 	if err != nil {
 		return nil, fileID{}, fmt.Errorf("make socket: %w", err)
 	}
@@ -33,7 +33,7 @@ func (p *place) listen(name string, like file, likeName string) (*net.UnixListen
 	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: p.at(name)}); err != nil {
 		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, err)
 	}
-	l, id, err := p.dress(f, name, like, likeName)
+	l, id, err := p.dress(f, name, like)
 	if err != nil {
 		_ = unix.Unlinkat(p.dir, name, 0)
 		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, err)
@@ -41,37 +41,38 @@ func (p *place) listen(name string, like file, likeName string) (*net.UnixListen
 	return l, id, nil
 }
 
-// dress gives a bound socket its owner, mode and label, and lets it listen.
-func (p *place) dress(f *os.File, name string, like file, likeName string) (*net.UnixListener, fileID, error) {
-	if err := unix.Fchownat(p.dir, name, like.uid, like.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return nil, fileID{}, fmt.Errorf("set owner: %w", err)
+// socketLike makes a socket for which SELinux has the same rules as for those of a
+// process.
+func socketLike(process int) (int, error) {
+	s := newSecurity()
+	domain, err := s.domainFor(process)
+	if err != nil {
+		return -1, err
 	}
-	if err := unix.Fchmodat(p.dir, name, like.mode, 0); err != nil {
-		return nil, fileID{}, fmt.Errorf("set mode: %w", err)
-	}
-	p.label(name, likeName)
-	if err := unix.Listen(int(f.Fd()), backlog); err != nil {
-		return nil, fileID{}, fmt.Errorf("listen: %w", err)
-	}
-	own, err := p.stat(name)
+	return s.socket(domain)
+}
+
+// dress gives a bound socket the rights of another one, and lets it listen.
+func (p *place) dress(f *os.File, name string, like pinned) (*net.UnixListener, fileID, error) {
+	own, err := p.pin(name)
 	if err != nil {
 		return nil, fileID{}, err
+	}
+	defer own.close()
+	if !own.socket {
+		return nil, fileID{}, errNoSocket
+	}
+	if err := own.dressAs(like); err != nil {
+		return nil, fileID{}, err
+	}
+	if err := unix.Listen(int(f.Fd()), backlog); err != nil {
+		return nil, fileID{}, fmt.Errorf("listen: %w", err)
 	}
 	l, err := net.FileListener(f)
 	if err != nil {
 		return nil, fileID{}, fmt.Errorf("listen: %w", err)
 	}
 	return l.(*net.UnixListener), own.id, nil
-}
-
-// label copies the SELinux label. Where there is none, or where we may not,
-// the policy's own for new files in this directory stays.
-func (p *place) label(name, likeName string) {
-	buf := make([]byte, 1024)
-	n, err := unix.Lgetxattr(p.at(likeName), labelAttr, buf)
-	if err == nil && n > 0 {
-		_ = unix.Lsetxattr(p.at(name), labelAttr, buf[:n], 0)
-	}
 }
 
 // pinned is a socket's file held open, whatever names it has or loses.
@@ -85,12 +86,12 @@ func (p *place) pin(name string) (pinned, error) {
 	if err != nil {
 		return pinned{fd: -1}, err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	f, err := statOf(fd)
+	if err != nil {
 		_ = unix.Close(fd)
 		return pinned{fd: -1}, err
 	}
-	return pinned{fd: fd, file: newFile(&st)}, nil
+	return pinned{fd: fd, file: f}, nil
 }
 
 func (s pinned) close() {
@@ -103,7 +104,7 @@ func (s pinned) close() {
 // between.
 func (s pinned) dial(ctx context.Context) (*net.UnixConn, error) {
 	for {
-		c, err := new(net.Dialer).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", s.fd))
+		c, err := new(net.Dialer).DialContext(ctx, "unix", s.path())
 		if err == nil {
 			return c.(*net.UnixConn), nil
 		}

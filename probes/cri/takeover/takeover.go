@@ -212,7 +212,7 @@ func (t *Takeover) stand(n *taken) error {
 	if err := t.register(n); err != nil {
 		return err
 	}
-	l, ours, err := n.place.listen(n.place.backup(), n.theirs.file, n.place.name)
+	l, ours, err := n.place.listen(n.place.backup(), n.theirs, n.pid())
 	if err != nil {
 		return err
 	}
@@ -259,14 +259,15 @@ func (t *Takeover) change(n *taken) error {
 	if err := t.register(n); err != nil {
 		return err
 	}
+	t.keep(n)
 	if err := n.place.exchange(); err != nil {
 		return err
 	}
 	if n.place.idOf(n.place.backup()) == n.theirs.id {
 		return nil
 	}
-	// What we got is not what we looked at.
-	return errors.Join(errMoved, n.place.exchange())
+	// What we got is not what we looked at, and that has lost its name by other hands.
+	return errors.Join(errMoved, n.place.unlink(n.place.spare()), n.place.exchange())
 }
 
 // register writes to the state file what is to be given back, and sends it to the guard.

@@ -63,6 +63,13 @@ func TestDirectoryGone(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0].Error != "" || len(got[0].Done) != 2 {
 			t.Errorf("restored %+v, %v", got, err)
 		}
+		want := "directory is gone"
+		if again {
+			want = "directory was replaced"
+		}
+		if !strings.Contains(got[0].Done[0], want) || !strings.Contains(got[0].Done[0], "restart the runtime") {
+			t.Errorf("it is said %q, want %q", got[0].Done[0], want)
+		}
 		left, err := os.ReadDir(s.state)
 		if err != nil || len(left) > 0 {
 			t.Errorf("left are %v, %v", left, err)

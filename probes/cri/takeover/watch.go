@@ -170,14 +170,14 @@ func (t *Takeover) checkTaken() {
 	}
 	p, err := find(t.root, t.o.Path)
 	if err != nil {
-		t.lose(PathLost, fmt.Sprintf("the directory of %s is gone: %s", t.o.Path, err))
+		t.lose(PathLost, fmt.Sprintf("the directory of %s is gone (%s), and the runtime's socket with it; podstep takes it again when it is back", t.o.Path, err))
 		return
 	}
 	defer p.close()
 	at := p.idOf(p.name)
 	switch {
 	case p.id != n.place.id || p.name != n.place.name:
-		t.lose(PathLost, fmt.Sprintf("%s leads to another directory now", t.o.Path))
+		t.lose(PathLost, fmt.Sprintf("%s leads to another directory now, and the runtime's socket is in the one before: if none is served there now, restart the runtime", t.o.Path))
 	case at == n.ours:
 		t.checkAside(n)
 	case !n.theirs.served().alive:
@@ -193,17 +193,38 @@ func (t *Takeover) checkTaken() {
 	}
 }
 
-// checkAside sees whether the runtime's own socket still has its second name.
+// checkAside sees whether the runtime's own socket still has its other names, and
+// makes those anew that somebody removed.
 func (t *Takeover) checkAside(n *taken) {
-	if n.place.idOf(n.place.backup()) != n.theirs.id {
-		t.noteOnce(PathLost, fmt.Sprintf("somebody removed %s, the runtime's own socket, so %s cannot be given back: restart the runtime while podstep is still here",
-			n.place.backup(), t.o.Path), nil)
+	p := n.place
+	t.keep(n)
+	switch p.idOf(p.backup()) {
+	case n.theirs.id:
+		return
+	case fileID{}:
+		if p.link(n.theirs, p.backup()) == nil {
+			t.noteOnce(AsideRestored, fmt.Sprintf("somebody removed %s, the runtime's own socket; podstep made the name again", p.backup()), nil)
+			return
+		}
+	}
+	if p.spareID() == n.theirs.id {
+		t.noteOnce(PathLost, fmt.Sprintf("somebody put something else to %s; podstep gives %s back from %s", p.backup(), t.o.Path, p.spare()), nil)
+		return
+	}
+	t.noteOnce(PathLost, fmt.Sprintf("somebody removed %s, the runtime's own socket, so %s cannot be given back: restart the runtime while podstep is still here",
+		p.backup(), t.o.Path), nil)
+}
+
+// keep gives the runtime's socket a spare name. It can be done without.
+func (t *Takeover) keep(n *taken) {
+	if err := n.place.keep(n.theirs); err != nil {
+		t.noteOnce(NotKept, fmt.Sprintf("the runtime's socket has no name but %s: nobody must remove that while podstep is here", n.place.backup()), err)
 	}
 }
 
 // checkOther finds something else at the path while the runtime lives.
 func (t *Takeover) checkOther(p *place) {
-	if p.sameServer() {
+	if p.sameServer(p.backup()) {
 		t.lose(PathLost, fmt.Sprintf("the runtime made %s again", t.o.Path))
 		return
 	}
