@@ -28,10 +28,11 @@ const (
 // heart watches who has the path by calls through it. What is asked for is the runtime's
 // version: no call costs a runtime less.
 type heart struct {
-	dir          int
-	path, direct string // names in dir: the path, and the runtime's own socket
-	process      *process
-	stop         chan struct{}
+	dir int
+	// Names in dir: the path, and the runtime's own socket, which has two.
+	path, direct, spare string
+	process             *process
+	stop                chan struct{}
 }
 
 // watch has the guard look after the path of an order, until it is closed.
@@ -45,7 +46,7 @@ func watch(o order, dir, pid int) *heart {
 		_ = unix.Close(own)
 		return nil
 	}
-	h := &heart{dir: own, path: o.Name, direct: o.Name + suffix, process: p, stop: make(chan struct{})}
+	h := &heart{dir: own, path: o.Name, direct: o.Name + suffix, spare: spareDir + "/" + o.Name, process: p, stop: make(chan struct{})}
 	go h.run()
 	return h
 }
@@ -89,9 +90,15 @@ func (h *heart) run() {
 }
 
 func (h *heart) runtimeAnswers() bool {
-	c := h.client(h.direct)
-	defer c.CloseIdleConnections()
-	return askVersion(c, directWithin) == nil
+	for _, name := range []string{h.direct, h.spare} {
+		c := h.client(name)
+		err := askVersion(c, directWithin)
+		c.CloseIdleConnections()
+		if err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *process) kill() {
