@@ -176,6 +176,38 @@ func TestOutsideHold(t *testing.T) {
 	}
 }
 
+// TestOutsideHoldLeavesTime: a hold leaves a call the time that it needs for its work, and
+// one that stops a container the grace period as well; at most half of what there is.
+func TestOutsideHoldLeavesTime(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	now := time.Now()
+	for _, c := range []struct {
+		seen     Seen
+		deadline time.Duration
+		left     time.Duration
+	}{
+		{Seen{Step: "cri.RunPodSandbox", UID: string(p.UID)}, 4 * time.Minute, 4*time.Minute - 30*time.Second},
+		{Seen{Step: "cri.RunPodSandbox", UID: string(p.UID)}, 20 * time.Second, 10 * time.Second},
+		{Seen{Step: "cri.StopContainer", UID: string(p.UID), Values: []any{nil, "s1", int64(50)}}, 10 * time.Minute, 9 * time.Minute},
+	} {
+		r.Object(p)
+		c.seen.At = now
+		k := r.Begin(c.seen)
+		if k == nil {
+			t.Fatalf("%s is about nobody", c.seen.Step)
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), now.Add(c.deadline))
+		k.span.caller = ctx
+		b := r.budgetOf(k.span, k.span.only(), now)
+		if got := b.end.Sub(now); got != c.left {
+			t.Errorf("%s with a deadline of %v may be held for %v, not %v", c.seen.Step, c.deadline, got, c.left)
+		}
+		cancel()
+		k.End(now, nil, nil)
+	}
+}
+
 // TestOutsideStopping: a person who steps has all calls looked at before which a
 // pod may be held, and no others; a fault those that it is for.
 func TestOutsideStopping(t *testing.T) {

@@ -32,6 +32,9 @@ type running [maxTimers]atomic.Int64
 // Fields of steps that start timers: the grace period of the kill, in seconds.
 var graceFields = []string{"gracePeriod", "gracePeriodOverride"}
 
+// stopFields are those of a call that stops a container: what it gives the container.
+var stopFields = []string{"timeout"}
+
 // loadTimers reads the timers of the catalogue.
 func (a *Agent) loadTimers(c *probes.Catalogue) error {
 	if len(c.Timers) > maxTimers {
@@ -92,7 +95,7 @@ type budget struct {
 // budgetOf finds the first timer that runs out if the call s stands still from
 // now: of those that its step names, and the calls it happens in. nil: none runs.
 func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
-	first := a.callerBudget(s)
+	first := a.callerBudget(s, p, now)
 	for up := s; up != nil; up = up.parent {
 		for _, t := range up.step.timers {
 			end, runs := t.end(s, p)
@@ -140,17 +143,24 @@ func (t *timer) length(from *span, p *pod) time.Duration {
 		return t.after
 	}
 	if from != nil {
-		for _, name := range graceFields {
-			if seconds, ok := wire.Lookup(from.fields(), name).Number(); ok {
-				return time.Duration(seconds) * time.Second
-			}
+		return graceIn(from, graceFields, p)
+	}
+	return gracePeriod(p)
+}
+
+// graceIn is the grace period that one of the fields of a call states, or the pod's.
+func graceIn(s *span, fields []string, p *pod) time.Duration {
+	for _, name := range fields {
+		if seconds, ok := wire.Lookup(s.fields(), name).Number(); ok {
+			return time.Duration(seconds) * time.Second
 		}
 	}
 	return gracePeriod(p)
 }
 
-// callerBudget is the deadline of whoever waits for the call, if it has one.
-func (a *Agent) callerBudget(s *span) *budget {
+// callerBudget is the deadline of whoever waits for the call, if it has one, less the
+// time that the call needs for its work: at most half of what there is.
+func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
 	if s.caller == nil {
 		return nil
 	}
@@ -158,7 +168,11 @@ func (a *Agent) callerBudget(s *span) *budget {
 	if !ok {
 		return nil
 	}
-	return &budget{a.caller, end}
+	needs := s.step.Hold.Needs
+	if s.step.means == probes.RoleStop {
+		needs += graceIn(s, stopFields, p)
+	}
+	return &budget{a.caller, end.Add(-min(needs, end.Sub(now)/2))}
 }
 
 // margin is how long before the timer a hold ends, so that the pod is under

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -282,7 +283,10 @@ type Hold struct {
 	// NotWithin names steps within which the kubelet holds a lock, or has promised
 	// to be quick, when it comes here: a pod is not held within them.
 	NotWithin []string `yaml:"notWithin"`
-	Why       Text     `yaml:"why"`
+	// Needs is how much of the caller's deadline a call needs for its own work, beside the
+	// grace period if it stops a container: a hold before it ends that long before.
+	Needs time.Duration `yaml:"needs"`
+	Why   Text          `yaml:"why"`
 }
 
 // Timer is a timer of the kubelet or its surroundings that goes on running

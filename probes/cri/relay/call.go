@@ -38,6 +38,7 @@ type call struct {
 
 	answer answer
 	cancel context.CancelFunc
+	goOn   context.CancelCauseFunc // ends the hold, and the call goes on
 }
 
 func (k *call) hasUnsent() bool { return len(k.kept) > 0 || k.keptEnd }
@@ -94,6 +95,7 @@ func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
 	delete(c.calls, k.id)
 	if k.cancel != nil {
 		k.cancel()
+		k.goOn(nil)
 	}
 	c.grantClient(c.account.drop(int64(len(k.kept))))
 	k.kept, k.keptEnd = nil, false // a queued call leaves the queue by that
@@ -145,7 +147,11 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 	case gate != nil:
 		k.phase = held
 		var ctx context.Context
-		ctx, k.cancel = withDeadline(k.Deadline)
+		ctx, k.goOn = context.WithCancelCause(context.Background())
+		ctx, k.cancel = withDeadline(ctx, k.Deadline)
+		if c.away {
+			k.goOn(errLeaves)
+		}
 		go c.hold(ctx, k, gate)
 	case last.all && c.fits(k, last.size):
 		k.phase = passing
@@ -160,11 +166,24 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 	return false, nil
 }
 
-func withDeadline(t time.Time) (context.Context, context.CancelFunc) {
+func withDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
 	if t.IsZero() {
-		return context.WithCancel(context.Background())
+		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(context.Background(), t)
+	return context.WithDeadline(ctx, t)
+}
+
+// errLeaves is why calls that are held go on when the runtime has asked its client to go:
+// a runtime that ends in order waits for them.
+var errLeaves = errors.New("the runtime is about to end")
+
+// letGo ends all holds. The caller has mu.
+func (c *Conn) letGo() {
+	for _, k := range c.calls {
+		if k.phase == held {
+			k.goOn(errLeaves)
+		}
+	}
 }
 
 // hold waits for a gate, on a goroutine of its own.
@@ -183,10 +202,14 @@ func (c *Conn) unhold(ctx context.Context, k *call, err error) (st *status.Statu
 	if k.over {
 		return nil, nil
 	}
-	if err == nil {
+	switch {
+	case errors.Is(context.Cause(ctx), errLeaves):
+		err = nil
+	case err == nil:
 		err = ctx.Err()
 	}
 	if err == nil {
+		k.goOn(nil)
 		k.cancel()
 		c.release(k)
 		return nil, nil

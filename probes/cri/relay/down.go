@@ -31,6 +31,7 @@ func (c *Conn) fromRuntimeFrame(p *pump, f *frame) (bool, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.away = true
+		c.letGo()
 	case framePush:
 		return false, errPush
 	}

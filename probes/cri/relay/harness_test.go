@@ -28,6 +28,7 @@ const patience = 60 * time.Second
 
 // fakeRuntime is a runtime that does what a call's message asks it to do.
 type fakeRuntime struct {
+	server *grpc.Server
 	cri.UnimplementedRuntimeServiceServer
 	listening string
 	unread    chan struct{} // closed: read what is sent to /test.Raw/Deaf
@@ -73,6 +74,7 @@ func newFakeRuntime(t testing.TB, opts ...grpc.ServerOption) *fakeRuntime {
 		grpc.MaxRecvMsgSize(maxTestMessage), grpc.MaxSendMsgSize(maxTestMessage), grpc.UnknownServiceHandler(f.unknown),
 	}, opts...)
 	s := grpc.NewServer(opts...)
+	f.server = s
 	cri.RegisterRuntimeServiceServer(s, f)
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	l, err := net.Listen("unix", f.listening)

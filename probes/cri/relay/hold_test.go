@@ -89,6 +89,23 @@ func TestHoldOneWhileOthersPass(t *testing.T) {
 	settled(t, r.first(t))
 }
 
+// TestRuntimeLeavesWhileHeld: a runtime that ends in order waits for the calls under way.
+// One that is held goes on then.
+func TestRuntimeLeavesWhileHeld(t *testing.T) {
+	f, h := newFakeRuntime(t), newHolder("web")
+	r := newRelayed(t, f.listening, h)
+	ctx := testContext(t)
+	web := version(ctx, dial(t, r.listening), "web", 20<<10)
+	await(t, h.held, "the hold")
+	stopped := make(chan struct{})
+	go func() { f.server.GracefulStop(); close(stopped) }()
+	await(t, h.given, "the end of the hold")
+	if err := await(t, web, "the call that was held"); err != nil {
+		t.Error(err)
+	}
+	<-stopped
+}
+
 func TestHoldManyLarge(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
