@@ -296,7 +296,12 @@ func follow(t *testing.T, o Options) *collector { return followAs(t, "node-1", o
 
 func followAs(t *testing.T, node string, o Options) *collector {
 	t.Helper()
-	return followBy(t, newClock(), node, o)
+	return followBy(t, quickClock(), node, o)
+}
+
+// quickClock is a clock by which waiting takes a hundredth of the time.
+func quickClock() clock {
+	return clock{time.Now, func(d time.Duration) <-chan time.Time { return time.After(d / 100) }}
 }
 
 // followBy runs the package by another clock.

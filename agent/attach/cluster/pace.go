@@ -13,7 +13,7 @@ import (
 // How long is waited before the next try: longer after each that failed, and
 // long where only a person can help.
 const (
-	firstWait   = 500 * time.Millisecond
+	firstWait   = time.Second
 	longestWait = 30 * time.Second
 
 	firstRefusedWait   = time.Minute

@@ -26,17 +26,17 @@ func TestPace(t *testing.T) {
 	}
 	for name, tries := range map[string][]try{
 		"failures": {
-			{0, failure, 250 * time.Millisecond}, {0, failure, 500 * time.Millisecond}, {0, failure, time.Second}, {0, failure, 2 * time.Second},
-			{0, failure, 4 * time.Second}, {0, failure, 8 * time.Second}, {0, failure, 15 * time.Second}, {0, failure, 15 * time.Second},
+			{0, failure, 500 * time.Millisecond}, {0, failure, time.Second}, {0, failure, 2 * time.Second}, {0, failure, 4 * time.Second},
+			{0, failure, 8 * time.Second}, {0, failure, 15 * time.Second}, {0, failure, 15 * time.Second},
 		},
 		"a watch that worked for long": {
-			{0, failure, 250 * time.Millisecond}, {0, failure, 500 * time.Millisecond}, {time.Hour, failure, 250 * time.Millisecond},
-			{time.Hour, nil, 0}, {0, failure, 250 * time.Millisecond},
+			{0, failure, 500 * time.Millisecond}, {0, failure, time.Second}, {time.Hour, failure, 500 * time.Millisecond},
+			{time.Hour, nil, 0}, {0, failure, 500 * time.Millisecond},
 		},
-		"watches that end at once":   {{0, nil, 250 * time.Millisecond}, {0, nil, 500 * time.Millisecond}, {0, nil, time.Second}},
+		"watches that end at once":   {{0, nil, 500 * time.Millisecond}, {0, nil, time.Second}, {0, nil, 2 * time.Second}},
 		"refusals":                   {{0, refusal, 30 * time.Second}, {0, refusal, time.Minute}, {0, refusal, 2 * time.Minute}, {0, refusal, 4 * time.Minute}, {0, refusal, 5 * time.Minute}},
 		"after a refusal a failure":  {{0, refusal, 30 * time.Second}, {0, failure, 15 * time.Second}},
-		"a server that asks to wait": {{0, busy, 7250 * time.Millisecond}, {0, busy, 7500 * time.Millisecond}},
+		"a server that asks to wait": {{0, busy, 7500 * time.Millisecond}, {0, busy, 8 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			least := pace{random: func(time.Duration) time.Duration { return 0 }}
@@ -99,7 +99,7 @@ func TestGoneAgainAndAgain(t *testing.T) {
 	f.forgetful = true
 	f.put(podsPath, "ADDED", namedPod("a"))
 	made := followPods(t, f, 5)
-	want := []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
+	want := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 	if !slices.Equal(made.sleeps, want) {
 		t.Errorf("it slept %v, want %v", made.sleeps, want)
 	}
