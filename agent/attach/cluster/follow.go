@@ -69,7 +69,7 @@ func (f *follower[T]) turn(ctx context.Context, done func()) error {
 			if isUnknownVersion(err) {
 				f.version = ""
 			}
-			f.fails(err)
+			f.fails(ctx, err)
 			return err
 		}
 		f.version, f.listed = version, true
@@ -82,8 +82,8 @@ func (f *follower[T]) turn(ctx context.Context, done func()) error {
 	switch {
 	case kubeapi.IsCode(err, http.StatusGone):
 		f.listed = false // what changed meanwhile is forgotten: list anew
-	case err != nil && ctx.Err() == nil:
-		f.fails(err)
+	case err != nil:
+		f.fails(ctx, err)
 	}
 	return err
 }
@@ -96,8 +96,12 @@ func (f *follower[T]) works() {
 	}
 }
 
-// fails notes a failure, once for as long as it is the same.
-func (f *follower[T]) fails(err error) {
+// fails notes a failure, once for as long as it is the same. What fails because ctx has
+// ended is none.
+func (f *follower[T]) fails(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	if text := err.Error(); text != f.failed {
 		f.failed, f.worked = text, true
 		f.notes(err)

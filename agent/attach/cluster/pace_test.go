@@ -135,3 +135,17 @@ func TestVersionUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestEndIsNoFailure: a follower that is ended notes nothing.
+func TestEndIsNoFailure(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	f := follower[v1.Pod]{
+		clock: newClock(), pace: newPace(), done: func() {}, up: func(bool) {},
+		list: func(context.Context, string) (string, error) {
+			end()
+			return "", ctx.Err()
+		},
+		notes: func(err error) { t.Errorf("noted: %v", err) },
+	}
+	f.run(ctx)
+}
