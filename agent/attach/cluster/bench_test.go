@@ -327,8 +327,8 @@ func (b *bench) hour(own []*v1.Pod) {
 	each := benchNodes * benchPods * benchEvents / benchParts / steps
 	var ran sync.WaitGroup
 	ran.Go(func() {
-		b.wait(benchPart / 6)
-		b.restart(own[rand.N(len(own))])
+		b.wait(benchPart / 2) // nobody watches it any more since podstep attached
+		b.restart(own[benchDaemons])
 	})
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
