@@ -41,7 +41,7 @@ var packages = []pkg{
 	code("agent/agentpb"),
 	code("agent/peer"),
 	code("agent/version"),
-	code("agent/kubeapi"),
+	code("agent/kubeapi", "agent/version"),
 	code("agent/kubeport", "probes/kubelets"),
 	code("agent/redact"),
 	code("agent/reason", "agent/agentpb", "probes"),

@@ -30,6 +30,9 @@ go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/lab
 echo "== calls that pass through podstep attach"
 go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/attach
 
+echo "== what podstep attach costs the API server"
+go test -tags bench -v -count=1 -timeout 20m -run TestBench ./agent/attach/cluster
+
 echo "== pods on the real node"
 go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
 go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet

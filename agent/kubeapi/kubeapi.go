@@ -13,11 +13,16 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/podstep/podstep/agent/version"
 )
 
 // Client sends requests to one API server, with one user's credentials.
@@ -27,11 +32,11 @@ type Client struct {
 }
 
 // New makes a client. A request takes as long as its context lets it, since
-// watches go on.
+// watches go on. A client that config gives no User-Agent has podstep's.
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0
-	config.UserAgent = "podstep"
+	config.UserAgent = cmp.Or(config.UserAgent, UserAgent(""))
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
@@ -41,6 +46,15 @@ func New(config *rest.Config) (*Client, error) {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
 	return &Client{base, client}, nil
+}
+
+// UserAgent is how podstep names itself to a server, whose administrator reads it in
+// the audit log: its version, its system, and what it asks for if that is not empty,
+// such as podstep/v0.1.0 (linux/amd64) attach/node-1.
+func UserAgent(purpose string) string {
+	// Parentheses are for comments.
+	name := "podstep/" + strings.Trim(version.Own(), "()")
+	return strings.TrimSpace(fmt.Sprintf("%s (%s/%s) %s", name, runtime.GOOS, runtime.GOARCH, purpose))
 }
 
 // Request is what the API server is asked.
@@ -113,13 +127,27 @@ func send(client *http.Client, req *http.Request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
-	return nil, statusOf(resp.StatusCode, body)
+	status := statusOf(resp.StatusCode, body)
+	status.RetryAfter = retryAfter(resp.Header)
+	return nil, status
+}
+
+// retryAfter is how long the server asks to wait. API servers state it in seconds.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // StatusError is an answer that is no success.
 type StatusError struct {
 	Code    int    // of HTTP
 	Message string // from the server; may be empty
+	// RetryAfter is how long the server asks to wait before the next try; 0: it does
+	// not state that.
+	RetryAfter time.Duration
 }
 
 func (e *StatusError) Error() string {
@@ -140,10 +168,10 @@ func IsCode(err error, codes ...int) bool {
 func statusOf(code int, body []byte) *StatusError {
 	var st metav1.Status
 	if json.Unmarshal(body, &st) == nil && st.Message != "" {
-		return &StatusError{code, st.Message}
+		return &StatusError{Code: code, Message: st.Message}
 	}
 	text := strings.TrimSpace(string(body))
-	return &StatusError{code, text[:min(len(text), maxPlain)]}
+	return &StatusError{Code: code, Message: text[:min(len(text), maxPlain)]}
 }
 
 // ErrTooLarge is the error of a Bounded that has given all that it may.

@@ -22,10 +22,7 @@ const (
 // List gives all objects of a kind, page by page, and the version of the list. Errors
 // are those of Call; the objects of the pages before were given then.
 func List[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (version string, err error) {
-	q := maps.Clone(query)
-	if q == nil {
-		q = url.Values{}
-	}
+	q := cloned(query)
 	q.Set("limit", strconv.Itoa(pageSize))
 	for {
 		page, err := listPage[T](ctx, c, path, q)
@@ -40,6 +37,47 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values, 
 		}
 		q.Set("continue", page.Metadata.Continue)
 	}
+}
+
+// ListCached gives all objects of a kind as the API server has them in its memory, and
+// the version of the list. They are no older than the version that it names; "0" is
+// any, and "" is the newest, for which some servers read their storage. It names no
+// limit: servers before Kubernetes 1.31 read their storage for most lists with one.
+// It is for lists that are small. Errors are those of Call.
+func ListCached[T any](ctx context.Context, c *Client, path string, query url.Values, notOlder string, each func(*T)) (version string, err error) {
+	q := cloned(query)
+	if notOlder != "" {
+		q.Set("resourceVersion", notOlder)
+	}
+	page, err := listPage[T](ctx, c, path, q)
+	if err != nil {
+		return "", err
+	}
+	for i := range page.Items {
+		each(&page.Items[i])
+	}
+	return page.Metadata.ResourceVersion, nil
+}
+
+// Count is how many objects of a kind there are, about, and the version of that. It
+// costs the API server the reading of one.
+func Count(ctx context.Context, c *Client, path string) (n int64, version string, err error) {
+	page, err := listPage[struct{}](ctx, c, path, url.Values{"limit": {"1"}})
+	if err != nil {
+		return 0, "", err
+	}
+	n = int64(len(page.Items))
+	if left := page.Metadata.RemainingItemCount; left != nil {
+		n += *left
+	}
+	return n, page.Metadata.ResourceVersion, nil
+}
+
+func cloned(query url.Values) url.Values {
+	if query == nil {
+		return url.Values{}
+	}
+	return maps.Clone(query)
 }
 
 type page[T any] struct {

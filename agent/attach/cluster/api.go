@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,13 +21,14 @@ import (
 const maxObject = 16 << 20
 
 // watch gives what changes after a version, until the API server ends the watch,
-// which it does every few minutes. It returns the version up to which changes
-// were given. opened is called when the API server has agreed to watch.
-func watch[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, version string, opened func(), each func(kind string, object *T)) (string, error) {
+// which it does after the time that lasts names, and at most twice that. It returns the
+// version up to which changes were given. opened is called when the API server has
+// agreed to watch.
+func watch[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, lasts time.Duration, version string, opened func(), each func(kind string, object *T)) (string, error) {
 	q := url.Values{
 		"watch": {"1"}, "resourceVersion": {version}, "allowWatchBookmarks": {"true"},
 		// Watches of many podsteps are not to end at once.
-		"timeoutSeconds": {strconv.Itoa(300 + rand.IntN(300))},
+		"timeoutSeconds": {strconv.Itoa(int((lasts + rand.N(lasts)) / time.Second))},
 	}
 	for k, v := range query {
 		q[k] = v
@@ -49,6 +51,15 @@ func watch[T any](ctx context.Context, api *kubeapi.Client, path string, query u
 			each(kind, object)
 		}
 	}
+}
+
+// statusError is the error with which the API server ends a watch.
+func statusError(st *metav1.Status) error {
+	err := &kubeapi.StatusError{Code: int(st.Code), Message: st.Message}
+	if d := st.Details; d != nil {
+		err.RetryAfter = time.Duration(d.RetryAfterSeconds) * time.Second
+	}
+	return err
 }
 
 // changes reads what a watch sends.
@@ -79,7 +90,7 @@ func (c *changes[T]) next() (kind string, object *T, err error) {
 		if err := json.Unmarshal(line.Object, &st); err != nil {
 			return "", nil, fmt.Errorf("read watch: %w", err)
 		}
-		return "", nil, &kubeapi.StatusError{Code: int(st.Code), Message: st.Message}
+		return "", nil, statusError(&st)
 	}
 	var head struct {
 		Metadata struct {

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,15 +72,18 @@ type Cluster struct {
 	o       Options
 	ledger  *ledger
 	api     *kubeapi.Client
+	clock   clock
 	overdue *time.Timer // has the past given although a source is slow
 }
 
 // New prepares to follow. Each of the sources that o names is then to be run.
 func New(o Options) (*Cluster, error) {
-	c := &Cluster{o: o, ledger: newLedger(o)}
+	c := &Cluster{o: o, ledger: newLedger(o), clock: newClock()}
 	sources := 0
 	if o.API != nil {
-		api, err := kubeapi.New(o.API)
+		config := rest.CopyConfig(o.API)
+		config.UserAgent = kubeapi.UserAgent("attach/" + o.Node)
+		api, err := kubeapi.New(config)
 		if err != nil {
 			return nil, err
 		}
@@ -102,11 +104,13 @@ func (c *Cluster) RunAPI(ctx context.Context) {
 	if c.api == nil {
 		return
 	}
-	var wg sync.WaitGroup
-	for _, run := range []func(context.Context){newPodWatch(c.api, c.ledger, c.o).run, newEventWatch(c.api, c.ledger, c.o).run} {
-		wg.Go(func() { run(ctx) })
-	}
-	wg.Wait()
+	events := newEventWatch(c)
+	stirs := func(p *v1.Pod, from source, gone bool) { events.stir(ctx, p, from, gone) }
+	newPodWatch(c, stirs, func() {
+		c.ledger.ready()
+		events.started(ctx, c.ledger.ready)
+	}).run(ctx)
+	events.wait()
 	// Until the API server is asked again the kubelet's list counts.
 	c.ledger.connected(false)
 }

@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -32,9 +35,24 @@ type fakeAPI struct {
 	log     []change
 	forgot  int            // watches may not begin before this version
 	refuses map[string]int // path to code
-	asked   []string
-	epoch   int // watches of an earlier one end
+	// forgetful: watches may not begin at any version.
+	forgetful bool
+	// refuseList, if set, is asked about each list with the version that it names.
+	refuseList func(version string) *kubeapi.StatusError
+	many       map[string]int // path to how many objects it counts
+	asked      []asked
+	epoch      int // watches of an earlier one end
+	open       int // watches of events
+	most       int // of these at one time
 }
+
+// asked is a request.
+type asked struct {
+	path, agent string
+	query       url.Values
+}
+
+func (a asked) watch() bool { return a.query.Get("watch") != "" }
 
 type change struct {
 	version    int
@@ -43,7 +61,7 @@ type change struct {
 }
 
 func newFakeAPI(t *testing.T) *fakeAPI {
-	f := &fakeAPI{version: 100, objects: map[string]map[types.UID]any{}, refuses: map[string]int{}}
+	f := &fakeAPI{version: 100, objects: map[string]map[types.UID]any{}, refuses: map[string]int{}, many: map[string]int{}}
 	f.cond = sync.NewCond(&f.mu)
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(func() {
@@ -56,7 +74,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 
 func (f *fakeAPI) config() *rest.Config { return &rest.Config{Host: f.URL} }
 
-const podsPath, eventsPath = "/api/v1/pods", "/api/v1/events"
+const podsPath, eventsPath = "/api/v1/pods", "/api/v1/namespaces/default/events"
 
 // put makes or changes an object; kind is what a watch calls that.
 func (f *fakeAPI) put(path, kind string, object metav1.Object) {
@@ -92,6 +110,40 @@ func (f *fakeAPI) forget() {
 	f.forgot, f.log = f.version, nil
 }
 
+func (f *fakeAPI) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cond.Broadcast()
+}
+
+// until waits until what it is given holds of the server.
+func (f *fakeAPI) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	defer context.AfterFunc(ctx, f.wake)()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !holds() {
+		if ctx.Err() != nil {
+			t.Fatalf("it never came that %s; asked: %v", what, f.asked)
+		}
+		f.cond.Wait()
+	}
+}
+
+// requests are those so far for a path.
+func (f *fakeAPI) requests(path string) (out []asked) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, a := range f.asked {
+		if a.path == path {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 func (f *fakeAPI) refuse(path string, code int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +152,8 @@ func (f *fakeAPI) refuse(path string, code int) {
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
-	f.asked = append(f.asked, r.URL.RequestURI())
+	f.asked = append(f.asked, asked{r.URL.Path, r.UserAgent(), r.URL.Query()})
+	f.cond.Broadcast()
 	code := f.refuses[r.URL.Path]
 	f.mu.Unlock()
 	switch q := r.URL.Query(); {
@@ -118,34 +171,46 @@ func writeStatus(w http.ResponseWriter, code int, message string) {
 	_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(code), Message: message})
 }
 
-// list gives one object a page, in the order of their names.
+// list gives all objects, or one a page if there is a limit, in the order of their names.
 func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var uids []string
-	for id := range f.objects[r.URL.Path] {
-		uids = append(uids, string(id))
+	q := r.URL.Query()
+	if f.refuseList != nil {
+		if err := f.refuseList(q.Get("resourceVersion")); err != nil {
+			writeStatus(w, err.Code, err.Message)
+			return
+		}
 	}
+	all := f.objects[r.URL.Path]
+	var uids []types.UID
+	for id, object := range all {
+		if string(id) > q.Get("continue") && selected(q, object) {
+			uids = append(uids, id)
+		}
+	}
+	slices.Sort(uids)
 	meta := metav1.ListMeta{ResourceVersion: strconv.Itoa(f.version)}
-	after := r.URL.Query().Get("continue")
-	next, left := "", 0
-	for _, id := range uids {
-		if id <= after {
-			continue
-		}
-		left++
-		if next == "" || id < next {
-			next = id
-		}
+	if q.Get("limit") != "" && len(uids) > 1 {
+		left := int64(len(uids) - 1)
+		meta.Continue, meta.RemainingItemCount = string(uids[0]), &left
+		uids = uids[:1]
 	}
-	if left > 1 {
-		meta.Continue = next
+	if n := int64(f.many[r.URL.Path]); n > 0 {
+		meta.RemainingItemCount = &n
 	}
 	items := []any{}
-	if next != "" {
-		items = append(items, f.objects[r.URL.Path][types.UID(next)])
+	for _, id := range uids {
+		items = append(items, all[id])
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": meta, "items": items})
+}
+
+// selected reports whether an event is of the pod that is asked for.
+func selected(q url.Values, object any) bool {
+	_, name, some := strings.Cut(q.Get("fieldSelector"), "involvedObject.name=")
+	e, is := object.(*v1.Event)
+	return !some || !is || e.InvolvedObject.Name == name
 }
 
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
@@ -157,20 +222,30 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	out := json.NewEncoder(w)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if from < f.forgot {
+	if from < f.forgot || f.forgetful {
 		_ = out.Encode(map[string]any{"type": "ERROR", "object": metav1.Status{Code: http.StatusGone, Message: "too old resource version"}})
 		return
 	}
-	for epoch := f.epoch; epoch == f.epoch; {
+	if r.URL.Path != podsPath {
+		f.open++
+		f.most = max(f.most, f.open)
+		defer func() {
+			f.open--
+			f.cond.Broadcast()
+		}()
+	}
+	// Who asked may end the watch.
+	defer context.AfterFunc(r.Context(), f.wake)()
+	for epoch := f.epoch; epoch == f.epoch && r.Context().Err() == nil; {
 		for _, c := range f.log {
-			if c.version > from && c.path == r.URL.Path {
+			if c.version > from && c.path == r.URL.Path && selected(r.URL.Query(), c.object) {
 				_ = out.Encode(map[string]any{"type": c.kind, "object": c.object})
 			}
 		}
 		from = f.version
 		_ = out.Encode(map[string]any{"type": "BOOKMARK", "object": map[string]any{"metadata": map[string]any{"resourceVersion": strconv.Itoa(from)}}})
 		w.(http.Flusher).Flush()
-		if epoch == f.epoch {
+		if epoch == f.epoch && r.Context().Err() == nil {
 			f.cond.Wait()
 		}
 	}
@@ -221,6 +296,17 @@ func follow(t *testing.T, o Options) *collector { return followAs(t, "node-1", o
 
 func followAs(t *testing.T, node string, o Options) *collector {
 	t.Helper()
+	return followBy(t, quickClock(), node, o)
+}
+
+// quickClock is a clock by which waiting takes a hundredth of the time.
+func quickClock() clock {
+	return clock{time.Now, func(d time.Duration) <-chan time.Time { return time.After(d / 100) }}
+}
+
+// followBy runs the package by another clock.
+func followBy(t *testing.T, by clock, node string, o Options) *collector {
+	t.Helper()
 	h := &collector{t: t, reports: make(chan Report, 10_000), notes: make(chan string, 100)}
 	o.Node = node
 	o.Report = func(s Report) { h.reports <- s }
@@ -241,6 +327,7 @@ func followAs(t *testing.T, node string, o Options) *collector {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.clock = by
 	var ran sync.WaitGroup
 	ran.Go(func() { c.RunAPI(t.Context()) })
 	ran.Go(func() { c.RunKubelet(t.Context()) })

@@ -3,96 +3,88 @@ package cluster
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/podstep/podstep/agent/kubeapi"
-	"github.com/podstep/podstep/probes"
-)
-
-// How long is waited before the next try: longer after each that failed, and
-// long where only a person can help.
-const (
-	firstWait   = 500 * time.Millisecond
-	longestWait = 30 * time.Second
-	refusedWait = time.Minute
 )
 
 // follower lists objects of a kind and watches them from then on, for as long as
 // its context lives.
 type follower[T any] struct {
+	clock clock
+	pace  pace
 	api   *kubeapi.Client
 	path  string
 	query url.Values
-	// notes is called when it fails, once for as long as the error is the same, with
-	// nil when it works again, and before anything failed too.
-	notes func(error)
+	// lasts is how long the API server is asked to let a watch be, at least.
+	lasts time.Duration
 
-	// listed is called with each object of a list, complete when it is whole, and
-	// changed with each change. up reports whether changes are being watched.
-	listed   func(*T)
+	// list gives all objects to listed, and their version. They must not be older than
+	// a version; "0" is any, and "" is the newest.
+	list func(ctx context.Context, notOlder string) (version string, err error)
+	// complete is called when a list is whole, and changed with each change. up reports
+	// whether changes are being watched.
 	complete func()
 	changed  func(kind string, object *T)
 	up       func(bool)
+	// notes is called when it fails, once for as long as the error is the same, with
+	// nil when it works again, and before anything failed too.
+	notes func(error)
 	// done is called once, when the first list is whole or cannot be had.
 	done func()
 
-	worked bool
-	failed string // what was noted
+	version string // what was seen last
+	listed  bool   // watching from there misses nothing
+	worked  bool
+	failed  string // what was noted
 }
 
 func (f *follower[T]) run(ctx context.Context) {
+	f.version = "0"
 	done := sync.OnceFunc(f.done)
 	defer done()
-	wait := firstWait
-	version := ""
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := f.turn(ctx, &version)
-		if err == nil || ctx.Err() != nil {
-			wait = firstWait
+		began := f.clock.now()
+		err := f.turn(ctx, done)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			f.up(false)
 			done()
-			// A server that ends each watch at once is not to be asked without end.
-			if time.Since(began) < firstWait {
-				f.sleep(ctx, firstWait)
-			}
-			continue
 		}
-		f.up(false)
-		done()
-		if kubeapi.IsCode(err, http.StatusGone) {
-			version = "" // what changed meanwhile is forgotten: list anew
-			f.sleep(ctx, firstWait)
-			continue
-		}
-		f.fails(err)
-		if refused(err) {
-			f.sleep(ctx, refusedWait)
-			continue
-		}
-		f.sleep(ctx, wait)
-		wait = min(2*wait, longestWait)
+		f.clock.sleep(ctx, f.pace.after(f.clock.now().Sub(began), err))
 	}
 }
 
-// turn is a list, if there was none, or a watch.
-func (f *follower[T]) turn(ctx context.Context, version *string) (err error) {
-	if *version == "" {
-		if *version, err = kubeapi.List(ctx, f.api, f.path, f.query, f.listed); err != nil {
-			*version = ""
+// turn is a watch, and a list before it if there is none to go on from.
+func (f *follower[T]) turn(ctx context.Context, done func()) error {
+	if !f.listed {
+		version, err := f.list(ctx, f.version)
+		if err != nil {
+			if isUnknownVersion(err) {
+				f.version = ""
+			}
+			f.fails(ctx, err)
 			return err
 		}
+		f.version, f.listed = version, true
 		f.complete()
 		f.works()
-		return nil
+		done()
 	}
-	*version, err = watch(ctx, f.api, f.path, f.query, *version, f.works, f.changed)
+	version, err := watch(ctx, f.api, f.path, f.query, f.lasts, f.version, f.works, f.changed)
+	f.version = version
+	switch {
+	case kubeapi.IsCode(err, http.StatusGone):
+		f.listed = false // what changed meanwhile is forgotten: list anew
+	case err != nil:
+		f.fails(ctx, err)
+	}
 	return err
 }
 
@@ -104,12 +96,24 @@ func (f *follower[T]) works() {
 	}
 }
 
-// fails notes a failure, once for as long as it is the same.
-func (f *follower[T]) fails(err error) {
+// fails notes a failure, once for as long as it is the same. What fails because ctx has
+// ended is none.
+func (f *follower[T]) fails(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	if text := err.Error(); text != f.failed {
 		f.failed, f.worked = text, true
-		f.notes(explain(err))
+		f.notes(err)
 	}
+}
+
+// isUnknownVersion recognizes that an API server does not have a version any more, or has
+// never had it, such as after its storage was restored. The latter is a timeout, since the
+// server waits for that version.
+func isUnknownVersion(err error) bool {
+	return kubeapi.IsCode(err, http.StatusGone) ||
+		kubeapi.IsCode(err, http.StatusGatewayTimeout) && strings.Contains(err.Error(), "Too large resource version")
 }
 
 // explain adds what to do about an error, where a person can do something.
@@ -121,71 +125,4 @@ func explain(err error) error {
 		return errors.New("the API server does not accept the credentials; name others with --kubeconfig")
 	}
 	return err
-}
-
-// refused reports whether trying again soon is of no use.
-func refused(err error) bool {
-	return kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized)
-}
-
-// sleep waits about that long, so that many do not come at once.
-func (f *follower[T]) sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d/2 + rand.N(d/2+1))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
-// newPodWatch follows the pods that are bound to the node. The kubelet's own
-// credentials may do as much.
-func newPodWatch(a *kubeapi.Client, l *ledger, o Options) *follower[v1.Pod] {
-	has := map[types.UID]bool{}
-	return &follower[v1.Pod]{
-		api: a, path: "/api/v1/pods", query: url.Values{"fieldSelector": {"spec.nodeName=" + o.Node}},
-		notes: func(err error) { o.State(probes.ByAPI, err) }, done: l.ready, up: l.connected,
-		listed: func(p *v1.Pod) {
-			has[p.UID] = true
-			l.object(trim(p), fromObject)
-		},
-		complete: func() {
-			l.all(has)
-			has = map[types.UID]bool{}
-		},
-		changed: func(kind string, p *v1.Pod) {
-			if kind == "DELETED" {
-				l.gone(p.UID, trim(p), live)
-				return
-			}
-			l.object(trim(p), live)
-		},
-	}
-}
-
-// newEventWatch follows events about pods. Which node a pod is on cannot be asked
-// for there, so events of other nodes' pods come too and are passed over.
-func newEventWatch(a *kubeapi.Client, l *ledger, o Options) *follower[v1.Event] {
-	failed := false
-	notes := func(err error) {
-		switch {
-		case err != nil:
-			failed = true
-			o.Note("events of the API server are not shown", err)
-		case failed:
-			failed = false
-			o.Note("events of the API server are shown again", nil)
-		}
-	}
-	return &follower[v1.Event]{
-		api: a, path: "/api/v1/events", query: url.Values{"fieldSelector": {"involvedObject.kind=Pod"}},
-		notes: notes, done: l.ready, up: func(bool) {},
-		listed:   func(e *v1.Event) { l.event(newHappening(e, fromObject), o.Node) },
-		complete: func() {},
-		changed: func(kind string, e *v1.Event) {
-			if kind != "DELETED" {
-				l.event(newHappening(e, live), o.Node)
-			}
-		},
-	}
 }

@@ -3,6 +3,8 @@ package cluster
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/kubeport"
 )
 
@@ -21,7 +24,7 @@ func namedPod(name string) *v1.Pod {
 func eventOf(name, reason string) *v1.Event {
 	return &v1.Event{
 		ObjectMeta: metav1.ObjectMeta{UID: types.UID("event-" + name + reason)}, Reason: reason, LastTimestamp: at(9),
-		InvolvedObject: v1.ObjectReference{UID: types.UID("uid-" + name)}, Source: v1.EventSource{Host: "node-1"},
+		InvolvedObject: v1.ObjectReference{Name: name, UID: types.UID("uid-" + name)}, Source: v1.EventSource{Host: "node-1"},
 	}
 }
 
@@ -57,20 +60,43 @@ func TestFollow(t *testing.T) {
 	checkAsked(t, f)
 }
 
-func checkAsked(t *testing.T, f *fakeAPI) {
+// TestUserAgent: an administrator sees which node's podstep asks.
+func TestUserAgent(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	h := follow(t, Options{API: f.config()})
+	h.until("cluster.bound")
+	f.until(t, "events are watched", func() bool { return f.open == 1 })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	lists := 0
 	for _, a := range f.asked {
-		if strings.HasPrefix(a, podsPath) && !strings.Contains(a, "fieldSelector=spec.nodeName%3Dnode-1") {
-			t.Errorf("asked for other nodes' pods: %s", a)
-		}
-		if strings.HasPrefix(a, podsPath) && !strings.Contains(a, "watch=1") {
-			lists++
+		if want := kubeapi.UserAgent("attach/node-1"); a.agent != want {
+			t.Errorf("%s is asked for by %q, want %q", a.path, a.agent, want)
 		}
 	}
-	if lists != 3 { // three pages
-		t.Errorf("%d lists of pods, though the watch could go on: %v", lists, f.asked)
+}
+
+// checkAsked: the pods of this node alone are listed, once, from the watch cache; a watch
+// that ends goes on from what was seen last.
+func checkAsked(t *testing.T, f *fakeAPI) {
+	t.Helper()
+	all := f.requests(podsPath)
+	last := 0
+	for i, a := range all {
+		version, err := strconv.Atoi(a.query.Get("resourceVersion"))
+		if a.query.Get("fieldSelector") != "spec.nodeName=node-1" || a.query.Has("limit") || err != nil {
+			t.Errorf("asked for %v", a.query)
+		}
+		switch {
+		case i == 0 && (a.watch() || version != 0):
+			t.Errorf("first asked for %v", a.query)
+		case i > 0 && (!a.watch() || a.query.Get("allowWatchBookmarks") == "" || version < last || version < 104):
+			t.Errorf("then asked for %v, after version %d", a.query, last)
+		}
+		last = version
+	}
+	if len(all) < 3 || last < 106 { // the watch was cut after that
+		t.Errorf("%d requests, the last one from version %d", len(all), last)
 	}
 }
 
@@ -113,6 +139,15 @@ func TestTooOld(t *testing.T) {
 	if running != 1 {
 		t.Errorf("that b runs was told %d times: %v", running, h.past)
 	}
+	var lists []string
+	for _, a := range f.requests(podsPath) {
+		if v := a.query.Get("resourceVersion"); !a.watch() && !slices.Contains(lists, v) {
+			lists = append(lists, v)
+		}
+	}
+	if want := []string{"0", "103"}; !slices.Equal(lists, want) {
+		t.Errorf("listed from the versions %v, want %v: the watch cache has what is not older than what was seen", lists, want)
+	}
 }
 
 // TestForbidden: who may not read events has the pods all the same, and is told
@@ -122,7 +157,7 @@ func TestForbidden(t *testing.T) {
 	f.refuse(eventsPath, http.StatusForbidden)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	h := follow(t, Options{API: f.config()})
-	h.noted("events of the API server are not shown", "/api/v1/events is forbidden", "--kubeconfig")
+	h.noted("events of the API server are not shown", "/events is forbidden", "--kubeconfig")
 	h.until("cluster.bound")
 	f.put(podsPath, "ADDED", namedPod("b"))
 	h.until("cluster.bound")
@@ -154,8 +189,8 @@ func TestNobodyThere(t *testing.T) {
 	h := follow(t, Options{
 		API: &rest.Config{Host: gone.URL}, Kubelet: &kubeport.Port{URLs: []string{gone.URL}, Client: gone.Client()},
 	})
-	notes := <-h.notes + <-h.notes + <-h.notes
-	for _, what := range []string{"api fails", "events of the API server", "kubelet fails"} {
+	notes := <-h.notes + <-h.notes
+	for _, what := range []string{"api fails", "kubelet fails"} {
 		if !strings.Contains(notes, what) {
 			t.Errorf("of %s nothing is noted: %s", what, notes)
 		}

@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func ready(p *v1.Pod) {
+	p.Status.Phase = v1.PodRunning
+	p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: at(8)})
+}
+
+func TestHasSettled(t *testing.T) {
+	deleted := at(9)
+	for name, test := range map[string]struct {
+		change func(*v1.Pod)
+		want   bool
+	}{
+		"pending":            {func(*v1.Pod) {}, false},
+		"ready":              {ready, true},
+		"running, not ready": {func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }, false},
+		"succeeded":          {func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }, true},
+		"failed":             {func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }, true},
+		"ready, deleted":     {func(p *v1.Pod) { ready(p); p.DeletionTimestamp = &deleted }, false},
+		"failed, deleted":    {func(p *v1.Pod) { p.Status.Phase = v1.PodFailed; p.DeletionTimestamp = &deleted }, false},
+	} {
+		if got := hasSettled(with(webPod(), test.change)); got != test.want {
+			t.Errorf("%s: settled %v", name, got)
+		}
+	}
+}
+
+func TestChangedAt(t *testing.T) {
+	container := func(s v1.ContainerState) func(*v1.Pod) {
+		return func(p *v1.Pod) { p.Status.ContainerStatuses = []v1.ContainerStatus{{LastTerminationState: s}} }
+	}
+	for name, test := range map[string]struct {
+		change func(*v1.Pod)
+		want   metav1.Time
+	}{
+		"bound":             {func(*v1.Pod) {}, at(1)},
+		"created":           {func(p *v1.Pod) { p.Status = v1.PodStatus{} }, at(0)},
+		"ready":             {ready, at(8)},
+		"a container began": {container(v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: at(20)}}), at(20)},
+		"a container ended": {container(v1.ContainerState{Terminated: &v1.ContainerStateTerminated{FinishedAt: at(30)}}), at(30)},
+		"a container waits": {container(v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}), at(1)},
+	} {
+		if got := changedAt(with(webPod(), test.change)); !got.Equal(test.want.Time) {
+			t.Errorf("%s: changed at %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestEventsOfStirredPods: only pods to which something happens have their events asked
+// for, each its own.
+func TestEventsOfStirredPods(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("starting"))
+	f.put(podsPath, "ADDED", with(namedPod("old"), ready))
+	f.put(eventsPath, "ADDED", eventOf("elsewhere", "Pulled"))
+	f.put(eventsPath, "ADDED", eventOf("old", "Created"))
+	f.put(eventsPath, "ADDED", eventOf("starting", "Pulling"))
+	h := follow(t, Options{API: f.config()})
+	h.until("reported.event", "reason=Pulling", "from=object")
+	f.until(t, "events are watched", func() bool { return f.open == 1 })
+	f.put(eventsPath, "ADDED", eventOf("starting", "Failed"))
+	h.until("reported.event", "reason=Failed")
+	for _, a := range f.requests(eventsPath) {
+		s := a.query.Get("fieldSelector")
+		if s != "involvedObject.kind=Pod,involvedObject.name=starting" && a.query.Encode() != "limit=1" {
+			t.Errorf("asked for %v", a.query)
+		}
+	}
+
+	// When something happens to the other one, what there is of it comes.
+	f.put(podsPath, "MODIFIED", namedPod("old"))
+	h.until("reported.event", "reason=Created", "from=object")
+	f.until(t, "the events of both are watched", func() bool { return f.open == 2 })
+	if text := strings.Join(h.past, "\n"); strings.Contains(text, "elsewhere") {
+		t.Errorf("of another node's pod: %s", text)
+	}
+}
+
+// TestCalm: a pod that has settled is watched a little longer, and then no more until
+// something happens to it.
+func TestCalm(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	made := &steered{time: noon, ticks: make(chan time.Time)}
+	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	f.until(t, "events are watched", func() bool { return f.open == 1 })
+	f.put(podsPath, "MODIFIED", with(namedPod("a"), ready))
+	h.until("reported.phase", "phase=Running")
+	made.ticks <- noon // a share is over, and it is not calm yet
+	f.put(eventsPath, "ADDED", eventOf("a", "Started"))
+	h.until("reported.event", "reason=Started")
+	made.add(2 * calm)
+	defer made.run()()
+	f.until(t, "events are not watched any more", func() bool { return f.open == 0 })
+
+	f.put(eventsPath, "ADDED", eventOf("a", "Unhealthy"))
+	f.put(podsPath, "MODIFIED", with(namedPod("a"), func(p *v1.Pod) { ready(p); p.Status.Conditions[1].Status = v1.ConditionFalse }))
+	h.until("reported.event", "reason=Unhealthy", "from=object")
+	started := 0
+	for _, text := range h.past {
+		if strings.Contains(text, "reason=Started") {
+			started++
+		}
+	}
+	if started != 1 {
+		t.Errorf("an event was reported %d times: %v", started, h.past)
+	}
+}
+
+// steered is a clock that a test steers. What waits is sent a tick.
+type steered struct {
+	mu    sync.Mutex
+	time  time.Time
+	ticks chan time.Time
+}
+
+func (c *steered) clock() clock {
+	return clock{c.now, func(time.Duration) <-chan time.Time { return c.ticks }}
+}
+
+// run sends ticks to all that wait, until it is stopped.
+func (c *steered) run() (stop func()) {
+	ended := make(chan struct{})
+	var ran sync.WaitGroup
+	ran.Go(func() {
+		for {
+			select {
+			case c.ticks <- noon:
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		ran.Wait()
+	}
+}
+
+func (c *steered) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.time
+}
+
+func (c *steered) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time = c.time.Add(d)
+}
+
+// TestManyStirredPods: the watches are bounded. Pods that wait for one have their turn.
+func TestManyStirredPods(t *testing.T) {
+	f := newFakeAPI(t)
+	const pods = 3 * maxEventWatches
+	for i := range pods {
+		name := fmt.Sprint("pod-", i)
+		f.put(podsPath, "ADDED", namedPod(name))
+		f.put(eventsPath, "ADDED", eventOf(name, fmt.Sprintf("Reason%02d", i)))
+	}
+	made := &steered{time: noon, ticks: make(chan time.Time)}
+	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	f.until(t, "as many are watched as may be", func() bool { return f.open == maxEventWatches })
+	defer made.run()()
+	for i := range pods {
+		h.until("reported.event", fmt.Sprintf("reason=Reason%02d", i))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// The server sees the end of a watch a little after the watcher.
+	if f.most > 2*maxEventWatches {
+		t.Errorf("%d watches of events at one time, want at most %d", f.most, maxEventWatches)
+	}
+}
+
+// TestManySettledPods: of pods that have settled only what there is is listed while
+// others wait.
+func TestManySettledPods(t *testing.T) {
+	f := newFakeAPI(t)
+	const pods = 3 * maxEventWatches
+	for i := range pods {
+		name := fmt.Sprint("pod-", i)
+		f.put(podsPath, "ADDED", with(namedPod(name), ready))
+		f.put(eventsPath, "ADDED", eventOf(name, fmt.Sprintf("Reason%02d", i)))
+	}
+	made := &steered{time: noon, ticks: make(chan time.Time)} // which never ticks
+	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	for i := range pods {
+		h.until("reported.event", fmt.Sprintf("reason=Reason%02d", i))
+	}
+}
+
+// TestManyEvents: where it would cost the server too much to list, events are watched
+// from now on.
+func TestManyEvents(t *testing.T) {
+	f := newFakeAPI(t)
+	f.many[eventsPath] = maxRead
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.put(eventsPath, "ADDED", eventOf("a", "Pulling"))
+	h := follow(t, Options{API: f.config()})
+	f.until(t, "events are watched", func() bool { return f.open == 1 })
+	f.put(eventsPath, "ADDED", eventOf("a", "Pulled"))
+	h.until("reported.event", "reason=Pulled")
+	for _, a := range f.requests(eventsPath) {
+		if !a.watch() && a.query.Encode() != "limit=1" {
+			t.Errorf("listed %v", a.query)
+		}
+	}
+}
+
+// TestJustNow: an event that came between the pod and the list happens now; one that the
+// pod had before has its own time.
+func TestJustNow(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.put(eventsPath, "ADDED", eventOf("a", "Scheduled")) // at second 9
+	made := &steered{time: at(10).Time, ticks: make(chan time.Time)}
+	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	if s := h.until("reported.event", "reason=Scheduled"); s.Values[len(s.Values)-1] != nil {
+		t.Errorf("reported as of before: %s", line(t, s))
+	}
+}
+
+// TestEventsForbidden: that events may not be read is noted once for all pods, and once
+// when they can be again.
+func TestEventsForbidden(t *testing.T) {
+	f := newFakeAPI(t)
+	f.refuse(eventsPath, http.StatusForbidden)
+	f.put(podsPath, "ADDED", namedPod("a"))
+	f.put(podsPath, "ADDED", namedPod("b"))
+	f.put(eventsPath, "ADDED", eventOf("a", "Pulling"))
+	made := &steered{time: noon, ticks: make(chan time.Time)}
+	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	h.noted("events of the API server are not shown")
+	f.until(t, "both were refused", func() bool { return len(f.asked) >= 4 })
+	f.refuse(eventsPath, 0)
+	defer made.run()()
+	h.noted("events of the API server are shown again")
+	h.until("reported.event", "reason=Pulling")
+	if n := strings.Count(strings.Join(h.past, "\n"), "are not shown"); n != 1 {
+		t.Errorf("noted %d times: %v", n, h.past)
+	}
+}
