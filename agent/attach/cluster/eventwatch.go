@@ -35,7 +35,7 @@ const (
 )
 
 // eventWatch follows the events of the node's pods, of each pod by itself and only
-// while something happens to it. ADR 17 has the reasons.
+// while something happens to it. ADR 18 has the reasons.
 type eventWatch struct {
 	api    *kubeapi.Client
 	ledger *ledger

@@ -26,14 +26,20 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// TestMain also plays the guard that the cri probe starts.
+// TestMain also plays the processes that the cri probe starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guard" {
-		os.Exit(takeover.Guard())
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "relay":
+			os.Exit(relayproc.Main())
+		case "guard":
+			os.Exit(takeover.Guard())
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -258,6 +264,17 @@ func TestNoneStarts(t *testing.T) {
 	}
 }
 
+// askAlways asks a runtime again and again, as a kubelet does.
+func askAlways(ctx context.Context, runtime runtimeapi.RuntimeServiceClient) {
+	for ctx.Err() == nil {
+		_, _ = runtime.Version(ctx, &runtimeapi.VersionRequest{})
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // TestOneRow: a call that the probe sees in the kubelet, which the test plays, and
 // that goes over the socket where the cri probe sees it, is in the story once.
 func TestOneRow(t *testing.T) {
@@ -267,12 +284,13 @@ func TestOneRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.sock")
 	serve(t, path)
 	p := New()
-	_, c := attached(t, thisProcess(t, path), p.Kind(Name), attach.CRI)
 	conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	go askAlways(t.Context(), runtimeapi.NewRuntimeServiceClient(conn))
+	_, c := attached(t, thisProcess(t, path), p.Kind(Name), attach.CRI)
 	s := follow(t, c)
 	p.Turn(pod("web"), func(in *agent.Call) {
 		p.Call("cri.RunPodSandbox", in, []any{sandbox("web"), sandbox("web")}, func() error {

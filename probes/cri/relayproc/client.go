@@ -101,11 +101,19 @@ func start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	return c, ready, nil
 }
 
+// envRelay is set for a process that is started to be a relay process.
+const envRelay = "PODSTEP_RELAY"
+
 // launch starts a relay process. It is no child that ends with this process, and no signal
 // of the terminal gets to it.
 func launch(command []string) (*net.UnixConn, error) {
 	if len(command) == 0 {
 		command = []string{"/proc/self/exe", "relay"}
+	}
+	// A program that does not know that it is to be the relay process, and does what it
+	// always does, would start another, and that one more, and so on.
+	if os.Getenv(envRelay) != "" {
+		return nil, errors.New("start relay process: this process was started to be one itself")
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -115,7 +123,7 @@ func launch(command []string) (*net.UnixConn, error) {
 	defer ours.Close()
 	defer theirs.Close()
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Args[0], cmd.Dir, cmd.Env = "podstep", "/", []string{} // so that ps shows whose it is
+	cmd.Args[0], cmd.Dir, cmd.Env = "podstep", "/", []string{envRelay + "=yes"} // so that ps shows whose it is
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

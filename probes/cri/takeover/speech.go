@@ -19,7 +19,7 @@ import (
 type speech int
 
 const (
-	unseen    speech = iota
+	unseen     speech = iota
 	speaksGRPC        // HTTP/2
 	speaksElse        // HTTP/1
 )
@@ -38,7 +38,7 @@ func speaksMore(pid int) bool {
 }
 
 var (
-	errElse    = errors.New("it is not gRPC")
+	errElse   = errors.New("it is not gRPC")
 	errUnseen = errors.New("nothing was seen on it that says it is gRPC")
 )
 
