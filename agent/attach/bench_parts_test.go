@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
 	"github.com/podstep/podstep/probes/cri/relay"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // The parts of a measurement are processes of their own, as on a node. All but
@@ -38,16 +42,25 @@ const (
 	partNobody  = "podstep, nobody looks"
 	partPodstep = "podstep"
 	partGRPC    = "grpc-proxy"
+	// partApart is podstep as it is: the relay is a process of its own. Its runtime is one
+	// of its own, too, since its path is taken over.
+	partApart = "podstep and a relay process"
 )
 
 // peers are what stands between client and runtime, the slowest last.
-var peers = []string{partBytes, partNobody, partPodstep, partGRPC}
+var peers = []string{partBytes, partNobody, partPodstep, partApart, partGRPC}
 
 // TestPart is a part's process. It ends with its standard input.
 func TestPart(t *testing.T) {
 	what, listen, to := os.Getenv(envPart), os.Getenv(envListen), os.Getenv(envTo)
 	if what == "" {
 		t.Skip("it is a part of TestBench")
+	}
+	if what == partApart {
+		attachFrom(t, os.Getppid(), to)
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	l, err := net.Listen("unix", listen)
 	if err != nil {
@@ -59,7 +72,7 @@ func TestPart(t *testing.T) {
 	case partBytes:
 		go serveEach(l, to, copyBytes)
 	case partNobody:
-		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, nobody{}).Run() })
+		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, unseen{}).Run() })
 	case partPodstep:
 		w := hostedBy(t, to)
 		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, w).Run() })
@@ -68,6 +81,54 @@ func TestPart(t *testing.T) {
 	}
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// unseen looks at no calls.
+type unseen struct{ *watcher }
+
+func (unseen) Wants(string) bool { return false }
+func (unseen) Passed()           {}
+
+// attachFrom attaches to a process that is taken for the kubelet of a runtime.
+func attachFrom(t *testing.T, pid int, runtime string) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s, err := Start(t.Context(), played(Options{
+		Kubelet: kubelets.Kubelet{PID: pid, Started: started, RuntimeEndpoint: runtime, OwnNetwork: true, Root: fmt.Sprintf("/proc/%d/root", pid)},
+		Socket:  filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"), Probes: []Kind{CRI},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+}
+
+// startApart starts podstep between this process and a runtime of its own. This process
+// makes calls meanwhile, as a kubelet does.
+func startApart(t *testing.T, dir string) *part {
+	t.Helper()
+	runtime := startPart(t, partRuntime, filepath.Join(dir, "apart"), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := runtimeapi.NewRuntimeServiceClient(dialPart(t, runtime.socket))
+	go func() {
+		for ctx.Err() == nil {
+			_, _ = calls.Version(ctx, &runtimeapi.VersionRequest{})
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	p := startPart(t, partApart, dir, runtime.socket)
+	p.socket = runtime.socket
+	return p
 }
 
 // serveEach carries each connection to a socket.

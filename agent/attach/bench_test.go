@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -56,13 +57,19 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Mkdir(filepath.Join(dir, "apart"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	b := &bench{t: t, runtime: startPart(t, partRuntime, dir, "")}
 	b.add("direct", nil, b.runtime.socket)
 	for _, name := range peers {
 		var p *part
-		if name == partGRPC {
+		switch name {
+		case partGRPC:
 			p = startOffTheShelf(t, dir, b.runtime.socket)
-		} else {
+		case partApart:
+			p = startApart(t, dir)
+		default:
 			p = startPart(t, name, dir, b.runtime.socket)
 		}
 		b.add(name, p, p.socket)
