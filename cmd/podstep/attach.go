@@ -37,7 +37,8 @@ connected as before.
 
 podstep takes over the path of the runtime's socket by a rename, and asks the
 kubelet to connect again; calls that are under way end on their old connection.
-If podstep is killed, a guard gives the socket back; podstep restore does so by
+A process of its own stands between the two, with a guard: if podstep hangs or
+is killed, calls go on, and the socket is given back. podstep restore does so by
 hand.
 
 podstep also asks the API server and the kubelet's /pods, if there is a
