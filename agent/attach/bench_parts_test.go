@@ -74,7 +74,7 @@ func TestPart(t *testing.T) {
 	case partNobody:
 		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, unseen{}).Run() })
 	case partPodstep:
-		w := hostedBy(t, to)
+		w := hostedBy(t, to, listen+".agent")
 		go serveEach(l, to, func(c, r *net.UnixConn) { _ = relay.New(c, r, w).Run() })
 	default:
 		t.Fatalf("no part %q", what)
@@ -157,8 +157,8 @@ func copyBytes(client, runtime *net.UnixConn) {
 }
 
 // hosted is the watcher of a session, with an agent that gets everything.
-func hostedBy(t testing.TB, runtime string) *watcher {
-	s := hostedSession(t)
+func hostedBy(t testing.TB, runtime, socket string) *watcher {
+	s := hostedAt(t, socket)
 	err := s.cri.pods.reach(func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", runtime)
 	})

@@ -26,7 +26,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 	defer l.Close()
 	go serveRuntime(l)
-	w := hostedBy(b, socket)
+	w := hostedBy(b, socket, filepath.Join(dir, "agent.sock"))
 	for _, c := range []struct {
 		step     string
 		request  proto.Message

@@ -22,7 +22,13 @@ type hosted struct {
 
 func hostedSession(t testing.TB) *hosted {
 	t.Helper()
-	o := Options{Socket: filepath.Join(t.TempDir(), "agent.sock"), Probes: standard}
+	return hostedAt(t, filepath.Join(t.TempDir(), "agent.sock"))
+}
+
+// hostedAt is hostedSession with its agent at a socket.
+func hostedAt(t testing.TB, socket string) *hosted {
+	t.Helper()
+	o := Options{Socket: socket, Probes: standard}
 	s := &hosted{Session: &Session{o: o, target: &Target{}}, reporters: map[probes.Witness]*reporter{}}
 	if err := s.host(probes.MustLoad()); err != nil {
 		t.Fatal(err)
