@@ -43,6 +43,11 @@ func TestShow(t *testing.T) {
 	if len(f.Evidence) != 3 || f.Evidence[0].Text != "retry in 4s" {
 		t.Errorf("%+v", f.Evidence)
 	}
+	c := newCase(&evidence.Snapshot{Taken: now})
+	one := c.found("volumes.setUp", "c", nil, Likely, now, line("retry in 2s", 4*time.Second), line("retry in 4s", 0))
+	if all := c.merge([]Finding{one}); len(all) != 1 || len(all[0].Evidence) != 1 || all[0].Evidence[0].Text != "retry in 4s" {
+		t.Errorf("of one finding: %+v", all)
+	}
 }
 
 // TestHookWait: a pod that ends and has a preStop hook waits for it.

@@ -70,6 +70,11 @@ func (c *Case) merge(all []Finding) (out []Finding) {
 			return o.Cause == f.Cause && (o.Subject == f.Subject || f.Subject == "" || o.Subject == "")
 		})
 		if i < 0 {
+			shown := f.Evidence
+			f.Evidence = nil
+			for _, e := range shown {
+				f.show(e)
+			}
 			out = append(out, f)
 			continue
 		}
