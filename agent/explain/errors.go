@@ -31,9 +31,9 @@ const (
 // crashLoop is the kubelet's reason for not starting a container again yet.
 const crashLoop = "CrashLoopBackOff"
 
-// causes are what errors came to before: a pod that retries has the same error for many
+// readCauses are what errors came to before: a pod that retries has the same error for many
 // frames of the screen. Nobody changes a phrase.
-var causes struct {
+var readCauses struct {
 	mu  sync.Mutex
 	all map[string]Phrase
 }
@@ -43,16 +43,16 @@ const maxCauses = 1 << 10
 
 // causeOf is what an error of a turn comes to.
 func causeOf(err string) Phrase {
-	causes.mu.Lock()
-	defer causes.mu.Unlock()
-	if p, ok := causes.all[err]; ok {
+	readCauses.mu.Lock()
+	defer readCauses.mu.Unlock()
+	if p, ok := readCauses.all[err]; ok {
 		return p
 	}
-	if causes.all == nil || len(causes.all) >= maxCauses {
-		causes.all = map[string]Phrase{}
+	if readCauses.all == nil || len(readCauses.all) >= maxCauses {
+		readCauses.all = map[string]Phrase{}
 	}
 	p := readCause(err)
-	causes.all[err] = p
+	readCauses.all[err] = p
 	return p
 }
 

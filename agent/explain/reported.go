@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -18,10 +19,14 @@ import (
 func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
 	var object *corev1.Pod
 	var events []evidence.Event
+	seen := Seen(s, pod, at)
 	if to.Best() == nil {
 		object, events = Reported(s, pod, at)
 	}
-	to.AddStory(Seen(s, pod, at), object, events)
+	if seen.State == life.Gone.String() {
+		object = nil // what was reported of it last is not so any more
+	}
+	to.AddStory(seen, object, events)
 }
 
 // Reported puts together what the reports of a pod's story say at a position: the

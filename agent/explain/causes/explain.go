@@ -25,10 +25,17 @@ func Explain(s *evidence.Snapshot) *Report {
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)
 	}
+	if c.gone() {
+		r.Verdict = Done
+		return r
+	}
 	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.over)))
 	c.judge(r)
 	return r
 }
+
+// gone reports whether nobody has the pod any more, and what is known is its past.
+func (c *Case) gone() bool { return c.Spec == nil && c.Story != nil && c.Story.State == "gone" }
 
 // matched are the findings of the table's matches.
 func (c *Case) matched() (out []Finding) {
