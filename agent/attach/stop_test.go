@@ -232,6 +232,46 @@ func TestDetachLeavesStreams(t *testing.T) {
 	}
 }
 
+// TestDetachLeavesCalls: who does not want to wait for a call that takes long leaves at
+// once, and the call comes to its end all the same.
+func TestDetachLeavesCalls(t *testing.T) {
+	r := playRuntime(t)
+	s := attachTo(t, r)
+	r.list = make(chan struct{})
+	ended := make(chan error, 1)
+	client := dialPath(t, r.path)
+	go func() {
+		_, err := client.ListPodSandbox(t.Context(), &runtimeapi.ListPodSandboxRequest{})
+		ended <- err
+	}()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		lists := r.lists
+		r.mu.Unlock()
+		if lists > 1 { // the first is podstep's own
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the call does not come to the runtime")
+		}
+	}
+	hurry, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Stop(hurry); err != nil {
+		t.Error(err)
+	}
+	awaitBack(t, r)
+	select {
+	case err := <-ended:
+		t.Fatalf("the call has ended: %v", err)
+	default:
+	}
+	close(r.list)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // hung is a probe that does not come to its end.
 type hung struct{ end chan struct{} }
 
