@@ -91,7 +91,7 @@ func (r *relayed) take(ctx context.Context) error {
 		r.ended.Go(func() { s.keep(live) })
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
-		return takeover.DialPath(ctx, r.target.Kubelet.Root, r.sockets[0].path)
+		return r.target.Kubelet.DialSocket(ctx, r.sockets[0].path)
 	}
 	if err := r.pods.reach(dial); err != nil {
 		return err

@@ -244,17 +244,11 @@ func TestDetachLeavesCalls(t *testing.T) {
 		_, err := client.ListPodSandbox(t.Context(), &runtimeapi.ListPodSandboxRequest{})
 		ended <- err
 	}()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	until(t, "the call comes to the runtime", func() bool {
 		r.mu.Lock()
-		lists := r.lists
-		r.mu.Unlock()
-		if lists > 1 { // the first is podstep's own
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the call does not come to the runtime")
-		}
-	}
+		defer r.mu.Unlock()
+		return r.lists > 1 // the first is podstep's own
+	})
 	hurry, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Stop(hurry); err != nil {
@@ -301,12 +295,21 @@ func TestDetachLeavesHungProbes(t *testing.T) {
 // awaitBack waits until the path is the runtime's again.
 func awaitBack(t *testing.T, r *playedRuntime) {
 	t.Helper()
+	until(t, "the path is given back", func() bool {
+		_, err := os.Lstat(r.path + ".podstep")
+		return err != nil
+	})
+}
+
+// until waits until something is so of which nobody is notified.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if _, err := os.Lstat(r.path + ".podstep"); err != nil {
+		if is() {
 			return
 		}
 	}
-	t.Fatal("the path is not given back")
+	t.Fatalf("it does not come about that %s", what)
 }
 
 // stopped stops a session, which must come to its end.

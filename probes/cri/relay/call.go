@@ -148,7 +148,7 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 		k.phase = held
 		var ctx context.Context
 		ctx, k.goOn = context.WithCancelCause(context.Background())
-		ctx, k.cancel = withDeadline(ctx, k.Deadline)
+		ctx, k.cancel = k.Context(ctx)
 		if c.away {
 			k.goOn(errLeaves)
 		}
@@ -166,11 +166,12 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 	return false, nil
 }
 
-func withDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
-	if t.IsZero() {
+// Context ends at the call's deadline at the latest, if it has one.
+func (c *Call) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.Deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, t)
+	return context.WithDeadline(ctx, c.Deadline)
 }
 
 // errLeaves is why calls that are held go on when the runtime has asked its client to go:

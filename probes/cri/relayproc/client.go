@@ -178,6 +178,16 @@ func (c *Client) remember(pid int) {
 	}
 }
 
+// release closes what remember has opened.
+func (c *Client) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pidfd != nil {
+		_ = c.pidfd.Close()
+		c.pidfd = nil
+	}
+}
+
 // abandon has the relay process give all back, if it is there.
 func (c *Client) abandon() {
 	c.link.send(message{Leave: true})
@@ -191,8 +201,7 @@ func (c *Client) abandon() {
 // Done is closed when the relay process has ended, or has hung up.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// beat shows the relay process that this one works. It is sent where messages are handled,
-// too, if there are any; here it is for when there are none.
+// beat shows the relay process that this one works, and ends one that answers no more.
 func (c *Client) beat() {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -254,6 +263,7 @@ func stoppedChildren(pid int) (out []int) {
 func (c *Client) run() {
 	defer close(c.done)
 	defer c.endAll()
+	defer c.release()
 	for {
 		m, err := c.link.receive()
 		if err != nil {
@@ -319,10 +329,7 @@ func Looked(ctx context.Context) {
 // be stopped any more, whatever the watcher says.
 func (c *Client) began(b *begin) {
 	k := &relay.Call{Method: b.Method, Began: b.Began, Deadline: b.Deadline}
-	ctx, cancel := context.WithCancel(context.Background())
-	if !b.Deadline.IsZero() {
-		ctx, cancel = context.WithDeadline(ctx, b.Deadline)
-	}
+	ctx, cancel := k.Context(context.Background())
 	c.calls[b.ID] = &call{k, cancel}
 	gate := c.h.Watcher.Request(k, b.Message)
 	c.h.Watcher.Passed()

@@ -122,10 +122,10 @@ func (s *conns) left() *Left {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := &Left{Connections: s.opening + len(s.all)}
-	for c, kubelet := range s.all {
+	for c := range s.all {
 		for _, k := range c.Calls() {
 			if !endless[k.Method] {
-				out.Calls = append(out.Calls, Call{k.Method, k.Began, kubelet})
+				out.Calls = append(out.Calls, Call{k.Method, k.Began})
 			}
 		}
 	}

@@ -87,12 +87,9 @@ type verdict struct {
 
 // Ready is that calls go through the relay process.
 type Ready struct {
-	PID     int
-	Runtime int // the runtime's process; 0: it is out of sight
+	PID int
 	// Past is how many connections of the kubelet still go past the relay process.
 	Past int
-	// Back is that the relay process was there already.
-	Back bool
 }
 
 // failure is why the path could not be taken.
@@ -139,6 +136,4 @@ type Left struct {
 type Call struct {
 	Method string
 	Began  time.Time
-	// Kubelet is that it is the kubelet's.
-	Kubelet bool
 }

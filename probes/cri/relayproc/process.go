@@ -84,7 +84,7 @@ func Main() int {
 		return 1
 	}
 	go p.listen()
-	go p.serve(l, os.Getppid(), false)
+	go p.serve(l, os.Getppid())
 	p.keep()
 	p.drain()
 	return 0
@@ -188,17 +188,17 @@ func (p *process) welcome(c *net.UnixConn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	p.serve(l, pid, true)
+	p.serve(l, pid)
 }
 
 // serve is linked with a podstep until it goes.
-func (p *process) serve(l *link, pid int, back bool) {
+func (p *process) serve(l *link, pid int) {
 	me := &peer{link: l, pid: pid, last: time.Now()}
 	if !p.take(me) {
 		return
 	}
 	p.see.use(l)
-	go p.sendReady(me, back)
+	go p.sendReady(me)
 	for {
 		m, err := l.receive()
 		if err != nil {
@@ -244,7 +244,7 @@ func (p *process) lose(me *peer) {
 }
 
 // sendReady says that calls go through here, when the kubelet has come over.
-func (p *process) sendReady(me *peer, back bool) {
+func (p *process) sendReady(me *peer) {
 	ctx, cancel := context.WithTimeout(context.Background(), comeWithin)
 	defer cancel()
 	past, _ := p.taken.Came(ctx)
@@ -252,7 +252,7 @@ func (p *process) sendReady(me *peer, back bool) {
 		me.send(message{Failed: &failure{Text: err.Error()}})
 		return
 	}
-	me.send(message{Ready: &Ready{PID: os.Getpid(), Runtime: p.taken.RuntimePID(), Past: len(past), Back: back}})
+	me.send(message{Ready: &Ready{PID: os.Getpid(), Past: len(past)}})
 }
 
 // handle does what podstep asks for.

@@ -130,8 +130,8 @@ func (g *guard) works() bool {
 // close forgets a guard that has ended.
 func (g *guard) close() { _ = unix.Close(g.fd) }
 
-// Guard is the main function of the guard process. It waits until podstep has
-// ended, gives the path back if podstep has not, and returns the exit code.
+// Guard is the main function of the guard process. It waits until who has the path has
+// ended, gives the path back if that one has not, and returns the exit code.
 func Guard() int {
 	// Who ends podstep often sends the signal to all that belong to it.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
@@ -154,12 +154,12 @@ func Guard() int {
 		if !o.Ping {
 			h.end()
 			h = nil
-		}
-		if !o.Done && !o.Ping {
-			w.take(o, dir)
-		}
-		if !o.Done && !o.Ping && o.Ours != (fileID{}) {
-			h = watch(o, dir, os.Getppid())
+			if !o.Done {
+				w.take(o, dir)
+			}
+			if !o.Done && o.Ours != (fileID{}) {
+				h = watch(o, dir, os.Getppid())
+			}
 		}
 		_ = retry(func() error { return unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL) })
 		if o.Done {

@@ -183,6 +183,12 @@ func (e *servedError) Error() string {
 	return fmt.Sprintf("%s is taken over already, by %s: end that one first (podstep restore cleans up after dead ones)", e.name, who)
 }
 
+// IsHeld reports whether a takeover failed because another process has the path.
+func IsHeld(err error) bool {
+	var held *servedError
+	return errors.As(err, &held)
+}
+
 // tidy clears what a dead podstep has left, from what the names alone tell:
 // whoever is not served is not the runtime's.
 func (p *place) tidy() ([]string, error) {

@@ -49,6 +49,27 @@ func parseState(b []byte) (state, error) {
 	return s, nil
 }
 
+// StateFile is where the state of a takeover of a path is kept.
+func StateFile(dir, root, path string) (string, error) {
+	if dir == "" {
+		dir = DefaultDir
+	}
+	if root == "" {
+		root = "/"
+	}
+	r, err := openRoot(root)
+	if err != nil {
+		return "", err
+	}
+	defer r.close()
+	p, err := find(r, path)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	return statePath(dir, p), nil
+}
+
 // stateFile is the state of one socket. Who has it locked has the socket.
 type stateFile struct {
 	f    *os.File
