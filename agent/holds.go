@@ -90,9 +90,10 @@ type holdTable struct {
 	// armed counts pending holds and breakpoints: while it is zero a step costs
 	// nothing but this look.
 	armed atomic.Int32
-	// onArmed are called when armed is zero no more, and when it is zero again. To come
+	// onArmed are called when something is armed, and when nothing is any more. To come
 	// back to zero may be noted under a lock of who calls.
-	onArmed atomic.Pointer[[]*func()]
+	onArmed   []*func() // never changed in place
+	onArmedMu sync.Mutex
 
 	// taken counts the holds, and those that are about to be.
 	taken atomic.Int32
@@ -113,10 +114,11 @@ func (t *holdTable) arm(n int32) {
 
 // announce has the probes know whether anything is armed.
 func (t *holdTable) announce() {
-	if all := t.onArmed.Load(); all != nil {
-		for _, f := range *all {
-			(*f)()
-		}
+	t.onArmedMu.Lock()
+	all := t.onArmed
+	t.onArmedMu.Unlock()
+	for _, f := range all {
+		(*f)()
 	}
 }
 

@@ -138,30 +138,19 @@ func (p *Probe) Stopping(step string) bool {
 // Armed reports whether anything is armed that may hold a pod.
 func (p *Probe) Armed() bool { return p.agent.holds.armed.Load() > 0 }
 
-// OnArmed has f called when Armed changes, until the function that it returns is called. Who
-// arms waits until f returns when Armed becomes true; when it becomes false f must not wait
-// for anybody.
+// OnArmed has f called when something is armed, and when nothing is any more, until the
+// function that it returns is called. Who arms waits until f returns; when nothing is armed
+// any more f must not wait for anybody.
 func (p *Probe) OnArmed(f func()) (forget func()) {
-	t := &p.agent.holds
-	id := &f
-	change := func(add bool) {
-		for {
-			old := t.onArmed.Load()
-			var all []*func()
-			if old != nil {
-				all = slices.Clone(*old)
-			}
-			all = slices.DeleteFunc(all, func(o *func()) bool { return o == id })
-			if add {
-				all = append(all, id)
-			}
-			if t.onArmed.CompareAndSwap(old, &all) {
-				return
-			}
-		}
+	t, id := &p.agent.holds, &f
+	t.onArmedMu.Lock()
+	defer t.onArmedMu.Unlock()
+	t.onArmed = append(slices.Clip(t.onArmed), id)
+	return func() {
+		t.onArmedMu.Lock()
+		defer t.onArmedMu.Unlock()
+		t.onArmed = slices.DeleteFunc(slices.Clone(t.onArmed), func(o *func()) bool { return o == id })
 	}
-	change(true)
-	return func() { change(false) }
 }
 
 // Stop holds the call if somebody wants its pod held here, until it is let go

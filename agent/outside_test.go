@@ -208,6 +208,35 @@ func TestOutsideHoldLeavesTime(t *testing.T) {
 	}
 }
 
+// TestOutsideArmed: a probe gets to know that something is armed before who arms goes on,
+// and when nothing is any more; not after it has asked to be left out.
+func TestOutsideArmed(t *testing.T) {
+	r := newRig(t, Options{})
+	p := r.probes[0]
+	var seen []bool
+	forget := p.OnArmed(func() { seen = append(seen, p.Armed()) })
+	add := func() uint32 {
+		t.Helper()
+		b, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{
+			Pods: &agentpb.PodSelector{Name: "web"}, Step: "cri.RunPodSandbox",
+			Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Id
+	}
+	r.points.remove(add())
+	if want := []bool{true, false}; !slices.Equal(seen, want) {
+		t.Errorf("the probe sees %v, want %v", seen, want)
+	}
+	forget()
+	r.points.remove(add())
+	if len(seen) != 2 {
+		t.Errorf("it is called after it was left out: %v", seen)
+	}
+}
+
 // TestOutsideStopping: a person who steps has all calls looked at before which a
 // pod may be held, and no others; a fault those that it is for.
 func TestOutsideStopping(t *testing.T) {
