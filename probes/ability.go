@@ -53,6 +53,12 @@ type Abilities struct {
 	NotSeen Reason
 }
 
+// As are the same abilities, of a probe of another name.
+func (a Abilities) As(probe string) Abilities {
+	a.Probe = probe
+	return a
+}
+
 // At is what the probe can do at a step.
 func (a *Abilities) At(step string) Ability {
 	if x, ok := a.Steps[step]; ok {

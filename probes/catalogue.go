@@ -132,6 +132,8 @@ type Step struct {
 	// which it is true is no event. It keeps functions that are called for
 	// every pod every second, mostly for nothing, out of the story.
 	Quiet string `yaml:"quiet"`
+	// QuietMemory, if set, is to Quiet what Field.Memory is to Field.Expr.
+	QuietMemory string `yaml:"quietMemory" json:"-"`
 	// Idle makes a call quiet in which no other step happened and that did not
 	// fail: the cheap kind of Quiet, for loops that look at every pod.
 	Idle bool `yaml:"idle"`
@@ -145,6 +147,9 @@ type Step struct {
 	// itself. Its span keeps the parent it was started from, and what it calls
 	// belongs to Goroutine.
 	Starts bool `yaml:"starts"`
+	// Carries marks a function by which the goroutines that it starts know their pod. A probe
+	// that looks at few steps looks at it, whatever its tier.
+	Carries bool `yaml:"carries"`
 	// Awaits marks a function that waits for the goroutines that it starts, so
 	// that what these call belongs to the goroutine of the function.
 	Awaits bool `yaml:"awaits"`
@@ -169,6 +174,9 @@ const (
 	// ByRuntime: the runtime, asked for what it has. The probe that passes on the
 	// kubelet's calls asks it.
 	ByRuntime Witness = "cri"
+	// ByCall: no source, but the kubelet's calls as they pass. It is for those that are no
+	// steps of their own.
+	ByCall Witness = "call"
 )
 
 // description is the source, in words.
@@ -178,6 +186,8 @@ func (w Witness) description() string {
 		return "the kubelet's list of its pods tells it"
 	case ByRuntime:
 		return "the runtime's list of sandboxes tells it"
+	case ByCall:
+		return "a podstep beside the kubelet sees the call pass"
 	}
 	return "the API server tells it"
 }
@@ -185,6 +195,9 @@ func (w Witness) description() string {
 // Outside reports whether the step is no function of the kubelet, so that only a
 // podstep beside the kubelet can see it.
 func (s *Step) Outside() bool { return s.Seen != "" }
+
+// Report reports whether the step is a report of a source, and no call.
+func (s *Step) Report() bool { return s.Outside() && s.Seen != ByCall }
 
 // PodKind is the kind of value that PodSource.Expr yields.
 type PodKind string
@@ -452,7 +465,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 // plainlyOutside reports whether a step that others report has nothing that only a
 // function has.
 func (s *Step) plainlyOutside() bool {
-	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig}
+	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig, ByCall: PodNone}
 	ofFunction := s.Symbol + s.Closure + s.File + s.Pod.Expr + s.Quiet
 	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzReadBinary: a file that is no kubelet, or a broken one, is an error.
-func FuzzReadBinary(f *testing.F) {
+// FuzzParseBinary: a file that is no kubelet, or a broken one, is an error.
+func FuzzParseBinary(f *testing.F) {
 	self, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
 		f.Add(self[:min(len(self), 4096)])
@@ -15,7 +15,7 @@ func FuzzReadBinary(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if bin, err := readBinary(bytes.NewReader(b)); err == nil && bin == nil {
+		if bin, err := ParseBinary(b); err == nil && bin == nil {
 			t.Error("neither a binary nor an error")
 		}
 		r, size := bytes.NewReader(b), int64(len(b))

@@ -4,33 +4,37 @@ import (
 	"bytes"
 	"debug/buildinfo"
 	"debug/elf"
-	"debug/gosym"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
+
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Binary is a kubelet on disk, as far as its symbols tell about it. They are
-// read from .gopclntab, which the Go runtime needs for its own stack traces and
-// which therefore survives stripping.
+// Binary is a kubelet's program, as far as its symbols describe it. They are read from
+// .gopclntab, which the Go runtime needs for its own stack traces and which therefore
+// survives stripping.
 type Binary struct {
-	Path string
-	// KubernetesVersion is like v1.36.3, or empty if the binary does not tell.
+	// KubernetesVersion is like v1.36.3, or empty if the program does not state it.
 	KubernetesVersion string
 	GoVersion         string
 	// Arch is the machine it runs on, in Go's words.
 	Arch string
 	// Stripped: it has no symbol table; names and lines are there all the same.
 	Stripped bool
+	// Functions are the program's functions, and Text is their code.
+	Functions *pclntab.Table
+	Text      pclntab.Section
 
-	table *gosym.Table
-	funcs map[string]*gosym.Func
-	// names is the raw table. Functions of which no copy is left because they
-	// were inlined everywhere are still named in it.
-	names []byte
+	literals []literal
+}
+
+// literal is a function literal, by its name.
+type literal struct {
+	function int    // its number in the table of functions
+	outer    []byte // the name of the function that has it
 }
 
 // kubeletPrefix is what every kubelet's functions begin with.
@@ -38,50 +42,38 @@ const kubeletPrefix = "k8s.io/kubernetes/pkg/kubelet."
 
 // ReadBinary reads the kubelet at path.
 func ReadBinary(path string) (*Binary, error) {
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read kubelet: %w", err)
 	}
-	defer f.Close()
-	b, err := readBinary(f)
+	b, err := ParseBinary(data)
 	if err != nil {
 		return nil, fmt.Errorf("read kubelet %s: %w", path, err)
 	}
-	b.Path = path
 	return b, nil
 }
 
-func readBinary(r io.ReaderAt) (*Binary, error) {
+// ParseBinary reads a kubelet whose file is in data, which it keeps.
+func ParseBinary(data []byte) (*Binary, error) {
+	r := bytes.NewReader(data)
 	file, err := elf.NewFile(r)
 	if err != nil {
 		return nil, notELF(err)
 	}
-	defer file.Close()
 	build, err := buildinfo.Read(r)
 	if err != nil {
 		return nil, errors.New("not a Go program: it has no build information of the go command")
 	}
-	names, text, err := lineTable(file)
-	if err != nil {
+	b := &Binary{GoVersion: build.GoVersion, Arch: setting(build, "GOARCH"), Stripped: file.Section(".symtab") == nil}
+	if b.Functions, b.Text, err = pclntab.Open(file, data); err != nil {
 		return nil, err
-	}
-	table, err := symbols(names, text)
-	if err != nil {
-		return nil, err
-	}
-	b := &Binary{
-		GoVersion: build.GoVersion,
-		Arch:      setting(build, "GOARCH"),
-		Stripped:  file.Section(".symtab") == nil,
-		table:     table,
-		funcs:     make(map[string]*gosym.Func, len(table.Funcs)),
-		names:     names,
 	}
 	kubelet := false
-	for i := range table.Funcs {
-		fn := &table.Funcs[i]
-		b.funcs[fn.Name] = fn
-		kubelet = kubelet || strings.HasPrefix(fn.Name, kubeletPrefix)
+	for i, name := range b.Functions.Names() {
+		kubelet = kubelet || bytes.HasPrefix(name, []byte(kubeletPrefix))
+		if outer, ok := outerOf(name); ok {
+			b.literals = append(b.literals, literal{i, outer})
+		}
 	}
 	if !kubelet {
 		return nil, fmt.Errorf("a Go program (%s), but not a kubelet: no function of k8s.io/kubernetes/pkg/kubelet is in it", build.Path)
@@ -98,48 +90,6 @@ func notELF(err error) error {
 	return err
 }
 
-// lineTable finds .gopclntab and where the text begins. A position-independent
-// program keeps the table among the relocated data, under a longer name.
-func lineTable(file *elf.File) (table []byte, text uint64, err error) {
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-		section := file.Section(name)
-		if section == nil {
-			continue
-		}
-		table, err = section.Data()
-		if err != nil {
-			return nil, 0, fmt.Errorf("read section %s: %w", name, err)
-		}
-		break
-	}
-	if table == nil {
-		return nil, 0, errors.New("it has no table of Go functions (.gopclntab): was it stripped of more than symbols?")
-	}
-	section := file.Section(".text")
-	if section == nil {
-		return nil, 0, errors.New("it has no .text section")
-	}
-	return table, section.Addr, nil
-}
-
-func symbols(names []byte, text uint64) (table *gosym.Table, err error) {
-	// debug/gosym trusts the table's offsets. A damaged file is an error of
-	// the file, not a crash of ours.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("its table of Go functions is damaged: %v", r)
-		}
-	}()
-	table, err = gosym.NewTable(nil, gosym.NewLineTable(names, text))
-	if err != nil {
-		return nil, fmt.Errorf("its table of Go functions cannot be read: %w", err)
-	}
-	if len(table.Funcs) == 0 {
-		return nil, errors.New("its table of Go functions is empty, damaged, or of a Go version that is not known here")
-	}
-	return table, nil
-}
-
 // Has reports whether a step can be found in the binary, and if not, why.
 func (b *Binary) Has(s *Step) (ok bool, why string) {
 	if s.Outside() {
@@ -148,10 +98,10 @@ func (b *Binary) Has(s *Step) (ok bool, why string) {
 	if s.Closure != "" {
 		return b.hasClosure(s)
 	}
-	if b.funcs[s.Symbol] != nil {
+	if b.has(s.Symbol) {
 		return true, ""
 	}
-	if b.named(s.Symbol) {
+	if b.Functions.Mentions(s.Symbol) {
 		return false, "the compiler inlined the function into its callers"
 	}
 	return false, b.without("no such function")
@@ -162,43 +112,103 @@ func (b *Binary) Has(s *Step) (ok bool, why string) {
 //
 //	pkg.Outer.func1    pkg.Caller.Outer.func1    pkg.Caller.func2.Outer.3
 //
-// Which of several is meant cannot be told from names. The file tells at least
-// that it is not a namesake in another package.
+// Names do not have which of several is meant. The file shows at least that it is
+// not a namesake in another package.
 func (b *Binary) hasClosure(s *Step) (ok bool, why string) {
-	outer := withoutPackage(s.Symbol)
-	literal := regexp.MustCompile(`(^|\.)` + regexp.QuoteMeta(outer) + `(\.func|\.)\d+(\.\d+)*$`)
-	for name, fn := range b.funcs {
-		if strings.Contains(name, outer) && literal.MatchString(withoutPackage(name)) && b.in(fn, s.File) {
-			return true, ""
-		}
+	if len(b.Literals(s)) > 0 {
+		return true, ""
 	}
-	if b.named(s.Symbol + ".func1") {
+	if b.Functions.Mentions(s.Symbol + ".func1") {
 		return false, "the compiler inlined the function literal"
 	}
-	if b.funcs[s.Symbol] != nil || b.named(s.Symbol) {
+	if b.has(s.Symbol) || b.Functions.Mentions(s.Symbol) {
 		return false, b.without("the function is there, but has no function literal")
 	}
 	return false, b.without("no such function")
 }
 
-func (b *Binary) in(fn *gosym.Func, file string) bool {
-	path, _, _ := b.table.PCToLine(fn.Entry)
-	return strings.HasSuffix(path, "/"+file)
+// outerOf is the name of the function that has a literal, by the literal's, which ends with
+// .func1, .1 or the like, or with several numbers if it is in another literal.
+func outerOf(name []byte) (outer []byte, ok bool) {
+	for end := len(name); ; end = len(outer) {
+		digits := end
+		for digits > 0 && '0' <= name[digits-1] && name[digits-1] <= '9' {
+			digits--
+		}
+		switch before := name[:digits]; {
+		case digits == end:
+			return outer, ok
+		case bytes.HasSuffix(before, []byte(".func")):
+			return before[:digits-len(".func")], true
+		case !bytes.HasSuffix(before, []byte(".")):
+			return outer, ok
+		default:
+			outer, ok = before[:digits-1], true
+		}
+	}
+}
+
+// Code is a function of a binary: its code is at [Entry, End) of the addresses that the
+// file has. Line is where its source begins.
+type Code struct {
+	Name       string
+	Entry, End uint64
+	Line       int
+}
+
+// Code finds a function by its linker symbol.
+func (b *Binary) Code(symbol string) (f Code, ok bool) {
+	fn, ok := b.Functions.ByName(symbol)
+	if !ok {
+		return f, false
+	}
+	return codeOf(fn), true
+}
+
+func (b *Binary) has(symbol string) bool {
+	_, ok := b.Functions.ByName(symbol)
+	return ok
+}
+
+func codeOf(fn *pclntab.Func) Code {
+	return Code{Name: fn.Name, Entry: fn.Entry, End: fn.End, Line: fn.Line()}
+}
+
+// Literals are the function literals in the step's function, also where the compiler has
+// put this into others.
+func (b *Binary) Literals(s *Step) (all []Code) {
+	outer := []byte("." + withoutPackage(s.Symbol))
+	for _, l := range b.literals {
+		if !bytes.HasSuffix(l.outer, outer) {
+			continue
+		}
+		if f, ok := b.Functions.Function(l.function); ok && strings.HasSuffix(f.File(), "/"+s.File) {
+			all = append(all, codeOf(f))
+		}
+	}
+	return all
+}
+
+// Within are the function literals in a function, also those in literals.
+func (b *Binary) Within(symbol string) (all []Code) {
+	for _, l := range b.literals {
+		if string(l.outer) != symbol {
+			continue
+		}
+		if f, ok := b.Functions.Function(l.function); ok {
+			all = append(all, codeOf(f))
+		}
+	}
+	return all
 }
 
 // Line is where the step's function begins, as it was when it was compiled.
 func (b *Binary) Line(s *Step) (file string, line int, ok bool) {
-	fn := b.funcs[s.Symbol]
-	if fn == nil {
+	f, ok := b.Functions.ByName(s.Symbol)
+	if !ok {
 		return "", 0, false
 	}
-	file, line, _ = b.table.PCToLine(fn.Entry)
-	return file, line, file != ""
-}
-
-// named reports whether the name is in the table at all; names end with a NUL.
-func (b *Binary) named(symbol string) bool {
-	return bytes.Contains(b.names, []byte("\x00"+symbol+"\x00"))
+	return f.File(), f.Line(), f.File() != ""
 }
 
 func (b *Binary) without(what string) string {
@@ -217,69 +227,4 @@ func withoutPackage(symbol string) string {
 	}
 	_, name, _ := strings.Cut(symbol[slash+1:], ".")
 	return name
-}
-
-func setting(build *buildinfo.BuildInfo, key string) string {
-	for _, s := range build.Settings {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
-}
-
-var (
-	release   = regexp.MustCompile(`^v1\.\d+\.\d+`)
-	stamp     = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
-	inlineNUL = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
-)
-
-// kubernetesVersion asks those who know, the surest first: the stamp that
-// kubelet --version prints, the module, and what the linker left of the stamp
-// in a build whose flags were not recorded (-trimpath, as releases are built).
-func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
-	if m := stamp.FindStringSubmatch(setting(build, "-ldflags")); m != nil {
-		return m[1]
-	}
-	for _, dep := range build.Deps {
-		if dep.Path != "k8s.io/kubernetes" {
-			continue
-		}
-		if dep.Replace != nil && release.MatchString(dep.Replace.Version) {
-			return dep.Replace.Version
-		}
-		if release.MatchString(dep.Version) {
-			return dep.Version
-		}
-	}
-	if v := stampedVersion(file); v != "" {
-		return v
-	}
-	if build.Main.Path == "k8s.io/kubernetes" && release.MatchString(build.Main.Version) {
-		return build.Main.Version
-	}
-	return ""
-}
-
-// stampedVersion looks for the string that -X version.gitVersion= leaves: the
-// linker ends such a string with a NUL, which Go's own strings lack. It is
-// believed only if all that look so are the same.
-func stampedVersion(file *elf.File) string {
-	section := file.Section(".rodata")
-	if section == nil {
-		return ""
-	}
-	data, err := section.Data()
-	if err != nil {
-		return ""
-	}
-	found := ""
-	for _, m := range inlineNUL.FindAllSubmatch(data, -1) {
-		v := string(m[1])
-		if found != "" && found != v {
-			return ""
-		}
-		found = v
-	}
-	return found
 }

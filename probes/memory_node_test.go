@@ -45,7 +45,7 @@ func TestMemoryIsWhereTheCompilerPutIt(t *testing.T) {
 				}
 			}
 		}
-		if side == memory.Exit || s.Pod.Exit || s.Closure != "" {
+		if s == nil || side == memory.Exit || side == memory.Error || side == memory.Quiet || s.Pod.Exit || s.Closure != "" {
 			return // where results are is not written for debuggers at the entry
 		}
 		arg, part, _ := strings.Cut(v.Form.From, ".")

@@ -245,7 +245,7 @@ func (s *Step) storyProblems(c *Catalogue) (out []string) {
 	}
 	switch st := &s.Story; st.Changes {
 	case ChangeNever, ChangeAlways:
-		add(s.Outside() && st.Changes != ChangeNever, "a report changes nothing")
+		add(s.Report() && st.Changes != ChangeNever, "a report changes nothing")
 	case ChangeUntimed:
 		add(!has(s.Fields, "timeout"), "changes %q needs the field timeout", st.Changes)
 	default:
@@ -280,14 +280,14 @@ func (s *Step) roleProblems() (out []string) {
 		}
 	}
 	if s.Story.Role == "" {
-		add(s.Outside(), "a report needs a role")
+		add(s.Report(), "a report needs a role")
 		return out
 	}
 	info := s.Story.Role.Info()
 	if info == nil {
 		return []string{fmt.Sprintf("there is no role %q", s.Story.Role)}
 	}
-	add(info.Report != s.Outside(), "role %q is for reports: %v", s.Story.Role, info.Report)
+	add(info.Report != s.Report(), "role %q is for reports: %v", s.Story.Role, info.Report)
 	add(s.Story.Role == RoleMerge && s.Pod.Kind != PodUpdates, "role %q needs pods of kind updates", s.Story.Role)
 	for _, name := range info.Fields {
 		add(!has(s.Fields, name), "role %q needs the field %s", s.Story.Role, name)

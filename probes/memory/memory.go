@@ -31,12 +31,37 @@ const (
 	// Exit: as the function returns. What is read through an argument then needs
 	// the argument's register from the entry.
 	Exit Side = "exit"
+	// Error: the error that the function returns, as Exit; under the name "error".
+	Error Side = "error"
+	// Quiet: what decides whether a call is no event (probes.Step.Quiet), as Exit. When
+	// is the name of the condition, whose operands are the other values.
+	Quiet Side = "quiet"
+	// Symbol: of a function literal, which one it is, in words: its name behind that of
+	// the function around it if nothing is inlined, and by how many lines it begins after
+	// that function. The name of the value is that of the literal in the catalogue.
+	Symbol Side = "symbol"
 )
+
+// Errors stands in place of a step where side Error is about types of errors: the names
+// are types, and the forms, of kind String or Interface, are of their texts or of the
+// errors within whose texts stand for theirs. They begin at the word of an interface
+// that has the error's data.
+const Errors = "errors"
+
+// Locks stands in place of a step where side Symbol is about functions that take a lock:
+// the names are their symbols. They are those of the packages that steps are in.
+const Locks = "locks"
+
+// When is the name of the condition of side Quiet: a Go expression over the names of the
+// other values of that side.
+const When = "when"
 
 // The names of the values of a pod, of side Pod.
 const (
 	// UID, Namespace and Name are the pod's own, or those of each pod of a List.
 	UID, Namespace, Name = "uid", "namespace", "name"
+	// Version is the resource version of each pod of a List.
+	Version = "resourceVersion"
 	// ID is that of a sandbox or a container.
 	ID = "id"
 	// List is the list of the pods that a call is about. Of probes.PodUpdates there
@@ -62,6 +87,9 @@ const (
 	Time Kind = "time"
 	// IsNil and NotNil: whether a word is zero, or not.
 	IsNil, NotNil Kind = "isNil", "notNil"
+	// Interface: the two words of an interface that is no empty one: its table of methods,
+	// and its data.
+	Interface Kind = "interface"
 	// Pointers and Interfaces: the first words of a slice, its pointer and its
 	// length. Its elements are pointers of a word, or interfaces of two.
 	Pointers, Interfaces Kind = "pointers", "interfaces"
@@ -83,7 +111,7 @@ func (k Kind) Size() int {
 		return 2
 	case Int32, Uint32:
 		return 4
-	case String, Pointers, Interfaces:
+	case String, Interface, Pointers, Interfaces:
 		return 16
 	case Time:
 		return 24
@@ -124,6 +152,9 @@ const (
 	// Register: At is the number of an integer register, in the order of the ABI.
 	// A value of several words goes on in the next ones. Registers has their names.
 	Register In = 'r'
+	// Result is Register of a result, which is there as the function returns; what of
+	// Exit is in a Register is there as the function is entered.
+	Result In = 'o'
 	// Stack: At is an offset, in bytes, from where the caller's frame ends: 8 above
 	// the stack pointer at the function's first instruction, on both architectures.
 	Stack In = 's'

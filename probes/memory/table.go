@@ -36,7 +36,9 @@ type key struct {
 // Value is the form of a value, or why it has none.
 type Value struct {
 	Form *Form
-	// None is the reason, if Form is nil.
+	// Words stand in place of a form where there is nothing to read: see When and Symbol.
+	Words string
+	// None is the reason, if there are neither.
 	None Reason
 }
 
@@ -45,6 +47,17 @@ type Value struct {
 func (t *Table) Value(step string, side Side, name string) (v Value, ok bool) {
 	v, ok = t.values[key{step, name, side}]
 	return v, ok
+}
+
+// Locks are the symbols of the kubelet's functions that take a lock, by the source that
+// the table was made from.
+func (t *Table) Locks() (symbols []string) {
+	t.All(func(step string, side Side, name string, _ Value) {
+		if step == Locks && side == Symbol {
+			symbols = append(symbols, name)
+		}
+	})
+	return symbols
 }
 
 // All visits all values, by step, side and name.
@@ -110,7 +123,10 @@ func Format(version, catalogue string, lines []string) string {
 
 // Line writes a value as a line of a table.
 func Line(step string, side Side, name string, v Value) string {
-	if v.Form == nil {
+	switch {
+	case v.Words != "":
+		return strings.Join([]string{step, string(side), name, "words", v.Words}, "\t")
+	case v.Form == nil:
 		return strings.Join([]string{step, string(side), name, "none", string(v.None)}, "\t")
 	}
 	f := v.Form
@@ -167,6 +183,13 @@ func parseLine(line string) (k key, v Value, err error) {
 		}
 		return k, v, nil
 	}
+	if cols[3] == "words" {
+		v.Words = cols[4]
+		if v.Words == "" || len(cols) != 5 {
+			return k, v, errors.New("no words")
+		}
+		return k, v, nil
+	}
 	if len(cols) < 6 {
 		return k, v, errors.New("too short for a form")
 	}
@@ -217,7 +240,7 @@ func (f *Form) parsePlaces(s string) error {
 		text string
 		into *Place
 	}{{amd64, &f.AMD64}, {arm64, &f.ARM64}} {
-		if len(p.text) < 2 || !strings.ContainsAny(p.text[:1], "rse") {
+		if len(p.text) < 2 || !strings.ContainsAny(p.text[:1], "rsoe") {
 			return fmt.Errorf("place %q", s)
 		}
 		n, err := strconv.Atoi(p.text[1:])

@@ -25,6 +25,8 @@ type place struct {
 	regs map[int64]int
 	// stack is the offset of a value that is not in registers.
 	stack int64
+	// result: it is there as the function returns.
+	result bool
 }
 
 // places assigns arguments, the receiver first, and results as Go's ABIInternal
@@ -33,6 +35,9 @@ func (a arch) places(sizes types.Sizes, params, results *types.Tuple) (in, out [
 	stack := int64(0)
 	in, stack = a.assign(sizes, params, stack)
 	out, _ = a.assign(sizes, results, align(stack, word))
+	for i := range out {
+		out[i].result = true
+	}
 	return in, out
 }
 
@@ -124,5 +129,9 @@ func (p place) part(offset int64) (memory.Place, bool) {
 		return memory.Place{In: memory.Stack, At: int(p.stack + offset)}, true
 	}
 	r, ok := p.regs[offset]
-	return memory.Place{In: memory.Register, At: r}, ok && r >= 0
+	in := memory.Register
+	if p.result {
+		in = memory.Result
+	}
+	return memory.Place{In: in, At: r}, ok && r >= 0
 }

@@ -35,6 +35,7 @@ type source struct {
 	functions map[*probes.Step]*function
 	texts     map[string]*ast.FuncDecl
 	sizes     types.Sizes
+	locks     []string // symbols of functions that take a lock
 }
 
 // listed is what go list reports of a package.
@@ -55,6 +56,7 @@ type function struct {
 	// name is that under which its signature is in the package's scope.
 	name    string
 	literal bool
+	outer   *ast.FuncDecl // in which a literal is
 }
 
 // load reads the source of the steps' functions from the modules that the go
@@ -192,6 +194,9 @@ func (s *source) keep(path string, files []*ast.File) error {
 		}
 	}
 	for _, file := range files {
+		if len(s.steps[path]) > 0 {
+			s.noteLocks(path, file)
+		}
 		var kept []ast.Decl
 		for _, d := range file.Decls {
 			switch d := d.(type) {
@@ -312,7 +317,7 @@ func find(step *probes.Step, files []*ast.File) (*function, error) {
 		case err != nil:
 			return nil, nil // there is no such literal
 		case lit != nil:
-			return &function{typ: lit.Type, body: lit.Body, literal: true}, nil
+			return &function{typ: lit.Type, body: lit.Body, literal: true, outer: decl}, nil
 		case decl != nil:
 			return &function{recv: decl.Recv, typ: decl.Type, body: decl.Body}, nil
 		}

@@ -60,6 +60,10 @@ func generate(dir string, c *probes.Catalogue) (version, table string, err error
 			return "", "", fmt.Errorf("step %s: %w", c.Steps[i].Name, err)
 		}
 	}
+	if err := g.errors(); err != nil {
+		return "", "", err
+	}
+	g.writeLocks()
 	return kubelet.Module.Version, memory.Format(kubelet.Module.Version, sum(c), g.lines), nil
 }
 
@@ -68,7 +72,7 @@ func sum(c *probes.Catalogue) string {
 	h := sha256.New()
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		fmt.Fprintln(h, s.Name, s.Symbol, s.Closure, s.Pod.Kind, s.Pod.Read(), s.Pod.Exit, s.Pod.Updates)
+		fmt.Fprintln(h, s.Name, s.Symbol, s.Closure, s.Pod.Kind, s.Pod.Read(), s.Pod.Exit, s.Pod.Updates, s.Quiet, s.QuietMemory)
 		for _, f := range append(slices.Clone(s.Fields), s.Results...) {
 			fmt.Fprintln(h, f.Name, f.Read())
 		}
@@ -128,5 +132,8 @@ func (g *generator) step(step *probes.Step) error {
 	for _, f := range step.Results {
 		g.line(step, memory.Exit, f.Name, exit.form(f.Read()))
 	}
+	g.err(step, exit)
+	g.quiet(step, exit)
+	g.symbol(step, fn)
 	return nil
 }

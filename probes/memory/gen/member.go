@@ -60,7 +60,7 @@ func (x value) followed() value {
 
 // moved is the place of what is so many bytes into the value.
 func (p place) moved(by int64) place {
-	out := place{stack: p.stack + by}
+	out := place{stack: p.stack + by, result: p.result}
 	if p.regs != nil {
 		out.regs = map[int64]int{}
 		for at, r := range p.regs {

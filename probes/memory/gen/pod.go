@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/types"
+	"slices"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
@@ -12,7 +13,7 @@ import (
 
 // of are the members by which a pod is known, by kind of what has them.
 var of = map[probes.PodKind]map[string]string{
-	probes.PodObject:        {memory.UID: "UID", memory.Namespace: "Namespace", memory.Name: "Name"},
+	probes.PodObject:        {memory.UID: "UID", memory.Namespace: "Namespace", memory.Name: "Name", memory.Version: "ResourceVersion"},
 	probes.PodSandboxConfig: {memory.UID: "GetMetadata().GetUid()", memory.Namespace: "GetMetadata().GetNamespace()", memory.Name: "GetMetadata().GetName()"},
 }
 
@@ -88,7 +89,7 @@ func (g *generator) elements(step *probes.Step, v *variables, kind probes.PodKin
 	}
 	x = x.followed()
 	x.element = true
-	for _, name := range podNames {
+	for _, name := range append(slices.Clone(podNames), memory.Version) {
 		m, err := v.member(x, of[probes.PodObject][name])
 		if err != nil {
 			panic(err) // a pod has a name

@@ -168,7 +168,7 @@ func nothing(f *memory.Form) any {
 
 // read reads a value as a probe does, from registers and memory.
 func read(f *memory.Form, registers []uintptr) any {
-	if f.AMD64.In != memory.Register {
+	if f.AMD64.In == memory.Stack {
 		return f.AMD64
 	}
 	at := unsafe.Pointer(&registers[f.AMD64.At])

@@ -1,0 +1,72 @@
+package probes
+
+import (
+	"debug/buildinfo"
+	"debug/elf"
+	"regexp"
+)
+
+func setting(build *buildinfo.BuildInfo, key string) string {
+	for _, s := range build.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+var (
+	release   = regexp.MustCompile(`^v1\.\d+\.\d+`)
+	stamp     = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
+	inlineNUL = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
+)
+
+// kubernetesVersion asks those who know, the surest first: the stamp that
+// kubelet --version prints, the module, and what the linker left of the stamp
+// in a build whose flags were not recorded (-trimpath, as releases are built).
+func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
+	if m := stamp.FindStringSubmatch(setting(build, "-ldflags")); m != nil {
+		return m[1]
+	}
+	for _, dep := range build.Deps {
+		if dep.Path != "k8s.io/kubernetes" {
+			continue
+		}
+		if dep.Replace != nil && release.MatchString(dep.Replace.Version) {
+			return dep.Replace.Version
+		}
+		if release.MatchString(dep.Version) {
+			return dep.Version
+		}
+	}
+	if v := stampedVersion(file); v != "" {
+		return v
+	}
+	if build.Main.Path == "k8s.io/kubernetes" && release.MatchString(build.Main.Version) {
+		return build.Main.Version
+	}
+	return ""
+}
+
+// stampedVersion looks for the string that -X version.gitVersion= leaves: the
+// linker ends such a string with a NUL, which Go's own strings lack. It is
+// believed only if all that look so are the same.
+func stampedVersion(file *elf.File) string {
+	section := file.Section(".rodata")
+	if section == nil {
+		return ""
+	}
+	data, err := section.Data()
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for _, m := range inlineNUL.FindAllSubmatch(data, -1) {
+		v := string(m[1])
+		if found != "" && found != v {
+			return ""
+		}
+		found = v
+	}
+	return found
+}

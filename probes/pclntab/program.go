@@ -1,0 +1,83 @@
+package pclntab
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Section is a part of a program, and where in memory it was linked to be.
+type Section struct {
+	Addr uint64
+	Data []byte
+}
+
+// Open finds the table and the code in the file of a program, all of which is in data. Both
+// keep data.
+func Open(file *elf.File, data []byte) (t *Table, text Section, err error) {
+	text, ok := sectionOf(file, data, ".text")
+	if !ok {
+		return nil, text, errors.New("it has no .text section")
+	}
+	// A program that can be loaded anywhere has the table among what is relocated.
+	table, ok := sectionOf(file, data, ".gopclntab")
+	if !ok {
+		table, ok = sectionOf(file, data, ".data.rel.ro.gopclntab")
+	}
+	if !ok {
+		return nil, text, errors.New("it has no table of Go functions (.gopclntab): was it stripped of more than symbols?")
+	}
+	if t, err = Parse(table.Data, text.Addr); err != nil {
+		return nil, text, fmt.Errorf("its table of Go functions cannot be read: %w", err)
+	}
+	relocations, _ := sectionOf(file, data, ".rela.dyn")
+	// The table has it, or in programs of Go 1.26 what the runtime knows of its module.
+	const inTable, inModule = 8 + 2*8, 22 * 8
+	module, _ := sectionOf(file, data, ".go.module")
+	for _, at := range []uint64{
+		table.word(inTable), relocated(relocations, table.Addr+inTable),
+		module.word(inModule), relocated(relocations, module.Addr+inModule),
+	} {
+		if t.fits(at, text) {
+			t.text = at
+			break
+		}
+	}
+	return t, text, nil
+}
+
+// fits reports whether all functions are in the section if their code begins at an address.
+func (t *Table) fits(at uint64, text Section) bool {
+	size, length := uint64(len(text.Data)), t.entry(t.n)-t.text
+	return at >= text.Addr && at-text.Addr <= size && length <= size-(at-text.Addr)
+}
+
+// word is a word of a section; 0: it is none of it.
+func (s Section) word(at int) uint64 {
+	if len(s.Data) < at+8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(s.Data[at:])
+}
+
+// relocated is the address that whoever loads the program puts to another address, in terms
+// of where it was linked; 0: none.
+func relocated(relocations Section, at uint64) uint64 {
+	const size = 3 * 8 // where to, of which kind, what
+	for b := relocations.Data; len(b) >= size; b = b[size:] {
+		if binary.LittleEndian.Uint64(b) == at {
+			return binary.LittleEndian.Uint64(b[16:])
+		}
+	}
+	return 0
+}
+
+// sectionOf is a section that is in the file as it is in memory.
+func sectionOf(file *elf.File, data []byte, name string) (Section, bool) {
+	s := file.Section(name)
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.Offset > uint64(len(data)) || s.Size > uint64(len(data))-s.Offset {
+		return Section{}, false
+	}
+	return Section{s.Addr, data[s.Offset : s.Offset+s.Size]}, true
+}
