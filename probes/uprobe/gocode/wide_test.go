@@ -1,0 +1,60 @@
+package gocode_test
+
+import (
+	"debug/elf"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe/gocode"
+)
+
+// TestWide: where a debugger's breakpoint stands an instruction has several bytes, and the
+// place is at it or right next to it, in each function of this program.
+func TestWide(t *testing.T) {
+	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
+		t.Skip("the code is read of programs for Linux on amd64")
+	}
+	file, err := elf.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	data, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, text, err := pclntab.Open(file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, none := 0, 0
+	for f := range table.All() {
+		places, err := gocode.Text(text).Exits(f)
+		if err != nil {
+			continue
+		}
+		if entry, err := gocode.Text(text).Entry(f); err == nil {
+			places = append(places, entry)
+		}
+		for _, at := range places {
+			wide, ok := gocode.Text(text).Wide(f, at)
+			if !ok {
+				none++
+				continue
+			}
+			found++
+			if wide.Len < 2 {
+				t.Fatalf("%s: the instruction at %#x has one byte", f.Name, wide.PC)
+			}
+			if wide.PC != at.PC && wide.Next() != at.PC && at.Next() != wide.PC {
+				t.Fatalf("%s: %#x is not next to %#x", f.Name, wide.PC, at.PC)
+			}
+		}
+	}
+	t.Logf("%d places, none at %d others", found, none)
+	if found < 1000 || none > found {
+		t.Errorf("only %d places were found, and none at %d", found, none)
+	}
+}

@@ -1,0 +1,47 @@
+//go:build linux && amd64
+
+package park
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Interrupted reports whether a thread in a ptrace stop was interrupted while it waited
+// with this goroutine. By itself it would then wait again, unless a signal is delivered.
+func (w *Wait) Interrupted(regs *unix.PtraceRegs) bool {
+	const restart, restartBlock = -512, -516 // ERESTARTSYS, ERESTART_RESTARTBLOCK
+	args := [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9}
+	code := int64(regs.Rax)
+	return waits(regs.Orig_rax) && args == arguments6(w.at) && (code == restart || code == restartBlock)
+}
+
+// End has an interrupted thread wait no more, without a signal. The thread is in a ptrace
+// stop with these registers, and Interrupted.
+func (w *Wait) End(regs *unix.PtraceRegs) error {
+	const interrupted = noSyscall - uint64(unix.EINTR) + 1 // -EINTR
+	to := *regs
+	to.Rax, to.Orig_rax = interrupted, noSyscall
+	return w.setRegs(&to)
+}
+
+// Again has an interrupted thread make the system call once more, also if a signal is
+// delivered to it, with w.Until as the deadline. The thread is in a ptrace stop with these
+// registers, and Interrupted.
+func (w *Wait) Again(regs *unix.PtraceRegs) error {
+	instruction := make([]byte, 2)
+	at := regs.Rip - uint64(len(instruction))
+	if err := ReadMemory(w.PID, at, instruction); err != nil {
+		return err
+	}
+	if string(instruction) != "\x0f\x05" {
+		return fmt.Errorf("thread %d made its system call with % x", w.TID, instruction)
+	}
+	if err := write(w.PID, w.at+deadlineAt, w.deadline()); err != nil {
+		return err
+	}
+	to := *regs
+	to.Rip, to.Rax, to.Orig_rax = at, unix.SYS_FUTEX, noSyscall
+	return w.setRegs(&to)
+}

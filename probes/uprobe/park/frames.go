@@ -1,0 +1,94 @@
+//go:build linux && amd64
+
+package park
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Frame is a function that is under way on a goroutine.
+type Frame struct {
+	// Function is the name that the compiler gave it. What was inlined into it has no
+	// frame of its own.
+	Function string
+	// PC is the address at which it goes on, as the program was linked.
+	PC uint64
+	// File and Line are where that is in the source.
+	File string
+	Line int
+}
+
+// Goroutine is a goroutine that stands still.
+type Goroutine struct {
+	// G is the address of the runtime's g, ID the number that stack traces show.
+	G, ID uint64
+	// Frames are the functions under way, the innermost first, to the one with which the
+	// goroutine began.
+	Frames []Frame
+
+	low, high uint64 // its stack
+}
+
+// mostFrames bounds how far a stack is walked.
+const mostFrames = 256
+
+// Goroutine finds out what a thread that stands still is running. The error is why it is
+// no goroutine whose stack can be walked to its end.
+func (p *Program) Goroutine(regs *unix.PtraceRegs) (*Goroutine, error) {
+	g := &Goroutine{G: regs.R14}
+	b := make([]byte, p.goid+8)
+	if err := ReadMemory(p.PID, g.G, b); err != nil {
+		return nil, errors.New("the thread runs no goroutine")
+	}
+	g.low, g.high, g.ID = word(b, 0), word(b, 8), word(b, p.goid)
+	if g.low >= g.high || regs.Rsp < g.low || regs.Rsp >= g.high || regs.Rsp%8 != 0 {
+		return nil, errors.New("the thread is not on a goroutine's stack")
+	}
+	err := p.walk(g, regs)
+	return g, err
+}
+
+// walk finds the frames as the runtime does: by the size that each function's frame has
+// at the place where it is. Frame pointers would miss functions that have none.
+func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
+	s := stack{pid: p.PID, low: regs.Rsp, high: g.high}
+	for pc, sp := regs.Rip, regs.Rsp; ; {
+		f, ok := p.function(pc)
+		if !ok {
+			return fmt.Errorf("walk the stack: there is no function at %#x", pc)
+		}
+		at := pc - p.bias
+		if len(g.Frames) > 0 { // behind the call
+			at--
+		}
+		g.Frames = append(g.Frames, Frame{f.Name, pc - p.bias, f.FileAt(at), f.LineAt(at)})
+		if f.Top() {
+			return nil
+		}
+		delta, ok := f.Delta(pc - p.bias)
+		if !ok || f.SPWrite() {
+			return fmt.Errorf("walk the stack: the frame of %s is not known", f.Name)
+		}
+		if len(g.Frames) == mostFrames {
+			return fmt.Errorf("walk the stack: it has more than %d frames", mostFrames)
+		}
+		frame := sp + uint64(delta)
+		var err error
+		if pc, err = s.word(frame); err != nil {
+			return fmt.Errorf("walk the stack: %w", err)
+		}
+		sp = frame + 8
+	}
+}
+
+// Functions are the names of the functions under way, the innermost first.
+func (g *Goroutine) Functions() []string {
+	names := make([]string, len(g.Frames))
+	for i, f := range g.Frames {
+		names[i] = f.Function
+	}
+	return names
+}

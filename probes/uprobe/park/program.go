@@ -1,0 +1,138 @@
+//go:build linux && amd64
+
+package park
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe/gocode"
+	"github.com/podstep/podstep/probes/uprobe/goproc"
+)
+
+// Program is a Go program that runs, with all that is needed to park its goroutines.
+type Program struct {
+	PID int
+	// Go is the version of Go that it was built by.
+	Go string
+	// SetRegs sets the registers of a thread in a ptrace stop, where another than the caller
+	// of Park traces it; nil: the caller does.
+	SetRegs func(tid int, regs *unix.PtraceRegs) error
+
+	file  []byte // the whole program, mapped
+	unmap func()
+	text  gocode.Text
+	table *pclntab.Table
+	bias  uint64 // what is added to the addresses at which it was linked
+	path  *path
+	need  uint64 // how much stack parking takes
+	goid  uint64 // where in a g its number is
+
+	looked map[uint64]looked // what was found out about functions, by where they begin
+}
+
+// looked are the places of a function, or why there is none.
+type looked struct {
+	places []Place
+	why    *RefusedError
+}
+
+// oldest and newest are the minor versions of Go between which it is known that a goroutine
+// can be parked.
+const oldest, newest = 22, 26
+
+// Open looks at the program that a process runs. The error is why its goroutines cannot
+// be parked.
+func Open(pid int) (*Program, error) {
+	p := &Program{PID: pid}
+	if err := p.open(); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("look at the program of process %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+// Close lets go of the program's file.
+func (p *Program) Close() {
+	if p.unmap != nil {
+		p.unmap()
+		p.unmap = nil
+	}
+}
+
+func (p *Program) open() error {
+	var err error
+	if p.file, p.unmap, err = goproc.Map(fmt.Sprintf("/proc/%d/exe", p.PID)); err != nil {
+		return err
+	}
+	file, err := elf.NewFile(bytes.NewReader(p.file))
+	if err != nil {
+		return err
+	}
+	if file.Machine != elf.EM_X86_64 {
+		return fmt.Errorf("it is built for %v, not for amd64", file.Machine)
+	}
+	if err := p.version(); err != nil {
+		return err
+	}
+	if err := p.environment(); err != nil {
+		return err
+	}
+	if p.bias, err = goproc.Bias(p.PID, &file.FileHeader); err != nil {
+		return err
+	}
+	table, text, err := pclntab.Open(file, p.file)
+	if err != nil {
+		return err
+	}
+	p.table, p.text = table, gocode.Text(text)
+	if p.path, err = p.findPath(); err != nil {
+		return err
+	}
+	p.need, err = p.stackNeed()
+	return err
+}
+
+func (p *Program) version() error {
+	info, err := buildinfo.Read(bytes.NewReader(p.file))
+	if err != nil {
+		return fmt.Errorf("it is no Go program: %w", err)
+	}
+	p.Go = info.GoVersion
+	n, ok := goproc.Minor(info.GoVersion)
+	if !ok {
+		return fmt.Errorf("it was built by Go %q, which is no release", info.GoVersion)
+	}
+	layout, ok := goproc.LayoutOf(n)
+	if !ok || n < oldest || n > newest {
+		return fmt.Errorf("it was built by go1.%d: holding inside is known to work for Go 1.%d to 1.%d", n, oldest, newest)
+	}
+	p.goid = uint64(layout.Number)
+	return nil
+}
+
+// environment refuses what would have the runtime move a parked goroutine's stack: with
+// gcstoptheworld a goroutine that comes out of a system call may wait once more, as one
+// whose stack can be copied.
+func (p *Program) environment() error {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+	if err != nil {
+		return err
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if bytes.HasPrefix(v, []byte("GODEBUG=")) && bytes.Contains(v, []byte("gcstoptheworld=")) {
+			return errors.New("it runs with GODEBUG=gcstoptheworld, in which no goroutine can be parked from outside")
+		}
+	}
+	return nil
+}
+
+// function is the function that an address of the process is in.
+func (p *Program) function(pc uint64) (*pclntab.Func, bool) { return p.table.Find(pc - p.bias) }
