@@ -1,0 +1,42 @@
+package uprobe
+
+import "github.com/podstep/podstep/probes"
+
+// Name is the probe's, in events.
+const Name = "uprobe"
+
+// Holds is where a probe may hold pods.
+type Holds struct {
+	// Allowed: somebody wants it to.
+	Allowed bool
+	// Except are stages at whose steps another probe holds, and Reason says so.
+	Except map[string]probes.Reason
+}
+
+// at fills in whether a pod can be held at a step.
+func (h *Holds) at(s *probes.Step, can *probes.Ability) {
+	if why, ok := h.Except[s.Stage]; ok {
+		can.NoHold = why
+		return
+	}
+	if !h.Allowed {
+		can.NoHold = notAllowed.Reason()
+		return
+	}
+	may := func(r probes.HoldRule) bool {
+		return r == probes.HoldYes || r == probes.HoldWorker || r == probes.HoldOwn
+	}
+	can.HoldEnter, can.HoldExit = may(s.Hold.Enter), may(s.Hold.Exit)
+}
+
+// NoAbilities are those of a probe of a kubelet that cannot be looked into, for a reason.
+func NoAbilities(err error) probes.Abilities {
+	return abilities(notOpened.With("error", err.Error()))
+}
+
+func abilities(notSeen probes.Reason) probes.Abilities {
+	return probes.Abilities{
+		Probe: Name, Knows: probes.Knows{Turns: true, Nesting: true, Workers: true},
+		Steps: map[string]probes.Ability{}, NotSeen: notSeen,
+	}
+}

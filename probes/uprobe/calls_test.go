@@ -1,0 +1,215 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// web has the values of a pod, and more.
+func web(more ...any) []any {
+	return append([]any{memory.UID, uid1, memory.Namespace, "default", memory.Name, "web"}, more...)
+}
+
+const webRef = "{" + uid1 + " default web }"
+
+// TestCalls: calls nest by goroutine, and end with their results and errors.
+func TestCalls(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.sync", 7, 100, web("attempt", 1)...)
+	s.enter("toy.mount", 7, 200, web()...)
+	s.enter("toy.sync", 8, 100, web("attempt", 2)...)
+	s.exit("toy.mount", 7, 200, "mounted", 5, "node", "node-1")
+	s.exit("toy.sync", 8, 100, "terminal", 1, "error", "")
+	s.exit("toy.sync", 7, 100, "terminal", 0, "error", "no such volume")
+	s.want(
+		"enter toy.sync ["+webRef+" again]",
+		"enter toy.mount ["+webRef+" <nil>] in toy.sync",
+		"enter toy.sync ["+webRef+" 2]",
+		"exit toy.mount [false 5 <nil> node-1 <nil>] <nil> after 2",
+		"exit toy.sync [false true] an error whose type and text cannot be read after 2",
+		"exit toy.sync [false false] no such volume after 5",
+	)
+	if n := len(s.calls.goroutines); n != 0 {
+		t.Errorf("%d goroutines are remembered", n)
+	}
+}
+
+// TestQuietCall: the condition of a table decides whether a call is worth an event.
+func TestQuietCall(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.mount", 7, 100, web()...)
+	s.exit("toy.mount", 7, 100, "mounted", 9, "v0", 9)
+	s.enter("toy.mount", 7, 100, web()...)
+	s.exit("toy.mount", 7, 100)
+	s.want(
+		"enter toy.mount ["+webRef+" <nil>]",
+		"exit toy.mount [true 9 <nil> <nil> <nil>] <nil> after 1",
+		"enter toy.mount ["+webRef+" <nil>]",
+		"exit toy.mount [false <nil> <nil> <nil> <nil>] <nil> after 1",
+	)
+}
+
+// TestVanished: a call whose frame is gone has panicked, unless records were lost.
+func TestVanished(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.sync", 7, 100, web()...)
+	s.enter("toy.panics", 7, 200, web()...)
+	s.enter("toy.mount", 7, 300, web()...)
+	s.enter("toy.mount", 7, 200, web()...) // recovered, and on
+	s.exit("toy.sync", 7, 100)             // it panicked too
+	s.lost = 1
+	s.enter("toy.sync", 7, 100, web()...)
+	s.lost = 3
+	s.enter("toy.sync", 7, 90, web()...)
+	s.calls.losses()
+	s.calls.losses()
+	s.exit("toy.sync", 7, 90)
+	const panicked = "the function did not return: it panicked, or its goroutine has ended"
+	const unseen = "it is not known how the function returned: records were lost"
+	s.want(
+		"enter toy.sync ["+webRef+" <nil>]",
+		"enter toy.panics ["+webRef+"] in toy.sync",
+		"enter toy.mount ["+webRef+" <nil>] in toy.panics",
+		"exit toy.mount [] "+panicked+" after 1",
+		"exit toy.panics [] "+panicked+" after 2",
+		"enter toy.mount ["+webRef+" <nil>] in toy.sync",
+		"exit toy.mount [] "+panicked+" after 1",
+		"exit toy.sync [false <nil>] <nil> after 4",
+		"enter toy.sync ["+webRef+" <nil>]",
+		"exit toy.sync [] "+unseen+" after 1",
+		"enter toy.sync ["+webRef+" <nil>]",
+		"lost 3",
+		"exit toy.sync [false <nil>] <nil> after 1",
+	)
+}
+
+// TestUnknownExit: the end of a call is nothing whose beginning was not seen.
+func TestUnknownExit(t *testing.T) {
+	s := newScene(t)
+	s.exit("toy.sync", 7, 100)
+	s.enter("toy.sync", 7, 100, web()...)
+	s.exit("toy.mount", 7, 100) // of another step
+	s.exit("toy.sync", 7, 50)   // of a call around it, which vanishes
+	s.want(
+		"enter toy.sync ["+webRef+" <nil>]",
+		"exit toy.sync [] the function did not return: it panicked, or its goroutine has ended after 2",
+	)
+}
+
+// start has a goroutine be started by another.
+func (s *scene) start(goid, parent uint64) {
+	s.now++
+	s.calls.take(&record{Time: s.now, G: 0xc000 + goid, Goid: goid, Parent: parent, Place: uint32(len(s.calls.plan.places))})
+}
+
+// TestStarted: what runs on a goroutine that a call has started is in that call, while that
+// goes on; not only the first.
+func TestStarted(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.sync", 7, 100, web()...)
+	s.start(8, 7)
+	s.start(9, 8)
+	s.start(10, 99) // of one that is in no call
+	for _, goid := range []uint64{8, 8, 9, 10} {
+		s.enter("toy.mount", goid, 50, web()...)
+		s.exit("toy.mount", goid, 50)
+	}
+	s.exit("toy.sync", 7, 100)
+	if _, is := s.calls.goroutines[10]; is {
+		t.Error("a goroutine is remembered that calls nothing")
+	}
+	const in, out = "enter toy.mount [" + webRef + " <nil>] in toy.sync", "exit toy.mount [false <nil> <nil> <nil> <nil>] <nil> after 1"
+	s.want(
+		"enter toy.sync ["+webRef+" <nil>]",
+		in, out, in, out, in, out,
+		"enter toy.mount ["+webRef+" <nil>]", out,
+		"exit toy.sync [false <nil>] <nil> after 12",
+	)
+}
+
+// list makes the record of an entry with a list of pods, and those of its elements.
+func (s *scene) list(goid, depth uint64, names ...string) (head *seen, elements []*seen) {
+	head = s.record("toy.add", false, goid, depth).with("pods", len(names))
+	slot := head.at.side.lists[0].slot
+	head.put(slot, 0xc0001000)
+	head.Value[slot+1] = uint64(len(names))
+	for _, name := range names {
+		e := &seen{at: head.at}
+		e.Time, e.G, e.Place, e.Flags = head.Time, head.G, head.Place, recordElement
+		for _, x := range head.at.side.element {
+			text := name + "-" + strings.ToLower(x.name)
+			if x.name == memory.UID {
+				text = uid1[:len(uid1)-1] + name
+			}
+			e.put(x.slot, text)
+		}
+		elements = append(elements, e)
+	}
+	return head, elements
+}
+
+const (
+	listA = "{00000001-1111-4222-8333-44444444444a a-namespace a-name a-resourceversion}"
+	listB = "{00000001-1111-4222-8333-44444444444b b-namespace b-name b-resourceversion}"
+)
+
+// TestLists: a call about a list of pods begins when all of them have come, or when it is
+// seen that some were lost.
+func TestLists(t *testing.T) {
+	s := newScene(t)
+	head, elements := s.list(7, 100, "a", "b")
+	s.calls.take(&head.record)
+	s.calls.take(&elements[0].record)
+	s.want()
+	s.calls.take(&elements[1].record)
+	s.want("enter toy.add [[" + listA + " " + listB + "] 2]")
+	s.exit("toy.add", 7, 100)
+	s.want("exit toy.add [false] <nil> after 1")
+
+	head, _ = s.list(7, 100)
+	s.calls.take(&head.record)
+	s.want("enter toy.add [<nil> 0]")
+	s.exit("toy.add", 7, 100)
+	s.log = nil
+
+	head, elements = s.list(7, 100, "a", "b")
+	s.calls.take(&head.record)
+	s.calls.take(&elements[0].record)
+	s.enter("toy.sync", 7, 200, web()...) // the other one was lost
+	s.calls.take(&elements[1].record)     // and comes too late
+	s.want("enter toy.add [["+listA+"] 2]", "enter toy.sync ["+webRef+" <nil>] in toy.add")
+	if len(s.calls.pending) != 0 {
+		t.Errorf("%d records still wait", len(s.calls.pending))
+	}
+}
+
+// TestForget: what is remembered of goroutines is bounded.
+func TestForget(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.sync", 1, 100, web()...)
+	for goid := uint64(2); goid < 20000; goid++ {
+		s.start(goid, 1)
+	}
+	if n := len(s.calls.goroutines); n != 19999 {
+		t.Errorf("%d goroutines are remembered of a call that goes on", n)
+	}
+	s.now += uint64(2 * forgetAfter) // they may still call something, but have not for long
+	for goid := uint64(20000); goid < 40000; goid++ {
+		s.start(goid, 1)
+	}
+	if n := len(s.calls.goroutines); n > 30000 {
+		t.Errorf("%d goroutines are remembered, most of them too long", n)
+	}
+	s.exit("toy.sync", 1, 100)
+	for goid := uint64(100000); goid < 240000; goid++ { // each in a call of its own that never ends
+		s.enter("toy.mount", goid, 100)
+		if n := len(s.calls.goroutines); n > maxGoroutines {
+			t.Fatalf("%d goroutines are remembered", n)
+		}
+		s.log = s.log[:0]
+	}
+}

@@ -1,0 +1,121 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// errorTypes knows the types of errors by the addresses of their methods Error, of which an
+// interface's table of methods has one.
+type errorTypes struct {
+	bias uint64 // of the addresses in the process to those in the file, by which the others are
+	// names are the types, with the last part of their packages' paths.
+	names map[uint64]string
+	// texts are how the program in the kernel finds errors' texts.
+	texts map[uint64]wrapSpec
+}
+
+func newErrorTypes(p *program, table *memory.Table) *errorTypes {
+	t := &errorTypes{names: map[uint64]string{}, texts: map[uint64]wrapSpec{}}
+	for i, symbol := range p.Functions.Names() {
+		if !bytes.HasSuffix(symbol, []byte(".Error")) {
+			continue
+		}
+		f, ok := p.Functions.Function(i)
+		if name := typeName(string(symbol)); ok && name != "" {
+			t.names[f.Entry] = name
+		}
+	}
+	t.findTexts(p, table)
+	return t
+}
+
+// fixed are texts of errors that have no memory.
+var fixed = map[string]string{
+	"context.deadlineExceededError": "context deadline exceeded",
+}
+
+func (t *errorTypes) findTexts(p *program, table *memory.Table) {
+	table.All(func(step string, side memory.Side, name string, v memory.Value) {
+		if step != memory.Errors || v.Form == nil || len(v.Form.Hops) > maxHops {
+			return
+		}
+		w := wrapSpec{How: wrapText, Hops: uint32(len(v.Form.Hops))}
+		if v.Form.Kind == memory.Interface {
+			w.How = wrapInner
+		}
+		for i, h := range v.Form.Hops {
+			w.Hop[i] = int32(h.Offset)
+		}
+		for _, symbol := range methods(name) {
+			if f, ok := p.Code(symbol); ok {
+				t.texts[f.Entry] = w
+			}
+		}
+	})
+}
+
+// wraps are how the program in the kernel finds errors' texts, by the address of the method
+// in the process.
+func (t *errorTypes) wraps() map[uint64]wrapSpec {
+	out := map[uint64]wrapSpec{}
+	for at, w := range t.texts {
+		out[at+t.bias] = w
+	}
+	return out
+}
+
+// methods are the symbols that the method Error of a type has: on the type and on pointers.
+func methods(name string) []string {
+	slash := strings.LastIndexByte(name, '/')
+	pkg, typ, _ := strings.Cut(name[slash+1:], ".")
+	pkg = name[:slash+1] + pkg
+	return []string{pkg + "." + typ + ".Error", pkg + ".(*" + typ + ").Error"}
+}
+
+var method = regexp.MustCompile(`^(.*?)\.?\(?\*?(\w+)\)?\.Error$`)
+
+// typeName is the type whose method Error has a symbol; empty: it cannot be known.
+func typeName(symbol string) string {
+	m := method.FindStringSubmatch(symbol[strings.LastIndexByte(symbol, '/')+1:])
+	if m == nil {
+		return ""
+	}
+	return strings.TrimSuffix(m[1], ".") + "." + m[2]
+}
+
+// name is the type of an error by the address of its method in the process; empty: it cannot
+// be known.
+func (t *errorTypes) name(at uint64) string { return t.names[at-t.bias] }
+
+// error is the error in a source; known is false if it cannot be known whether there is one.
+func (t *errorTypes) error(r *record, s *source) (err error, known bool) {
+	if s == nil {
+		return nil, false
+	}
+	at, ok := r.number(s.slot + 1)
+	if !ok {
+		return nil, false
+	}
+	if at == 0 {
+		return nil, true
+	}
+	if text, ok := r.text(s.slot); ok && text != "" {
+		return errors.New(text), true
+	}
+	name := t.name(at)
+	if text, ok := fixed[name]; ok {
+		return errors.New(text), true
+	}
+	if name == "" {
+		return errors.New("an error whose type and text cannot be read"), true
+	}
+	return fmt.Errorf("an error of type %s, whose text cannot be read", name), true
+}

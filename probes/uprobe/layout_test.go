@@ -1,0 +1,46 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+)
+
+// TestLayout: what the program and this package share has the same form in both.
+func TestLayout(t *testing.T) {
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, here := range map[string]any{
+		"record": record{}, "place": placeSpec{}, "read": readSpec{}, "wrap": wrapSpec{}, "layout": layoutSpec{},
+	} {
+		var there *btf.Struct
+		if err := spec.Types.TypeByName(name, &there); err != nil {
+			t.Fatal(err)
+		}
+		typ := reflect.TypeOf(here)
+		if uintptr(there.Size) != typ.Size() {
+			t.Errorf("%s has %d bytes in the program, %d here", name, there.Size, typ.Size())
+		}
+		offsets := map[string]uintptr{}
+		for _, m := range there.Members {
+			offsets[m.Name] = uintptr(m.Offset.Bytes())
+		}
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if f.Name == "_" {
+				continue
+			}
+			if at, ok := offsets[strings.ToLower(f.Name)]; !ok || at != f.Offset {
+				t.Errorf("%s.%s is at %d, in the program at %d (%v)", name, f.Name, f.Offset, at, ok)
+			}
+		}
+	}
+}

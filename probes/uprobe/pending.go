@@ -1,0 +1,42 @@
+//go:build linux
+
+package uprobe
+
+import "github.com/podstep/podstep/probes"
+
+// pendingRecord is a record whose lists' elements are still to come.
+type pendingRecord struct {
+	record record
+	lists  [maxLists][]probes.PodRef
+	left   int
+}
+
+// expect counts the elements that come behind a record.
+func expect(r *record, at *planned) *pendingRecord {
+	p := &pendingRecord{record: *r}
+	for _, l := range at.side.lists {
+		if n, ok := r.number(l.slot); ok && n != 0 && l.slot+1 < maxValues {
+			p.left += int(min(r.Value[l.slot+1], maxElements))
+		}
+	}
+	return p
+}
+
+// element takes a pod of a list.
+func (c *calls) element(r *record, at *planned) {
+	p := c.pending[r.G]
+	if p == nil || p.record.Time != r.Time || p.record.Place != r.Place || r.List >= maxLists {
+		return
+	}
+	if ref, ok := r.pod(at.side.element).(probes.PodRef); ok {
+		p.lists[r.List] = append(p.lists[r.List], ref)
+	}
+	if p.left--; p.left <= 0 {
+		c.finish(p)
+	}
+}
+
+func (c *calls) finish(p *pendingRecord) {
+	delete(c.pending, p.record.G)
+	c.event(&p.record, c.plan.places[p.record.Place], &p.lists)
+}

@@ -1,0 +1,115 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe/gocode"
+)
+
+// place is an instruction at which the program in the kernel runs.
+type place struct {
+	// at is its address in the file, as it was linked, and offset is where in the file it is.
+	at, offset uint64
+	// below is how far the stack pointer is there below where it is at the function's
+	// first instruction, in bytes.
+	below int64
+	// wide is where a debugger's breakpoint can stand, and wideBelow below there; 0: nowhere.
+	wide      uint64
+	wideBelow int64
+}
+
+var errEmpty = errors.New("it does nothing")
+
+// function is what the program's table has of a function.
+func (i *image) function(f probes.Code) (*pclntab.Func, error) {
+	fn, ok := i.functions.Find(f.Entry)
+	if !ok {
+		return nil, fmt.Errorf("%s is not in the table of functions", f.Name)
+	}
+	return fn, nil
+}
+
+// entry is where a function is entered, with the arguments where the caller put them.
+func (i *image) entry(fn *pclntab.Func) (place, error) {
+	at, err := i.code.Entry(fn)
+	if err != nil {
+		return place{}, err
+	}
+	return i.place(fn, at)
+}
+
+// exits are where a function returns, with the results where the caller expects them.
+func (i *image) exits(fn *pclntab.Func) (all []place, err error) {
+	returns, err := i.code.Exits(fn)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range returns {
+		x, err := i.place(fn, at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+func (i *image) place(fn *pclntab.Func, at gocode.Inst) (place, error) {
+	below, known := fn.Delta(at.PC)
+	offset, ok := i.offset(at.PC)
+	if !known || !ok {
+		return place{}, fmt.Errorf("%#x in %s is not known to the table of functions, or not in the file", at.PC, fn.Name)
+	}
+	out := place{at: at.PC, offset: offset, below: below}
+	if wide, ok := i.code.Wide(fn, at); ok {
+		out.wide = wide.PC
+		out.wideBelow, _ = fn.Delta(wide.PC)
+	}
+	return out, nil
+}
+
+// placesOf are a function's entry and exits.
+func (s *step) placesOf(f probes.Code, prog *program) ([]*planned, error) {
+	fn, err := prog.function(f)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := prog.entry(fn)
+	if err != nil {
+		return nil, err
+	}
+	exits, err := prog.exits(fn)
+	if err != nil && !s.Root {
+		return nil, err // a root may run for as long as the kubelet
+	}
+	if slices.Contains(exits, entry) {
+		return nil, errEmpty
+	}
+	out := []*planned{s.planned(entry, s.enter, false)}
+	for _, x := range exits {
+		out = append(out, s.planned(x, s.exit, true))
+	}
+	return out, nil
+}
+
+// makesGoroutines is the function of the runtime whose result is a new goroutine.
+const makesGoroutines = "runtime.newproc1"
+
+// starts are where a goroutine has been made.
+func starts(p *program) ([]place, error) {
+	fn, ok := p.Functions.ByName(makesGoroutines)
+	if !ok {
+		return nil, fmt.Errorf("find where goroutines begin: there is no %s", makesGoroutines)
+	}
+	exits, err := p.exits(fn)
+	if err != nil {
+		return nil, fmt.Errorf("find where goroutines begin: %w", err)
+	}
+	return exits, nil
+}

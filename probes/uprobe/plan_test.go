@@ -1,0 +1,141 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// TestPlan: what is looked at in a program, and why the rest is not.
+func TestPlan(t *testing.T) {
+	p, plan, _ := toyPlan(t)
+	var seen []string
+	for _, s := range plan.steps {
+		seen = append(seen, s.Name)
+	}
+	if got, want := strings.Join(seen, " "), "toy.add toy.loop toy.begin toy.complete toy.sync toy.mount toy.panics toy.grows"; got != want {
+		t.Errorf("seen are %s, want %s", got, want)
+	}
+	for name, want := range map[string]string{
+		"toy.turn":    "not seen in this kubelet: the compiler inlined the function literal",
+		"toy.never":   "its code cannot be read: it does not return",
+		"toy.nothing": "its code cannot be read: it does nothing",
+		"toy.missing": "not seen in this kubelet: no such function in this kubelet",
+		"toy.closer":  "looked at only on request: podstep attach --tier 2",
+		"toy.inside":  "looked at only on request: podstep attach --tier 2",
+		"toy.idle":    "shown only with what happens in it, which is looked at on request: podstep attach --tier 2",
+	} {
+		if got := plan.unseen[name].Text().En; got != want {
+			t.Errorf("%s is not seen because %q, want %q", name, got, want)
+		}
+	}
+	if _, is := plan.unseen["toy.reported"]; is || len(plan.unseen) != 7 {
+		t.Errorf("not seen are %v", plan.unseen)
+	}
+	for i, at := range plan.places {
+		if f, _ := p.functions.Find(at.at); f.Name != at.step.Symbol {
+			t.Errorf("place %d of %s is in %s", i, at.step.Symbol, f.Name)
+		}
+	}
+	if len(plan.starts) == 0 {
+		t.Error("no place is known at which goroutines begin")
+	}
+}
+
+// TestAbilities: fields that cannot be read are missing, and a turn is made of other calls.
+func TestAbilities(t *testing.T) {
+	_, plan, _ := toyPlan(t)
+	can := (&Probe{plan: plan}).Abilities(toyCatalogue(), Holds{})
+	mount, turn, reported := can.At("toy.mount"), can.At("toy.turn"), can.At("toy.reported")
+	if !mount.Entry || !mount.Exit || !slices.Equal(mount.Missing, []string{"secret"}) {
+		t.Errorf("of toy.mount it sees %+v", mount)
+	}
+	if !turn.Entry || !turn.Exit || !slices.Equal(turn.Missing, []string{"terminal"}) {
+		t.Errorf("of toy.turn it sees %+v", turn)
+	}
+	if reported.Sees() || reported.Unseen.Text().En != "it is no function of the kubelet" {
+		t.Errorf("of toy.reported it sees %+v", reported)
+	}
+}
+
+// TestSpecs: a form becomes what the program in the kernel reads by.
+func TestSpecs(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		form *memory.Form
+		exit bool
+		want readSpec
+		ok   bool
+	}{
+		{"none", nil, false, readSpec{}, false},
+		{"argument", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Register, At: 3}}, false, readSpec{In: inRegister, At: 3}, true},
+		{"argument at the exit", &memory.Form{Kind: memory.Int64, AMD64: memory.Place{In: memory.Register, At: 3}}, true, readSpec{In: inEntry, At: 3}, true},
+		{"result", &memory.Form{Kind: memory.Interface, AMD64: memory.Place{In: memory.Result, At: 1}}, true, readSpec{In: inRegister, At: 1, Kind: kindError}, true},
+		{"stack", &memory.Form{Kind: memory.Time, AMD64: memory.Place{In: memory.Stack, At: 24}}, false, readSpec{In: inStack, At: 24, Kind: kindTime}, true},
+		{
+			"member", &memory.Form{Kind: memory.String, Zero: true, AMD64: memory.Place{In: memory.Element}, Hops: []memory.Hop{{Offset: 96}, {Offset: -8}}}, false,
+			readSpec{In: inElement, Kind: kindString, Hops: 2, Zero: 1, Hop: [maxHops]int32{96, -8}}, true,
+		},
+		{"far", &memory.Form{Kind: memory.String, Hops: make([]memory.Hop, maxHops+1)}, false, readSpec{}, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got, ok := specOf(x.form, x.exit)
+			if ok != x.ok || ok && got != x.want {
+				t.Errorf("it is read by %+v (%v), want %+v (%v)", got, ok, x.want, x.ok)
+			}
+		})
+	}
+}
+
+// TestGoroutineLayout: a version of Go that is not known is refused.
+func TestGoroutineLayout(t *testing.T) {
+	for _, known := range []string{"go1.22.12", "go1.26.8", "go1.27rc1"} {
+		if _, err := goroutineLayout(known); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, not := range []string{"", "go1.2", "go1.99.1", "devel"} {
+		if _, err := goroutineLayout(not); err == nil {
+			t.Errorf("how %q keeps goroutines is known", not)
+		}
+	}
+}
+
+// TestTables: all that the catalogue's tables have can be read by the program in the kernel.
+func TestTables(t *testing.T) {
+	for _, version := range memory.Minors() {
+		table, err := memory.For(version + ".0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.All(func(step string, side memory.Side, name string, v memory.Value) {
+			if v.Form == nil {
+				return
+			}
+			if _, ok := specOf(v.Form, side == memory.Exit || side == memory.Error); !ok {
+				t.Errorf("%s: %s %s %s takes more than %d hops", version, step, side, name, maxHops)
+			}
+		})
+	}
+	c := probes.MustLoad()
+	for _, s := range c.Steps {
+		r := reader{table: mustTable(t), step: &step{Step: &s}}
+		if n := max(len(r.enter().reads), len(r.exit().reads)); n > maxValues {
+			t.Errorf("%s has %d values, more than %d", s.Name, n, maxValues)
+		}
+	}
+}
+
+func mustTable(t *testing.T) *memory.Table {
+	t.Helper()
+	table, err := memory.For(probes.KubernetesVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}

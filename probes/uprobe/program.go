@@ -1,0 +1,86 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe/gocode"
+	"github.com/podstep/podstep/probes/uprobe/goproc"
+)
+
+// image is a Go program's file: its functions, and where in it the code is that is in memory.
+type image struct {
+	functions *pclntab.Table
+	code      gocode.Text
+	header    elf.FileHeader
+	segments  []elf.ProgHeader // that are executable
+}
+
+func newImage(file *elf.File, functions *pclntab.Table, text pclntab.Section) *image {
+	i := &image{functions: functions, code: gocode.Text(text), header: file.FileHeader}
+	for _, s := range file.Progs {
+		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 {
+			i.segments = append(i.segments, s.ProgHeader)
+		}
+	}
+	return i
+}
+
+// program is a kubelet's program as it is on disk. Its file is mapped, and 80 MiB large:
+// nothing of it is kept when all is planned.
+type program struct {
+	*probes.Binary
+	*image
+	close func()
+}
+
+// openProgram reads the program of a file. Nothing of it is to be used after close.
+func openProgram(path string) (*program, error) {
+	data, unmap, err := goproc.Map(path)
+	if err != nil {
+		return nil, fmt.Errorf("read kubelet: %w", err)
+	}
+	p, err := newProgram(data)
+	if err != nil {
+		unmap()
+		return nil, fmt.Errorf("read kubelet %s: %w", path, err)
+	}
+	p.close = unmap
+	return p, nil
+}
+
+func newProgram(data []byte) (*program, error) {
+	b, err := probes.ParseBinary(data)
+	if err != nil {
+		return nil, err
+	}
+	file, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return &program{Binary: b, image: newImage(file, b.Functions, b.Text)}, nil
+}
+
+// offset is where in the file an address is; ok is false if it is none of the code's.
+func (i *image) offset(addr uint64) (offset uint64, ok bool) {
+	for _, s := range i.segments {
+		if s.Vaddr <= addr && addr < s.Vaddr+s.Filesz {
+			return addr - s.Vaddr + s.Off, true
+		}
+	}
+	return 0, false
+}
+
+// bias is by how much addresses in a process of the program are above those in the file.
+func (p *program) bias(pid int) (uint64, error) {
+	bias, err := goproc.Bias(pid, &p.header)
+	if err != nil {
+		return 0, fmt.Errorf("find the kubelet's program in its memory: %w", err)
+	}
+	return bias, nil
+}

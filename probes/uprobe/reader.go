@@ -1,0 +1,207 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"go/parser"
+	"strconv"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// side is what is read as a step's function is entered, or as it returns. A source with
+// no value is one that cannot be read.
+type side struct {
+	pods   []source // what the agent takes for the pod, or its parts
+	lists  []source // or lists of pods
+	quiet  []source // the operands of the condition
+	fields []source
+	err    *source
+
+	reads    []readSpec
+	elements []readSpec
+	element  []source // the parts of a pod in a list
+	stride   int
+	entry    bool // something is read through the registers of the entry
+}
+
+// source is one value: the slot in which a record has it.
+type source struct {
+	name string
+	form *memory.Form
+	slot int // -1: it is not read
+}
+
+// reader plans what is read of a step.
+type reader struct {
+	table *memory.Table
+	step  *step
+}
+
+func (r *reader) enter() *side {
+	s := &side{}
+	if !r.step.Pod.Exit {
+		r.pods(s)
+	}
+	for _, f := range r.step.Fields {
+		s.fields = append(s.fields, r.value(s, memory.Enter, f.Name))
+	}
+	return s
+}
+
+func (r *reader) exit() *side {
+	s := &side{}
+	if r.step.Pod.Exit {
+		r.pods(s)
+	}
+	r.quiet(s)
+	for _, f := range r.step.Results {
+		s.fields = append(s.fields, r.value(s, memory.Exit, f.Name))
+	}
+	if v, ok := r.table.Value(r.step.Name, memory.Error, "error"); ok && v.Form != nil {
+		x := s.add("error", v.Form, true)
+		s.err = &x
+	}
+	return s
+}
+
+// pods plans what a call's pods are read from.
+func (r *reader) pods(s *side) {
+	one := func(names ...string) {
+		for _, n := range names {
+			s.pods = append(s.pods, r.part(s, n))
+		}
+	}
+	switch r.step.Pod.Kind {
+	case probes.PodObject, probes.PodSandboxConfig:
+		one(memory.UID, memory.Namespace, memory.Name)
+	case probes.PodUID:
+		one(memory.UID)
+	case probes.PodCRIID:
+		one(memory.ID)
+	case probes.PodList, probes.PodObjects:
+		r.lists(s, memory.List)
+	case probes.PodUpdates:
+		for _, u := range r.step.Pod.Updates {
+			r.lists(s, u.Op)
+		}
+	}
+}
+
+// part plans a part of what a pod is known by.
+func (r *reader) part(s *side, name string) source {
+	v, _ := r.table.Value(r.step.Name, memory.Pod, name)
+	return s.add(name, v.Form, r.step.Pod.Exit)
+}
+
+// lists plans a list of pods, and once what is read of each.
+func (r *reader) lists(s *side, name string) {
+	v, _ := r.table.Value(r.step.Name, memory.Pod, name)
+	x := s.add(name, v.Form, r.step.Pod.Exit)
+	s.lists = append(s.lists, x)
+	if x.slot < 0 || len(s.elements) > 0 {
+		return
+	}
+	s.stride = 8
+	if v.Form.Kind == memory.Interfaces {
+		s.stride = 16
+	}
+	for _, part := range []string{memory.UID, memory.Namespace, memory.Name, memory.Version} {
+		v, _ := r.table.Value(r.step.Name, memory.Pod, part)
+		spec, ok := specOf(v.Form, false)
+		if !ok {
+			return
+		}
+		s.element = append(s.element, source{part, v.Form, len(s.elements)})
+		s.elements = append(s.elements, spec)
+	}
+}
+
+// value plans a field.
+func (r *reader) value(s *side, side memory.Side, name string) source {
+	v, _ := r.table.Value(r.step.Name, side, name)
+	x := s.add(name, v.Form, side == memory.Exit)
+	if x.slot < 0 {
+		r.step.missing = append(r.step.missing, name)
+	}
+	return x
+}
+
+// quiet plans the operands of the condition under which a call is no event.
+func (r *reader) quiet(s *side) {
+	when, ok := r.table.Value(r.step.Name, memory.Quiet, memory.When)
+	if !ok || when.Words == "" {
+		return
+	}
+	e, err := parser.ParseExpr(when.Words)
+	if err != nil {
+		return
+	}
+	var operands []source
+	for i := 0; ; i++ {
+		name := "v" + strconv.Itoa(i)
+		v, ok := r.table.Value(r.step.Name, memory.Quiet, name)
+		if !ok {
+			break
+		}
+		x := s.add(name, v.Form, true)
+		if x.slot < 0 {
+			return
+		}
+		operands = append(operands, x)
+	}
+	s.quiet, r.step.quiet = operands, e
+}
+
+// add plans the read of a value of a form, in the next slot; an error and a list have two.
+func (s *side) add(name string, f *memory.Form, exit bool) source {
+	spec, ok := specOf(f, exit)
+	if !ok {
+		return source{name, f, -1}
+	}
+	if spec.In == inEntry {
+		s.entry = true
+	}
+	x := source{name, f, len(s.reads)}
+	s.reads = append(s.reads, spec)
+	if spec.Kind == kindError || spec.Kind == kindListSpec {
+		s.reads = append(s.reads, readSpec{In: inSkip})
+	}
+	return x
+}
+
+// specOf is how the program reads a value of a form.
+func specOf(f *memory.Form, exit bool) (r readSpec, ok bool) {
+	if f == nil || len(f.Hops) > maxHops {
+		return r, false
+	}
+	r.At, r.Hops = int32(f.AMD64.At), uint8(len(f.Hops))
+	switch f.AMD64.In {
+	case memory.Stack:
+		r.In = inStack
+	case memory.Element:
+		r.In = inElement
+	case memory.Register:
+		if exit {
+			r.In = inEntry
+		}
+	}
+	switch f.Kind {
+	case memory.String:
+		r.Kind = kindString
+	case memory.Time:
+		r.Kind = kindTime
+	case memory.Interface:
+		r.Kind = kindError
+	case memory.Pointers, memory.Interfaces:
+		r.Kind = kindListSpec
+	}
+	if f.Zero {
+		r.Zero = 1
+	}
+	for i, h := range f.Hops {
+		r.Hop[i] = int32(h.Offset)
+	}
+	return r, true
+}

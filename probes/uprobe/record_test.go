@@ -1,0 +1,126 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/memory"
+)
+
+// TestTime: of the memory of a time.Time comes that time.
+func TestTime(t *testing.T) {
+	now := time.Now()
+	for _, want := range []time.Time{
+		now, now.Add(time.Hour), now.Round(0), now.UTC(), now.Add(-200 * 365 * 24 * time.Hour),
+		time.Unix(0, 0), time.Unix(1, 999999999), time.Unix(-1, 5), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 1, time.UTC),
+	} {
+		b := unsafe.Slice((*byte)(unsafe.Pointer(&want)), unsafe.Sizeof(want))
+		if got, ok := timeOf(b).(time.Time); !ok || !got.Equal(want) {
+			t.Errorf("%v is read as %v", want, got)
+		}
+	}
+	if got := timeOf(make([]byte, 24)); got != nil {
+		t.Errorf("the zero time is read as %v", got)
+	}
+}
+
+// TestValues: what a record has becomes a value of its kind.
+func TestValues(t *testing.T) {
+	long := strings.Repeat("x", 400)
+	number := func(n uint64) record { return record{Have: [maxValues]uint8{haveNumber}, Value: [maxValues]uint64{n}} }
+	text := func(s string, have uint8) (r record) {
+		r.Have[0], r.Value[0] = have, 7<<32|uint64(len(s))
+		copy(r.Text[7:], s)
+		return r
+	}
+	names := map[int64]string{2: "create", -1: "none"}
+	for _, x := range []struct {
+		name string
+		r    record
+		form memory.Form
+		want any
+	}{
+		{"text", text("web", haveText), memory.Form{Kind: memory.String}, "web"},
+		{"no text", text("", haveText), memory.Form{Kind: memory.String}, ""},
+		{"text that is cut", text(long, haveCut), memory.Form{Kind: memory.String}, long + "…"},
+		{"text that is cut within a character", text("é\xc3", haveCut), memory.Form{Kind: memory.String}, "é\uFFFD…"},
+		{"text that was not read", record{}, memory.Form{Kind: memory.String}, nil},
+		{"text of a number", number(7), memory.Form{Kind: memory.String}, nil},
+		{"number of a text", text("web", haveText), memory.Form{Kind: memory.Int64}, nil},
+		{"true", number(1), memory.Form{Kind: memory.Bool}, true},
+		{"false, before other bytes", number(0xff00), memory.Form{Kind: memory.Bool}, false},
+		{"nil", number(0), memory.Form{Kind: memory.IsNil}, true},
+		{"not nil", number(0xc000), memory.Form{Kind: memory.NotNil}, true},
+		{"duration", number(5e9), memory.Form{Kind: memory.Duration}, 5 * time.Second},
+		{"int8", number(0x17f), memory.Form{Kind: memory.Int8}, int64(127)},
+		{"int8 below zero", number(0x1ff), memory.Form{Kind: memory.Int8}, int64(-1)},
+		{"int16", number(0xabcd_ffff), memory.Form{Kind: memory.Int16}, int64(-1)},
+		{"int32", number(0xabcd_ffff_fffe), memory.Form{Kind: memory.Int32}, int64(-2)},
+		{"int64", number(1<<64 - 1), memory.Form{Kind: memory.Int64}, int64(-1)},
+		{"uint8", number(0x1ff), memory.Form{Kind: memory.Uint8}, int64(255)},
+		{"uint16", number(0x1ffff), memory.Form{Kind: memory.Uint16}, int64(65535)},
+		{"uint32", number(0x1ffffffff), memory.Form{Kind: memory.Uint32}, int64(4294967295)},
+		{"a name", number(0xff_0000_0002), memory.Form{Kind: memory.Int32, Names: names}, "create"},
+		{"a name below zero", number(1<<64 - 1), memory.Form{Kind: memory.Int64, Names: names}, "none"},
+		{"a number without a name", number(3), memory.Form{Kind: memory.Int64, Names: names}, int64(3)},
+		{"short time", text("123456789012345", haveText), memory.Form{Kind: memory.Time}, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := x.r.value(source{form: &x.form}); got != x.want {
+				t.Errorf("it is %v (%T), want %v", got, got, x.want)
+			}
+			if got := x.r.value(source{form: &x.form, slot: -1}); got != nil {
+				t.Errorf("what is not read is %v", got)
+			}
+		})
+	}
+}
+
+// TestTextOutside: a text that is said to lie outside of the record is none.
+func TestTextOutside(t *testing.T) {
+	for _, v := range []uint64{maxText<<32 | 1, 1 << 63, 0<<32 | (maxText + 1), 0xffffffff, 1<<64 - 1} {
+		r := record{Have: [maxValues]uint8{haveText}, Value: [maxValues]uint64{v}}
+		if s, ok := r.text(0); ok {
+			t.Errorf("%#x is text of %d bytes", v, len(s))
+		}
+	}
+	r := record{}
+	if _, ok := r.text(maxValues); ok {
+		t.Error("there is a text behind all values")
+	}
+}
+
+// TestRecordOf: fewer bytes than a record are none.
+func TestRecordOf(t *testing.T) {
+	b := make([]byte, unsafe.Sizeof(record{})+8)
+	if recordOf(b) == nil {
+		t.Error("a record is none")
+	}
+	if recordOf(b[:len(b)-9]) != nil || recordOf(nil) != nil || recordOf(b[1:]) != nil {
+		t.Error("too few bytes, or such as begin at an odd address, are a record")
+	}
+}
+
+// TestPod: what a record has of a pod.
+func TestPod(t *testing.T) {
+	r := &seen{at: &planned{side: &side{}}}
+	var parts []source
+	for i, name := range []string{memory.UID, memory.Namespace, memory.Name, memory.Version} {
+		parts = append(parts, source{name: name, slot: i})
+		r.put(i, name+"-x")
+	}
+	if got, want := r.pod(parts), (probes.PodRef{UID: "uid-x", Namespace: "namespace-x", Name: "name-x", Version: "resourceVersion-x"}); got != want {
+		t.Errorf("the pod is %+v, want %+v", got, want)
+	}
+	if got := r.pod(parts[1:]); got != nil {
+		t.Errorf("without a uid the pod is %+v", got)
+	}
+	if got := r.pod([]source{{name: memory.ID, slot: 2}}); got != "name-x" {
+		t.Errorf("the id is %v", got)
+	}
+}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+)
+
+// fakeMemory is that of a process, by address.
+type fakeMemory map[uint64][]byte
+
+func (m fakeMemory) words(at uint64, all ...uint64) {
+	b := make([]byte, 8*len(all))
+	for i, w := range all {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
+	m[at] = b
+}
+
+func (m fakeMemory) read(at uint64, b []byte) error {
+	for from, have := range m {
+		if from <= at && at+uint64(len(b)) <= from+uint64(len(have)) {
+			copy(b, have[at-from:])
+			return nil
+		}
+	}
+	return errors.New("there is nothing")
+}
+
+// Addresses of what is in the memory that the tests read.
+const (
+	gAt, podAt, nameAt, listAt, errAt, itabAt, methodAt = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000, 0x7000
+)
+
+func newMemory() fakeMemory {
+	m := fakeMemory{nameAt: []byte("web-1")}
+	m.words(gAt, 0x8000, 0x9000, 0, 77, 66, 55) // a stack, then number, parent and start
+	m.words(podAt, 0, nameAt, 5, 0)
+	m.words(listAt, podAt, podAt)
+	m.words(errAt, nameAt, 5)
+	m.words(itabAt, 0, 0, 0, methodAt)
+	return m
+}
+
+func readerOf(m fakeMemory, places []ReadPlace, reads ...readSpec) *Reader {
+	return NewReader(Reading{
+		Layout: layoutSpec{Goid: 24, Parent: 32, Start: 40}, Places: places, Reads: reads,
+		Wraps: map[uint64]wrapSpec{methodAt: {How: wrapText, Hops: 1}},
+	}, time.Unix(0, 0), m.read)
+}
+
+var (
+	readName  = readSpec{In: inRegister, Kind: kindString, Hops: 1, Hop: [maxHops]int32{8}}
+	readDeep  = readSpec{In: inRegister, Kind: kindWord, Hops: 2, Hop: [maxHops]int32{24, 8}, Zero: 1}
+	readError = readSpec{In: inRegister, Kind: kindError, At: 1}
+	skip      = readSpec{In: inSkip}
+)
+
+// TestReader: what the program in the kernel would read is read of a thread that stands still.
+func TestReader(t *testing.T) {
+	spec := placeSpec{Reads: 4, Below: 16}
+	r := readerOf(newMemory(), []ReadPlace{{Spec: spec}}, readName, readDeep, readError, skip)
+	all := r.Read(&Stopped{TID: 9, SP: 0x8f00, G: gAt, At: time.Unix(0, 123), Registers: [9]uint64{podAt, itabAt, errAt}})
+	if len(all) != 1 {
+		t.Fatalf("there are %d records", len(all))
+	}
+	one := &all[0]
+	if one.Goid != 77 || one.Parent != 66 || one.Start != 55 || one.Depth != 0x9000-0x8f10 || one.Time != 123 || one.TID != 9 {
+		t.Errorf("who came is %+v", one)
+	}
+	if text, ok := one.text(0); !ok || text != "web-1" {
+		t.Errorf("the text is %q, %v", text, ok)
+	}
+	if n, ok := one.number(1); !ok || n != 0 {
+		t.Errorf("what is behind a nil pointer is %d, %v", n, ok)
+	}
+	if text, _ := one.text(2); text != "web-1" {
+		t.Errorf("the error is %q", text)
+	}
+	if method, ok := one.number(3); !ok || method != methodAt {
+		t.Errorf("the error's method is %#x, %v", method, ok)
+	}
+}
+
+// TestReaderLists: there is a record for each pod of a list.
+func TestReaderLists(t *testing.T) {
+	spec := placeSpec{Reads: 2, Lists: 1, Elements: 1, Stride: 8}
+	element := readSpec{In: inElement, Kind: kindString, Hops: 1, Hop: [maxHops]int32{8}}
+	r := readerOf(newMemory(), []ReadPlace{{Spec: spec}}, readSpec{In: inRegister, Kind: kindListSpec}, skip, element)
+	all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 2}})
+	if len(all) != 3 {
+		t.Fatalf("there are %d records", len(all))
+	}
+	for _, e := range all[1:] {
+		if text, _ := e.text(0); text != "web-1" || e.Flags != recordElement {
+			t.Errorf("a pod of the list is %q, with flags %d", text, e.Flags)
+		}
+	}
+	// A length that cannot be right has an end.
+	if all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 1 << 40}}); len(all) != 1+maxElements {
+		t.Errorf("of a list without end there are %d records", len(all))
+	}
+}
+
+// TestReaderRecalls: an exit reads through the registers of its entry, which point into a
+// stack that has moved meanwhile.
+func TestReaderRecalls(t *testing.T) {
+	m := newMemory()
+	const stack, moved = 0xc000000000, 0xc000100000
+	m.words(gAt, stack-0x1000, stack, 0, 77, 66, 55)
+	entry, exit := placeSpec{Flags: placeKeeps, Step: 5}, placeSpec{Flags: placeKeeps | placeExit, Step: 5, Reads: 1}
+	r := readerOf(m, []ReadPlace{{Spec: entry}, {Spec: exit}}, readSpec{In: inEntry, Kind: kindWord})
+	r.Read(&Stopped{SP: stack - 0x100, G: gAt, Registers: [9]uint64{stack - 0x80}})
+	m.words(gAt, moved-0x2000, moved, 0, 77, 66, 55)
+	at := &Stopped{Place: 1, SP: moved - 0x100, G: gAt}
+	if n, ok := r.Read(at)[0].number(0); !ok || n != moved-0x80 {
+		t.Errorf("the register is %#x, %v", n, ok)
+	}
+	if one := r.Read(at)[0]; one.Flags&recordEntryLost == 0 {
+		t.Error("an entry is there twice")
+	}
+}
+
+// FuzzReader: whatever is in the memory, reading it ends.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte("0123456789abcdef"), uint64(0x8f00), uint64(podAt), uint8(1))
+	f.Fuzz(func(_ *testing.T, b []byte, sp, register uint64, flags uint8) {
+		memory := func(at uint64, into []byte) error {
+			if len(b) == 0 || at%3 == 0 {
+				return errors.New("there is nothing")
+			}
+			for i := range into {
+				into[i] = b[(at+uint64(i))%uint64(len(b))]
+			}
+			return nil
+		}
+		spec := placeSpec{Reads: 6, Lists: 1, List: 4, Elements: 1, Stride: 8, Flags: flags & (placeExit | placeKeeps)}
+		reading := Reading{Places: []ReadPlace{{Spec: spec}}, Reads: []readSpec{
+			readName, readDeep, readError, skip, {In: inRegister, Kind: kindListSpec}, skip, {In: inElement, Kind: kindTime},
+		}}
+		r := NewReader(reading, time.Unix(0, 0), memory)
+		r.Read(&Stopped{SP: sp, G: gAt, Registers: [9]uint64{register, register, 1 << 40}})
+	})
+}
+
+// TestNewGoroutines: one is new that comes for the first time, unless its number is that of one
+// made long before.
+func TestNewGoroutines(t *testing.T) {
+	n := newGoroutines{seen: map[uint64]bool{}}
+	for i, c := range []struct {
+		number uint64
+		want   bool
+	}{{100000, true}, {100000, false}, {100001, true}, {99990, true}, {12, false}, {200000, true}, {100002, false}} {
+		if got := n.first(c.number); got != c.want {
+			t.Errorf("%d: goroutine %d is new: %v", i, c.number, got)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+//go:build linux
+
+package uprobe
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/podstep/podstep/probes/pclntab"
+)
+
+// toyDir has the toy that is built.
+var toyDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if toyDir != "" {
+		os.RemoveAll(toyDir)
+	}
+	os.Exit(code)
+}
+
+// The program of testdata/toy, stripped, built once in each way.
+var (
+	buildToy = sync.OnceValues(func() (string, error) { return buildToyAs("exe") })
+	buildPIE = sync.OnceValues(func() (string, error) { return buildToyAs("pie") })
+)
+
+func buildToyAs(mode string) (path string, err error) {
+	if toyDir == "" {
+		if toyDir, err = os.MkdirTemp("", "podstep-toy"); err != nil {
+			return "", err
+		}
+	}
+	path = filepath.Join(toyDir, "kubelet-"+mode)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode="+mode, "-ldflags=-s -w", "-o", path, "./cmd/kubelet")
+	cmd.Dir = "testdata/toy"
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOARCH=amd64")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", &toyError{err, string(text)}
+	}
+	return path, nil
+}
+
+type toyError struct {
+	error
+	text string
+}
+
+func (e *toyError) Error() string { return "go build: " + e.error.Error() + "\n" + e.text }
+
+// toy is that program.
+func toy(t testing.TB) *program {
+	t.Helper()
+	path, err := buildToy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openToy(t, path)
+}
+
+func openToy(t testing.TB, path string) *program {
+	t.Helper()
+	p, err := openProgram(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.GoVersion != runtime.Version() || p.Arch != "amd64" || !p.Stripped {
+		t.Fatalf("the toy is of %s for %s, stripped %v", p.GoVersion, p.Arch, p.Stripped)
+	}
+	return p
+}
+
+const toyPackage = "k8s.io/kubernetes/pkg/kubelet."
+
+// toyFunction is one of the toy's functions.
+func toyFunction(t *testing.T, p *program, name string) *pclntab.Func {
+	t.Helper()
+	f, ok := p.functions.ByName(toyPackage + name)
+	if !ok {
+		t.Fatalf("the toy has no %s", name)
+	}
+	return f
+}
