@@ -1,0 +1,79 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+)
+
+const (
+	// dialWithin is how long a headless Delve may take to accept, answerWithin to answer:
+	// it may be behind a slow line.
+	dialWithin   = 10 * time.Second
+	answerWithin = 20 * time.Second
+)
+
+// dial connects to a headless Delve, and stops what it debugs.
+func dial(ctx context.Context, address string) (*target, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Delve at %s: %w; is there a dlv --headless --listen=%s?", address, err, address)
+	}
+	t := &target{remote: address, close: func() { _ = c.Close() }}
+	if err := t.meet(c); err != nil {
+		t.close()
+		return nil, fmt.Errorf("ask Delve at %s: %w", address, err)
+	}
+	return t, nil
+}
+
+// meet finds out what is at the other end.
+func (t *target) meet(c net.Conn) error {
+	_ = c.SetDeadline(time.Now().Add(answerWithin))
+	client := rpc2.NewClientFromConn(c)
+	var v api.GetVersionOut
+	if err := client.CallAPI("GetVersion", api.GetVersionIn{}, &v); err != nil {
+		return fmt.Errorf("it does not answer as Delve does: %w", err)
+	}
+	if v.APIVersion != 2 {
+		return fmt.Errorf("it speaks version %d of Delve's API, and podstep version 2: start it with --api-version=2", v.APIVersion)
+	}
+	t.conn = remote{client}
+	if err := t.halt(); err != nil {
+		return fmt.Errorf("have the program stand still: %w", err)
+	}
+	var pid rpc2.ProcessPidOut
+	if err := t.call("ProcessPid", rpc2.ProcessPidIn{}, &pid); err != nil {
+		return fmt.Errorf("ask for the process: %w", err)
+	}
+	t.pid = pid.Pid
+	return c.SetDeadline(time.Time{})
+}
+
+// untilRuns waits until the program goes on at a headless Delve, which answers only when it
+// stands still again.
+func (t *target) untilRuns(stops <-chan error) error {
+	for began := time.Now(); time.Since(began) < answerWithin; {
+		select {
+		case err := <-stops:
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+		var out rpc2.StateOut
+		if err := t.call("State", rpc2.StateIn{NonBlocking: true}, &out); err != nil {
+			return err
+		}
+		if out.State != nil && out.State.Running {
+			return nil
+		}
+	}
+	return fmt.Errorf("have the program go on: Delve at %s does not say that it does", t.remote)
+}

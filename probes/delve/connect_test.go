@@ -1,0 +1,87 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// serve has a function answer the first connection of a listener on loopback.
+func serve(t *testing.T, answer func(net.Conn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		answer(c)
+	}()
+	return l.Addr().String()
+}
+
+// jsonRPC answers the requests of a connection by their methods; what is missing gets {}.
+func jsonRPC(results map[string]any) func(net.Conn) {
+	return func(c net.Conn) {
+		in, out := json.NewDecoder(c), json.NewEncoder(c)
+		for {
+			var r struct {
+				Method string `json:"method"`
+				ID     any    `json:"id"`
+			}
+			if in.Decode(&r) != nil {
+				return
+			}
+			var result any = struct{}{}
+			if known, ok := results[r.Method]; ok {
+				result = known
+			}
+			_ = out.Encode(map[string]any{"id": r.ID, "result": result, "error": nil})
+		}
+	}
+}
+
+// TestDial: who is no Delve, or another one, gets a clear answer.
+func TestDial(t *testing.T) {
+	closed := serve(t, func(net.Conn) {})
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := nobody.Addr().String()
+	_ = nobody.Close()
+	for name, c := range map[string]struct{ address, want string }{
+		"nobody":   {gone, "is there a dlv --headless --listen=" + gone},
+		"hangs up": {closed, "it does not answer as Delve does"},
+		"http": {serve(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+		}), "it does not answer as Delve does"},
+		"another version": {serve(t, jsonRPC(map[string]any{
+			"RPCServer.GetVersion": map[string]any{"DelveVersion": "1.2.0", "APIVersion": 1},
+		})), "it speaks version 1 of Delve's API"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := dial(t.Context(), c.address)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.address) {
+				t.Errorf("the answer is %v, and not %q", err, c.want)
+			}
+		})
+	}
+	target, err := dial(t.Context(), serve(t, jsonRPC(map[string]any{
+		"RPCServer.GetVersion": map[string]any{"DelveVersion": "1.27.2", "APIVersion": 2},
+		"RPCServer.ProcessPid": map[string]any{"Pid": 4711},
+	})))
+	if err != nil || target.pid != 4711 {
+		t.Errorf("a Delve: %+v, %v", target, err)
+	}
+}

@@ -1,0 +1,231 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/uprobe/holdproc"
+	"github.com/podstep/podstep/probes/uprobe/park"
+)
+
+const (
+	// stopLimit is how long the whole kubelet is stopped at most for somebody who holds a
+	// pod, and restLimit how long it runs then before it is stopped again. A node's lease is
+	// renewed every 10 s, and over after 40 s.
+	stopLimit, restLimit = 8 * time.Second, 12 * time.Second
+	// lookEvery is how often it is looked whether a goroutine still waits.
+	lookEvery = 250 * time.Millisecond
+)
+
+// hold is a goroutine that is held.
+type hold struct {
+	Held
+	wait     park.Wait // if its goroutine is parked
+	reported bool      // podstep knows of it
+	over     bool      // it is to go on
+}
+
+// hold has a goroutine be held that stands at a place. Its record is marked if it is.
+func (p *process) hold(tid int, r *uprobe.Record, place int) {
+	for _, h := range p.holds {
+		if h.G == r.G { // it has gone on, or it would not be here
+			p.end(h, howEnded(h))
+		}
+	}
+	at := p.reading.Places[place]
+	h := &hold{Held: Held{How: Goroutine, Held: holdproc.Held{
+		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: time.Now(),
+	}}}
+	switch why, allowed := p.park(h, at.Linked); {
+	case !allowed:
+		return
+	case why != "":
+		if rests := restLimit - time.Since(p.rested); rests > 0 {
+			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and it has to run for %v first", why, rests.Round(time.Second))
+			return
+		}
+		h.How, h.Why, h.Until = Process, why, h.At.Add(stopLimit)
+	default:
+		h.Until = h.At.Add(lease)
+		go p.watch(h.wait)
+	}
+	p.number++
+	p.holds[h.Hold] = h
+	r.Signalled()
+}
+
+// park has the goroutine of a hold wait alone. why is why it cannot, empty: it does. allowed
+// is false if it is not one that may be held there at all.
+func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
+	own := p.target.own
+	switch {
+	case own == nil:
+		return "a headless Delve sets no registers", true
+	case own.why != nil:
+		return own.why.Error(), true
+	}
+	known, refused := own.program.Place(place)
+	if refused != nil {
+		return refused.Error(), true
+	}
+	regs, err := p.target.stepTo(h.TID, known.Next)
+	if err != nil {
+		return err.Error(), true
+	}
+	g, err := own.program.Goroutine(regs)
+	if err != nil {
+		return err.Error(), true
+	}
+	h.Functions = g.Functions()
+	if rule, ok := p.rules[place]; !ok || !rule.Allows(h.Functions, p.notWithin) {
+		return "", false // without a rule nothing shows whose goroutine it is
+	}
+	now := park.Now()
+	h.wait = park.Wait{TID: h.TID, Hold: h.Hold, Place: place, Since: now, Until: now + lease}
+	if refused := own.program.Park(&h.wait, g, regs); refused != nil {
+		return refused.Error(), true
+	}
+	return "", true
+}
+
+func (p *process) note(format string, args ...any) {
+	p.link.Send(message{Note: fmt.Sprintf(format, args...)})
+}
+
+// watch notices that a parked goroutine has gone on.
+func (p *process) watch(w park.Wait) {
+	for began := park.Now(); ; {
+		time.Sleep(lookEvery)
+		running := p.isRunning()
+		if !w.Over() {
+			began = park.Now()
+			continue
+		}
+		// A thread that has yet to begin its wait waits as little as one that has ended it.
+		if running && park.Now()-began > 2*lookEvery {
+			p.do(func() {
+				if h := p.holds[w.Hold]; h != nil {
+					p.end(h, howEnded(h))
+				}
+			})
+			return
+		}
+	}
+}
+
+func howEnded(h *hold) holdproc.End {
+	switch {
+	case h.over:
+		return holdproc.LetGo
+	case !h.Until.After(time.Now()):
+		return holdproc.LeaseOver
+	}
+	return holdproc.Interrupted
+}
+
+// announce sends podstep the holds that have begun, after the records of their calls.
+func (p *process) announce() {
+	for _, h := range p.holds {
+		if !h.reported {
+			h.reported = true
+			held := h.Held
+			p.link.Send(message{Held: &held})
+		}
+	}
+}
+
+// letGo has a hold end.
+func (p *process) letGo(number uint64) {
+	h := p.holds[number]
+	switch {
+	case h == nil:
+	case h.How == Process:
+		p.end(h, holdproc.LetGo)
+	case !h.over:
+		h.over = true
+		go letGo(h.wait)
+	}
+}
+
+const (
+	// beginsWithin is how long a thread may take to begin its wait, on a machine that is busy,
+	// and signalEvery how often it is signalled that still waits.
+	beginsWithin = 2 * time.Second
+	signalEvery  = 5 * time.Millisecond
+)
+
+// letGo ends the wait of a parked goroutine, or has it end as soon as it begins. The kubelet
+// has to run for that.
+func letGo(w park.Wait) {
+	seen := false
+	for began := time.Now(); seen || time.Since(began) < beginsWithin; time.Sleep(signalEvery) {
+		switch {
+		case !w.Over():
+			seen = true
+			if w.Interrupt() != nil {
+				return
+			}
+		case seen:
+			return
+		}
+	}
+}
+
+// renew has a hold last.
+func (p *process) renew(number uint64) {
+	h := p.holds[number]
+	if h == nil || h.How == Process || h.over {
+		return
+	}
+	regs, err := p.target.own.regs(h.TID)
+	if err != nil || !h.wait.Interrupted(regs) {
+		return // it does not wait yet, or not any more
+	}
+	h.wait.Until, h.Until = park.Now()+lease, time.Now().Add(lease)
+	if err := h.wait.Again(regs); err != nil {
+		p.note("a pod that is held goes on in %v at the latest: %v", lease, err)
+	}
+}
+
+// end ends a hold: the goroutine goes on when the kubelet does.
+func (p *process) end(h *hold, how holdproc.End) {
+	delete(p.holds, h.Hold)
+	if h.How == Process {
+		p.rested = time.Now()
+	}
+	p.link.Send(message{Ended: &holdproc.Ended{Hold: h.Hold, How: how, At: time.Now()}})
+}
+
+// wait waits as long as the whole kubelet is to stand still, and does meanwhile what podstep
+// asks for.
+func (p *process) wait() {
+	for !p.leaving {
+		until, ok := p.stoppedUntil()
+		if !ok {
+			return
+		}
+		select {
+		case <-p.kick:
+			p.take()
+		case <-time.After(time.Until(until)):
+			for _, h := range p.holds {
+				if h.How == Process && !h.Until.After(time.Now()) {
+					p.end(h, holdproc.LeaseOver)
+				}
+			}
+		}
+	}
+}
+
+// stoppedUntil is until when the whole kubelet is to stand still, if it is.
+func (p *process) stoppedUntil() (until time.Time, ok bool) {
+	for _, h := range p.holds {
+		if h.How == Process && (!ok || h.Until.Before(until)) {
+			until, ok = h.Until, true
+		}
+	}
+	return until, ok
+}

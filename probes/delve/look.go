@@ -1,0 +1,160 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+)
+
+// load is how much is read of a variable.
+var load = api.LoadConfig{FollowPointers: true, MaxVariableRecurse: 2, MaxStringLen: 200, MaxArrayValues: 20, MaxStructFields: -1}
+
+// look answers a question.
+func (p *process) look(q *Question) *Answer {
+	began := time.Now()
+	a := &Answer{Number: q.Number}
+	if err := p.lookInto(q, a); err != nil {
+		a.Err = err.Error()
+	}
+	a.Stood = time.Since(began)
+	return a
+}
+
+func (p *process) lookInto(q *Question, a *Answer) (err error) {
+	h := p.holdOf(q.Goroutine)
+	if h == nil {
+		return errors.New("the pod is not held any more")
+	}
+	if !p.begun.Variables {
+		a.Without = "this kubelet has no debug information: Delve knows none of its variables"
+		if a.Frames, err = p.walk(h); err == nil && q.Expression != "" {
+			err = errors.New(a.Without)
+		}
+		return err
+	}
+	frames, err := p.target.stack(int64(q.Goroutine))
+	if err != nil {
+		return fmt.Errorf("walk the stack: %w", err)
+	}
+	skip := parked(frames)
+	for _, f := range frames[skip:] {
+		name := ""
+		if f.Function != nil {
+			name = f.Function.Name()
+		}
+		a.Frames = append(a.Frames, Frame{name, f.File, f.Line})
+	}
+	if q.Frame < 0 || q.Frame >= len(a.Frames) {
+		return fmt.Errorf("there is no frame %d: there are %d", q.Frame, len(a.Frames))
+	}
+	scope := api.EvalScope{GoroutineID: int64(q.Goroutine), Frame: skip + q.Frame}
+	if q.Expression != "" {
+		return p.evaluate(q, scope, a)
+	}
+	args, err := p.target.arguments(scope)
+	if err != nil {
+		return fmt.Errorf("read the arguments: %w", err)
+	}
+	locals, err := p.target.locals(scope)
+	if err != nil {
+		return fmt.Errorf("read the variables: %w", err)
+	}
+	a.Arguments, a.Locals = variables(args), variables(locals)
+	return nil
+}
+
+func (p *process) evaluate(q *Question, scope api.EvalScope, a *Answer) error {
+	v, err := p.target.eval(scope, q.Expression)
+	if err != nil {
+		return fmt.Errorf("evaluate %s: %w", q.Expression, err)
+	}
+	one := variable(v)
+	a.Value = &one
+	return nil
+}
+
+// holdOf is the hold of a goroutine.
+func (p *process) holdOf(goroutine uint64) *hold {
+	for _, h := range p.holds {
+		if h.Goroutine == goroutine {
+			return h
+		}
+	}
+	return nil
+}
+
+// walk finds the functions under way by the table that Go's runtime has for its own stack
+// traces.
+func (p *process) walk(h *hold) ([]Frame, error) {
+	if p.target.own == nil || p.target.own.why != nil {
+		return nil, errors.New("the stack cannot be walked: the kubelet has no debug information")
+	}
+	regs, err := p.target.own.regs(h.TID)
+	if err != nil {
+		return nil, err
+	}
+	g, err := p.target.own.program.Goroutine(regs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Frame, 0, len(g.Frames))
+	for _, f := range g.Frames {
+		out = append(out, Frame{Function: f.Function, File: f.File, Line: f.Line})
+	}
+	last := slices.IndexFunc(out, func(f Frame) bool { return f.Function == debugCall })
+	return out[last+1:], nil
+}
+
+// debugCall is the function of the runtime from which a parked goroutine seems to wait.
+const debugCall = "runtime.debugCallV2"
+
+// parked is how many frames on top are those of the wait of a parked goroutine.
+func parked(frames []api.Stackframe) int {
+	return 1 + slices.IndexFunc(frames, func(f api.Stackframe) bool {
+		return f.Function != nil && f.Function.Name() == debugCall
+	})
+}
+
+func variables(all []api.Variable) (out []Variable) {
+	for i := range all {
+		out = append(out, variable(&all[i]))
+	}
+	return out
+}
+
+func variable(v *api.Variable) Variable {
+	return Variable{v.Name, v.Type, v.SinglelineString()}
+}
+
+// mostFrames bounds how far a stack is walked.
+const mostFrames = 100
+
+func (t *target) stack(goroutine int64) ([]api.Stackframe, error) {
+	var out rpc2.StacktraceOut
+	err := t.call("Stacktrace", rpc2.StacktraceIn{Id: goroutine, Depth: mostFrames}, &out)
+	return out.Locations, err
+}
+
+func (t *target) eval(scope api.EvalScope, expression string) (*api.Variable, error) {
+	var out rpc2.EvalOut
+	err := t.call("Eval", rpc2.EvalIn{Scope: scope, Expr: expression, Cfg: &load}, &out)
+	return out.Variable, err
+}
+
+func (t *target) arguments(scope api.EvalScope) ([]api.Variable, error) {
+	var out rpc2.ListFunctionArgsOut
+	err := t.call("ListFunctionArgs", rpc2.ListFunctionArgsIn{Scope: scope, Cfg: load}, &out)
+	return out.Args, err
+}
+
+func (t *target) locals(scope api.EvalScope) ([]api.Variable, error) {
+	var out rpc2.ListLocalVarsOut
+	err := t.call("ListLocalVars", rpc2.ListLocalVarsIn{Scope: scope, Cfg: load}, &out)
+	return out.Variables, err
+}

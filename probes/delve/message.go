@@ -1,0 +1,165 @@
+//go:build linux
+
+package delve
+
+import (
+	"maps"
+	"net"
+	"time"
+
+	"github.com/podstep/podstep/probes/companion"
+	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/uprobe/holdproc"
+)
+
+// Name is the probe's, in events.
+const Name = "delve"
+
+// Role is the argument by which this program is the debugger process.
+const Role = "debugger"
+
+// lease is how long a goroutine waits that nobody renews.
+const lease = 30 * time.Second
+
+// Options are what the debugger process is to do.
+type Options struct {
+	// PID and Started are the kubelet's: Started is when it was started, in the kernel's
+	// clock ticks. 0 is any.
+	PID     int
+	Started uint64
+	// Remote is the address of a headless Delve, HOST:PORT; empty: Delve is attached to PID.
+	Remote string
+	// NotWithin are functions that must not be under way on a goroutine that is held while
+	// the others go on.
+	NotWithin []string
+}
+
+// Ready is that the debugger process can begin.
+type Ready struct {
+	// PID is the process that Delve debugs.
+	PID int
+	// Delve is the version of Delve.
+	Delve string
+}
+
+// Begun is that the kubelet goes on, with breakpoints in it.
+type Begun struct {
+	// Variables is that Delve knows the kubelet's variables, Parks that one goroutine can be
+	// held while the others go on.
+	Variables, Parks bool
+	// Stood is how long the kubelet stood still for it, and Began when it went on: the times
+	// of records count from then.
+	Stood time.Duration
+	Began time.Time
+	Err   string
+}
+
+// Stats are what the debugger process has done since it began.
+type Stats struct {
+	// Stops is how often the kubelet stood still, Stood how long in all, and Worst at most,
+	// without the stops that a person asked for, which are in Held.
+	Stops        uint64
+	Stood, Worst time.Duration
+	Held         time.Duration
+}
+
+// Wanted is where goroutines are to be held.
+type Wanted struct {
+	// Armed are places by number, with whether every pod is meant.
+	Armed map[int]bool
+	// UIDs and Goroutines are those that are meant otherwise.
+	UIDs       map[string]bool
+	Goroutines map[uint64]bool
+}
+
+// Equal reports whether two are the same.
+func (w *Wanted) Equal(o *Wanted) bool {
+	return maps.Equal(w.Armed, o.Armed) && maps.Equal(w.UIDs, o.UIDs) && maps.Equal(w.Goroutines, o.Goroutines)
+}
+
+// HowHeld is what a hold stops.
+type HowHeld string
+
+// What a hold stops.
+const (
+	// Goroutine: the goroutine alone.
+	Goroutine HowHeld = "goroutine"
+	// Process: the whole kubelet.
+	Process HowHeld = "process"
+)
+
+// Held is a goroutine that is held.
+type Held struct {
+	holdproc.Held
+	How HowHeld
+	// Why is why the whole kubelet is stopped, if it is.
+	Why string
+}
+
+// Question is what somebody wants to know of a goroutine that is held.
+type Question struct {
+	Number uint64
+	// Goroutine is its number, Frame the function under way that is meant, 0 the innermost of
+	// the kubelet's own.
+	Goroutine uint64
+	Frame     int
+	// Expression is to be evaluated there; empty: all arguments and variables are given.
+	Expression string
+}
+
+// Answer is what Delve knows.
+type Answer struct {
+	Number uint64
+	Err    string
+	// Frames are the functions under way, the innermost first.
+	Frames []Frame
+	// Without is why variables are not known.
+	Without string
+	// Arguments and Locals are those of the frame that was asked for.
+	Arguments, Locals []Variable
+	// Value is that of the expression.
+	Value *Variable
+	// Stood is how long the kubelet stood still for the answer.
+	Stood time.Duration
+}
+
+// Frame is a function that is under way.
+type Frame struct {
+	Function, File string
+	Line           int
+}
+
+// Variable is a variable of the kubelet's, in one line.
+type Variable struct{ Name, Type, Value string }
+
+// message is what goes over the link; one of its parts is given. Those up to Leave go from
+// podstep to the debugger process, the others back.
+type message struct {
+	Options *Options
+	Begin   *uprobe.Reading
+	Wanted  *Wanted
+	Rules   []holdproc.Place
+	LetGo   uint64
+	Renew   uint64
+	Look    *Question
+	Leave   bool
+
+	Ready   *Ready
+	Begun   *Begun
+	Records []uprobe.Record
+	Held    *Held
+	Ended   *holdproc.Ended
+	Looked  *Answer
+	Stats   *Stats
+	Failed  string
+	Note    string
+	Lost    int
+
+	// Beat shows that the other side works. Both send it.
+	Beat bool
+}
+
+// newLink makes the stream of messages between podstep and the debugger process.
+func newLink(c net.Conn) *companion.Duplex[message] {
+	return companion.NewDuplex(c, message{Beat: true}, func(n int) message { return message{Lost: n} })
+}

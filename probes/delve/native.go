@@ -1,0 +1,129 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/logflags"
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/pkg/proc/linutil"
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/debugger"
+	"github.com/go-delve/delve/service/rpc2"
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/uprobe/park"
+)
+
+// attachGC is how much more memory than before there is while Delve attaches, in percent,
+// before the garbage collector takes time.
+const attachGC = 1000
+
+// native is a Delve of this process's own. It alone can set registers of threads, for which
+// service/rpc2 has no request.
+type native struct {
+	*debugger.Debugger
+	program *park.Program // nil: goroutines cannot be parked, for a reason
+	why     error
+}
+
+// attach has a Delve of this process's own stop a process.
+func attach(pid int) (*target, error) {
+	_ = logflags.Setup(false, "", "") // without flags it cannot fail
+	own := &native{}
+	if own.program, own.why = park.Open(pid); own.why == nil {
+		own.program.SetRegs = own.setRegs
+	}
+	// The kubelet stands still while Delve reads its program.
+	defer debug.SetGCPercent(debug.SetGCPercent(attachGC))
+	config := service.Config{Debugger: debugger.Config{AttachPid: pid, Backend: "native"}}
+	var err error
+	if own.Debugger, err = debugger.New(&config.Debugger, nil); err != nil {
+		return nil, fmt.Errorf("attach Delve to process %d: %w", pid, attachHint(err))
+	}
+	return &target{conn: local{rpc2.NewServer(&config, own.Debugger)}, pid: pid, own: own}, nil
+}
+
+// attachHint has what a person can do about an error of Delve's.
+func attachHint(err error) error {
+	if strings.Contains(err.Error(), "operation not permitted") {
+		return fmt.Errorf("%w (another debugger may trace it already, or the kernel forbids it: see podstep doctor)", err)
+	}
+	return err
+}
+
+// thread is a thread that stands still.
+func (n *native) thread(tid int) (proc.Thread, error) {
+	group, unlock := n.LockTargetGroup()
+	defer unlock()
+	th, ok := group.Selected.FindThread(tid)
+	if !ok {
+		return nil, fmt.Errorf("there is no thread %d", tid)
+	}
+	return th, nil
+}
+
+// regs are the registers of a thread that stands still.
+func (n *native) regs(tid int) (*unix.PtraceRegs, error) {
+	th, err := n.thread(tid)
+	if err != nil {
+		return nil, err
+	}
+	all, err := th.Registers()
+	if err != nil {
+		return nil, fmt.Errorf("read the registers of thread %d: %w", tid, err)
+	}
+	one, ok := all.(*linutil.AMD64Registers)
+	if !ok {
+		return nil, fmt.Errorf("the registers of thread %d are not those of amd64", tid)
+	}
+	out := unix.PtraceRegs(*one.Regs)
+	return &out, nil
+}
+
+// setRegs sets the registers of a thread that stands still.
+func (n *native) setRegs(tid int, to *unix.PtraceRegs) error {
+	th, err := n.thread(tid)
+	if err != nil {
+		return err
+	}
+	now, err := th.Registers()
+	if err != nil {
+		return err
+	}
+	all, err := now.Copy() // with those of floating-point numbers, which stay
+	if err != nil {
+		return err
+	}
+	one, ok := all.(*linutil.AMD64Registers)
+	if !ok {
+		return fmt.Errorf("the registers of thread %d are not those of amd64", tid)
+	}
+	*one.Regs = linutil.AMD64PtraceRegs(*to)
+	return th.RestoreRegisters(one)
+}
+
+// mostSteps is how far the instruction of a breakpoint is from that behind its place.
+const mostSteps = 3
+
+// stepTo has a thread that stands at a breakpoint go on to an address, or to the one behind
+// the breakpoint if that is further, and gives its registers there.
+func (t *target) stepTo(tid int, address uint64) (*unix.PtraceRegs, error) {
+	if _, err := t.run(api.DebuggerCommand{Name: api.SwitchThread, ThreadID: tid}); err != nil {
+		return nil, err
+	}
+	for range mostSteps {
+		if _, err := t.run(api.DebuggerCommand{Name: api.StepInstruction}); err != nil {
+			return nil, err
+		}
+		regs, err := t.own.regs(tid)
+		if err != nil || t.own.program.Linked(regs) >= address {
+			return regs, err
+		}
+	}
+	return nil, fmt.Errorf("the thread does not come to %#x", address)
+}

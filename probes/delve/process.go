@@ -1,0 +1,250 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/companion"
+	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/uprobe/holdproc"
+)
+
+const (
+	// score is the debugger process's oom_score_adj: the kernel ends it after all others.
+	score = -999
+	// maxMemory is what the garbage collector keeps the process below where it can. Delve
+	// has an index of the kubelet's variables, if it has any.
+	maxMemory = 1 << 30
+)
+
+// process is the debugger process. The goroutine of drive has all of it but requests.
+type process struct {
+	link    *companion.Duplex[message]
+	options Options
+	target  *target
+	reading uprobe.Reading
+	reader  *uprobe.Reader
+	begun   Begun
+
+	wanted    Wanted
+	holds     map[uint64]*hold          // by number
+	number    uint64                    // of the last hold
+	places    map[uint64]int            // numbers by address
+	rules     map[uint64]holdproc.Place // on which goroutines is held, by place
+	notWithin map[string]bool
+	rested    time.Time // when the whole kubelet was stopped for somebody last
+	stats     Stats
+	leaving   bool
+	kick      chan struct{} // there are requests
+
+	mu       sync.Mutex
+	requests []func() // for the goroutine of drive, while the kubelet stands still
+	running  bool
+	ended    chan struct{} // closed when drive has returned
+}
+
+// Main is the main function of the debugger process. It returns the exit code.
+func Main() int {
+	c, err := companion.Link()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "podstep debugger process: podstep attach starts it, not a person")
+		return 2
+	}
+	signal.Ignore(unix.SIGCHLD)
+	log.SetOutput(io.Discard) // Delve writes there what it cannot do
+	debug.SetMemoryLimit(maxMemory)
+	companion.Survive(score)
+	p := &process{
+		link:  newLink(c),
+		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]holdproc.Place{}, notWithin: map[string]bool{},
+		kick: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	first, err := p.link.Receive()
+	if err != nil || first.Options == nil {
+		return 2
+	}
+	if err := p.open(*first.Options); err != nil {
+		p.fail(err)
+		return 1
+	}
+	p.link.Send(message{Ready: &Ready{PID: p.pid(), Delve: delveVersion()}})
+	go p.listen()
+	p.serve()
+	p.link.Close()
+	return 0
+}
+
+func (p *process) fail(err error) {
+	p.link.Send(message{Failed: err.Error()})
+	p.link.Close()
+}
+
+// open connects to a Delve that is there already. One of its own it attaches when it is to
+// begin: from then on the kubelet stands still.
+func (p *process) open(o Options) (err error) {
+	p.options = o
+	for _, f := range o.NotWithin {
+		p.notWithin[f] = true
+	}
+	if o.Remote != "" {
+		p.target, err = dial(context.Background(), o.Remote)
+		return err
+	}
+	if o.Started != 0 && !kubelets.Same(o.PID, o.Started) {
+		return fmt.Errorf("process %d is another one by now", o.PID)
+	}
+	return nil
+}
+
+func (p *process) pid() int {
+	if p.target != nil {
+		return p.target.pid
+	}
+	return p.options.PID
+}
+
+// serve does what podstep asks for until it goes.
+func (p *process) serve() {
+	started := false
+	for {
+		m, err := p.link.Receive()
+		if err != nil || m.Leave {
+			break
+		}
+		switch {
+		case m.Begin != nil && !started:
+			started = true
+			p.reading = *m.Begin
+			go p.drive()
+		case m.Wanted != nil:
+			p.do(func() { p.wanted = *m.Wanted })
+		case m.Rules != nil:
+			p.do(func() {
+				for _, r := range m.Rules {
+					p.rules[r.Address] = r
+				}
+			})
+		case m.Renew != 0:
+			p.do(func() { p.renew(m.Renew) })
+		case m.LetGo != 0:
+			p.do(func() { p.letGo(m.LetGo) })
+		case m.Look != nil:
+			p.do(func() { p.link.Send(message{Looked: p.look(m.Look)}) })
+		}
+	}
+	if !started {
+		if p.target != nil {
+			_ = p.target.leave()
+		}
+		return
+	}
+	p.do(func() { p.leaving = true })
+	<-p.ended
+}
+
+// listen ends the link of a podstep that is silent.
+func (p *process) listen() {
+	for {
+		time.Sleep(companion.BeatEvery / 2)
+		if p.link.Silent() > companion.SilentAfter {
+			p.link.Fail()
+		}
+	}
+}
+
+// askAgain is how often the kubelet is asked to stand still for a request: Delve forgets
+// one that comes just before it has the kubelet go on.
+const askAgain = 100 * time.Millisecond
+
+// do has the goroutine of drive do something while the kubelet stands still. It does not
+// wait for it.
+func (p *process) do(what func()) {
+	done := make(chan struct{})
+	p.mu.Lock()
+	p.requests = append(p.requests, func() { close(done); what() })
+	p.mu.Unlock()
+	select {
+	case p.kick <- struct{}{}:
+	default: // it is known
+	}
+	go func() {
+		for {
+			p.mu.Lock()
+			running, t := p.running, p.target
+			p.mu.Unlock()
+			if running {
+				go func() { _ = t.halt() }()
+			}
+			select {
+			case <-done:
+				return
+			case <-p.ended:
+				return
+			case <-time.After(askAgain):
+			}
+		}
+	}()
+}
+
+// take runs the requests that there are.
+func (p *process) take() {
+	p.mu.Lock()
+	all := p.requests
+	p.requests = nil
+	p.mu.Unlock()
+	for _, r := range all {
+		r()
+	}
+}
+
+// drive has the kubelet go on and stand still, until podstep leaves or the kubelet ends.
+func (p *process) drive() {
+	defer close(p.ended)
+	err := p.safely(p.begin)
+	p.begun.Err = text(err)
+	p.link.Send(message{Begun: &p.begun})
+	if err == nil {
+		err = p.safely(p.loop)
+	}
+	switch {
+	case errors.Is(err, errExited):
+		for _, h := range p.holds {
+			p.end(h, holdproc.ProgramGone)
+		}
+	case p.target != nil:
+		err = errors.Join(err, p.finish())
+	}
+	if err != nil {
+		p.link.Send(message{Failed: err.Error()})
+	}
+}
+
+// safely runs what may panic: whatever fails, the breakpoints are taken back.
+func (p *process) safely(run func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the debugger process failed: %v", r)
+		}
+	}()
+	return run()
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,157 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/uprobe"
+)
+
+// target is a program under Delve. Only one goroutine uses it, but for halt.
+type target struct {
+	conn
+	pid    int
+	remote string  // the address of a Delve that somebody else has started
+	close  func()  // closes the connection to it
+	own    *native // a Delve of podstep's own
+
+	breakpoint int // Delve's number of it; 0: it has none
+}
+
+// run has the program go on by a command, until it stands still again.
+func (t *target) run(c api.DebuggerCommand) (*api.DebuggerState, error) {
+	var out rpc2.CommandOut
+	if err := t.call("Command", c, &out); err != nil {
+		if strings.Contains(err.Error(), "has exited") {
+			return nil, errExited
+		}
+		return nil, err
+	}
+	if out.State.Exited {
+		return nil, errExited
+	}
+	return &out.State, nil
+}
+
+var errExited = errors.New("the kubelet has ended")
+
+// halt has the program stand still. Another goroutine may be in run.
+func (t *target) halt() error {
+	var out rpc2.CommandOut
+	return t.call("Command", api.DebuggerCommand{Name: api.Halt}, &out)
+}
+
+// set puts a breakpoint at addresses: one of Delve's for all, which takes it less time.
+func (t *target) set(addresses []uint64) error {
+	var out rpc2.CreateBreakpointOut
+	if err := t.call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{Addrs: addresses}}, &out); err != nil {
+		return fmt.Errorf("set breakpoints: %w", err)
+	}
+	t.breakpoint = out.Breakpoint.ID
+	return nil
+}
+
+// clear takes the breakpoint back.
+func (t *target) clear() error {
+	if t.breakpoint == 0 {
+		return nil
+	}
+	var out rpc2.ClearBreakpointOut
+	if err := t.call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: t.breakpoint}, &out); err != nil {
+		return fmt.Errorf("clear breakpoints: %w", err)
+	}
+	t.breakpoint = 0
+	return nil
+}
+
+// leave takes all breakpoints back and lets the program go on: without Delve, or with the
+// headless one that was there before.
+func (t *target) leave() error {
+	err := errors.Join(t.clear(), t.drain())
+	if t.remote == "" {
+		var out rpc2.DetachOut
+		return errors.Join(err, t.call("Detach", rpc2.DetachIn{Kill: false}, &out))
+	}
+	defer t.close()
+	var multi rpc2.IsMulticlientOut
+	if t.call("IsMulticlient", rpc2.IsMulticlientIn{}, &multi) == nil && multi.IsMulticlient {
+		// It does not answer until the program stands still again.
+		done := make(chan error, 1)
+		go func() { _, err := t.run(api.DebuggerCommand{Name: api.Continue}); done <- err }()
+		return errors.Join(err, t.untilRuns(done))
+	}
+	// One for a single client ends with it, and lets go of the program.
+	var out rpc2.DetachOut
+	return errors.Join(err, t.call("Detach", rpc2.DetachIn{Kill: false}, &out))
+}
+
+// stopped is what is known of a thread that stands still, but for its place.
+func (t *target) stopped(tid int) (out uprobe.Stopped, err error) {
+	var registers rpc2.ListRegistersOut
+	if err := t.call("ListRegisters", rpc2.ListRegistersIn{ThreadID: tid}, &registers); err != nil {
+		return out, fmt.Errorf("read the registers of thread %d: %w", tid, err)
+	}
+	out.TID = tid
+	for _, r := range registers.Regs {
+		hex, _, _ := strings.Cut(r.Value, " ")
+		v, err := strconv.ParseUint(strings.TrimPrefix(hex, "0x"), 16, 64)
+		if err != nil {
+			continue
+		}
+		switch name := strings.ToUpper(r.Name); name {
+		case "RSP":
+			out.SP = v
+		case "R14":
+			out.G = v
+		default:
+			if i, ok := argument[name]; ok {
+				out.Registers[i] = v
+			}
+		}
+	}
+	return out, nil
+}
+
+// argument are the registers in which Go passes arguments, by name, with their number.
+var argument = func() map[string]int {
+	out := map[string]int{}
+	for i, name := range memory.Registers["amd64"] {
+		out[name] = i
+	}
+	return out
+}()
+
+// longestRead is what Delve reads of the memory at once, in bytes.
+const longestRead = 1000
+
+// read reads the program's memory through Delve.
+func (t *target) read(at uint64, b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), longestRead)
+		var out rpc2.ExaminedMemoryOut
+		if err := t.call("ExamineMemory", rpc2.ExamineMemoryIn{Address: at, Length: n}, &out); err != nil {
+			return err
+		}
+		if len(out.Mem) < n {
+			return fmt.Errorf("read memory at %#x: only %d of %d bytes are there", at, len(out.Mem), n)
+		}
+		copy(b, out.Mem)
+		b, at = b[n:], at+uint64(n)
+	}
+	return nil
+}
+
+// knows reports whether Delve knows the program's variables.
+func (t *target) knows() bool {
+	var out rpc2.ListPackageVarsOut
+	err := t.call("ListPackageVars", rpc2.ListPackageVarsIn{Filter: `^runtime\.buildVersion$`}, &out)
+	return err == nil && len(out.Variables) > 0
+}
