@@ -9,7 +9,12 @@ import (
 // Abilities are those of a probe that the calls pass through: it reads request and
 // answer, may keep the request back, and may answer in the runtime's place. No pod
 // is held after a call.
-func Abilities(c *probes.Catalogue) probes.Abilities {
+func Abilities(c *probes.Catalogue) probes.Abilities { return abilities(c, false) }
+
+// AllAbilities are Abilities of a probe that also shows the calls of Others.
+func AllAbilities(c *probes.Catalogue) probes.Abilities { return abilities(c, true) }
+
+func abilities(c *probes.Catalogue, all bool) probes.Abilities {
 	out := probes.Abilities{Probe: "cri", Steps: map[string]probes.Ability{}}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -21,13 +26,15 @@ func Abilities(c *probes.Catalogue) probes.Abilities {
 				can.NoHold = unholdable[m.rpc].Reason()
 			}
 			out.Steps[s.Name] = can
+		case s.Name == Other:
+			out.Steps[s.Name] = otherAbility(all)
 		case s.Seen == probes.ByRuntime:
 			why := listed.Reason()
 			out.Steps[s.Name] = probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, NoHold: why, NoFail: why}
 		case !s.Outside():
 			why, ok := insideOf[s.Stage]
 			if !ok {
-				why = inside
+				why = Inside
 			}
 			out.Steps[s.Name] = probes.Ability{Unseen: why.Reason()}
 		}
@@ -37,8 +44,8 @@ func Abilities(c *probes.Catalogue) probes.Abilities {
 
 var listed = why("hold.listed", "it is what the runtime lists, and no call of the kubelet", "这是运行时列出的内容，不是 kubelet 的调用")
 
-// inside is why a step is not seen of which there is nothing better to say.
-var inside = why("inside", "happens inside the kubelet; only a woven kubelet shows it", "发生在 kubelet 内部；只有织入的 kubelet 才能显示")
+// Inside is why a step is not seen of which there is nothing better to say.
+var Inside = why("inside", "happens inside the kubelet; only a woven kubelet shows it", "发生在 kubelet 内部；只有织入的 kubelet 才能显示")
 
 // insideOf says for a stage where traces of its steps are seen all the same.
 var insideOf = map[string]probes.ReasonCode{

@@ -27,7 +27,7 @@ func TestAbilities(t *testing.T) {
 		case can.HoldEnter:
 			held++
 		}
-		if want := OfStep(s.Name) != nil || s.Seen == probes.ByRuntime; can.Sees() != want || can.Unseen.IsZero() != (want || s.Outside()) {
+		if want := OfStep(s.Name) != nil || s.Seen == probes.ByRuntime; can.Sees() != want || can.Unseen.IsZero() != (want || s.Report()) {
 			t.Errorf("%s is seen: %v, or is not because %q", s.Name, can.Sees(), can.Unseen.Text().En)
 		}
 	}

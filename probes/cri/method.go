@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -56,6 +57,19 @@ type Answer struct {
 
 // Methods returns the methods that are steps, in the catalogue's order.
 func Methods() []Method { return append([]Method(nil), methods...) }
+
+// Names returns all methods that the CRI has, steps or not, as HTTP/2 has them in :path.
+func Names() (out []string) {
+	for _, s := range []grpc.ServiceDesc{runtimeapi.RuntimeService_ServiceDesc, runtimeapi.ImageService_ServiceDesc} {
+		for i := range s.Methods {
+			out = append(out, "/"+s.ServiceName+"/"+s.Methods[i].MethodName)
+		}
+		for i := range s.Streams {
+			out = append(out, "/"+s.ServiceName+"/"+s.Streams[i].StreamName)
+		}
+	}
+	return out
+}
 
 // Lookup returns the method of that :path, or nil for one that is no step.
 func Lookup(path string) *Method { return byPath[path] }

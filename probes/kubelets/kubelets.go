@@ -11,6 +11,7 @@
 package kubelets
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -172,9 +173,28 @@ func Is(pid int) bool {
 
 // Same reports whether a kubelet's process is still there, and not another with
 // its PID.
-func (k *Kubelet) Same() bool {
-	p, err := readProcess(filepath.Dir(filepath.Dir(k.Root)), k.PID)
-	return err == nil && p.started == k.Started
+func (k *Kubelet) Same() bool { return same(filepath.Dir(filepath.Dir(k.Root)), k.PID, k.Started) }
+
+// Same is Kubelet.Same of one that this machine has under its own PID, by when it was started.
+func Same(pid int, started uint64) bool { return same("/proc", pid, started) }
+
+func same(proc string, pid int, started uint64) bool {
+	p, err := readProcess(proc, pid)
+	return err == nil && p.started == started
+}
+
+// State is the state of a process as the kernel writes it, such as 'T' of one that is
+// stopped; 0: there is no such process.
+func State(pid int) byte {
+	stat, err := readBounded(fmt.Sprintf("/proc/%d/stat", pid), maxStat)
+	if err != nil {
+		return 0
+	}
+	rest := stat[bytes.LastIndexByte(stat, ')')+1:] // the name may have brackets
+	if len(rest) < 2 {
+		return 0
+	}
+	return rest[1]
 }
 
 // InRoot is where a path of the kubelet's is for us. It is for reading by

@@ -31,6 +31,9 @@ type process struct {
 // maxArgs is more than the command line of any kubelet.
 const maxArgs = 256 << 10
 
+// maxStat bounds what is read of a process's stat, in bytes.
+const maxStat = 4 << 10
+
 // readProcess reads what everybody may read of a process, and its executable's
 // path where that may be seen.
 func readProcess(proc string, pid int) (*process, error) {
@@ -40,7 +43,7 @@ func readProcess(proc string, pid int) (*process, error) {
 		return nil, err
 	}
 	p.args = splitArgs(args)
-	stat, err := readBounded(filepath.Join(p.dir, "stat"), 4<<10)
+	stat, err := readBounded(filepath.Join(p.dir, "stat"), maxStat)
 	if err != nil {
 		return nil, err
 	}

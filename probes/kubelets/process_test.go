@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -305,5 +307,29 @@ func TestServed(t *testing.T) {
 	cancel()
 	if err := <-done; err == nil {
 		t.Error("a socket that nobody answers at is served")
+	}
+}
+
+// TestState: a process is as the kernel has it, whatever its name; one that is not there has
+// no state.
+func TestState(t *testing.T) {
+	cmd := exec.Command("sleep", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if s := State(os.Getpid()); s == 0 || s == 'Z' || s == 'X' {
+		t.Errorf("this process is %q", s)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for State(pid) != 'T' {
+		time.Sleep(time.Millisecond) // the signal takes effect a little later
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if s := State(pid); s != 0 {
+		t.Errorf("one that has ended is %q", s)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -35,6 +36,9 @@ type call struct {
 	window   int64  // bytes that the runtime takes on the stream
 	debt     int64  // lent to the client on the stream
 	reserved int64
+
+	watch stopwatch
+	code  codes.Code // once the runtime has answered
 
 	answer answer
 	cancel context.CancelFunc
@@ -105,6 +109,9 @@ func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
 		if k.watched {
 			c.watcher.End(&k.Call, k.answer.message(), st, at)
 		}
+		if k.watch.answered.IsZero() {
+			c.meter(k.times(st.Code()))
+		}
 	}
 	if k.phase == asking {
 		k.late = report
@@ -159,6 +166,7 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 		c.account.kept -= last.size
 		c.spend(k, last.size)
 		c.unreserve(k)
+		c.up.passed(k)
 		return true, nil
 	default:
 		c.release(k)

@@ -57,6 +57,7 @@ type Watcher interface {
 type Conn struct {
 	client, runtime net.Conn
 	watcher         Watcher
+	meter           func(Times)
 
 	up, down     *pump // client to runtime, runtime to client
 	toRuntime    *output
@@ -79,6 +80,7 @@ type Conn struct {
 	calls    map[uint32]*call
 	replies  uint64  // calls that the runtime has answered
 	released []*call // have bytes that may go on when there is window for them
+	toBeSent []*call // were released, and are written next
 	answered answeredCalls
 	account  account
 	maxFrame [2]int // of the frames that up and down may meet
@@ -88,11 +90,12 @@ type Conn struct {
 // passes as bytes.
 func New(client, runtime net.Conn, w Watcher) *Conn {
 	c := &Conn{
-		client: client, runtime: runtime, watcher: w, raw: w == nil,
+		client: client, runtime: runtime, watcher: w, meter: func(Times) {}, raw: w == nil,
 		ended: make(chan struct{}), calls: map[uint32]*call{},
 		account: newAccount(), maxFrame: [2]int{minMaxFrame, minMaxFrame},
 	}
 	c.toRuntime, c.toClient = newOutput(runtime), newOutput(client)
+	c.toRuntime.wrote = c.releasedSent
 	c.up = newPump(c, client, c.toRuntime, upward)
 	c.down = newPump(c, runtime, c.toClient, downward)
 	return c

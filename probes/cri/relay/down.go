@@ -92,7 +92,7 @@ func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (ho
 	report = func() {}
 	if k := c.calls[b.stream]; k != nil && b.endStream {
 		c.replies++
-		report = c.end(k, readStatus(fields), at)
+		report = c.answerEnds(k, readStatus(fields), at)
 	} else if k != nil {
 		k.begun = true
 		k.answer.encoding = field(fields, "grpc-encoding")
@@ -104,6 +104,16 @@ func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (ho
 		how = plain
 	}
 	return how, report
+}
+
+// answerEnds ends a call that the runtime has answered. Its times are known when the answer
+// is sent on; one of which the watcher is asked just now has not been sent.
+func (c *Conn) answerEnds(k *call, st *status.Status, at time.Time) (report func()) {
+	if k.phase != asking {
+		k.watch.answered, k.code = at, st.Code()
+		c.down.answers = append(c.down.answers, k)
+	}
+	return c.end(k, st, at)
 }
 
 func (c *Conn) runtimeData(p *pump, f *frame) (bool, error) {

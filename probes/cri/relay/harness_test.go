@@ -200,6 +200,9 @@ func (r *relayed) serve(to string, w Watcher) {
 			continue
 		}
 		c := New(client, runtime, w)
+		if m, ok := w.(interface{ measure(Times) }); ok {
+			c.Measure(m.measure)
+		}
 		r.mu.Lock()
 		r.conns = append(r.conns, c)
 		r.mu.Unlock()

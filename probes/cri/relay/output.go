@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,8 +14,9 @@ import (
 // output's own writes it between two frames of the pump: so who leaves it never
 // waits for a peer that does not read.
 type output struct {
-	conn net.Conn
-	wake chan struct{}
+	conn  net.Conn
+	wake  chan struct{}
+	wrote func() // called after what more returned is written
 
 	// writing is held from before a frame is looked at until it is written, so
 	// that what follows from a frame is never written before it.
@@ -26,7 +28,7 @@ type output struct {
 }
 
 func newOutput(conn net.Conn) *output {
-	return &output{conn: conn, wake: make(chan struct{}, 1)}
+	return &output{conn: conn, wake: make(chan struct{}, 1), wrote: func() {}}
 }
 
 // poke has the output's goroutine look for something to write.
@@ -80,6 +82,7 @@ func (o *output) flush(more func() ([]byte, bool)) (bool, error) {
 		if _, err := o.conn.Write(b); err != nil {
 			return false, err
 		}
+		o.wrote()
 	}
 }
 
@@ -111,7 +114,7 @@ func closed(c net.Conn) bool {
 	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
-// moreToClient is what the client's output writes besides what passes.
+// moreToClient is what the client's output writes in addition to what passes.
 func (c *Conn) moreToClient() ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +129,7 @@ func (c *Conn) moreToClient() ([]byte, bool) {
 	return b, len(b) == 0 && c.downDone
 }
 
-// moreToRuntime is what the runtime's output writes besides what passes: above
+// moreToRuntime is what the runtime's output writes in addition to what passes: above
 // all, released messages as far as there is window.
 func (c *Conn) moreToRuntime() ([]byte, bool) {
 	c.mu.Lock()
@@ -160,6 +163,8 @@ func (c *Conn) takeReleased(b []byte) []byte {
 			continue
 		}
 		k.queued, k.kept = false, nil
+		k.watch.sent = time.Now() // nearly; the answer may come before it is known better
+		c.toBeSent = append(c.toBeSent, k)
 		c.unreserve(k)
 	}
 	clear(c.released[len(left):])

@@ -62,6 +62,9 @@ type pump struct {
 	headers *headerReader
 	asked   bool // the watcher was, since the last write
 
+	// Since the last write: calls whose request passes, and calls whose answer ends.
+	requests, answers []*call
+
 	greeted int  // bytes of the client's preface that were passed
 	hello   int  // bytes of the runtime's first frame, still in buf, that were passed
 	spoke   bool // the preface, or the first frame, was whole
@@ -142,11 +145,33 @@ func (p *pump) forward() error {
 		p.passAll()
 	}
 	err := p.write()
+	p.measure()
 	if p.asked {
 		p.asked = false
 		p.conn.watcher.Passed()
 	}
 	return err
+}
+
+// passed notes that a request goes on, as far as it has come. The connection's mutex is
+// held.
+func (p *pump) passed(k *call) {
+	k.watch.sent = p.now // nearly; the answer may come before it is known better
+	p.requests = append(p.requests, k)
+}
+
+// measure is after a write.
+func (p *pump) measure() {
+	if len(p.requests) > 0 {
+		p.conn.sentOn(p.requests)
+		clear(p.requests)
+		p.requests = p.requests[:0]
+	}
+	if len(p.answers) > 0 {
+		p.conn.finish(p.answers)
+		clear(p.answers)
+		p.answers = p.answers[:0]
+	}
 }
 
 // passAll passes whatever is there, also what was taken to be part of a frame

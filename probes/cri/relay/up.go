@@ -67,6 +67,10 @@ func (c *Conn) begin(b *block, r request, now time.Time) {
 	}
 	k.window = c.account.initial
 	c.calls[k.id] = k
+	if b.endStream {
+		k.came(now)
+		c.up.passed(k)
+	}
 }
 
 // clientTrailers is a second header block on a stream, which gRPC does not
@@ -116,11 +120,15 @@ func (c *Conn) takeData(stream uint32, d *piece) (pass bool, whole *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.calls[stream]
+	if k != nil {
+		k.came(c.up.now)
+	}
 	switch {
 	case k == nil:
 		return c.strayData(stream, d.size), nil
 	case !k.keeping() && c.fits(k, d.size):
 		c.spend(k, d.size)
+		c.up.passed(k)
 		return true, nil
 	}
 	d.all = len(k.kept) == 0 && d.size == int64(len(d.data))
@@ -191,7 +199,7 @@ func (c *Conn) gather(k *call) bool {
 	case need == 0:
 		return false
 	}
-	const overhead = 512 // what a call that is kept back takes besides
+	const overhead = 512 // what else a call that is kept back takes
 	if k.reserved == 0 {
 		if !c.account.reserve(need + overhead) {
 			c.release(k)

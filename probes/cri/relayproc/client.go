@@ -1,26 +1,25 @@
 package relayproc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/cri/takeover"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // Client is podstep's side of a relay process.
@@ -35,8 +34,9 @@ type Client struct {
 	armed  chan struct{} // gets a token when have changes
 	number uint64        // of the last message to arm, and the last one that was answered
 	have   uint64
-	last   time.Time // when it was heard
+	came   uint64 // messages
 	left   *Left
+	unused string        // why the path is given back although nobody asked for that
 	news   chan struct{} // gets a token when left is set
 	ready  chan answer
 	done   chan struct{} // closed when the link has ended
@@ -62,6 +62,8 @@ type Handler struct {
 	// reported.
 	Note func(takeover.Note)
 	Lost func(calls int)
+	// Count, if not nil, gets what the relay process counts, about twice a second.
+	Count func(*Counts)
 }
 
 // leaveWithin is how long a relay process is waited for that gives the path back just now.
@@ -88,7 +90,7 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 func start(ctx context.Context, o Options, command []string, h Handler) (*Client, *Ready, error) {
 	conn, err := dialLink(o)
 	if err != nil {
-		if conn, err = launch(command); err != nil {
+		if conn, err = companion.Start("relay", command); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -101,45 +103,9 @@ func start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	return c, ready, nil
 }
 
-// envRelay is set for a process that is started to be a relay process.
-const envRelay = "PODSTEP_RELAY"
-
-// launch starts a relay process. It is no child that ends with this process, and no signal
-// of the terminal gets to it.
-func launch(command []string) (*net.UnixConn, error) {
-	if len(command) == 0 {
-		command = []string{"/proc/self/exe", "relay"}
-	}
-	// A program that does not know that it is to be the relay process, and does what it
-	// always does, would start another, and that one more, and so on.
-	if os.Getenv(envRelay) != "" {
-		return nil, errors.New("start relay process: this process was started to be one itself")
-	}
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("start relay process: %w", err)
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
-	defer ours.Close()
-	defer theirs.Close()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Args[0], cmd.Dir, cmd.Env = "podstep", "/", []string{envRelay + "=yes"} // so that ps shows whose it is
-	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start relay process: %w", err)
-	}
-	go func() { _ = cmd.Wait() }()
-	c, err := net.FileConn(ours)
-	if err != nil {
-		return nil, fmt.Errorf("start relay process: %w", err)
-	}
-	return c.(*net.UnixConn), nil //nolint:forcetypeassert // a socketpair is one
-}
-
 func newClient(conn *net.UnixConn, h Handler) *Client {
 	c := &Client{
-		h: h, link: newLink(conn), calls: map[uint64]*call{}, last: time.Now(),
+		h: h, link: newLink(conn), calls: map[uint64]*call{},
 		ready: make(chan answer, 1), armed: make(chan struct{}, 1), news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go c.run()
@@ -205,17 +171,18 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 func (c *Client) beat() {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
-	for {
+	// While this process was stopped itself, nobody was silent.
+	for use := (usage{}); ; {
 		select {
 		case <-c.done:
 			return
 		case <-tick.C:
 		}
-		c.link.send(message{Beat: true})
+		c.link.send(message{Beat: true, Count: c.h.Count != nil})
 		c.mu.Lock()
-		silent := c.pidfd != nil && time.Since(c.last) > hangsAfter
+		silent := use.look(time.Now(), c.came, c.pidfd != nil)
 		c.mu.Unlock()
-		if silent {
+		if silent > hangsAfter {
 			c.kill()
 		}
 	}
@@ -251,8 +218,7 @@ func stoppedChildren(pid int) (out []int) {
 	}
 	for _, word := range words {
 		child, err := strconv.Atoi(word)
-		stat, _ := os.ReadFile("/proc/" + word + "/stat")
-		if after := stat[bytes.LastIndexByte(stat, ')')+1:]; err == nil && bytes.HasPrefix(after, []byte(" T")) {
+		if err == nil && kubelets.State(child) == 'T' {
 			out = append(out, child)
 		}
 	}
@@ -270,13 +236,16 @@ func (c *Client) run() {
 			return
 		}
 		c.mu.Lock()
-		c.last = time.Now()
+		c.came++
 		c.mu.Unlock()
 		c.handle(&m)
 	}
 }
 
 func (c *Client) handle(m *message) {
+	if m.Counts != nil && c.h.Count != nil {
+		c.h.Count(m.Counts)
+	}
 	switch {
 	case m.Begin != nil:
 		c.began(m.Begin)
@@ -292,6 +261,10 @@ func (c *Client) handle(m *message) {
 		c.h.Note(m.Note.note())
 	case m.Lost > 0:
 		c.h.Lost(m.Lost)
+	case m.Unused != "":
+		c.mu.Lock()
+		c.unused = m.Unused
+		c.mu.Unlock()
 	case m.Left != nil:
 		c.mu.Lock()
 		c.left = m.Left
@@ -441,4 +414,11 @@ func (c *Client) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pid
+}
+
+// Unused is why the relay process has given the path back by itself; empty: it has not.
+func (c *Client) Unused() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unused
 }

@@ -22,6 +22,7 @@ type conns struct {
 	dial    func(context.Context) (*net.UnixConn, error)
 	kubelet func(pid int) bool
 	see     relay.Watcher // of the kubelet's connections
+	meter   func(relay.Times)
 
 	mu       sync.Mutex
 	opening  int                  // connections that the runtime is dialled for
@@ -29,6 +30,7 @@ type conns struct {
 	wg       sync.WaitGroup
 	over     bool   // the path is given back
 	answered uint64 // calls of the kubelet on connections that have ended
+	last     int    // the kubelet that came last; 0: none has
 	refused  error  // why the runtime could not be dialled last; nil: it could
 }
 
@@ -58,6 +60,9 @@ func (s *conns) open(c *net.UnixConn, pid int) (conn *relay.Conn, kubelet bool) 
 			see = s.see
 		}
 		conn = relay.New(c, runtime, see)
+		if kubelet {
+			conn.Measure(s.meter)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,6 +72,9 @@ func (s *conns) open(c *net.UnixConn, pid int) (conn *relay.Conn, kubelet bool) 
 		return nil, false
 	}
 	s.all[conn] = kubelet
+	if kubelet {
+		s.last = pid
+	}
 	s.wg.Add(1)
 	if s.over {
 		conn.Drain() // it comes late, and is to go at once
@@ -94,19 +102,49 @@ func (s *conns) leave() {
 	}
 }
 
-// served is how many calls of the kubelet were answered, how many connections it has, and
-// why the runtime could not be dialled last.
-func (s *conns) served() (answered uint64, connections int, refused error) {
+// served is how many calls of the kubelet were answered, and why the runtime could not be
+// dialled last.
+func (s *conns) served() (answered uint64, refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answered = s.answered
 	for c, kubelet := range s.all {
 		if kubelet {
 			answered += c.Answered()
-			connections++
 		}
 	}
-	return answered, connections, s.refused
+	return answered, s.refused
+}
+
+// waiting are the calls that the kubelet waits for.
+func (s *conns) waiting() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls(func(kubelet bool) bool { return kubelet })
+}
+
+// calls are those under way that will end, the oldest first, of those who are asked for.
+// The caller has mu.
+func (s *conns) calls(of func(kubelet bool) bool) (out []Call) {
+	for c, kubelet := range s.all {
+		if !of(kubelet) {
+			continue
+		}
+		for _, k := range c.Calls() {
+			if !endless[k.Method] {
+				out = append(out, Call{k.Method, k.Began})
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Began.Before(out[j].Began) })
+	return out
+}
+
+// kubeletPID is the kubelet that came last; 0: none has.
+func (s *conns) kubeletPID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // endless are calls that end only with their connection, and are made again on the next:
@@ -121,16 +159,7 @@ var endless = map[string]bool{
 func (s *conns) left() *Left {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := &Left{Connections: s.opening + len(s.all)}
-	for c := range s.all {
-		for _, k := range c.Calls() {
-			if !endless[k.Method] {
-				out.Calls = append(out.Calls, Call{k.Method, k.Began})
-			}
-		}
-	}
-	sort.Slice(out.Calls, func(i, j int) bool { return out.Calls[i].Began.Before(out.Calls[j].Began) })
-	return out
+	return &Left{Connections: s.opening + len(s.all), Calls: s.calls(func(bool) bool { return true })}
 }
 
 // hangUp ends what is left.

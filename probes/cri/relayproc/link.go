@@ -1,20 +1,17 @@
 package relayproc
 
 import (
-	"bufio"
-	"encoding/gob"
-	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // link is a stream of messages between podstep and the relay process. What is sent waits
 // in a queue: the sender never waits for the other side.
 type link struct {
-	c   net.Conn
-	dec *gob.Decoder
+	stream *companion.Stream[message]
 
 	mu     sync.Mutex
 	wake   sync.Cond
@@ -23,7 +20,6 @@ type link struct {
 	lost   int // calls for which there was no room
 	now    bool
 	closed bool
-	done   chan struct{} // closed when nothing is sent any more
 }
 
 // The queue is bounded: a podstep that hangs does not read.
@@ -40,9 +36,9 @@ const (
 )
 
 func newLink(c net.Conn) *link {
-	l := &link{c: c, dec: gob.NewDecoder(bufio.NewReaderSize(c, 64<<10)), done: make(chan struct{})}
+	l := &link{}
 	l.wake.L = &l.mu
-	go l.write()
+	l.stream = companion.NewStream(c, l.take, l.fail)
 	return l
 }
 
@@ -80,6 +76,14 @@ func (l *link) end(m message) {
 	l.wake.Signal()
 }
 
+// crowded reports whether the other side does not read as fast as is sent: what can wait
+// is not sent then.
+func (l *link) crowded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue) > maxQueued/2
+}
+
 func (l *link) put(m message, size int) {
 	if l.closed {
 		return
@@ -104,29 +108,6 @@ func (l *link) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++
-}
-
-// write sends what is queued until the link is closed.
-func (l *link) write() {
-	defer close(l.done)
-	out := bufio.NewWriterSize(l.c, 64<<10)
-	enc := gob.NewEncoder(out)
-	for {
-		batch, more := l.take()
-		for i := range batch {
-			if err := enc.Encode(&batch[i]); err != nil {
-				l.fail()
-				return
-			}
-		}
-		if err := out.Flush(); err != nil {
-			l.fail()
-			return
-		}
-		if !more {
-			return
-		}
-	}
 }
 
 // take waits for messages. more is false if there are no others after these.
@@ -163,38 +144,26 @@ func (l *link) rest() {
 
 // fail closes the connection: nothing can be sent any more.
 func (l *link) fail() {
-	l.mu.Lock()
-	l.closed, l.queue = true, nil
-	l.wake.Signal()
-	l.mu.Unlock()
-	_ = l.c.Close()
+	l.shut(true)
+	l.stream.Cut()
 }
 
 // close sends what is queued, for as long as the other side takes it, and closes the link.
 func (l *link) close() {
-	l.mu.Lock()
-	l.closed = true
-	l.wake.Signal()
-	l.mu.Unlock()
-	_ = l.c.SetWriteDeadline(time.Now().Add(closeWithin))
-	<-l.done
-	_ = l.c.Close()
+	l.shut(false)
+	l.stream.Close()
 }
 
-// closeWithin bounds how long a link that is closed waits for who does not read.
-const closeWithin = time.Second
+// shut has nothing more be queued, and drops what is if it cannot be sent.
+func (l *link) shut(drop bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if drop {
+		l.queue = nil
+	}
+	l.wake.Signal()
+}
 
 // receive reads one message; io.EOF is that the other side has ended.
-func (l *link) receive() (m message, err error) {
-	defer func() {
-		// gob promises no panic on any input; the path is not to depend on that.
-		if r := recover(); r != nil {
-			err = fmt.Errorf("read message: %v", r)
-		}
-	}()
-	err = l.dec.Decode(&m)
-	if err != nil && err != io.EOF {
-		err = fmt.Errorf("read message: %w", err)
-	}
-	return m, err
-}
+func (l *link) receive() (message, error) { return l.stream.Receive() }

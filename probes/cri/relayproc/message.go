@@ -17,14 +17,21 @@ type Options struct {
 	Dir          string
 	ForceAfter   time.Duration
 	GuardCommand []string
-	// PID and Started are the kubelet's, by which it is told from a process that got its
-	// number later; other kubelets are known by their names.
+	// PID and Started are the kubelet's: a process that got the same number later was started
+	// at another time. Other kubelets are known by their names.
 	PID     int
 	Started uint64
 	// Methods are those whose calls are reported.
 	Methods []string
+	// Bare are those of Methods whose calls are reported without their answers.
+	Bare []string
+	// Known are the methods whose calls are counted each by itself.
+	Known []string
 	// Stay is how long the path is kept for a podstep that comes back.
 	Stay time.Duration
+	// Unused is how long a kubelet that runs may make no call before the path is given
+	// back; 0: it is never for that.
+	Unused time.Duration
 }
 
 // message is what goes over the link; one of its parts is given. Those up to Done go
@@ -43,9 +50,13 @@ type message struct {
 	Note   *note
 	Lost   int
 	Left   *Left
+	Unused string // why the path is given back although nobody asked for that
 
-	// Beat shows that the other side works. Both send it.
-	Beat bool
+	// Beat shows that the other side works. Both send it. With Count podstep asks for what
+	// was counted since it asked last.
+	Beat   bool
+	Count  bool
+	Counts *Counts
 }
 
 // arm is whether calls wait for a verdict, from then on. The relay process answers with

@@ -6,21 +6,17 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
 const (
-	// linkFD is the relay process's end of its first link, its first file after stderr.
-	linkFD = 3
 	// maxMemory is what the garbage collector keeps the process below where it can: what
 	// is under way is bounded by the relay itself.
 	maxMemory = 64 << 20
@@ -45,6 +41,7 @@ type process struct {
 	ready chan struct{} // closed when taken is set
 	conns *conns
 	see   *watcher
+	count *counters
 	door  *net.UnixListener // for podsteps that come back
 
 	mu      sync.Mutex
@@ -63,15 +60,13 @@ type peer struct {
 
 // Main is the main function of the relay process. It returns the exit code.
 func Main() int {
-	// Who ends podstep often sends the signal to all that belong to it.
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
-	c, err := firstLink()
+	c, err := companion.Link()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "podstep relay: podstep attach starts it, not a person")
 		return 2
 	}
 	debug.SetMemoryLimit(maxMemory)
-	takeover.Survive(relayScore)
+	companion.Survive(relayScore)
 	p := &process{ready: make(chan struct{}), gone: make(chan struct{}), since: time.Now()}
 	l := newLink(c)
 	first, err := l.receive()
@@ -94,24 +89,6 @@ func Main() int {
 // its guard.
 const relayScore = -999
 
-func firstLink() (*net.UnixConn, error) {
-	if _, err := unix.Getpeername(linkFD); err != nil {
-		return nil, err
-	}
-	unix.CloseOnExec(linkFD)
-	f := os.NewFile(linkFD, "link")
-	defer f.Close()
-	c, err := net.FileConn(f)
-	if err != nil {
-		return nil, err
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return nil, errors.New("the link is no unix socket")
-	}
-	return u, nil
-}
-
 func failureOf(err error) *failure {
 	// A relay process that lets nobody in is about to leave.
 	return &failure{Text: err.Error(), Leaves: takeover.IsHeld(err)}
@@ -119,12 +96,12 @@ func failureOf(err error) *failure {
 
 // begin takes the path over.
 func (p *process) begin(o Options) error {
-	p.o, p.see = o, newWatcher(o.Methods)
-	p.conns = &conns{kubelet: p.isKubelet, see: p.see, dial: p.dial, all: map[*relay.Conn]bool{}}
+	p.o, p.see, p.count = o, newWatcher(o.Methods, o.Bare), newCounters(o.Known)
+	p.conns = &conns{kubelet: p.isKubelet, see: p.see, meter: p.count.call, dial: p.dial, all: map[*relay.Conn]bool{}}
 	var err error
 	p.taken, err = takeover.Take(context.Background(), takeover.Options{
 		Path: o.Path, Root: o.Root, Dir: o.Dir, ForceAfter: o.ForceAfter, GuardCommand: o.GuardCommand,
-		Kubelet: p.isKubelet, Serve: p.conns.serve, Note: p.note,
+		Kubelet: p.isKubelet, Serve: p.conns.serve, Note: p.note, Heartbeat: p.count.heartbeat,
 	})
 	close(p.ready)
 	return err
@@ -142,16 +119,20 @@ func (p *process) dial(ctx context.Context) (*net.UnixConn, error) {
 // isKubelet reports whether a process is the kubelet, or one that was started in its
 // place. One that was named by its pid may have any name.
 func (p *process) isKubelet(pid int) bool {
-	k := kubelets.Kubelet{PID: p.o.PID, Started: p.o.Started, Root: fmt.Sprintf("/proc/%d/root", p.o.PID)}
-	return pid == k.PID && k.Same() || kubelets.Is(pid)
+	return pid == p.o.PID && kubelets.Same(pid, p.o.Started) || kubelets.Is(pid)
 }
 
 // note passes on what happens to the runtime's socket.
 func (p *process) note(n takeover.Note) {
+	p.report(message{Note: newNote(n)})
+}
+
+// report sends a message to podstep, if it is there.
+func (p *process) report(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.peer != nil {
-		p.peer.send(message{Note: newNote(n)})
+		p.peer.send(m)
 	}
 }
 
@@ -248,7 +229,7 @@ func (p *process) sendReady(me *peer) {
 	ctx, cancel := context.WithTimeout(context.Background(), comeWithin)
 	defer cancel()
 	past, _ := p.taken.Came(ctx)
-	if err := p.works(len(past)); err != nil {
+	if err := p.works(); err != nil {
 		me.send(message{Failed: &failure{Text: err.Error()}})
 		return
 	}
@@ -270,7 +251,11 @@ func (p *process) handle(me *peer, m *message) {
 		me.last = time.Now()
 		p.mu.Unlock()
 		p.see.setSilent(false)
-		me.send(message{Beat: true})
+		answer := message{Beat: true}
+		if m.Count && !me.crowded() {
+			answer.Counts = p.count.take()
+		}
+		me.send(answer)
 	}
 }
 
@@ -279,6 +264,7 @@ func (p *process) handle(me *peer, m *message) {
 func (p *process) keep() {
 	look := time.NewTicker(beatEvery / 2)
 	defer look.Stop()
+	var use usage
 	for {
 		select {
 		case <-p.gone:
@@ -293,6 +279,10 @@ func (p *process) keep() {
 		case silent:
 			p.see.setSilent(true)
 		case me == nil && time.Since(since) > p.o.Stay:
+			p.leave()
+		case p.o.Unused > 0 && p.unused(&use):
+			why := fmt.Sprintf("the kubelet runs, and has made no call through podstep for %v: it may reach the runtime another way, or hang", p.o.Unused)
+			p.report(message{Unused: why})
 			p.leave()
 		}
 	}
@@ -349,9 +339,5 @@ func (p *process) sendLeft(err error) {
 	if err != nil {
 		left.Err = err.Error()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.peer != nil {
-		p.peer.send(message{Left: left})
-	}
+	p.report(message{Left: left})
 }

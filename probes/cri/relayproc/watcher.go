@@ -3,6 +3,7 @@ package relayproc
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -18,7 +19,7 @@ const lookWithin = time.Second
 // that is asked for. Without a link, or with one whose other side is silent, every call
 // passes.
 type watcher struct {
-	methods map[string]bool
+	methods map[string]bool // that are reported; true: with their answers
 
 	mu      sync.Mutex
 	link    *link // nil: nobody gets reports
@@ -36,20 +37,27 @@ type waiting struct {
 
 // reported is the State of a call that was reported.
 type reported struct {
-	id uint64
-	to *link
+	id   uint64
+	to   *link
+	held atomic.Int64 // for how long podstep has kept the call once it had looked at it
 }
 
-func newWatcher(methods []string) *watcher {
+func newWatcher(methods, bare []string) *watcher {
 	w := &watcher{methods: map[string]bool{}, waiting: map[uint64]*waiting{}}
 	for _, m := range methods {
 		w.methods[m] = true
+	}
+	for _, m := range bare {
+		w.methods[m] = false
 	}
 	return w
 }
 
 // Wants reports whether a method's calls are reported.
-func (w *watcher) Wants(method string) bool { return w.methods[method] }
+func (w *watcher) Wants(method string) bool {
+	_, wanted := w.methods[method]
+	return wanted
+}
 
 // Request reports the begin of a call.
 func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
@@ -66,7 +74,8 @@ func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	if !w.link.report(message{Begin: b}, len(m)) {
 		return nil
 	}
-	c.State = reported{b.ID, w.link}
+	r := &reported{id: b.ID, to: w.link}
+	c.State = r
 	if !w.wait {
 		return nil
 	}
@@ -75,20 +84,26 @@ func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	w.link.hasten()
 	return func(ctx context.Context) error {
 		defer w.forget(b.ID)
-		return k.gate(ctx)
+		return k.gate(ctx, r)
 	}
 }
 
 // gate waits for the verdict, as long as somebody is there to give one.
-func (k *waiting) gate(ctx context.Context) error {
+func (k *waiting) gate(ctx context.Context, r *reported) error {
 	late := time.After(lookWithin)
+	var looked time.Time
+	defer func() {
+		if !looked.IsZero() {
+			r.held.Store(int64(time.Since(looked)))
+		}
+	}()
 	for {
 		select {
 		case v := <-k.verdicts:
 			if !v.Looked {
 				return status.Error(v.Code, v.Message) // nil if it is OK
 			}
-			late = nil
+			late, looked = nil, time.Now()
 		case <-late:
 			return nil
 		case <-k.free:
@@ -130,7 +145,10 @@ func (w *watcher) Passed() {
 
 // End reports how a call ended.
 func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
-	if r, ok := c.State.(reported); ok {
+	if r, ok := c.State.(*reported); ok {
+		if !w.methods[c.Method] {
+			answer = nil
+		}
 		r.to.end(message{End: &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: at}})
 	}
 }

@@ -1,8 +1,6 @@
 package relayproc
 
 import (
-	"bytes"
-	"encoding/gob"
 	"net"
 	"testing"
 	"time"
@@ -13,13 +11,16 @@ import (
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
-const method = "/runtime.v1.RuntimeService/RunPodSandbox"
+const (
+	method     = "/runtime.v1.RuntimeService/RunPodSandbox"
+	bareMethod = "/runtime.v1.RuntimeService/ListContainers"
+)
 
 // pipe is a watcher with a link, whose other end the test has.
 func pipe(t *testing.T) (*watcher, *link) {
 	t.Helper()
 	one, other := net.Pipe()
-	w := newWatcher([]string{method})
+	w := newWatcher([]string{method}, []string{bareMethod})
 	l, far := newLink(one), newLink(other)
 	t.Cleanup(func() { l.fail(); far.fail() })
 	w.use(l)
@@ -51,6 +52,23 @@ func TestReports(t *testing.T) {
 	}
 	w.End(c, nil, status.New(codes.NotFound, "gone"), time.Now())
 	if m := next(t, far); m.End == nil || !m.End.None || m.End.Code != codes.NotFound || m.End.Message != "gone" || m.End.ID != 1 {
+		t.Errorf("end: %+v", m.End)
+	}
+}
+
+// TestBare: of some methods' calls the answers stay here.
+func TestBare(t *testing.T) {
+	w, far := pipe(t)
+	if !w.Wants(bareMethod) {
+		t.Error("they are not reported")
+	}
+	c := &relay.Call{Method: bareMethod}
+	w.Request(c, []byte("a"))
+	w.End(c, []byte("b"), status.New(codes.OK, ""), time.Now())
+	if m := next(t, far); m.Begin == nil || m.Begin.Method != bareMethod {
+		t.Errorf("begin: %+v", m.Begin)
+	}
+	if m := next(t, far); m.End == nil || !m.End.None || m.End.Answer != nil {
 		t.Errorf("end: %+v", m.End)
 	}
 }
@@ -145,7 +163,13 @@ func FuzzReceive(f *testing.F) {
 		l.fail()
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		l := &link{dec: gob.NewDecoder(bytes.NewReader(b))}
+		one, other := net.Pipe()
+		l := newLink(one)
+		defer l.fail()
+		go func() {
+			_, _ = other.Write(b)
+			_ = other.Close()
+		}()
 		for {
 			if _, err := l.receive(); err != nil {
 				return

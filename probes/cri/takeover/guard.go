@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // order is what the guard gets to know: what it would have to give back. With it comes the open
@@ -26,11 +28,20 @@ type order struct {
 	Done bool `json:"done,omitempty"`
 }
 
+// answer is what the guard answers to an order.
+type answer struct {
+	Heartbeats []Heartbeat `json:"heartbeats,omitempty"`
+}
+
 const (
 	guardFD       = 3 // the guard's end of the pipe, its first file after stderr
 	maxOrder      = 16 << 10
+	maxAnswer     = 4 << 10 // of the guard to an order
 	guardPatience = 2 * time.Second
-	pingEvery     = time.Second
+	// guardStart is how long a guard may take from its start to its first answer: a slow machine
+	// takes seconds to load a program.
+	guardStart = 30 * time.Second
+	pingEvery  = time.Second
 )
 
 // guard is our side of the guard process.
@@ -50,10 +61,6 @@ func startGuard(command []string) (*guard, error) {
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "guard")
 	defer theirs.Close()
-	// A guard that is alive, but does not answer, must not stop us for good.
-	t := unix.NsecToTimeval(int64(guardPatience))
-	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
-	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
 	g := &guard{cmd: exec.Command(command[0], command[1:]...), fd: fds[0], ended: make(chan struct{})}
 	g.cmd.Args[0], g.cmd.Dir = "podstep", "/" // so that ps shows whose it is
 	g.cmd.Env = []string{"GOMAXPROCS=1"}
@@ -67,32 +74,57 @@ func startGuard(command []string) (*guard, error) {
 		_ = g.cmd.Wait()
 		close(g.ended)
 	}()
+	g.wait(guardStart)
+	if _, err := g.ask(order{Ping: true}, -1); err != nil {
+		_ = g.cmd.Process.Kill()
+		<-g.ended
+		g.close()
+		return nil, fmt.Errorf("start guard: %w", err)
+	}
+	g.wait(guardPatience)
 	return g, nil
+}
+
+// wait sets how long the guard has for an answer: one that is alive, but does not answer, must
+// not stop us for good.
+func (g *guard) wait(most time.Duration) {
+	t := unix.NsecToTimeval(int64(most))
+	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
+	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
 }
 
 // send gives the guard an order, and returns when it has it.
 func (g *guard) send(o order, dir int) error {
+	_, err := g.ask(o, dir)
+	return err
+}
+
+// ask is send for an order whose answer matters.
+func (g *guard) ask(o order, dir int) (a answer, err error) {
 	b, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("notify guard: %w", err)
+		return a, fmt.Errorf("notify guard: %w", err)
 	}
 	var rights []byte
 	if !o.Done && !o.Ping {
 		rights = unix.UnixRights(dir)
 	}
 	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
-		return fmt.Errorf("notify guard: %w", err)
+		return a, fmt.Errorf("notify guard: %w", err)
 	}
-	var answer [8]byte
+	text := make([]byte, maxAnswer)
 	var n int
-	err = retry(func() (err error) { n, err = unix.Read(g.fd, answer[:]); return err })
+	err = retry(func() (err error) { n, err = unix.Read(g.fd, text); return err })
 	if err != nil {
-		return fmt.Errorf("notify guard: no answer: %w", err)
+		return a, fmt.Errorf("notify guard: no answer: %w", err)
 	}
 	if n == 0 {
-		return errors.New("notify guard: it ended without an answer")
+		return a, errors.New("notify guard: it ended without an answer")
 	}
-	return nil
+	if err := json.Unmarshal(text[:n], &a); err != nil {
+		return a, fmt.Errorf("notify guard: read its answer: %w", err)
+	}
+	return a, nil
 }
 
 func retry(do func() error) error {
@@ -113,13 +145,17 @@ func (g *guard) end() {
 	_ = unix.Close(g.fd)
 }
 
-// works reports whether the guard answers. One that does not is ended.
-func (g *guard) works() bool {
+// works reports whether the guard answers. One that does not is ended. What it reports
+// goes to heartbeat.
+func (g *guard) works(heartbeat func(Heartbeat)) bool {
 	if time.Since(g.pinged) < pingEvery {
 		return true
 	}
 	g.pinged = time.Now()
-	if g.send(order{Ping: true}, -1) == nil {
+	if a, err := g.ask(order{Ping: true}, -1); err == nil {
+		for _, b := range a.Heartbeats {
+			heartbeat(b)
+		}
 		return true
 	}
 	_ = g.cmd.Process.Kill()
@@ -140,7 +176,7 @@ func Guard() int {
 		return 2
 	}
 	unix.CloseOnExec(guardFD)
-	Survive(guardScore)
+	companion.Survive(guardScore)
 	w := &watchman{dir: -1, ours: pinned{fd: -1}}
 	var h *heart
 	for {
@@ -161,7 +197,8 @@ func Guard() int {
 				h = watch(o, dir, os.Getppid())
 			}
 		}
-		_ = retry(func() error { return unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL) })
+		text, _ := json.Marshal(answer{h.take()})
+		_ = retry(func() error { return unix.Sendmsg(guardFD, text, nil, nil, unix.MSG_NOSIGNAL) })
 		if o.Done {
 			return 0
 		}

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -111,4 +112,43 @@ func guardOf(t *testing.T, parent int) int {
 	}
 	t.Fatalf("process %d has no guard", parent)
 	return 0
+}
+
+// TestHeartbeats: the guard's calls through the path are reported, each once, with what
+// they took.
+func TestHeartbeats(t *testing.T) {
+	s := newSetup(t)
+	play(t, "server", s.path)
+	beats := make(chan Heartbeat, 100)
+	tk := s.take(t, func(o *Options) { o.Heartbeat = func(b Heartbeat) { beats <- b } })
+	var last time.Time
+	for range 3 {
+		select {
+		case b := <-beats:
+			if b.Took <= 0 || !b.At.After(last) {
+				t.Errorf("%v at %v, after one at %v", b.Took, b.At, last)
+			}
+			last = b.At
+		case <-t.Context().Done():
+			t.Fatal("no heartbeat comes")
+		}
+	}
+	s.give(t, tk)
+}
+
+// TestGuardStartsLate: a guard that takes longer to start than it may take to answer later, as on
+// a slow machine, is one all the same.
+func TestGuardStartsLate(t *testing.T) {
+	s := newSetup(t)
+	play(t, "echo", s.path)
+	inode := stat(t, s.path).Ino
+	self, err := os.Executable()
+	must(t, err)
+	tk := s.take(t, func(o *Options) {
+		o.GuardCommand = []string{"/bin/sh", "-c", fmt.Sprintf("sleep %d; exec %s guard", int(guardPatience.Seconds())+1, self)}
+	})
+	must(t, tk.Give(t.Context()))
+	if !s.clean(t, inode) {
+		t.Error("the path is not as before")
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -33,6 +34,41 @@ type heart struct {
 	path, direct, spare string
 	process             *process
 	stop                chan struct{}
+
+	mu    sync.Mutex
+	beats []Heartbeat // since they were taken last
+}
+
+// Heartbeat is a call of the guard through the path that was answered.
+type Heartbeat struct {
+	At   time.Time     `json:"at"`
+	Took time.Duration `json:"took"`
+}
+
+// maxBeats bounds what is kept while nobody asks. Between two questions two are made as a
+// rule.
+const maxBeats = 8
+
+// add keeps a heartbeat; of too many the last ones.
+func (h *heart) add(b Heartbeat) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.beats) == maxBeats {
+		h.beats = h.beats[1:]
+	}
+	h.beats = append(h.beats, b)
+}
+
+// take returns the heartbeats since it was called last. A nil heart has none.
+func (h *heart) take() []Heartbeat {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.beats
+	h.beats = nil
+	return out
 }
 
 // watch has the guard look after the path of an order, until it is closed.
@@ -71,11 +107,18 @@ func (h *heart) run() {
 			return
 		case <-tick.C:
 		}
+		began := time.Now()
 		if askVersion(through, silentAfter) == nil {
 			last = time.Now()
+			h.add(Heartbeat{last, last.Sub(began)})
 			continue
 		}
 		through.CloseIdleConnections()
+		if time.Since(began) > silentAfter+beatEvery {
+			// This process was stopped itself: it does not know whether a call went through.
+			last = time.Now()
+			continue
+		}
 		if time.Since(last) < silentAfter {
 			continue
 		}

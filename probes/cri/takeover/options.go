@@ -25,6 +25,9 @@ type Options struct {
 	// Note, if not nil, is called with what happens to the socket meanwhile. It must not
 	// call Give.
 	Note func(Note)
+	// Heartbeat, if not nil, is called with each call of the guard through the path that
+	// was answered, up to a second later. It must be quick.
+	Heartbeat func(Heartbeat)
 	// Dir is where the state is kept; "" is DefaultDir.
 	Dir string
 	// GuardCommand starts the guard; none is this program with "guard".
@@ -50,6 +53,9 @@ func (o *Options) check() error {
 	}
 	if o.Note == nil {
 		o.Note = func(Note) {}
+	}
+	if o.Heartbeat == nil {
+		o.Heartbeat = func(Heartbeat) {}
 	}
 	if len(o.GuardCommand) == 0 {
 		o.GuardCommand = []string{"/proc/self/exe", "guard"}

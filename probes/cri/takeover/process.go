@@ -182,8 +182,7 @@ func holder(ctx context.Context, c *net.UnixConn) (*process, error) {
 	if maker == 0 {
 		return nil, errors.New("find the runtime's process: it is in no process list of ours (podstep must see the host's processes)")
 	}
-	ctx, cancel := context.WithTimeout(ctx, acceptPatience)
-	defer cancel()
+	late := time.After(acceptPatience)
 	for {
 		for _, pid := range append([]int{maker}, otherMakers(maker)...) {
 			p, err := holds(pid, name)
@@ -193,10 +192,26 @@ func holder(ctx context.Context, c *net.UnixConn) (*process, error) {
 		}
 		select {
 		case <-time.After(acceptPitch):
+		case <-late:
+			return nil, notAccepted(c, maker)
 		case <-ctx.Done():
-			return nil, fmt.Errorf("find the runtime's process: process %d listens, but nobody accepts a connection: %w", maker, ctx.Err())
+			return nil, fmt.Errorf("find the runtime's process: %w", ctx.Err())
 		}
 	}
+}
+
+// notAccepted is why nobody has the other end of a connection of ours.
+func notAccepted(c *net.UnixConn, maker int) error {
+	ended := false
+	control(c, func(fd int) {
+		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		ended = n == 0 && err == nil || errors.Is(err, unix.ECONNRESET)
+	})
+	const look = "nothing was changed; look into the runtime's log"
+	if ended {
+		return fmt.Errorf("process %d listens, and hangs up on who connects: %s", maker, look)
+	}
+	return fmt.Errorf("process %d listens, but has not accepted a connection within %v, so no new client gets to the runtime: %s", maker, acceptPatience, look)
 }
 
 // otherMakers are the processes to look at when the one that made the socket

@@ -97,7 +97,7 @@ func playWitness(args []string) error {
 			}
 		}
 		state = o.State
-		if err := unix.Sendmsg(guardFD, []byte("ok"), nil, nil, unix.MSG_NOSIGNAL); err != nil || o.Done {
+		if err := unix.Sendmsg(guardFD, []byte("{}"), nil, nil, unix.MSG_NOSIGNAL); err != nil || o.Done {
 			return err
 		}
 	}

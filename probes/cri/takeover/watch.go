@@ -135,7 +135,7 @@ func (t *Takeover) checkGuard() {
 		select {
 		case <-t.guard.ended:
 		default:
-			if t.guard.works() {
+			if t.guard.works(t.o.Heartbeat) {
 				return
 			}
 		}
