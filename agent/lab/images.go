@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,14 +22,26 @@ import (
 // The images of a lab are made from the machine's busybox; nothing is ever pulled.
 const (
 	busyboxImage = "docker.io/library/busybox:1.35"
-	pauseImage   = "podstep.local/pause:1"
+	pauseImage   = "podstep.local/pause:1" // of every sandbox
 )
 
 func (l *realNode) imagesFile() string { return l.paths.node("images.tar") }
 
-// buildImages writes a tar file with every image of the lab.
 func (l *realNode) buildImages(ctx context.Context) error {
-	busybox := l.programs.busybox
+	return writeImages(ctx, l.programs.busybox, l.imagesFile())
+}
+
+// WriteImages writes a tar file with every image of a lab, for a node elsewhere.
+func WriteImages(ctx context.Context, file string) error {
+	busybox, ok := findProgram("busybox")
+	if !ok {
+		return errors.New("not installed: busybox: run `make node-deps`")
+	}
+	return writeImages(ctx, busybox, file)
+}
+
+// writeImages makes the images of a busybox.
+func writeImages(ctx context.Context, busybox, file string) error {
 	program, err := os.ReadFile(busybox)
 	if err != nil {
 		return fmt.Errorf("read busybox: %w", err)
@@ -61,7 +74,7 @@ func (l *realNode) buildImages(ctx context.Context) error {
 		}
 		images[tag] = img
 	}
-	f, err := os.Create(l.imagesFile())
+	f, err := os.Create(file)
 	if err != nil {
 		return fmt.Errorf("write images: %w", err)
 	}

@@ -38,6 +38,14 @@ func (l *Lab) WithAgent(socket string) *Lab {
 	return &c
 }
 
+// WithGroups is the lab with a podstep attach that starts in control groups, named by their
+// directories.
+func (l *Lab) WithGroups(dirs ...string) *Lab {
+	c := *l
+	c.groups = dirs
+	return &c
+}
+
 // Attach attaches to the lab's kubelet, and returns when that is done. It ends
 // with the test at the latest.
 func (l *Lab) Attach(flags ...string) *Attached {
@@ -64,7 +72,7 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	l.tb.Helper()
 	receiveHangups()
 	a := &Attached{tb: l.tb, Ready: make(chan struct{}), Ended: make(chan struct{})}
-	a.cmd = exec.Command(Bin(l.tb, "podstep"), append([]string{"attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...)...)
+	a.cmd = l.inGroups(append([]string{Bin(l.tb, "podstep"), "attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...))
 	a.cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	a.cmd.Stderr = a
@@ -94,6 +102,18 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 		}
 	})
 	return a
+}
+
+// inGroups is a command that starts in the lab's control groups.
+func (l *Lab) inGroups(command []string) *exec.Cmd {
+	if len(l.groups) == 0 {
+		return exec.Command(command[0], command[1:]...)
+	}
+	join := ""
+	for _, dir := range l.groups {
+		join += "echo $$ >" + dir + "/cgroup.procs && "
+	}
+	return exec.Command("sh", append([]string{"-c", join + `exec "$0" "$@"`}, command...)...)
 }
 
 // receiveHangups has the programs that tests start get SIGHUP: under nohup it is ignored, and

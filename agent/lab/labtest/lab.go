@@ -31,8 +31,8 @@ import (
 	"github.com/podstep/podstep/agent/lab"
 )
 
-// Patience is how long tests wait for what must come.
-const Patience = 2 * time.Minute
+// Patience is how long tests wait for what must come. Tests of a slow machine have more.
+var Patience = 2 * time.Minute
 
 // Lab is a running node, as one test sees it.
 type Lab struct {
@@ -41,7 +41,8 @@ type Lab struct {
 	State  lab.State
 	Client *kubernetes.Clientset
 
-	run *run
+	run    *run
+	groups []string // in which podstep attach starts
 }
 
 // run is the podstep-lab process, which the tests that share it have in common.

@@ -26,7 +26,9 @@ type Version struct {
 func All() []Version {
 	return []Version{
 		{Kubelet: "v1.31", kubelet: "kubelet-v1.31.*", target: "kubelets"},
+		{Kubelet: "v1.33", kubelet: "kubelet-v1.33.*", target: "kubelets"},
 		{Kubelet: "v1.34", kubelet: "kubelet-v1.34.*", target: "kubelets"},
+		{Kubelet: "v1.35", kubelet: "kubelet-v1.35.*", target: "kubelets"},
 		{Kubelet: "v1.36", kubelet: "kubelet", target: "kubelet"},
 		{Kubelet: "v1.37", kubelet: "kubelet-v1.37.*", target: "kubelets"},
 		{Kubelet: "v1.31", Containerd: "2", kubelet: "kubelet-v1.31.*", target: "kubelets"},
