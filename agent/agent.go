@@ -24,9 +24,14 @@ type Options struct {
 	KubeletVersion string
 	// Node is the node's name.
 	Node string
+	// InKubelet: the agent is in the kubelet's own process, whose program has the functions
+	// of the steps, and their lines.
+	InKubelet bool
 	// Probes are what sees the steps, the most telling first. What comes by the
 	// hook is the first one's.
 	Probes []probes.Abilities
+	// LeftOut are probes that there could be, with the reason why there are not.
+	LeftOut []LeftOut
 	// Starting: the probes are yet to start, and say so by Probe.State.
 	Starting bool
 	// Lab: the node is there for one person, who may have it stand still. Pods
@@ -82,6 +87,7 @@ type Agent struct {
 	verdicts *verdicts
 	points   breakpoints
 	holds    holdTable
+	faults   struct{ fails, delays atomic.Uint64 }
 	lines    func() map[string]place // found when somebody first asks
 	spanIDs  atomic.Uint64
 	// clock is when the wall clock was read last, in the agent's time, and by how
@@ -129,7 +135,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	if opts.QueueEvents == 0 {
 		opts.QueueEvents = defaultQueueEvents
 	}
-	if n := len(opts.Probes); n == 0 || n > maxProbes {
+	if n := len(opts.Probes); n == 0 || n+len(opts.LeftOut) > maxProbes {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}

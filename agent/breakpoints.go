@@ -91,6 +91,14 @@ func (a *Agent) putBreakpoint(b *breakpoint) (*agentpb.Breakpoint, error) {
 	return a.protoOf(b), nil
 }
 
+// side is the side of calls on which it acts.
+func (b *breakpoint) side() int {
+	if b.spec.GetOn() != agentpb.On_ON_ENTER || b.spec.GetSlowerThan() != nil {
+		return exit
+	}
+	return enter
+}
+
 func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, error) {
 	if err := a.limits().check(spec); err != nil {
 		return nil, err
@@ -104,11 +112,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		return nil, err
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel, steps: map[int]bool{}}
-	side := enter
-	if spec.GetOn() != agentpb.On_ON_ENTER || spec.GetSlowerThan() != nil {
-		side = exit
-	}
-	fails := b.fails()
+	side, fails := b.side(), b.fails()
 	if fails && side == exit {
 		return nil, invalid(agentpb.Problem_FAIL_ON_EXIT, nil)
 	}
@@ -117,13 +121,13 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		s := &a.steps[id]
 		switch {
 		case !a.sees(s) && s.hold[side] != probes.HoldNo:
-			why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
+			why = a.whyNotSeen(s)
 		case !a.canHold(s, side) && !(fails && s.failsUnheld()):
 			why = a.whyNoHold(s, side)
 		case !a.sees(s):
-			why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
+			why = a.whyNotSeen(s)
 		case fails && !a.canFail(s):
-			why = problem(agentpb.Problem_STEP_CANNOT_FAIL, nil)
+			why = a.whyNoFail(s)
 		default:
 			b.steps[id] = true
 			continue
@@ -212,11 +216,13 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	switch act := b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail:
 		s.fault = true
+		a.faults.fails.Add(1)
 		err := faultError(s.step, act.Fail)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: values.Error(err), fields: append([]field{text("why", b.why().String())}, b.peer.Fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
+		a.faults.delays.Add(1)
 		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.Fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
 		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer}, nil)
@@ -251,24 +257,6 @@ func faultError(step *stepInfo, message string) error {
 }
 
 const injected = " (injected by podstep)"
-
-// stopping reports whether a breakpoint has the step, or whether somebody wants a
-// pod held at whatever step it may be held at.
-func (a *Agent) stopping(s *stepInfo) bool {
-	t := &a.points
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	// What is armed and no breakpoint is a pending hold.
-	if a.canHold(s, enter) && int(a.holds.armed.Load()) > len(t.all) {
-		return true
-	}
-	for _, b := range t.all {
-		if b.steps[s.ID] {
-			return true
-		}
-	}
-	return false
-}
 
 // hit finds the breakpoint that applies, and counts.
 func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {

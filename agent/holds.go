@@ -98,9 +98,11 @@ type holdTable struct {
 	// taken counts the holds, and those that are about to be.
 	taken atomic.Int32
 
-	mu   sync.Mutex
-	last uint32
-	all  map[uint32]*hold
+	mu    sync.Mutex
+	last  uint32
+	all   map[uint32]*hold
+	begun uint64        // holds that have begun, in all; delays are none
+	held  time.Duration // of those that have ended
 }
 
 func (t *holdTable) init() { t.all = map[uint32]*hold{} }
@@ -150,12 +152,18 @@ func (t *holdTable) begin(h *hold, put func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h.begun, h.seq = true, put()
+	if !h.delays() {
+		t.begun++
+	}
 }
 
 // end takes the hold out of the list and puts the RELEASE event.
 func (t *holdTable) end(h *hold, put func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if _, ok := t.all[h.id]; ok && !h.delays() {
+		t.held += time.Since(h.since)
+	}
 	delete(t.all, h.id)
 	h.endedSeq = put()
 }

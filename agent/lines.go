@@ -48,6 +48,9 @@ func findLines(symbols map[string]bool) map[string]place {
 // stepLines are the places of the steps, by symbol. A function literal has no
 // name of its own that would tell it from others.
 func (a *Agent) stepLines() map[string]place {
+	if !a.opts.InKubelet {
+		return nil
+	}
 	symbols := map[string]bool{}
 	for i := range a.steps {
 		if s := &a.steps[i]; s.Closure == "" && !s.Outside() {

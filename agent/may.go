@@ -66,3 +66,55 @@ func leaseOr(asked time.Duration, node bool) time.Duration {
 	}
 	return DefaultLease
 }
+
+// Stops is where somebody may want pods stopped at a step.
+type Stops struct {
+	// Enter and Exit are the sides.
+	Enter, Exit bool
+	// Every: pods that are not known yet may be wanted too. Otherwise only those of Wanted are.
+	Every bool
+}
+
+// Stops is what of the step somebody may want stopped that this probe can stop. A probe
+// that has to prepare for it asks again after each call of what it gave to OnArmed, and
+// now and then: what is wanted no more is not announced.
+func (p *Probe) Stops(step string) (out Stops) {
+	a := p.agent
+	if a.holds.armed.Load() == 0 {
+		return out
+	}
+	s := a.stepNamed(step)
+	if s == nil || !s.reach[p.index].sees {
+		return out
+	}
+	reach := s.reach[p.index]
+	t := &a.points
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	pending := int(a.holds.armed.Load()) > len(t.all) // what is armed and no breakpoint
+	sides := [2]bool{}
+	for side := range sides {
+		sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds[side]
+	}
+	for _, b := range t.all {
+		if side := b.side(); b.steps[s.ID] && (reach.holds[side] || b.fails() && reach.fails) {
+			sides[side], out.Every = true, true
+		}
+	}
+	out.Enter, out.Exit = sides[enter], sides[exit]
+	return out
+}
+
+// Stopping reports whether somebody may want a pod stopped before calls of that step which
+// this probe sees. If not, Stop does nothing there.
+func (p *Probe) Stopping(step string) bool { return p.Stops(step).Enter }
+
+// Wanted are the uids of the pods that somebody wants to be held at their next place.
+func (p *Probe) Wanted() (uids []string) {
+	for _, pod := range p.agent.pods.All() {
+		if pod.State.pending.Load() != nil {
+			uids = append(uids, pod.UID)
+		}
+	}
+	return uids
+}

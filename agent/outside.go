@@ -33,6 +33,8 @@ type Seen struct {
 	// Goroutine is what the probe tells goroutines by; zero: it cannot. Whether a
 	// call is on the goroutine of a pod's worker is then taken from the step.
 	Goroutine uint64
+	// Worker: the probe knows that the goroutine is that of a pod's worker.
+	Worker bool
 }
 
 // Call is a call that a probe outside of the kubelet sees. A nil one is that of
@@ -41,6 +43,9 @@ type Seen struct {
 type Call struct {
 	agent *Agent
 	span  *span
+	// stops: the call has ended, and may be stopped there; err is its error.
+	stops bool
+	err   string
 }
 
 // Begin notes that a call has begun. It never waits. A call that another probe
@@ -66,8 +71,8 @@ func (p *Probe) Begin(seen Seen) *Call {
 	if s.one.id == 0 && s.many == nil {
 		return nil
 	}
-	if s.worker == nil && s.role == a.worker && seen.Goroutine == 0 {
-		// The probe offers a hold only at calls that workers make.
+	if s.worker == nil && s.role == a.worker && (seen.Goroutine == 0 || seen.Worker) {
+		// Without a goroutine the probe offers a hold only at calls that workers make.
 		s.worker = s.only()
 	}
 	if step.means == probes.RoleWorker {
@@ -75,10 +80,10 @@ func (p *Probe) Begin(seen Seen) *Call {
 	}
 	if step.shared && a.sights.match(s) {
 		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
-		return &Call{a, s}
+		return &Call{agent: a, span: s}
 	}
 	a.begun(s)
-	return &Call{a, s}
+	return &Call{agent: a, span: s}
 }
 
 // begun notes that a call has begun that no other probe has seen.
@@ -114,6 +119,9 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 	}
 	if seen.Goroutine != 0 {
 		a.findGoroutine(s, parent, uintptr(seen.Goroutine))
+		if seen.Worker && !s.step.Root && !parent.encloses(s) {
+			s.role, s.proven = a.worker, true
+		}
 		return
 	}
 	s.parent, s.role, s.proven = parent, s.step.role, true
@@ -122,17 +130,6 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 		// container. From outside they are one after the other.
 		s.role = a.worker
 	}
-}
-
-// Stopping reports whether somebody may want a pod stopped at calls of that step
-// which this probe sees. If not, Stop does nothing there.
-func (p *Probe) Stopping(step string) bool {
-	a := p.agent
-	if a.holds.armed.Load() == 0 {
-		return false
-	}
-	s := a.stepNamed(step)
-	return s != nil && s.reach[p.index].sees && a.stopping(s)
 }
 
 // Armed reports whether anything is armed that may hold a pod.
@@ -152,6 +149,12 @@ func (p *Probe) OnArmed(f func()) (forget func()) {
 		t.onArmed = slices.DeleteFunc(slices.Clone(t.onArmed), func(o *func()) bool { return o == id })
 	}
 }
+
+// Looker answers what a debugger knows of a goroutine that is held, by its number.
+type Looker func(ctx context.Context, goroutine uint64, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
+
+// OnLook has f answer questions about goroutines that are held at calls which the probe sees.
+func (p *Probe) OnLook(f Looker) { p.looker.Store(&f) }
 
 // Stop holds the call if somebody wants its pod held here, until it is let go
 // or the caller's context ends, whose deadline is a timer like any other. It
@@ -189,7 +192,19 @@ func (c *Call) End(at time.Time, err error, values []any) {
 		return
 	}
 	t.takeAll(values[min(1, len(values)):])
-	a.leave(s, end, &t)
+	if a.leave(s, end, &t) && t.keep() {
+		c.stops, c.err = true, end.err
+	}
+}
+
+// StopEnded is Stop for a call that has ended and has not gone on to its caller yet. No
+// call is made to fail there.
+func (c *Call) StopEnded(caller context.Context) {
+	if c == nil || !c.stops {
+		return
+	}
+	c.span.caller = caller
+	_ = c.agent.stop(c.span, &c.span.one, exit, c.err)
 }
 
 // putSight puts it into the story that one more probe has seen a call begin or

@@ -348,3 +348,62 @@ func TestOutsideFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOut: what a probe could do that was left out is known: whoever wants it gets the
+// reason at once, and does not wait.
+func TestLeftOut(t *testing.T) {
+	why := unheld.With("step", "home")
+	r := newRig(t, Options{
+		Probes:  []probes.Abilities{{Probe: "api", Steps: map[string]probes.Ability{"cluster.bound": {Entry: true, Exit: true}}}},
+		LeftOut: []LeftOut{{seesAll()[0], why}},
+	})
+	p := newPod("default", "web")
+	r.Begin(Seen{Step: "cluster.bound", At: time.Now(), Values: []any{p}}).End(time.Now(), nil, nil)
+	r.settle()
+	_, hold := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p)})
+	_, point := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "cri.RunPodSandbox", Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}})
+	for what, err := range map[string]error{"hold": hold, "breakpoint": point} {
+		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "not seen: not at home") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	info := r.info()
+	if last := info.Probes[1]; last.State != agentpb.ProbeState_PROBE_STOPPED || last.Reason.GetCode() != why.Code {
+		t.Errorf("the probe that was left out is %v", last)
+	}
+	if s := info.Steps[r.c.Step("cri.RunPodSandbox").ID]; s.Seen || s.Why != "the woven probe is off: not at home" {
+		t.Errorf("of a step that it would see the agent says %v", s)
+	}
+	if s := info.Steps[r.c.Step("cluster.bound").ID]; !s.Seen || s.Probe != "" {
+		t.Errorf("of a step that another probe sees the agent says %v", s)
+	}
+}
+
+// TestStops: a breakpoint wants all pods stopped at its own side of its steps, and who steps
+// both sides of all at which this pod may be held.
+func TestStops(t *testing.T) {
+	r := newRig(t, Options{Probes: seesAll()})
+	want := func(when, step string, stops Stops) {
+		t.Helper()
+		if got := r.probes[0].Stops(step); got != stops {
+			t.Errorf("%s, %s stops at %+v, want %+v", when, step, got, stops)
+		}
+	}
+	want("at first", "sync.pod", Stops{})
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.volumes", On: agentpb.On_ON_EXIT}); err != nil {
+		t.Fatal(err)
+	}
+	want("with a breakpoint elsewhere", "sync.pod", Stops{})
+	want("with a breakpoint", "sync.volumes", Stops{Exit: true, Every: true})
+	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
+	p := r.pods.Known("uid-default-web")
+	if err := r.arm(p, &pendingHold{place: nextPlace(p), terms: terms{client: context.Background()}}); err != nil {
+		t.Fatal(err)
+	}
+	want("with a pending hold", "sync.pod", Stops{Enter: true, Exit: true})
+	want("with both", "sync.volumes", Stops{Enter: true, Exit: true, Every: true})
+	want("with both", "loop.iter", Stops{})
+	if got := r.probes[0].Wanted(); !slices.Equal(got, []string{p.UID}) {
+		t.Errorf("wanted are %v", got)
+	}
+}

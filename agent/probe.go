@@ -23,6 +23,8 @@ type Probe struct {
 	can   probes.Abilities
 	mu    sync.Mutex // is held while state changes and its event is queued
 	state atomic.Pointer[probeState]
+	// looker answers questions about goroutines; nil: it cannot.
+	looker atomic.Pointer[Looker]
 }
 
 // probeState is how a probe fares.
@@ -57,6 +59,18 @@ func (a *Agent) addProbes() {
 		p.state.Store(&probeState{state: state, since: a.started})
 		a.probes = append(a.probes, p)
 	}
+	for _, l := range a.opts.LeftOut {
+		p := &Probe{agent: a, index: uint8(len(a.probes)), can: l.Can}
+		p.state.Store(&probeState{state: agentpb.ProbeState_PROBE_STOPPED, reason: l.Why, since: a.started})
+		a.probes = append(a.probes, p)
+	}
+}
+
+// LeftOut is a probe that was not started. What it could do is known, so that whoever
+// misses it gets to know why.
+type LeftOut struct {
+	Can probes.Abilities
+	Why probes.Reason
 }
 
 // reaches fills in what the probes can do at a step.
@@ -64,7 +78,7 @@ func (a *Agent) reaches(s *stepInfo) {
 	seers := 0
 	for i, p := range a.probes {
 		r := newReach(p.can.At(s.Name))
-		if s.reach = append(s.reach, r); r.sees {
+		if s.reach = append(s.reach, r); r.sees && p.works() {
 			if seers++; seers == 1 {
 				s.first = uint8(i)
 			}
@@ -100,7 +114,8 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.state.Load()
-	if before.state == agentpb.ProbeState_PROBE_FAILED || before.state == state && before.reason.Text() == reason.Text() {
+	same := before.state == state && (state == agentpb.ProbeState_PROBE_RUNNING || before.reason.Text() == reason.Text())
+	if before.state == agentpb.ProbeState_PROBE_FAILED || same {
 		return
 	}
 	p.state.Store(&probeState{state, reason, time.Now()})
@@ -113,6 +128,16 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 		}
 	}
 	p.agent.journal.put(e)
+}
+
+// Remark puts a remark in place of the reason for the state of a probe that works, for who
+// asks how it fares. What changes all the time is no event.
+func (p *Probe) Remark(remark probes.Reason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.state.Load(); now.state == agentpb.ProbeState_PROBE_RUNNING {
+		p.state.Store(&probeState{now.state, remark, now.since})
+	}
 }
 
 // Fields of the events that say how a probe fares, and of those that say that a
@@ -177,6 +202,59 @@ func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
 	return s.noHold
 }
 
+// whyNoFail says why no probe makes the step fail: because that one which sees it cannot, or
+// because the step returns no error.
+func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
+	for i, p := range a.probes {
+		if why := p.can.At(s.Name).NoFail; s.reach[i].sees && p.works() && !why.IsZero() {
+			out := problem(agentpb.Problem_PROBE_CANNOT_FAIL, args{"step": s.Name})
+			out.Reason = wire.Reason(why)
+			return out
+		}
+	}
+	return problem(agentpb.Problem_STEP_CANNOT_FAIL, nil)
+}
+
+// whyNotSeen says why no probe sees the step: that one which would see it does not work,
+// or the first reason that a probe gives.
+func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
+	out := problem(agentpb.Problem_STEP_NOT_SEEN, nil)
+	for i, p := range a.probes {
+		if s.reach[i].sees && !p.works() { // the reason of one that works is a remark
+			out.Reason = wire.Reason(p.state.Load().reason)
+			return out
+		}
+	}
+	for _, p := range a.probes {
+		if can := p.can.At(s.Name); out.Reason == nil {
+			out.Reason = wire.Reason(can.Unseen)
+		}
+	}
+	return out
+}
+
+// whyNothingHolds says why no pod can be held at any step: that the probe which could do so
+// does not work. It is nil if a pod can be held somewhere.
+func (a *Agent) whyNothingHolds() *agentpb.Problem {
+	var why *agentpb.Problem
+	for i := range a.steps {
+		s := &a.steps[i]
+		for side, rule := range s.hold {
+			if a.canHold(s, side) {
+				return nil
+			}
+			could := func(r reach) bool { return r.sees && r.holds[side] }
+			if why == nil && rule != probes.HoldNo && slices.ContainsFunc(s.reach, could) {
+				why = a.whyNotSeen(s)
+			}
+		}
+	}
+	if why == nil {
+		why = problem(agentpb.Problem_STEP_NOT_SEEN, nil)
+	}
+	return why
+}
+
 // abilities are what the probes can do at the step, as messages.
 func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 	for i, p := range a.probes {
@@ -219,4 +297,18 @@ func (s *span) mark() uint8 {
 		return 0
 	}
 	return s.probe + 1
+}
+
+// ProbeState is how a probe fares.
+type ProbeState struct {
+	Name  string
+	State agentpb.ProbeState
+}
+
+// States are those of the agent's probes.
+func (a *Agent) States() (out []ProbeState) {
+	for _, p := range a.probes {
+		out = append(out, ProbeState{p.can.Probe, p.state.Load().state})
+	}
+	return out
 }

@@ -159,6 +159,9 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 		h := held[0]
 		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": sideNames[h.side], "step": h.span.step.Name})
 	}
+	if why := a.whyNothingHolds(); why != nil {
+		return nil, refusedFor(why, agentpb.Problem_WAIT_ENDED, args{"pod": p.FullName()})
+	}
 	if !a.holds.hasRoom(a.limits()) {
 		return nil, a.tooMany()
 	}
@@ -267,6 +270,29 @@ func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentp
 	for _, h := range held {
 		out.Holds = append(out.Holds, h.proto())
 	}
+	return out, nil
+}
+
+func (s *service) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+	a := s.agent
+	p, err := a.one(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	held := a.holds.of(p)
+	if len(held) == 0 {
+		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
+	}
+	at := held[0].span
+	look := a.probes[at.probe].looker.Load()
+	if look == nil || at.goroutine == 0 {
+		return nil, refused(agentpb.Problem_NO_DEBUGGER, args{"pod": p.FullName()})
+	}
+	out, err := (*look)(ctx, uint64(at.goroutine), req)
+	if err != nil {
+		return nil, refused(agentpb.Problem_LOOK_FAILED, args{"error": err.Error()})
+	}
+	out.Pod, out.Step = held[0].proto().Pod, at.step.Name
 	return out, nil
 }
 

@@ -388,7 +388,7 @@ const (
 	Problem_NO_STEP_ALLOWS Problem_Code = 63
 	// STEP_RULE: the catalogue's rule for holds at the step. Args: step.
 	Problem_STEP_RULE Problem_Code = 64
-	// STEP_NOT_SEEN: the probe does not see the step.
+	// STEP_NOT_SEEN: no probe sees the step; reason, if one gives it.
 	Problem_STEP_NOT_SEEN Problem_Code = 65
 	// STEP_CANNOT_FAIL: the step returns no error.
 	Problem_STEP_CANNOT_FAIL Problem_Code = 66
@@ -397,6 +397,12 @@ const (
 	Problem_FUNCTION_DIFFERS Problem_Code = 67
 	// PROBE_CANNOT_HOLD: this probe holds no pod at the step. Args: step; reason.
 	Problem_PROBE_CANNOT_HOLD Problem_Code = 68
+	// PROBE_CANNOT_FAIL: this probe makes no call fail at the step. Args: step; reason.
+	Problem_PROBE_CANNOT_FAIL Problem_Code = 69
+	// NO_DEBUGGER: no probe can look at the pod's goroutine. Args: pod.
+	Problem_NO_DEBUGGER Problem_Code = 70
+	// LOOK_FAILED: the debugger has no answer. Args: error.
+	Problem_LOOK_FAILED Problem_Code = 71
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
 )
@@ -438,6 +444,9 @@ var (
 		66: "STEP_CANNOT_FAIL",
 		67: "FUNCTION_DIFFERS",
 		68: "PROBE_CANNOT_HOLD",
+		69: "PROBE_CANNOT_FAIL",
+		70: "NO_DEBUGGER",
+		71: "LOOK_FAILED",
 		80: "TOO_MANY_WATCHERS",
 	}
 	Problem_Code_value = map[string]int32{
@@ -475,6 +484,9 @@ var (
 		"STEP_CANNOT_FAIL":     66,
 		"FUNCTION_DIFFERS":     67,
 		"PROBE_CANNOT_HOLD":    68,
+		"PROBE_CANNOT_FAIL":    69,
+		"NO_DEBUGGER":          70,
+		"LOOK_FAILED":          71,
 		"TOO_MANY_WATCHERS":    80,
 	}
 )
@@ -503,7 +515,297 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24, 0}
+	return file_agent_proto_rawDescGZIP(), []int{28, 0}
+}
+
+type LookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	// frame is the number of the function under way that is meant, from the innermost.
+	Frame uint32 `protobuf:"varint,2,opt,name=frame,proto3" json:"frame,omitempty"`
+	// expression is to be evaluated there, in Delve's syntax. Empty: the arguments and
+	// local variables are given.
+	Expression    string `protobuf:"bytes,3,opt,name=expression,proto3" json:"expression,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookRequest) Reset() {
+	*x = LookRequest{}
+	mi := &file_agent_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookRequest) ProtoMessage() {}
+
+func (x *LookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookRequest.ProtoReflect.Descriptor instead.
+func (*LookRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *LookRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *LookRequest) GetFrame() uint32 {
+	if x != nil {
+		return x.Frame
+	}
+	return 0
+}
+
+func (x *LookRequest) GetExpression() string {
+	if x != nil {
+		return x.Expression
+	}
+	return ""
+}
+
+type LookResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// step is the one at which the pod is held.
+	Step string `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	// frames are the functions under way, the innermost first.
+	Frames    []*StackFrame `protobuf:"bytes,3,rep,name=frames,proto3" json:"frames,omitempty"`
+	Arguments []*Variable   `protobuf:"bytes,4,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	Locals    []*Variable   `protobuf:"bytes,5,rep,name=locals,proto3" json:"locals,omitempty"`
+	// value is that of the expression.
+	Value *Variable `protobuf:"bytes,6,opt,name=value,proto3" json:"value,omitempty"`
+	// without is why the variables are not known.
+	Without string `protobuf:"bytes,7,opt,name=without,proto3" json:"without,omitempty"`
+	// stood is how long the whole kubelet stood still for the answer.
+	Stood         *durationpb.Duration `protobuf:"bytes,8,opt,name=stood,proto3" json:"stood,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookResponse) Reset() {
+	*x = LookResponse{}
+	mi := &file_agent_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookResponse) ProtoMessage() {}
+
+func (x *LookResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookResponse.ProtoReflect.Descriptor instead.
+func (*LookResponse) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LookResponse) GetPod() *Pod {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *LookResponse) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *LookResponse) GetFrames() []*StackFrame {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *LookResponse) GetArguments() []*Variable {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *LookResponse) GetLocals() []*Variable {
+	if x != nil {
+		return x.Locals
+	}
+	return nil
+}
+
+func (x *LookResponse) GetValue() *Variable {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *LookResponse) GetWithout() string {
+	if x != nil {
+		return x.Without
+	}
+	return ""
+}
+
+func (x *LookResponse) GetStood() *durationpb.Duration {
+	if x != nil {
+		return x.Stood
+	}
+	return nil
+}
+
+// StackFrame is a function that is under way.
+type StackFrame struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Function      string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`
+	Line          int32                  `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StackFrame) Reset() {
+	*x = StackFrame{}
+	mi := &file_agent_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StackFrame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StackFrame) ProtoMessage() {}
+
+func (x *StackFrame) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StackFrame.ProtoReflect.Descriptor instead.
+func (*StackFrame) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StackFrame) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *StackFrame) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *StackFrame) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+// Variable is a variable of the kubelet's; its value is in one line, as Delve prints it.
+type Variable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Value         string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Variable) Reset() {
+	*x = Variable{}
+	mi := &file_agent_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Variable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Variable) ProtoMessage() {}
+
+func (x *Variable) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Variable.ProtoReflect.Descriptor instead.
+func (*Variable) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Variable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Variable) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Variable) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
 }
 
 type Pod struct {
@@ -519,7 +821,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +833,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +846,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Pod) GetId() uint32 {
@@ -615,7 +917,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +929,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +942,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Event) GetSeq() uint64 {
@@ -759,7 +1061,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +1073,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +1086,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Field) GetName() string {
@@ -916,7 +1218,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1230,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1243,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Batch) GetPods() []*Pod {
@@ -980,7 +1282,7 @@ type InfoRequest struct {
 
 func (x *InfoRequest) Reset() {
 	*x = InfoRequest{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1294,7 @@ func (x *InfoRequest) String() string {
 func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1307,7 @@ func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
 func (*InfoRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 type InfoResponse struct {
@@ -1035,7 +1337,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1349,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1362,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *InfoResponse) GetVersion() string {
@@ -1164,7 +1466,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1478,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1491,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Probe) GetName() string {
@@ -1244,7 +1546,7 @@ type Knows struct {
 
 func (x *Knows) Reset() {
 	*x = Knows{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1558,7 @@ func (x *Knows) String() string {
 func (*Knows) ProtoMessage() {}
 
 func (x *Knows) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1571,7 @@ func (x *Knows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Knows.ProtoReflect.Descriptor instead.
 func (*Knows) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Knows) GetTurns() bool {
@@ -1312,7 +1614,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1626,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1639,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Reason) GetCode() string {
@@ -1371,7 +1673,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1685,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1698,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Limits) GetLease() *durationpb.Duration {
@@ -1452,7 +1754,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1766,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1779,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Peer) GetUid() uint32 {
@@ -1526,7 +1828,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1840,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1853,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Step) GetName() string {
@@ -1660,7 +1962,7 @@ type Ability struct {
 
 func (x *Ability) Reset() {
 	*x = Ability{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1974,7 @@ func (x *Ability) String() string {
 func (*Ability) ProtoMessage() {}
 
 func (x *Ability) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1987,7 @@ func (x *Ability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ability.ProtoReflect.Descriptor instead.
 func (*Ability) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Ability) GetProbe() uint32 {
@@ -1786,7 +2088,7 @@ type PodSelector struct {
 
 func (x *PodSelector) Reset() {
 	*x = PodSelector{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +2100,7 @@ func (x *PodSelector) String() string {
 func (*PodSelector) ProtoMessage() {}
 
 func (x *PodSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +2113,7 @@ func (x *PodSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSelector.ProtoReflect.Descriptor instead.
 func (*PodSelector) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PodSelector) GetNamespace() string {
@@ -1859,7 +2161,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +2173,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +2186,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchRequest) GetPods() *PodSelector {
@@ -1931,7 +2233,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1943,7 +2245,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1956,7 +2258,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -1978,7 +2280,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2292,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2305,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -2047,7 +2349,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2059,7 +2361,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2072,7 +2374,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -2167,7 +2469,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2481,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2494,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 type StatsResponse struct {
@@ -2215,7 +2517,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2529,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2542,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -2351,7 +2653,7 @@ type AddBreakpointRequest struct {
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2665,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2678,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -2510,7 +2812,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2824,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2837,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -2568,7 +2870,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2882,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2895,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -2670,7 +2972,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2682,7 +2984,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2695,7 +2997,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Refused) GetStep() string {
@@ -2723,7 +3025,7 @@ type Problem struct {
 	Args map[string]string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// cause is why, for codes that have one.
 	Cause *Problem `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
-	// reason is what a probe gives as the reason, for PROBE_CANNOT_HOLD.
+	// reason is what a probe gives as the reason, for PROBE_CANNOT_HOLD and STEP_NOT_SEEN.
 	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2731,7 +3033,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2743,7 +3045,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2756,7 +3058,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -2795,7 +3097,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +3109,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +3122,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 type ListBreakpointsResponse struct {
@@ -2832,7 +3134,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +3146,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +3159,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -2876,7 +3178,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2888,7 +3190,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2901,7 +3203,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -2930,7 +3232,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2942,7 +3244,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2955,7 +3257,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3009,7 +3311,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3323,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3336,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3089,7 +3391,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3101,7 +3403,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3114,7 +3416,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -3143,7 +3445,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3155,7 +3457,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3168,7 +3470,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -3193,7 +3495,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3205,7 +3507,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3218,7 +3520,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 type ListHoldsResponse struct {
@@ -3232,7 +3534,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3244,7 +3546,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3257,7 +3559,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -3310,7 +3612,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3624,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3637,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -3469,7 +3771,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3783,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3796,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Budget) GetTimer() string {
@@ -3515,7 +3817,31 @@ var File_agent_proto protoreflect.FileDescriptor
 
 const file_agent_proto_rawDesc = "" +
 	"\n" +
-	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"Y\n" +
+	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
+	"\vLookRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x14\n" +
+	"\x05frame\x18\x02 \x01(\rR\x05frame\x12\x1e\n" +
+	"\n" +
+	"expression\x18\x03 \x01(\tR\n" +
+	"expression\"\xec\x02\n" +
+	"\fLookResponse\x12'\n" +
+	"\x03pod\x18\x01 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x124\n" +
+	"\x06frames\x18\x03 \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06frames\x128\n" +
+	"\targuments\x18\x04 \x03(\v2\x1a.podstep.agent.v1.VariableR\targuments\x122\n" +
+	"\x06locals\x18\x05 \x03(\v2\x1a.podstep.agent.v1.VariableR\x06locals\x120\n" +
+	"\x05value\x18\x06 \x01(\v2\x1a.podstep.agent.v1.VariableR\x05value\x12\x18\n" +
+	"\awithout\x18\a \x01(\tR\awithout\x12/\n" +
+	"\x05stood\x18\b \x01(\v2\x19.google.protobuf.DurationR\x05stood\"P\n" +
+	"\n" +
+	"StackFrame\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\x05R\x04line\"H\n" +
+	"\bVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"Y\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -3707,7 +4033,7 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\x04R\x03seqJ\x04\b\x04\x10\x05\"X\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xb1\a\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xea\a\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -3715,7 +4041,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9c\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd5\x05\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -3753,6 +4079,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x10STEP_CANNOT_FAIL\x10B\x12\x14\n" +
 	"\x10FUNCTION_DIFFERS\x10C\x12\x15\n" +
 	"\x11PROBE_CANNOT_HOLD\x10D\x12\x15\n" +
+	"\x11PROBE_CANNOT_FAIL\x10E\x12\x0f\n" +
+	"\vNO_DEBUGGER\x10F\x12\x0f\n" +
+	"\vLOOK_FAILED\x10G\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\"\x18\n" +
 	"\x16ListBreakpointsRequest\"Y\n" +
 	"\x17ListBreakpointsResponse\x12>\n" +
@@ -3844,7 +4173,7 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"CAUSE_STEP\x10\x02\x12\x14\n" +
 	"\x10CAUSE_BREAKPOINT\x10\x03\x12\x0f\n" +
-	"\vCAUSE_DELAY\x10\x042\xb8\a\n" +
+	"\vCAUSE_DELAY\x10\x042\xff\a\n" +
 	"\x05Agent\x12E\n" +
 	"\x04Info\x12\x1d.podstep.agent.v1.InfoRequest\x1a\x1e.podstep.agent.v1.InfoResponse\x12B\n" +
 	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12E\n" +
@@ -3857,7 +4186,8 @@ const file_agent_proto_rawDesc = "" +
 	"\tHoldWhile\x12\x1d.podstep.agent.v1.HoldRequest\x1a\x1a.podstep.agent.v1.HoldInfo0\x01\x12A\n" +
 	"\x04Step\x12\x1d.podstep.agent.v1.StepRequest\x1a\x1a.podstep.agent.v1.HoldInfo\x12Q\n" +
 	"\bContinue\x12!.podstep.agent.v1.ContinueRequest\x1a\".podstep.agent.v1.ContinueResponse\x12T\n" +
-	"\tListHolds\x12\".podstep.agent.v1.ListHoldsRequest\x1a#.podstep.agent.v1.ListHoldsResponseB*Z(github.com/podstep/podstep/agent/agentpbb\x06proto3"
+	"\tListHolds\x12\".podstep.agent.v1.ListHoldsRequest\x1a#.podstep.agent.v1.ListHoldsResponse\x12E\n" +
+	"\x04Look\x12\x1d.podstep.agent.v1.LookRequest\x1a\x1e.podstep.agent.v1.LookResponseB*Z(github.com/podstep/podstep/agent/agentpbb\x06proto3"
 
 var (
 	file_agent_proto_rawDescOnce sync.Once
@@ -3872,7 +4202,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -3880,143 +4210,156 @@ var file_agent_proto_goTypes = []any{
 	(StepMode)(0),                   // 3: podstep.agent.v1.StepMode
 	(Cause)(0),                      // 4: podstep.agent.v1.Cause
 	(Problem_Code)(0),               // 5: podstep.agent.v1.Problem.Code
-	(*Pod)(nil),                     // 6: podstep.agent.v1.Pod
-	(*Event)(nil),                   // 7: podstep.agent.v1.Event
-	(*Field)(nil),                   // 8: podstep.agent.v1.Field
-	(*Batch)(nil),                   // 9: podstep.agent.v1.Batch
-	(*InfoRequest)(nil),             // 10: podstep.agent.v1.InfoRequest
-	(*InfoResponse)(nil),            // 11: podstep.agent.v1.InfoResponse
-	(*Probe)(nil),                   // 12: podstep.agent.v1.Probe
-	(*Knows)(nil),                   // 13: podstep.agent.v1.Knows
-	(*Reason)(nil),                  // 14: podstep.agent.v1.Reason
-	(*Limits)(nil),                  // 15: podstep.agent.v1.Limits
-	(*Peer)(nil),                    // 16: podstep.agent.v1.Peer
-	(*Step)(nil),                    // 17: podstep.agent.v1.Step
-	(*Ability)(nil),                 // 18: podstep.agent.v1.Ability
-	(*PodSelector)(nil),             // 19: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 20: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 21: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 22: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 23: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 24: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 25: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 26: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 27: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 28: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 29: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 30: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 31: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 32: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 33: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 34: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 35: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 36: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 37: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 38: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 39: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 40: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 41: podstep.agent.v1.Budget
-	nil,                             // 42: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 43: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 44: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 45: podstep.agent.v1.Problem.ArgsEntry
-	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
+	(*LookRequest)(nil),             // 6: podstep.agent.v1.LookRequest
+	(*LookResponse)(nil),            // 7: podstep.agent.v1.LookResponse
+	(*StackFrame)(nil),              // 8: podstep.agent.v1.StackFrame
+	(*Variable)(nil),                // 9: podstep.agent.v1.Variable
+	(*Pod)(nil),                     // 10: podstep.agent.v1.Pod
+	(*Event)(nil),                   // 11: podstep.agent.v1.Event
+	(*Field)(nil),                   // 12: podstep.agent.v1.Field
+	(*Batch)(nil),                   // 13: podstep.agent.v1.Batch
+	(*InfoRequest)(nil),             // 14: podstep.agent.v1.InfoRequest
+	(*InfoResponse)(nil),            // 15: podstep.agent.v1.InfoResponse
+	(*Probe)(nil),                   // 16: podstep.agent.v1.Probe
+	(*Knows)(nil),                   // 17: podstep.agent.v1.Knows
+	(*Reason)(nil),                  // 18: podstep.agent.v1.Reason
+	(*Limits)(nil),                  // 19: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 20: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 21: podstep.agent.v1.Step
+	(*Ability)(nil),                 // 22: podstep.agent.v1.Ability
+	(*PodSelector)(nil),             // 23: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 24: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 25: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 26: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 27: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 28: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 29: podstep.agent.v1.StatsResponse
+	(*AddBreakpointRequest)(nil),    // 30: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 31: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 32: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 33: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 34: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 35: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 36: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 37: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 38: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 39: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 40: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 41: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 42: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 43: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 44: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 45: podstep.agent.v1.Budget
+	nil,                             // 46: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 47: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 48: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 49: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 51: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
-	0,  // 0: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	8,  // 1: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	6,  // 2: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	46, // 3: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	17, // 4: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	15, // 5: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	12, // 6: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
-	1,  // 7: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	14, // 8: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	46, // 9: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	13, // 10: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	42, // 11: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	47, // 12: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	47, // 13: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	47, // 14: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	47, // 15: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	18, // 16: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	14, // 17: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	14, // 18: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	14, // 19: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	43, // 20: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	19, // 21: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	19, // 22: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	23, // 23: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	6,  // 24: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	46, // 25: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	40, // 26: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	44, // 27: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	19, // 28: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 29: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	47, // 30: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	27, // 31: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	47, // 32: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	47, // 33: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	47, // 34: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	26, // 35: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	29, // 36: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	46, // 37: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	16, // 38: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	30, // 39: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 40: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	45, // 41: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	30, // 42: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	14, // 43: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	28, // 44: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	19, // 45: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	47, // 46: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	47, // 47: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	19, // 48: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 49: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	47, // 50: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	47, // 51: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	19, // 52: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	40, // 53: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	40, // 54: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	6,  // 55: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	46, // 56: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	47, // 57: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	41, // 58: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	8,  // 59: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	16, // 60: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	47, // 61: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 62: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	47, // 63: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	10, // 64: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	20, // 65: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	21, // 66: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	24, // 67: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	26, // 68: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	31, // 69: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	33, // 70: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	34, // 71: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	34, // 72: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	35, // 73: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	36, // 74: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	38, // 75: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	11, // 76: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	9,  // 77: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	22, // 78: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	25, // 79: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	28, // 80: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	32, // 81: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	28, // 82: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	40, // 83: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	40, // 84: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	40, // 85: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	37, // 86: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	39, // 87: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	76, // [76:88] is the sub-list for method output_type
-	64, // [64:76] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	23, // 0: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	10, // 1: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
+	8,  // 2: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
+	9,  // 3: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
+	9,  // 4: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
+	9,  // 5: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
+	50, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	0,  // 7: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
+	12, // 8: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	10, // 9: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	51, // 10: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	21, // 11: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	19, // 12: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	16, // 13: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	1,  // 14: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	18, // 15: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	51, // 16: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	17, // 17: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	46, // 18: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	50, // 19: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	50, // 20: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	50, // 21: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	50, // 22: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	22, // 23: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	18, // 24: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	18, // 25: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	18, // 26: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	47, // 27: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	23, // 28: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	23, // 29: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	27, // 30: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	10, // 31: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	51, // 32: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	44, // 33: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	48, // 34: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	23, // 35: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 36: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	50, // 37: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	31, // 38: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	50, // 39: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	50, // 40: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	50, // 41: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	30, // 42: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	33, // 43: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	51, // 44: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	20, // 45: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	34, // 46: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 47: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	49, // 48: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	34, // 49: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	18, // 50: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	32, // 51: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	23, // 52: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	50, // 53: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	50, // 54: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	23, // 55: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 56: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	50, // 57: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	50, // 58: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	23, // 59: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	44, // 60: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	44, // 61: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	10, // 62: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	51, // 63: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	50, // 64: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	45, // 65: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	12, // 66: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	20, // 67: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	50, // 68: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 69: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	50, // 70: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	14, // 71: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	24, // 72: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	25, // 73: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	28, // 74: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	30, // 75: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	35, // 76: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	37, // 77: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	38, // 78: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	38, // 79: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	39, // 80: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	40, // 81: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	42, // 82: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	6,  // 83: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	15, // 84: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	13, // 85: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	26, // 86: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	29, // 87: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	32, // 88: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	36, // 89: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	32, // 90: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	44, // 91: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	44, // 92: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	44, // 93: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	41, // 94: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	43, // 95: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	7,  // 96: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	84, // [84:97] is the sub-list for method output_type
+	71, // [71:84] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -4024,7 +4367,7 @@ func file_agent_proto_init() {
 	if File_agent_proto != nil {
 		return
 	}
-	file_agent_proto_msgTypes[2].OneofWrappers = []any{
+	file_agent_proto_msgTypes[6].OneofWrappers = []any{
 		(*Field_Text)(nil),
 		(*Field_Number)(nil),
 		(*Field_Flag)(nil),
@@ -4032,7 +4375,7 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[20].OneofWrappers = []any{
+	file_agent_proto_msgTypes[24].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
@@ -4043,7 +4386,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   40,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,7 @@ const (
 	Agent_Step_FullMethodName             = "/podstep.agent.v1.Agent/Step"
 	Agent_Continue_FullMethodName         = "/podstep.agent.v1.Agent/Continue"
 	Agent_ListHolds_FullMethodName        = "/podstep.agent.v1.Agent/ListHolds"
+	Agent_Look_FullMethodName             = "/podstep.agent.v1.Agent/Look"
 )
 
 // AgentClient is the client API for Agent service.
@@ -64,6 +65,8 @@ type AgentClient interface {
 	// Continue lets go.
 	Continue(ctx context.Context, in *ContinueRequest, opts ...grpc.CallOption) (*ContinueResponse, error)
 	ListHolds(ctx context.Context, in *ListHoldsRequest, opts ...grpc.CallOption) (*ListHoldsResponse, error)
+	// Look asks a debugger about the goroutine of a held pod.
+	Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error)
 }
 
 type agentClient struct {
@@ -212,6 +215,16 @@ func (c *agentClient) ListHolds(ctx context.Context, in *ListHoldsRequest, opts 
 	return out, nil
 }
 
+func (c *agentClient) Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LookResponse)
+	err := c.cc.Invoke(ctx, Agent_Look_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServer is the server API for Agent service.
 // All implementations must embed UnimplementedAgentServer
 // for forward compatibility.
@@ -240,6 +253,8 @@ type AgentServer interface {
 	// Continue lets go.
 	Continue(context.Context, *ContinueRequest) (*ContinueResponse, error)
 	ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error)
+	// Look asks a debugger about the goroutine of a held pod.
+	Look(context.Context, *LookRequest) (*LookResponse, error)
 	mustEmbedUnimplementedAgentServer()
 }
 
@@ -285,6 +300,9 @@ func (UnimplementedAgentServer) Continue(context.Context, *ContinueRequest) (*Co
 }
 func (UnimplementedAgentServer) ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHolds not implemented")
+}
+func (UnimplementedAgentServer) Look(context.Context, *LookRequest) (*LookResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Look not implemented")
 }
 func (UnimplementedAgentServer) mustEmbedUnimplementedAgentServer() {}
 func (UnimplementedAgentServer) testEmbeddedByValue()               {}
@@ -509,6 +527,24 @@ func _Agent_ListHolds_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Agent_Look_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServer).Look(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Agent_Look_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServer).Look(ctx, req.(*LookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Agent_ServiceDesc is the grpc.ServiceDesc for Agent service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -555,6 +591,10 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListHolds",
 			Handler:    _Agent_ListHolds_Handler,
+		},
+		{
+			MethodName: "Look",
+			Handler:    _Agent_Look_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

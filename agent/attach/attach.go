@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/attach/metrics"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/version"
@@ -21,6 +23,8 @@ type Options struct {
 	// Probes are the kinds of probes to host, the most telling first: where several
 	// see a step, it is said to be the first one's.
 	Probes []Kind
+	// LeftOut are the kinds of probes that are not to be hosted, with the reason.
+	LeftOut []LeftOut
 	// Socket is the path of the agent's socket.
 	Socket string
 	// ReadOnly: the agent holds no pod and injects no fault, whoever asks.
@@ -28,6 +32,16 @@ type Options struct {
 	// Kubeconfig is a file of the user's, by which the API server and the
 	// kubelet's /pods are asked; empty: those that are usual on a node.
 	Kubeconfig string
+	// Tier is the tier of the steps that the uprobe probe looks at, with those of lower tiers; zero: 1.
+	Tier int
+	// AllowHolds: the uprobe probe may hold pods inside of the kubelet.
+	AllowHolds bool
+	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; empty: the
+	// delve probe attaches one of its own, if RiskKubelet allows it.
+	Delve       string
+	RiskKubelet bool
+	// Metrics is where to serve metrics, an address of metrics.Address; empty: nowhere.
+	Metrics string
 	// State is the directory of the state of takeovers; empty: the usual one.
 	State string
 	// Print is given what a person may want to know, a line at a time, by one
@@ -36,6 +50,10 @@ type Options struct {
 
 	guard []string // the command that starts the guard; nil: this program's
 	relay []string // the same of the relay process
+	hold  []string // and of the hold process
+	debug []string // and of the debugger process
+	// Those of Target; 0: the usual.
+	unused, again time.Duration
 }
 
 // Session is an agent for a kubelet that runs, with probes that see it.
@@ -45,6 +63,7 @@ type Session struct {
 	agent  *agent.Agent
 	server *server.Server
 	hosts  []*Host
+	scrape *metrics.Server // nil: nobody wants metrics
 
 	printing sync.Mutex
 	stop     sync.Once
@@ -60,9 +79,14 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{o: o}
+	if o.Metrics != "" {
+		if s.scrape, err = metrics.Listen(o.Metrics); err != nil {
+			return nil, err
+		}
+	}
 	s.target = newTarget(ctx, &s.o)
 	if err := s.host(c); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.scrape.Stop(ctx))
 	}
 	if err := s.startProbes(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(ctx))
@@ -72,9 +96,14 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 
 // host starts the agent and serves its socket.
 func (s *Session) host(c *probes.Catalogue) error {
+	s.target.criHolds = slices.ContainsFunc(s.o.Probes, func(k Kind) bool { return k.Name == CRI.Name })
 	can := make([]probes.Abilities, len(s.o.Probes))
 	for i, k := range s.o.Probes {
-		can[i] = k.Abilities(c)
+		can[i] = k.Abilities(c, s.target)
+	}
+	var leftOut []agent.LeftOut
+	for _, l := range s.o.LeftOut {
+		leftOut = append(leftOut, agent.LeftOut{Can: l.abilities(c, s.target), Why: l.Why})
 	}
 	l, err := server.Listen(s.o.Socket)
 	if err != nil {
@@ -82,17 +111,21 @@ func (s *Session) host(c *probes.Catalogue) error {
 	}
 	s.agent, err = agent.New(c, agent.Options{
 		Version: version.Own(), KubeletVersion: s.target.Kubelet.Version, Node: s.target.Kubelet.Node,
-		Probes: can, Starting: true, ReadOnly: s.o.ReadOnly,
+		Probes: can, LeftOut: leftOut, Starting: true, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	s.target.note = s.note
 	s.server = agent.Serve(s.agent, l)
+	if s.scrape != nil {
+		s.target.metrics = metrics.New(metrics.Source{Agent: s.agent, Kubelet: s.target.Kubelet.Version, Since: time.Now()})
+		s.scrape.Serve(s.target.metrics)
+	}
 	return nil
 }
 
-// startProbes makes the probes and starts them, beside each other. The error is
+// startProbes makes the probes and starts them, all at once. The error is
 // that of all of them.
 func (s *Session) startProbes(ctx context.Context) error {
 	errs := make([]error, len(s.o.Probes))
@@ -137,13 +170,13 @@ func (s *Session) Stop(ctx context.Context) error {
 func (s *Session) detach(ctx context.Context) error {
 	s.agent.Close()
 	s.server.Stop()
-	errs := make([]error, len(s.hosts))
+	errs := make([]error, len(s.hosts), len(s.hosts)+1)
 	var wg sync.WaitGroup
 	for i, h := range s.hosts {
 		wg.Go(func() { errs[i] = h.stop(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.scrape.Stop(ctx))...)
 }
 
 // note writes to the person at the terminal, and puts the text into the node's story.

@@ -12,7 +12,7 @@ import (
 )
 
 // standard are the kinds of probes of this package.
-var standard = []Kind{CRI, API, KubeletList}
+var standard = []Kind{AllCalls, API, KubeletList}
 
 // TestAbilities: of every step it is known which of the probes see it, or why none
 // does, and what is reported nobody holds.
@@ -20,7 +20,7 @@ func TestAbilities(t *testing.T) {
 	c := probes.MustLoad()
 	var can []probes.Abilities
 	for _, k := range standard {
-		if a := k.Abilities(c); a.Probe != k.Name {
+		if a := k.Abilities(c, nil); a.Probe != k.Name {
 			t.Errorf("%s has the abilities of %s", k.Name, a.Probe)
 		} else {
 			can = append(can, a)
@@ -42,11 +42,11 @@ func TestAbilities(t *testing.T) {
 		if (seen == "") != why {
 			t.Errorf("%s is seen by%s, and not for a reason: %v", s.Name, seen, why)
 		}
-		if s.Outside() && !strings.Contains(seen, string(s.Seen)) {
+		if s.Report() && !strings.Contains(seen, string(s.Seen)) {
 			t.Errorf("%s is seen by%s", s.Name, seen)
 		}
 	}
-	for step, want := range map[string]string{"reported.phase": " api kubelet", "reported.event": " api", "cluster.kubelet": " kubelet", "cluster.sandbox": " cri"} {
+	for step, want := range map[string]string{"reported.phase": " api kubelet", "reported.event": " api", "cluster.kubelet": " kubelet", "cluster.sandbox": " cri", "cri.other": " cri"} {
 		got := ""
 		for _, a := range can {
 			if x := a.At(step); x.Sees() {

@@ -40,7 +40,7 @@ func (w *watcher) Wants(method string) bool { return cri.Lookup(method) != nil }
 // Request publishes the begin of a call. Only if somebody wants a pod stopped at
 // such calls does it wait until the agent has looked at the call.
 func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) error {
-	k := &call{method: cri.Lookup(c.Method), began: c.Began, message: message}
+	k := &call{method: cri.Any(c.Method), began: c.Began, message: message}
 	c.State = k
 	if !w.probe.Stopping(k.method.Step) {
 		if !w.publisher.begin(func() { w.begin(k) }, len(message)) {

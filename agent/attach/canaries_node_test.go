@@ -15,7 +15,7 @@ import (
 func TestCanaries(t *testing.T) {
 	l := shared.For(t)
 	c := labtest.NewCanaries(t, l, "canary")
-	a := attach(t, l)
+	a := attach(t, l, "--all-calls")
 	c.Run(t, l, map[string][]string{
 		"talker": {"BackOff"}, "probed": {"Unhealthy", "ProbeWarning"}, "hooked": {"FailedPostStartHook", "FailedPreStopHook"},
 		"pulled": {"Failed"}, "misnamed": {"InspectFailed"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -15,19 +16,29 @@ import (
 
 // CRI is the probe between the kubelet and its runtime: it sees the calls, and can
 // hold them back.
-var CRI = Kind{Name: "cri", Abilities: cri.Abilities, New: newCRI}
+var CRI = Kind{Name: "cri", Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.Abilities(c) }, New: newCRI, InPath: true}
+
+// AllCalls is CRI, and sees also the calls that are no steps of their own.
+var AllCalls = Kind{Name: CRI.Name, Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.AllAbilities(c) }, InPath: true, New: func(t *Target) (Probe, error) {
+	p, err := newCRI(t)
+	if r, ok := p.(*relayed); ok {
+		r.all = true
+	}
+	return p, err
+}}
 
 const (
 	// forceAfter is how long a connection of the kubelet may be busy before it is
 	// cut. Only one that never ends a call, or never reads, comes to that.
 	forceAfter = 5 * time.Minute
 	// stay is how long a relay process keeps the path for a podstep that comes back.
-	stay = 3 * time.Second
+	stay = 5 * time.Second
 )
 
 // relayed are the runtime's sockets while the kubelet's calls go through relay processes.
 type relayed struct {
 	target    *Target
+	all       bool // calls that are no steps of their own are seen too
 	host      *Host
 	publisher *publisher
 	pods      *identities

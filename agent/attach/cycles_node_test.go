@@ -17,50 +17,74 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// The counts are small by default; PODSTEP_CYCLES=200 PODSTEP_KILLS=100 is the
-// whole of it.
+// The counts are small by default; PODSTEP_CYCLES=1000 PODSTEP_KILLS=100 is
+// the whole of it.
 const (
 	cycles, kills = 6, 5
 	others        = 8 // pods that come and go meanwhile
 )
 
-// openFiles are what the kubelet and its runtime have open.
-type openFiles struct{ kubelet, runtime int }
+// used is what a process has open and in memory.
+type used struct{ files, mib int }
 
-func filesOf(t *testing.T, l *labtest.Lab) openFiles {
+func (u used) String() string { return fmt.Sprintf("%d files, %d MiB", u.files, u.mib) }
+
+// usage is what the kubelet and its runtime use.
+type usage struct{ kubelet, runtime used }
+
+func usageOf(t *testing.T, l *labtest.Lab) usage {
 	t.Helper()
-	return openFiles{labtest.Files(t, l.KubeletPID()), labtest.Files(t, l.RuntimePID())}
+	of := func(pid int) used { return used{labtest.Files(t, pid), resident(t, pid)} }
+	return usage{of(l.KubeletPID()), of(l.RuntimePID())}
 }
 
-// someFiles are those that a node may come to have open by itself meanwhile, such
-// as one more connection to the API server. What each round leaves is more.
-const someFiles = 4
-
-// settled waits until hardly more files are open than before: pods that have just
-// gone leave some open for a moment.
-func (f openFiles) settled(t *testing.T, l *labtest.Lab) {
+// resident is how many MiB of memory a process has.
+func resident(t *testing.T, pid int) (kib int) {
 	t.Helper()
-	labtest.Eventually(t, fmt.Sprintf("back to about %+v open files", f), func() bool {
-		now := filesOf(t, l)
-		return now.kubelet <= f.kubelet+someFiles && now.runtime <= f.runtime+someFiles
+	_, after, _ := strings.Cut(read(t, pid, "status"), "VmRSS:")
+	if _, err := fmt.Sscan(after, &kib); err != nil {
+		t.Fatalf("VmRSS of process %d: %v", pid, err)
+	}
+	return kib >> 10
+}
+
+// A node may come to use a little more by itself meanwhile: one more connection to the API
+// server, and what pods that come and go leave in a heap. What each round leaves is more.
+const (
+	someFiles = 4
+	someMiB   = 48
+)
+
+// more reports whether a process uses more than it did, and than it may.
+func (u used) more(before used) bool {
+	return u.files > before.files+someFiles || u.mib > before.mib+someMiB
+}
+
+// settled waits until hardly more is used than before: pods that have just gone leave some
+// for a moment.
+func (u usage) settled(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	labtest.Eventually(t, fmt.Sprintf("back to about %+v", u), func() bool {
+		now := usageOf(t, l)
+		return !now.kubelet.more(u.kubelet) && !now.runtime.more(u.runtime)
 	})
 }
 
 // quiet has some pods come and go, so that whatever the node opens once is open,
 // and counts when they are gone.
-func quiet(t *testing.T, l *labtest.Lab) openFiles {
+func quiet(t *testing.T, l *labtest.Lab) usage {
 	t.Helper()
 	c := labtest.StartChurn(t, l, "warm", others)
 	c.Until(t, others)
 	c.Check(t)
-	return filesOf(t, l)
+	return usageOf(t, l)
 }
 
 // podstep comes and goes again and again while pods come and go: in order, and
 // killed at any moment. Nothing is lost, and nothing is left.
 func TestCycles(t *testing.T) {
 	l := shared.For(t)
-	files := quiet(t, l)
+	used := quiet(t, l)
 	h := labtest.WatchHealth(t, l)
 	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	before := socketOf(t, l)
@@ -75,8 +99,8 @@ func TestCycles(t *testing.T) {
 	}
 	c.Check(t)
 	h.End(t)
-	files.settled(t, l)
-	t.Logf("%d pods came and went meanwhile; open files %+v before, %+v after", c.Count(), files, filesOf(t, l))
+	used.settled(t, l)
+	t.Logf("%d pods came and went meanwhile; used %+v before, %+v after", c.Count(), used, usageOf(t, l))
 }
 
 // comeAndGo attaches and detaches n times.
@@ -84,20 +108,26 @@ func comeAndGo(t *testing.T, l *labtest.Lab, n int) {
 	t.Helper()
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	var attaching, ending []time.Duration
+	var own, relays []int // MiB
 	for i := range n {
 		begin := time.Now()
 		a := attach(t, l)
 		attaching = append(attaching, time.Since(begin))
 		// Each is attached in fact: it sees a pod come.
 		l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
+		own, relays = append(own, resident(t, a.PID)), append(relays, resident(t, a.Relays()[0]))
 		ending = append(ending, a.End(signals[i%len(signals)]))
 		a.left()
 		if t.Failed() {
 			t.Fatalf("in round %d", i)
 		}
+		if i%50 == 49 {
+			t.Logf("after %d rounds the node uses %+v", i+1, usageOf(t, l))
+		}
 	}
-	t.Logf("attached %d times, in %v, at most %v; ended in %v, at most %v", n,
-		median(attaching), slices.Max(attaching), median(ending), slices.Max(ending))
+	t.Logf("attached %d times, in %v, at most %v; ended in %v, at most %v; podstep had %d to %d MiB, its relay process %d to %d", n,
+		median(attaching), slices.Max(attaching), median(ending), slices.Max(ending),
+		slices.Min(own), slices.Max(own), slices.Min(relays), slices.Max(relays))
 }
 
 // longestUntilKilled is when podstep is attached, or nearly so.

@@ -116,7 +116,7 @@ func attach(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 	a := &attached{t: t, l: l, before: socketOf(t, l)}
 	a.Attached = l.Attach(flags...)
 	if now := socketOf(t, l); labtest.Parent(now.Server) != a.PID || now.Mode != a.before.Mode || now.UID != a.before.UID || now.GID != a.before.GID {
-		t.Errorf("the socket was %+v and is %+v while process %d is attached", a.before, now, a.PID)
+		t.Fatalf("the socket was %+v and is %+v while process %d is attached", a.before, now, a.PID)
 	}
 	return a
 }

@@ -9,18 +9,53 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri"
 )
 
 // Kind is a kind of probe that a session can host.
 type Kind struct {
 	// Name is that of the probe, in its events and for people.
 	Name string
-	// Abilities is what such a probe can do when it runs.
-	Abilities func(*probes.Catalogue) probes.Abilities
+	// Abilities is what such a probe of a kubelet can do when it runs.
+	Abilities func(*probes.Catalogue, *Target) probes.Abilities
 	// New prepares a probe of a kubelet. It changes nothing on the machine. The
 	// error is the reason why there can be none here.
 	New func(*Target) (Probe, error)
+	// InPath: something of ours stands between the kubelet and others while it works.
+	InPath bool
+	// OnRequest: it works only if somebody names it.
+	OnRequest bool
 }
+
+// LeftOut is a kind of probe that somebody does not want, and the reason.
+type LeftOut struct {
+	Kind Kind
+	Why  probes.Reason
+}
+
+// abilities are those that the probe would have. What it would not see happens inside the
+// kubelet, and nothing that comes of it is seen either.
+func (l *LeftOut) abilities(c *probes.Catalogue, t *Target) probes.Abilities {
+	can := l.Kind.Abilities(c, t)
+	for name, x := range can.Steps {
+		if !x.Sees() && !c.Step(name).Outside() {
+			can.Steps[name] = probes.Ability{Unseen: cri.Inside.Reason()}
+		}
+	}
+	return can
+}
+
+// Passive and NotNamed are reasons to leave a probe out.
+var (
+	Passive = probes.NewReason("attach.passive", probes.Text{
+		En: "podstep attach --passive puts nothing in the path of the kubelet's calls",
+		Zh: "podstep attach --passive 不在 kubelet 的调用路径中放置任何东西",
+	})
+	NotNamed = probes.NewReason("attach.notNamed", probes.Text{
+		En: "podstep attach --probe does not name it",
+		Zh: "podstep attach --probe 没有指定它",
+	})
+)
 
 // Probe is one way of seeing the steps of a kubelet that runs.
 type Probe interface {
@@ -56,7 +91,7 @@ func (h *Host) Context() context.Context { return h.ctx }
 // Target is the kubelet.
 func (h *Host) Target() *Target { return h.session.target }
 
-// Go runs what a probe does beside others. A panic costs the probe, not the
+// Go runs what a probe does, on a goroutine of its own. A panic costs the probe, not the
 // process, through which the kubelet's calls may go.
 func (h *Host) Go(run func()) {
 	go func() {

@@ -17,7 +17,7 @@ import (
 // API is the probe that follows the node's pods at the API server.
 var API = Kind{
 	Name: string(probes.ByAPI),
-	Abilities: func(c *probes.Catalogue) probes.Abilities {
+	Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities {
 		return reporting(c, probes.ByAPI, func(s *probes.Step) bool { return s.Seen == probes.ByAPI })
 	},
 	New: func(t *Target) (Probe, error) {
@@ -33,7 +33,7 @@ var API = Kind{
 // kubelet is about to report there.
 var KubeletList = Kind{
 	Name: string(probes.ByKubelet),
-	Abilities: func(c *probes.Catalogue) probes.Abilities {
+	Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities {
 		return reporting(c, probes.ByKubelet, func(s *probes.Step) bool {
 			return s.Seen == probes.ByKubelet || s.Stage == stageReported && s.Name != stepEvent
 		})

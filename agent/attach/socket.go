@@ -25,8 +25,8 @@ func (s *socket) take(ctx context.Context) (*relayproc.Ready, error) {
 	k := &s.target.Kubelet
 	client, ready, err := relayproc.Start(ctx, relayproc.Options{
 		Path: s.path, Root: k.Root, Dir: s.target.state, ForceAfter: forceAfter, GuardCommand: s.target.guard,
-		PID: k.PID, Started: k.Started, Methods: methods(), Stay: stay,
-	}, s.target.relay, relayproc.Handler{Watcher: s.see, Note: s.noted, Lost: s.host.Agent.Lost})
+		PID: k.PID, Started: k.Started, Methods: names(cri.Methods()), Bare: s.bare(), Known: cri.Names(), Stay: stay, Unused: s.target.unused,
+	}, s.target.relay, s.handler())
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +39,25 @@ func (s *socket) take(ctx context.Context) (*relayproc.Ready, error) {
 	return ready, nil
 }
 
-// methods are those whose calls are steps.
-func methods() (out []string) {
-	for _, m := range cri.Methods() {
+// handler gets what the relay process reports.
+func (s *socket) handler() relayproc.Handler {
+	h := relayproc.Handler{Watcher: s.see, Note: s.noted, Lost: s.host.Agent.Lost}
+	if m := s.target.metrics; m != nil {
+		h.Count = m.Count
+	}
+	return h
+}
+
+// bare are the methods whose calls are seen without what they carry.
+func (s *socket) bare() []string {
+	if !s.all {
+		return nil
+	}
+	return names(cri.Others())
+}
+
+func names(methods []cri.Method) (out []string) {
+	for _, m := range methods {
 		out = append(out, m.Name)
 	}
 	return out
@@ -76,6 +92,10 @@ func (s *socket) keep(ctx context.Context) {
 			wait = restartSoon
 		}
 		why := fmt.Errorf("the relay process %d has ended, or hung; its guard gives %s back", c.PID(), s.path)
+		if unused := c.Unused(); unused != "" {
+			// To be there again at once would be as much use, and costs the kubelet a connection.
+			why, wait = fmt.Errorf("%s has its socket back: %s", s.path, unused), s.target.again
+		}
 		for {
 			s.host.Working(why)
 			select {
@@ -90,6 +110,9 @@ func (s *socket) keep(ctx context.Context) {
 			}
 		}
 		s.host.Working(nil)
+		if m := s.target.metrics; m != nil {
+			m.Restarted()
+		}
 		s.host.Note("another relay process has "+s.path, nil)
 	}
 }

@@ -8,21 +8,35 @@ import (
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// specs are the images that pods' specs name. The probes that are sent objects
-// fill them in; a call that names an image only may be known by them.
+// specs are the names of pods, and the images that their specs name. The probes that are
+// sent objects fill them in; a call that names an image only may be known by them, and what
+// is read from memory is compared with them.
 type specs struct {
 	mu    sync.Mutex
-	byUID map[string][]cri.Wanted
+	byUID map[string]spec
+}
+
+type spec struct {
+	namespace, name string
+	images          []cri.Wanted
+}
+
+// named is the pod of a uid; ok is false if no object of it was sent.
+func (x *specs) named(uid string) (namespace, name string, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s, ok := x.byUID[uid]
+	return s.namespace, s.name, ok
 }
 
 // wanted are the images that a pod's spec names, nil if there is none.
 func (x *specs) wanted(uid string) []cri.Wanted {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.byUID[uid]
+	return x.byUID[uid].images
 }
 
-// spec takes what a pod's object says of images.
+// spec takes what a pod's object says of its name and images.
 func (x *specs) spec(uid string, p *v1.Pod) {
 	var out []cri.Wanted
 	for _, c := range p.Spec.InitContainers {
@@ -40,9 +54,9 @@ func (x *specs) spec(uid string, p *v1.Pod) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.byUID == nil {
-		x.byUID = map[string][]cri.Wanted{}
+		x.byUID = map[string]spec{}
 	}
-	x.byUID[uid] = out
+	x.byUID[uid] = spec{p.Namespace, p.Name, out}
 }
 
 // forget drops a pod's spec.

@@ -277,7 +277,7 @@ func TestDetachLeavesHungProbes(t *testing.T) {
 	r := playRuntime(t)
 	end := make(chan struct{})
 	s := attachTo(t, r, Kind{
-		Name: "hung", Abilities: func(*probes.Catalogue) probes.Abilities { return probes.Abilities{Probe: "hung"} },
+		Name: "hung", Abilities: func(*probes.Catalogue, *Target) probes.Abilities { return probes.Abilities{Probe: "hung"} },
 		New: func(*Target) (Probe, error) { return hung{end}, nil },
 	})
 	ended := make(chan error, 1)

@@ -64,7 +64,7 @@ func TestStory(t *testing.T) {
 // compare reports how other pods did before and meanwhile.
 func compare(t *testing.T, what string, before, during []time.Duration) {
 	t.Helper()
-	t.Logf("other pods, %s: %v at most %v before (%d pods), %v at most %v while attached (%d pods)", what,
+	t.Logf("other pods, %s: %v at most %v before (%d pods), %v at most %v meanwhile (%d pods)", what,
 		median(before), slices.Max(before), len(before), median(during), slices.Max(during), len(during))
 }
 

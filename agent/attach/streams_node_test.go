@@ -35,7 +35,7 @@ func TestStreams(t *testing.T) {
 	from := len(logged(t, l, 0))
 	a := attach(t, l)
 	name, args := crictl(t, l, "events")
-	events := run(t, l, name, args...)
+	events := run(t, name, args...)
 	walk(t, l)
 	events.until("CONTAINER_STARTED_EVENT")
 	events.until("CONTAINER_DELETED_EVENT")

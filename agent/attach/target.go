@@ -1,32 +1,73 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/podstep/podstep/agent/attach/metrics"
 	"github.com/podstep/podstep/agent/kubeport"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // Target is the kubelet that probes see, and what was found out about it.
 type Target struct {
 	Kubelet kubelets.Kubelet
 
-	note    func(text string, err error)
-	state   string   // the directory of the state of takeovers
-	guard   []string // the command that starts the guard; nil: this program's
-	relay   []string // the same of the relay process
-	specs   specs
-	reports reports
+	note  func(text string, err error)
+	state string // the directory of the state of takeovers
+	tier  int
+	// allowHolds: pods may be held inside of the kubelet.
+	allowHolds bool
+	criHolds   bool     // the cri probe is there too
+	guard      []string // the command that starts the guard; nil: this program's
+	relay      []string // the same of the relay process
+	hold       []string // and of the hold process
+	debug      []string // and of the debugger process
+	// remote is the address of a headless Delve, and riskKubelet that a Delve of podstep's own
+	// may put breakpoints into the kubelet.
+	remote      string
+	riskKubelet bool
+	unused      time.Duration    // how long a kubelet that runs may make no call through podstep
+	again       time.Duration    // when the path is tried again after that
+	metrics     *metrics.Metrics // nil: nobody wants any
+	specs       specs
+	reports     reports
+
+	// looksInside is the probe that looks into the kubelet's process, or why there can be none.
+	looksInside func() (*uprobe.Probe, error)
 }
+
+// lookInside reads the program of the kubelet's process.
+func (t *Target) lookInside() (*uprobe.Probe, error) {
+	if t.Kubelet.Woven {
+		return nil, errors.New("it is woven: its own agent shows every step")
+	}
+	c, err := probes.Load()
+	if err != nil {
+		return nil, err
+	}
+	return uprobe.New(c, t.Kubelet.PID, t.Kubelet.Version, t.tier)
+}
+
+// unusedAfter is how long a kubelet that runs may make no call through podstep before the
+// path is given back. A kubelet makes some at least every five seconds.
+const unusedAfter = time.Minute
 
 // newTarget finds out what there is to know of the kubelet of o, and how the API
 // server and the kubelet can be asked. Neither is needed.
 func newTarget(ctx context.Context, o *Options) *Target {
-	t := &Target{Kubelet: o.Kubelet, state: o.State, guard: o.guard, relay: o.relay}
+	t := &Target{
+		Kubelet: o.Kubelet, tier: max(o.Tier, 1), allowHolds: o.AllowHolds && !o.ReadOnly, state: o.State,
+		guard: o.guard, relay: o.relay, hold: o.hold, debug: o.debug, remote: o.Delve, riskKubelet: o.RiskKubelet, unused: cmp.Or(o.unused, unusedAfter), again: cmp.Or(o.again, restartLate),
+	}
+	t.looksInside = sync.OnceValues(t.lookInside)
 	k := &t.Kubelet
 	api, err := askAPI(k, o.Kubeconfig)
 	t.reports.apiErr = err

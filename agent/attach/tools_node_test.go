@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -189,12 +190,12 @@ type running struct {
 func begin(t *testing.T, l *labtest.Lab, args ...string) *running {
 	t.Helper()
 	name, args := kubectl(t, l, args...)
-	return run(t, l, name, args...)
+	return run(t, name, args...)
 }
 
-func run(t *testing.T, l *labtest.Lab, name string, args ...string) *running {
+func run(t *testing.T, name string, args ...string) *running {
 	t.Helper()
-	ctx, cancel := context.WithCancel(l.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{t: t, what: strings.Join(args, " "), lines: make(chan string, 100), stop: cancel, cmd: exec.CommandContext(ctx, name, args...)}
 	var err error
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
@@ -228,13 +229,19 @@ func (r *running) write(line string) {
 // until reads what it prints up to the line that has the text.
 func (r *running) until(text string) string {
 	r.t.Helper()
-	for line := range r.lines {
-		if strings.Contains(line, text) {
-			return line
+	for late := time.After(labtest.Patience); ; {
+		select {
+		case line, more := <-r.lines:
+			if strings.Contains(line, text) {
+				return line
+			}
+			if !more {
+				r.t.Fatalf("%s ended without %q", r.what, text)
+			}
+		case <-late:
+			r.t.Fatalf("%s does not print %q", r.what, text)
 		}
 	}
-	r.t.Fatalf("%s ended without %q", r.what, text)
-	return ""
 }
 
 func (r *running) end() {

@@ -3,19 +3,24 @@ package client
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/peer"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// greeting is how long an agent may take to say who it is. It answers from
-// memory; one that does not is none, or is stopped by a debugger.
-const greeting = 5 * time.Second
+// An agent answers from memory who it is. One that has not after lookAfter may be stopped, by a
+// debugger for example. One that is not has until patience: its machine may be busy.
+const (
+	lookAfter = 5 * time.Second
+	patience  = 30 * time.Second
+)
 
 // maxMessage bounds one answer. Batches are far smaller; the list of pods of a
 // large node is the largest thing that is sent at once.
@@ -37,7 +42,7 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 	if path == "" {
 		path = DefaultSocket()
 	}
-	return dialBy(ctx, &dialer{path: path, user: caller(os.Getenv, os.Getuid())})
+	return dialBy(ctx, &dialer{path: path, user: caller(os.Getenv, os.Getuid()), lookAfter: lookAfter, patience: patience})
 }
 
 func dialBy(ctx context.Context, d *dialer) (*Client, error) {
@@ -59,7 +64,7 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 		return nil, newError(Failed, err, text("connect to the agent at %s: %s", "连接 %s 的代理：%s"), d.path, err)
 	}
 	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn}
-	if err := c.greet(ctx); err != nil {
+	if err := c.greet(ctx, d, first); err != nil {
 		conn.Close()
 		first.Close()
 		return nil, err
@@ -67,20 +72,31 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) greet(ctx context.Context) error {
-	within, cancel := context.WithTimeout(ctx, greeting)
-	defer cancel()
-	info, err := c.AgentClient.Info(within, &agentpb.InfoRequest{})
+func (c *Client) greet(ctx context.Context, d *dialer, conn net.Conn) error {
+	info, err := c.askInfo(ctx, d.lookAfter)
+	late := func() bool { return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil }
+	server, _ := peer.Of(conn) // the dialer could ask
+	if late() && !server.Stopped() {
+		info, err = c.askInfo(ctx, d.patience)
+	}
 	switch {
 	case err == nil:
 		c.info = wire.Complete(info)
 		return nil
 	case ctx.Err() != nil || KindOf(err) == Denied:
 		return err
-	case errors.Is(err, context.DeadlineExceeded):
-		return newError(NoAgent, err, text("no answer from the agent at %s within %s: is its process stopped? see podstep doctor", "%s 的代理在 %s 内没有回答：它的进程被停住了吗？见 podstep doctor"), c.Path, greeting)
+	case late() && server.Stopped():
+		return newError(NoAgent, err, text("the agent at %s does not answer: its process, %d, is stopped, by a signal or a debugger; kill -CONT %[2]d has it go on", "%s 的代理没有回答：它的进程 %d 被信号或调试器停住了；kill -CONT %[2]d 让它继续"), c.Path, server.Pid)
+	case late():
+		return newError(NoAgent, err, text("no answer from the agent at %s within %s, although its process is not stopped: does it hang, or is the machine too busy? see podstep doctor", "%s 的代理在 %s 内没有回答，而它的进程没有被停住：是它卡住了，还是机器太忙？见 podstep doctor"), c.Path, d.patience)
 	}
 	return newError(NoAgent, err, text("the program that listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
+}
+
+func (c *Client) askInfo(ctx context.Context, within time.Duration) (*agentpb.InfoResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return c.AgentClient.Info(ctx, &agentpb.InfoRequest{})
 }
 
 // About is what the agent reported of itself when it was dialled.

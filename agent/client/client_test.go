@@ -33,9 +33,13 @@ type fake struct {
 	batches []*agentpb.Batch
 	end     error
 	info    error
+	wait    chan struct{} // if there is one, Info answers when it is closed
 }
 
 func (f *fake) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	if f.wait != nil {
+		<-f.wait
+	}
 	return about, f.info
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -19,6 +20,8 @@ import (
 type dialer struct {
 	path string
 	user user // whose client it is
+
+	lookAfter, patience time.Duration // see the constants
 
 	mu    sync.Mutex
 	first net.Conn // is open already

@@ -119,7 +119,7 @@ func TestReconnectChecks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}}
+			d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
 			err := replaced(t, d, func() net.Listener { return other(t, d) })
 			if KindOf(err) != Denied || !strings.Contains(err.Error(), "it is not used") {
 				t.Errorf("the call ends with kind %d, %v", KindOf(err), err)
@@ -134,7 +134,7 @@ func TestReconnectChecks(t *testing.T) {
 
 // TestReconnects: an agent of one's own that takes the place is taken.
 func TestReconnects(t *testing.T) {
-	d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}}
+	d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
 	err := replaced(t, d, func() net.Listener {
 		l, err := net.Listen("unix", d.path)
 		if err != nil {

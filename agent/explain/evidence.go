@@ -39,7 +39,7 @@ func (c *check) source(e *probes.Event) Code {
 	switch {
 	case c.knows.Turns:
 		return SeenInside
-	case st == nil || !st.Outside():
+	case st == nil || !st.Report():
 		return SeenCall
 	case st.Seen == probes.ByKubelet, words.Short(e.Fields["from"]) == string(probes.ByKubelet):
 		return ByPods

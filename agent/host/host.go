@@ -127,7 +127,7 @@ func Start(o Options) (stop func(), err error) {
 	}
 	var a *agent.Agent
 	a, err = agent.New(c, agent.Options{
-		Version: version.Own(), KubeletVersion: o.KubeletVersion, Node: o.Node,
+		Version: version.Own(), KubeletVersion: o.KubeletVersion, Node: o.Node, InKubelet: true,
 		Probes: []probes.Abilities{woven.abilities(c)}, Differs: woven.Differs, Lab: o.Lab, ReadOnly: o.ReadOnly,
 		PodSeen: func() { releaseOnSignal(a) },
 	})

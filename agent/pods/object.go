@@ -7,9 +7,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 // Annotations by which the kubelet tells mirror pods and pods of a file. The
@@ -46,10 +48,26 @@ func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
 	if p == nil {
 		return nil
 	}
+	if mirror != "" {
+		t.isMirror(o.UID, p)
+	}
 	if p.ident.Load() == nil {
 		p.Name(o.Namespace, o.Name)
 	}
 	p.learn(o, mirror != "")
+	return p
+}
+
+// Ref returns the pod that a probe has read of the kubelet's memory. It states nothing but
+// how the pod is called. A mirror of which no object was seen counts as a pod of its own.
+func (t *Table[S]) Ref(r probes.PodRef) *Pod[S] {
+	p := t.mirrorOf(types.UID(r.UID))
+	if p == nil {
+		p = t.UID(r.UID)
+	}
+	if p != nil && p.ident.Load() == nil && r.Name != "" {
+		p.Name(r.Namespace, r.Name)
+	}
 	return p
 }
 

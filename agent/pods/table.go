@@ -27,8 +27,10 @@ type Table[S any] struct {
 	byUID map[string]*Pod[S]
 	byID  map[string]*Pod[S] // CRI ids
 	shown map[types.UID]shown[S]
-	most  int // that was in the maps since they were made
-	last  uint32
+	// mirrors are static pods by the uids of their mirrors.
+	mirrors map[types.UID]*Pod[S]
+	most    int // that was in the maps since they were made
+	last    uint32
 }
 
 // shown is what a source has shown of an object last, by the object's own uid.
@@ -42,6 +44,7 @@ func (t *Table[S]) Init() {
 	t.byUID = map[string]*Pod[S]{}
 	t.byID = map[string]*Pod[S]{}
 	t.shown = map[types.UID]shown[S]{}
+	t.mirrors = map[types.UID]*Pod[S]{}
 }
 
 // UID returns the pod with that uid, making it known if it is new.
@@ -97,7 +100,31 @@ func (t *Table[S]) forget(which func(*Pod[S]) bool) {
 			delete(t.shown, uid)
 		}
 	}
+	for uid, p := range t.mirrors {
+		if t.byUID[p.UID] != p {
+			delete(t.mirrors, uid)
+		}
+	}
 	t.shrink()
+}
+
+// isMirror remembers whose mirror has a uid.
+func (t *Table[S]) isMirror(uid types.UID, p *Pod[S]) {
+	if t.mirrorOf(uid) == p {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.mirrors) < maxPods {
+		t.mirrors[uid] = p
+	}
+}
+
+// mirrorOf is the static pod whose mirror has the uid, or nil.
+func (t *Table[S]) mirrorOf(uid types.UID) *Pod[S] {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.mirrors[uid]
 }
 
 // shrink makes the maps anew if there was four times as much in them: a map gives no

@@ -1,9 +1,13 @@
 package pods
 
 import (
+	"cmp"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // FromValue finds the pod that a value of woven code is about.
@@ -11,6 +15,8 @@ func (t *Table[S]) FromValue(v any) *Pod[S] {
 	switch v := v.(type) {
 	case *v1.Pod:
 		return t.Object(v)
+	case probes.PodRef:
+		return t.Ref(v)
 	case types.UID:
 		return t.UID(string(v))
 	case *runtimeapi.PodSandboxConfig:
@@ -52,6 +58,8 @@ func (t *Table[S]) FromList(v any, changed bool) (out []Listed[S]) {
 		out = append(out, Listed[S]{p, o.UID})
 	}
 	switch v := v.(type) {
+	case []probes.PodRef:
+		return t.fromRefs(v, changed)
 	case []*v1.Pod:
 		for _, o := range v {
 			add(o)
@@ -66,17 +74,40 @@ func (t *Table[S]) FromList(v any, changed bool) (out []Listed[S]) {
 	return out
 }
 
-// wasShown reports whether a source has shown this version of an object before.
-func (t *Table[S]) wasShown(o *v1.Pod) bool {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.shown[o.UID].version == shownVersion(o)
+// fromRefs is FromList of what a probe has read of the kubelet's memory.
+func (t *Table[S]) fromRefs(all []probes.PodRef, changed bool) (out []Listed[S]) {
+	for _, r := range all {
+		uid, version := types.UID(r.UID), cmp.Or(r.Version, versionOfFile)
+		if changed && t.showed(uid, version) {
+			continue
+		}
+		p := t.Ref(r)
+		if p == nil {
+			continue
+		}
+		if changed {
+			t.showVersion(uid, version, p)
+		}
+		out = append(out, Listed[S]{p, uid})
+	}
+	return out
 }
 
-func (t *Table[S]) show(o *v1.Pod, p *Pod[S]) {
+// wasShown reports whether a source has shown this version of an object before.
+func (t *Table[S]) wasShown(o *v1.Pod) bool { return t.showed(o.UID, shownVersion(o)) }
+
+func (t *Table[S]) showed(uid types.UID, version string) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.shown[uid].version == version
+}
+
+func (t *Table[S]) show(o *v1.Pod, p *Pod[S]) { t.showVersion(o.UID, shownVersion(o), p) }
+
+func (t *Table[S]) showVersion(uid types.UID, version string, p *Pod[S]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shown[o.UID] = shown[S]{shownVersion(o), p}
+	t.shown[uid] = shown[S]{version, p}
 }
 
 // Hide forgets what was shown of an object: a file that comes back has no version
@@ -87,6 +118,9 @@ func (t *Table[S]) Hide(uid types.UID) {
 	delete(t.shown, uid)
 }
 
+// versionOfFile stands for the version of an object that has none.
+const versionOfFile = "file"
+
 // shownVersion is never empty. Pods of a file have no version: they are news
 // once.
 func shownVersion(o *v1.Pod) string {
@@ -94,7 +128,7 @@ func shownVersion(o *v1.Pod) string {
 		return o.ResourceVersion + " deleting"
 	}
 	if o.ResourceVersion == "" {
-		return "file"
+		return versionOfFile
 	}
 	return o.ResourceVersion
 }

@@ -55,10 +55,17 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_STEP_CANNOT_FAIL:     text("it returns no error", "它不返回错误"),
 	agentpb.Problem_FUNCTION_DIFFERS:     text("this kubelet's function is not the one of {version} from which podstep knows which locks are held here", "这个 kubelet 的函数与 {version} 的不同，而 podstep 是从后者得知这里持有哪些锁的"),
 	agentpb.Problem_PROBE_CANNOT_HOLD:    text("{why}", "{why}"),
+	agentpb.Problem_PROBE_CANNOT_FAIL:    text("{why}", "{why}"),
+
+	agentpb.Problem_NO_DEBUGGER: text("no debugger sees pod {pod} where it is held: podstep attach --probe delve has one", "没有调试器能看到停住的 Pod {pod}：podstep attach --probe delve 会带上一个"),
+	agentpb.Problem_LOOK_FAILED: text("the debugger has no answer: {error}", "调试器没有给出答案：{error}"),
 
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
 		"已有 {count} 个客户端在观看该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
 }
+
+// unseen is STEP_NOT_SEEN, if a probe gives the reason.
+var unseen = text("it is not seen: {why}", "看不到它：{why}")
 
 // values are the texts of arguments that are words of the protocol.
 var values = map[string]map[string]probes.Text{
@@ -75,6 +82,9 @@ func Problem(p *agentpb.Problem) probes.Text {
 	t, ok := problems[p.GetCode()]
 	if !ok {
 		return probes.Text{}
+	}
+	if p.GetCode() == agentpb.Problem_STEP_NOT_SEEN && p.GetReason() != nil {
+		t = unseen
 	}
 	args := map[string]probes.Text{}
 	for name, v := range p.GetArgs() {

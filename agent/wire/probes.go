@@ -183,7 +183,11 @@ func probeAt(info *agentpb.InfoResponse, i uint32) *agentpb.Probe {
 func Failure(p *agentpb.Probe) probes.Text {
 	name := p.GetName()
 	if p.GetState() == agentpb.ProbeState_PROBE_STOPPED {
-		return probes.Text{En: "the " + name + " probe was stopped", Zh: "探针 " + name + " 已停止"}
+		if p.GetReason() == nil {
+			return probes.Text{En: "the " + name + " probe was stopped", Zh: "探针 " + name + " 已停止"}
+		}
+		why := Why(p.GetReason()).Text()
+		return probes.Text{En: "the " + name + " probe is off: " + why.En, Zh: "探针 " + name + " 未启用：" + why.Zh}
 	}
 	why := Why(p.GetReason()).Text()
 	return probes.Text{En: "the " + name + " probe has failed: " + why.En, Zh: "探针 " + name + " 已失败：" + why.Zh}

@@ -37,7 +37,7 @@ func New() *Probe { return &Probe{Stopped: make(chan struct{})} }
 func (p *Probe) Kind(name string) attach.Kind {
 	return attach.Kind{
 		Name:      name,
-		Abilities: func(c *probes.Catalogue) probes.Abilities { return abilities(name) },
+		Abilities: func(*probes.Catalogue, *attach.Target) probes.Abilities { return abilities(name) },
 		New:       func(*attach.Target) (attach.Probe, error) { return p, nil },
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -151,10 +152,21 @@ func pullGoesOn(c *Case) (out []Finding) {
 		}
 		args := c.imageArgs(name)
 		expr(`^Pulling image "(?P<image>[^"]+)"`).in(e.Message, args)
+		if c.pullSeen(args["image"]) {
+			continue // the call is known to the millisecond, the event to the second
+		}
 		out = append(out, c.found("image.pullOpen", name, args, Possible, e.Last, c.event(e)))
 		out = append(out, c.pullGoroutine(name, args, e.Last)...)
 	}
 	return out
+}
+
+// pullSeen reports whether a probe sees the runtime pull an image for the pod. The event
+// has the image's name as the pod has it, the call has it with its tag.
+func (c *Case) pullSeen(image string) bool {
+	return c.Story != nil && slices.ContainsFunc(c.Story.Open, func(k evidence.Call) bool {
+		return k.Step == "cri.PullImage" && (k.Fields["image"] == image || strings.HasPrefix(k.Fields["image"], image+":"))
+	})
 }
 
 // pullEnds are the events after which a pull does not go on. BackOff is none of them:

@@ -120,7 +120,7 @@ func (h *History) Steps() int { return len(h.steps.all) }
 // Reported reports whether a step is a report: no function of the kubelet.
 func (h *History) Reported(id StepID) bool {
 	about := h.steps.at(id).About
-	return about != nil && about.Outside()
+	return about != nil && about.Report()
 }
 
 // Role gives what a step means to a pod's story. It is looked up once for each

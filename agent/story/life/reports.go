@@ -44,6 +44,25 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 	}
 }
 
+// fillIn takes what the cluster says of a pod whose turns are seen: what the probe
+// that sees them may not read, or was not there to see.
+func (l *Lives) fillIn(p *Pod, r *history.Record) {
+	switch l.h.Role(r.Step) {
+	case probes.RoleGone:
+		p.Removed, p.GoneAt = true, r.Time
+	case probes.RoleDeleting:
+		p.delete(l.sinceWhen(r))
+	case probes.RolePhase:
+		if p.Phase == 0 {
+			p.Phase = Phase(indexOf(Phases, r.Field("phase").Text))
+		}
+	case probes.RoleCondition:
+		if string(r.Field("type").Text) == "Ready" {
+			l.conditionIs(p, r)
+		}
+	}
+}
+
 func (p *Pod) sandboxIs(r *history.Record) {
 	if p.Sandboxed = r.Field("ready").Flag(); p.Sandboxed {
 		p.sandbox = sandboxOf(r)

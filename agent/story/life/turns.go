@@ -14,6 +14,10 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 	if sp == nil {
 		return
 	}
+	if l.h.Reported(r.Step) {
+		l.fillIn(p, r)
+		return
+	}
 	role := l.h.Role(r.Step)
 	p.tryBegan(role, r)
 	switch role {
@@ -56,6 +60,9 @@ func (p *Pod) turnBegins(r *history.Record) {
 }
 
 func (l *Lives) left(p *Pod, r *history.Record) {
+	if l.h.Reported(r.Step) {
+		return
+	}
 	role := l.h.Role(r.Step)
 	l.tryEnded(p, role, r)
 	switch role {

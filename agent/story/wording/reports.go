@@ -73,7 +73,7 @@ func reportLabel(l words.Lang, c *history.Call) string {
 
 // From is who made a report: api, kubelet, or runtime; empty for a call.
 func From(c *history.Call) string {
-	if c.Step.About == nil || !c.Step.About.Outside() {
+	if c.Step.About == nil || !c.Step.About.Report() {
 		return ""
 	}
 	switch {

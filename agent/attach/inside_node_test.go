@@ -1,0 +1,245 @@
+//go:build node
+
+package attach_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/lab/versions"
+	"github.com/podstep/podstep/cmd/podstep/reach"
+	"github.com/podstep/podstep/probes"
+)
+
+var update = flag.Bool("update", false, "write anew what was seen, for go generate ./probes/uprobe/insidedoc")
+
+// seenDir has what was seen of each version of the kubelet, which docs/inside.md shows.
+const seenDir = "../../probes/uprobe/insidedoc/seen"
+
+// row is a step in the nearest step around it that is of tier 1, or - in none.
+type row struct{ step, parent string }
+
+// rows are those of tier 1 in a story.
+func rows(story []probes.Event) map[row]bool {
+	c := probes.MustLoad()
+	tier1 := map[string]bool{}
+	for i := range c.Steps {
+		tier1[c.Steps[i].Name] = c.Steps[i].Tier == 1 && !c.Steps[i].Outside()
+	}
+	step, parent, out := map[uint64]string{}, map[uint64]uint64{}, map[row]bool{}
+	for _, e := range story {
+		if e.Kind != probes.Enter {
+			continue
+		}
+		step[e.Span], parent[e.Span] = e.Step, e.Parent
+		if !tier1[e.Step] {
+			continue
+		}
+		up := e.Parent
+		for up != 0 && !tier1[step[up]] {
+			up = parent[up]
+		}
+		in := "-"
+		if up != 0 {
+			in = step[up]
+		}
+		out[row{e.Step, in}] = true
+	}
+	return out
+}
+
+// lives has some pods come and go, and returns the rows of all their stories.
+func lives(t *testing.T, l *labtest.Lab) map[row]bool {
+	t.Helper()
+	out := map[row]bool{}
+	for i := range 3 {
+		p := threePod(fmt.Sprintf("web-%d", i))
+		p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}},
+			PeriodSeconds: 1,
+		}
+		l.Create(p)
+		l.UntilReady(p.Name)
+		l.Delete(p.Name)
+		l.UntilGone(p.Name)
+		story := l.UntilEvent(p.Name, "end of its worker", func(e probes.Event) bool { return e.Kind == probes.Exit && e.Step == "worker.loop" })
+		for r := range rows(story) {
+			out[r] = true
+		}
+	}
+	return out
+}
+
+// notSeen are the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
+func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
+	t.Helper()
+	var all []struct {
+		Name   string
+		Seen   string
+		Tier   int
+		Probes []reach.Ability
+	}
+	if err := json.Unmarshal([]byte(l.Must("steps", "--agent", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for _, p := range s.Probes {
+			if p.Probe == "uprobe" && s.Tier == 1 && s.Seen == "" && !p.Entry {
+				out = append(out, "not\t"+s.Name+"\t"+p.Unseen)
+			}
+		}
+	}
+	return out
+}
+
+// TestInside: of an unmodified kubelet the uprobe probe sees what a woven kubelet shows,
+// alone and together with the cri probe.
+func TestInside(t *testing.T) {
+	woven := lives(t, labtest.Start(t))
+	l := shared.For(t)
+	inside := attachInside(t, l, "--probe", "uprobe")
+	missing := inside.missing
+	both := attachInside(t, l).rows
+	lacks := 0
+	for r := range woven {
+		for name, seen := range map[string]map[row]bool{"uprobe": inside.rows, "uprobe and cri": both} {
+			if !seen[r] {
+				t.Logf("not seen by %s: %s in %s", name, r.step, r.parent)
+			}
+		}
+		if !both[r] {
+			lacks++
+		}
+	}
+	t.Logf("the woven kubelet shows %d rows, the probes do not see %d of them", len(woven), lacks)
+	if lacks*10 > len(woven) {
+		t.Errorf("the probes do not see %d of the %d rows that the woven kubelet shows, more than a tenth", lacks, len(woven))
+	}
+	compareSeen(t, "v1.36", map[string]map[row]bool{"woven": woven, "uprobe": inside.rows, "both": both}, missing)
+}
+
+// TestInsideVersions: the same with kubelets of other versions; and a pod is held in SyncPod of
+// each, and goes on.
+func TestInsideVersions(t *testing.T) {
+	for _, v := range versions.All() {
+		if v.Containerd != "" || v.Kubelet == "v1.36" {
+			continue
+		}
+		t.Run(v.Name(), func(t *testing.T) {
+			l := labtest.Start(t, v.Flags(t)...)
+			seen := attachInside(t, l)
+			compareSeen(t, v.Kubelet, map[string]map[row]bool{"both": seen.rows}, seen.missing)
+			holdOnce(t, l)
+		})
+	}
+}
+
+// holdOnce holds a pod where its sync begins and where its volumes are there, and lets it go.
+func holdOnce(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
+	a := attach(t, l, "--allow-holds")
+	l.Must("break", "add", "default/held", "--step", "sync.pod", "--times", "1")
+	l.Must("break", "add", "default/held", "--step", "sync.volumes", "--on", "exit", "--times", "1")
+	l.Create(labtest.TinyPod("held"))
+	for _, at := range []string{"sync.pod", "sync.volumes"} {
+		if e := untilHeld(l, "held", at); e.Goroutine != "worker" || e.Probe != "uprobe" {
+			t.Errorf("at %s it is held by probe %q on %q", at, e.Probe, e.Goroutine)
+		}
+		l.Must("continue", "default/held")
+	}
+	l.UntilReady("held")
+	l.Delete("held")
+	l.UntilGone("held")
+	a.End(syscall.SIGINT)
+	a.left()
+	h.End(t)
+	if now := l.KubeletPID(); now != kubelet {
+		t.Errorf("the kubelet was process %d and is %d", kubelet, now)
+	}
+}
+
+type insideSeen struct {
+	rows    map[row]bool
+	missing []string
+}
+
+// attachInside attaches, has pods come and go, and detaches.
+func attachInside(t *testing.T, l *labtest.Lab, flags ...string) insideSeen {
+	t.Helper()
+	a := l.Attach(flags...)
+	defer a.End(syscall.SIGINT)
+	return insideSeen{lives(t, l), notSeen(t, l)}
+}
+
+// compareSeen compares what was seen of a kubelet, by way of seeing, with what is recorded.
+// Rows that come by chance are not missed.
+func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missing []string) {
+	t.Helper()
+	file := filepath.Join(seenDir, version+".tsv")
+	if *update {
+		writeSeen(t, file, by, missing)
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run this test with -update", err)
+	}
+	var recorded []string
+	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		cols := strings.Split(line, "\t")
+		if cols[0] == "not" {
+			recorded = append(recorded, line)
+			continue
+		}
+		r := row{cols[1], cols[2]}
+		for _, way := range strings.Fields(cols[3]) {
+			if steady(r) && !by[way][r] {
+				t.Errorf("docs/inside.md has %s in %s, seen by %s; it is not", r.step, r.parent, way)
+			}
+		}
+	}
+	if !slices.Equal(recorded, missing) {
+		t.Errorf("not seen are\n%s\nrecorded are\n%s", strings.Join(missing, "\n"), strings.Join(recorded, "\n"))
+	}
+}
+
+// steady reports whether each pod has a row: those of its worker, and of calls to the runtime that change something.
+func steady(r row) bool {
+	if r.parent == "-" && strings.HasPrefix(r.step, "cri.") {
+		return false // the cri probe was the first to see it, which is rare
+	}
+	return strings.HasPrefix(r.step, "worker.") || strings.HasPrefix(r.step, "sync.") || slices.Contains([]string{"cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"}, r.step)
+}
+
+func writeSeen(t *testing.T, file string, by map[string]map[row]bool, missing []string) {
+	t.Helper()
+	ways := map[row][]string{}
+	for _, way := range []string{"woven", "uprobe", "both"} {
+		for r := range by[way] {
+			ways[r] = append(ways[r], way)
+		}
+	}
+	var lines []string
+	for r, w := range ways {
+		lines = append(lines, fmt.Sprintf("row\t%s\t%s\t%s", r.step, r.parent, strings.Join(w, " ")))
+	}
+	slices.Sort(lines)
+	lines = append(lines, missing...)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,50 @@
+package attach
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
+
+const (
+	// costEvery is how often it is worked out what the uprobe probe costs the kubelet.
+	costEvery = 5 * time.Second
+	// muchCost is the share of a core from which on the node's story has it.
+	muchCost = 0.05
+)
+
+var costs = probes.NewReason("attach.costs", probes.Text{
+	En: "it costs the kubelet {share} of a core now: {hits} hits a second, {each} each",
+	Zh: "目前让 kubelet 多花一个核的 {share}：每秒命中 {hits} 次，每次 {each}",
+})
+
+// watchCost keeps what the probe costs the kubelet with the probe's state, and notes it when it is
+// much for the first time.
+func (p *inside) watchCost() {
+	noted := false
+	before, at := p.probe.Cost(), time.Now()
+	tick := time.NewTicker(costEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.host.Context().Done():
+			return
+		case <-tick.C:
+		}
+		now, took := p.probe.Cost(), time.Since(at)
+		if now.Hits < before.Hits {
+			return // the probe has ended
+		}
+		share := now.Share(before, took)
+		remark := costs.With(
+			"share", fmt.Sprintf("%.1f %%", 100*share), "hits", fmt.Sprintf("%.0f", float64(now.Hits-before.Hits)/took.Seconds()),
+			"each", now.Each.Round(100*time.Nanosecond).String())
+		p.host.Remark(remark)
+		if share >= muchCost && !noted {
+			noted = true
+			p.host.Note("the uprobe probe: "+remark.Text().En, nil)
+		}
+		before, at = now, time.Now()
+	}
+}

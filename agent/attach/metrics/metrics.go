@@ -1,0 +1,172 @@
+package metrics
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/version"
+	"github.com/podstep/podstep/probes/cri/relayproc"
+)
+
+// Source has what is asked for when somebody scrapes.
+type Source struct {
+	Agent *agent.Agent
+	// Kubelet is the version of the kubelet.
+	Kubelet string
+	// Since is when podstep attached.
+	Since time.Time
+}
+
+// Metrics collects what there is to know of an attached podstep. It is a
+// prometheus.Collector.
+type Metrics struct {
+	source Source
+
+	mu         sync.Mutex
+	methods    map[string]*method
+	heartbeats histogram
+	heartbeat  time.Time
+	restarts   uint64
+}
+
+// method has the counts of one method of the CRI, added up.
+type method struct {
+	codes         map[codes.Code]uint64
+	direct, added histogram
+}
+
+// New makes the metrics of a podstep that is attached.
+func New(s Source) *Metrics {
+	return &Metrics{
+		source: s, methods: map[string]*method{}, heartbeats: newHistogram(relayproc.HeartbeatBounds),
+	}
+}
+
+// Count adds what a relay process has counted since it was asked last.
+func (m *Metrics) Count(c *relayproc.Counts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for path, counts := range c.Methods {
+		x := m.method(nameOf(path))
+		for code, n := range counts.Codes {
+			if n > 0 {
+				x.codes[codes.Code(code)] += n
+			}
+		}
+		x.direct.add(&counts.Direct)
+		x.added.add(&counts.Added)
+	}
+	m.heartbeats.add(&c.Heartbeats)
+	if c.Heartbeat.After(m.heartbeat) {
+		m.heartbeat = c.Heartbeat
+	}
+}
+
+func (m *Metrics) method(name string) *method {
+	x := m.methods[name]
+	if x == nil {
+		x = &method{map[codes.Code]uint64{}, newHistogram(relayproc.DirectBounds), newHistogram(relayproc.AddedBounds)}
+		m.methods[name] = x
+	}
+	return x
+}
+
+// other is what all methods are called that the CRI does not have.
+const other = "other"
+
+// nameOf is a method's name without that of its service: no two of the CRI's are the same.
+func nameOf(path string) string {
+	if path == "" {
+		return other
+	}
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// Restarted notes that a relay process has taken the place of one that had ended or hung.
+func (m *Metrics) Restarted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.restarts++
+}
+
+// Describe sends all descriptions.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range all {
+		to <- d
+	}
+}
+
+// Collect sends all values as they are now.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.collectCounts(to)
+	m.collectAgent(to)
+	gauge(to, info, 1, version.Own(), m.source.Kubelet)
+	gauge(to, since, seconds(m.source.Since))
+}
+
+func (m *Metrics) collectCounts(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, x := range m.methods {
+		for code, n := range x.codes {
+			counter(to, calls, float64(n), name, code.String())
+		}
+		x.direct.collect(to, direct, name)
+		x.added.collect(to, added, name)
+	}
+	m.heartbeats.collect(to, heartbeats)
+	if !m.heartbeat.IsZero() {
+		gauge(to, heartbeat, seconds(m.heartbeat))
+	}
+	counter(to, restarts, float64(m.restarts))
+}
+
+func (m *Metrics) collectAgent(to chan<- prometheus.Metric) {
+	c := m.source.Agent.Counters()
+	counter(to, holds, float64(c.Holds))
+	counter(to, held, c.Held.Seconds())
+	gauge(to, holdsNow, float64(c.HoldsNow))
+	counter(to, faults, float64(c.Fails), "fail")
+	counter(to, faults, float64(c.Delays), "delay")
+	counter(to, events, float64(c.Events))
+	for _, kind := range lossKinds {
+		counter(to, lost, float64(c.Lost[kind]), kind)
+	}
+	for _, p := range m.source.Agent.States() {
+		for state, name := range probeStates {
+			value := 0.0
+			if p.State == state {
+				value = 1
+			}
+			gauge(to, probe, value, p.Name, name)
+		}
+	}
+}
+
+// lossKinds are the kinds of events, each of which is there from the first scrape on: a
+// counter that turns up with its first loss shows none.
+var lossKinds = []string{"enter", "exit", "hold", "release", "fault", "drop", "note"}
+
+var probeStates = map[agentpb.ProbeState]string{
+	agentpb.ProbeState_PROBE_STARTING: "starting",
+	agentpb.ProbeState_PROBE_RUNNING:  "running",
+	agentpb.ProbeState_PROBE_RETRYING: "retrying",
+	agentpb.ProbeState_PROBE_FAILED:   "failed",
+	agentpb.ProbeState_PROBE_STOPPED:  "stopped",
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+func counter(to chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+}
+
+func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}

@@ -1,0 +1,165 @@
+package metrics
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+
+	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/cri"
+	"github.com/podstep/podstep/probes/cri/relayproc"
+)
+
+// newAgent is an agent with the cri probe, which runs.
+func newAgent(t *testing.T) *agent.Agent {
+	t.Helper()
+	c := probes.MustLoad()
+	a, err := agent.New(c, agent.Options{Probes: []probes.Abilities{cri.Abilities(c)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+// scrape gets the metrics as Prometheus does.
+func scrape(t *testing.T, s *Server) string {
+	t.Helper()
+	r, err := http.Get(fmt.Sprintf("http://%s/metrics", s.listener.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v: %s", r.Status, err, text)
+	}
+	return string(text)
+}
+
+// TestScrape: what relay processes count, one after the other, adds up, as do the buckets of
+// a histogram.
+func TestScrape(t *testing.T) {
+	s, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(t)
+	at := time.Unix(1000, 0)
+	m := New(Source{Agent: a, Kubelet: "v1.2.3", Since: at})
+	s.Serve(m)
+	counts := &relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: at}
+	run := &relayproc.MethodCounts{Direct: relayproc.Histogram{Counts: make([]uint64, len(relayproc.DirectBounds)+1), Sum: time.Second}}
+	run.Codes[codes.OK], run.Codes[codes.NotFound], run.Direct.Counts[2], run.Direct.Counts[len(relayproc.DirectBounds)] = 2, 1, 2, 1
+	counts.Methods["/runtime.v1.RuntimeService/RunPodSandbox"] = run
+	counts.Methods[""].Codes[codes.OK] = 7
+	counts.Heartbeats = relayproc.Histogram{Counts: []uint64{1}} // of another number of bounds
+	m.Count(counts)
+	m.Count(counts)
+	m.Restarted()
+	a.Probe("cri").State(agentpb.ProbeState_PROBE_RETRYING, probes.Reason{})
+	text := scrape(t, s)
+	for _, line := range []string{
+		`podstep_calls_total{code="OK",method="RunPodSandbox"} 4`,
+		`podstep_calls_total{code="NotFound",method="RunPodSandbox"} 2`,
+		`podstep_calls_total{code="OK",method="other"} 14`,
+		`podstep_call_direct_seconds_bucket{method="RunPodSandbox",le="0.0005"} 0`,
+		`podstep_call_direct_seconds_bucket{method="RunPodSandbox",le="0.001"} 4`,
+		`podstep_call_direct_seconds_bucket{method="RunPodSandbox",le="300"} 4`,
+		`podstep_call_direct_seconds_bucket{method="RunPodSandbox",le="+Inf"} 6`,
+		`podstep_call_direct_seconds_count{method="RunPodSandbox"} 6`,
+		`podstep_call_direct_seconds_sum{method="RunPodSandbox"} 2`,
+		`podstep_relay_restarts_total 1`,
+		`podstep_heartbeat_seconds_count 0`,
+		`podstep_heartbeat_last_success_timestamp_seconds 1000`,
+		`podstep_attached_timestamp_seconds 1000`,
+		`podstep_probe_state{probe="cri",state="retrying"} 1`,
+		`podstep_probe_state{probe="cri",state="running"} 0`,
+		`podstep_events_lost_total{kind="enter"} 0`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("it has not %s", line)
+		}
+	}
+	if !strings.Contains(text, `kubelet_version="v1.2.3"`) || !strings.Contains(text, "process_resident_memory_bytes") {
+		t.Error("it has not the versions, or this process")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAddress: a port alone is one of this machine's own interface, and who wants another
+// one writes it out.
+func TestAddress(t *testing.T) {
+	for text, want := range map[string]struct {
+		address string
+		open    bool
+	}{
+		"9090":                  {"127.0.0.1:9090", false},
+		":9090":                 {"127.0.0.1:9090", false},
+		"localhost:9090":        {"127.0.0.1:9090", false},
+		"127.0.0.5:1":           {"127.0.0.5:1", false},
+		"[::1]:9090":            {"[::1]:9090", false},
+		"0.0.0.0:9090":          {"0.0.0.0:9090", true},
+		"[::]:9090":             {"[::]:9090", true},
+		"[::ffff:127.0.0.1]:80": {"[::ffff:127.0.0.1]:80", false},
+		"10.1.2.3:65535":        {"10.1.2.3:65535", true},
+	} {
+		if got, open, err := Address(text); err != nil || got != want.address || open != want.open {
+			t.Errorf("%q: %q, open %v, %v; want %+v", text, got, open, err, want)
+		}
+	}
+	for _, text := range []string{"", ":", ":0", "0", "x", "1.2.3.4", "1.2.3.4:", "host:9090", "1.2.3.4:70000", "http://1.2.3.4:80", "1:2:3"} {
+		if got, _, err := Address(text); err == nil {
+			t.Errorf("%q is taken for %q", text, got)
+		}
+	}
+}
+
+// TestTable: docs/attach.md names each metric, and no other.
+func TestTable(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/attach.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, x := range regexp.MustCompile("(?m)^\\| `(podstep_[a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		documented[x[1]] = true
+	}
+	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)
+	for _, d := range all {
+		n := name.FindStringSubmatch(d.String())[1]
+		if !documented[n] {
+			t.Errorf("docs/attach.md has not %s", n)
+		}
+		delete(documented, n)
+	}
+	for n := range documented {
+		t.Errorf("docs/attach.md has %s, which there is not", n)
+	}
+}
+
+// TestDescribed: every value has a description, as a strict registry wants it.
+func TestDescribed(t *testing.T) {
+	r := prometheus.NewPedanticRegistry()
+	m := New(Source{Agent: newAgent(t)})
+	m.Count(&relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: time.Now()})
+	r.MustRegister(m)
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+)
+
+// Counters are what the agent has done since it began.
+type Counters struct {
+	// Holds are those that have begun, and HoldsNow those that go on. Held is for how long
+	// pods were held, each by itself. A delay is no hold.
+	Holds    uint64
+	HoldsNow int
+	Held     time.Duration
+	// Fails and Delays are the faults that were injected.
+	Fails, Delays uint64
+	// Events are those that were published, and Lost those that were not, by kind.
+	Events uint64
+	Lost   map[string]uint64
+}
+
+// Counters returns what the agent has done so far.
+func (a *Agent) Counters() Counters {
+	out := Counters{Fails: a.faults.fails.Load(), Delays: a.faults.delays.Load()}
+	a.holds.count(&out)
+	a.journal.count(&out)
+	return out
+}
+
+// delays reports whether it is a fault that only takes time.
+func (h *hold) delays() bool { return h.why.Cause == agentpb.Cause_CAUSE_DELAY }
+
+func (t *holdTable) count(out *Counters) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Holds, out.Held = t.begun, t.held
+	for _, h := range t.all {
+		if h.begun && !h.delays() {
+			out.HoldsNow++
+			out.Held += time.Since(h.since)
+		}
+	}
+}
+
+func (j *journal) count(out *Counters) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out.Events, out.Lost = j.seq, map[string]uint64{}
+	for kind, n := range j.lost {
+		out.Lost[kind] = n
+	}
+}
