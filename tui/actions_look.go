@@ -1,13 +1,17 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/stack"
 )
 
 var lookActions = []action{
@@ -21,6 +25,8 @@ var lookActions = []action{
 		hint: words.Text("why", "为什么"), rank: rankUnless(screen.MainWhy, 28), do: (*Model).showWhy},
 	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
 		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
+	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held", "Pod 停住处的调用栈与变量"),
+		off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -58,6 +64,28 @@ func (m *Model) showWhy() tea.Cmd {
 	m.state.SetMain(screen.MainWhy)
 	m.frame.touch()
 	return m.gather()
+}
+
+// openStack asks a debugger about the selected pod, which is held.
+func (m *Model) openStack() tea.Cmd {
+	h := m.heldHere()
+	if h == nil {
+		return nil
+	}
+	p, cmd := stack.Open(m.ctx, stackDesk{m}, m.control, h)
+	m.push(p)
+	return cmd
+}
+
+// stackDesk is the screen as a stack uses it.
+type stackDesk struct{ m *Model }
+
+func (d stackDesk) Text(t probes.Text) string     { return d.m.text(t) }
+func (d stackDesk) Held(h *agentpb.HoldInfo) bool { return d.m.holdGoesOn(h) }
+
+func (d stackDesk) Refused(p *stack.Page, err error) {
+	d.m.layers = slices.DeleteFunc(d.m.layers, func(l *layered) bool { return l.Layer == p })
+	d.m.fail(err)
 }
 
 func (m *Model) askFilter() tea.Cmd {

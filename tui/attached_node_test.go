@@ -20,7 +20,7 @@ func TestAttachedScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := []string{labtest.Bin(t, "podstep"), "attach", "--pid", strconv.Itoa(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent}
+	command := []string{labtest.Bin(t, "podstep"), "attach", "--pid", strconv.Itoa(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent, "--probe", "cri,api,kubelet"}
 	p := &place{t: t, lab: l, own: true, Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
 	p.Until(" live ")
 	p.Until(" cri ")

@@ -123,6 +123,25 @@ func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agen
 	return let, errors.Join(w.call("continue %s", r.Pods.Uid), w.notHeld)
 }
 
+func (w *world) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+	if err := errors.Join(w.call("look %d %s", r.Frame, r.Expression), ctx.Err()); err != nil {
+		return nil, err
+	}
+	out := &agentpb.LookResponse{
+		Pod: web, Step: "sync.pod", Stood: durationpb.New(12 * time.Millisecond),
+		Frames: []*agentpb.StackFrame{
+			{Function: "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod", File: "/src/pkg/kubelet/kubelet.go", Line: 1977},
+			{Function: "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop", File: "/src/pkg/kubelet/pod_workers.go", Line: 1270},
+		},
+	}
+	if r.Expression != "" {
+		out.Value = &agentpb.Variable{Type: "string", Value: fmt.Sprintf("%q", r.Expression)}
+	} else {
+		out.Locals = []*agentpb.Variable{{Name: "inFrame", Type: "int", Value: fmt.Sprint(r.Frame)}}
+	}
+	return out, nil
+}
+
 func (w *world) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	if err := w.call("break %s/%s %s%s", r.Pods.Namespace, r.Pods.Name, r.Step, labelsOf(r.Pods)); err != nil {
 		return nil, err

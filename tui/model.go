@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/stack"
 	"github.com/podstep/podstep/tui/state"
 	"github.com/podstep/podstep/tui/view"
 	"github.com/podstep/podstep/tui/walk"
@@ -157,6 +158,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case doneMsg:
 		return m, m.takeDone(msg)
 	case walk.Msg:
+		return m, msg.Take()
+	case stack.Msg:
 		return m, msg.Take()
 	case recordMsg:
 		m.takeRecord(msg)

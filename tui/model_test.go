@@ -387,3 +387,28 @@ func TestSizes(t *testing.T) {
 		d.press("esc")
 	}
 }
+
+// TestStack: what a debugger knows of the held pod is on top of the screen, until Esc.
+func TestStack(t *testing.T) {
+	d := started(t)
+	d.press("V").sees("is not held; H holds it").called()
+	d.press("H", "right", "enter").called("hold web")
+	d.press("V").sees("Stack and variables · default/web", "held at sync.pod · the kubelet stood still for 12 ms for this", "kubelet.(*Kubelet).SyncPod", "kubelet.go:1977", "inFrame = 0")
+	d.press("down").sees("inFrame = 1")
+	d.press("p").write("pod.Name").press("enter").sees(`pod.Name = "pod.Name"`)
+	d.called("look 0 ", "look 1 ", "look 1 pod.Name")
+	d.press("esc").seesNot("Stack and variables · default/web")
+	d.w.fail = errors.New("no debugger sees the pod")
+	d.press("V").sees("no debugger sees the pod").seesNot("Stack and variables · default/web")
+	d.called("look 0 ")
+}
+
+// TestStackWaits: the screen goes on while the debugger answers.
+func TestStackWaits(t *testing.T) {
+	d := started(t)
+	d.press("H", "right", "enter").called("hold web")
+	d.park = true
+	d.press("V").sees("waiting for the debugger").press("esc").seesNot("waiting for the debugger")
+	d.unpark()
+	d.seesNot("Stack and variables · default/web")
+}

@@ -183,7 +183,7 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 // gone to.
 func (m *Model) arrived(h *agentpb.HoldInfo) {
 	m.shownNotice = nil
-	if !slices.ContainsFunc(m.holds, func(o *agentpb.HoldInfo) bool { return o.GetId() == h.GetId() }) {
+	if !m.holdGoesOn(h) {
 		return
 	}
 	if h.GetPod().GetUid() == m.selectedUID() {
@@ -191,6 +191,11 @@ func (m *Model) arrived(h *agentpb.HoldInfo) {
 		return
 	}
 	m.notice(m.textf(words.Text("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
+}
+
+// holdGoesOn reports whether a hold has not ended.
+func (m *Model) holdGoesOn(h *agentpb.HoldInfo) bool {
+	return slices.ContainsFunc(m.holds, func(o *agentpb.HoldInfo) bool { return o.GetId() == h.GetId() })
 }
 
 // act does what needs no waiting, and says what came of it.

@@ -257,10 +257,10 @@ func (p *printer) event(e *probes.Event) {
 	}
 }
 
-// outside recognizes steps that are no function of the kubelet.
+// outside recognizes steps that are reports.
 func (p *printer) outside(step string) bool {
 	s := p.names.Step(step)
-	return s != nil && s.Outside()
+	return s != nil && s.Report()
 }
 
 // report prints what the cluster says of a pod. All of it is known as it begins,

@@ -9,6 +9,8 @@ type Overlay struct {
 	// Input is the search line of a palette.
 	Input *Input
 	Items []Item
+	// Stack is what OverStack shows.
+	Stack *Stack
 	// Top, Total and Cursor as in PodList.
 	Top, Total, Cursor int
 	// Buttons of a dialog; Cursor is the chosen one.
@@ -28,6 +30,7 @@ const (
 	OverHelp
 	OverTours
 	OverPage
+	OverStack
 )
 
 // Item is a line of a palette, of help, or of a list to choose from.

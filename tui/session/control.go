@@ -104,6 +104,14 @@ func (l *live) Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*a
 	return answer.GetReleased(), err
 }
 
+func (l *live) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	return c.Look(ctx, req)
+}
+
 // AddBreakpoint sets a breakpoint that ends with the connection, and with it
 // what it holds: a screen that is killed leaves nothing armed.
 func (l *live) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {

@@ -246,6 +246,27 @@ func TestWhileConnected(t *testing.T) {
 	}
 }
 
+func (a *agent) Look(_ context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+	return &agentpb.LookResponse{Value: &agentpb.Variable{Name: r.Expression, Value: r.Pods.Uid}}, nil
+}
+
+// TestLook: the agent answers for its debugger; while there is no agent, nobody does.
+func TestLook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	stop := newAgent(1).serve(t, path)
+	l := open(t, path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	out, err := l.Look(t.Context(), &agentpb.LookRequest{Pods: Only(web), Expression: "pod.UID"})
+	if err != nil || out.GetValue().GetName() != "pod.UID" || out.GetValue().GetValue() != web.Uid {
+		t.Errorf("the answer is %v, %v", out, err)
+	}
+	stop()
+	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
+	if _, err := l.Look(t.Context(), &agentpb.LookRequest{}); !errors.Is(err, errNoAgent) {
+		t.Errorf("without an agent: %v", err)
+	}
+}
+
 // TestLiveComesBack: when the agent dies the session says so and why, tries
 // again, and reports who is there afterwards.
 func TestLiveComesBack(t *testing.T) {

@@ -77,6 +77,9 @@ type Control interface {
 	Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error)
 	Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error)
 	Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error)
+	// Look asks a debugger about the goroutine of a held pod. The whole kubelet stands
+	// still for the answer.
+	Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
 	AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error)
 	RemoveBreakpoint(ctx context.Context, id uint32) error
 	Holds(ctx context.Context) ([]*agentpb.HoldInfo, error)

@@ -33,6 +33,8 @@ var fixtures = []fixture{
 	{"tour", tourOf},
 	{"replay", replayOf},
 	{"page", pageOf},
+	{"stack", stackOf},
+	{"printing", printingOf},
 	{"empty", emptyOf},
 	{"typing", typingOf},
 	{"zoom", zoomed},

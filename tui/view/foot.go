@@ -91,6 +91,8 @@ func (f *frame) overKeys() []screen.Hint {
 		return []screen.Hint{choose, leave, next}
 	case screen.OverPage:
 		return []screen.Hint{leave}
+	case screen.OverStack:
+		return f.stackKeys(leave)
 	}
 	return []screen.Hint{choose, leave}
 }

@@ -24,6 +24,8 @@ func (f *frame) over() {
 		f.page(o)
 	case screen.OverHelp:
 		f.help(o)
+	case screen.OverStack:
+		f.stack(o)
 	default:
 		f.palette(o)
 	}
@@ -90,7 +92,7 @@ func overWidth(kind screen.OverlayKind, st *Styles) int {
 	switch kind {
 	case screen.OverDialog:
 		most = 60
-	case screen.OverPage:
+	case screen.OverPage, screen.OverStack:
 		most = 88
 	case screen.OverHelp:
 		most = 104

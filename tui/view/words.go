@@ -64,5 +64,8 @@ var (
 	wordChoose      = probes.Text{En: "choose", Zh: "选择"}
 	wordBack        = probes.Text{En: "back", Zh: "返回"}
 	wordNext        = probes.Text{En: "next", Zh: "下一个"}
+	wordFrame       = probes.Text{En: "frame", Zh: "栈帧"}
+	wordScroll      = probes.Text{En: "scroll", Zh: "滚动"}
+	wordPrint       = probes.Text{En: "print an expression", Zh: "求值"}
 	wordOlder       = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
 )

@@ -1,0 +1,105 @@
+package stack
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// Title is what the page is called.
+var Title = words.Text("Stack and variables", "调用栈与变量")
+
+// Overlay is the page as the screen shows it.
+func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
+	s := &screen.Stack{Lines: []string{p.headline()}, Error: p.refusal(), Frame: p.frame, Values: p.values(st)}
+	for _, f := range p.known.GetFrames() {
+		s.Frames = append(s.Frames, screen.StackFrame{Function: short(words.Clean(f.GetFunction())), Place: place(f)})
+	}
+	o := &screen.Overlay{Kind: screen.OverStack, Title: p.desk.Text(Title) + " · " + words.Clean(p.name), Stack: s}
+	if p.input != nil {
+		o.Input = p.input.Draw()
+	}
+	p.rows, p.all = view.StackValues(o, st), len(s.Values)
+	p.Move(0)
+	s.Top = p.from
+	return o
+}
+
+func (p *Page) textf(t probes.Text, args ...any) string { return fmt.Sprintf(p.desk.Text(t), args...) }
+
+// headline says where the pod is held, and what the answer took, or that it has not
+// come yet.
+func (p *Page) headline() string {
+	step := words.Clean(p.hold.GetStep())
+	if p.last != nil {
+		step = words.Clean(p.last.GetStep())
+	}
+	at := words.Text("held at %s", "停在 %s")
+	if !p.desk.Held(p.hold) {
+		at = words.Text("no longer held; it was at %s", "已不再停住；之前停在 %s")
+	}
+	if p.going != nil {
+		return p.textf(at, step) + " · " + p.desk.Text(words.Text("waiting for the debugger", "等待调试器回答"))
+	}
+	return p.textf(at, step) + " · " + p.textf(words.Text("the kubelet stood still for %s for this", "kubelet 为此停了 %s"), words.Took(p.last.GetStood().AsDuration()))
+}
+
+// values are the lines about the chosen frame: first what was asked last.
+func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
+	if p.known == nil || p.knownFrame != p.frame {
+		return nil
+	}
+	heading := func(t probes.Text) { out = append(out, screen.StackValue{Heading: true, Text: p.desk.Text(t)}) }
+	wrapped := func(text string) {
+		for _, l := range view.OverText([]string{text}, st) {
+			out = append(out, screen.StackValue{Text: l})
+		}
+	}
+	if p.value != nil {
+		heading(words.Text("value", "值"))
+		wrapped(words.Clean(p.expression) + " = " + words.OneLine(p.value.GetValue().GetValue()))
+	}
+	for _, of := range []struct {
+		title probes.Text
+		all   []*agentpb.Variable
+	}{
+		{words.Text("arguments", "参数"), p.known.GetArguments()},
+		{words.Text("local variables", "局部变量"), p.known.GetLocals()},
+	} {
+		if len(of.all) == 0 {
+			continue
+		}
+		heading(of.title)
+		for _, v := range of.all {
+			out = append(out, screen.StackValue{Name: words.Clean(v.GetName()), Text: words.OneLine(v.GetValue())})
+		}
+	}
+	switch {
+	case p.known.GetWithout() != "":
+		wrapped(words.OneLine(p.known.GetWithout()))
+	case len(p.known.GetArguments())+len(p.known.GetLocals()) == 0:
+		wrapped(p.desk.Text(words.Text("no arguments and no local variables here", "此处没有参数，也没有局部变量")))
+	}
+	return out
+}
+
+// short is a function's name without the path of its package. What stands in brackets
+// are type arguments, which have paths of their own.
+func short(function string) string {
+	name, _, _ := strings.Cut(function, "[")
+	return function[strings.LastIndexByte(name, '/')+1:]
+}
+
+// place is the line in the source at which a function is under way; empty if unknown.
+func place(f *agentpb.StackFrame) string {
+	if f.GetFile() == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Base(words.Clean(f.GetFile())), f.GetLine())
+}

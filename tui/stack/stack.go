@@ -1,0 +1,227 @@
+// Package stack shows on the screen what a debugger knows of the goroutine of a held
+// pod: the functions under way, the variables of one of them, the value of an
+// expression. Whatever it asks has the whole kubelet stand still, so it asks one
+// question at a time, and none that nobody waits for any more.
+package stack
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/session"
+)
+
+// Desk is the screen on which a stack is shown.
+type Desk interface {
+	// Text gives a text in the reader's language.
+	Text(t probes.Text) string
+	// Held reports whether a hold goes on.
+	Held(h *agentpb.HoldInfo) bool
+	// Refused takes a page away that there is nothing to show on, and shows why.
+	Refused(p *Page, err error)
+}
+
+// question is what the debugger is asked. Without an expression it is for the
+// variables of the frame.
+type question struct {
+	frame      int
+	expression string
+}
+
+// Page is the stack of one held pod.
+type Page struct {
+	desk    Desk
+	control session.Control
+	ctx     context.Context
+	leave   context.CancelFunc
+	hold    *agentpb.HoldInfo
+	name    string
+
+	// going is the question that has no answer yet, next the one to ask then.
+	going, next *question
+	// known is the answer for the frame of that number; nil: none has come.
+	known      *agentpb.LookResponse
+	knownFrame int
+	// frame is the chosen one.
+	frame int
+	// value is the answer of an expression in it.
+	value      *agentpb.LookResponse
+	expression string
+	// last is the answer that came last, err why there was none.
+	last *agentpb.LookResponse
+	err  error
+
+	// from is the first line of values that is shown, of all; rows fit.
+	from, rows, all int
+	input           *ask.Input
+}
+
+// Open asks for the stack of a held pod. The page asks until it is left or ctx ends.
+func Open(ctx context.Context, d Desk, c session.Control, h *agentpb.HoldInfo) (*Page, tea.Cmd) {
+	p := &Page{desk: d, control: c, hold: h, name: wire.PodOf(h.GetPod()).NamespacedName()}
+	p.ctx, p.leave = context.WithCancel(ctx)
+	return p, p.ask(question{})
+}
+
+// Msg is what came of a question.
+type Msg struct {
+	page   *Page
+	of     *question
+	answer *agentpb.LookResponse
+	err    error
+}
+
+// ask asks, once the question before has its answer.
+func (p *Page) ask(q question) tea.Cmd {
+	if p.going != nil {
+		p.next = &q
+		return nil
+	}
+	p.going = &q
+	req := &agentpb.LookRequest{Pods: session.Only(p.hold.GetPod()), Frame: uint32(q.frame), Expression: q.expression}
+	ctx, control := p.ctx, p.control
+	return func() tea.Msg {
+		answer, err := control.Look(ctx, req)
+		return Msg{p, &q, answer, err}
+	}
+}
+
+// Take shows an answer, and asks what has come up meanwhile.
+func (msg Msg) Take() tea.Cmd {
+	p := msg.page
+	if p.ctx.Err() != nil {
+		return nil // it was left
+	}
+	p.going = nil
+	if msg.err != nil && p.known == nil {
+		p.leave()
+		p.desk.Refused(p, msg.err)
+		return nil
+	}
+	p.note(msg)
+	next := p.next
+	p.next = nil
+	if next == nil {
+		return nil
+	}
+	return p.ask(*next)
+}
+
+// note keeps an answer. A question without one changes nothing: the frame before
+// is the chosen one again.
+func (p *Page) note(msg Msg) {
+	p.err = msg.err
+	switch {
+	case msg.err != nil && msg.of.expression == "" && p.frame == msg.of.frame:
+		p.frame, p.next = p.knownFrame, nil
+	case msg.err != nil:
+	case msg.of.expression == "":
+		p.known, p.knownFrame, p.last = msg.answer, msg.of.frame, msg.answer
+		p.value, p.from = nil, 0
+	case msg.of.frame == p.frame:
+		p.value, p.expression, p.last, p.from = msg.answer, msg.of.expression, msg.answer, 0
+	}
+}
+
+// choose chooses a frame, and asks for its variables. If the debugger knows none of
+// any, there is nothing to ask.
+func (p *Page) choose(frame int) tea.Cmd {
+	frame = max(0, min(frame, len(p.known.GetFrames())-1))
+	if frame == p.frame {
+		return nil
+	}
+	p.frame, p.value, p.err, p.from = frame, nil, nil, 0
+	if p.known.GetWithout() != "" {
+		p.knownFrame = frame
+		return nil
+	}
+	return p.ask(question{frame: frame})
+}
+
+// Key takes a key.
+func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	if p.input != nil {
+		cmd, over := p.input.Key(k)
+		if over {
+			p.input = nil
+		}
+		return cmd, false
+	}
+	half := max(1, p.rows/2)
+	switch k.String() {
+	case "up", "k":
+		return p.choose(p.frame - 1), false
+	case "down", "j":
+		return p.choose(p.frame + 1), false
+	case "home", "g":
+		return p.choose(0), false
+	case "end", "G":
+		return p.choose(len(p.known.GetFrames()) - 1), false
+	case "pgup", "ctrl+u":
+		p.Move(-half)
+	case "pgdown", "ctrl+d", "space":
+		p.Move(half)
+	case "p":
+		p.write()
+	case "esc", "q", "h", "left", "V":
+		p.leave()
+		return nil, true
+	}
+	return nil, false
+}
+
+// Move goes so many lines down in the variables.
+func (p *Page) Move(by int) { p.from = max(0, min(p.from+by, p.all-p.rows)) }
+
+// Item is a click on a frame.
+func (p *Page) Item(frame int) (tea.Cmd, bool) { return p.choose(frame), false }
+
+// Paste takes text into the line that is being typed.
+func (p *Page) Paste(s string) {
+	if p.input != nil {
+		p.input.Paste(s)
+	}
+}
+
+// write has an expression typed.
+func (p *Page) write() {
+	if p.known == nil {
+		return // there are no frames yet in which to evaluate it
+	}
+	p.input = ask.NewInput(p.desk.Text(words.Text("print", "求值")), "", p.complete, func(expression string) (tea.Cmd, error) {
+		if expression == "" {
+			return nil, nil
+		}
+		return p.ask(question{p.frame, expression}), nil
+	})
+}
+
+// complete gives the variables whose names begin as what was typed.
+func (p *Page) complete(typed string) (out []string) {
+	if p.knownFrame != p.frame {
+		return nil
+	}
+	for _, v := range slices.Concat(p.known.GetArguments(), p.known.GetLocals()) {
+		if strings.HasPrefix(v.GetName(), typed) && v.GetName() != typed {
+			out = append(out, words.Clean(v.GetName()))
+		}
+	}
+	return out
+}
+
+// refusal is why the last question has no answer, in the reader's language.
+func (p *Page) refusal() string {
+	if p.err == nil {
+		return ""
+	}
+	return words.OneLine(p.desk.Text(reason.Error(p.err)))
+}

@@ -1,0 +1,241 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/view"
+)
+
+// debugged is an agent with a debugger, and the screen.
+type debugged struct {
+	session.Control
+	lang    words.Lang
+	asked   []string
+	fail    error
+	without string
+	ended   bool // the hold
+	refused error
+}
+
+func (d *debugged) Text(t probes.Text) string      { return d.lang.In(t) }
+func (d *debugged) Held(*agentpb.HoldInfo) bool    { return !d.ended }
+func (d *debugged) Refused(_ *Page, refused error) { d.refused = refused }
+
+func (d *debugged) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	d.asked = append(d.asked, strings.TrimSpace(fmt.Sprint(r.Frame, " ", r.Expression)))
+	if d.fail != nil {
+		return nil, d.fail
+	}
+	out := &agentpb.LookResponse{Step: "sync.pod", Stood: durationpb.New(7 * time.Millisecond), Without: d.without}
+	for i := range 12 {
+		out.Frames = append(out.Frames, &agentpb.StackFrame{Function: fmt.Sprintf("k8s.io/kubernetes/pkg/kubelet.f%d", i), File: "/src/kubelet.go", Line: int32(i)})
+	}
+	switch {
+	case d.without != "":
+	case r.Expression != "":
+		out.Value = &agentpb.Variable{Value: strings.Repeat("long ", 40) + "end"}
+	default:
+		for i := range 30 {
+			out.Locals = append(out.Locals, &agentpb.Variable{Name: fmt.Sprintf("v%d", i), Value: fmt.Sprintf("%d of frame %d\x1b[2J", i, r.Frame)})
+		}
+	}
+	return out, nil
+}
+
+// open opens a page; the first question is under way.
+func (d *debugged) open(t *testing.T) (*Page, tea.Cmd) {
+	t.Helper()
+	if d.lang == "" {
+		d.lang = words.English
+	}
+	h := &agentpb.HoldInfo{Id: 1, Step: "sync.pod", Pod: &agentpb.Pod{Namespace: "default", Name: "web", Uid: "u"}}
+	return Open(t.Context(), d, d, h)
+}
+
+// answer runs questions until there are none.
+func answer(cmd tea.Cmd) {
+	for cmd != nil {
+		cmd = cmd().(Msg).Take()
+	}
+}
+
+func press(p *Page, keys ...string) (cmd tea.Cmd, done bool) {
+	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "end": tea.KeyEnd, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab}
+	for _, k := range keys {
+		key := tea.Key{Code: codes[k]}
+		if key.Code == 0 {
+			key = tea.Key{Code: []rune(k)[0], Text: k}
+		}
+		cmd, done = p.Key(tea.KeyPressMsg(key))
+	}
+	return cmd, done
+}
+
+func styles(w, h int) *view.Styles {
+	return view.NewStyles(view.Options{Width: w, Height: h, Glyphs: view.ASCII, NoColour: true})
+}
+
+func look(p *Page, w, h int) string {
+	st := styles(w, h)
+	return ansi.Strip(view.Draw(&screen.Screen{Lang: words.English, Over: p.Overlay(st)}, st))
+}
+
+func sees(t *testing.T, p *Page, texts ...string) {
+	t.Helper()
+	for _, s := range texts {
+		if !strings.Contains(look(p, 80, 24), s) {
+			t.Errorf("%q is not to be seen:\n%s", s, look(p, 80, 24))
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	sees(t, p, "Stack and variables", "default/web", "held at sync.pod", "waiting for the debugger")
+	answer(cmd)
+	sees(t, p, "the kubelet stood still for 7 ms for this", "> 0 kubelet.f0", "kubelet.go:0", "local variables", `v0 = 0 of frame 0\x1b[2J`)
+	cmd, _ = press(p, "down")
+	sees(t, p, "> 1 kubelet.f1", "waiting for the debugger")
+	if strings.Contains(look(p, 80, 24), "of frame 0") {
+		t.Error("the variables of another frame are shown with the chosen one")
+	}
+	answer(cmd)
+	sees(t, p, "0 of frame 1")
+	press(p, "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
+	sees(t, p, "v29 = ")
+	press(p, "pgup")
+	if strings.Contains(look(p, 80, 24), "v29 = ") {
+		t.Error("a page up from the end shows the end still")
+	}
+	d.ended = true
+	sees(t, p, "no longer held; it was at sync.pod")
+	if _, done := press(p, "esc"); !done {
+		t.Error("esc does not leave")
+	}
+}
+
+// TestOneQuestion: while a question is under way another waits, and only the last one
+// that was chosen is asked.
+func TestOneQuestion(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	answer(cmd)
+	cmd, _ = press(p, "down")
+	if more, _ := press(p, "down", "down", "down"); more != nil {
+		t.Error("a second question is asked while there is one")
+	}
+	answer(cmd)
+	if want := []string{"0", "1", "4"}; !slices.Equal(d.asked, want) {
+		t.Errorf("asked %q, want %q", d.asked, want)
+	}
+	sees(t, p, "of frame 4")
+}
+
+func TestPrint(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	if press(p, "p"); p.input != nil {
+		t.Error("an expression is asked for before there is a frame")
+	}
+	answer(cmd)
+	press(p, "p", "v", "2", "tab")
+	sees(t, p, "print v20")
+	cmd, done := press(p, "esc")
+	if done || cmd != nil || p.input != nil {
+		t.Error("esc does not leave the line alone")
+	}
+	cmd, _ = press(p, "p", "x", "enter")
+	answer(cmd)
+	sees(t, p, "value", "x = long long", "long end", "local variables")
+	d.fail = errors.New("there is no y")
+	cmd, _ = press(p, "p", "y", "enter")
+	answer(cmd)
+	sees(t, p, "x there is no y", "x = long long")
+	if want := []string{"0", "0 x", "0 y"}; !slices.Equal(d.asked, want) {
+		t.Errorf("asked %q, want %q", d.asked, want)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	d := &debugged{fail: errors.New("no debugger")}
+	_, cmd := d.open(t)
+	answer(cmd)
+	if d.refused == nil {
+		t.Error("a page without an answer stays")
+	}
+
+	d = &debugged{}
+	p, cmd := d.open(t)
+	answer(cmd)
+	d.fail = errors.New("it went on")
+	cmd, _ = press(p, "down")
+	answer(cmd)
+	sees(t, p, "x it went on", "> 0 kubelet.f0", "of frame 0")
+
+	cmd, _ = press(p, "down")
+	press(p, "esc")
+	answer(cmd)
+	if d.refused != nil {
+		t.Error("a page that was left is refused")
+	}
+}
+
+// TestWithout: where no variables are known, another frame is chosen without a question.
+func TestWithout(t *testing.T) {
+	d := &debugged{without: "this kubelet has no debug information", lang: words.Chinese}
+	p, cmd := d.open(t)
+	answer(cmd)
+	if cmd, _ := press(p, "end"); cmd != nil {
+		t.Error("asks for what is not known")
+	}
+	sees(t, p, "this kubelet has no debug information", ">11 kubelet.f11", "停在 sync.pod", "调用栈与变量")
+}
+
+// TestEverySize: whatever fits, the chosen frame is seen where there is room for three lines.
+func TestEverySize(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	answer(cmd)
+	cmd, _ = press(p, "end")
+	answer(cmd)
+	press(p, "p")
+	for w := 1; w <= 120; w += 7 {
+		for h := 1; h <= 40; h++ {
+			if text := look(p, w, h); w >= 40 && h >= 8 && !strings.Contains(text, ">11 kubelet") {
+				t.Fatalf("%dx%d:\n%s", w, h, text)
+			}
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for name, want := range map[string]string{
+		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod": "kubelet.(*Kubelet).SyncPod",
+		"runtime.goexit":               "runtime.goexit",
+		"k8s.io/a/b.F[k8s.io/c/d.Pod]": "b.F[k8s.io/c/d.Pod]",
+		"":                             "",
+	} {
+		if got := short(name); got != want {
+			t.Errorf("short(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
