@@ -9,7 +9,7 @@ NOPLUGINS := kustomize_disable_go_plugin_support
 # podstep-lab is large, and nobody debugs it: without symbols it is linked in half the time.
 WEAVE = $(BIN)/podstep-weave go build -tags $(NOPLUGINS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(BIN)/
 # Others that podstep is to work with: kubelets, containerds (2.4 has the CRI's list streams), and crictl.
-KUBELETS := v1.31.4 v1.34.4 v1.37.1
+KUBELETS := v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
 CONTAINERD24 := v2.4.2
 CRI_TOOLS := v1.36.0
@@ -98,7 +98,12 @@ test-long: build ## two hours of the soak, of which test-node has ten minutes (r
 
 .PHONY: test-versions
 test-versions: build kubelet kubelets containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags node,$(NOPLUGINS) -timeout 40m -v -p 1 -run 'TestVersions|TestStreams' ./agent/lab ./agent/attach
+	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags node,$(NOPLUGINS) -timeout 40m -v -p 1 -run 'Versions|TestStreams' ./agent/lab ./agent/attach
+
+.PHONY: test-vm
+test-vm: build-run kubelet ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux (root; `make vm-deps` first)
+	@scripts/vm.sh $(BIN)/vm
+	PODSTEP_BIN=$(CURDIR)/$(BIN) PODSTEP_VM=$(CURDIR)/$(BIN)/vm $(TEST) -tags vm,$(NOPLUGINS) -timeout 120m -v ./agent/lab/vm
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
@@ -113,7 +118,7 @@ bench: build ## measure against peers, in one run (root)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/bench.sh
 
 # Build tags of tests.
-TAGS := node sim critest bench harmless pictures
+TAGS := node sim critest bench harmless pictures vm
 # For each set of tags vet looks at all dependencies anew, which takes as long as a quarter of their build. So there are
 # two sets: files for sim are instead of those for node. That what has one tag alone compiles, staticcheck finds out.
 
@@ -137,6 +142,10 @@ pictures: build kubelet ## the pictures in docs/pictures, taken of the screen on
 .PHONY: node-deps
 node-deps: ## install containerd, runc, CNI plugins and busybox (Debian, root)
 	scripts/node-deps.sh
+
+.PHONY: vm-deps
+vm-deps: ## install what makes and runs the virtual machine of test-vm (Debian, root)
+	apt-get install -y --no-install-recommends debootstrap e2fsprogs qemu-system-x86 busybox-static
 
 .PHONY: clean
 clean: ## remove what was built

@@ -22,20 +22,30 @@ func tests(path string, imports ...string) pkg {
 var packages = []pkg{
 	// The catalogue, and the probes that see its steps. They know no agent.
 	code("probes/hook"),
-	code("probes"),
+	code("probes/pclntab"),
+	code("probes", "probes/pclntab"),
 	code("probes/words", "probes"),
 	code("probes/filter", "probes"),
 	code("probes/kubelets", "probes"),
 	code("probes/source"),
 	code("probes/memory", "probes"),
+	code("probes/uprobe/goproc"),
+	code("probes/uprobe/gocode", "probes/pclntab"),
+	code("probes/uprobe", "probes", "probes/memory", "probes/pclntab", "probes/uprobe/gocode", "probes/uprobe/goproc"),
+	code("probes/uprobe/insidedoc", "probes", "probes/memory"),
 	code("probes/stepsdoc", "probes", "probes/memory"),
 	code("probes/weave", "probes", "probes/hook"),
 	code("probes/source/gen", "probes", "probes/source", "probes/weave"),
 	code("probes/memory/gen", "probes", "probes/memory", "probes/weave"),
 	code("probes/cri", "probes"),
-	code("probes/cri/takeover"),
+	code("probes/companion"),
+	code("probes/cri/takeover", "probes/companion"),
 	code("probes/cri/relay"),
-	code("probes/cri/relayproc", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("probes/cri/relayproc", "probes/companion", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
+	code("probes/uprobe/park", "probes/pclntab", "probes/uprobe/gocode", "probes/uprobe/goproc"),
+	code("probes/uprobe/holdproc", "probes/companion", "probes/kubelets", "probes/uprobe/park"),
+	code("probes/delve", "probes/companion", "probes/kubelets", "probes/memory", "probes/uprobe", "probes/uprobe/holdproc", "probes/uprobe/park"),
+	tests("probes/uprobe/toy"),
 
 	// The protocol, and what agent and clients both know of events.
 	code("agent/agentpb"),
@@ -64,7 +74,7 @@ var packages = []pkg{
 	code("agent/explain/causesdoc", "agent/explain/causes"),
 
 	// The agent, and the two that host it.
-	code("agent/pods", "agent/agentpb", "agent/reason", "probes/hook"),
+	code("agent/pods", "agent/agentpb", "agent/reason", "probes", "probes/hook"),
 	code("agent/values", "agent/agentpb", "agent/redact", "agent/wire", "probes", "probes/hook"),
 	code("agent/server", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes/hook"),
 	code("agent", "agent/agentpb", "agent/pods", "agent/reason", "agent/server", "agent/story/history", "agent/story/life", "agent/values", "agent/wire", "probes", "probes/hook"),
@@ -72,7 +82,8 @@ var packages = []pkg{
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
 	code("agent/attach/cluster", "agent/kubeapi", "agent/kubeport", "agent/redact", "probes"),
-	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/kubeport", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/relayproc", "probes/cri/takeover", "probes/kubelets"),
+	code("agent/attach/metrics", "agent", "agent/agentpb", "agent/version", "probes/cri/relayproc"),
+	code("agent/attach", "agent", "agent/agentpb", "agent/attach/cluster", "agent/attach/metrics", "agent/kubeport", "agent/redact", "agent/server", "agent/version", "probes", "probes/cri", "probes/cri/relay", "probes/cri/relayproc", "probes/cri/takeover", "probes/delve", "probes/kubelets", "probes/uprobe", "probes/uprobe/holdproc", "probes/uprobe/park"),
 	tests("agent/attach/probetest", "agent", "agent/attach", "probes"),
 
 	// Its clients.
@@ -91,6 +102,7 @@ var packages = []pkg{
 	tests("agent/lab/versions"),
 	tests("agent/lab/stuck", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/lab/labtest"),
 	tests("agent/lab/soak"),
+	tests("agent/lab/vm"),
 
 	// The screen, and the lines that take its place.
 	code("docs/tours"),
@@ -104,7 +116,8 @@ var packages = []pkg{
 	code("tui/view", "agent/story/life", "probes", "probes/words", "tui/screen"),
 	code("tui/ask", "tui/screen", "tui/view"),
 	code("tui/walk", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/cluster", "tui/screen", "tui/session", "tui/tours"),
-	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/state", "tui/tours", "tui/view", "tui/walk"),
+	code("tui/stack", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/view"),
+	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),
@@ -116,8 +129,8 @@ var packages = []pkg{
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
 	code("cmd/podstep/lines", "agent/reason", "probes", "probes/filter", "probes/words"),
 	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
-	code("cmd/podstep/node", "agent/attach", "probes/cri/relayproc", "probes/cri/takeover", "probes/kubelets", "probes/words"),
-	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/words"),
+	code("cmd/podstep/node", "agent/attach", "agent/attach/metrics", "probes/cri/relayproc", "probes/cri/takeover", "probes/delve", "probes/kubelets", "probes/uprobe/holdproc", "probes/uprobe/park", "probes/words"),
+	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/uprobe", "probes/words"),
 	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 

@@ -18,7 +18,7 @@ set +m
 trap 'rm -f "$output"; kill -INT -- "-$pid" 2>/dev/null && wait "$pid"' EXIT
 trap 'exit 130' INT TERM
 
-"$@" -skip "$long" "$with" ./tui/... ./probes ./probes/kubelets ./agent/attach || failed=1
+"$@" -skip "$long" "$with" ./tui/... ./probes ./probes/kubelets ./probes/uprobe/... ./agent/attach || failed=1
 
 wait "$pid" || failed=1
 cat "$output"

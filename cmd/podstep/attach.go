@@ -22,13 +22,20 @@ type attachFlags struct {
 	probes   []string
 	noTUI    bool
 	readOnly bool
+	holds    bool
+	metrics  string
+	passive  bool
+	allCalls bool
+	tier     int
+	delve    string
+	risk     bool
 }
 
 func (a *app) attach() *cobra.Command {
 	var ui uiFlags
 	var flags attachFlags
 	cmd := &cobra.Command{
-		Use:   "attach [--pid PID] [--probe cri,api,kubelet] [--no-tui] [flags]",
+		Use:   "attach [--pid PID] [--probe cri,uprobe,delve,api,kubelet] [--no-tui] [flags]",
 		Short: "Attach to the kubelet that is running, without a restart",
 		Long: `Comes between a running kubelet and its container runtime, and opens the screen.
 It shows every call about a pod, and can hold a pod before a call. podstep
@@ -41,27 +48,53 @@ A process of its own stands between the two, with a guard: if podstep hangs or
 is killed, calls go on, and the socket is given back. podstep restore does so by
 hand.
 
+podstep looks into the kubelet too, through uprobes and an eBPF program: it sees
+most steps of a stripped kubelet, and neither stops it nor changes its memory.
+It looks at the steps that belong to every pod's story; --tier 2 has it look at
+all, which costs the kubelet more. With --allow-holds pods can be held there as
+well: only the pod's own goroutine waits, and the kernel ends the wait if podstep
+does not renew it.
+
 podstep also asks the API server and the kubelet's /pods, if there is a
 kubeconfig that may read pods: --kubeconfig, $KUBECONFIG, the node's admin.conf,
 the kubelet's own. Without one it shows only the calls.
 
-These three are probes, and --probe chooses among them. If one cannot start, or
-fails later, podstep reports that and the others go on.
+With --probe delve a Delve of podstep's own stops the kubelet at each step, by a
+breakpoint, and reads its variables if it has debug information. A stop is one of
+the whole kubelet, so podstep does that only if you say --risk-the-kubelet. A kubelet
+that was built without optimisation is not stopped to hold a pod: the pod's own
+goroutine waits. With --delve podstep uses a headless Delve that you have started.
+
+These are probes, and --probe chooses among them. If one cannot start, or
+fails later, podstep reports that and the others go on. --passive leaves out those
+that stand in the path of the kubelet's calls: podstep then shows only what
+the others see, and can hold no pod.
 
 With --no-tui there is no screen: podstep serves the agent for other podsteps,
-until Ctrl-C or SIGTERM.`,
+until Ctrl-C or SIGTERM. With --metrics it also serves metrics for Prometheus:
+calls and what they take, holds, faults, losses, the state of the probes.`,
 		Example: `  sudo podstep attach
   sudo podstep attach --no-tui &
   sudo podstep attach --probe api,kubelet
+  sudo podstep attach --allow-holds
+  sudo podstep attach --passive
+  sudo podstep attach --no-tui --metrics :9090
   sudo podstep break add default/web --step cri.RunPodSandbox`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
 	}
 	cmd.Flags().IntVar(&flags.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
-	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `cri,api,kubelet` (default: all that can)")
+	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `cri,uprobe,delve,api,kubelet` (default: all that can, but delve)")
 	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
 	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
 	cmd.Flags().BoolVar(&flags.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
+	cmd.Flags().BoolVar(&flags.holds, "allow-holds", false, "let pods be held inside of the kubelet, not only before its calls to the runtime")
+	cmd.Flags().BoolVar(&flags.allCalls, "all-calls", false, "show also the calls that are no steps of their own, by their method alone")
+	cmd.Flags().BoolVar(&flags.passive, "passive", false, "put nothing in the path of the kubelet's calls: leave out the cri probe, hold no pod")
+	cmd.Flags().StringVar(&flags.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
+	cmd.Flags().StringVar(&flags.delve, "delve", "", "have the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
+	cmd.Flags().BoolVar(&flags.risk, "risk-the-kubelet", false, "let the delve probe put breakpoints into the kubelet's code")
+	cmd.Flags().IntVar(&flags.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
 	ui.addLive(cmd)
 	return cmd
 }
@@ -71,9 +104,13 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if err != nil {
 		return err
 	}
+	if flags.tier != 1 && flags.tier != 2 {
+		return usagef("--tier %d: it is 1 or 2", flags.tier)
+	}
 	var screen atomic.Bool
 	options := node.AttachOptions{
-		PID: flags.pid, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly,
+		PID: flags.pid, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
+		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
 		Print: func(line string) {
 			if !screen.Load() { // there the node's story has it
 				a.printf("%s", line)

@@ -28,3 +28,25 @@ func (a *app) relay() *cobra.Command {
 		RunE:   func(*cobra.Command, []string) error { return node.Relay() },
 	}
 }
+
+// debugger is started by attach, never by a person: it has Delve in it.
+func (a *app) debugger() *cobra.Command {
+	return &cobra.Command{
+		Use:    "debugger",
+		Short:  "Have Delve look at a kubelet for podstep attach",
+		Hidden: true,
+		Args:   arguments(0, 0, ""),
+		RunE:   func(*cobra.Command, []string) error { return node.Debugger() },
+	}
+}
+
+// holder is started by attach, never by a person: it holds goroutines of the kubelet.
+func (a *app) holder() *cobra.Command {
+	return &cobra.Command{
+		Use:    "holder",
+		Short:  "Hold goroutines of a kubelet for podstep attach",
+		Hidden: true,
+		Args:   arguments(0, 0, ""),
+		RunE:   func(*cobra.Command, []string) error { return node.Holder() },
+	}
+}

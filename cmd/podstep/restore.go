@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -18,14 +19,18 @@ func (a *app) restore() *cobra.Command {
 		Short: "Give runtimes their sockets back after a podstep attach that was killed",
 		Long: `Gives runtimes their sockets back after podstep attach and its guard were both
 killed, and removes what they left behind. A podstep that still runs is left
-alone.
+alone. Pods that are held inside of a kubelet by a podstep that does not run any
+more go on.
 
 podstep finds these sockets in the records of its takeovers. Without a record,
 give SOCKET: the path at which the kubelet finds its runtime.`,
 		Example: `  sudo podstep restore
   sudo podstep restore /run/containerd/containerd.sock`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.letGoInside(cmd.Context()); err != nil {
+				return err
+			}
 			found, err := node.Restore(dir, args)
 			if err != nil {
 				return err
@@ -39,6 +44,15 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 	cmd.Flags().StringVar(&dir, "dir", node.TakeoversDir, "`DIR` with the records of takeovers")
 	out.add(cmd, "json", "yaml")
 	return cmd
+}
+
+// letGoInside lets pods go on that are held inside of kubelets, and reports them.
+func (a *app) letGoInside(ctx context.Context) error {
+	held, err := node.LetGo(ctx)
+	for _, h := range held {
+		a.printf("process %d: %d goroutines that were held go on", h.PID, h.Held)
+	}
+	return err
 }
 
 func restoredText(w io.Writer, found []node.Restored) {

@@ -64,7 +64,7 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 	)
 	for group, verbs := range map[string][]*cobra.Command{
 		"see":   {a.pods(), a.why(), a.trace(), a.replay(), a.steps(), a.lab(), a.attach()},
-		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints()},
+		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue()},
 		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
 	} {
 		for _, v := range verbs {
@@ -72,7 +72,7 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 			root.AddCommand(v)
 		}
 	}
-	root.AddCommand(a.docs(), a.guard(), a.relay(), filterTopic())
+	root.AddCommand(a.docs(), a.guard(), a.relay(), a.holder(), a.debugger(), filterTopic())
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root

@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/podstep/podstep/agent/attach"
+	"github.com/podstep/podstep/agent/attach/metrics"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -18,7 +21,16 @@ const WaysIn = "podstep attach looks into a kubelet that runs here, podstep lab 
 // Attach attaches to a kubelet, and ends that after while. The context that while
 // gets is over when podstep is to end.
 func Attach(ctx context.Context, o AttachOptions, while func(context.Context) error) error {
-	kinds, err := chooseProbes(o.Probes)
+	kinds, leftOut, err := chooseProbes(withDelve(o.Probes, o.Delve), o.Passive)
+	if err != nil {
+		return err
+	}
+	if o.AllCalls {
+		if kinds, err = withAllCalls(kinds); err != nil {
+			return err
+		}
+	}
+	address, err := metricsAddress(&o)
 	if err != nil {
 		return err
 	}
@@ -29,16 +41,43 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 	ctx, hurry, stop := endings(ctx)
 	defer stop()
 	stayAlive()
+	if o.Passive {
+		o.Print("passive: nothing of podstep stands in the path of the kubelet's calls. The cri probe does not see them, no pod can be held there, and no call made to fail")
+	}
 	if hint := withoutSocket(&k, kinds); hint != "" {
 		o.Print(hint)
 	}
 	s, err := attach.Start(ctx, attach.Options{
-		Kubelet: k, Probes: kinds, Socket: o.Socket, Kubeconfig: o.Kubeconfig, ReadOnly: o.ReadOnly, Print: o.Print,
+		Kubelet: k, Probes: kinds, LeftOut: leftOut, Socket: o.Socket, Kubeconfig: o.Kubeconfig, ReadOnly: o.ReadOnly,
+		AllowHolds: o.AllowHolds, Delve: o.Delve, RiskKubelet: o.RiskKubelet, Tier: o.Tier, Metrics: address, Print: o.Print,
 	})
 	if err != nil {
 		return fmt.Errorf("attach to the kubelet with pid %d: %w", k.PID, err)
 	}
+	if address != "" {
+		o.Print(fmt.Sprintf("metrics at http://%s/metrics", address))
+	}
+	// A unit of Type=notify is started from here on.
+	if _, err := daemon.SdNotify(true, daemon.SdNotifyReady); err != nil {
+		o.Print(fmt.Sprintf("notify systemd: %v", err))
+	}
 	return errors.Join(while(ctx), s.Stop(hurry))
+}
+
+// metricsAddress is where to serve metrics; "" if nobody wants any. Whoever has them served
+// to others than this machine is to know that.
+func metricsAddress(o *AttachOptions) (string, error) {
+	if o.Metrics == "" {
+		return "", nil
+	}
+	address, open, err := metrics.Address(o.Metrics)
+	if err != nil {
+		return "", usagef("--metrics: %v", err)
+	}
+	if open {
+		o.Print(fmt.Sprintf("--metrics %s: anybody who reaches this address can read the metrics, without a password", o.Metrics))
+	}
+	return address, nil
 }
 
 // withoutSocket says why the calls of a kubelet cannot be seen whose endpoint is no
@@ -47,6 +86,7 @@ func withoutSocket(k *kubelets.Kubelet, kinds []attach.Kind) string {
 	cri, others := false, []string{}
 	for _, kind := range registered {
 		switch {
+		case kind.OnRequest:
 		case kind.Name != attach.CRI.Name:
 			others = append(others, kind.Name)
 		case slices.ContainsFunc(kinds, func(chosen attach.Kind) bool { return chosen.Name == kind.Name }):

@@ -12,15 +12,32 @@ type AttachOptions struct {
 	PID int
 	// Probes are names of ProbeNames; none: all.
 	Probes []string
+	// Passive: only probes that put nothing in the path of the kubelet's calls.
+	Passive bool
+	// AllCalls: calls to the runtime that are no steps of their own are seen too.
+	AllCalls bool
 	// Socket is where the agent is to be served.
 	Socket string
 	// Kubeconfig is a file; "": what there is on a node.
 	Kubeconfig string
 	// ReadOnly: no pod is held and no fault injected.
 	ReadOnly bool
+	// AllowHolds: pods may be held inside of the kubelet.
+	AllowHolds bool
+	// Metrics is where to serve metrics, as metrics.Address reads it; "": nowhere.
+	Metrics string
+	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; "": there
+	// is none. RiskKubelet: one of podstep's own may stop the kubelet.
+	Delve       string
+	RiskKubelet bool
+	// Tier is that of the steps that the uprobe probe looks at, beside lower ones.
+	Tier int
 	// Print gets messages, a line each.
 	Print func(line string)
 }
+
+// LetGone is a kubelet in which goroutines were held, and go on.
+type LetGone struct{ PID, Held int }
 
 // Restored is a takeover that was found, and what was done about it.
 type Restored struct {

@@ -32,12 +32,22 @@ func Restore(string, []string) ([]Restored, error) {
 	return nil, needsLinux("restore", "it repairs the sockets of a node's runtimes", "run it on the node")
 }
 
+func LetGo(context.Context) ([]LetGone, error) { return nil, nil }
+
 func Guard() error {
 	return needsLinux("guard", "it gives a runtime its socket back", "podstep attach starts it on the node")
 }
 
 func Relay() error {
 	return needsLinux("relay", "it stands between a kubelet and its runtime", "podstep attach starts it on the node")
+}
+
+func Debugger() error {
+	return needsLinux("debugger", "it has Delve stop a kubelet", "podstep attach starts it on the node")
+}
+
+func Holder() error {
+	return needsLinux("holder", "it holds goroutines of a kubelet", "podstep attach starts it on the node")
 }
 
 func RunLab(context.Context, []string, io.Writer, func(ended <-chan struct{}) error) error {

@@ -9,7 +9,7 @@ import (
 
 // registered are the probes that podstep attach can host, the most telling first.
 // A probe is registered here and nowhere else.
-var registered = []attach.Kind{attach.CRI, attach.API, attach.KubeletList}
+var registered = []attach.Kind{attach.CRI, attach.Uprobe, attach.Delve, attach.API, attach.KubeletList}
 
 // ProbeNames are those of all probes that podstep attach can host.
 func ProbeNames() []string {
@@ -20,19 +20,50 @@ func ProbeNames() []string {
 	return names
 }
 
+// withDelve adds the delve probe to those that are named, if there is a Delve to use. Without
+// a name it takes the place of the uprobe probe, which sees the same steps.
+func withDelve(names []string, address string) []string {
+	if address == "" || slices.Contains(names, attach.Delve.Name) {
+		return names
+	}
+	if len(names) > 0 {
+		return append(slices.Clone(names), attach.Delve.Name)
+	}
+	return slices.DeleteFunc(ProbeNames(), func(name string) bool { return name == attach.Uprobe.Name })
+}
+
 // chooseProbes are the probes of these names, in the order in which they are
-// registered; all without a name.
-func chooseProbes(names []string) (out []attach.Kind, err error) {
+// registered; all without a name. Passive ones put nothing in the path of the kubelet's
+// calls.
+func chooseProbes(names []string, passive bool) (out []attach.Kind, leftOut []attach.LeftOut, err error) {
 	all := ProbeNames()
 	for _, n := range names {
 		if !slices.Contains(all, n) {
-			return nil, usagef("--probe %s: there is no such probe; there are %s", n, strings.Join(all, ", "))
+			return nil, nil, usagef("--probe %s: there is no such probe; there are %s", n, strings.Join(all, ", "))
 		}
 	}
 	for _, k := range registered {
-		if len(names) == 0 || slices.Contains(names, k.Name) {
+		named := slices.Contains(names, k.Name)
+		switch {
+		case passive && k.InPath && named:
+			return nil, nil, usagef("--passive and --probe %s: this probe works by standing in the path of the kubelet's calls, where --passive wants nothing; leave one of the two out", k.Name)
+		case passive && k.InPath:
+			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: attach.Passive.Reason()})
+		case len(names) == 0 && !k.OnRequest || named:
 			out = append(out, k)
+		case k.InPath: // what others could do is known only once they are there
+			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: attach.NotNamed.Reason()})
 		}
 	}
-	return out, nil
+	return out, leftOut, nil
+}
+
+// withAllCalls has the cri probe see all calls.
+func withAllCalls(kinds []attach.Kind) ([]attach.Kind, error) {
+	i := slices.IndexFunc(kinds, func(k attach.Kind) bool { return k.Name == attach.CRI.Name })
+	if i < 0 {
+		return nil, usagef("--all-calls is for the cri probe, and that is left out: leave out --passive, or name cri with --probe")
+	}
+	kinds[i] = attach.AllCalls
+	return kinds, nil
 }

@@ -50,10 +50,15 @@ func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) Check 
 	switch {
 	case p.GetState() == agentpb.ProbeState_PROBE_RETRYING:
 		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "fix that; the probe then goes on by itself")
+	case p.GetState() == agentpb.ProbeState_PROBE_STOPPED && p.GetReason() != nil:
+		return ok("probe", "%s", wire.Failure(p).En) // somebody wants it so
 	case !wire.Works(p):
 		return warn("probe", wire.Failure(p).En, "fix that, then end podstep attach and start it again")
 	case sees == 0:
 		return Check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
+	}
+	if why != "" { // a remark of one that works
+		text += "; " + why
 	}
 	if k := p.GetKnows(); sees < all && k.GetNesting() && k.GetTurns() {
 		return warn("probe", text, "podstep steps --agent lists those that it does not see, with the reasons")

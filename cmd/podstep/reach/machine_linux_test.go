@@ -131,8 +131,14 @@ func TestWorkDir(t *testing.T) {
 // TestReach is what doctor says of kubelets and of ways to see them, word for word.
 func TestReach(t *testing.T) {
 	const inNone = "perhaps this is not a kubelet: its program cannot be read: open PROC/exe: no such file or directory"
-	const delve = "warn  delve            not in this version of podstep; this machine would allow it\n" + arrow
-	const uprobe = "warn  uprobe           not in this version of podstep; this machine would allow it\n" + arrow
+	const delve = "ok    delve            possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information\n"
+	// uprobe is what is said of kubelets whose program is not there.
+	uprobe := func(pids ...int) (all string) {
+		for _, pid := range pids {
+			all += fmt.Sprintf("warn  %-15s  not possible: read kubelet: open PROC/exe: no such file or directory\n                       -> podstep attach goes on with its other probes; podstep-kubelet sees every step\n", fmt.Sprintf("uprobe %d", pid))
+		}
+		return all
+	}
 	node := func(more map[string]string) map[string]string {
 		files := map[string]string{
 			"proc/self/status":                         "Name:\tpodstep\nCapEff:\t" + allCapabilities + "\n",
@@ -159,7 +165,8 @@ func TestReach(t *testing.T) {
 			want: "warn  kubelets         none runs here\n                       -> start podstep-kubelet, or try podstep on a node of podstep-lab\n" +
 				noWoven +
 				"warn  cri              there is no kubelet to attach to\n                       -> run podstep attach on a node where one runs\n" +
-				delve + uprobe +
+				delve +
+				"warn  uprobe           there is no kubelet to look into; this machine would allow it\n                       -> run podstep attach on a node where one runs\n" +
 				"warn  log              not in this version of podstep; there is no kubelet that writes a log\n" + arrow,
 		},
 		{
@@ -171,7 +178,7 @@ func TestReach(t *testing.T) {
 				"warn  kubelet 17       kubelet, node node-17, runtime /run/crio/crio.sock, images /i.sock; DOUBT\n                       -> podstep attach would use these\n" +
 				noWoven +
 				"ok    cri 17           possible: podstep attach sees its calls to the runtime, and can hold them\n" +
-				delve + uprobe +
+				delve + uprobe(17) +
 				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
@@ -197,7 +204,7 @@ func TestReach(t *testing.T) {
 				"warn  cri 19           not possible now: its endpoint \"tcp://[::1]:1\" is a TCP address, not a unix socket\n" +
 				"                       -> podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step\n" +
 				"ok    cri 1900000      possible: podstep attach --pid 1900000 sees its calls to the runtime, and can hold them\n" +
-				delve + uprobe +
+				delve + uprobe(17, 18, 19, 1900000) +
 				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows, kubelet 18's log is in no place that podstep knows, " +
 				"kubelet 19's log is in no place that podstep knows, kubelet 1900000's log is in no place that podstep knows\n" + arrow,
 		},
@@ -208,8 +215,8 @@ func TestReach(t *testing.T) {
 				"warn  kubelet 17       kubelet, node node-17, runtime /run/containerd/containerd.sock; DOUBT\n                       -> run podstep doctor as root: it sees more\n" +
 				noWoven +
 				"warn  cri 17           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
-				"warn  delve            not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
-				"warn  uprobe           not in this version of podstep; and it could not be used now: it takes root, and this is uid 7\n" + arrow +
+				"warn  delve            not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
+				"warn  uprobe           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
 				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
@@ -225,8 +232,9 @@ func TestReach(t *testing.T) {
 				"warn  cri 17           not possible now: this root lacks CAP_SYS_PTRACE; this kernel cannot pass sockets of one process to another, which takes Linux 5.6; " +
 				"kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" +
 				"                       -> run podstep on the node itself, or in a container that is privileged and shares its processes\n" +
-				"warn  delve            not in this version of podstep; and it could not be used now: this root lacks CAP_SYS_PTRACE; kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n" + arrow +
-				"warn  uprobe           not in this version of podstep; and it could not be used now: this root lacks CAP_BPF and CAP_PERFMON; the kernel has no uprobes (CONFIG_UPROBE_EVENTS)\n" + arrow +
+				"warn  delve            not possible now: this root lacks CAP_SYS_PTRACE; kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n                       -> run podstep on the node itself, or in a container that is privileged and shares its processes\n" +
+				"warn  uprobe 17        not possible now: Linux 5.5 is older than 5.15, from which on an eBPF program knows at which place it runs; the kernel has no uprobes (CONFIG_UPROBE_EVENTS); podstep lacks CAP_BPF and CAP_PERFMON and CAP_SYS_PTRACE\n" +
+				"                       -> use a newer kernel, unless this one's distribution has added that; podstep attach --probe cri,api,kubelet sees the calls to the runtime and what is reported; podstep-kubelet sees every step\n" +
 				"warn  log              not in this version of podstep; kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 	} {
@@ -241,6 +249,7 @@ func TestReach(t *testing.T) {
 			for _, k := range found {
 				doubt := strings.ReplaceAll(inNone, "PROC", filepath.Join(m.root, "proc", fmt.Sprint(k.PID)))
 				want = strings.Replace(want, "DOUBT", doubt, 1)
+				want = strings.Replace(want, "PROC", filepath.Join(m.root, "proc", fmt.Sprint(k.PID)), 1)
 			}
 			if out.String() != want {
 				t.Errorf("doctor says\n%s\nwant\n%s", &out, want)

@@ -28,7 +28,8 @@ func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Chec
 	if len(found) == 0 {
 		checks = append(checks, warn("cri", "there is no kubelet to attach to", "run podstep attach on a node where one runs"))
 	}
-	return append(checks, m.delveProbe(), m.uprobeProbe(), logProbe(found))
+	checks = append(checks, m.delveProbe())
+	return append(append(checks, m.uprobeProbes(found)...), logProbe(found))
 }
 
 // attachable are the kubelets that podstep attach is for.
@@ -194,15 +195,10 @@ func toCome(name, allowed string, in []obstacle) Check {
 }
 
 func (m *host) delveProbe() Check {
-	return toCome("delve", "this machine would allow it", append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...))
-}
-
-func (m *host) uprobeProbe() Check {
-	in := m.lacks(unix.CAP_BPF, unix.CAP_PERFMON)
-	if _, err := os.Stat(m.path("sys/bus/event_source/devices/uprobe")); err != nil {
-		in = append(in, obstacle{why: "the kernel has no uprobes (CONFIG_UPROBE_EVENTS)"})
+	if in := append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...); len(in) > 0 {
+		return warn("delve", "not possible now: "+whys(in), in[0].todo)
 	}
-	return toCome("uprobe", "this machine would allow it", in)
+	return ok("delve", "possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information")
 }
 
 func logProbe(found []kubelets.Kubelet) Check {

@@ -57,6 +57,16 @@ func TestAgentProbes(t *testing.T) {
 	}
 }
 
+// TestRemark: what a probe that works remarks is in its line.
+func TestRemark(t *testing.T) {
+	const running = agentpb.ProbeState_PROBE_RUNNING
+	info := reachInfo(running, running, running)
+	info.Probes[1].Reason = wire.Reason(notThere.Reason())
+	if got, want := agentProbeChecks(info)[1].Text, "uprobe: sees 2 of 3 steps; knows turns, nesting; it is not there"; got != want {
+		t.Errorf("it is %q, want %q", got, want)
+	}
+}
+
 // TestAbilityWords: steps --agent names those that see a step, or says why none
 // does.
 func TestAbilityWords(t *testing.T) {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestAttachExamples: the commands in docs/examples/attach are ones that podstep takes.
+func TestAttachExamples(t *testing.T) {
+	unit, err := os.ReadFile("../../docs/examples/attach/podstep-attach.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands [][]string
+	for line := range strings.Lines(string(unit)) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.HasPrefix(name, "Exec") {
+			commands = append(commands, strings.Fields(value))
+		}
+	}
+	text, err := os.ReadFile("../../docs/examples/attach/pod.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod v1.Pod
+	if err := yaml.UnmarshalStrict(text, &pod); err != nil {
+		t.Fatal(err)
+	}
+	commands = append(commands, pod.Spec.Containers[0].Command)
+	if len(commands) != 3 {
+		t.Fatalf("there are %v", commands)
+	}
+	for _, c := range commands {
+		cmd, args, err := (&app{}).root().Find(c[1:])
+		if err == nil {
+			err = cmd.ParseFlags(args)
+		}
+		if err != nil || cmd.Name() != c[1] {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}

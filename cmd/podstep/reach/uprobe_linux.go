@@ -1,0 +1,75 @@
+package reach
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/uprobe"
+	"golang.org/x/sys/unix"
+)
+
+// uprobeProbes report of each kubelet whether podstep attach can see inside it.
+func (m *host) uprobeProbes(found []kubelets.Kubelet) (checks []Check) {
+	machine := m.forUprobes()
+	if in := m.lacks(unix.CAP_BPF); len(in) > 0 && m.uid != 0 {
+		return []Check{warn("uprobe", "not possible now: "+whys(in), in[0].todo)}
+	}
+	for i := range found {
+		c := m.uprobeProbe(machine, &found[i])
+		c.Pid = found[i].PID
+		checks = append(checks, c)
+	}
+	if len(found) > 0 {
+		return checks
+	}
+	if lacks := machine.Lacks(); len(lacks) > 0 {
+		return []Check{notUprobe(lacks)}
+	}
+	return []Check{warn("uprobe", "there is no kubelet to look into; this machine would allow it", "run podstep attach on a node where one runs")}
+}
+
+func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
+	if k.Woven {
+		return ok("uprobe", "not needed: the woven kubelet's own agent shows every step")
+	}
+	if lacks := machine.Lacks(); len(lacks) > 0 {
+		return notUprobe(lacks)
+	}
+	const others = "podstep attach goes on with its other probes; podstep-kubelet sees every step"
+	c, err := probes.Load()
+	if err != nil {
+		return warn("uprobe", err.Error(), others)
+	}
+	p, err := uprobe.Read(c, m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
+	if err != nil {
+		return warn("uprobe", "not possible: "+err.Error(), others)
+	}
+	text := fmt.Sprintf("possible: podstep attach sees %d steps inside it", p.Steps())
+	if remarks := machine.Remarks(); len(remarks) > 0 {
+		text += "; " + strings.Join(remarks, "; ")
+	}
+	return ok("uprobe", "%s", text)
+}
+
+func notUprobe(lacks []uprobe.Lack) Check {
+	var why []string
+	for _, l := range lacks {
+		why = append(why, l.Why)
+	}
+	return warn("uprobe", "not possible now: "+strings.Join(why, "; "), lacks[0].Todo)
+}
+
+// forUprobes is what this machine has of what the uprobe probe needs.
+func (m *host) forUprobes() *uprobe.Machine {
+	out := &uprobe.Machine{Arch: runtime.GOARCH, Capabilities: m.effective(), Lockdown: uprobe.Lockdown(m.root)}
+	out.Major, out.Minor, _ = m.kernel()
+	_, err := os.Stat(m.path("sys/bus/event_source/devices/uprobe"))
+	out.Uprobes = err == nil
+	return out
+}
