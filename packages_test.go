@@ -76,8 +76,9 @@ var packages = []pkg{
 	// The agent, and the two that host it.
 	code("agent/pods", "agent/agentpb", "agent/reason", "probes", "probes/hook"),
 	code("agent/values", "agent/agentpb", "agent/redact", "agent/wire", "probes", "probes/hook"),
+	code("agent/callsite"),
 	code("agent/server", "agent/agentpb", "agent/peer", "agent/reason", "agent/redact", "agent/wire", "probes/hook"),
-	code("agent", "agent/agentpb", "agent/pods", "agent/reason", "agent/server", "agent/story/history", "agent/story/life", "agent/values", "agent/wire", "probes", "probes/hook"),
+	code("agent", "agent/agentpb", "agent/callsite", "agent/pods", "agent/reason", "agent/server", "agent/story/history", "agent/story/life", "agent/values", "agent/wire", "probes", "probes/hook"),
 	code("agent/host", "agent", "agent/server", "agent/version", "probes", "probes/hook"),
 	tests("agent/host/harmless"),
 	tests("agent/host/harmless/attach", "agent", "agent/version", "probes", "probes/hook"),
