@@ -22,13 +22,14 @@ const (
 	anywhere scope = iota
 	inReplay
 	inTimeline
+	inEvents
 	inBreaks
 	inWhy
 	inTour
 )
 
 // scopes in the order in which keys are looked up.
-var scopes = []scope{inTour, inWhy, inBreaks, inTimeline, inReplay, anywhere}
+var scopes = []scope{inTour, inWhy, inBreaks, inTimeline, inEvents, inReplay, anywhere}
 
 // group is a heading of the help page.
 type group int
@@ -93,6 +94,8 @@ func (m *Model) active(s scope) bool {
 		return m.replay != nil
 	case inTimeline:
 		return m.timelineShown()
+	case inEvents:
+		return m.main() == screen.MainEvents
 	case inBreaks:
 		return m.breaksShown()
 	case inWhy:
@@ -107,6 +110,7 @@ func (m *Model) active(s scope) bool {
 var scopeReasons = map[scope]text{
 	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
 	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
+	inEvents:   words.Text("only in the list of events", "仅在事件列表中可用"),
 	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
 	inWhy:      words.Text("only at a cause that a walk explains", "仅在有导览讲解的原因上可用"),
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),

@@ -39,6 +39,8 @@ var lookActions = []action{
 		hint: words.Text("zoom out", "缩小"), rank: rank(59), do: intent(func(m *Model) { m.state.ZoomTime(2) })},
 	{id: "time.many", keys: []string{"m"}, scope: inTimeline, group: groupLook, title: words.Text("One pod, or all pods", "单个 Pod 或所有 Pod"),
 		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleMany() })},
+	{id: "events.many", keys: []string{"m"}, scope: inEvents, group: groupLook, title: words.Text("Events of one pod, or of all pods", "单个 Pod 或所有 Pod 的事件"),
+		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleManyEvents() })},
 	{id: "look.record", keys: []string{"r"}, group: groupLook, title: words.Text("Record to a file, or stop that", "录制到文件，或停止录制"),
 		off: offNoAgent, do: (*Model).toggleRecord},
 	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: words.Text("Copy what is selected", "复制选中内容"),
