@@ -91,8 +91,13 @@ func (d stackDesk) Refused(p *stack.Page, err error) {
 }
 
 func (m *Model) askFilter() tea.Cmd {
-	in := ask.NewInput(m.text(words.Text("filter", "过滤")), m.filter, m.completeFilter, func(expr string) (tea.Cmd, error) {
-		return nil, m.setFilter(expr)
+	was := m.filter
+	in := ask.NewInput(m.text(words.Text("filter", "过滤")), was, m.completeFilter, func(expr string) (tea.Cmd, error) {
+		err := m.setFilter(expr)
+		if err != nil {
+			_ = m.setFilter(was) // not what was typed before the error
+		}
+		return nil, err
 	})
 	// What is typed counts at once; what makes no sense yet does not.
 	in.Typed = m.setFilter
