@@ -148,6 +148,9 @@ func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 		return
 	}
 	line := int(sp.Line)
+	if s.h.EpochAt(sp.Enter).Info.GetKubeletVersion() != probes.KubernetesVersion {
+		line = 0 // it is one of another source
+	}
 	for up := s.h.Span(sp.Parent); up != nil; up = s.h.Span(up.Parent) {
 		caller, ok := source.Of(s.h.Step(up.Step).Name)
 		if !ok {
