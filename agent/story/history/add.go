@@ -134,6 +134,7 @@ func (h *History) track(p *Pod, r *Record) {
 		return
 	}
 	r.Span = h.spans.find(r.Epoch.spanID(r.Header.Span))
+	h.trackHold(r)
 	switch r.Header.Kind {
 	case agentpb.Kind_ENTER:
 		if r.Span == None {
@@ -178,6 +179,7 @@ func (h *History) addSpan(p *Pod, r *Record) {
 func (h *History) forget(before int) {
 	h.spans.forget(before)
 	h.forgetSights()
+	h.forgetHolds()
 	for _, e := range h.epochs {
 		e.forgetStates(before)
 	}
