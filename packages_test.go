@@ -64,9 +64,12 @@ var packages = []pkg{
 	code("agent/story/history", "agent/agentpb", "agent/wire", "probes", "probes/words"),
 	code("agent/story/life", "agent/agentpb", "agent/story/history", "agent/wire", "probes"),
 	code("agent/story/outline", "agent/agentpb", "agent/story/history", "agent/story/life", "probes", "probes/words"),
+	code("agent/story/calls", "probes"),
 	code("agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/wire", "probes"),
 	code("agent/story/critical", "agent/story/history", "agent/story/outline"),
 	code("agent/story/wording", "agent/agentpb", "agent/reason", "agent/story/history", "agent/story/outline", "agent/wire", "probes", "probes/words"),
+	code("agent/export", "agent/agentpb", "agent/story/calls", "agent/version", "agent/wire", "probes", "probes/words"),
+	code("agent/export/collector", "agent/version"),
 	code("agent/explain/evidence"),
 	code("agent/explain", "agent/explain/evidence", "agent/story/history", "agent/story/life", "probes", "probes/words"),
 	code("agent/explain/known"),
@@ -128,10 +131,10 @@ var packages = []pkg{
 	code("cmd/podstep-kubelet", "agent/client", "agent/host"),
 	code("cmd/podstep-lab", "agent/lab", "agent/lab/component"),
 	code("cmd/podstep/lines", "agent/reason", "probes", "probes/filter", "probes/words"),
-	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
+	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/export", "agent/export/collector", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
 	code("cmd/podstep/node", "agent/attach", "agent/attach/metrics", "probes/cri/relayproc", "probes/cri/takeover", "probes/delve", "probes/kubelets", "probes/uprobe/holdproc", "probes/uprobe/park", "probes/words"),
 	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/uprobe", "probes/words"),
-	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
+	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/export", "agent/export/collector", "agent/kubeapi", "agent/reason", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.
