@@ -34,6 +34,7 @@ type OTLP struct {
 	order []*tracepb.ResourceSpans
 	count int
 	bytes int
+	marks int64
 	close func() error
 }
 
@@ -130,8 +131,9 @@ func (o *OTLP) Marked(e *probes.Event) error {
 		return nil
 	}
 	at := uint64(e.Time.UnixNano())
+	o.marks++
 	s := &tracepb.Span{
-		TraceId: o.traceID(e.Pod), SpanId: o.nextID(e.Pod, int64(e.Seq), string(e.Kind)), Name: markName(e), Kind: tracepb.Span_SPAN_KIND_INTERNAL,
+		TraceId: o.traceID(e.Pod), SpanId: o.nextID(e.Pod, o.marks, string(e.Kind)), Name: markName(e), Kind: tracepb.Span_SPAN_KIND_INTERNAL,
 		StartTimeUnixNano: at, EndTimeUnixNano: at, Attributes: fields(nil, keyArg, e.Fields),
 	}
 	if e.Error != "" {
@@ -213,10 +215,10 @@ func (o *OTLP) attributes(c *calls.Call) []*commonpb.KeyValue {
 		out = append(out, float(keyHeld, c.Held.Seconds()))
 	}
 	if c.NoEnter {
-		out = append(out, flag(keyBeginUnseen))
+		out = append(out, set(keyBeginUnseen))
 	}
 	if c.NoExit {
-		out = append(out, flag(keyEndUnseen))
+		out = append(out, set(keyEndUnseen))
 	}
 	return out
 }
@@ -308,7 +310,7 @@ func float(key string, v float64) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: v}}}
 }
 
-func flag(key string) *commonpb.KeyValue {
+func set(key string) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}}}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -43,10 +42,11 @@ type lane struct {
 	last int64
 }
 
-// drawn is a call with where its slice begins.
+// drawn is a call with where its slice begins, and where the first slice in it does;
+// 0: there is none.
 type drawn struct {
 	*calls.Call
-	begin int64
+	begin, first int64
 }
 
 // inner is the innermost call that goes on, or nil.
@@ -67,7 +67,17 @@ func (l *lane) begin(c *calls.Call) {
 	if len(l.open) > 0 {
 		at = max(at, l.open[len(l.open)-1].begin+1)
 	}
-	l.open, l.last = append(l.open, drawn{c, at}), at
+	l.within(at)
+	l.open, l.last = append(l.open, drawn{Call: c, begin: at}), at
+}
+
+// within notes that a slice begins in the innermost one.
+func (l *lane) within(at int64) {
+	if len(l.open) > 0 {
+		if d := &l.open[len(l.open)-1]; d.first == 0 {
+			d.first = at
+		}
+	}
 }
 
 // NewPerfetto makes an exporter to the trace format of Perfetto.
@@ -159,28 +169,24 @@ func (p *Perfetto) Ended(c *calls.Call) error {
 		l = p.free(c.Pod, c.Goroutine, c.BeginMono)
 		l.begin(c)
 	}
-	begin := p.leave(l, c)
-	p.slice(l, c, begin)
+	p.slice(l, p.leave(l, c))
 	return p.out.flush()
 }
 
-// leave takes a call out of its lane, and gives where its slice begins. Calls in it that
-// go on did not belong there: they are on other goroutines.
-func (p *Perfetto) leave(l *lane, c *calls.Call) (begin int64) {
+// leave takes a call out of its lane. Calls in it that go on did not belong there: they
+// are on other goroutines.
+func (p *Perfetto) leave(l *lane, c *calls.Call) drawn {
 	i := slices.IndexFunc(l.open, func(d drawn) bool { return d.Call == c })
 	others := slices.Clone(l.open[i+1:])
-	begin, l.open = l.open[i].begin, l.open[:i]
+	d := l.open[i]
+	l.open = l.open[:i]
+	l.last = max(l.last, c.EndMono)
 	for _, other := range others {
 		to := p.free(other.Pod, other.Goroutine, other.BeginMono)
 		to.begin(other.Call)
 		p.lanes[other.Call] = to
 	}
-	l.last = max(l.last, c.EndMono)
-	if c.NoExit {
-		// A slice without an end goes on for ever: nothing may come after it here.
-		l.last = math.MaxInt64
-	}
-	return begin
+	return d
 }
 
 // categoryHeld marks slices of holds, and categoryError calls that failed.
@@ -189,22 +195,35 @@ const (
 	categoryError = "error"
 )
 
-func (p *Perfetto) slice(l *lane, c *calls.Call, begin int64) {
+func (p *Perfetto) slice(l *lane, d drawn) {
+	c := d.Call
 	categories := []string{cmp.Or(c.Stage, "unknown")}
 	if c.Error != "" {
 		categories = append(categories, categoryError)
 	}
-	b := p.out.event(begin, l.uuid, typeBegin, cmp.Or(c.Step, "unknown"), categories...)
+	b := p.out.event(d.begin, l.uuid, typeBegin, cmp.Or(c.Step, "unknown"), categories...)
 	p.args(b, c)
 	p.flow(b, c)
 	b.end()
+	// A hold on entry is before all that happens in the call.
+	at, most := d.begin, l.last
+	if d.first != 0 {
+		most = max(d.begin, d.first-1)
+	}
 	for i := range c.Holds {
-		p.hold(l, c, &c.Holds[i], c.EndMono)
+		h := &c.Holds[i]
+		at = min(max(at, h.Mono), most)
+		until := most
+		if h.Over {
+			until = min(max(at, h.Mono+int64(h.Length)), most)
+		}
+		p.hold(l, c, h, at, until, h.Over || !c.Open || d.first != 0)
+		at = until
 	}
 	for _, e := range c.Marks {
 		p.mark(l, e)
 	}
-	if c.NoExit {
+	if c.Open {
 		return
 	}
 	if c.Error != "" {
@@ -241,18 +260,15 @@ func (p *Perfetto) flow(b *packet, c *calls.Call) {
 	}
 }
 
-// hold writes a hold in the slice of its call.
-func (p *Perfetto) hold(l *lane, c *calls.Call, h *calls.Hold, until int64) {
-	b := p.out.event(h.Mono, l.uuid, typeBegin, "held at "+c.Step, categoryHeld)
+// hold writes a hold. One that goes on as the stream ends has no end.
+func (p *Perfetto) hold(l *lane, c *calls.Call, h *calls.Hold, from, until int64, ended bool) {
+	b := p.out.event(from, l.uuid, typeBegin, "held at "+c.Step, categoryHeld)
 	b.text("on", h.On)
 	b.text("reason", h.Reason)
 	b.end()
-	if h.Over {
-		until = h.Mono + int64(h.Length)
-	} else if c.NoExit {
-		return
+	if ended {
+		p.out.event(until, l.uuid, typeEnd, "").end()
 	}
-	p.out.event(until, l.uuid, typeEnd, "").end()
 }
 
 // Held writes a hold on exit, which comes after its call.
@@ -261,8 +277,9 @@ func (p *Perfetto) Held(c *calls.Call, h *calls.Hold) error {
 	if c.Up == nil || l == nil || l.inner() != c.Up || l.last > h.Mono {
 		l = p.free(c.Pod, c.Goroutine, h.Mono)
 	}
-	l.last = h.Mono + int64(h.Length)
-	p.hold(l, c, h, l.last)
+	l.within(h.Mono)
+	l.last = max(h.Mono, h.Mono+int64(h.Length))
+	p.hold(l, c, h, h.Mono, l.last, true)
 	return p.out.flush()
 }
 

@@ -5,6 +5,7 @@
 package calls
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podstep/podstep/probes"
@@ -50,8 +51,9 @@ type Call struct {
 	BeginMono, EndMono int64
 	Args, Results      map[string]any
 	Error              string
-	// NoEnter: the stream began in the middle of the call. NoExit: it ended there.
-	NoEnter, NoExit bool
+	// NoEnter: the beginning of the call was not seen. NoExit: the end was not. Open: it
+	// was not because the stream ended before.
+	NoEnter, NoExit, Open bool
 
 	// Holds are those on entry. Held is how long holds stopped it, also those of calls
 	// in it.
@@ -143,6 +145,7 @@ const mostMarks = 64
 // Close gives up the calls that go on, the innermost first.
 func (s *Stream) Close() error {
 	for i := len(s.order) - 1; i >= 0; i-- {
+		s.order[i].Open = !s.order[i].over
 		if err := s.giveUp(s.order[i]); err != nil {
 			return err
 		}
@@ -264,29 +267,16 @@ func (s *Stream) remember(c *Call) {
 
 // bound forgets what has ended, and gives up the oldest call if there are too many.
 func (s *Stream) bound() error {
-	if len(s.order) < 2*len(s.open)+1024 && len(s.open) <= mostOpen {
-		return nil
-	}
-	if len(s.open) > mostOpen {
-		for _, c := range s.order {
-			if !c.over {
-				if err := s.giveUp(c); err != nil {
-					return err
-				}
-				break
-			}
+	for len(s.order) > 0 && (s.order[0].over || len(s.open) > mostOpen) {
+		oldest := s.order[0]
+		s.order = s.order[1:]
+		if err := s.giveUp(oldest); err != nil {
+			return err
 		}
 	}
-	if len(s.order) < 2*len(s.open)+1024 {
-		return nil
+	if len(s.order) > 2*len(s.open)+1024 {
+		s.order = slices.DeleteFunc(s.order, func(c *Call) bool { return c.over })
 	}
-	kept := make([]*Call, 0, len(s.open)+512)
-	for _, c := range s.order {
-		if !c.over {
-			kept = append(kept, c)
-		}
-	}
-	s.order = kept
 	return nil
 }
 
