@@ -15,9 +15,9 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// told makes a story of turns: words are steps, "!" behind one means that it failed, and
+// made makes a story of turns: words are steps, "!" behind one means that it failed, and
 // "=40s" is how long it took.
-func told(turns ...string) *Story {
+func made(turns ...string) *Story {
 	s := &Story{Done: true}
 	s.Pod.Name = "web"
 	for n, text := range turns {
@@ -62,16 +62,16 @@ func TestCompare(t *testing.T) {
 		want  string
 		parts int
 	}{
-		{"equal", told("create:a b c"), told("create:a b c"), "a b c", -1},
-		{"one more", told("create:a c"), told("create:a b c"), "a +b c", 1},
-		{"one less", told("create:a b c"), told("create:a c"), "a -b c", 1},
-		{"another order", told("create:a b"), told("create:b a"), "-a b +a", 0},
-		{"failed in one", told("create:a b"), told("create:a b!"), "a !b", 1},
-		{"failed once, then went well", told("create:a b"), told("create:a b!", "create:a b"), "+a +b a b", 0},
-		{"a turn more", told("create:a b", "sync:c"), told("create:a b", "sync:c", "sync:d"), "a b c +d", 3},
-		{"turns of another kind", told("create:a"), told("sync:a"), "-a +a", 0},
-		{"nothing against something", told(), told("create:a"), "+a", 0},
-		{"nothing at all", told(), told(), "", -1},
+		{"equal", made("create:a b c"), made("create:a b c"), "a b c", -1},
+		{"one more", made("create:a c"), made("create:a b c"), "a +b c", 1},
+		{"one less", made("create:a b c"), made("create:a c"), "a -b c", 1},
+		{"another order", made("create:a b"), made("create:b a"), "-a b +a", 0},
+		{"failed in one", made("create:a b"), made("create:a b!"), "a !b", 1},
+		{"failed once, then went well", made("create:a b"), made("create:a b!", "create:a b"), "+a +b a b", 0},
+		{"a turn more", made("create:a b", "sync:c"), made("create:a b", "sync:c", "sync:d"), "a b c +d", 3},
+		{"turns of another kind", made("create:a"), made("sync:a"), "-a +a", 0},
+		{"nothing against something", made(), made("create:a"), "+a", 0},
+		{"nothing at all", made(), made(), "", -1},
 	} {
 		r := Compare(c.a, c.b)
 		if got := written(r); got != c.want || r.Parts != c.parts {
@@ -86,8 +86,8 @@ func TestLong(t *testing.T) {
 	for range mostTurns + 50 {
 		turns = append(turns, "sync:a b")
 	}
-	for _, b := range []*Story{told(turns...), told(turns[:mostTurns+10]...), told(turns[:10]...)} {
-		a := told(turns...)
+	for _, b := range []*Story{made(turns...), made(turns[:mostTurns+10]...), made(turns[:10]...)} {
+		a := made(turns...)
 		n := 0
 		for _, p := range Compare(a, b).Pairs {
 			if p.A != nil {
@@ -101,12 +101,12 @@ func TestLong(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	slow := told("create:cri.RunPodSandbox=1s cri.PullImage=39s")
+	slow := made("create:cri.RunPodSandbox=1s cri.PullImage=39s")
 	slow.Pod.Name = "web2"
 	slow.Steps[1].Of = "container app"
-	quick := told("create:cri.RunPodSandbox=1s cri.PullImage=1s")
+	quick := made("create:cri.RunPodSandbox=1s cri.PullImage=1s")
 	quick.Steps[1].Of = "container app"
-	held := told("create:cri.RunPodSandbox=1s cri.PullImage=1s")
+	held := made("create:cri.RunPodSandbox=1s cri.PullImage=1s")
 	held.Pod.Name, held.Held, held.Took = "held", time.Minute, time.Minute+2*time.Second
 	for _, c := range []struct {
 		a, b   *Story
