@@ -2,13 +2,18 @@ package tui
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/find"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // intent wraps what only changes what is shown.
@@ -50,6 +55,20 @@ var moveActions = []action{
 		do: intent(func(m *Model) { m.state.Sideways(-1) })},
 	{id: "move.held", keys: []string{"J"}, group: groupMove, title: words.Text("To the next held pod, and round", "跳到下一个被停住的 Pod，循环"),
 		hint: words.Text("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
+}
+
+// findActions find a text, and open and close what texts are in.
+var findActions = []action{
+	{id: "find.text", keys: []string{"ctrl+f"}, group: groupMove, title: words.Text("Find a text in this pane", "在此窗格中查找文字"),
+		do: (*Model).askFind},
+	{id: "find.next", keys: []string{"n"}, scope: inFind, group: groupMove, title: words.Text("To the next row with the text, and round", "跳到下一处匹配，循环"),
+		hint: words.Text("next match", "下一处"), rank: rank(98), do: intent(func(m *Model) { m.findNext(1) })},
+	{id: "find.back", keys: []string{"N"}, scope: inFind, group: groupMove, title: words.Text("To the row with the text before, and round", "跳到上一处匹配，循环"),
+		hint: words.Text("previous", "上一处"), rank: rank(97), do: intent(func(m *Model) { m.findNext(-1) })},
+	{id: "story.openall", keys: []string{"=", "+"}, scope: inStory, group: groupMove, title: words.Text("Open all rows", "展开所有行"),
+		do: intent(func(m *Model) { m.state.OpenAll() })},
+	{id: "story.closeall", keys: []string{"-"}, scope: inStory, group: groupMove, title: words.Text("Close all rows", "收起所有行"),
+		do: intent(func(m *Model) { m.state.CloseAll() })},
 }
 
 // nextError goes to an error of the pod's story.
@@ -120,4 +139,84 @@ func rankElsewhere(m *Model) int {
 		return 85
 	}
 	return 0
+}
+
+// askFind asks for a text, and goes to where it is as it is typed.
+func (m *Model) askFind() tea.Cmd {
+	_, rows := m.rows()
+	if rows == nil {
+		m.notice(m.text(words.Text("this pane has no rows to find a text in", "这个窗格没有可供查找的行")))
+		return nil
+	}
+	from := rows.At()
+	in := ask.NewInput(m.text(words.Text("find", "查找")), m.find.Text(), nil, func(string) (tea.Cmd, error) { return nil, nil })
+	in.Typed = func(typed string) error {
+		m.find.Set(typed)
+		if name, rows := m.rows(); rows != nil {
+			m.find.Here(name, rows, from)
+		}
+		return nil
+	}
+	in.Left = func(string) {
+		m.find.Set("")
+		if _, rows := m.rows(); rows != nil {
+			if first, end := rows.Rows(); first <= from && from < end {
+				rows.Go(from)
+			}
+		}
+	}
+	m.input = in
+	return nil
+}
+
+// rows are those of the pane that has the keys, and which list that is; nil: it has
+// none.
+func (m *Model) rows() (name any, rows find.List) {
+	if s := m.screen(); s.Focus == screen.PaneDetail && s.Detail != nil {
+		return screen.PaneDetail, detailRows{m, s, view.DetailText(s, m.frame.styles)}
+	}
+	return m.state.Rows()
+}
+
+// detailRows are the lines of a detail as they are drawn. The first that is seen is
+// the selected one.
+type detailRows struct {
+	m     *Model
+	s     *screen.Screen
+	lines []string
+}
+
+func (r detailRows) Rows() (int, int)  { return 0, len(r.lines) }
+func (r detailRows) Text(i int) string { return r.lines[i] }
+func (r detailRows) At() int           { return r.s.Detail.Top }
+func (r detailRows) Go(i int)          { r.m.state.ScrollDetail(i) }
+
+// Version is that of the texts themselves.
+func (r detailRows) Version() uint64 {
+	h := fnv.New64a()
+	for _, l := range r.lines {
+		io.WriteString(h, l)
+	}
+	return h.Sum64()
+}
+
+// findNext goes to the next row with the text, or the one before.
+func (m *Model) findNext(dir int) {
+	name, rows := m.rows()
+	if rows == nil || !m.find.Next(name, rows, dir) {
+		m.notice(m.textf(words.Text("%q is not in this pane", "此窗格中没有 %q"), m.find.Text()))
+	}
+}
+
+// lookFor has the screen show what is looked for, and where.
+func (m *Model) lookFor(s *screen.Screen) {
+	s.Finding = nil
+	if m.find.Text() == "" {
+		return
+	}
+	if name, rows := m.rows(); rows != nil {
+		m.find.Look(name, rows, find.PerFrame)
+		s.Finding = &screen.Finding{Text: m.find.Text()}
+		s.Finding.K, s.Finding.N, s.Finding.More = m.find.Count(rows)
+	}
 }

@@ -1,9 +1,17 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/settings"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // resizePercent is how much of the width a key gives to a pane or takes.
@@ -21,8 +29,11 @@ var screenActions = []action{
 		do: intent(func(m *Model) { m.state.Resize(resizePercent) })},
 	{id: "screen.mouse", keys: []string{"M"}, group: groupScreen, title: words.Text("Mouse on or off", "开关鼠标"), do: (*Model).toggleMouse},
 	{id: "screen.lang", keys: []string{"L"}, group: groupScreen, title: words.Text("中文", "English"), do: (*Model).switchLang},
-	{id: "screen.theme", keys: []string{"ctrl+t"}, group: groupScreen, title: words.Text("Next theme: dark, light, high contrast", "切换主题：深色、浅色、高对比"),
-		do: intent((*Model).nextTheme)},
+	{id: "screen.theme", keys: []string{"ctrl+t"}, group: groupScreen, title: words.Text("Next theme: dark, light, high contrast, without red and green, the terminal's own", "切换主题：深色、浅色、高对比、红绿色盲友好、终端自带"),
+		do: (*Model).nextTheme},
+	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
+		do: (*Model).nextSort},
+	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }
@@ -48,7 +59,7 @@ func (m *Model) switchLang() tea.Cmd {
 	m.lang = otherLang(m.lang)
 	m.state.SetLang(m.lang)
 	m.showLink()
-	return nil
+	return m.keep(settings.Language, string(m.lang))
 }
 
 func otherLang(l words.Lang) words.Lang {
@@ -63,6 +74,8 @@ func (m *Model) out() tea.Cmd {
 	switch {
 	case m.pending != nil:
 		m.stopWaiting()
+	case m.find.Text() != "":
+		m.find.Set("")
 	case m.filter != "":
 		_ = m.setFilter("")
 	case m.zoomed():
@@ -71,4 +84,139 @@ func (m *Model) out() tea.Cmd {
 		m.state.Back()
 	}
 	return nil
+}
+
+// keptMsg reports that a choice was written into the settings, or why not.
+type keptMsg struct{ err error }
+
+// keep writes a choice into the settings.
+func (m *Model) keep(name string, value any) tea.Cmd {
+	file := m.opts.Settings
+	if file == nil {
+		return nil
+	}
+	file.Set(name, value)
+	return func() tea.Msg { return keptMsg{file.Keep()} }
+}
+
+// settle takes what the settings say of the screen, and tells what is wrong with them.
+func (m *Model) settle() {
+	file := m.opts.Settings
+	m.actions = withKeys(file)
+	m.setSort(screen.PodSort(file.Get(settings.Sort)))
+	m.columns = screen.UsualColumns
+	if names := file.List(settings.Columns); names != nil {
+		m.columns = []screen.PodColumn{}
+		for _, n := range names {
+			m.columns = append(m.columns, screen.PodColumn(n))
+		}
+	}
+	m.state.SetColumns(m.columns)
+	switch wrong := file.Problems(); len(wrong) {
+	case 0:
+	case 1:
+		m.setNotice(wrong[0], true)
+	default:
+		m.setNotice(m.textf(words.Text("%s; and %d more", "%s；另有 %d 处"), wrong[0], len(wrong)-1), true)
+	}
+}
+
+// withKeys is the table of actions with the keys that a person gave some of them.
+// Keys that another action has, or that an action cannot have, are not given.
+func withKeys(file *settings.File) []action {
+	table := slices.Clone(actions)
+	place := map[string]int{}
+	for i := range table {
+		place[table[i].id] = i
+	}
+	given := file.Keys()
+	for _, k := range given {
+		i, is := place[k.Action]
+		switch {
+		case !is:
+			file.Reject(k.Line, fmt.Sprintf("keys: there is no action %q; docs/keys.md lists them", k.Action))
+		case k.Action == "leave.interrupt" || slices.Contains(k.Keys, "ctrl+c"):
+			file.Reject(k.Line, "keys: "+k.Action+": ctrl+c always ends podstep, and nothing else does so always")
+		default:
+			table[i].keys = k.Keys
+		}
+	}
+	for again := true; again; { // an action that gets its own keys back may take another's
+		again = false
+		for _, k := range given {
+			i, is := place[k.Action]
+			if !is || slices.Equal(table[i].keys, actions[i].keys) {
+				continue
+			}
+			if other, key := sharesKey(table, i); other != "" {
+				file.Reject(k.Line, fmt.Sprintf("keys: %s: %s is the key of %s; give that another one", k.Action, key, other))
+				table[i].keys, again = actions[i].keys, true
+			}
+		}
+	}
+	return table
+}
+
+// sharesKey finds another action that has a key of this one at the same time.
+func sharesKey(table []action, i int) (id, key string) {
+	for j := range table {
+		if j == i || table[j].scope != table[i].scope {
+			continue
+		}
+		for _, k := range table[i].keys {
+			if slices.Contains(table[j].keys, k) {
+				return table[j].id, k
+			}
+		}
+	}
+	return "", ""
+}
+
+func (m *Model) setSort(by screen.PodSort) {
+	if m.sort = by; by == "" {
+		m.sort = screen.SortWorst
+	}
+	m.state.SetSort(m.sort)
+}
+
+func (m *Model) nextSort() tea.Cmd {
+	all := screen.PodSorts
+	m.setSort(all[(slices.Index(all, m.sort)+1)%len(all)])
+	m.notice(m.textf(words.Text("pods: %s", "Pod 排序：%s"), m.text(view.SortWord(m.sort))))
+	return m.keep(settings.Sort, string(m.sort))
+}
+
+var columnTitles = map[screen.PodColumn]text{
+	screen.ColumnNamespace: words.Text("its namespace", "命名空间"), screen.ColumnStep: words.Text("the step that it is at", "所在的步骤"),
+	screen.ColumnRestarts: words.Text("how often its containers were started again", "容器重启的次数"), screen.ColumnSeen: words.Text("for how long podstep knows it", "podstep 认识它多久了"),
+}
+
+// chooseColumns lists the columns; choosing one shows it, or hides it.
+func (m *Model) chooseColumns() tea.Cmd {
+	var all []ask.Choice
+	for _, c := range screen.PodColumns {
+		state := words.Text("hidden", "隐藏")
+		if slices.Contains(m.columns, c) {
+			state = words.Text("shown", "显示")
+		}
+		all = append(all, ask.Choice{ID: string(c), Also: string(c), Text: m.text(columnTitles[c]), Key: m.text(state), Do: func() tea.Cmd { return m.toggleColumn(c) }})
+	}
+	m.push(ask.NewPicker(screen.OverPalette, m.text(words.Text("Columns of the list of pods", "Pod 列表的列")), "/", all))
+	return nil
+}
+
+func (m *Model) toggleColumn(c screen.PodColumn) tea.Cmd {
+	on := !slices.Contains(m.columns, c)
+	var now []screen.PodColumn
+	names := []string{}
+	for _, other := range screen.PodColumns {
+		if other != c && slices.Contains(m.columns, other) || other == c && on {
+			now = append(now, other)
+			names = append(names, string(other))
+		}
+	}
+	m.columns = append([]screen.PodColumn{}, now...)
+	m.state.SetColumns(m.columns)
+	m.notice(m.textf(words.Text("columns: %s", "列：%s"), strings.Join(names, ", ")))
+	return m.keep(settings.Columns, names)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/find"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/stack"
@@ -54,6 +55,11 @@ type Model struct {
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
 	filter  string
+	find    find.Find
+	// actions is the table with the keys that the person gave them.
+	actions []action
+	columns []screen.PodColumn
+	sort    screen.PodSort
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
@@ -91,6 +97,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 	m.state = state.New(m.info, probes.MustLoad(), m.lang)
 	m.frame.options = view.Options{NoColour: o.NoColour}
 	m.frame.choose(o.Theme)
+	m.settle()
 	if o.ASCII {
 		m.frame.options.Glyphs = view.ASCII
 	}
@@ -106,9 +113,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 // Init asks for the first news.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.nextNews(), m.clock.after(time.Second, tickMsg{})}
-	if !m.frame.fixed {
-		cmds = append(cmds, tea.RequestBackgroundColor)
-	}
+	cmds = append(cmds, tea.RequestBackgroundColor)
 	if m.opts.Record != "" {
 		cmds = append(cmds, m.startRecord(m.opts.Record))
 	}
@@ -161,6 +166,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, msg.Take()
 	case stack.Msg:
 		return m, msg.Take()
+	case keptMsg:
+		if msg.err != nil {
+			m.fail(msg.err)
+		}
 	case recordMsg:
 		m.takeRecord(msg)
 	case gatheredMsg:

@@ -1,0 +1,268 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// order is that in which settings are begun.
+var (
+	languages = []string{"en", "zh"}
+	order     = []string{Theme, Language, Sort, Columns, keys}
+)
+
+// allowed are the values that a setting may have; nil: it is not checked here.
+func allowed(name string) (out []string) {
+	switch name {
+	case Language:
+		return languages
+	case Sort:
+		for _, s := range screen.PodSorts {
+			out = append(out, string(s))
+		}
+	case Columns:
+		for _, c := range screen.PodColumns {
+			out = append(out, string(c))
+		}
+	case Theme:
+		return screen.ThemeNames
+	}
+	return out
+}
+
+// parse reads the text of a file. The error is of one that is no file of settings.
+func (f *File) parse(text []byte) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return err
+	}
+	if len(doc.Content) == 0 {
+		return nil // empty, or comments alone
+	}
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: not settings: write each as \"name: value\"", top.Line)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		name, value := top.Content[i], top.Content[i+1]
+		if seen[name.Value] {
+			f.problem(name.Line, "%s is set a second time", name.Value)
+			continue
+		}
+		seen[name.Value] = true
+		switch name.Value {
+		case Theme, Language, Sort:
+			f.one(name.Value, value)
+		case Columns:
+			f.several(name.Value, value)
+		case keys:
+			f.bindings(value)
+		default:
+			f.problem(name.Line, "there is no setting %q; there are %s", name.Value, strings.Join(order, ", "))
+		}
+	}
+	return nil
+}
+
+func (f *File) one(name string, v *yaml.Node) {
+	if v.Kind != yaml.ScalarNode || !slices.Contains(allowed(name), v.Value) {
+		f.problem(v.Line, "%s: %q is not one of %s", name, v.Value, strings.Join(allowed(name), ", "))
+		return
+	}
+	f.values[name] = v.Value
+}
+
+func (f *File) several(name string, v *yaml.Node) {
+	list := []string{}
+	for _, item := range items(v) {
+		if !slices.Contains(allowed(name), item.Value) {
+			f.problem(item.Line, "%s: %q is not one of %s", name, item.Value, strings.Join(allowed(name), ", "))
+			continue
+		}
+		list = append(list, item.Value)
+	}
+	f.lists[name] = list
+}
+
+// items are the values of a list; one value alone is a list of it.
+func items(v *yaml.Node) []*yaml.Node {
+	if v.Kind == yaml.SequenceNode {
+		return v.Content
+	}
+	return []*yaml.Node{v}
+}
+
+// bindings reads which action has which keys.
+func (f *File) bindings(v *yaml.Node) {
+	if v.Kind != yaml.MappingNode {
+		f.problem(v.Line, "keys: write each as \"action: key\"")
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		name, value := v.Content[i], v.Content[i+1]
+		if seen[name.Value] {
+			f.problem(name.Line, "keys: %s is set a second time", name.Value)
+			continue
+		}
+		seen[name.Value] = true
+		k := Key{Action: name.Value, Line: name.Line}
+		for _, item := range items(value) {
+			key, ok := keyOf(item.Value)
+			if item.Kind != yaml.ScalarNode || !ok {
+				f.problem(item.Line, "keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", name.Value, item.Value)
+				continue
+			}
+			k.Keys = append(k.Keys, key)
+		}
+		if len(k.Keys) > 0 {
+			f.keys = append(f.keys, k)
+		}
+	}
+}
+
+// named are the keys that are not written by their character.
+var named = []string{
+	"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "enter", "tab", "esc", "space", "backspace", "delete", "insert",
+	"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12",
+}
+
+// keyOf is a key as a terminal reports it. People write Ctrl+S, PgDn, Space.
+func keyOf(s string) (string, bool) {
+	mods, key := "", s
+	for {
+		mod, rest, ok := strings.Cut(key, "+")
+		mod = strings.ToLower(mod)
+		if !ok || rest == "" || mod != "ctrl" && mod != "alt" && mod != "shift" {
+			break
+		}
+		mods, key = mods+mod+"+", rest
+	}
+	if len([]rune(key)) == 1 && key > " " {
+		if strings.Contains(mods, "ctrl+") {
+			key = strings.ToLower(key)
+		}
+		return mods + key, mods != "shift+"
+	}
+	key = strings.ToLower(key)
+	switch key {
+	case "pgdn", "pagedown":
+		key = "pgdown"
+	case "pageup":
+		key = "pgup"
+	case "escape":
+		key = "esc"
+	case "return":
+		key = "enter"
+	case "del":
+		key = "delete"
+	}
+	return mods + key, slices.Contains(named, key)
+}
+
+// heading stands in a file that podstep begins.
+const heading = "Settings of podstep's screen. docs/settings.md lists them all."
+
+// change sets settings in the file, and puts it in place as a whole: another podstep
+// may read it. A link to it stays one.
+func change(path string, values map[string]any) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	text, err := read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := edited(text, values)
+	if err != nil {
+		return err
+	}
+	return replace(path, out)
+}
+
+// edited is a text with settings changed. The others, their order, and comments stay.
+func edited(text []byte, values map[string]any) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) == 0 {
+		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: comments(text)}
+	}
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, errors.New("it has no settings in it")
+	}
+	for _, name := range order {
+		value, is := values[name]
+		if !is {
+			continue
+		}
+		var n yaml.Node
+		if err := n.Encode(value); err != nil {
+			return nil, err
+		}
+		if n.Kind == yaml.SequenceNode {
+			n.Style = yaml.FlowStyle
+		}
+		put(top, name, &n)
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(&doc)
+	return b.Bytes(), errors.Join(err, e.Close())
+}
+
+// comments are those of a file that has nothing else; of none, the heading.
+func comments(text []byte) string {
+	if s := strings.TrimSpace(string(text)); s != "" {
+		return s
+	}
+	return "# " + heading
+}
+
+// put gives a setting its value, where it stands or at the end.
+func put(top *yaml.Node, name string, value *yaml.Node) {
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		if top.Content[i].Value == name {
+			was := top.Content[i+1]
+			value.LineComment, value.FootComment = was.LineComment, was.FootComment
+			top.Content[i+1] = value
+			return
+		}
+	}
+	top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, value)
+}
+
+func replace(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".config")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	mode := fs.FileMode(0o600)
+	if info, serr := os.Stat(path); serr == nil {
+		mode = info.Mode().Perm()
+	}
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
