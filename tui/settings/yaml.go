@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -191,59 +192,102 @@ func change(path string, values map[string]any) error {
 	return replace(path, out)
 }
 
-// edited is a text with settings changed. The others, their order, and comments stay.
+// edited is a text with settings changed, and nothing else: a setting that stands
+// in a line of its own is changed there, one that is not set yet comes at the end.
 func edited(text []byte, values map[string]any) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("# " + heading + "\n")
+	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	if len(doc.Content) == 0 {
-		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: comments(text)}
+	var top *yaml.Node
+	if len(doc.Content) > 0 {
+		top = doc.Content[0]
 	}
-	top := doc.Content[0]
-	if top.Kind != yaml.MappingNode {
-		return nil, errors.New("it has no settings in it")
-	}
+	lines := strings.SplitAfter(strings.TrimRight(string(text), "\n")+"\n", "\n")
+	lines = lines[:len(lines)-1]
 	for _, name := range order {
 		value, is := values[name]
 		if !is {
 			continue
 		}
-		var n yaml.Node
-		if err := n.Encode(value); err != nil {
+		line := name + ": " + inLine(value)
+		at, comment, err := placeOf(top, name)
+		if err != nil {
 			return nil, err
 		}
-		if n.Kind == yaml.SequenceNode {
-			n.Style = yaml.FlowStyle
+		if at < 0 {
+			lines = append(lines, line+"\n")
+			continue
 		}
-		put(top, name, &n)
+		if comment != "" {
+			line += " " + comment
+		}
+		lines[at] = line + "\n"
 	}
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	err := e.Encode(&doc)
-	return b.Bytes(), errors.Join(err, e.Close())
+	out := []byte(strings.Join(lines, ""))
+	return out, sameBut(text, out, values)
 }
 
-// comments are those of a file that has nothing else; of none, the heading.
-func comments(text []byte) string {
-	if s := strings.TrimSpace(string(text)); s != "" {
-		return s
+// inLine is a value as YAML in one line. No value of ours needs quotes.
+func inLine(value any) string {
+	if list, is := value.([]string); is {
+		return "[" + strings.Join(list, ", ") + "]"
 	}
-	return "# " + heading
+	return fmt.Sprint(value)
 }
 
-// put gives a setting its value, where it stands or at the end.
-func put(top *yaml.Node, name string, value *yaml.Node) {
+// placeOf is the line that a setting stands in, from 0, and the comment behind it;
+// -1: it is not set. One that has more lines than one is refused.
+func placeOf(top *yaml.Node, name string) (int, string, error) {
+	if top == nil {
+		return -1, "", nil
+	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
-		if top.Content[i].Value == name {
-			was := top.Content[i+1]
-			value.LineComment, value.FootComment = was.LineComment, was.FootComment
-			top.Content[i+1] = value
-			return
+		k, v := top.Content[i], top.Content[i+1]
+		if k.Value != name {
+			continue
+		}
+		if lastLine(v) != k.Line {
+			return 0, "", fmt.Errorf("line %d: %s has more lines than one; write it in one, and podstep can change it", k.Line, name)
+		}
+		return k.Line - 1, v.LineComment, nil
+	}
+	return -1, "", nil
+}
+
+// lastLine is the line of the last value in a node.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, c := range n.Content {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// sameBut makes sure that a change of a text is what it was meant to be: whatever
+// somebody wrote there, no other setting is lost.
+func sameBut(before, after []byte, values map[string]any) error {
+	was, is := map[string]any{}, map[string]any{}
+	if err := errors.Join(yaml.Unmarshal(before, &was), yaml.Unmarshal(after, &is)); err != nil {
+		return err
+	}
+	for name, value := range values {
+		was[name] = value
+		if list, ok := value.([]string); ok {
+			some := []any{}
+			for _, v := range list {
+				some = append(some, v)
+			}
+			was[name] = some
 		}
 	}
-	top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, value)
+	if !reflect.DeepEqual(was, is) {
+		return errors.New("the way in which it is written does not let podstep change it; write each setting in a line of its own")
+	}
+	return nil
 }
 
 func replace(path string, text []byte) error {
