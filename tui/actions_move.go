@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/find"
+	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -65,6 +66,12 @@ var findActions = []action{
 		hint: words.Text("next match", "下一处"), rank: rank(98), do: intent(func(m *Model) { m.findNext(1) })},
 	{id: "find.back", keys: []string{"N"}, scope: inFind, group: groupMove, title: words.Text("To the row with the text before, and round", "跳到上一处匹配，循环"),
 		hint: words.Text("previous", "上一处"), rank: rank(97), do: intent(func(m *Model) { m.findNext(-1) })},
+	{id: "place.mark", keys: []string{"'"}, group: groupMove, title: words.Text("Set a bookmark at the row or event, or take it away", "在此行或事件上设置或取消书签"),
+		do: intent((*Model).bookmark)},
+	{id: "place.next", keys: []string{";"}, group: groupMove, title: words.Text("To the next bookmark, and round", "跳到下一个书签，循环"),
+		off: offNoBookmark, do: intent(func(m *Model) { m.nextBookmark(1) })},
+	{id: "place.back", keys: []string{"`"}, group: groupMove, title: words.Text("To the bookmark before, and round", "跳到上一个书签，循环"),
+		off: offNoBookmark, do: intent(func(m *Model) { m.nextBookmark(-1) })},
 	{id: "story.openall", keys: []string{"=", "+"}, scope: inStory, group: groupMove, title: words.Text("Open all rows", "展开所有行"),
 		do: intent(func(m *Model) { m.state.OpenAll() })},
 	{id: "story.closeall", keys: []string{"-"}, scope: inStory, group: groupMove, title: words.Text("Close all rows", "收起所有行"),
@@ -218,5 +225,91 @@ func (m *Model) lookFor(s *screen.Screen) {
 		m.find.Look(name, rows, find.PerFrame)
 		s.Finding = &screen.Finding{Text: m.find.Text()}
 		s.Finding.K, s.Finding.N, s.Finding.More = m.find.Count(rows)
+	}
+}
+
+// here is the selected row or event as a bookmark has it; false: nothing of the kind
+// is selected.
+func (m *Model) here() (marks.Bookmark, bool) {
+	s := m.screen()
+	if e := s.Events(); e != nil {
+		if !inRange(e.Cursor, len(e.Rows)) {
+			return marks.Bookmark{}, false
+		}
+		return marks.Bookmark{Pos: e.Rows[e.Cursor].Pos}, true
+	}
+	if st := s.Story(); st != nil && inRange(st.Cursor, len(st.Rows)) {
+		return rowMark(st.Pod.UID, &st.Rows[st.Cursor]), true
+	}
+	return marks.Bookmark{}, false
+}
+
+func rowMark(uid string, r *screen.Row) marks.Bookmark {
+	return marks.Bookmark{Pos: r.Event, UID: uid, Row: r.ID}
+}
+
+// bookmark sets a bookmark at what is selected, or takes it away.
+func (m *Model) bookmark() {
+	here, ok := m.here()
+	switch {
+	case !ok:
+		m.notice(m.text(words.Text("bookmarks are set in the pipeline and in the events; nothing is selected there", "书签设在流水线和事件中；那里没有选中任何内容")))
+	case m.places.Toggle(here):
+		m.notice(m.textf(words.Text("bookmark set; ; goes to the next of %d", "已设置书签；按 ; 前往下一个，共 %d 个"), m.places.Len()))
+	default:
+		m.notice(m.text(words.Text("bookmark taken away", "已取消书签")))
+	}
+}
+
+func offNoBookmark(m *Model) text {
+	if m.places.Len() == 0 {
+		return words.Text("there is no bookmark; ' sets one", "没有书签；按 ' 设置")
+	}
+	return text{}
+}
+
+// nextBookmark goes to a bookmark, in the view that it was set in.
+func (m *Model) nextBookmark(dir int) {
+	here, ok := m.here()
+	if !ok {
+		here.Pos = m.state.Events()
+	}
+	to, k, ok := m.places.Next(here, dir)
+	if !ok {
+		return
+	}
+	if to.Row == "" {
+		m.state.SetMain(screen.MainEvents)
+		m.state.SelectEvent(to.Pos)
+	} else {
+		m.state.SetMain(screen.MainStory)
+		if to.UID == "" {
+			m.state.SelectPod(0)
+		} else {
+			m.state.SelectPodOf(to.UID)
+		}
+		m.state.RevealRow(to.Row)
+	}
+	m.notice(m.textf(words.Text("bookmark %d of %d", "书签 %d，共 %d 个"), k, m.places.Len()))
+}
+
+// sign puts the signs of marks and bookmarks on the rows that are seen.
+func (m *Model) sign(s *screen.Screen) {
+	s.Pods.Marked = m.marked.Len()
+	for i := range s.Pods.Rows {
+		s.Pods.Rows[i].Marked = m.marked.Has(s.Pods.Rows[i].UID)
+	}
+	if m.places.Len() == 0 {
+		return
+	}
+	if st := s.Story(); st != nil {
+		for i := range st.Rows {
+			st.Rows[i].Marked = m.places.Has(rowMark(st.Pod.UID, &st.Rows[i]))
+		}
+	}
+	if e := s.Events(); e != nil {
+		for i := range e.Rows {
+			e.Rows[i].Marked = m.places.Has(marks.Bookmark{Pos: e.Rows[i].Pos})
+		}
 	}
 }

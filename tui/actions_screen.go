@@ -76,6 +76,8 @@ func (m *Model) out() tea.Cmd {
 		m.stopWaiting()
 	case m.find.Text() != "":
 		m.find.Set("")
+	case m.marked.Len() > 0:
+		m.marked.Clear()
 	case m.filter != "":
 		_ = m.setFilter("")
 	case m.zoomed():

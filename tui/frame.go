@@ -147,6 +147,7 @@ func (m *Model) dress(s *screen.Screen) {
 		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("Esc stops waiting", "按 Esc 停止等待"))}
 	}
 	m.lookFor(s)
+	m.sign(s)
 	if m.input != nil {
 		s.Input = m.input.Draw()
 	}

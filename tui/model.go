@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/find"
+	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/stack"
@@ -59,6 +60,8 @@ type Model struct {
 	// actions is the table with the keys that the person gave them.
 	actions []action
 	columns []screen.PodColumn
+	marked  marks.Pods
+	places  marks.Bookmarks
 	sort    screen.PodSort
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
@@ -162,6 +165,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.takeHeld(msg)
 	case doneMsg:
 		return m, m.takeDone(msg)
+	case manyMsg:
+		m.takeMany(msg)
 	case walk.Msg:
 		return m, msg.Take()
 	case stack.Msg:

@@ -21,6 +21,8 @@ type PodList struct {
 	// Of is how many pods there are, and Match how many of them the filter selects,
 	// while there is one; both zero: there is none.
 	Match, Of int
+	// Marked is how many pods are marked.
+	Marked int
 	// Sort is the order of the rows.
 	Sort PodSort
 	// Columns are what is said of each pod beside its name and how it is.

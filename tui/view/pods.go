@@ -41,13 +41,17 @@ func (f *frame) pods(r Rect) {
 // SortWord is what an order is called.
 func SortWord(by screen.PodSort) probes.Text { return sortWords[by] }
 
-// podsTitle says how many pods of how many the filter selects.
+// podsTitle says how many pods of how many the filter selects, and how many are
+// marked.
 func (f *frame) podsTitle() string {
-	l := &f.s.Pods
-	if l.Of == 0 {
-		return f.text(wordPods)
+	l, title := &f.s.Pods, f.text(wordPods)
+	if l.Of > 0 {
+		title += " " + fmt.Sprintf(f.text(wordNOf), l.Match, l.Of)
 	}
-	return f.text(wordPods) + " " + fmt.Sprintf(f.text(wordNOf), l.Match, l.Of)
+	if l.Marked > 0 {
+		title += " " + f.m.picked + " " + f.textf(wordMarked, l.Marked)
+	}
+	return title
 }
 
 func podLines(p *screen.PodRow) int {

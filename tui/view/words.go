@@ -72,6 +72,7 @@ var (
 	wordPrint       = probes.Text{En: "print an expression", Zh: "求值"}
 	wordOlder       = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
 	wordFoundOf     = probes.Text{En: "%d of %d", Zh: "第 %d 个，共 %d 个"}
+	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}
 	wordNOf         = probes.Text{En: "%d of %d", Zh: "%d / %d"}
 	wordFound       = probes.Text{En: "%d found", Zh: "找到 %d 个"}
 )
