@@ -1,10 +1,15 @@
 package tui
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -42,6 +47,33 @@ func TestMarkedPods(t *testing.T) {
 	asked("continue u-1", "continue u-2")
 	c.press("esc").seesNot("2 marked")
 	c.press("s").called()
+}
+
+// asker answers with one pod.
+type asker struct{ names []string }
+
+func (a *asker) Pod(_ context.Context, name evidence.Name) *evidence.Snapshot {
+	a.names = append(a.names, name.String())
+	return &evidence.Snapshot{Name: name, Pod: &corev1.Pod{}, KubeletPod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name.Name}}}
+}
+
+func (a *asker) Logs(context.Context, *evidence.Snapshot) []evidence.ContainerLog {
+	return []evidence.ContainerLog{{Container: "app", Lines: []string{"hello from within"}}}
+}
+
+// TestAbout: one key each shows the pod's object, logs and events; without anybody to
+// ask it says so.
+func TestAbout(t *testing.T) {
+	d := started(t)
+	d.press("K").sees("neither the kubelet nor the API server can be asked")
+	a := &asker{}
+	d.m.opts.About = a
+	d.press("K").sees("The pod as the kubelet has it · default/web", "name: web").press("esc")
+	d.press("P").sees("Last lines of its containers · default/web", "--- app", "hello from within").press("esc")
+	d.press("X").sees("Events of the pod · default/web", "no events of it").press("esc")
+	if len(a.names) != 3 || a.names[0] != "default/web" {
+		t.Errorf("asked about %q", a.names)
+	}
 }
 
 // TestBookmarks: they lead back, from wherever one is and whatever is closed.

@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/about"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/find"
 	"github.com/podstep/podstep/tui/marks"
@@ -169,6 +170,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeMany(msg)
 	case walk.Msg:
 		return m, msg.Take()
+	case about.Msg:
+		msg.Take()
 	case stack.Msg:
 		return m, msg.Take()
 	case keptMsg:

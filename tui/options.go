@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/about"
 	"github.com/podstep/podstep/tui/settings"
 	"github.com/podstep/podstep/tui/walk"
 )
@@ -35,6 +36,8 @@ type Options struct {
 	Record string
 	// Cluster is where walks make their objects.
 	Cluster Cluster
+	// About is asked for a pod's object, events and logs; nil: nobody can be asked.
+	About about.Asker
 	// Gather finds out why a pod is stuck; nil: nobody can be asked.
 	Gather Gatherer
 }

@@ -103,7 +103,9 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
 	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
-	o.Gather = a.gatherer(f.kubeconfig)
+	if g := a.gatherer(f.kubeconfig); g != nil {
+		o.Gather, o.About = g, g
+	}
 	return a.show(ctx, session.NewLive(c), o)
 }
 
