@@ -120,11 +120,11 @@ var packages = []pkg{
 	code("tui/ask", "tui/screen", "tui/view"),
 	code("tui/walk", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/cluster", "tui/screen", "tui/session", "tui/tours"),
 	code("tui/stack", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/view"),
+	code("docs/pictures/gen"),
 	code("tui/about", "agent/explain/evidence", "agent/redact", "probes", "probes/words", "tui/ask"),
-	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/about", "tui/ask", "tui/find", "tui/marks", "tui/screen", "tui/session", "tui/settings", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
+	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "docs/pictures/gen", "probes", "probes/filter", "probes/words", "tui/about", "tui/ask", "tui/find", "tui/marks", "tui/screen", "tui/session", "tui/settings", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
-	code("docs/pictures/gen"),
 	code("docs/pictures"),
 
 	// The programs.

@@ -43,7 +43,7 @@ var moveActions = []action{
 	{id: "move.bottom", keys: []string{"G", "end"}, group: groupMove, title: words.Text("To the bottom, and follow", "到底部并跟随"),
 		do: intent(func(m *Model) { m.state.End() })},
 	{id: "move.pane", keys: []string{"tab"}, group: groupMove, title: words.Text("Next pane", "下一个窗格"),
-		hint: words.Text("pane", "窗格"), rank: rank(10), do: intent(func(m *Model) { m.state.NextPane() })},
+		hint: words.Text("pane", "窗格"), rank: rankPane, brief: (*Model).nextPaneName, do: intent(func(m *Model) { m.state.NextPane() })},
 	{id: "move.paneback", keys: []string{"shift+tab"}, group: groupMove, title: words.Text("Previous pane", "上一个窗格"),
 		do: intent(func(m *Model) { m.state.PrevPane() })},
 	{id: "move.error", keys: []string{"]"}, group: groupMove, title: words.Text("Next error", "下一个错误"),
@@ -311,5 +311,27 @@ func (m *Model) sign(s *screen.Screen) {
 		for i := range e.Rows {
 			e.Rows[i].Marked = m.places.Has(marks.Bookmark{Pos: e.Rows[i].Pos})
 		}
+	}
+}
+
+// rankPane wants the way to the other panes in the footer where not all are seen.
+func rankPane(m *Model) int {
+	s := m.screen()
+	l := view.Arrange(m.frame.options.Width, m.frame.options.Height, view.ArrangementOf(s))
+	if l.Pods.H > 0 && l.Main.H > 0 && (s.Detail == nil || l.Detail.H > 0) {
+		return 10
+	}
+	return 94
+}
+
+// nextPaneName is the footer's hint for the pane that Tab goes to.
+func (m *Model) nextPaneName() string {
+	switch s := m.screen(); {
+	case s.Focus == screen.PaneDetail:
+		return m.text(words.Text("pods", "Pod"))
+	case s.Focus == screen.PanePods:
+		return m.text(view.MainName(s.Main))
+	default:
+		return m.text(words.Text("step", "步骤"))
 	}
 }

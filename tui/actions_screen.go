@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/docs/pictures/gen"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
@@ -34,6 +37,7 @@ var screenActions = []action{
 	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
 		do: (*Model).nextSort},
 	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
+	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }
@@ -42,6 +46,7 @@ var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: words.Text("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
 	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
+	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as q does, and leave what is seen in the terminal", "像 q 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
 	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as q does, but only once", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
 }
 
@@ -221,4 +226,38 @@ func (m *Model) toggleColumn(c screen.PodColumn) tea.Cmd {
 	m.state.SetColumns(m.columns)
 	m.notice(m.textf(words.Text("columns: %s", "列：%s"), strings.Join(names, ", ")))
 	return m.keep(settings.Columns, names)
+}
+
+// takePicture writes what is seen into a file of its own, here.
+func (m *Model) takePicture() tea.Cmd {
+	size, theme := m.frame.options, gen.Dark
+	if size.Theme == view.Light || size.LightGround && size.Theme != view.Dark {
+		theme = gen.Light
+	}
+	text := view.Draw(m.screen(), m.frame.styles)
+	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".svg"
+	done, lang := words.Text("picture: %s", "图片：%s"), m.lang
+	return func() tea.Msg {
+		name := absolute(name)
+		return doneMsg{lang.Inf(done, name), writeNew(name, gen.SVG(text, size.Width, size.Height, gen.Options{Theme: theme}))}
+	}
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write picture %s: %w", name, err)
+	}
+	return nil
+}
+
+// quitLeavingFrame ends the program; what is seen now stays in the terminal.
+func (m *Model) quitLeavingFrame() tea.Cmd {
+	m.last = view.Draw(m.screen(), m.frame.styles)
+	return m.quit()
 }

@@ -2,10 +2,14 @@ package tui
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	tea "charm.land/bubbletea/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -102,4 +106,66 @@ func TestBookmarks(t *testing.T) {
 	if strings.TrimSpace(row()) != want {
 		t.Errorf("the one before is %q", row())
 	}
+}
+
+// TestPicture: what is seen is written to a file that the footer names, and never
+// over another.
+func TestPicture(t *testing.T) {
+	t.Chdir(t.TempDir())
+	d := started(t)
+	d.press("ctrl+s").sees("picture: ", ".svg")
+	files, _ := filepath.Glob("podstep-*.svg")
+	if len(files) != 1 {
+		t.Fatalf("files: %q", files)
+	}
+	text, _ := os.ReadFile(files[0])
+	for _, want := range []string{"<svg", "default/web", "RunPodSandbox"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in the picture", want)
+		}
+	}
+	for range 3 { // there is one for each second that may be meant
+		d.now = d.now.Add(-time.Second)
+		if err := os.WriteFile("podstep-"+d.now.Format("20060102-150405")+".svg", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.press("ctrl+s").sees("write picture", "exists")
+}
+
+// TestLeaveWithFrame: Q leaves what was seen in the terminal, q does not, nor does
+// who stays.
+func TestLeaveWithFrame(t *testing.T) {
+	d := started(t)
+	var out strings.Builder
+	d.press("q")
+	d.m.printLast(&out)
+	if out.Len() != 0 {
+		t.Errorf("q leaves %q", out.String())
+	}
+	d.m.opts.NoColour = true
+	d.press("Q")
+	d.m.printLast(&out)
+	if s := out.String(); !strings.Contains(s, "default/web") || strings.Contains(s, "\x1b[38") || strings.Count(s, "\n") != 36 {
+		t.Errorf("Q leaves\n%s", s)
+	}
+	d.m.last = ""
+	d.press("H", "right", "enter").poll()
+	d.press("Q").sees("End podstep?").press("esc")
+	if d.m.last != "" {
+		t.Error("who stays leaves nothing")
+	}
+}
+
+// TestSmallFooters: where one pane is seen alone, the footer says how to come to
+// another.
+func TestSmallFooters(t *testing.T) {
+	d := started(t)
+	for _, size := range [][2]int{{60, 16}, {40, 10}} {
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		d.m.state.SetFocus(screen.PanePods)
+		d.sees("Tab Pipeline", "? help").press("tab").sees("Tab step").press("tab").sees("Tab pods")
+	}
+	d.send(tea.WindowSizeMsg{Width: 200, Height: 50})
+	d.seesNot("Tab pods")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
@@ -75,6 +76,10 @@ type Model struct {
 	lastKey time.Time
 
 	frame frame
+	// last is what was seen when the person left with it; empty: they did not.
+	last string
+	// profile is what the terminal can show.
+	profile colorprofile.Profile
 }
 
 // clock is the wall clock and what waits by it. Tests have their own.
@@ -153,6 +158,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.frame.background(msg.IsDark())
 	case tea.ColorProfileMsg:
+		m.profile = msg.Profile
 		m.frame.colours(msg.Profile)
 	case tea.KeyPressMsg:
 		return m, m.byHand(func() tea.Cmd { return m.key(msg) })

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -26,8 +29,9 @@ const (
 	logsWithin    = 10 * time.Second
 )
 
-// Logs reads the last lines of the containers of a pod from the kubelet that has it.
-// They are none of what Pod gathers: only who asks for them gets them.
+// Logs reads the last lines of the containers of a pod, through the API server as
+// kubectl logs does, or else from the port of the kubelet that has the pod. They are
+// none of what Pod gathers: only who asks for them gets them.
 func (f From) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -38,29 +42,43 @@ func (f From) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.Contain
 	if pod == nil {
 		return nil
 	}
-	var p *port
-	var err error
-	for _, source := range f.More {
-		if k, is := source.(*Kubelet); is {
-			p, err = k.port(ctx, &Subject{Name: s.Name, Kubelet: ofKubelet(s), Snapshot: s})
-		}
-	}
+	ways := f.logWays(ctx, pod, s)
 	out := logsOf(pod)
 	work := make([]func(), len(out))
 	for i := range out {
-		work[i] = func() {
-			if p == nil {
-				out[i].Why, out[i].Message = evidence.Unreachable, "the kubelet cannot be reached from here"
-				if err != nil {
-					out[i].Why, out[i].Message = WhyNot(err)
-				}
-				return
-			}
-			p.readLog(ctx, pod, &out[i])
-		}
+		work[i] = func() { readLog(ctx, ways, &out[i]) }
 	}
 	together(work...)
 	return out
+}
+
+// logWay asks for the log of a container.
+type logWay func(ctx context.Context, container string, query url.Values) (*http.Response, error)
+
+// logWays are the ways to the logs of a pod, the first to be tried first.
+func (f From) logWays(ctx context.Context, pod *corev1.Pod, s *evidence.Snapshot) (ways []logWay) {
+	namespace, name := url.PathEscape(pod.Namespace), url.PathEscape(pod.Name)
+	if f.API != nil {
+		ways = append(ways, func(ctx context.Context, container string, query url.Values) (*http.Response, error) {
+			query = maps.Clone(query)
+			query.Set("container", container)
+			return f.API.Open(ctx, kubeapi.Request{Path: "api/v1/namespaces/" + namespace + "/pods/" + name + "/log", Query: query})
+		})
+	}
+	for _, source := range f.More {
+		k, is := source.(*Kubelet)
+		if !is {
+			continue
+		}
+		p, err := k.port(ctx, &Subject{Name: s.Name, Kubelet: ofKubelet(s), Snapshot: s})
+		if p == nil || err != nil && len(p.ways) == 0 {
+			continue
+		}
+		ways = append(ways, func(ctx context.Context, container string, query url.Values) (*http.Response, error) {
+			return p.ask(ctx, "/containerLogs/"+namespace+"/"+name+"/"+url.PathEscape(container), query)
+		})
+	}
+	return ways
 }
 
 // logsOf are the logs that a pod has: of each container, and of the one before if it
@@ -80,26 +98,33 @@ func logsOf(p *corev1.Pod) (out []evidence.ContainerLog) {
 	return out
 }
 
-// readLog reads one log.
-func (p *port) readLog(ctx context.Context, pod *corev1.Pod, log *evidence.ContainerLog) {
+// readLog reads one log, in the first way that leads there.
+func readLog(ctx context.Context, ways []logWay, log *evidence.ContainerLog) {
 	query := url.Values{"tailLines": {strconv.Itoa(logLines)}}
 	if log.Previous {
 		query.Set("previous", "true")
 	}
-	path := "/containerLogs/" + url.PathEscape(pod.Namespace) + "/" + url.PathEscape(pod.Name) + "/" + url.PathEscape(log.Container)
-	resp, err := p.ask(ctx, path, query)
-	if err == nil {
-		defer resp.Body.Close()
-		err = readLines(resp.Body, log)
-	}
-	if err != nil {
-		log.Why, log.Message = WhyNot(err)
+	log.Why, log.Message = evidence.Unreachable, "neither the API server nor the kubelet can be asked from here"
+	for i, ask := range ways {
+		resp, err := ask(ctx, log.Container, query)
+		if err == nil {
+			err = readLines(resp.Body, log)
+			resp.Body.Close()
+		}
+		if err == nil {
+			log.Why, log.Message = "", ""
+			return
+		}
+		if i == 0 { // the way that is the usual one
+			log.Why, log.Message = WhyNot(err)
+		}
 	}
 }
 
 // readLines keeps the last lines of a text, within bounds, without what may be a
 // secret.
 func readLines(r io.Reader, log *evidence.ContainerLog) error {
+	log.Lines, log.Cut = nil, false
 	text, err := io.ReadAll(io.LimitReader(r, maxLogRead))
 	if len(text) == maxLogRead {
 		log.Cut = true // and what is the end is not known
