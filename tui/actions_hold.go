@@ -176,7 +176,7 @@ func (m *Model) askHoldMarked() tea.Cmd {
 		return nil
 	}
 	m.push(&ask.Dialog{
-		Title: m.textf(words.Text("Hold the marked pods? %d", "停住已标记的 Pod？%d 个"), len(pods)),
+		Title: m.textf(words.Text("Hold the marked pods (%d)?", "停住已标记的 Pod（%d 个）？"), len(pods)),
 		Text: []string{
 			m.textf(words.Text("On node %s each stops at its next step and waits there: %s. All other pods go on.", "在节点 %s 上，它们各自停在下一步并等待：%s。其他 Pod 照常运行。"), m.node(), m.listed(names)),
 			m.text(words.Text("Each goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它们会继续。")),
@@ -222,11 +222,11 @@ func (m *Model) takeMany(msg manyMsg) {
 	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		m.notice(m.textf(words.Text("no longer waiting; %d pods are held", "不再等待；%d 个 Pod 已停住"), msg.held))
+		m.notice(m.textf(words.Text("no longer waiting; pods held: %d", "不再等待；已停住的 Pod：%d 个"), msg.held))
 	case msg.err != nil:
 		m.fail(msg.err)
 	default:
-		m.notice(m.textf(words.Text("%d pods are held", "%d 个 Pod 已停住"), msg.held))
+		m.notice(m.textf(words.Text("pods held: %d", "已停住的 Pod：%d 个"), msg.held))
 	}
 }
 

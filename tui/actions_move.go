@@ -318,10 +318,13 @@ func (m *Model) sign(s *screen.Screen) {
 func rankPane(m *Model) int {
 	s := m.screen()
 	l := view.Arrange(m.frame.options.Width, m.frame.options.Height, view.ArrangementOf(s))
-	if l.Pods.H > 0 && l.Main.H > 0 && (s.Detail == nil || l.Detail.H > 0) {
-		return 10
+	switch {
+	case l.Pods.H == 0 || l.Main.H == 0 && s.Focus != screen.PaneDetail:
+		return 94
+	case s.Detail != nil && l.Detail.H == 0, l.Main.H == 0:
+		return 56
 	}
-	return 94
+	return 10
 }
 
 // nextPaneName is the footer's hint for the pane that Tab goes to.

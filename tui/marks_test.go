@@ -33,7 +33,7 @@ func TestMarkedPods(t *testing.T) {
 	c.press("g", "space", "j", "space").sees("marked pods: 2", "2 marked")
 	c.press("G") // the node is selected: it is not meant
 	c.press("s").sees("no marked pod is held").called()
-	c.press("H").sees("Hold the marked pods? 2", "default/web-1, default/web-2").press("enter").called()
+	c.press("H").sees("Hold the marked pods (2)?", "default/web-1, default/web-2").press("enter").called()
 	c.press("H", "right", "enter")
 	asked("hold web-1", "hold web-2")
 	for _, p := range c.pods {
