@@ -320,7 +320,7 @@ func rankPane(m *Model) int {
 	l := view.Arrange(m.frame.options.Width, m.frame.options.Height, view.ArrangementOf(s))
 	switch {
 	case l.Pods.H == 0 || l.Main.H == 0 && s.Focus != screen.PaneDetail:
-		return 94
+		return 91 // next to letting a held pod go
 	case s.Detail != nil && l.Detail.H == 0, l.Main.H == 0:
 		return 56
 	}
