@@ -210,7 +210,16 @@ func (r detailRows) Version() uint64 {
 // findNext goes to the next row with the text, or the one before.
 func (m *Model) findNext(dir int) {
 	name, rows := m.rows()
-	if rows == nil || !m.find.Next(name, rows, dir) {
+	if rows == nil {
+		m.notice(m.text(words.Text("this pane has no rows to find a text in", "这个窗格没有可供查找的行")))
+		return
+	}
+	if m.find.Next(name, rows, dir) {
+		return
+	}
+	if _, _, more := m.find.Count(rows); more {
+		m.notice(m.textf(words.Text("%q is not in the rows that were looked at so far; n looks further", "目前查找过的行中没有 %q；按 n 继续查找"), m.find.Text()))
+	} else {
 		m.notice(m.textf(words.Text("%q is not in this pane", "此窗格中没有 %q"), m.find.Text()))
 	}
 }

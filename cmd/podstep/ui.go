@@ -74,6 +74,11 @@ func (f *uiFlags) options() (tui.Options, error) {
 	if f.plain {
 		o.Plain = "--plain"
 	}
+	if f.config != "" {
+		if _, err := os.Stat(f.config); err != nil {
+			return o, usagef("--config: %v; an empty file is one without settings", err)
+		}
+	}
 	if f.tour != "" {
 		all, err := tours.Load()
 		if err != nil {
@@ -113,6 +118,9 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error {
 	if o.Plain == "" {
 		return tui.Run(ctx, s, o, a.out)
+	}
+	for _, wrong := range o.Settings.Problems() {
+		fmt.Fprintln(a.err, wrong)
 	}
 	p := plain.Options{Lang: o.Lang, Because: o.Plain, Out: a.out}
 	if term.IsTerminal(os.Stdin.Fd()) || o.Plain == "--plain" {

@@ -24,10 +24,11 @@ type List interface {
 	Version() uint64
 }
 
-// PerFrame bounds how many rows one frame looks at, PerKey how many a key does.
+// PerFrame bounds how many rows one frame looks at, PerKey how many more a key does:
+// no more than can be read while a person notices nothing.
 const (
 	PerFrame = 4_000
-	PerKey   = 100_000
+	PerKey   = 20_000
 )
 
 // Find is a text that is looked for. Its zero value looks for nothing.
