@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -213,6 +214,30 @@ func TestFinding(t *testing.T) {
 			t.Errorf("cell %d has ink %d", x, cell.ink)
 		}
 	}
+}
+
+// TestMarked: marked pods, bookmarks, all columns, and what the filter leaves, in the
+// sizes in which there is room for them and in which there is not.
+func TestMarked(t *testing.T) {
+	var b strings.Builder
+	for _, look := range []Options{{NoColour: true}, {NoColour: true, Glyphs: ASCII}} {
+		for _, size := range goldenSizes {
+			look.Width, look.Height = size[0], size[1]
+			s := fixtures[0].make()
+			s.Focus = screen.PanePods
+			s.Pods.Marked, s.Pods.Match, s.Pods.Of, s.Pods.Sort = 2, len(s.Pods.Rows), 12, screen.SortRestarts
+			s.Pods.Columns = screen.PodColumns
+			for i := range s.Pods.Rows {
+				p := &s.Pods.Rows[i]
+				p.Marked, p.Restarts, p.Seen = i < 2, i-1, time.Duration(i)*time.Minute
+			}
+			if st := s.Story(); st != nil {
+				st.Rows[0].Marked = true
+			}
+			fmt.Fprintf(&b, "== %dx%d\n%s\n", size[0], size[1], ansi.Strip(Draw(s, NewStyles(look))))
+		}
+	}
+	golden(t, filepath.Join("finding", "marked.txt"), b.String())
 }
 
 // TestDeuteranopia: the meanings of that theme differ to who sees no green, as
