@@ -140,8 +140,15 @@ func (s *State) compareNames(a, b int) int {
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a, b))
 }
 
-// compareAs is comparePods in an order that a person has chosen.
+// compareAs is comparePods in an order that a person has chosen. Pods that are gone
+// come last in each.
 func (s *State) compareAs(by screen.PodSort, a, b podPlace) int {
+	if gone := a.mark == life.Gone; gone != (b.mark == life.Gone) {
+		if gone {
+			return 1
+		}
+		return -1
+	}
 	first := 0
 	switch by {
 	case screen.SortNewest:
