@@ -112,7 +112,7 @@ var packages = []pkg{
 	code("tui/screen", "agent/story/life", "probes", "probes/words"),
 	code("tui/find"),
 	code("tui/marks", "probes"),
-	code("tui/settings", "tui/screen"),
+	code("tui/settings", "agent/reason", "probes", "probes/words", "tui/screen"),
 	code("tui/state", "agent/agentpb", "agent/explain", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/find", "tui/screen"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/screen"),
 	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/screen", "tui/session"),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/about"
@@ -32,7 +33,7 @@ var lookActions = []action{
 	{id: "look.pod", keys: []string{"K"}, group: groupLook, title: words.Text("The pod as the kubelet has it", "kubelet 所持的 Pod 对象"),
 		off: offNobody, do: openAbout(about.Object)},
 	{id: "look.logs", keys: []string{"P"}, group: groupLook, title: words.Text("Last lines that the pod's containers printed", "Pod 的容器最后输出的几行日志"),
-		off: offNobody, do: openAbout(about.Logs)},
+		hint: words.Text("log", "日志"), rank: rankLog, off: offNobody, do: openAbout(about.Logs)},
 	{id: "look.podevents", keys: []string{"X"}, group: groupLook, title: words.Text("The pod's events at the API server", "API server 上这个 Pod 的事件"),
 		off: offNobody, do: openAbout(about.Events)},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
@@ -94,6 +95,18 @@ func offNobody(m *Model) text {
 		return words.Text("neither the kubelet nor the API server can be asked from here; see --kubeconfig", "从这里无法询问 kubelet 或 API server；见 --kubeconfig")
 	}
 	return offNoPod(m)
+}
+
+// rankLog wants the logs of a pod in the footer that does not do well.
+func rankLog(m *Model) int {
+	if m.opts.About == nil || m.control == nil {
+		return 0
+	}
+	switch m.screen().Why.Mark {
+	case life.Stuck, life.Retrying:
+		return 59
+	}
+	return 0
 }
 
 // openAbout asks about the selected pod, and shows the answer on a page.

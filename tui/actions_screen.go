@@ -2,13 +2,13 @@ package tui
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/docs/pictures/gen"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
@@ -119,7 +119,7 @@ func (m *Model) settle() {
 		}
 	}
 	m.state.SetColumns(m.columns)
-	switch wrong := file.Problems(); len(wrong) {
+	switch wrong := file.Problems(m.lang); len(wrong) {
 	case 0:
 	case 1:
 		m.setNotice(wrong[0], true)
@@ -141,9 +141,9 @@ func withKeys(file *settings.File) []action {
 		i, is := place[k.Action]
 		switch {
 		case !is:
-			file.Reject(k.Line, fmt.Sprintf("keys: there is no action %q; docs/keys.md lists them", k.Action))
+			file.Reject(k.Line, reason.Sprintf(words.Text("keys: there is no action %q; docs/keys.md lists them", "keys：没有 %q 这个操作；见 docs/keys.md"), k.Action))
 		case k.Action == "leave.interrupt" || slices.Contains(k.Keys, "ctrl+c"):
-			file.Reject(k.Line, "keys: "+k.Action+": ctrl+c always ends podstep, and nothing else does so always")
+			file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: ctrl+c always ends podstep, and nothing else does so always", "keys：%s：ctrl+c 总是退出 podstep，其他按键不能代替"), k.Action))
 		default:
 			table[i].keys = k.Keys
 		}
@@ -156,7 +156,7 @@ func withKeys(file *settings.File) []action {
 				continue
 			}
 			if other, key := sharesKey(table, i); other != "" {
-				file.Reject(k.Line, fmt.Sprintf("keys: %s: %s is the key of %s; give that another one", k.Action, key, other))
+				file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: %s is the key of %s; give that another one", "keys：%s：%s 是 %s 的按键；请先给它换一个"), k.Action, key, other))
 				table[i].keys, again = actions[i].keys, true
 			}
 		}
@@ -247,11 +247,11 @@ func (m *Model) takePicture() tea.Cmd {
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("write picture: %w", err)
+		return reason.Errorf("write picture: %v", "写图片：%v", err)
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write picture %s: %w", name, err)
+		return reason.Errorf("write picture %s: %v", "写图片 %s：%v", name, err)
 	}
 	return nil
 }

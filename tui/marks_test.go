@@ -74,8 +74,10 @@ func TestAbout(t *testing.T) {
 	d.m.opts.About = a
 	d.press("K").sees("The pod as the kubelet has it · default/web", "name: web").press("esc")
 	d.press("P").sees("Last lines of its containers · default/web", "--- app", "hello from within").press("esc")
+	d.press("K", "/").write("KIND").sees("/ KIND", "1 found").press("enter").sees("n next").press("n", "esc").seesNot("1 found")
+	d.sees("The pod as the kubelet has it").press("esc").seesNot("The pod as the kubelet has it")
 	d.press("X").sees("Events of the pod · default/web", "no events of it").press("esc")
-	if len(a.names) != 3 || a.names[0] != "default/web" {
+	if len(a.names) != 4 || a.names[0] != "default/web" {
 		t.Errorf("asked about %q", a.names)
 	}
 }

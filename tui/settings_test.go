@@ -76,7 +76,7 @@ func TestSettingsKeys(t *testing.T) {
 
 	d, path := settled(t, "keys:\n  look.nothing: x\n  look.events: t\n  leave.interrupt: q\n")
 	d.sees(path+":2", "look.nothing", "and 2 more")
-	wrong := strings.Join(d.m.opts.Settings.Problems(), "\n")
+	wrong := strings.Join(d.m.opts.Settings.Problems("en"), "\n")
 	for _, want := range []string{":3: keys: look.events: t is the key of look.timeline", ":4: keys: leave.interrupt"} {
 		if !strings.Contains(wrong, want) {
 			t.Errorf("%q is not in\n%s", want, wrong)

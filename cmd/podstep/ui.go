@@ -119,7 +119,7 @@ func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error 
 	if o.Plain == "" {
 		return tui.Run(ctx, s, o, a.out)
 	}
-	for _, wrong := range o.Settings.Problems() {
+	for _, wrong := range o.Settings.Problems(o.Lang) {
 		fmt.Fprintln(a.err, wrong)
 	}
 	p := plain.Options{Lang: o.Lang, Because: o.Plain, Out: a.out}

@@ -11,6 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // The names of what can be set.
@@ -49,7 +53,7 @@ type Key struct {
 // Problem is something in the file that has no effect.
 type Problem struct {
 	Line int // from 1; 0: the file as a whole
-	Text string
+	Text probes.Text
 }
 
 // Path is where the settings are: in XDG_CONFIG_HOME, or where that is by default;
@@ -82,7 +86,7 @@ func Load(path string) *File {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.unusable = true
-		f.problem(0, "%v", err)
+		f.Reject(0, reason.Error(err))
 	}
 	return f
 }
@@ -93,19 +97,21 @@ func read(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
+		return nil, reason.New("it is not a regular file", "它不是普通文件")
 	case info.Size() > maxSize:
-		return nil, fmt.Errorf("it is larger than %d bytes", maxSize)
+		return nil, reason.Errorf("it is larger than %d bytes", "它大于 %d 字节", maxSize)
 	}
 	return os.ReadFile(path)
 }
 
-func (f *File) problem(line int, format string, args ...any) {
-	f.problems = append(f.problems, Problem{line, fmt.Sprintf(format, args...)})
+func (f *File) problem(line int, format probes.Text, args ...any) {
+	f.Reject(line, reason.Sprintf(format, args...))
 }
 
 // Reject adds a problem that the reader of a setting has found.
-func (f *File) Reject(line int, text string) { f.problem(line, "%s", text) }
+func (f *File) Reject(line int, text probes.Text) {
+	f.problems = append(f.problems, Problem{line, text})
+}
 
 // Get is the value of a setting, empty if it is not set.
 func (f *File) Get(name string) string {
@@ -132,7 +138,7 @@ func (f *File) Keys() []Key {
 }
 
 // Problems are the sentences about what is wrong, each with its place.
-func (f *File) Problems() (out []string) {
+func (f *File) Problems(lang words.Lang) (out []string) {
 	if f == nil {
 		return nil
 	}
@@ -141,7 +147,7 @@ func (f *File) Problems() (out []string) {
 		if p.Line > 0 {
 			at += fmt.Sprintf(":%d", p.Line)
 		}
-		out = append(out, at+": "+p.Text)
+		out = append(out, at+": "+lang.In(p.Text))
 	}
 	return out
 }
@@ -168,10 +174,10 @@ func (f *File) Keep() error {
 		return nil
 	}
 	if f.unusable {
-		return fmt.Errorf("keep the choice in %s: it cannot be read as settings; put it right or remove it", f.path)
+		return reason.Errorf("keep the choice in %s: it cannot be read as settings; put it right or remove it", "无法把选择保存到 %s：它不是可读的设置文件；请改正或删除它", f.path)
 	}
 	if err := change(f.path, f.changed); err != nil {
-		return fmt.Errorf("keep the choice in %s: %w", f.path, err)
+		return reason.Errorf("keep the choice in %s: %v", "无法把选择保存到 %s：%v", f.path, reason.Error(err))
 	}
 	f.changed = map[string]any{}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 func written(t *testing.T, text string) string {
@@ -47,12 +49,15 @@ keys:
 `)
 	f := Load(path)
 	var lines []string
-	for _, p := range f.Problems() {
+	for _, p := range f.Problems(words.English) {
 		line, _, _ := strings.Cut(strings.TrimPrefix(p, path+":"), ":")
 		lines = append(lines, line)
 	}
 	if got := strings.Join(lines, " "); got != "2 4 5 6 7 10 11" {
-		t.Errorf("problems in lines %s:\n%s", got, strings.Join(f.Problems(), "\n"))
+		t.Errorf("problems in lines %s:\n%s", got, strings.Join(f.Problems(words.English), "\n"))
+	}
+	if zh := f.Problems(words.Chinese); !strings.Contains(zh[1], "没有 \"colour\" 这项设置") {
+		t.Errorf("in Chinese: %s", zh[1])
 	}
 	if f.Get(Language) != "zh" || f.Get(Theme) != "" || !slices.Equal(f.List(Columns), []string{"step"}) {
 		t.Errorf("language %q, theme %q, columns %q", f.Get(Language), f.Get(Theme), f.List(Columns))
@@ -67,8 +72,8 @@ func TestUnusable(t *testing.T) {
 	for _, text := range []string{"theme: [", "- a\n", "just words\n"} {
 		path := written(t, text)
 		f := Load(path)
-		if len(f.Problems()) != 1 || !strings.Contains(f.Problems()[0], "line 1") {
-			t.Errorf("%q: %q", text, f.Problems())
+		if len(f.Problems(words.English)) != 1 || !strings.Contains(f.Problems(words.English)[0], "line 1") {
+			t.Errorf("%q: %q", text, f.Problems(words.English))
 		}
 		f.Set(Theme, "dark")
 		if err := f.Keep(); err == nil {
@@ -78,11 +83,11 @@ func TestUnusable(t *testing.T) {
 			t.Errorf("%q became %q", text, now)
 		}
 	}
-	if f := Load(t.TempDir()); len(f.Problems()) != 1 {
-		t.Errorf("a directory: %q", f.Problems())
+	if f := Load(t.TempDir()); len(f.Problems(words.English)) != 1 {
+		t.Errorf("a directory: %q", f.Problems(words.English))
 	}
-	if f := Load(filepath.Join(t.TempDir(), "none")); len(f.Problems()) != 0 {
-		t.Errorf("no file: %q", f.Problems())
+	if f := Load(filepath.Join(t.TempDir(), "none")); len(f.Problems(words.English)) != 0 {
+		t.Errorf("no file: %q", f.Problems(words.English))
 	}
 }
 
@@ -114,8 +119,8 @@ func TestKeep(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
-	if again := Load(path); again.Get(Theme) != "dark" || len(again.Problems()) != 0 {
-		t.Errorf("read again: %q, %q", again.Get(Theme), again.Problems())
+	if again := Load(path); again.Get(Theme) != "dark" || len(again.Problems(words.English)) != 0 {
+		t.Errorf("read again: %q, %q", again.Get(Theme), again.Problems(words.English))
 	}
 }
 
@@ -128,7 +133,7 @@ func TestOddlyWritten(t *testing.T) {
 		f.Set(Columns, []string{"step"})
 		err := f.Keep()
 		now, _ := os.ReadFile(path)
-		if err != nil && string(now) != text || err == nil && (Load(path).Get(Theme) != "dark" || len(Load(path).Problems()) > 0) {
+		if err != nil && string(now) != text || err == nil && (Load(path).Get(Theme) != "dark" || len(Load(path).Problems(words.English)) > 0) {
 			t.Errorf("%q became %q: %v", text, now, err)
 		}
 	}
@@ -158,7 +163,7 @@ func TestBegun(t *testing.T) {
 	}
 	var none *File
 	none.Set(Theme, "dark")
-	if none.Keep() != nil || none.Get(Theme) != "" || none.Problems() != nil {
+	if none.Keep() != nil || none.Get(Theme) != "" || none.Problems(words.English) != nil {
 		t.Error("no file has settings")
 	}
 }

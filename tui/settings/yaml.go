@@ -13,6 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -52,13 +54,13 @@ func (f *File) parse(text []byte) error {
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: not settings: write each as \"name: value\"", top.Line)
+		return reason.Errorf("line %d: not settings: write each as \"name: value\"", "第 %d 行：不是设置：请写成 \"name: value\"", top.Line)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		name, value := top.Content[i], top.Content[i+1]
 		if seen[name.Value] {
-			f.problem(name.Line, "%s is set a second time", name.Value)
+			f.problem(name.Line, words.Text("%s is set a second time", "%s 设置了两次"), name.Value)
 			continue
 		}
 		seen[name.Value] = true
@@ -70,7 +72,7 @@ func (f *File) parse(text []byte) error {
 		case keys:
 			f.bindings(value)
 		default:
-			f.problem(name.Line, "there is no setting %q; there are %s", name.Value, strings.Join(order, ", "))
+			f.problem(name.Line, words.Text("there is no setting %q; there are %s", "没有 %q 这项设置；可用的有 %s"), name.Value, strings.Join(order, ", "))
 		}
 	}
 	return nil
@@ -78,7 +80,7 @@ func (f *File) parse(text []byte) error {
 
 func (f *File) one(name string, v *yaml.Node) {
 	if v.Kind != yaml.ScalarNode || !slices.Contains(allowed(name), v.Value) {
-		f.problem(v.Line, "%s: %q is not one of %s", name, v.Value, strings.Join(allowed(name), ", "))
+		f.problem(v.Line, words.Text("%s: %q is not one of %s", "%s：%q 不是 %s 之一"), name, v.Value, strings.Join(allowed(name), ", "))
 		return
 	}
 	f.values[name] = v.Value
@@ -88,7 +90,7 @@ func (f *File) several(name string, v *yaml.Node) {
 	list := []string{}
 	for _, item := range items(v) {
 		if !slices.Contains(allowed(name), item.Value) {
-			f.problem(item.Line, "%s: %q is not one of %s", name, item.Value, strings.Join(allowed(name), ", "))
+			f.problem(item.Line, words.Text("%s: %q is not one of %s", "%s：%q 不是 %s 之一"), name, item.Value, strings.Join(allowed(name), ", "))
 			continue
 		}
 		list = append(list, item.Value)
@@ -107,14 +109,14 @@ func items(v *yaml.Node) []*yaml.Node {
 // bindings reads which action has which keys.
 func (f *File) bindings(v *yaml.Node) {
 	if v.Kind != yaml.MappingNode {
-		f.problem(v.Line, "keys: write each as \"action: key\"")
+		f.problem(v.Line, words.Text("keys: write each as \"action: key\"", "keys：请写成 \"action: key\""))
 		return
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(v.Content); i += 2 {
 		name, value := v.Content[i], v.Content[i+1]
 		if seen[name.Value] {
-			f.problem(name.Line, "keys: %s is set a second time", name.Value)
+			f.problem(name.Line, words.Text("keys: %s is set a second time", "keys：%s 设置了两次"), name.Value)
 			continue
 		}
 		seen[name.Value] = true
@@ -122,7 +124,7 @@ func (f *File) bindings(v *yaml.Node) {
 		for _, item := range items(value) {
 			key, ok := keyOf(item.Value)
 			if item.Kind != yaml.ScalarNode || !ok {
-				f.problem(item.Line, "keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", name.Value, item.Value)
+				f.problem(item.Line, words.Text("keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", "keys：%s：%q 不是按键；请写成 s、S、ctrl+s、f2、enter 这样"), name.Value, item.Value)
 				continue
 			}
 			k.Keys = append(k.Keys, key)
@@ -251,7 +253,7 @@ func placeOf(top *yaml.Node, name string) (int, string, error) {
 			continue
 		}
 		if lastLine(v) != k.Line {
-			return 0, "", fmt.Errorf("line %d: %s has more lines than one; write it in one, and podstep can change it", k.Line, name)
+			return 0, "", reason.Errorf("line %d: %s has more lines than one; write it in one, and podstep can change it", "第 %d 行：%s 占了多行；写成一行后 podstep 才能修改它", k.Line, name)
 		}
 		return k.Line - 1, v.LineComment, nil
 	}
@@ -285,7 +287,7 @@ func sameBut(before, after []byte, values map[string]any) error {
 		}
 	}
 	if !reflect.DeepEqual(was, is) {
-		return errors.New("the way in which it is written does not let podstep change it; write each setting in a line of its own")
+		return reason.New("the way in which it is written does not let podstep change it; write each setting in a line of its own", "它的写法让 podstep 无法修改；请让每项设置各占一行")
 	}
 	return nil
 }

@@ -74,6 +74,7 @@ var (
 	wordFoundOf     = probes.Text{En: "%d of %d", Zh: "第 %d 个，共 %d 个"}
 	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}
 	wordNOf         = probes.Text{En: "%d of %d", Zh: "%d / %d"}
+	wordFind        = probes.Text{En: "find", Zh: "查找"}
 	wordFound       = probes.Text{En: "%d found", Zh: "找到 %d 个"}
 )
 
