@@ -115,7 +115,10 @@ var packages = []pkg{
 	code("tui/tours/gen", "probes", "tui/tours"),
 	code("tui/cluster", "agent/kubeapi", "probes", "tui/tours"),
 	code("tui/screen", "agent/story/life", "probes", "probes/words"),
-	code("tui/state", "agent/agentpb", "agent/explain", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/compare", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/screen"),
+	code("tui/find"),
+	code("tui/marks", "probes"),
+	code("tui/settings", "agent/reason", "probes", "probes/words", "tui/screen"),
+	code("tui/state", "agent/agentpb", "agent/explain", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/compare", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/find", "tui/screen"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/screen"),
 	code("tui/plain", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/screen", "tui/session"),
 	code("tui/view", "agent/story/life", "probes", "probes/words", "tui/screen"),
@@ -123,10 +126,11 @@ var packages = []pkg{
 	code("tui/compare", "agent/story/compare", "probes", "probes/words", "tui/ask", "tui/screen", "tui/view"),
 	code("tui/walk", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/cluster", "tui/screen", "tui/session", "tui/tours"),
 	code("tui/stack", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/view"),
-	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "probes", "probes/filter", "probes/words", "tui/ask", "tui/compare", "tui/screen", "tui/session", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
+	code("docs/pictures/gen"),
+	code("tui/about", "agent/explain/evidence", "agent/redact", "probes", "probes/words", "tui/ask"),
+	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "docs/pictures/gen", "probes", "probes/filter", "probes/words", "tui/about", "tui/ask", "tui/compare", "tui/find", "tui/marks", "tui/screen", "tui/session", "tui/settings", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
-	code("docs/pictures/gen"),
 	code("docs/pictures"),
 
 	// The programs.
@@ -137,7 +141,7 @@ var packages = []pkg{
 	code("cmd/podstep/tracing", "agent/agentpb", "agent/client", "agent/export", "agent/export/collector", "agent/trace", "agent/version", "cmd/podstep/lines", "probes"),
 	code("cmd/podstep/node", "agent/attach", "agent/attach/metrics", "probes/cri/relayproc", "probes/cri/takeover", "probes/delve", "probes/kubelets", "probes/uprobe/holdproc", "probes/uprobe/park", "probes/words"),
 	code("cmd/podstep/reach", "agent/agentpb", "agent/client", "agent/wire", "probes", "probes/kubelets", "probes/uprobe", "probes/words"),
-	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/export", "agent/export/collector", "agent/kubeapi", "agent/reason", "agent/story/compare", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/tours"),
+	code("cmd/podstep", "agent/agentpb", "agent/client", "agent/explain/causes", "agent/explain/evidence", "agent/explain/gather", "agent/export", "agent/export/collector", "agent/kubeapi", "agent/reason", "agent/story/compare", "agent/trace", "agent/version", "agent/wire", "cmd/podstep/lines", "cmd/podstep/node", "cmd/podstep/reach", "cmd/podstep/tracing", "probes", "probes/filter", "probes/words", "tui", "tui/cluster", "tui/plain", "tui/session", "tui/settings", "tui/tours"),
 }
 
 // anyModule stands for all but the standard library.

@@ -20,16 +20,18 @@ type scope int
 
 const (
 	anywhere scope = iota
+	inStory
 	inReplay
 	inTimeline
 	inEvents
 	inBreaks
 	inWhy
 	inTour
+	inFind
 )
 
 // scopes in the order in which keys are looked up.
-var scopes = []scope{inTour, inWhy, inBreaks, inTimeline, inEvents, inReplay, anywhere}
+var scopes = []scope{inFind, inTour, inWhy, inBreaks, inTimeline, inStory, inEvents, inReplay, anywhere}
 
 // group is a heading of the help page.
 type group int
@@ -84,7 +86,7 @@ type action struct {
 var actions []action
 
 func init() {
-	actions = slices.Concat(moveActions, stepActions, holdActions, lookActions, replayActions, tourActions, screenActions, leaveActions)
+	actions = slices.Concat(moveActions, findActions, stepActions, holdActions, lookActions, replayActions, tourActions, screenActions, leaveActions)
 }
 
 // active reports whether a scope's keys count now.
@@ -102,6 +104,10 @@ func (m *Model) active(s scope) bool {
 		return m.main() == screen.MainWhy && m.state.SelectedWalk() != ""
 	case inTour:
 		return m.walk != nil
+	case inFind:
+		return m.find.Text() != ""
+	case inStory:
+		return m.main() == screen.MainStory
 	}
 	return true
 }
@@ -113,6 +119,8 @@ var scopeReasons = map[scope]text{
 	inEvents:   words.Text("only in the list of events", "仅在事件列表中可用"),
 	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
 	inWhy:      words.Text("only at a cause that a walk explains", "仅在有导览讲解的原因上可用"),
+	inFind:     words.Text("only while a text is looked for", "仅在查找文字时可用"),
+	inStory:    words.Text("only in the pipeline", "仅在流水线中可用"),
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),
 }
 
@@ -133,8 +141,8 @@ func (m *Model) lookup(key string) *action {
 		if !m.active(s) {
 			continue
 		}
-		for i := range actions {
-			if a := &actions[i]; a.scope == s && slices.Contains(a.keys, key) {
+		for i := range m.actions {
+			if a := &m.actions[i]; a.scope == s && slices.Contains(a.keys, key) {
 				return a
 			}
 		}

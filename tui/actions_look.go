@@ -7,8 +7,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/about"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/compare"
 	"github.com/podstep/podstep/tui/screen"
@@ -30,6 +33,12 @@ var lookActions = []action{
 		off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
 	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
 		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
+	{id: "look.pod", keys: []string{"K"}, group: groupLook, title: words.Text("The pod as the kubelet has it", "kubelet 所持的 Pod 对象"),
+		off: offNobody, do: openAbout(about.Object)},
+	{id: "look.logs", keys: []string{"P"}, group: groupLook, title: words.Text("Last lines that the pod's containers printed", "Pod 的容器最后输出的几行日志"),
+		hint: words.Text("log", "日志"), rank: rankLog, off: offNobody, do: openAbout(about.Logs)},
+	{id: "look.podevents", keys: []string{"X"}, group: groupLook, title: words.Text("The pod's events at the API server", "API server 上这个 Pod 的事件"),
+		off: offNobody, do: openAbout(about.Events)},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -106,6 +115,42 @@ func offOnePod(m *Model) text {
 		return words.Text("there is no other pod", "没有别的 Pod")
 	}
 	return text{}
+}
+
+// offNobody is why nothing can be asked about the selected pod.
+func offNobody(m *Model) text {
+	switch {
+	case m.control == nil:
+		return words.Text("a trace file is a recording", "跟踪文件只是录制")
+	case m.opts.About == nil:
+		return words.Text("neither the kubelet nor the API server can be asked from here; see --kubeconfig", "从这里无法询问 kubelet 或 API server；见 --kubeconfig")
+	}
+	return offNoPod(m)
+}
+
+// rankLog wants the logs of a pod in the footer that does not do well.
+func rankLog(m *Model) int {
+	if m.opts.About == nil || m.control == nil {
+		return 0
+	}
+	switch m.screen().Why.Mark {
+	case life.Stuck, life.Retrying:
+		return 59
+	}
+	return 0
+}
+
+// openAbout asks about the selected pod, and shows the answer on a page.
+func openAbout(what about.What) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		pod, ok := m.selected()
+		if !ok {
+			return nil
+		}
+		p, cmd := about.Open(m.ctx, m.lang, m.opts.About, what, evidence.Name{Namespace: pod.Namespace, Name: pod.Name})
+		m.push(p)
+		return cmd
+	}
 }
 
 // stackDesk is the screen as a stack uses it.

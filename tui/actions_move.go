@@ -2,13 +2,19 @@ package tui
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/find"
+	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // intent wraps what only changes what is shown.
@@ -37,7 +43,7 @@ var moveActions = []action{
 	{id: "move.bottom", keys: []string{"G", "end"}, group: groupMove, title: words.Text("To the bottom, and follow", "到底部并跟随"),
 		do: intent(func(m *Model) { m.state.End() })},
 	{id: "move.pane", keys: []string{"tab"}, group: groupMove, title: words.Text("Next pane", "下一个窗格"),
-		hint: words.Text("pane", "窗格"), rank: rank(10), do: intent(func(m *Model) { m.state.NextPane() })},
+		hint: words.Text("pane", "窗格"), rank: rankPane, brief: (*Model).nextPaneName, do: intent(func(m *Model) { m.state.NextPane() })},
 	{id: "move.paneback", keys: []string{"shift+tab"}, group: groupMove, title: words.Text("Previous pane", "上一个窗格"),
 		do: intent(func(m *Model) { m.state.PrevPane() })},
 	{id: "move.error", keys: []string{"]"}, group: groupMove, title: words.Text("Next error", "下一个错误"),
@@ -50,6 +56,26 @@ var moveActions = []action{
 		do: intent(func(m *Model) { m.state.Sideways(-1) })},
 	{id: "move.held", keys: []string{"J"}, group: groupMove, title: words.Text("To the next held pod, and round", "跳到下一个被停住的 Pod，循环"),
 		hint: words.Text("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
+}
+
+// findActions find a text, and open and close what texts are in.
+var findActions = []action{
+	{id: "find.text", keys: []string{"ctrl+f"}, group: groupMove, title: words.Text("Find a text in this pane", "在此窗格中查找文字"),
+		do: (*Model).askFind},
+	{id: "find.next", keys: []string{"n"}, scope: inFind, group: groupMove, title: words.Text("To the next row with the text, and round", "跳到下一处匹配，循环"),
+		hint: words.Text("next match", "下一处"), rank: rank(98), do: intent(func(m *Model) { m.findNext(1) })},
+	{id: "find.back", keys: []string{"N"}, scope: inFind, group: groupMove, title: words.Text("To the row with the text before, and round", "跳到上一处匹配，循环"),
+		hint: words.Text("previous", "上一处"), rank: rank(97), do: intent(func(m *Model) { m.findNext(-1) })},
+	{id: "place.mark", keys: []string{"'"}, group: groupMove, title: words.Text("Set a bookmark at the row or event, or take it away", "在此行或事件上设置或取消书签"),
+		do: intent((*Model).bookmark)},
+	{id: "place.next", keys: []string{";"}, group: groupMove, title: words.Text("To the next bookmark, and round", "跳到下一个书签，循环"),
+		off: offNoBookmark, do: intent(func(m *Model) { m.nextBookmark(1) })},
+	{id: "place.back", keys: []string{"`"}, group: groupMove, title: words.Text("To the bookmark before, and round", "跳到上一个书签，循环"),
+		off: offNoBookmark, do: intent(func(m *Model) { m.nextBookmark(-1) })},
+	{id: "story.openall", keys: []string{"=", "+"}, scope: inStory, group: groupMove, title: words.Text("Open all rows", "展开所有行"),
+		do: intent(func(m *Model) { m.state.OpenAll() })},
+	{id: "story.closeall", keys: []string{"-"}, scope: inStory, group: groupMove, title: words.Text("Close all rows", "收起所有行"),
+		do: intent(func(m *Model) { m.state.CloseAll() })},
 }
 
 // nextError goes to an error of the pod's story.
@@ -120,4 +146,204 @@ func rankElsewhere(m *Model) int {
 		return 85
 	}
 	return 0
+}
+
+// askFind asks for a text, and goes to where it is as it is typed.
+func (m *Model) askFind() tea.Cmd {
+	_, rows := m.rows()
+	if rows == nil {
+		m.notice(m.text(words.Text("this pane has no rows to find a text in", "这个窗格没有可供查找的行")))
+		return nil
+	}
+	from := rows.At()
+	in := ask.NewInput(m.text(words.Text("find", "查找")), m.find.Text(), nil, func(string) (tea.Cmd, error) { return nil, nil })
+	in.Typed = func(typed string) error {
+		m.find.Set(typed)
+		if name, rows := m.rows(); rows != nil {
+			m.find.Here(name, rows, from)
+		}
+		return nil
+	}
+	in.Left = func(string) {
+		m.find.Set("")
+		if _, rows := m.rows(); rows != nil {
+			if first, end := rows.Rows(); first <= from && from < end {
+				rows.Go(from)
+			}
+		}
+	}
+	m.input = in
+	return nil
+}
+
+// rows are those of the pane that has the keys, and which list that is; nil: it has
+// none.
+func (m *Model) rows() (name any, rows find.List) {
+	if s := m.screen(); s.Focus == screen.PaneDetail && s.Detail != nil {
+		return screen.PaneDetail, detailRows{m, s, view.DetailText(s, m.frame.styles)}
+	}
+	return m.state.Rows()
+}
+
+// detailRows are the lines of a detail as they are drawn. The first that is seen is
+// the selected one.
+type detailRows struct {
+	m     *Model
+	s     *screen.Screen
+	lines []string
+}
+
+func (r detailRows) Rows() (int, int)  { return 0, len(r.lines) }
+func (r detailRows) Text(i int) string { return r.lines[i] }
+func (r detailRows) At() int           { return r.s.Detail.Top }
+func (r detailRows) Go(i int)          { r.m.state.ScrollDetail(i) }
+
+// Version is that of the texts themselves.
+func (r detailRows) Version() uint64 {
+	h := fnv.New64a()
+	for _, l := range r.lines {
+		io.WriteString(h, l)
+	}
+	return h.Sum64()
+}
+
+// findNext goes to the next row with the text, or the one before.
+func (m *Model) findNext(dir int) {
+	name, rows := m.rows()
+	if rows == nil {
+		m.notice(m.text(words.Text("this pane has no rows to find a text in", "这个窗格没有可供查找的行")))
+		return
+	}
+	if m.find.Next(name, rows, dir) {
+		return
+	}
+	if _, _, more := m.find.Count(rows); more {
+		m.notice(m.textf(words.Text("%q is not in the rows that were looked at so far; n looks further", "目前查找过的行中没有 %q；按 n 继续查找"), m.find.Text()))
+	} else {
+		m.notice(m.textf(words.Text("%q is not in this pane", "此窗格中没有 %q"), m.find.Text()))
+	}
+}
+
+// lookFor has the screen show what is looked for, and where.
+func (m *Model) lookFor(s *screen.Screen) {
+	s.Finding = nil
+	if m.find.Text() == "" {
+		return
+	}
+	if name, rows := m.rows(); rows != nil {
+		m.find.Look(name, rows, find.PerFrame)
+		s.Finding = &screen.Finding{Text: m.find.Text()}
+		s.Finding.K, s.Finding.N, s.Finding.More = m.find.Count(rows)
+	}
+}
+
+// here is the selected row or event as a bookmark has it; false: nothing of the kind
+// is selected.
+func (m *Model) here() (marks.Bookmark, bool) {
+	s := m.screen()
+	if e := s.Events(); e != nil {
+		if !inRange(e.Cursor, len(e.Rows)) {
+			return marks.Bookmark{}, false
+		}
+		return marks.Bookmark{Pos: e.Rows[e.Cursor].Pos}, true
+	}
+	if st := s.Story(); st != nil && inRange(st.Cursor, len(st.Rows)) {
+		return rowMark(st.Pod.UID, &st.Rows[st.Cursor]), true
+	}
+	return marks.Bookmark{}, false
+}
+
+func rowMark(uid string, r *screen.Row) marks.Bookmark {
+	return marks.Bookmark{Pos: r.Event, UID: uid, Row: r.ID}
+}
+
+// bookmark sets a bookmark at what is selected, or takes it away.
+func (m *Model) bookmark() {
+	here, ok := m.here()
+	switch {
+	case !ok:
+		m.notice(m.text(words.Text("bookmarks are set in the pipeline and in the events; nothing is selected there", "书签设在流水线和事件中；那里没有选中任何内容")))
+	case m.places.Toggle(here):
+		m.notice(m.textf(words.Text("bookmark set; ; goes to the next of %d", "已设置书签；按 ; 前往下一个，共 %d 个"), m.places.Len()))
+	default:
+		m.notice(m.text(words.Text("bookmark taken away", "已取消书签")))
+	}
+}
+
+func offNoBookmark(m *Model) text {
+	if m.places.Len() == 0 {
+		return words.Text("there is no bookmark; ' sets one", "没有书签；按 ' 设置")
+	}
+	return text{}
+}
+
+// nextBookmark goes to a bookmark, in the view that it was set in.
+func (m *Model) nextBookmark(dir int) {
+	here, ok := m.here()
+	if !ok {
+		here.Pos = m.state.Events()
+	}
+	to, k, ok := m.places.Next(here, dir)
+	if !ok {
+		return
+	}
+	if to.Row == "" {
+		m.state.SetMain(screen.MainEvents)
+		m.state.SelectEvent(to.Pos)
+	} else {
+		m.state.SetMain(screen.MainStory)
+		if to.UID == "" {
+			m.state.SelectPod(0)
+		} else {
+			m.state.SelectPodOf(to.UID)
+		}
+		m.state.RevealRow(to.Row)
+	}
+	m.notice(m.textf(words.Text("bookmark %d of %d", "书签 %d，共 %d 个"), k, m.places.Len()))
+}
+
+// sign puts the signs of marks and bookmarks on the rows that are seen.
+func (m *Model) sign(s *screen.Screen) {
+	s.Pods.Marked = m.marked.Len()
+	for i := range s.Pods.Rows {
+		s.Pods.Rows[i].Marked = m.marked.Has(s.Pods.Rows[i].UID)
+	}
+	if m.places.Len() == 0 {
+		return
+	}
+	if st := s.Story(); st != nil {
+		for i := range st.Rows {
+			st.Rows[i].Marked = m.places.Has(rowMark(st.Pod.UID, &st.Rows[i]))
+		}
+	}
+	if e := s.Events(); e != nil {
+		for i := range e.Rows {
+			e.Rows[i].Marked = m.places.Has(marks.Bookmark{Pos: e.Rows[i].Pos})
+		}
+	}
+}
+
+// rankPane wants the way to the other panes in the footer where not all are seen.
+func rankPane(m *Model) int {
+	s := m.screen()
+	l := view.Arrange(m.frame.options.Width, m.frame.options.Height, view.ArrangementOf(s))
+	switch {
+	case l.Pods.H == 0 || l.Main.H == 0 && s.Focus != screen.PaneDetail:
+		return 91 // next to letting a held pod go
+	case s.Detail != nil && l.Detail.H == 0, l.Main.H == 0:
+		return 56
+	}
+	return 10
+}
+
+// nextPaneName is the footer's hint for the pane that Tab goes to.
+func (m *Model) nextPaneName() string {
+	switch s := m.screen(); {
+	case s.Focus == screen.PaneDetail:
+		return m.text(words.Text("pods", "Pod"))
+	case s.Focus == screen.PanePods:
+		return m.text(view.MainName(s.Main))
+	default:
+		return m.text(words.Text("step", "步骤"))
+	}
 }

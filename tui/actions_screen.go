@@ -1,9 +1,20 @@
 package tui
 
 import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/docs/pictures/gen"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/settings"
+	"github.com/podstep/podstep/tui/view"
 )
 
 // resizePercent is how much of the width a key gives to a pane or takes.
@@ -21,8 +32,12 @@ var screenActions = []action{
 		do: intent(func(m *Model) { m.state.Resize(resizePercent) })},
 	{id: "screen.mouse", keys: []string{"M"}, group: groupScreen, title: words.Text("Mouse on or off", "开关鼠标"), do: (*Model).toggleMouse},
 	{id: "screen.lang", keys: []string{"L"}, group: groupScreen, title: words.Text("中文", "English"), do: (*Model).switchLang},
-	{id: "screen.theme", keys: []string{"ctrl+t"}, group: groupScreen, title: words.Text("Next theme: dark, light, high contrast", "切换主题：深色、浅色、高对比"),
-		do: intent((*Model).nextTheme)},
+	{id: "screen.theme", keys: []string{"ctrl+t"}, group: groupScreen, title: words.Text("Next theme: dark, light, high contrast, without red and green, the terminal's own", "切换主题：深色、浅色、高对比、红绿色盲友好、终端自带"),
+		do: (*Model).nextTheme},
+	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
+		do: (*Model).nextSort},
+	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
+	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }
@@ -31,6 +46,7 @@ var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: words.Text("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
 	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
+	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as q does, and leave what is seen in the terminal", "像 q 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
 	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as q does, but only once", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
 }
 
@@ -48,7 +64,7 @@ func (m *Model) switchLang() tea.Cmd {
 	m.lang = otherLang(m.lang)
 	m.state.SetLang(m.lang)
 	m.showLink()
-	return nil
+	return m.keep(settings.Language, string(m.lang))
 }
 
 func otherLang(l words.Lang) words.Lang {
@@ -63,6 +79,10 @@ func (m *Model) out() tea.Cmd {
 	switch {
 	case m.pending != nil:
 		m.stopWaiting()
+	case m.find.Text() != "":
+		m.find.Set("")
+	case m.marked.Len() > 0:
+		m.marked.Clear()
 	case m.filter != "":
 		_ = m.setFilter("")
 	case m.zoomed():
@@ -71,4 +91,173 @@ func (m *Model) out() tea.Cmd {
 		m.state.Back()
 	}
 	return nil
+}
+
+// keptMsg reports that a choice was written into the settings, or why not.
+type keptMsg struct{ err error }
+
+// keep writes a choice into the settings.
+func (m *Model) keep(name string, value any) tea.Cmd {
+	file := m.opts.Settings
+	if file == nil {
+		return nil
+	}
+	file.Set(name, value)
+	return func() tea.Msg { return keptMsg{file.Keep()} }
+}
+
+// settle takes what the settings say of the screen, and tells what is wrong with them.
+func (m *Model) settle() {
+	file := m.opts.Settings
+	m.actions = withKeys(file)
+	m.setSort(screen.PodSort(file.Get(settings.Sort)))
+	m.columns = screen.UsualColumns
+	if names := file.List(settings.Columns); names != nil {
+		m.columns = []screen.PodColumn{}
+		for _, n := range names {
+			m.columns = append(m.columns, screen.PodColumn(n))
+		}
+	}
+	m.state.SetColumns(m.columns)
+	switch wrong := file.Problems(m.lang); len(wrong) {
+	case 0:
+	case 1:
+		m.setNotice(wrong[0], true)
+	default:
+		m.setNotice(m.textf(words.Text("%s; and %d more", "%s；另有 %d 处"), wrong[0], len(wrong)-1), true)
+	}
+}
+
+// withKeys is the table of actions with the keys that a person gave some of them.
+// Keys that another action has, or that an action cannot have, are not given.
+func withKeys(file *settings.File) []action {
+	table := slices.Clone(actions)
+	place := map[string]int{}
+	for i := range table {
+		place[table[i].id] = i
+	}
+	given := file.Keys()
+	for _, k := range given {
+		i, is := place[k.Action]
+		switch {
+		case !is:
+			file.Reject(k.Line, reason.Sprintf(words.Text("keys: there is no action %q; docs/keys.md lists them", "keys：没有 %q 这个操作；见 docs/keys.md"), k.Action))
+		case k.Action == "leave.interrupt" || slices.Contains(k.Keys, "ctrl+c"):
+			file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: ctrl+c always ends podstep, and nothing else does so always", "keys：%s：ctrl+c 总是退出 podstep，其他按键不能代替"), k.Action))
+		default:
+			table[i].keys = k.Keys
+		}
+	}
+	for again := true; again; { // an action that gets its own keys back may take another's
+		again = false
+		for _, k := range given {
+			i, is := place[k.Action]
+			if !is || slices.Equal(table[i].keys, actions[i].keys) {
+				continue
+			}
+			if other, key := sharesKey(table, i); other != "" {
+				file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: %s is the key of %s; give that another one", "keys：%s：%s 是 %s 的按键；请先给它换一个"), k.Action, key, other))
+				table[i].keys, again = actions[i].keys, true
+			}
+		}
+	}
+	return table
+}
+
+// sharesKey finds another action that has a key of this one at the same time.
+func sharesKey(table []action, i int) (id, key string) {
+	for j := range table {
+		if j == i || table[j].scope != table[i].scope {
+			continue
+		}
+		for _, k := range table[i].keys {
+			if slices.Contains(table[j].keys, k) {
+				return table[j].id, k
+			}
+		}
+	}
+	return "", ""
+}
+
+func (m *Model) setSort(by screen.PodSort) {
+	if m.sort = by; by == "" {
+		m.sort = screen.SortWorst
+	}
+	m.state.SetSort(m.sort)
+}
+
+func (m *Model) nextSort() tea.Cmd {
+	all := screen.PodSorts
+	m.setSort(all[(slices.Index(all, m.sort)+1)%len(all)])
+	m.notice(m.textf(words.Text("pods: %s", "Pod 排序：%s"), m.text(view.SortWord(m.sort))))
+	return m.keep(settings.Sort, string(m.sort))
+}
+
+var columnTitles = map[screen.PodColumn]text{
+	screen.ColumnNamespace: words.Text("its namespace", "命名空间"), screen.ColumnStep: words.Text("the step that it is at", "所在的步骤"),
+	screen.ColumnRestarts: words.Text("how often its containers were started again", "容器重启的次数"), screen.ColumnSeen: words.Text("for how long podstep knows it", "podstep 认识它多久了"),
+}
+
+// chooseColumns lists the columns; choosing one shows it, or hides it.
+func (m *Model) chooseColumns() tea.Cmd {
+	var all []ask.Choice
+	for _, c := range screen.PodColumns {
+		state := words.Text("hidden", "隐藏")
+		if slices.Contains(m.columns, c) {
+			state = words.Text("shown", "显示")
+		}
+		all = append(all, ask.Choice{ID: string(c), Also: string(c), Text: m.text(columnTitles[c]), Key: m.text(state), Do: func() tea.Cmd { return m.toggleColumn(c) }})
+	}
+	m.push(ask.NewPicker(screen.OverPalette, m.text(words.Text("Columns of the list of pods", "Pod 列表的列")), "/", all))
+	return nil
+}
+
+func (m *Model) toggleColumn(c screen.PodColumn) tea.Cmd {
+	on := !slices.Contains(m.columns, c)
+	var now []screen.PodColumn
+	names := []string{}
+	for _, other := range screen.PodColumns {
+		if other != c && slices.Contains(m.columns, other) || other == c && on {
+			now = append(now, other)
+			names = append(names, string(other))
+		}
+	}
+	m.columns = append([]screen.PodColumn{}, now...)
+	m.state.SetColumns(m.columns)
+	m.notice(m.textf(words.Text("columns: %s", "列：%s"), strings.Join(names, ", ")))
+	return m.keep(settings.Columns, names)
+}
+
+// takePicture writes what is seen into a file of its own, here.
+func (m *Model) takePicture() tea.Cmd {
+	size, theme := m.frame.options, gen.Dark
+	if size.Theme == view.Light || size.LightGround && size.Theme != view.Dark {
+		theme = gen.Light
+	}
+	text := view.Draw(m.screen(), m.frame.styles)
+	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".svg"
+	done, lang := words.Text("picture: %s", "图片：%s"), m.lang
+	return func() tea.Msg {
+		name := absolute(name)
+		return doneMsg{lang.Inf(done, name), writeNew(name, gen.SVG(text, size.Width, size.Height, gen.Options{Theme: theme}))}
+	}
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return reason.Errorf("write picture: %v", "写图片：%v", err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return reason.Errorf("write picture %s: %v", "写图片 %s：%v", name, err)
+	}
+	return nil
+}
+
+// quitLeavingFrame ends the program; what is seen now stays in the terminal.
+func (m *Model) quitLeavingFrame() tea.Cmd {
+	m.last = view.Draw(m.screen(), m.frame.styles)
+	return m.quit()
 }

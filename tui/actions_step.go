@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
 )
@@ -18,8 +19,13 @@ import (
 func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, keys ...string) action {
 	return action{
 		id: id, keys: keys, group: groupStep, title: title, hint: hint,
-		rank: rankMode(mode, wanted), off: offMode(mode), moves: (*Model).heldName,
-		do: func(m *Model) tea.Cmd { return m.step(m.heldHere(), &agentpb.StepRequest{Mode: mode}, title) },
+		rank: rankMode(mode, wanted), off: offMode(mode), moves: (*Model).targetName,
+		do: func(m *Model) tea.Cmd {
+			if m.marked.Len() > 0 {
+				return m.stepMarked(mode, title)
+			}
+			return m.step(m.heldHere(), &agentpb.StepRequest{Mode: mode}, title)
+		},
 	}
 }
 
@@ -33,7 +39,7 @@ var stepActions = []action{
 	{id: "step.until", keys: []string{"u"}, group: groupStep, title: words.Text("Go on until a step", "一直执行到某个步骤"), hint: words.Text("until", "直到"),
 		rank: rankHeld(45), off: offNotHeld, moves: (*Model).heldName, do: (*Model).askUntil},
 	{id: "step.continue", keys: []string{"c"}, group: groupStep, title: words.Text("Let this pod go on", "放行这个 Pod"), hint: words.Text("let go", "放行"),
-		rank: rankHeld(92), off: offNotHeld, moves: (*Model).heldName, do: (*Model).letGo},
+		rank: rankHeld(92), off: offNoTarget, moves: (*Model).targetName, do: (*Model).letGo},
 }
 
 // offNoAgent is the reason when nothing can be done to pods at all.
@@ -71,6 +77,55 @@ func offNotHeld(m *Model) text {
 	return text{}
 }
 
+// offNoTarget is offNotHeld for what acts on the marked pods if there are any.
+func offNoTarget(m *Model) text {
+	if m.marked.Len() == 0 {
+		return offNotHeld(m)
+	}
+	if why := offNoHolds(m); why != (text{}) {
+		return why
+	}
+	if m.pending != nil {
+		return words.Text("pods are on their way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
+	}
+	if len(m.markedHolds()) == 0 {
+		return words.Text("no marked pod is held; H holds them, Esc unmarks them", "已标记的 Pod 都没有停住；按 H 停住它们，Esc 取消标记")
+	}
+	return text{}
+}
+
+// targetName is whom the keys act on that step and let go.
+func (m *Model) targetName() string {
+	if m.marked.Len() == 0 {
+		return m.heldName()
+	}
+	if n := len(m.markedHolds()); n > 0 {
+		return m.textf(words.Text("%d marked", "已标记的 %d 个"), n)
+	}
+	return ""
+}
+
+// stepMarked lets the marked pods that are held go on to their next places.
+func (m *Model) stepMarked(mode agentpb.StepMode, what text) tea.Cmd {
+	holds := m.markedHolds()
+	return many(m, m.textf(words.Text("%d marked pods go on: %s", "已标记的 %d 个 Pod 继续：%s"), len(holds), m.text(what)), holds, nameOfHold,
+		func(ctx context.Context, c session.Control, h *agentpb.HoldInfo) (*agentpb.HoldInfo, error) {
+			return c.Step(ctx, &agentpb.StepRequest{Mode: mode, Pods: session.Only(h.GetPod())})
+		})
+}
+
+// letMarkedGo lets the marked pods go that are held.
+func (m *Model) letMarkedGo() tea.Cmd {
+	holds := m.markedHolds()
+	return m.act(m.textf(words.Text("%d marked pods go on", "已放行 %d 个已标记的 Pod"), len(holds)), func(ctx context.Context, c session.Control) error {
+		_, err := marks.Each(ctx, holds, nameOfHold, func(ctx context.Context, h *agentpb.HoldInfo) (int, error) {
+			let, err := c.Continue(ctx, &agentpb.ContinueRequest{Pods: session.Only(h.GetPod())})
+			return len(let), err
+		})
+		return err
+	})
+}
+
 // modeNeeds has the ways of stepping that need a probe which sees more than calls
 // to the runtime, and why the others cannot go them.
 var modeNeeds = map[agentpb.StepMode]struct {
@@ -97,7 +152,7 @@ func (m *Model) offSeen(mode agentpb.StepMode) text {
 // offMode is why a pod cannot go on in a way of stepping.
 func offMode(mode agentpb.StepMode) func(*Model) text {
 	return func(m *Model) text {
-		if why := offNotHeld(m); why != (text{}) {
+		if why := offNoTarget(m); why != (text{}) {
 			return why
 		}
 		return m.offSeen(mode)
@@ -119,7 +174,7 @@ func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
 // rankHeld ranks an action while the selected pod is held.
 func rankHeld(n int) func(*Model) int {
 	return func(m *Model) int {
-		if m.control != nil && m.heldHere() != nil {
+		if m.control != nil && (m.heldHere() != nil || len(m.markedHolds()) > 0) {
 			return n
 		}
 		return 0
@@ -138,6 +193,9 @@ func (m *Model) step(h *agentpb.HoldInfo, req *agentpb.StepRequest, what text) t
 }
 
 func (m *Model) letGo() tea.Cmd {
+	if m.marked.Len() > 0 {
+		return m.letMarkedGo()
+	}
 	h := m.heldHere()
 	if h == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ import (
 
 // world is a session of the test: nothing happens in it by itself.
 type world struct {
+	// mu is for calls that are made at once.
+	mu     sync.Mutex
 	info   *agentpb.InfoResponse
 	file   string
 	calls  []string
@@ -77,6 +80,8 @@ func (w *world) Control() session.Control {
 }
 
 func (w *world) call(format string, args ...any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.calls = append(w.calls, fmt.Sprintf(format, args...))
 	return w.fail
 }
@@ -84,6 +89,8 @@ func (w *world) call(format string, args ...any) error {
 // held puts the one pod there is to a step, by a breakpoint or, if that is 0, since
 // somebody asked for it.
 func (w *world) held(breakpoint uint32, step string) *agentpb.HoldInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.last++
 	h := &agentpb.HoldInfo{
 		Id: w.last, Pod: web, Step: step, On: "enter", Cause: causeOf(breakpoint), Breakpoint: breakpoint, Lease: durationpb.New(5 * time.Minute),
@@ -115,8 +122,10 @@ func (w *world) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.Hold
 }
 
 func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error) {
+	w.mu.Lock()
 	let := w.holds
 	w.holds = nil
+	w.mu.Unlock()
 	if r.All {
 		return let, w.call("continue all")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/settings"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -53,7 +54,9 @@ func (f *frame) choose(name string) {
 
 // background takes the theme that goes with the terminal's ground.
 func (f *frame) background(dark bool) {
+	f.options.LightGround = !dark
 	if f.fixed {
+		f.restyle()
 		return
 	}
 	f.options.Theme = view.Light
@@ -143,6 +146,8 @@ func (m *Model) dress(s *screen.Screen) {
 	if m.pending != nil && s.Notice == nil {
 		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("Esc stops waiting", "按 Esc 停止等待"))}
 	}
+	m.lookFor(s)
+	m.sign(s)
 	if m.input != nil {
 		s.Input = m.input.Draw()
 	}
@@ -173,8 +178,8 @@ func (m *Model) hints() []screen.Hint {
 		rank int
 	}
 	var some []ranked
-	for i := range actions {
-		a := &actions[i]
+	for i := range m.actions {
+		a := &m.actions[i]
 		if a.rank == nil || !m.active(a.scope) {
 			continue
 		}
@@ -206,14 +211,23 @@ func (m *Model) selectedBreak() (uint32, bool) {
 }
 
 var (
-	themes = []view.Theme{view.Dark, view.Light, view.HighContrast}
+	themes = []view.Theme{view.Dark, view.Light, view.HighContrast, view.Deuteranopia, view.Terminal}
 	// themeNames are the names on the command line: "auto", then those of themes.
-	themeNames = []string{"auto", "dark", "light", "high-contrast"}
+	themeNames = screen.ThemeNames
 )
 
-func (m *Model) nextTheme() {
+// themeTitles are the themes in words.
+var themeTitles = []text{
+	words.Text("dark", "深色"), words.Text("light", "浅色"), words.Text("high contrast", "高对比"),
+	words.Text("without red and green", "红绿色盲友好"), words.Text("the terminal's own colours", "终端自带的 16 色"),
+}
+
+func (m *Model) nextTheme() tea.Cmd {
 	f := &m.frame
 	f.fixed = true
-	f.options.Theme = themes[(slices.Index(themes, f.options.Theme)+1)%len(themes)]
+	next := (slices.Index(themes, f.options.Theme) + 1) % len(themes)
+	f.options.Theme = themes[next]
 	f.restyle()
+	m.notice(m.textf(words.Text("theme: %s", "主题：%s"), m.text(themeTitles[next])))
+	return m.keep(settings.Theme, themeNames[next+1])
 }

@@ -4,6 +4,8 @@ package tui_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,8 +34,51 @@ func TestNewcomer(t *testing.T) {
 	p.Press("c")
 	p.UntilGone("HELD")
 	p.lab.UntilReady("newcomer")
-	p.Press("q")
+	p.atHome("newcomer")
+}
+
+// atHome does, by keys alone, what people are used to from other programs of this
+// kind, and leaves with Q.
+func (p *place) atHome(pod string) {
+	p.t.Helper()
+	p.Press("p", "g", "C-f")
+	p.Type("volumes")
+	p.Until(`"volumes" 1 of `)
+	p.Press("Enter", "n", "'")
+	p.Until("bookmark set")
+	p.Press("Escape")
+	p.UntilGone(`"volumes"`)
+	p.Press("G", `\;`) // a semicolon alone ends a command of tmux
+	p.Until("bookmark 1 of 1")
+	p.Press("K")
+	p.Until("kind: Pod")
+	p.Escape("kind: Pod")
+	p.Press("X")
+	p.Until("Scheduled")
+	p.Escape("Scheduled")
+	p.Press("P")
+	p.Until("--- ")
+	p.Escape("--- ")
+	p.Press("A")
+	p.Until("by name")
+	p.Press("Space")
+	p.Until("1 marked")
+	p.Press("H")
+	p.Until("Hold the marked pods (1)?")
+	p.Press("Right", "Enter")
+	p.Until("waiting for 1 pods")
+	p.touch(pod)
+	p.Until("pods held: 1")
+	p.Press("c")
+	p.UntilGone("HELD")
+	text, err := os.ReadFile(filepath.Join(p.config, "podstep", "config.yaml"))
+	if err != nil || !strings.Contains(string(text), "sort: name\n") {
+		p.t.Errorf("the settings are %q, %v", text, err)
+	}
+	p.Press("Q")
 	p.Usable()
+	p.Resize(160, 80) // so that what was left above the prompt is seen
+	p.Until("default/" + pod)
 }
 
 // TestEndsLetGo: however the program ends, what it held goes on, and the

@@ -59,6 +59,7 @@ func (m *Model) askLeave() *leaving {
 	d.Text = append(d.Text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
 	d.Chose = func(button int) tea.Cmd {
 		if button != 1 {
+			m.last = ""
 			return nil
 		}
 		return m.end()

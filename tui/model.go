@@ -6,12 +6,16 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/about"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/find"
+	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/stack"
@@ -54,6 +58,13 @@ type Model struct {
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
 	filter  string
+	find    find.Find
+	// actions is the table with the keys that the person gave them.
+	actions []action
+	columns []screen.PodColumn
+	marked  marks.Pods
+	places  marks.Bookmarks
+	sort    screen.PodSort
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
@@ -65,6 +76,10 @@ type Model struct {
 	lastKey time.Time
 
 	frame frame
+	// last is what was seen when the person left with it; empty: they did not.
+	last string
+	// profile is what the terminal can show.
+	profile colorprofile.Profile
 }
 
 // clock is the wall clock and what waits by it. Tests have their own.
@@ -91,6 +106,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 	m.state = state.New(m.info, probes.MustLoad(), m.lang)
 	m.frame.options = view.Options{NoColour: o.NoColour}
 	m.frame.choose(o.Theme)
+	m.settle()
 	if o.ASCII {
 		m.frame.options.Glyphs = view.ASCII
 	}
@@ -106,9 +122,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 // Init asks for the first news.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.nextNews(), m.clock.after(time.Second, tickMsg{})}
-	if !m.frame.fixed {
-		cmds = append(cmds, tea.RequestBackgroundColor)
-	}
+	cmds = append(cmds, tea.RequestBackgroundColor)
 	if m.opts.Record != "" {
 		cmds = append(cmds, m.startRecord(m.opts.Record))
 	}
@@ -144,6 +158,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.frame.background(msg.IsDark())
 	case tea.ColorProfileMsg:
+		m.profile = msg.Profile
 		m.frame.colours(msg.Profile)
 	case tea.KeyPressMsg:
 		return m, m.byHand(func() tea.Cmd { return m.key(msg) })
@@ -157,10 +172,18 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.takeHeld(msg)
 	case doneMsg:
 		return m, m.takeDone(msg)
+	case manyMsg:
+		m.takeMany(msg)
 	case walk.Msg:
 		return m, msg.Take()
+	case about.Msg:
+		msg.Take()
 	case stack.Msg:
 		return m, msg.Take()
+	case keptMsg:
+		if msg.err != nil {
+			m.fail(msg.err)
+		}
 	case recordMsg:
 		m.takeRecord(msg)
 	case gatheredMsg:

@@ -117,8 +117,8 @@ func (m *Model) clickLayer(l *layered, t view.Target) tea.Cmd {
 
 // clickHint does the action whose key the footer names.
 func (m *Model) clickHint(key string) tea.Cmd {
-	for i := range actions {
-		a := &actions[i]
+	for i := range m.actions {
+		a := &m.actions[i]
 		if len(a.keys) > 0 && keyName(a.keys[0]) == key && m.active(a.scope) {
 			return m.run(a)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/about"
+	"github.com/podstep/podstep/tui/settings"
 	"github.com/podstep/podstep/tui/walk"
 )
 
@@ -22,6 +24,8 @@ type Options struct {
 	Lab bool
 	// LabEnded is closed when that node has ended.
 	LabEnded <-chan struct{}
+	// Settings are what the person chose for good; nil for none.
+	Settings *settings.File
 	// StateFile is where the screen remembers what was done, empty for nowhere.
 	StateFile string
 	// Tour is the walk to begin with, by name.
@@ -32,6 +36,8 @@ type Options struct {
 	Record string
 	// Cluster is where walks make their objects.
 	Cluster Cluster
+	// About is asked for a pod's object, events and logs; nil: nobody can be asked.
+	About about.Asker
 	// Gather finds out why a pod is stuck; nil: nobody can be asked.
 	Gather Gatherer
 }
@@ -55,9 +61,15 @@ type Terminal struct {
 	Getenv  func(string) string
 }
 
-// Adapt fills in what the environment says and the person did not. Language,
-// theme and the switches that are set already stay.
+// Adapt fills in what the settings and the environment say and the person did not.
+// Language, theme and the switches that are set already stay.
 func (o *Options) Adapt(t Terminal) {
+	if o.Lang == "" {
+		o.Lang = words.Lang(o.Settings.Get(settings.Language))
+	}
+	if o.Theme == "" {
+		o.Theme = o.Settings.Get(settings.Theme)
+	}
 	if o.Lang == "" {
 		o.Lang = words.LangOf(t.Getenv("LC_ALL"), t.Getenv("LC_MESSAGES"), t.Getenv("LANG"))
 	}

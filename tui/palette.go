@@ -46,8 +46,8 @@ func useful(c *ask.Choice, moves string) int {
 }
 
 func (m *Model) actionChoices() (out []ask.Choice) {
-	for i := range actions {
-		a := &actions[i]
+	for i := range m.actions {
+		a := &m.actions[i]
 		c := ask.Choice{
 			ID: a.id, Group: m.text(groupTitles[a.group]), Text: m.text(a.title), Also: a.id,
 			Key: a.keyNames(), Off: m.why(a), Do: func() tea.Cmd { return a.do(m) },

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,18 +38,21 @@ type place struct {
 	agent *client.Client
 	// own: the lab ends with the test.
 	own bool
+	// config is where settings are kept.
+	config string
 	*tuitest.Terminal
 }
 
 // utf8 is an environment that says nothing about colours and languages, and in
 // which nothing is remembered from another test.
-var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "XDG_STATE_HOME=/proc/none"}
+var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "XDG_STATE_HOME=/proc/none", "XDG_CONFIG_HOME=/proc/none"}
 
 func open(t *testing.T, width, height int, flags ...string) *place {
 	t.Helper()
 	l := shared.For(t)
 	command := append([]string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}, flags...)
-	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, width, height, utf8, command...)}
+	config := t.TempDir()
+	p := &place{t: t, lab: l, agent: dial(t, l.State.Agent), config: config, Terminal: tuitest.Start(t, width, height, append(slices.Clone(utf8), "XDG_CONFIG_HOME="+config), command...)}
 	p.Until(" live ")
 	t.Cleanup(p.nothingLeft)
 	return p

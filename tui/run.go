@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -50,6 +51,7 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return fmt.Errorf("run the screen: %w", err)
 	}
+	m.printLast(out)
 	for _, line := range m.farewell(end) {
 		fmt.Fprintln(out, line)
 	}
@@ -133,4 +135,18 @@ func (m *Model) farewell(e *ending) (lines []string) {
 		lines = append(lines, m.textf(words.Text("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
 	}
 	return lines
+}
+
+// printLast leaves in the terminal what was seen, if the person left so, in the
+// colours that the terminal has.
+func (m *Model) printLast(out io.Writer) {
+	if m.last == "" {
+		return
+	}
+	profile := m.profile
+	if m.opts.NoColour {
+		profile = colorprofile.Ascii
+	}
+	w := &colorprofile.Writer{Forward: out, Profile: profile}
+	fmt.Fprintln(w, strings.TrimRight(m.last, " \n"))
 }

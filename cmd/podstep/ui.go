@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/cluster"
 	"github.com/podstep/podstep/tui/plain"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/settings"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -26,17 +28,18 @@ type uiFlags struct {
 	tour        string
 	record      string
 	kubeconfig  string
+	config      string
 }
 
 // add adds the flags that any screen has.
 func (f *uiFlags) add(cmd *cobra.Command) {
 	f.lang.of = []string{string(words.English), string(words.Chinese)}
 	f.theme.of = tui.Themes()
-	f.theme.value = f.theme.of[0]
-	f.lang.add(cmd, "lang", "", "language of the screen (default: the locale's)")
-	f.theme.add(cmd, "theme", "", "colours of the screen")
+	f.lang.add(cmd, "lang", "", "language of the screen (default: the settings', else the locale's)")
+	f.theme.add(cmd, "theme", "", "colours of the screen (default: the settings', else auto)")
 	cmd.Flags().BoolVar(&f.ascii, "ascii", false, "draw with ASCII only (default where the locale is not UTF-8)")
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "lines instead of a screen, for screen readers (default where there is no terminal)")
+	cmd.Flags().StringVar(&f.config, "config", "", "settings `FILE` of the screen (default $XDG_CONFIG_HOME/podstep/config.yaml)")
 	cmd.Flags().BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 }
 
@@ -66,9 +69,15 @@ func (f *uiFlags) options() (tui.Options, error) {
 	o := tui.Options{
 		Lang: words.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
 		Tour: f.tour, Record: f.record, StateFile: tui.StateFile(os.Getenv),
+		Settings: settings.Load(cmp.Or(f.config, settings.Path(os.Getenv))),
 	}
 	if f.plain {
 		o.Plain = "--plain"
+	}
+	if f.config != "" {
+		if _, err := os.Stat(f.config); err != nil {
+			return o, usagef("--config: %v; an empty file is one without settings", err)
+		}
 	}
 	if f.tour != "" {
 		all, err := tours.Load()
@@ -99,7 +108,9 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
 	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
-	o.Gather = a.gatherer(f.kubeconfig)
+	if g := a.gatherer(f.kubeconfig); g != nil {
+		o.Gather, o.About = g, g
+	}
 	return a.show(ctx, session.NewLive(c), o)
 }
 
@@ -107,6 +118,9 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error {
 	if o.Plain == "" {
 		return tui.Run(ctx, s, o, a.out)
+	}
+	for _, wrong := range o.Settings.Problems(o.Lang) {
+		fmt.Fprintln(a.err, wrong)
 	}
 	p := plain.Options{Lang: o.Lang, Because: o.Plain, Out: a.out}
 	if term.IsTerminal(os.Stdin.Fd()) || o.Plain == "--plain" {

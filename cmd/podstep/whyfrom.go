@@ -16,7 +16,6 @@ import (
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui"
 )
 
 // whyFrom says where podstep why looks.
@@ -97,7 +96,7 @@ type gatherer struct {
 }
 
 // gatherer is nil if nobody can be asked.
-func (a *app) gatherer(kubeconfig string) tui.Gatherer {
+func (a *app) gatherer(kubeconfig string) *gatherer {
 	g := &gatherer{a, whyFrom{kubeconfig: kubeconfig}}
 	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
 		return nil
@@ -159,4 +158,9 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		}
 		return nil, several(found)
 	}, nil
+}
+
+func (g *gatherer) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
+	from, _ := g.sources() // an error is among what Pod could not see
+	return from.Logs(ctx, s)
 }

@@ -18,7 +18,7 @@ import (
 
 // colourful runs a program as in a terminal that has all colours. tmux keeps
 // them, though it does not say so to what runs in it.
-var colourful = []string{"env", "-u", "TMUX", "-u", "NO_COLOR", "-u", "ACCESSIBLE", "-u", "LC_ALL", "LANG=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor"}
+var colourful = []string{"env", "-u", "TMUX", "-u", "NO_COLOR", "-u", "ACCESSIBLE", "-u", "LC_ALL", "LANG=C.UTF-8", "XDG_CONFIG_HOME=/proc/none", "TERM=xterm-256color", "COLORTERM=truecolor"}
 
 // shop is what there is to be seen.
 const shop = "../examples/shop.yaml"

@@ -15,6 +15,11 @@ type Page struct {
 	Lines []string
 
 	from int
+	// typing is the line in which a text to find is typed, nil if none is; found is
+	// what is looked for, in lower case.
+	typing *Line
+	found  string
+	match  int // the line that was found last
 	// wrapped are the lines as they were last drawn, rows how many of them fitted.
 	wrapped []string
 	rows    int
@@ -22,8 +27,20 @@ type Page struct {
 
 // Key takes a key.
 func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	if p.typing != nil {
+		p.typed(k)
+		return nil, false
+	}
 	half := max(1, p.rows/2)
 	switch k.String() {
+	case "/", "ctrl+f":
+		line := NewLine("")
+		p.typing = &line
+		return nil, false
+	case "n":
+		p.next(p.matched()+1, 1)
+	case "N":
+		p.next(p.matched()-1, -1)
 	case "up", "k":
 		p.from--
 	case "down", "j":
@@ -36,11 +53,60 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		p.from = 0
 	case "end", "G":
 		p.from = len(p.wrapped)
-	case "esc", "q", "enter", "h", "left", "w":
+	case "esc":
+		if p.found == "" {
+			return nil, true
+		}
+		p.found = ""
+	case "q", "enter", "h", "left", "w":
 		return nil, true
 	}
 	p.from = max(0, min(p.from, len(p.wrapped)-p.rows))
 	return nil, false
+}
+
+// typed takes a key of the text to find. It is found as it is typed.
+func (p *Page) typed(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "esc":
+		p.typing, p.found = nil, ""
+	case "enter":
+		p.typing = nil
+	default:
+		if p.typing.Edit(k) {
+			p.found = strings.ToLower(strings.TrimSpace(p.typing.String()))
+			p.next(p.from, 1)
+		}
+	}
+}
+
+// Paste is typed text, while a text to find is typed.
+func (p *Page) Paste(s string) {
+	if p.typing != nil {
+		p.typing.Insert(s)
+		p.found = strings.ToLower(strings.TrimSpace(p.typing.String()))
+		p.next(p.from, 1)
+	}
+}
+
+// matched is the line that was found last, if it is still seen.
+func (p *Page) matched() int {
+	if p.match >= p.from && p.match < p.from+p.rows {
+		return p.match
+	}
+	return p.from
+}
+
+// next scrolls to the next line with the text, from a line on, and round.
+func (p *Page) next(from, dir int) {
+	n := len(p.wrapped)
+	for i := 0; i < n && p.found != ""; i++ {
+		at := ((from+i*dir)%n + n) % n
+		if strings.Contains(strings.ToLower(p.wrapped[at]), p.found) {
+			p.from, p.match = at, at
+			return
+		}
+	}
 }
 
 // Overlay is what of the page fits.
@@ -49,7 +115,16 @@ func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	p.rows = view.OverRows(screen.OverPage, s)
 	p.from = max(0, min(p.from, len(p.wrapped)-p.rows))
 	shown := p.wrapped[p.from:min(len(p.wrapped), p.from+p.rows)]
-	return &screen.Overlay{Kind: screen.OverPage, Title: p.Title, Text: shown, Top: p.from, Total: len(p.wrapped)}
+	o := &screen.Overlay{Kind: screen.OverPage, Title: p.Title, Text: shown, Top: p.from, Total: len(p.wrapped), Found: p.found}
+	for _, l := range p.wrapped {
+		if p.found != "" && strings.Contains(strings.ToLower(l), p.found) {
+			o.Matches++
+		}
+	}
+	if p.typing != nil {
+		o.Input = &screen.Input{Prompt: "/", Text: p.typing.String(), Cursor: p.typing.at}
+	}
+	return o
 }
 
 // Move is the wheel: so many lines down.

@@ -39,6 +39,8 @@ type EventRow struct {
 	Event probes.Event
 	// Text is fields and error in one line.
 	Text string
+	// Marked: a person has set a bookmark at it.
+	Marked bool
 }
 
 // Events is the body of the screen if it is one, else nil.

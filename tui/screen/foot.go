@@ -23,6 +23,15 @@ type Input struct {
 	Help   string
 }
 
+// Finding is a text that is looked for in the pane that has the keys.
+type Finding struct {
+	Text string
+	// K is the place of the selected row among the N that have the text, from 1; 0:
+	// it has not. More is set while not all rows were looked at.
+	K, N int
+	More bool
+}
+
 // Notice is a message that stays until the next key or for a while.
 type Notice struct {
 	Text  string

@@ -9,6 +9,10 @@ type Overlay struct {
 	// Input is the search line of a palette.
 	Input *Input
 	Items []Item
+	// Found is what is looked for in a page, in lower case, and Matches how many of its
+	// lines have it.
+	Found   string
+	Matches int
 	// Stack is what OverStack shows.
 	Stack *Stack
 	// Top, Total and Cursor as in PodList.

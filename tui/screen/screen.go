@@ -30,6 +30,8 @@ type Screen struct {
 	Tour *TourCard
 	// Input is the line that is being typed: a filter, a search, a name.
 	Input *Input
+	// Finding is what is looked for, nil if nothing is.
+	Finding *Finding
 	// Notice is the last thing that happened because of a key, or an error.
 	Notice *Notice
 	// Hints are the footer's, most important first. Help is always the last.
@@ -62,3 +64,7 @@ type Sizes struct {
 	Pods, Main, Detail int
 	Width              int
 }
+
+// ThemeNames are the names of the themes. The first one waits for the terminal to
+// report its ground, the others are those of package view, in its order.
+var ThemeNames = []string{"auto", "dark", "light", "high-contrast", "deuteranopia", "terminal"}

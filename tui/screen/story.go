@@ -99,6 +99,8 @@ type Row struct {
 	Hidden int
 	// Cursor is set on the selected row.
 	Cursor bool
+	// Marked: a person has set a bookmark at it.
+	Marked bool
 	// Span and Event find what the row stands for: the call, and the position
 	// of its first event. Zero and -1 if there is none.
 	Span  uint64

@@ -120,6 +120,58 @@ func (p *pod) setOpen(k lineKey, open bool) {
 	p.cache = layoutCache{}
 }
 
+// OpenAll opens all rows of the selected pod's story, and shows what they leave
+// out; CloseAll leaves no more than its chapters, as far as they were opened.
+func (s *State) OpenAll() {
+	p, v := s.of(s.pod), s.view()
+	for range maxDepth {
+		ls := s.layout(p, v.at)
+		if ls.len() > maxOpen || !openMore(p, ls) {
+			return
+		}
+		s.version++
+	}
+}
+
+// maxOpen bounds the rows of a story that are opened by one key: a long one is
+// opened as far as that.
+const maxOpen = 20_000
+
+// openMore opens the rows that are closed, or leave something out. It returns false
+// if there is none.
+func openMore(p *pod, ls *lines) bool {
+	var keys []lineKey
+	for i := range ls.len() {
+		if n := ls.at(i); n.opens && (!n.open || n.hidden > 0) && !p.opened[n.key] {
+			keys = append(keys, n.key)
+		}
+	}
+	p.setAll(keys, true)
+	return len(keys) > 0
+}
+
+// CloseAll closes all rows of the selected pod's story.
+func (s *State) CloseAll() {
+	p, v := s.of(s.pod), s.view()
+	p.opened, p.cache = nil, layoutCache{}
+	s.version++
+	ls := s.layout(p, v.at)
+	var keys []lineKey
+	for i := range ls.len() {
+		if n := ls.at(i); n.opens && n.open && n.depth > 0 {
+			keys = append(keys, n.key)
+		}
+	}
+	p.setAll(keys, false)
+	s.version++
+}
+
+func (p *pod) setAll(keys []lineKey, open bool) {
+	for _, k := range keys {
+		p.setOpen(k, open)
+	}
+}
+
 // Back goes one level out: it closes the selected row, or goes to the row or
 // pane around it. It returns false if there is nothing around.
 func (s *State) Back() bool {

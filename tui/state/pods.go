@@ -29,6 +29,8 @@ type podOrder struct {
 	pod     int // the selected one
 	rows    []podPlace
 	counts  [life.Gone + 1]int
+	// of are the pods that are not gone, match those that the filter selects.
+	of, match int
 }
 
 type podPlace struct {
@@ -38,6 +40,9 @@ type podPlace struct {
 	aside aside
 	// noNode: it has none, and stands below those of this one.
 	noNode bool
+	// first and restarts are what the list may be sorted by.
+	first    int64
+	restarts int
 }
 
 // aside is why a pod would not be in the list if it were not the selected one.
@@ -82,6 +87,7 @@ func (s *State) order(v *view) *podOrder {
 		return o
 	}
 	o.version, o.at, o.second, o.pod, o.rows, o.counts = s.version, v.at, second, s.pod, o.rows[:0], [life.Gone + 1]int{}
+	o.of, o.match = 0, 0
 	for i := range s.h.Pods() {
 		p := v.pod(i)
 		why := s.asideOf(i, p, v)
@@ -93,8 +99,14 @@ func (s *State) order(v *view) *podOrder {
 		if !noNode && i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}
+		if i > 0 && m != life.Gone && (why == inList || why == filtered) {
+			o.of++
+			if why == inList {
+				o.match++
+			}
+		}
 		if why == inList || i == s.pod {
-			o.rows = append(o.rows, podPlace{i, m, from, why, noNode})
+			o.rows = append(o.rows, podPlace{pod: i, mark: m, since: from, aside: why, noNode: noNode, first: p.First, restarts: restarts(p)})
 		}
 	}
 	slices.SortFunc(o.rows, s.comparePods)
@@ -104,6 +116,9 @@ func (s *State) order(v *view) *podOrder {
 func (s *State) comparePods(a, b podPlace) int {
 	if (a.pod == 0) != (b.pod == 0) {
 		return cmp.Compare(b.pod, a.pod) // the node comes last
+	}
+	if s.sort != screen.SortWorst {
+		return s.compareAs(s.sort, a, b)
 	}
 	if a.noNode != b.noNode {
 		if b.noNode {
@@ -117,8 +132,52 @@ func (s *State) comparePods(a, b podPlace) int {
 	if a.mark <= life.Retrying && a.since != b.since {
 		return cmp.Compare(a.since, b.since)
 	}
-	x, y := &s.of(a.pod).Entity, &s.of(b.pod).Entity
-	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a.pod, b.pod))
+	return s.compareNames(a.pod, b.pod)
+}
+
+func (s *State) compareNames(a, b int) int {
+	x, y := &s.of(a).Entity, &s.of(b).Entity
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a, b))
+}
+
+// compareAs is comparePods in an order that a person has chosen. Pods that are gone
+// come last in each.
+func (s *State) compareAs(by screen.PodSort, a, b podPlace) int {
+	if gone := a.mark == life.Gone; gone != (b.mark == life.Gone) {
+		if gone {
+			return 1
+		}
+		return -1
+	}
+	first := 0
+	switch by {
+	case screen.SortNewest:
+		first = cmp.Compare(b.first, a.first)
+	case screen.SortRestarts:
+		first = cmp.Compare(b.restarts, a.restarts)
+	}
+	return cmp.Or(first, s.compareNames(a.pod, b.pod))
+}
+
+// SetSort sets the order of the list of pods.
+func (s *State) SetSort(by screen.PodSort) {
+	s.sort = by
+	s.version++
+}
+
+// SetColumns sets what the list says of each pod.
+func (s *State) SetColumns(c []screen.PodColumn) { s.columns = c }
+
+// restarts is how often the containers of a pod were started again, as far as that
+// was reported; -1: it was not.
+func restarts(p *life.Pod) int {
+	n := -1
+	for _, c := range p.Containers {
+		if c.Restarts != none {
+			n = max(n, 0) + int(c.Restarts)
+		}
+	}
+	return n
 }
 
 // selects tells whether the filter selects a pod: by its name, or by the error
@@ -134,6 +193,10 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	r := screen.PodRow{
 		Key: screen.PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
 		Mark: pp.mark, Word: s.lang.In(markWords[pp.mark]), For: history.Since(pp.since, v.now),
+		Restarts: restarts(now),
+	}
+	if now.First != 0 {
+		r.Seen = history.Since(now.First, v.now)
 	}
 	switch {
 	case pp.pod == 0:
@@ -170,7 +233,10 @@ func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
 func (s *State) podList(rows int, v *view) screen.PodList {
 	o := s.order(v)
 	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
-	l := screen.PodList{Total: len(o.rows), Cursor: none}
+	l := screen.PodList{Total: len(o.rows), Cursor: none, Sort: s.sort, Columns: s.columns}
+	if s.filter != nil {
+		l.Match, l.Of = o.match, o.of
+	}
 	s.podTop = window(s.podTop, at, rows, len(o.rows), 1)
 	l.Top = s.podTop
 	for i := l.Top; i < min(l.Top+rows, len(o.rows)); i++ {

@@ -164,6 +164,24 @@ func (s *State) SelectRow(id string) {
 	}
 }
 
+// RevealRow selects a row of the story by its ID, and opens what it is in.
+func (s *State) RevealRow(id string) {
+	k, ok := parseKey(id)
+	if !ok {
+		return
+	}
+	p := s.of(s.pod)
+	switch {
+	case k.kind == keySpan && s.h.Span(k.a) != nil && s.h.Span(k.a).Pod == s.pod:
+		s.reveal(p, k.a, s.view())
+		return
+	case k.kind == keyTurn && p.Items.At(k.a) != nil:
+		s.openItem(p, k.a)
+		s.version++
+	}
+	s.SelectRow(id)
+}
+
 // SelectStep selects the latest call of a step in the selected pod's story, and
 // opens what it is in. If the pod is held there, that call is meant: others may
 // make the same one meanwhile. It returns false if there is none.

@@ -39,7 +39,7 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	st := &screen.Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
 	m, from := s.verdictOf(s.pod, v)
-	st.Pod = s.podRow(podPlace{s.pod, m, from, s.asideOf(s.pod, now, v), s.withoutNode(s.pod, now, v) != nil}, v)
+	st.Pod = s.podRow(podPlace{pod: s.pod, mark: m, since: from, aside: s.asideOf(s.pod, now, v), noNode: s.withoutNode(s.pod, now, v) != nil}, v)
 	st.Title = s.storyTitle(p, now, v)
 	st.Took = s.storyTook(now, v)
 	at := s.cursorPlace(ls, v)

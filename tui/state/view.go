@@ -14,15 +14,17 @@ import (
 
 // reader is where the reader is in a session.
 type reader struct {
-	main   screen.Main
-	focus  screen.Pane
-	zoom   bool
-	split  int
-	sizes  screen.Sizes
-	pod    int // selected
-	picked bool
-	podTop int
-	list   podOrder
+	main    screen.Main
+	focus   screen.Pane
+	zoom    bool
+	split   int
+	sizes   screen.Sizes
+	pod     int // selected
+	picked  bool
+	podTop  int
+	list    podOrder
+	sort    screen.PodSort
+	columns []screen.PodColumn
 
 	frozenAt int   // position, or none: at the end
 	seekTime int64 // session time of that position, if it was asked for by time
@@ -44,7 +46,7 @@ type reader struct {
 }
 
 func newReader() reader {
-	return reader{frozenAt: none, follow: true, events: newEventsView()}
+	return reader{frozenAt: none, follow: true, events: newEventsView(), sort: screen.SortWorst, columns: screen.UsualColumns}
 }
 
 func (s *State) frozen() bool { return s.frozenAt != none }

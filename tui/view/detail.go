@@ -40,6 +40,23 @@ func DetailRows(s *screen.Screen, st *Styles) (all, shown int) {
 	return len(f.detailLines(s.Detail, r.W-4, h)), h
 }
 
+// DetailText is the lines of the detail of a screen, as drawn.
+func DetailText(s *screen.Screen, st *Styles) (lines []string) {
+	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
+	r := f.lay.Detail
+	if s.Detail == nil || r.empty() {
+		return nil
+	}
+	for _, l := range f.detailLines(s.Detail, r.W-4, max(0, r.H-f.lay.titleHeight(r))) {
+		var text strings.Builder
+		for _, part := range l {
+			text.WriteString(part.text)
+		}
+		lines = append(lines, text.String())
+	}
+	return lines
+}
+
 func (f *frame) detailTitle(r Rect, d *screen.Detail) Rect {
 	name := d.Title
 	if name == "" {

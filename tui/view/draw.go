@@ -59,6 +59,7 @@ func (f *frame) screen() {
 	f.pods(f.lay.Pods)
 	f.main(f.lay.Main)
 	f.detail(f.lay.Detail)
+	f.markFound()
 	f.tour(f.lay.Tour)
 	f.why()
 	f.foot()
@@ -162,6 +163,7 @@ func (f *frame) titleNew(r Rect, pane screen.Pane, left, right string, newer int
 		chip := " " + f.m.down + " " + thousands(newer) + " " + f.text(wordNew) + " "
 		line = f.putRight(line, chip, inkAccentChip, 8)
 	}
+	line = f.finding(line, pane)
 	line = f.putRight(line, right, inkMuted, min(12, width(left)))
 	f.put(line, left, k)
 	return r.inset(0, f.lay.titleHeight(r), 0, 0)

@@ -154,6 +154,7 @@ func (f *frame) event(line Rect, cols []column, row *screen.EventRow, offset int
 		ground = f.gutter(line, screen.PaneMain, onNothing)
 	}
 	f.zone(line, Target{Kind: OnEvent, Pane: screen.PaneMain, Index: row.Pos})
+	f.bookmark(line, row.Marked, ground)
 	texts := make([]span, len(cols))
 	for i, c := range cols {
 		texts[i] = f.eventCell(c, row)

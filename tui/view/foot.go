@@ -60,6 +60,8 @@ func (f *frame) foot() {
 		f.input(line, &in)
 	case f.s.Notice != nil:
 		f.notice(f.helpHint(line))
+	case f.s.Over != nil && f.s.Over.Kind == screen.OverPage && f.s.Over.Input != nil:
+		f.input(line, f.s.Over.Input)
 	case f.s.Over != nil && len(f.s.Hints) == 0:
 		f.overHints(line)
 	default:
@@ -90,7 +92,11 @@ func (f *frame) overKeys() []screen.Hint {
 		}
 		return []screen.Hint{choose, leave, next}
 	case screen.OverPage:
-		return []screen.Hint{leave}
+		find := screen.Hint{Key: "/", Text: f.text(wordFind)}
+		if f.s.Over.Found != "" {
+			find = screen.Hint{Key: "n", Text: f.text(wordNext)}
+		}
+		return []screen.Hint{leave, find}
 	case screen.OverStack:
 		return f.stackKeys(leave)
 	}

@@ -26,7 +26,7 @@ type marks struct {
 	cornerTL, cornerTR, cornerBL, cornerBR                   string
 	thumb, knob, played                                      string
 	crumb, ellipsis, pointer, times, down, dot, critical     string
-	request, answer                                          string
+	request, answer, picked, bookmark                        string
 	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
 	// eighths are bars of one to seven eighths of a cell; empty if there are none.
 	eighths []string
@@ -42,7 +42,7 @@ var glyphSets = [...]marks{
 		cornerTL: "╭", cornerTR: "╮", cornerBL: "╰", cornerBR: "╯",
 		thumb: "┃", knob: "●", played: "━",
 		crumb: "›", ellipsis: "…", pointer: "▸", times: "×", down: "↓", dot: "·", critical: "◆",
-		request: "→", answer: "←",
+		request: "→", answer: "←", picked: "▣", bookmark: "§",
 		grid: "┊", now: "│", barEnd: "►", barHalf: "▐", barPlain: "█", barBusy: "█", barNo: "┄",
 		eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
 	},
@@ -55,7 +55,7 @@ var glyphSets = [...]marks{
 		cornerTL: "+", cornerTR: "+", cornerBL: "+", cornerBR: "+",
 		thumb: "|", knob: "o", played: "=",
 		crumb: ">", ellipsis: "..", pointer: ">", times: "x", down: "v", dot: "-", critical: "*",
-		request: "->", answer: "<-",
+		request: "->", answer: "<-", picked: "%", bookmark: "&",
 		grid: ":", now: "|", barEnd: ">", barHalf: "=", barPlain: "=", barBusy: "#", barNo: ".",
 	},
 }

@@ -4,11 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
@@ -161,4 +164,133 @@ func TestStatesDifferWithoutColour(t *testing.T) {
 			pods[glyph] = p
 		}
 	}
+}
+
+// TestThemes: the themes that go with both grounds, as they are drawn.
+func TestThemes(t *testing.T) {
+	for _, look := range []struct {
+		name string
+		Options
+	}{
+		{"deuteranopia-dark", Options{Theme: Deuteranopia}},
+		{"deuteranopia-light", Options{Theme: Deuteranopia, LightGround: true}},
+		{"terminal-dark", Options{Theme: Terminal}},
+		{"terminal-light", Options{Theme: Terminal, LightGround: true}},
+	} {
+		look.Width, look.Height = 120, 36
+		text := Draw(fixtures[0].make(), NewStyles(look.Options))
+		golden(t, filepath.Join("themes", look.name+".txt"), strings.ReplaceAll(text, "\x1b", "␛"))
+		if look.Theme == Terminal && (strings.Contains(text, "8;2;") || strings.Contains(text, "8;5;")) {
+			t.Errorf("%s has colours that are not the terminal's", look.name)
+		}
+	}
+}
+
+// TestFinding: what is looked for is marked in the pane that has the keys, and
+// counted in its title, with colours and without.
+func TestFinding(t *testing.T) {
+	for _, look := range []struct {
+		name string
+		Options
+	}{{"dark", Options{}}, {"nocolour", Options{NoColour: true}}, {"ascii", Options{NoColour: true, Glyphs: ASCII}}} {
+		var b strings.Builder
+		for _, size := range goldenSizes {
+			look.Width, look.Height = size[0], size[1]
+			s := fixtures[0].make()
+			s.Focus, s.Finding = screen.PaneMain, &screen.Finding{Text: "Sandbox", K: 1, N: 3, More: true}
+			text := Draw(s, NewStyles(look.Options))
+			if look.name == "ascii" {
+				text = ansi.Strip(text)
+			}
+			fmt.Fprintf(&b, "== %dx%d\n%s\n", size[0], size[1], strings.ReplaceAll(text, "\x1b", "␛"))
+		}
+		golden(t, filepath.Join("finding", look.name+".txt"), b.String())
+	}
+	c := newCanvas(20, 1)
+	c.put(c.all(), 0, 0, "沙箱 Sandbox SANDbox", inkPlain.on(onSelected))
+	c.mark(c.all(), "sandbox", inkMatch)
+	for x, cell := range c.cells {
+		if want := x >= 5 && x != 12; (cell.ink == inkMatch.on(onSelected)) != want {
+			t.Errorf("cell %d has ink %d", x, cell.ink)
+		}
+	}
+}
+
+// TestMarked: marked pods, bookmarks, all columns, and what the filter leaves, in the
+// sizes in which there is room for them and in which there is not.
+func TestMarked(t *testing.T) {
+	var b strings.Builder
+	for _, look := range []Options{{NoColour: true}, {NoColour: true, Glyphs: ASCII}} {
+		for _, size := range goldenSizes {
+			look.Width, look.Height = size[0], size[1]
+			s := fixtures[0].make()
+			s.Focus = screen.PanePods
+			s.Pods.Marked, s.Pods.Match, s.Pods.Of, s.Pods.Sort = 2, len(s.Pods.Rows), 12, screen.SortRestarts
+			s.Pods.Columns = screen.PodColumns
+			for i := range s.Pods.Rows {
+				p := &s.Pods.Rows[i]
+				p.Marked, p.Restarts, p.Seen = i < 2, i-1, time.Duration(i)*time.Minute
+			}
+			if st := s.Story(); st != nil {
+				st.Rows[0].Marked = true
+			}
+			fmt.Fprintf(&b, "== %dx%d\n%s\n", size[0], size[1], ansi.Strip(Draw(s, NewStyles(look))))
+		}
+	}
+	golden(t, filepath.Join("finding", "marked.txt"), b.String())
+}
+
+// TestDeuteranopia: the meanings of that theme differ to who sees no green, as
+// Machado, Oliveira and Fernandes (2009) compute it, by more than a glance needs.
+func TestDeuteranopia(t *testing.T) {
+	const apart = 20 // of CIE 1976; 2 can just be seen side by side
+	for _, o := range []Options{{Theme: Deuteranopia}, {Theme: Deuteranopia, LightGround: true}} {
+		p := coloursOf(o)
+		all := map[string]color.Color{"failed": p.red, "warn": p.yellow, "done": p.green, "current": p.cyan, "held": p.magenta}
+		for a, x := range all {
+			for b, y := range all {
+				if d := distance(seenWithoutGreen(x), seenWithoutGreen(y)); a < b && d < apart {
+					t.Errorf("light ground %v: %s and %s are %.0f apart", o.LightGround, a, b, d)
+				}
+			}
+		}
+	}
+	if d := distance(seenWithoutGreen(lipgloss.Color("#00a000")), seenWithoutGreen(lipgloss.Color("#b06000"))); d > apart {
+		t.Errorf("a green and a brown are %.0f apart: the test proves nothing", d)
+	}
+}
+
+// seenWithoutGreen is a colour, in linear light, as who has no green cones sees it.
+func seenWithoutGreen(c color.Color) (out [3]float64) {
+	r, g, b, _ := c.RGBA()
+	var in [3]float64
+	for i, v := range []uint32{r, g, b} {
+		s := float64(v) / 0xffff
+		if in[i] = s / 12.92; s > 0.04045 {
+			in[i] = math.Pow((s+0.055)/1.055, 2.4)
+		}
+	}
+	for i, row := range [3][3]float64{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}} {
+		out[i] = min(1, max(0, row[0]*in[0]+row[1]*in[1]+row[2]*in[2]))
+	}
+	return out
+}
+
+// distance is that of two colours in CIE L*a*b*.
+func distance(a, b [3]float64) float64 {
+	x, y := lab(a), lab(b)
+	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))
+}
+
+func lab(c [3]float64) [3]float64 {
+	f := func(t float64) float64 {
+		if t > 0.008856 {
+			return math.Cbrt(t)
+		}
+		return 7.787*t + 16.0/116
+	}
+	x := f((0.4124*c[0] + 0.3576*c[1] + 0.1805*c[2]) / 0.9505)
+	y := f(0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2])
+	z := f((0.0193*c[0] + 0.1192*c[1] + 0.9505*c[2]) / 1.089)
+	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }

@@ -50,3 +50,6 @@ func (f *frame) main(r Rect) {
 	f.zone(r, Target{Kind: OnPane, Pane: screen.PaneMain})
 	mainOf(f.s.Main).draw(f, r)
 }
+
+// MainName is what a view is called.
+func MainName(m screen.Main) probes.Text { return mainOf(m).name }

@@ -144,9 +144,16 @@ func (f *frame) page(o *screen.Overlay) {
 		lines = append(lines, wrap(t, w)...)
 	}
 	h := min(len(lines), OverRows(screen.OverPage, f.st))
-	r := f.box(w, h, o.Title, o.Danger)
+	title := o.Title
+	if o.Found != "" {
+		title += " " + f.m.dot + " " + f.textf(wordFound, o.Matches)
+	}
+	r := f.box(w, h, title, o.Danger)
 	for i := range min(h, r.H) {
 		f.put(r.line(i), lines[i], inkPlain)
+		if o.Found != "" {
+			f.c.mark(r.line(i), o.Found, inkMatch)
+		}
 	}
 	f.thumb(r.inset(0, 0, -1, 0), o.Top, h, max(o.Total, len(lines)))
 }

@@ -1,6 +1,10 @@
 package view
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
+
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -14,7 +18,7 @@ func (f *frame) pods(r Rect) {
 	}
 	f.zone(r, Target{Kind: OnPane, Pane: screen.PanePods})
 	list := &f.s.Pods
-	r = f.title(r, screen.PanePods, f.text(wordPods), f.text(wordWorst))
+	r = f.title(r, screen.PanePods, f.podsTitle(), f.text(sortWords[list.Sort]))
 	if len(list.Rows) == 0 {
 		f.empty(r, list.Empty)
 		return
@@ -32,6 +36,22 @@ func (f *frame) pods(r Rect) {
 		f.empty(r.inset(0, y+1, 0, 0), list.Empty)
 	}
 	f.thumb(r, list.Top+from, shown, list.Total)
+}
+
+// SortWord is what an order is called.
+func SortWord(by screen.PodSort) probes.Text { return sortWords[by] }
+
+// podsTitle says how many pods of how many the filter selects, and how many are
+// marked.
+func (f *frame) podsTitle() string {
+	l, title := &f.s.Pods, f.text(wordPods)
+	if l.Of > 0 {
+		title += " " + fmt.Sprintf(f.text(wordNOf), l.Match, l.Of)
+	}
+	if l.Marked > 0 {
+		title += " " + f.m.picked + " " + f.textf(wordMarked, l.Marked)
+	}
+	return title
 }
 
 func podLines(p *screen.PodRow) int {
@@ -83,10 +103,39 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 		}
 	}
 	line = f.putRight(line, text, word.on(ground), 6)
+	line = f.podColumns(line, p, ground)
+	if p.Marked {
+		f.put(line, f.m.picked, inkAccent.on(ground))
+		line = line.inset(2, 0, 0, 0)
+	}
 	f.podName(line, p, name, ground)
 	if p.Line != "" && r.H > 1 {
 		f.put(r.line(1).inset(3, 0, 2, 0), p.Line, inkMuted.on(ground))
 	}
+}
+
+// shows reports whether the list says this of each pod.
+func (f *frame) shows(c screen.PodColumn) bool {
+	columns := f.s.Pods.Columns
+	if columns == nil {
+		columns = screen.UsualColumns
+	}
+	return slices.Contains(columns, c)
+}
+
+// podColumns writes the columns that stand before how a pod is, if there is room.
+func (f *frame) podColumns(line Rect, p *screen.PodRow, ground ink) Rect {
+	if f.shows(screen.ColumnSeen) && p.Seen > 0 {
+		line = f.putRight(line, words.Clock(p.Seen), inkFaint.on(ground), 12)
+	}
+	if f.shows(screen.ColumnRestarts) && p.Restarts >= 0 {
+		k := inkFaint
+		if p.Restarts > 0 {
+			k = inkWarn
+		}
+		line = f.putRight(line, f.m.waits+strconv.Itoa(p.Restarts), k.on(ground), 12)
+	}
+	return line
 }
 
 // podName is the full name. The node itself has a row without a namespace.
@@ -97,11 +146,14 @@ func podName(p *screen.PodRow) string {
 // podName writes the name, and where the pod is if there is room behind it.
 func (f *frame) podName(line Rect, p *screen.PodRow, name, ground ink) {
 	full := podName(p)
+	if !f.shows(screen.ColumnNamespace) {
+		full = p.Name
+	}
 	if width(full) > line.W {
 		full = f.shortName(p, line.W)
 	}
 	x := f.put(line, full, name.on(ground))
-	if rest := after(line, x+2); p.Where != "" && width(p.Where) <= rest.W {
+	if rest := after(line, x+2); p.Where != "" && f.shows(screen.ColumnStep) && width(p.Where) <= rest.W {
 		f.put(rest, p.Where, inkFaint.on(ground))
 	}
 }

@@ -63,6 +63,7 @@ func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 		ground = f.gutter(line, screen.PaneMain, ground)
 	}
 	f.zone(line, Target{Kind: OnRow, Pane: screen.PaneMain, ID: row.ID})
+	f.bookmark(line, row.Marked, ground)
 	rest := f.rowHead(line, row, ground)
 	if row.Kind == screen.RowChapter {
 		f.chapter(line, rest, row, ground)
@@ -82,6 +83,13 @@ func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 		x = f.put(after(rest, x+1), "+"+strconv.Itoa(row.Hidden), inkFaint.on(ground))
 	}
 	f.rowNote(after(rest, max(x+2, noteAt)), row, ground)
+}
+
+// bookmark signs a row that a person wants to find again, at its end.
+func (f *frame) bookmark(line Rect, marked bool, ground ink) {
+	if marked {
+		f.c.put(line, line.right()-2, line.Y, f.m.bookmark, inkAccent.on(ground))
+	}
 }
 
 // innermost says that no step within this one is under way.

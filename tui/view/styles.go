@@ -17,6 +17,11 @@ const (
 	Light
 	// HighContrast has no greys and no tints, and goes with any ground.
 	HighContrast
+	// Deuteranopia says by blue, orange and light what the others say by green and
+	// red. It is for dark and light grounds.
+	Deuteranopia
+	// Terminal has the sixteen colours of the terminal alone, as its user chose them.
+	Terminal
 	// Auto is for who does not know the ground yet. It is drawn as Dark.
 	Auto
 )
@@ -25,7 +30,9 @@ const (
 type Options struct {
 	Width, Height int
 	Theme         Theme
-	Glyphs        Glyphs
+	// LightGround is for themes that go with both grounds.
+	LightGround bool
+	Glyphs      Glyphs
 	// NoColour leaves bold, underline and reverse only.
 	NoColour bool
 	// FewColours is for terminals with the sixteen colours only: tints would
@@ -34,7 +41,9 @@ type Options struct {
 }
 
 // flat says that there are no tints to lay under a line.
-func (o Options) flat() bool { return o.NoColour || o.FewColours || o.Theme == HighContrast }
+func (o Options) flat() bool {
+	return o.NoColour || o.FewColours || o.Theme == HighContrast || o.Theme == Terminal
+}
 
 // Styles are the options made ready to draw with. Make them once for each
 // change of the options; Draw only reads them.
@@ -55,7 +64,7 @@ func NewStyles(o Options) *Styles {
 var painted sync.Map
 
 func inksOf(o Options) []string {
-	look := Options{Theme: o.Theme, NoColour: o.NoColour, FewColours: o.FewColours}
+	look := Options{Theme: o.Theme, LightGround: o.LightGround, NoColour: o.NoColour, FewColours: o.FewColours}
 	if inks, ok := painted.Load(look); ok {
 		return inks.([]string)
 	}
@@ -126,7 +135,7 @@ type palette struct {
 	accentChip, heldText              color.Color
 }
 
-var palettes = [...]palette{
+var palettes = map[Theme]palette{
 	Dark: {
 		red: lipgloss.BrightRed, yellow: lipgloss.BrightYellow, green: lipgloss.Green,
 		cyan: lipgloss.BrightCyan, magenta: lipgloss.BrightMagenta,
@@ -171,16 +180,50 @@ func (p palette) few() palette {
 	return p
 }
 
-// paint works out what switches each ink on.
-func paint(o Options) []string {
-	if o.Theme == Auto {
-		o.Theme = Dark
+// coloursOf is the palette of a look, on the ground that it has.
+func coloursOf(o Options) palette {
+	p := palettes[Dark]
+	switch {
+	case o.Theme == Terminal && o.LightGround:
+		p = palettes[Light]
+	case o.Theme == Terminal, o.Theme == Auto:
+	case o.Theme == Deuteranopia && o.LightGround:
+		p = palettes[Light].deuteranope(blueOnLight)
+	case o.Theme == Deuteranopia:
+		p = p.deuteranope(blueOnDark)
+	default:
+		p = palettes[o.Theme]
 	}
-	p := palettes[o.Theme]
-	flat := o.flat()
-	if o.FewColours {
+	if o.FewColours || o.Theme == Terminal {
 		p = p.few()
 	}
+	return p
+}
+
+// meanings are the colours of what went wrong, what to look out for, what is done,
+// what goes on, and what is held.
+type meanings struct{ failed, warn, done, current, held string }
+
+// Colours that who does not see green tells from each other: blues, oranges, and
+// how light they are.
+var (
+	blueOnDark  = meanings{failed: "#ff8c1a", warn: "#fff3a0", done: "#3f8ae0", current: "#8cc8ff", held: "#f0c0d8"}
+	blueOnLight = meanings{failed: "#c24a00", warn: "#5a4a00", done: "#0a66c8", current: "#00284d", held: "#9a6a86"}
+)
+
+// deuteranope is a palette with other colours for its meanings.
+func (p palette) deuteranope(m meanings) palette {
+	p.red, p.yellow, p.green = lipgloss.Color(m.failed), lipgloss.Color(m.warn), lipgloss.Color(m.done)
+	p.cyan, p.magenta = lipgloss.Color(m.current), lipgloss.Color(m.held)
+	p.failedChip, p.heldChip, p.heldText = p.red, p.magenta, p.magenta
+	p.str, p.keyword, p.field = p.accent, p.muted, p.cyan
+	return p
+}
+
+// paint works out what switches each ink on.
+func paint(o Options) []string {
+	flat := o.flat()
+	p := coloursOf(o)
 	roles := coloured(p)
 	switch {
 	case o.NoColour:

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/podstep/podstep/probes"
+import (
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/tui/screen"
+)
 
 // The words that drawing adds. All other text comes with the screen.
 var (
@@ -69,4 +72,15 @@ var (
 	wordScroll      = probes.Text{En: "scroll", Zh: "滚动"}
 	wordPrint       = probes.Text{En: "print an expression", Zh: "求值"}
 	wordOlder       = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
+	wordFoundOf     = probes.Text{En: "%d of %d", Zh: "第 %d 个，共 %d 个"}
+	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}
+	wordNOf         = probes.Text{En: "%d of %d", Zh: "%d / %d"}
+	wordFind        = probes.Text{En: "find", Zh: "查找"}
+	wordFound       = probes.Text{En: "%d found", Zh: "找到 %d 个"}
 )
+
+// sortWords are the orders of the list.
+var sortWords = map[screen.PodSort]probes.Text{
+	"": wordWorst, screen.SortWorst: wordWorst, screen.SortName: {En: "by name", Zh: "按名称"},
+	screen.SortNewest: {En: "newest first", Zh: "最新的在前"}, screen.SortRestarts: {En: "most restarts first", Zh: "重启最多的在前"},
+}

@@ -1,0 +1,124 @@
+// Package marks keeps what a person has marked: pods that keys act on together, and
+// bookmarks at rows of a story and at events. It lasts as long as the screen.
+package marks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// Pods are the pods that are marked, in the order in which they were.
+type Pods struct{ list []probes.Pod }
+
+// Toggle marks a pod, or takes its mark away. It reports whether it is marked now.
+func (p *Pods) Toggle(pod probes.Pod) bool {
+	if i := p.index(pod.UID); i >= 0 {
+		p.list = slices.Delete(p.list, i, i+1)
+		return false
+	}
+	p.list = append(p.list, pod)
+	return true
+}
+
+func (p *Pods) index(uid string) int {
+	return slices.IndexFunc(p.list, func(o probes.Pod) bool { return o.UID == uid })
+}
+
+// Has reports whether the pod of that uid is marked.
+func (p *Pods) Has(uid string) bool { return uid != "" && p.index(uid) >= 0 }
+
+// All are the marked pods.
+func (p *Pods) All() []probes.Pod { return slices.Clone(p.list) }
+
+// Len is how many there are.
+func (p *Pods) Len() int { return len(p.list) }
+
+// Clear takes all marks away.
+func (p *Pods) Clear() { p.list = nil }
+
+// Each does something with each of some things at once, and returns when all are
+// done: what came of those that it could be done with, and what went wrong with the
+// others, each error with a name. Who cancels ctx gives up what goes on.
+func Each[T, R any](ctx context.Context, all []T, name func(T) string, do func(context.Context, T) (R, error)) (done []R, err error) {
+	var wait sync.WaitGroup
+	results, errs := make([]R, len(all)), make([]error, len(all))
+	for i, one := range all {
+		wait.Go(func() { results[i], errs[i] = do(ctx, one) })
+	}
+	wait.Wait()
+	for i := range all {
+		switch {
+		case errs[i] == nil:
+			done = append(done, results[i])
+		case errors.Is(errs[i], context.Canceled):
+			err = errors.Join(err, errs[i])
+		default:
+			err = errors.Join(err, fmt.Errorf("%s: %w", name(all[i]), errs[i]))
+		}
+	}
+	return done, err
+}
+
+// Bookmark is a place to come back to.
+type Bookmark struct {
+	// Pos is the position of its event in the session: the order of bookmarks.
+	Pos int
+	// UID and Row are of a row in the story of a pod, empty for an event; the story
+	// of the node itself has no uid.
+	UID, Row string
+}
+
+// Bookmarks are the places, in the order of the session.
+type Bookmarks struct{ list []Bookmark }
+
+func same(a, b Bookmark) bool {
+	return a.Row == b.Row && a.UID == b.UID && (a.Row != "" || a.Pos == b.Pos)
+}
+
+// Toggle sets a bookmark, or takes it away. It reports whether it is there now.
+func (b *Bookmarks) Toggle(m Bookmark) bool {
+	if i := slices.IndexFunc(b.list, func(o Bookmark) bool { return same(o, m) }); i >= 0 {
+		b.list = slices.Delete(b.list, i, i+1)
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(b.list, m, func(o, m Bookmark) int { return cmp.Or(cmp.Compare(o.Pos, m.Pos), -1) })
+	b.list = slices.Insert(b.list, at, m)
+	return true
+}
+
+// Has reports whether there is a bookmark at a row or an event.
+func (b *Bookmarks) Has(m Bookmark) bool {
+	return slices.ContainsFunc(b.list, func(o Bookmark) bool { return same(o, m) })
+}
+
+// Len is how many there are.
+func (b *Bookmarks) Len() int { return len(b.list) }
+
+// Next is the bookmark after a place, or the one before it if dir is negative, and
+// round, and which one it is, from 1. Ok is false if there is none.
+func (b *Bookmarks) Next(here Bookmark, dir int) (m Bookmark, k int, ok bool) {
+	n := len(b.list)
+	if n == 0 {
+		return m, 0, false
+	}
+	at := slices.IndexFunc(b.list, func(o Bookmark) bool { return same(o, here) })
+	switch {
+	case at >= 0 && dir > 0:
+		at++
+	case at >= 0:
+		at--
+	default:
+		at, _ = slices.BinarySearchFunc(b.list, here, func(o, m Bookmark) int { return cmp.Compare(o.Pos, m.Pos) })
+		if dir < 0 {
+			at--
+		}
+	}
+	at = (at + n) % n
+	return b.list[at], at + 1, true
+}

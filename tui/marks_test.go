@@ -1,0 +1,173 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// TestMarkedPods: keys that hold, step and let go act on the marked pods, all at
+// once, and on no other; they say so. Esc takes the marks away.
+func TestMarkedPods(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	c.m.state.SetFocus(screen.PanePods)
+	asked := func(want ...string) {
+		t.Helper()
+		slices.Sort(c.w.calls)
+		if !slices.Equal(c.w.calls, want) {
+			t.Errorf("asked %q, want %q", c.w.calls, want)
+		}
+		c.w.calls = nil
+	}
+	c.press("g", "space", "j", "space").sees("marked pods: 2", "2 marked")
+	c.press("G") // the node is selected: it is not meant
+	c.press("s").sees("no marked pod is held").called()
+	c.press("H").sees("Hold the marked pods (2)?", "default/web-1, default/web-2").press("enter").called()
+	c.press("H", "right", "enter")
+	asked("hold web-1", "hold web-2")
+	for _, p := range c.pods {
+		c.hold(p)
+	}
+	c.poll()
+	c.press("s")
+	asked("step INTO ", "step INTO ")
+	for _, p := range c.pods {
+		c.hold(p)
+	}
+	c.poll()
+	c.press("?").write("let this pod").sees("2 marked").press("esc")
+	c.press("c")
+	asked("continue u-1", "continue u-2")
+	c.press("esc").seesNot("2 marked")
+	c.press("s").called()
+}
+
+// asker answers with one pod.
+type asker struct{ names []string }
+
+func (a *asker) Pod(_ context.Context, name evidence.Name) *evidence.Snapshot {
+	a.names = append(a.names, name.String())
+	return &evidence.Snapshot{Name: name, Pod: &corev1.Pod{}, KubeletPod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name.Name}}}
+}
+
+func (a *asker) Logs(context.Context, *evidence.Snapshot) []evidence.ContainerLog {
+	return []evidence.ContainerLog{{Container: "app", Lines: []string{"hello from within"}}}
+}
+
+// TestAbout: one key each shows the pod's object, logs and events; without anybody to
+// ask it says so.
+func TestAbout(t *testing.T) {
+	d := started(t)
+	d.press("K").sees("neither the kubelet nor the API server can be asked")
+	a := &asker{}
+	d.m.opts.About = a
+	d.press("K").sees("The pod as the kubelet has it · default/web", "name: web").press("esc")
+	d.press("P").sees("Last lines of its containers · default/web", "--- app", "hello from within").press("esc")
+	d.press("K", "/").write("KIND").sees("/ KIND", "1 found").press("enter").sees("n next").press("n", "esc").seesNot("1 found")
+	d.sees("The pod as the kubelet has it").press("esc").seesNot("The pod as the kubelet has it")
+	d.press("X").sees("Events of the pod · default/web", "no events of it").press("esc")
+	if len(a.names) != 4 || a.names[0] != "default/web" {
+		t.Errorf("asked about %q", a.names)
+	}
+}
+
+// TestBookmarks: they lead back, from wherever one is and whatever is closed.
+func TestBookmarks(t *testing.T) {
+	d := started(t)
+	d.press(";").sees("there is no bookmark; ' sets one")
+	d.press("p", "g", "j", "j", "'").sees("bookmark set")
+	row := func() string {
+		s := d.m.screen().Story()
+		return s.Rows[s.Cursor].Label
+	}
+	want := row()
+	if s := d.m.screen().Story(); !s.Rows[s.Cursor].Marked {
+		t.Error("the row has no sign")
+	}
+	d.press("e", "G", "'").sees("§")
+	d.press("p", "-", ";").sees("bookmark 1 of 2")
+	if row() != want {
+		t.Errorf("the bookmark leads to %q, not %q", row(), want)
+	}
+	d.press(";").sees("bookmark 2 of 2")
+	if d.m.main() != screen.MainEvents || !d.m.screen().Events().Rows[d.m.screen().Events().Cursor].Marked {
+		t.Error("the bookmark does not lead to the event")
+	}
+	d.press("'").sees("taken away").press("`").sees("bookmark 1 of 1")
+	if strings.TrimSpace(row()) != want {
+		t.Errorf("the one before is %q", row())
+	}
+}
+
+// TestPicture: what is seen is written to a file that the footer names, and never
+// over another.
+func TestPicture(t *testing.T) {
+	t.Chdir(t.TempDir())
+	d := started(t)
+	d.press("ctrl+s").sees("picture: ", ".svg")
+	files, _ := filepath.Glob("podstep-*.svg")
+	if len(files) != 1 {
+		t.Fatalf("files: %q", files)
+	}
+	text, _ := os.ReadFile(files[0])
+	for _, want := range []string{"<svg", "default/web", "RunPodSandbox"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in the picture", want)
+		}
+	}
+	for range 3 { // there is one for each second that may be meant
+		d.now = d.now.Add(-time.Second)
+		if err := os.WriteFile("podstep-"+d.now.Format("20060102-150405")+".svg", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.press("ctrl+s").sees("write picture", "exists")
+}
+
+// TestLeaveWithFrame: Q leaves what was seen in the terminal, q does not, nor does
+// who stays.
+func TestLeaveWithFrame(t *testing.T) {
+	d := started(t)
+	var out strings.Builder
+	d.press("q")
+	d.m.printLast(&out)
+	if out.Len() != 0 {
+		t.Errorf("q leaves %q", out.String())
+	}
+	d.m.opts.NoColour = true
+	d.press("Q")
+	d.m.printLast(&out)
+	if s := out.String(); !strings.Contains(s, "default/web") || strings.Contains(s, "\x1b[38") || strings.Count(s, "\n") != 36 {
+		t.Errorf("Q leaves\n%s", s)
+	}
+	d.m.last = ""
+	d.press("H", "right", "enter").poll()
+	d.press("Q").sees("End podstep?").press("esc")
+	if d.m.last != "" {
+		t.Error("who stays leaves nothing")
+	}
+}
+
+// TestSmallFooters: where one pane is seen alone, the footer says how to come to
+// another.
+func TestSmallFooters(t *testing.T) {
+	d := started(t)
+	for _, size := range [][2]int{{60, 16}, {40, 10}} {
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		d.m.state.SetFocus(screen.PanePods)
+		d.sees("Tab Pipeline", "? help").press("tab").sees("Tab step").press("tab").sees("Tab pods")
+	}
+	d.send(tea.WindowSizeMsg{Width: 200, Height: 50})
+	d.seesNot("Tab pods")
+}

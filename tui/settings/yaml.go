@@ -1,0 +1,314 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// order is that in which settings are begun.
+var (
+	languages = []string{"en", "zh"}
+	order     = []string{Theme, Language, Sort, Columns, keys}
+)
+
+// allowed are the values that a setting may have; nil: it is not checked here.
+func allowed(name string) (out []string) {
+	switch name {
+	case Language:
+		return languages
+	case Sort:
+		for _, s := range screen.PodSorts {
+			out = append(out, string(s))
+		}
+	case Columns:
+		for _, c := range screen.PodColumns {
+			out = append(out, string(c))
+		}
+	case Theme:
+		return screen.ThemeNames
+	}
+	return out
+}
+
+// parse reads the text of a file. The error is of one that is no file of settings.
+func (f *File) parse(text []byte) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return err
+	}
+	if len(doc.Content) == 0 {
+		return nil // empty, or comments alone
+	}
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return reason.Errorf("line %d: not settings: write each as \"name: value\"", "第 %d 行：不是设置：请写成 \"name: value\"", top.Line)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		name, value := top.Content[i], top.Content[i+1]
+		if seen[name.Value] {
+			f.problem(name.Line, words.Text("%s is set a second time", "%s 设置了两次"), name.Value)
+			continue
+		}
+		seen[name.Value] = true
+		switch name.Value {
+		case Theme, Language, Sort:
+			f.one(name.Value, value)
+		case Columns:
+			f.several(name.Value, value)
+		case keys:
+			f.bindings(value)
+		default:
+			f.problem(name.Line, words.Text("there is no setting %q; there are %s", "没有 %q 这项设置；可用的有 %s"), name.Value, strings.Join(order, ", "))
+		}
+	}
+	return nil
+}
+
+func (f *File) one(name string, v *yaml.Node) {
+	if v.Kind != yaml.ScalarNode || !slices.Contains(allowed(name), v.Value) {
+		f.problem(v.Line, words.Text("%s: %q is not one of %s", "%s：%q 不是 %s 之一"), name, v.Value, strings.Join(allowed(name), ", "))
+		return
+	}
+	f.values[name] = v.Value
+}
+
+func (f *File) several(name string, v *yaml.Node) {
+	list := []string{}
+	for _, item := range items(v) {
+		if !slices.Contains(allowed(name), item.Value) {
+			f.problem(item.Line, words.Text("%s: %q is not one of %s", "%s：%q 不是 %s 之一"), name, item.Value, strings.Join(allowed(name), ", "))
+			continue
+		}
+		list = append(list, item.Value)
+	}
+	f.lists[name] = list
+}
+
+// items are the values of a list; one value alone is a list of it.
+func items(v *yaml.Node) []*yaml.Node {
+	if v.Kind == yaml.SequenceNode {
+		return v.Content
+	}
+	return []*yaml.Node{v}
+}
+
+// bindings reads which action has which keys.
+func (f *File) bindings(v *yaml.Node) {
+	if v.Kind != yaml.MappingNode {
+		f.problem(v.Line, words.Text("keys: write each as \"action: key\"", "keys：请写成 \"action: key\""))
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		name, value := v.Content[i], v.Content[i+1]
+		if seen[name.Value] {
+			f.problem(name.Line, words.Text("keys: %s is set a second time", "keys：%s 设置了两次"), name.Value)
+			continue
+		}
+		seen[name.Value] = true
+		k := Key{Action: name.Value, Line: name.Line}
+		for _, item := range items(value) {
+			key, ok := keyOf(item.Value)
+			if item.Kind != yaml.ScalarNode || !ok {
+				f.problem(item.Line, words.Text("keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", "keys：%s：%q 不是按键；请写成 s、S、ctrl+s、f2、enter 这样"), name.Value, item.Value)
+				continue
+			}
+			k.Keys = append(k.Keys, key)
+		}
+		if len(k.Keys) > 0 {
+			f.keys = append(f.keys, k)
+		}
+	}
+}
+
+// named are the keys that are not written by their character.
+var named = []string{
+	"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "enter", "tab", "esc", "space", "backspace", "delete", "insert",
+	"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12",
+}
+
+// keyOf is a key as a terminal reports it. People write Ctrl+S, PgDn, Space.
+func keyOf(s string) (string, bool) {
+	mods, key := "", s
+	for {
+		mod, rest, ok := strings.Cut(key, "+")
+		mod = strings.ToLower(mod)
+		if !ok || rest == "" || mod != "ctrl" && mod != "alt" && mod != "shift" {
+			break
+		}
+		mods, key = mods+mod+"+", rest
+	}
+	if len([]rune(key)) == 1 && key > " " {
+		if strings.Contains(mods, "ctrl+") {
+			key = strings.ToLower(key)
+		}
+		return mods + key, mods != "shift+"
+	}
+	key = strings.ToLower(key)
+	switch key {
+	case "pgdn", "pagedown":
+		key = "pgdown"
+	case "pageup":
+		key = "pgup"
+	case "escape":
+		key = "esc"
+	case "return":
+		key = "enter"
+	case "del":
+		key = "delete"
+	}
+	return mods + key, slices.Contains(named, key)
+}
+
+// heading stands in a file that podstep begins.
+const heading = "Settings of podstep's screen. docs/settings.md lists them all."
+
+// change sets settings in the file, and puts it in place as a whole: another podstep
+// may read it. A link to it stays one.
+func change(path string, values map[string]any) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	text, err := read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := edited(text, values)
+	if err != nil {
+		return err
+	}
+	return replace(path, out)
+}
+
+// edited is a text with settings changed, and nothing else: a setting that stands
+// in a line of its own is changed there, one that is not set yet comes at the end.
+func edited(text []byte, values map[string]any) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("# " + heading + "\n")
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	var top *yaml.Node
+	if len(doc.Content) > 0 {
+		top = doc.Content[0]
+	}
+	lines := strings.SplitAfter(strings.TrimRight(string(text), "\n")+"\n", "\n")
+	lines = lines[:len(lines)-1]
+	for _, name := range order {
+		value, is := values[name]
+		if !is {
+			continue
+		}
+		line := name + ": " + inLine(value)
+		at, comment, err := placeOf(top, name)
+		if err != nil {
+			return nil, err
+		}
+		if at < 0 {
+			lines = append(lines, line+"\n")
+			continue
+		}
+		if comment != "" {
+			line += " " + comment
+		}
+		lines[at] = line + "\n"
+	}
+	out := []byte(strings.Join(lines, ""))
+	return out, sameBut(text, out, values)
+}
+
+// inLine is a value as YAML in one line. No value of ours needs quotes.
+func inLine(value any) string {
+	if list, is := value.([]string); is {
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	return fmt.Sprint(value)
+}
+
+// placeOf is the line that a setting stands in, from 0, and the comment behind it;
+// -1: it is not set. One that has more lines than one is refused.
+func placeOf(top *yaml.Node, name string) (int, string, error) {
+	if top == nil {
+		return -1, "", nil
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		k, v := top.Content[i], top.Content[i+1]
+		if k.Value != name {
+			continue
+		}
+		if lastLine(v) != k.Line {
+			return 0, "", reason.Errorf("line %d: %s has more lines than one; write it in one, and podstep can change it", "第 %d 行：%s 占了多行；写成一行后 podstep 才能修改它", k.Line, name)
+		}
+		return k.Line - 1, v.LineComment, nil
+	}
+	return -1, "", nil
+}
+
+// lastLine is the line of the last value in a node.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, c := range n.Content {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// sameBut makes sure that a change of a text is what it was meant to be: whatever
+// somebody wrote there, no other setting is lost.
+func sameBut(before, after []byte, values map[string]any) error {
+	was, is := map[string]any{}, map[string]any{}
+	if err := errors.Join(yaml.Unmarshal(before, &was), yaml.Unmarshal(after, &is)); err != nil {
+		return err
+	}
+	for name, value := range values {
+		was[name] = value
+		if list, ok := value.([]string); ok {
+			some := []any{}
+			for _, v := range list {
+				some = append(some, v)
+			}
+			was[name] = some
+		}
+	}
+	if !reflect.DeepEqual(was, is) {
+		return reason.New("the way in which it is written does not let podstep change it; write each setting in a line of its own", "它的写法让 podstep 无法修改；请让每项设置各占一行")
+	}
+	return nil
+}
+
+func replace(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".config")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	mode := fs.FileMode(0o600)
+	if info, serr := os.Stat(path); serr == nil {
+		mode = info.Mode().Perm()
+	}
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

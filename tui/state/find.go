@@ -1,0 +1,125 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/find"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// Rows are the rows of the pane that has the keys, for finding a text in them, and
+// the name of that list. Nil: the pane has none, or draws them itself.
+func (s *State) Rows() (name any, rows find.List) {
+	v := s.view()
+	switch {
+	case s.focus == screen.PanePods || s.focus == screen.PaneMain && s.main == screen.MainTimeline && s.time.many:
+		return screen.PanePods, podRows{s, v}
+	case s.focus == screen.PaneDetail:
+		return nil, nil
+	case s.main == screen.MainStory, s.main == screen.MainTimeline:
+		return s.pod, storyRows{s, v, s.layout(s.of(s.pod), v.at)}
+	case s.main == screen.MainEvents:
+		return s.filterText, eventRows{s, v}
+	case s.main == screen.MainWhy && s.pod != 0:
+		return screen.MainWhy, causeRows{s, s.causes(v)}
+	}
+	return nil, nil
+}
+
+// ScrollDetail shows the detail from a line on.
+func (s *State) ScrollDetail(line int) { s.detailTop = max(0, line) }
+
+// podRows are the pods in the order of the list.
+type podRows struct {
+	s *State
+	v *view
+}
+
+func (r podRows) Rows() (int, int) { return 0, len(r.s.order(r.v).rows) }
+func (r podRows) Version() uint64  { return r.s.version<<20 ^ uint64(r.s.order(r.v).second) }
+func (r podRows) Go(i int)         { r.s.selectPod(r.s.order(r.v).rows[i].pod) }
+
+func (r podRows) Text(i int) string {
+	p := r.s.podRow(r.s.order(r.v).rows[i], r.v)
+	return strings.Join([]string{p.Namespace + "/" + p.Name, p.Where, p.Word, p.Line}, " ")
+}
+
+func (r podRows) At() int {
+	return slices.IndexFunc(r.s.order(r.v).rows, func(p podPlace) bool { return p.pod == r.s.pod })
+}
+
+// storyRows are the rows of the selected pod's story that are not closed away.
+type storyRows struct {
+	s  *State
+	v  *view
+	ls *lines
+}
+
+func (r storyRows) Rows() (int, int) { return 0, r.ls.len() }
+func (r storyRows) Version() uint64  { return r.s.version<<20 ^ uint64(r.v.at) }
+func (r storyRows) At() int          { return r.s.cursorPlace(r.ls, r.v) }
+func (r storyRows) Go(i int)         { r.s.selectLine(r.ls, i) }
+
+func (r storyRows) Text(i int) string {
+	row := r.s.row(r.s.of(r.s.pod), r.ls.at(i), r.v)
+	return strings.Join([]string{row.Label, row.Step, row.Note, row.Error}, " ")
+}
+
+// eventRows are the events, by position. Those that the filter does not select are
+// no rows.
+type eventRows struct {
+	s *State
+	v *view
+}
+
+func (r eventRows) Rows() (int, int) { return r.s.h.First(), r.v.at }
+func (r eventRows) Version() uint64  { return 0 }
+
+func (r eventRows) Text(pos int) string {
+	decodes := 1
+	if r.s.filter != nil && !r.s.matches(pos, &decodes) {
+		return ""
+	}
+	row := r.s.eventRow(pos)
+	pod := ""
+	if row.Event.Pod != nil {
+		pod = row.Event.Pod.NamespacedName()
+	}
+	return strings.Join([]string{pod, row.Event.Step, string(row.Event.Kind), row.Text}, " ")
+}
+
+func (r eventRows) At() int {
+	l := &r.s.events
+	if !l.follow && l.cursor != none {
+		return l.cursor
+	}
+	if total := l.total(r.s, r.v.at); total > 0 {
+		return l.place(r.s, total-1)
+	}
+	return r.v.at
+}
+
+func (r eventRows) Go(pos int) { r.s.SelectEvent(pos) }
+
+// SelectEvent selects an event of the list of them, by its position.
+func (s *State) SelectEvent(pos int) {
+	s.events.stop(s)
+	s.events.cursor = pos
+}
+
+// causeRows are the items of why the pod is where it is.
+type causeRows struct {
+	s     *State
+	items []cause
+}
+
+func (r causeRows) Rows() (int, int) { return 0, len(r.items) }
+func (r causeRows) Version() uint64  { return r.s.version<<20 ^ uint64(len(r.items)) }
+func (r causeRows) At() int          { return r.s.causeRow }
+func (r causeRows) Go(i int)         { r.s.causeRow = i }
+
+func (r causeRows) Text(i int) string {
+	return words.OneLine(r.items[i].Label + " " + r.items[i].Text + " " + r.items[i].Aside)
+}
