@@ -123,6 +123,7 @@ var packages = []pkg{
 	tests("tui/tuitest"),
 	code("docs/pictures/gen"),
 	code("docs/pictures"),
+	code("docs/sentences", "probes"),
 
 	// The programs.
 	code("cmd/podstep-weave", "probes", "probes/weave"),

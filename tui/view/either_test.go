@@ -20,10 +20,10 @@ func TestEither(t *testing.T) {
 		Either: []int{2852, 2854},
 	}
 	s.Focus, s.Zoom = screen.PaneDetail, true
-	for lang, said := range map[words.Lang]string{words.English: "one of these calls", words.Chinese: "其中一处调用"} {
+	for lang, note := range map[words.Lang]string{words.English: "one of these calls", words.Chinese: "其中一处调用"} {
 		s.Lang = lang
 		text := ansi.Strip(checkSize(t, "either", s, Options{Width: 100, Height: 40}))
-		for _, want := range []string{"kubelet.go:2852, 2854", said, "? 2852", "? 2854", "  2851"} {
+		for _, want := range []string{"kubelet.go:2852, 2854", note, "? 2852", "? 2854", "  2851"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in\n%s", want, text)
 			}
