@@ -132,6 +132,7 @@ var packages = []pkg{
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),
 	code("docs/pictures"),
+	code("docs/sentences", "probes"),
 
 	// The programs.
 	code("cmd/podstep-weave", "probes", "probes/weave"),

@@ -93,7 +93,7 @@ func notELF(err error) error {
 // Has reports whether a step can be found in the binary, and if not, why.
 func (b *Binary) Has(s *Step) (ok bool, why string) {
 	if s.Outside() {
-		return false, "it is no function of the kubelet; " + s.Seen.description()
+		return false, "it is not a function of the kubelet; " + s.Seen.description()
 	}
 	if s.Closure != "" {
 		return b.hasClosure(s)

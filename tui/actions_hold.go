@@ -90,7 +90,7 @@ func (m *Model) askHold() tea.Cmd {
 		Title: m.textf(words.Text("Hold %s?", "停住 %s？"), name),
 		Text: []string{
 			m.textf(words.Text("The pod %s on node %s stops at its next step and waits there. All other pods go on.", "节点 %[2]s 上的 Pod %[1]s 会停在它的下一步并在那里等待。其他 Pod 照常运行。"), name, m.node()),
-			m.text(words.Text("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它会继续。")),
+			m.text(words.Text("It goes on when you let it, when podstep ends, or by itself before a timer of the kubelet runs out.", "你放行、podstep 退出，或 kubelet 的某个计时器即将到期时，它会继续。")),
 		},
 		Danger:  true,
 		Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold", "停住"))},

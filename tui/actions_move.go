@@ -54,7 +54,7 @@ var moveActions = []action{
 		do: intent(func(m *Model) { m.state.Sideways(1) })},
 	{id: "move.sideleft", keys: []string{"{", "shift+left"}, group: groupMove, title: words.Text("Scroll left; pan the timeline", "向左滚动；平移时间线"),
 		do: intent(func(m *Model) { m.state.Sideways(-1) })},
-	{id: "move.held", keys: []string{"J"}, group: groupMove, title: words.Text("To the next held pod, and round", "跳到下一个被停住的 Pod，循环"),
+	{id: "move.held", keys: []string{"J"}, group: groupMove, title: words.Text("To the next held pod, in turn", "跳到下一个被停住的 Pod，循环"),
 		hint: words.Text("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
 }
 

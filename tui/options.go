@@ -88,9 +88,9 @@ func plainBecause(t Terminal) string {
 	case t.Getenv("TERM") == "dumb":
 		return "TERM=dumb"
 	case !t.Out:
-		return "stdout is no terminal"
+		return "stdout is not a terminal"
 	case !t.In:
-		return "stdin is no terminal"
+		return "stdin is not a terminal"
 	}
 	return ""
 }

@@ -26,8 +26,8 @@ func TestAdapt(t *testing.T) {
 		{"dumb", map[string]string{"TERM": "dumb"}, true, true, Options{}, Options{Lang: words.English, Plain: "TERM=dumb"}},
 		{"screen reader", map[string]string{"ACCESSIBLE": "1"}, true, true, Options{}, Options{Lang: words.English, Plain: "ACCESSIBLE"}},
 		{"no screen reader", map[string]string{"ACCESSIBLE": "false"}, true, true, Options{}, Options{Lang: words.English}},
-		{"a pipe", nil, true, false, Options{}, Options{Lang: words.English, Plain: "stdout is no terminal"}},
-		{"no keys", nil, false, true, Options{}, Options{Lang: words.English, Plain: "stdin is no terminal"}},
+		{"a pipe", nil, true, false, Options{}, Options{Lang: words.English, Plain: "stdout is not a terminal"}},
+		{"no keys", nil, false, true, Options{}, Options{Lang: words.English, Plain: "stdin is not a terminal"}},
 		{"the switch is named first", map[string]string{"TERM": "dumb"}, false, false, Options{Plain: "--plain"}, Options{Lang: words.English, Plain: "--plain"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestNoColour(t *testing.T) {
 func TestPlain(t *testing.T) {
 	l := shared.For(t)
 	term := tuitest.Start(t, 100, 30, append(utf8, "ACCESSIBLE=1"), labtest.Bin(t, "podstep"), "--socket", l.State.Agent)
-	term.Until("plain lines, because of ACCESSIBLE")
+	term.Until("plain lines (ACCESSIBLE)")
 	term.Until("Agent: node node-1")
 	if got := term.Flags("alternate_on"); got != "alternate_on=0" {
 		t.Errorf("plain lines on the alternate screen: %s", got)

@@ -171,9 +171,9 @@ func (h *holder) note(err error) {
 	switch {
 	case h.host.Context().Err() != nil: // it is ending
 	case err != nil && before == nil:
-		h.host.Note("podstep cannot hold pods inside of the kubelet", err)
+		h.host.Note("podstep cannot hold pods inside the kubelet", err)
 	case err == nil && before != nil:
-		h.host.Note("podstep can hold pods inside of the kubelet again", nil)
+		h.host.Note("podstep can hold pods inside the kubelet again", nil)
 	}
 }
 

@@ -129,7 +129,7 @@ func (h *holder) hold(m *meeting, stop func(context.Context)) {
 // is never meant.
 func (h *holder) noteRefused(r *holdproc.Refused) {
 	if r != nil && r.Reason != holdproc.NotWithin {
-		h.host.Agent.Note("a pod was not held inside of the kubelet: " + r.Text)
+		h.host.Agent.Note("a pod was not held inside the kubelet: " + r.Text)
 	}
 }
 

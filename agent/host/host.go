@@ -59,7 +59,7 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 	out := &Steps{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, p := range packages {
 		if p.Hash != c.PackageHash(p.Path) {
-			return nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it anew with `make build`", p.Path)
+			return nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it again with `make build`", p.Path)
 		}
 		for name, s := range p.Steps {
 			out.Seen[name], out.Fails[name] = true, s.Fails
@@ -99,7 +99,7 @@ func (s *Steps) abilities(c *probes.Catalogue) probes.Abilities {
 var (
 	notWoven   = probes.NewReason("woven.not", probes.Text{En: "not woven into this kubelet", Zh: "没有织入这个 kubelet"})
 	noFunction = probes.NewReason("woven.outside", probes.Text{
-		En: "no function of the kubelet; a podstep attached to one sees this",
+		En: "not a function of the kubelet; a podstep attached to one sees this",
 		Zh: "不是 kubelet 的函数；附加到 kubelet 的 podstep 能看到它",
 	})
 	noError = probes.NewReason("woven.noError", probes.Text{En: "it returns no error", Zh: "它不返回错误"})

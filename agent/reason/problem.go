@@ -27,12 +27,12 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_BAD_STEP_PATTERN: text(`bad step pattern "{pattern}": syntax error in pattern`, `步骤模式“{pattern}”有语法错误`),
 	agentpb.Problem_BAD_MODE:         text("no such way of stepping: {mode}", "没有这种单步方式：{mode}"),
 
-	agentpb.Problem_NOT_POSITIVE:    text("the {what} must be longer than nothing", "{what}必须大于零"),
+	agentpb.Problem_NOT_POSITIVE:    text("the {what} must be longer than 0", "{what}必须大于零"),
 	agentpb.Problem_TOO_LONG:        text("a {what} of {asked} is too long: this agent grants at most {most}", "{what} {asked} 太长：该代理最多允许 {most}"),
 	agentpb.Problem_BAD_SLOWER_THAN: text("a step cannot be slower than {asked}", "步骤不可能慢于 {asked}"),
 
 	agentpb.Problem_NOT_HELD:     text("pod {pod} is not held; podstep hold holds it at its next step", "Pod {pod} 没有被停住；podstep hold 会在下一步停住它"),
-	agentpb.Problem_HELD_ALREADY: text("pod is held already: {pod} at {on} of {step}; podstep step goes on from there", "Pod 已被停住：{pod}，{step} {on}；podstep step 从那里继续"),
+	agentpb.Problem_HELD_ALREADY: text("pod {pod} is held already, at {on} of {step}; podstep step goes on from there", "Pod {pod} 已被停住，{step} {on}；podstep step 从那里继续"),
 	agentpb.Problem_HOLD_PENDING: text("somebody else is about to hold this pod; podstep continue takes that back", "已有人正要停住这个 Pod；podstep continue 可撤回"),
 	agentpb.Problem_WAIT_TIMEOUT: text("pod {pod} came to no such place in {wait} and goes on freely; a longer --wait may help, a running pod is looked at every 60 to 90 s",
 		"Pod {pod} 在 {wait} 内没有到达这样的位置，照常运行；可以用 --wait 等久一些，运行中的 Pod 每 60 到 90 秒被检查一次"),
@@ -49,7 +49,7 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_BREAKPOINT_NOT_FOUND: text("there is no breakpoint {breakpoint}; see podstep break ls", "没有断点 {breakpoint}；见 podstep break ls"),
 	agentpb.Problem_TOO_MANY_BREAKPOINTS: text("there are {count} breakpoints already; remove some with podstep break rm", "已有 {count} 个断点；请用 podstep break rm 删除一些"),
 	agentpb.Problem_FAIL_ON_EXIT:         text("a step can be made to fail only as it is entered", "只能在进入步骤时让它失败"),
-	agentpb.Problem_NO_STEP_ALLOWS:       text("no pod can be stopped at {on} of {step}: {cause}", "不能在 {step} {on}停住 Pod：{cause}"),
+	agentpb.Problem_NO_STEP_ALLOWS:       text("no pod can be held at {on} of {step}: {cause}", "不能在 {step} {on}停住 Pod：{cause}"),
 	agentpb.Problem_STEP_RULE:            text("{rule}", "{rule}"),
 	agentpb.Problem_STEP_NOT_SEEN:        text("this kubelet's probe does not see it", "这个 kubelet 的探针看不到它"),
 	agentpb.Problem_STEP_CANNOT_FAIL:     text("it returns no error", "它不返回错误"),
@@ -61,7 +61,7 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_LOOK_FAILED: text("the debugger has no answer: {error}", "调试器没有给出答案：{error}"),
 
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
-		"已有 {count} 个客户端在观看该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
+		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
 }
 
 // unseen is STEP_NOT_SEEN, if a probe gives the reason.

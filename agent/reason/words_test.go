@@ -46,7 +46,7 @@ func TestProblemText(t *testing.T) {
 		Cause: &agentpb.Problem{Code: agentpb.Problem_STEP_RULE, Args: map[string]string{"step": "worker.update"}},
 	}
 	rule := probes.MustLoad().Step("worker.update").Hold.Why
-	want := probes.Text{En: "no pod can be stopped at exit of {cause}: " + rule.En, Zh: "不能在 {cause} 返回时停住 Pod：" + rule.Zh}
+	want := probes.Text{En: "no pod can be held at exit of {cause}: " + rule.En, Zh: "不能在 {cause} 返回时停住 Pod：" + rule.Zh}
 	if got := Problem(p); got != want {
 		t.Errorf("%q", got)
 	}

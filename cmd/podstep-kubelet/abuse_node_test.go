@@ -382,8 +382,8 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"break add twin --step no.such.step", 2, "no.such.step"},
 		{"break add twin --step rt.sandbo", 2, "rt.sandbox"},
-		{"break add twin --step status.patch", 1, "no pod can be stopped at enter of status.patch"},
-		{"break add twin --step cri.RunPodSandbox --on exit", 1, "no pod can be stopped at exit of cri.RunPodSandbox"},
+		{"break add twin --step status.patch", 1, "no pod can be held at enter of status.patch"},
+		{"break add twin --step cri.RunPodSandbox --on exit", 1, "no pod can be held at exit of cri.RunPodSandbox"},
 		{"break add twin --step rt.sandbox --lease soon", 2, `"soon"`},
 		{"break add twin --step rt.sandbox --lease -5s", 2, "-5s"},
 		{"break add twin --step rt.sandbox --action explode", 2, "explode"},

@@ -56,7 +56,7 @@ var insideOf = map[string]probes.ReasonCode{
 	"image":     why("inside.image", "happens inside the kubelet; PullImage and ImageStatus, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 PullImage 和 ImageStatus"),
 	"pleg":      why("inside.pleg", "happens inside the kubelet; the status calls that it makes are seen", "发生在 kubelet 内部；能看到它发出的状态调用"),
 	"status":    why("inside.status", "happens inside the kubelet; what comes of it shows in the pod's status at the API server", "发生在 kubelet 内部；结果见 API server 上 Pod 的状态"),
-	"probe":     why("inside.probe", "happens inside the kubelet; of health probes only those that run a command are seen, as ExecSync", "发生在 kubelet 内部；健康探测中只有执行命令的能看到，即 ExecSync"),
+	"probe":     why("inside.probe", "happens inside the kubelet; of health probes only those that run a command are seen, as ExecSync", "发生在 kubelet 内部；健康探针中只有执行命令的能看到，即 ExecSync"),
 	"volume":    why("inside.volume", "happens inside the kubelet and goes to no runtime; only a woven kubelet shows it", "发生在 kubelet 内部，不经过运行时；只有织入的 kubelet 才能显示"),
 	"terminate": why("inside.terminate", "happens inside the kubelet; StopContainer and StopPodSandbox, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 StopContainer 和 StopPodSandbox"),
 	"evict":     why("inside.evict", "happens inside the kubelet; an eviction shows in the pod's status at the API server", "发生在 kubelet 内部；驱逐会显示在 API server 上 Pod 的状态中"),

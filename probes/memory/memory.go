@@ -205,7 +205,7 @@ const (
 
 // Reasons are all reasons, in words.
 var Reasons = map[Reason]probes.Text{
-	Outside:    {En: "the step is no function of the kubelet", Zh: "这一步不是 kubelet 的函数"},
+	Outside:    {En: "the step is not a function of the kubelet", Zh: "这一步不是 kubelet 的函数"},
 	Calls:      {En: "only a call yields it", Zh: "只有调用函数才能得到它"},
 	Captured:   {En: "a variable of the function around this one", Zh: "它是外层函数的变量"},
 	Computed:   {En: "worked out of several values", Zh: "它由多个值计算得出"},

@@ -58,7 +58,7 @@ func TestAbilities(t *testing.T) {
 	if !turn.Entry || !turn.Exit || !slices.Equal(turn.Missing, []string{"terminal"}) {
 		t.Errorf("of toy.turn it sees %+v", turn)
 	}
-	if reported.Sees() || reported.Unseen.Text().En != "it is no function of the kubelet" {
+	if reported.Sees() || reported.Unseen.Text().En != "it is not a function of the kubelet" {
 		t.Errorf("of toy.reported it sees %+v", reported)
 	}
 }

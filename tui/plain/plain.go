@@ -88,7 +88,7 @@ func Run(ctx context.Context, s session.Session, o Options) error {
 func (p *printer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p.printf(words.Text("podstep: plain lines, because of %s", "podstep：纯文本模式，原因：%s"), p.Because)
+	p.printf(words.Text("podstep: plain lines (%s)", "podstep：纯文本模式（%s）"), p.Because)
 	news := make(chan arrival)
 	go receive(ctx, p.session, news)
 	var commands chan string

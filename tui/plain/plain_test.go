@@ -118,7 +118,7 @@ func TestPlain(t *testing.T) {
 	}()
 	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
 	enter := func(line string) { io.WriteString(type_, line+"\n") }
-	l.until("podstep: plain lines, because of TERM=dumb\n")
+	l.until("podstep: plain lines (TERM=dumb)\n")
 	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
 	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
 	l.until("10 quit: end, and let the held pods go on\n")
@@ -185,7 +185,7 @@ func TestPlainFile(t *testing.T) {
 	if err := Run(t.Context(), s, Options{Lang: words.Chinese, Because: "--plain", Out: &out}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"纯文本模式，原因：--plain", "失败：no", "damaged at byte 7"} {
+	for _, want := range []string{"纯文本模式（--plain）", "失败：no", "damaged at byte 7"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not printed:\n%s", want, out.String())
 		}

@@ -42,7 +42,7 @@ func (t *Tour) problems(c *probes.Catalogue) (out []string) {
 	add(t.Needs.Runtime != Any && t.Needs.Runtime != Sim, `needs a runtime: "any" or "sim"`)
 	add(len(t.Stops) < 6 || len(t.Stops) > 15, fmt.Sprintf("has %d stops; 6 to 15 are a walk", len(t.Stops)))
 	if _, err := path.Match(t.Pod, ""); err != nil {
-		add(true, "pod is no glob")
+		add(true, "pod is not a glob")
 	}
 	if len(t.Stops) > 0 {
 		first := t.Stops[0].Act != nil
@@ -76,7 +76,7 @@ func (s *Stop) problems(c *probes.Catalogue) (out []string) {
 	add(s.Question != nil && (missing(s.Question.Text) || missing(s.Question.Answer)), "question or answer is missing in a language")
 	add(s.Only != "" && s.Only != Sim && s.Only != Containerd, "only names no runtime")
 	for _, name := range s.Shows {
-		add(c.Step(name) == nil, "shows "+name+", which is no step")
+		add(c.Step(name) == nil, "shows "+name+", which is not a step")
 	}
 	if s.Act != nil {
 		add(s.Step != "" || s.Hold != "" || len(s.Where) > 0, "is an action and a step")
@@ -84,7 +84,7 @@ func (s *Stop) problems(c *probes.Catalogue) (out []string) {
 	}
 	step := c.Step(s.Step)
 	if step == nil {
-		return append(out, "is no step")
+		return append(out, "is not a step")
 	}
 	add(s.On != probes.Enter && s.On != probes.Exit, "is at neither enter nor exit")
 	switch step.Pod.Kind {
@@ -99,7 +99,7 @@ func (s *Stop) problems(c *probes.Catalogue) (out []string) {
 	for name, want := range s.Where {
 		add(!slices.Contains(fields, name), "has no field "+name+" there")
 		_, err := path.Match(want, "")
-		add(err != nil, "value of "+name+" is no glob")
+		add(err != nil, "value of "+name+" is not a glob")
 	}
 	var all []string
 	for _, name := range append([]string{s.Step}, s.Shows...) {

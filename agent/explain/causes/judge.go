@@ -20,7 +20,7 @@ var usual = map[Phase]struct {
 	Creating:    {2 * time.Minute, Wait{words.Text("The kubelet prepares its volumes, its sandbox and its images.", "kubelet 正在准备它的卷、沙箱和镜像。"), words.Text("usually seconds; a large image takes minutes", "通常几秒；大镜像要几分钟")}},
 	Init:        {5 * time.Minute, Wait{words.Text("Its init containers run, one after the other.", "它的 init 容器正在逐个运行。"), words.Text("as long as they need", "取决于它们自己")}},
 	Starting:    {2 * time.Minute, Wait{words.Text("Its containers are being started.", "它的容器正在启动。"), words.Text("usually seconds", "通常几秒")}},
-	Unready:     {2 * time.Minute, Wait{words.Text("Its containers run; it waits for their first health probes.", "它的容器在运行；它在等第一次健康探测成功。"), words.Text("as their health probes say", "取决于健康探针的设置")}},
+	Unready:     {2 * time.Minute, Wait{words.Text("Its containers run; it waits for their first health probes.", "它的容器在运行；它在等健康探针第一次成功。"), words.Text("as their health probes say", "取决于健康探针的设置")}},
 	Terminating: {90 * time.Second, Wait{words.Text("Its containers are being stopped.", "它的容器正在停止。"), words.Text("usually seconds, at most its grace period", "通常几秒，最多到宽限期结束")}},
 }
 

@@ -208,7 +208,7 @@ func afterKubelet(c *Case) []Finding {
 		id = "terminating.deleteRefused"
 	}
 	shown := c.call(k)
-	shown.Text = "the kubelet is through with the pod"
+	shown.Text = "the kubelet is done with the pod"
 	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
 }
 
