@@ -75,6 +75,7 @@ walk: build ## start a real node with containerd and print one pod's way through
 
 # Tests leave vetting to lint, which would look at all dependencies once more.
 TEST := go test -vet=off -count=1
+AGAIN := scripts/test-again.sh
 
 .PHONY: test
 test: ## unit tests: no root, no network
@@ -82,7 +83,7 @@ test: ## unit tests: no root, no network
 
 .PHONY: test-sim
 test-sim: build ## tests on the simulated node, the UI in a terminal among them (tmux); no root
-	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags sim,$(NOPLUGINS) -timeout 30m -p 1 ./agent/lab/... ./agent/attach/... ./tui/...
+	PODSTEP_BIN=$(CURDIR)/$(BIN) $(AGAIN) './agent/lab/... ./agent/attach/... ./tui/...' -vet=off -count=1 -tags sim,$(NOPLUGINS) -timeout 30m -p 1
 
 .PHONY: test-cri
 test-cri: ## the CRI's own validation of the simulated runtime
@@ -90,7 +91,7 @@ test-cri: ## the CRI's own validation of the simulated runtime
 
 .PHONY: test-node
 test-node: build kubelet crictl ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/test-node.sh $(TEST) -tags node,$(NOPLUGINS) -timeout 40m -p 1
+	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/test-node.sh -vet=off -count=1 -tags node,$(NOPLUGINS) -timeout 40m -p 1
 
 .PHONY: test-long
 test-long: build ## two hours of the soak, of which test-node has ten minutes (root)

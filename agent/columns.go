@@ -39,6 +39,7 @@ const (
 type shape struct {
 	kind                   agentpb.Kind
 	step, goroutine, probe uint32
+	line                   uint32 // of the caller
 }
 
 // openCall is a call that goes on.
@@ -127,13 +128,13 @@ func (w *columnWriter) putInt(column int, v int64) {
 func (w *columnWriter) add(raw []byte) {
 	h, err := wire.ReadHeader(raw)
 	w.head = h.AppendHead(w.head[:0])
-	w.tail = wire.AppendTail(w.tail[:0], h.ErrorText, h.Duration, h.Probe)
+	w.tail = wire.AppendTail(w.tail[:0], h.ErrorText, h.Duration, h.Probe, h.CallerLine)
 	if err != nil || len(w.head)+len(w.tail) > len(raw) || !bytes.HasPrefix(raw, w.head) || !bytes.HasSuffix(raw, w.tail) {
 		w.put(shapeColumn, 0)
 		w.putText(raw)
 		return
 	}
-	at := w.addShape(shape{h.Kind, h.Step, h.Goroutine, h.Probe})
+	at := w.addShape(shape{h.Kind, h.Step, h.Goroutine, h.Probe, h.CallerLine})
 	last := &w.last
 	w.putInt(seqColumn, int64(h.Seq-last.Seq))
 	w.putInt(monoColumn, h.Mono-last.Mono)
@@ -159,7 +160,7 @@ func (w *columnWriter) addShape(s shape) (at int) {
 		return at
 	}
 	w.put(shapeColumn, 1)
-	for _, v := range []uint32{uint32(s.kind), s.step, s.goroutine, s.probe} {
+	for _, v := range []uint32{uint32(s.kind), s.step, s.goroutine, s.probe, s.line} {
 		w.put(newColumn, uint64(v))
 	}
 	w.shapes, w.fields = append(w.shapes, s), append(w.fields, nil)
@@ -266,7 +267,7 @@ func (r *columnReader) next(b []byte) []byte {
 		return append(b, raw...)
 	}
 	if code == 1 {
-		r.shapes = append(r.shapes, shape{agentpb.Kind(r.get(newColumn)), uint32(r.get(newColumn)), uint32(r.get(newColumn)), uint32(r.get(newColumn))})
+		r.shapes = append(r.shapes, r.newShape())
 		r.fields = append(r.fields, nil)
 		code = uint64(len(r.shapes)) + 1
 	}
@@ -282,15 +283,23 @@ func (r *columnReader) next(b []byte) []byte {
 	r.fields[code] = fields
 	h.ErrorText, _ = r.text()
 	b = append(h.AppendHead(b), fields...)
-	b = wire.AppendTail(b, h.ErrorText, h.Duration, h.Probe)
+	b = wire.AppendTail(b, h.ErrorText, h.Duration, h.Probe, h.CallerLine)
 	r.saw(&h, ref)
 	return b
+}
+
+func (r *columnReader) newShape() (s shape) {
+	s.kind = agentpb.Kind(r.get(newColumn))
+	for _, v := range []*uint32{&s.step, &s.goroutine, &s.probe, &s.line} {
+		*v = uint32(r.get(newColumn))
+	}
+	return s
 }
 
 // header reads the numbers of an event.
 func (r *columnReader) header(s shape) (h wire.Header, ref int) {
 	last := &r.last
-	h.Kind, h.Step, h.Goroutine, h.Probe = s.kind, s.step, s.goroutine, s.probe
+	h.Kind, h.Step, h.Goroutine, h.Probe, h.CallerLine = s.kind, s.step, s.goroutine, s.probe, s.line
 	h.Seq = last.Seq + uint64(r.getInt(seqColumn))
 	h.Mono = last.Mono + r.getInt(monoColumn)
 	h.Time = h.Mono + last.Time - last.Mono + r.getInt(offsetColumn)

@@ -23,6 +23,7 @@ type event struct {
 	wire     fieldBytes // more fields
 	err      string
 	duration int64
+	line     uint32 // of the caller, in the function of parent's step; 0: not known
 }
 
 // field is a named value of a step.
@@ -49,5 +50,5 @@ func (e *event) appendTo(b []byte) []byte {
 		b = e.fields[i].AppendTo(b)
 	}
 	b = append(b, e.wire...)
-	return wire.AppendTail(b, e.err, e.duration, uint32(e.probe))
+	return wire.AppendTail(b, e.err, e.duration, uint32(e.probe), e.line)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/callsite"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
@@ -32,6 +33,9 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	s := newSpan(step)
 	s.wall, s.start = a.now()
 	a.findGoroutine(s, spanOf(cur), hook.Goroutine())
+	if up := s.parent; up != nil && up.goroutine == s.goroutine {
+		s.line = callsite.Line(up.step.Symbol)
+	}
 	var t taker
 	t.atEnter(a, s)
 	hook.Eval(values, &t)
@@ -130,8 +134,21 @@ func (a *Agent) putEnter(s *span, ps *podSpan) bool {
 // putNew is putEnter for a call that nobody else knows of yet.
 func (a *Agent) putNew(s *span, ps *podSpan, shown fieldBytes) {
 	ps.parent = a.parentID(s, ps.pod)
-	a.putWire(s, ps, &event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}, shown)
+	e := event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}
+	if s.parent.is(ps.pod, ps.parent) {
+		e.line = s.line
+	}
+	a.putWire(s, ps, &e, shown)
 	ps.emitted.Store(true)
+}
+
+// is reports whether a call has an id in the story of p.
+func (s *span) is(p *pod, id uint64) bool {
+	if s == nil || id == 0 {
+		return false
+	}
+	ps := s.part(p)
+	return ps != nil && ps.id == id
 }
 
 // parentID is the id, in the story of p, of the call that s happens in. Calls

@@ -28,6 +28,7 @@ type queued struct {
 	err          string
 	fieldsEnd    uint32 // in queue.fields; they begin where the last one's end
 	step, sync   uint32
+	line         uint32
 	kind         uint8
 	role, probe  uint8
 }
@@ -51,7 +52,7 @@ func (q *queue) add(e *event, more fieldBytes) {
 	of.seq, of.wall, of.mono = e.seq, e.wall, e.mono
 	of.span, of.parent, of.duration = e.span, e.parent, e.duration
 	of.fieldsEnd, of.step, of.sync = uint32(len(q.fields)), e.step, e.sync
-	of.kind, of.role, of.probe = uint8(e.kind), e.role, e.probe
+	of.kind, of.role, of.probe, of.line = uint8(e.kind), e.role, e.probe, e.line
 	of.pod = e.pod
 	if e.err != "" {
 		of.err = e.err
@@ -67,6 +68,7 @@ func (q *queue) event(i int) event {
 	return event{
 		seq: of.seq, wall: of.wall, mono: of.mono, kind: agentpb.Kind(of.kind), step: of.step, pod: of.pod, span: of.span, parent: of.parent,
 		sync: of.sync, role: of.role, probe: of.probe, wire: q.fields[from:of.fieldsEnd:of.fieldsEnd], err: of.err, duration: of.duration,
+		line: of.line,
 	}
 }
 

@@ -26,6 +26,9 @@ type span struct {
 	wall  int64
 	// body is when the function went on from a hold at its entry; zero: at once.
 	body int64
+	// line is where in the function of the call around it this one was made; zero: that is
+	// not known.
+	line uint32
 	// caller ends when whoever waits for the call gives up; nil: that is not
 	// seen.
 	caller context.Context

@@ -68,6 +68,9 @@ type Event struct {
 	DurationNs int64 `json:"durationNs,omitempty"`
 	// Probe is what saw it: woven, cri, delve, uprobe or log.
 	Probe string `json:"probe"`
+	// CallerLine is, on enter, the line from which the function of Parent's step called
+	// this one, in that function's file; 0: it is not known.
+	CallerLine uint32 `json:"callerLine,omitempty"`
 }
 
 // RawJSON is a field that is a document, such as a CRI request.

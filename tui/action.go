@@ -23,6 +23,7 @@ const (
 	inStory
 	inReplay
 	inTimeline
+	inEvents
 	inBreaks
 	inWhy
 	inTour
@@ -30,7 +31,7 @@ const (
 )
 
 // scopes in the order in which keys are looked up.
-var scopes = []scope{inFind, inTour, inWhy, inBreaks, inTimeline, inStory, inReplay, anywhere}
+var scopes = []scope{inFind, inTour, inWhy, inBreaks, inTimeline, inStory, inEvents, inReplay, anywhere}
 
 // group is a heading of the help page.
 type group int
@@ -95,6 +96,8 @@ func (m *Model) active(s scope) bool {
 		return m.replay != nil
 	case inTimeline:
 		return m.timelineShown()
+	case inEvents:
+		return m.main() == screen.MainEvents
 	case inBreaks:
 		return m.breaksShown()
 	case inWhy:
@@ -113,6 +116,7 @@ func (m *Model) active(s scope) bool {
 var scopeReasons = map[scope]text{
 	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
 	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
+	inEvents:   words.Text("only in the list of events", "仅在事件列表中可用"),
 	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
 	inWhy:      words.Text("only at a cause that a walk explains", "仅在有导览讲解的原因上可用"),
 	inFind:     words.Text("only while a text is looked for", "仅在查找文字时可用"),

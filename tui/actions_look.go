@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/about"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/compare"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/stack"
 )
@@ -36,6 +37,8 @@ var lookActions = []action{
 		hint: words.Text("log", "日志"), rank: rankLog, off: offNobody, do: openAbout(about.Logs)},
 	{id: "look.podevents", keys: []string{"X"}, group: groupLook, title: words.Text("The pod's events at the API server", "API server 上这个 Pod 的事件"),
 		off: offNobody, do: openAbout(about.Events)},
+	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
+		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -48,6 +51,8 @@ var lookActions = []action{
 		hint: words.Text("zoom out", "缩小"), rank: rank(59), do: intent(func(m *Model) { m.state.ZoomTime(2) })},
 	{id: "time.many", keys: []string{"m"}, scope: inTimeline, group: groupLook, title: words.Text("One pod, or all pods", "单个 Pod 或所有 Pod"),
 		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleMany() })},
+	{id: "events.many", keys: []string{"m"}, scope: inEvents, group: groupLook, title: words.Text("Events of one pod, or of all pods", "单个 Pod 或所有 Pod 的事件"),
+		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), do: intent(func(m *Model) { m.state.ToggleManyEvents() })},
 	{id: "look.record", keys: []string{"r"}, group: groupLook, title: words.Text("Record to a file, or stop that", "录制到文件，或停止录制"),
 		off: offNoAgent, do: (*Model).toggleRecord},
 	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: words.Text("Copy what is selected", "复制选中内容"),
@@ -122,6 +127,32 @@ func openAbout(what about.What) func(*Model) tea.Cmd {
 	}
 }
 
+// openCompare asks with which pod to compare the selected one, and shows both.
+func (m *Model) openCompare() tea.Cmd {
+	one, _, ok := m.state.Selected()
+	if !ok {
+		return nil
+	}
+	m.push(compare.Others(m.lang, one, m.pods(), func(other screen.PodKey) tea.Cmd {
+		if r := m.state.Compare(one, other); r != nil {
+			m.push(compare.NewPage(m.lang, r))
+		}
+		return nil
+	}))
+	return nil
+}
+
+// offOnePod reports why there are no two pods to compare.
+func offOnePod(m *Model) text {
+	if _, ok := m.selected(); !ok {
+		return words.Text("no pod is selected", "没有选中 Pod")
+	}
+	if len(m.pods()) < 2 {
+		return words.Text("there is no other pod", "没有别的 Pod")
+	}
+	return text{}
+}
+
 // stackDesk is the screen as a stack uses it.
 type stackDesk struct{ m *Model }
 
@@ -134,8 +165,13 @@ func (d stackDesk) Refused(p *stack.Page, err error) {
 }
 
 func (m *Model) askFilter() tea.Cmd {
-	in := ask.NewInput(m.text(words.Text("filter", "过滤")), m.filter, m.completeFilter, func(expr string) (tea.Cmd, error) {
-		return nil, m.setFilter(expr)
+	was := m.filter
+	in := ask.NewInput(m.text(words.Text("filter", "过滤")), was, m.completeFilter, func(expr string) (tea.Cmd, error) {
+		err := m.setFilter(expr)
+		if err != nil {
+			_ = m.setFilter(was) // not what was typed before the error
+		}
+		return nil, err
 	})
 	// What is typed counts at once; what makes no sense yet does not.
 	in.Typed = m.setFilter

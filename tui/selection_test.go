@@ -432,3 +432,14 @@ func TestWalkLeavesSelection(t *testing.T) {
 		}
 	}
 }
+
+// TestFilterWithError: a filter with an error is not applied, nor is what was typed before
+// the error.
+func TestFilterWithError(t *testing.T) {
+	d := twoPods(t)
+	d.press("/").write("err").press("enter")
+	d.press("/", "ctrl+u").write("err pod=s13*").press("enter").sees("column 9")
+	if d.m.filter != "err" {
+		t.Errorf("the filter is %q", d.m.filter)
+	}
+}

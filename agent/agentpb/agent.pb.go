@@ -910,7 +910,11 @@ type Event struct {
 	// the probe is in another state from now on: the fields are "state" (the name
 	// of a ProbeState, in small letters without PROBE_), "reason" (Reason.code) and
 	// the arguments of the reason.
-	Probe         uint32 `protobuf:"varint,14,opt,name=probe,proto3" json:"probe,omitempty"`
+	Probe uint32 `protobuf:"varint,14,opt,name=probe,proto3" json:"probe,omitempty"`
+	// caller_line is, on ENTER, the line of the kubelet's source from which the
+	// function of parent's step called this one: a line of that function's file.
+	// Zero: the probe does not know it, or another function made the call.
+	CallerLine    uint32 `protobuf:"varint,15,opt,name=caller_line,json=callerLine,proto3" json:"caller_line,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1039,6 +1043,13 @@ func (x *Event) GetDuration() int64 {
 func (x *Event) GetProbe() uint32 {
 	if x != nil {
 		return x.Probe
+	}
+	return 0
+}
+
+func (x *Event) GetCallerLine() uint32 {
+	if x != nil {
+		return x.CallerLine
 	}
 	return 0
 }
@@ -3846,7 +3857,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x04 \x01(\tR\x03uid\"\xea\x02\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\"\x8b\x03\n" +
 	"\x05Event\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\x03R\x04time\x12\x12\n" +
@@ -3862,7 +3873,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x06fields\x18\v \x03(\v2\x17.podstep.agent.v1.FieldR\x06fields\x12\x14\n" +
 	"\x05error\x18\f \x01(\tR\x05error\x12\x1a\n" +
 	"\bduration\x18\r \x01(\x03R\bduration\x12\x14\n" +
-	"\x05probe\x18\x0e \x01(\rR\x05probe\"\xb4\x01\n" +
+	"\x05probe\x18\x0e \x01(\rR\x05probe\x12\x1f\n" +
+	"\vcaller_line\x18\x0f \x01(\rR\n" +
+	"callerLine\"\xb4\x01\n" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +

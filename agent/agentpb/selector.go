@@ -85,3 +85,14 @@ func (p *PodSelector) Written() string {
 		return namespace + "/" + name
 	}
 }
+
+// Selects reports whether a pod is one that the name and the namespace mean. Uids and
+// labels are not looked at.
+func (p *PodSelector) Selects(namespace, name string) bool {
+	return fits(p.GetNamespace(), namespace) && fits(p.GetName(), name)
+}
+
+func fits(glob, s string) bool {
+	ok, err := path.Match(glob, s)
+	return glob == "" || err == nil && ok
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,11 +96,19 @@ func warnings(t *testing.T, l *labtest.Lab, before map[string]bool) (out []corev
 		t.Fatal(err)
 	}
 	for _, e := range list.Items {
-		if !before[e.Name] {
+		if !before[e.Name] && !slowCache(e.Message) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// slowCache reports whether a message says that the kubelet waited in vain for
+// its cache of ConfigMaps or Secrets. The kubelet's watch based manager gives
+// the first read of an object one second, and the kubelet then mounts again: a
+// busy machine is too slow for that with podstep and without.
+func slowCache(message string) bool {
+	return strings.Contains(message, "failed to sync") && strings.Contains(message, "cache: timed out waiting for the condition")
 }
 
 // attached is the node while podstep is attached to it, with all that must be as

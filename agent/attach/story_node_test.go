@@ -151,7 +151,7 @@ func checkWalk(t *testing.T, story []probes.Event) {
 	for _, e := range story {
 		if e.Kind == probes.Exit {
 			count[e.Step]++
-			if e.Error != "" && e.Step != "cri.ContainerStatus" && e.Step != "cri.PodSandboxStatus" {
+			if e.Error != "" && !slowCache(e.Error) && e.Step != "cri.ContainerStatus" && e.Step != "cri.PodSandboxStatus" {
 				t.Errorf("%s failed: %s", e.Step, e.Error)
 			}
 		}

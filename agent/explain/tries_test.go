@@ -33,11 +33,11 @@ func TestNumbers(t *testing.T) {
 		"another error":      {"no volume", life.Container{Name: "a", Failed: 7}, "Failed 3 times. Next try in 10 s."},
 		"a start fails":      {of + "CreateContainerError", life.Container{Name: "a", Failed: 7}, "Failed 7 times. Next try in 10 s."},
 		"for the 1st time":   {of + "CreateContainerError", life.Container{Name: "a", Failed: 1}, "Next try in 10 s."},
-		"a pull waits":       {of + "ImagePullBackOff", life.Container{Name: "a", Failed: 4, BackOff: life.PullBackOff, Until: in(82 * time.Second)}, "Failed 4 times. Its back-off ends in 1:22. The kubelet looks again in 10 s."},
+		"a pull waits":       {of + "ImagePullBackOff", life.Container{Name: "a", Failed: 4, BackOff: life.PullBackOff, Until: in(82 * time.Second)}, "Failed 4 times. Its back-off ends in 1m22s. The kubelet looks again in 10 s."},
 		"not known how long": {of + "ImagePullBackOff", life.Container{Name: "a", Failed: 4, BackOff: life.PullBackOff}, "Failed 4 times. The kubelet looks again in 10 s."},
 		"until before that":  {of + "ImagePullBackOff", life.Container{Name: "a", Failed: 4, BackOff: life.PullBackOff, Until: in(8 * time.Second)}, "Failed 4 times. Its back-off ends in 8.0 s. Next try in 10 s."},
 		"it is over":         {of + "ImagePullBackOff", life.Container{Name: "a", Failed: 4, BackOff: life.PullBackOff, Until: in(-1)}, "Failed 4 times. Next try in 10 s."},
-		"a start waits":      {of + "CrashLoopBackOff", life.Container{Name: "a", Failed: 1, Restarts: 6, BackOff: life.CrashBackOff, Until: in(5 * time.Minute)}, "Restarts: 6. Its back-off ends in 5:00. The kubelet looks again in 10 s."},
+		"a start waits":      {of + "CrashLoopBackOff", life.Container{Name: "a", Failed: 1, Restarts: 6, BackOff: life.CrashBackOff, Until: in(5 * time.Minute)}, "Restarts: 6. Its back-off ends in 5m. The kubelet looks again in 10 s."},
 		"restarts unknown":   {of + "CrashLoopBackOff", life.Container{Name: "a", Restarts: life.None, BackOff: life.CrashBackOff}, "The kubelet looks again in 10 s."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func (e *event) append(b []byte) []byte {
 	for _, f := range e.fields {
 		b = wire.AppendField(b, f)
 	}
-	return wire.AppendTail(b, e.ErrorText, e.Duration, e.Probe)
+	return wire.AppendTail(b, e.ErrorText, e.Duration, e.Probe, e.CallerLine)
 }
 
 // size is what the encoded event can have at most.

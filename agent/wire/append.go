@@ -27,15 +27,16 @@ func (h *Header) AppendHead(b []byte) []byte {
 }
 
 // AppendTail appends the members of an encoded event that come after its
-// fields: the error, which is valid UTF-8, the duration in nanoseconds, and the
-// number of the probe.
-func AppendTail[T string | []byte](b []byte, err T, duration int64, probe uint32) []byte {
+// fields: the error, which is valid UTF-8, the duration in nanoseconds, the
+// number of the probe, and the line of the caller.
+func AppendTail[T string | []byte](b []byte, err T, duration int64, probe, line uint32) []byte {
 	if len(err) > 0 {
 		b = append(b, errorMember<<3|byte(protowire.BytesType))
 		b = append(protowire.AppendVarint(b, uint64(len(err))), err...)
 	}
 	b = appendUint(b, durationMember, uint64(duration))
-	return appendUint(b, probeMember, uint64(probe))
+	b = appendUint(b, probeMember, uint64(probe))
+	return appendUint(b, lineMember, uint64(line))
 }
 
 // AppendField appends an encoded agentpb.Field, such as EncodedFields gives, to
@@ -47,7 +48,7 @@ func AppendField(b, field []byte) []byte {
 // MaxSize is the most bytes that an event with these encoded fields and this
 // error takes, whatever its numbers are.
 func MaxSize(fields [][]byte, err []byte) int {
-	const numbers = (probeMember - 2) * (1 + binary.MaxVarintLen64)
+	const numbers = (lineMember - 2) * (1 + binary.MaxVarintLen64)
 	n := numbers + 1 + protowire.SizeBytes(len(err))
 	for _, f := range fields {
 		n += 1 + protowire.SizeBytes(len(f))

@@ -31,7 +31,7 @@ var fields = []struct {
 func TestAppend(t *testing.T) {
 	want := &agentpb.Event{
 		Seq: 7, Time: 1 << 60, Mono: -1, Kind: agentpb.Kind_EXIT, Step: math.MaxUint32, Pod: 9, Span: math.MaxUint64,
-		Parent: 2, Sync: 1, Goroutine: 5, Error: "käputt", Duration: 99, Probe: 3,
+		Parent: 2, Sync: 1, Goroutine: 5, Error: "käputt", Duration: 99, Probe: 3, CallerLine: 2892,
 	}
 	h := Header{
 		Seq: 7, Time: 1 << 60, Mono: -1, Kind: agentpb.Kind_EXIT, Step: math.MaxUint32, Pod: 9, Span: math.MaxUint64,
@@ -42,7 +42,7 @@ func TestAppend(t *testing.T) {
 		raw = fields[i].field.AppendTo(raw)
 		want.Fields = append(want.Fields, fields[i].want)
 	}
-	raw = AppendTail(raw, want.Error, want.Duration, want.Probe)
+	raw = AppendTail(raw, want.Error, want.Duration, want.Probe, want.CallerLine)
 	got := &agentpb.Event{}
 	if err := proto.Unmarshal(raw, got); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestAppend(t *testing.T) {
 	if !proto.Equal(got, want) {
 		t.Errorf("appended:\n%v\nwant:\n%v", got, want)
 	}
-	if empty := AppendTail((&Header{}).AppendHead(nil), "", 0, 0); len(empty) != 0 {
+	if empty := AppendTail((&Header{}).AppendHead(nil), "", 0, 0, 0); len(empty) != 0 {
 		t.Errorf("of an event of zeros %x is written", empty)
 	}
 }
@@ -83,7 +83,7 @@ func TestAppendAllocates(t *testing.T) {
 			b = fields[i].field.AppendTo(b)
 		}
 		b = name.AppendNumber(name.AppendText(b, "text"), NumberValue, 1)
-		AppendTail(b, "no such image", 5, 1)
+		AppendTail(b, "no such image", 5, 1, 0)
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
@@ -122,7 +122,7 @@ func FuzzAppend(f *testing.F) {
 		for _, field := range parts {
 			again = AppendField(again, field)
 		}
-		again = AppendTail(again, h.ErrorText, h.Duration, h.Probe)
+		again = AppendTail(again, h.ErrorText, h.Duration, h.Probe, h.CallerLine)
 		if most := MaxSize(parts, h.ErrorText); len(again) > most {
 			t.Errorf("%x has %d bytes, more than %d", again, len(again), most)
 		}

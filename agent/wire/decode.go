@@ -80,6 +80,7 @@ func (d *Decoder) Event(raw []byte) probes.Event {
 	h := Header{
 		Seq: e.Seq, Time: e.Time, Mono: e.Mono, Kind: e.Kind, Step: e.Step, Pod: e.Pod, Span: e.Span,
 		Parent: e.Parent, Sync: e.Sync, Goroutine: e.Goroutine, Duration: e.Duration, Probe: e.Probe,
+		CallerLine: e.CallerLine,
 	}
 	if h.Time != 0 {
 		d.last = h
@@ -107,6 +108,7 @@ func (d *Decoder) Outline(h *Header) probes.Event {
 		Error:      string(h.ErrorText),
 		DurationNs: h.Duration,
 		Probe:      d.Probe(h),
+		CallerLine: h.CallerLine,
 	}
 }
 

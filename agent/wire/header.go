@@ -22,7 +22,9 @@ type Header struct {
 	Goroutine uint32
 	Duration  int64 // nanoseconds
 	Probe     uint32
-	HasError  bool
+	// CallerLine is zero except on an enter.
+	CallerLine uint32
+	HasError   bool
 	// ErrorText is a part of the encoded event, not a copy.
 	ErrorText []byte
 }
@@ -114,6 +116,8 @@ func (h *Header) set(num, v uint64) {
 		h.Duration = int64(v)
 	case probeMember:
 		h.Probe = uint32(v)
+	case lineMember:
+		h.CallerLine = uint32(v)
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	errorMember     = 12
 	durationMember  = 13
 	probeMember     = 14
+	lineMember      = 15
 )
 
 // nameMember is the number of agentpb.Field's name. The numbers of its values

@@ -20,6 +20,7 @@ func TestMembers(t *testing.T) {
 		"seq": seqMember, "time": timeMember, "mono": monoMember, "kind": kindMember, "step": stepMember, "pod": podMember,
 		"span": spanMember, "parent": parentMember, "sync": syncMember, "goroutine": goroutineMember,
 		"fields": fieldsMember, "error": errorMember, "duration": durationMember, "probe": probeMember,
+		"caller_line": lineMember,
 	}
 	if event.Len() != len(want) {
 		t.Errorf("an event has %d members, and %d are known here", event.Len(), len(want))

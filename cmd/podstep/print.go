@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -31,7 +30,7 @@ func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 	var b bytes.Buffer
 	switch f.value {
 	case "json":
-		text, err := lines.Encode(data, "  ")
+		text, err := words.JSON(data, "  ")
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,6 +24,7 @@ type traceFlags struct {
 	until           string
 	noHistory, node bool
 	file            string
+	otlp            string
 	quiet           bool
 	out             format
 }
@@ -29,7 +32,7 @@ type traceFlags struct {
 func (a *app) trace() *cobra.Command {
 	var flags traceFlags
 	cmd := &cobra.Command{
-		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [flags]",
+		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [--otlp ENDPOINT] [flags]",
 		Short: "Print what happens to pods, step by step",
 		Long: `Prints the events of pods. It begins with those that the agent remembers, so that
 a late reader sees the whole story, and waits for a pod that is not there yet.
@@ -43,12 +46,18 @@ or lost events.
 
 With -w podstep also writes the events to FILE, for podstep replay. The file gets
 all events of the pods and steps; --filter only chooses what is printed. Only its
-owner can read the file. podstep replaces an older trace, but no other file.`,
+owner can read the file. podstep replaces an older trace, but no other file.
+
+With --otlp podstep also sends each call as a span to an OpenTelemetry collector, as
+it ends. It never waits for the collector: what finds no room is dropped and counted.
+Headers and the certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
+OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
   podstep trace web --filter 'err or slow>1s'
   podstep trace -w node.podstep --node --quiet
+  podstep trace --otlp http://localhost:4317 --quiet
   podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
@@ -63,21 +72,32 @@ owner can read the file. podstep replaces an older trace, but no other file.`,
 			}
 			defer c.Close()
 			t.Client = c
-			if flags.file == "" {
-				return t.Run(cmd.Context(), flags.for_.d)
-			}
-			var progress io.Writer
-			if flags.quiet {
-				progress = a.err
-			}
-			if t.Recording, err = tracing.Record(flags.file, c, t.Request, progress); err != nil {
-				return err
-			}
-			return t.Recording.End(t.Run(cmd.Context(), flags.for_.d), a.printf)
+			return a.runTrace(cmd.Context(), t, &flags)
 		},
 	}
 	flags.add(cmd)
 	return cmd
+}
+
+// runTrace traces, and records and sends what it traces if that was asked for.
+func (a *app) runTrace(ctx context.Context, t *tracing.Tracer, flags *traceFlags) (err error) {
+	if flags.otlp != "" {
+		if t.Spans, err = tracing.SendSpans(ctx, flags.otlp, t.Client, os.Getenv); err != nil {
+			return collectorError(err)
+		}
+		defer func() { err = t.Spans.End(err, a.printf) }()
+	}
+	if flags.file == "" {
+		return t.Run(ctx, flags.for_.d)
+	}
+	var progress io.Writer
+	if flags.quiet {
+		progress = a.err
+	}
+	if t.Recording, err = tracing.Record(flags.file, t.Client, t.Request, progress); err != nil {
+		return err
+	}
+	return t.Recording.End(t.Run(ctx, flags.for_.d), a.printf)
 }
 
 func (f *traceFlags) add(cmd *cobra.Command) {
@@ -92,13 +112,14 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "print only what happens from now on")
 	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
 	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write them")
+	cmd.Flags().StringVar(&f.otlp, "otlp", "", "also "+otlpUsage)
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write or send them")
 	f.out.add(cmd, "wide", "json")
 }
 
 func (f *traceFlags) tracer(pods string, out io.Writer) (*tracing.Tracer, error) {
-	if f.quiet && f.file == "" {
-		return nil, usagef("--quiet prints nothing, and there is no FILE to write to; give -w FILE")
+	if f.quiet && f.file == "" && f.otlp == "" {
+		return nil, usagef("--quiet prints nothing, and there is no FILE to write to; give -w FILE or --otlp ENDPOINT")
 	}
 	catalogue, err := probes.Load()
 	if err != nil {

@@ -9,7 +9,11 @@
 // of where they come from.
 package filter
 
-import "github.com/podstep/podstep/probes"
+import (
+	"slices"
+
+	"github.com/podstep/podstep/probes"
+)
 
 // Filter selects events. The zero Filter selects all. It does not change, and
 // may be used by several goroutines.
@@ -66,6 +70,26 @@ func (f *Filter) Match(e *probes.Event) bool {
 // not count: a pod has events of all kinds.
 func (f *Filter) MatchPod(p *probes.Pod, err string) bool {
 	return f.root == nil || f.root.match(&probes.Event{Pod: p, Error: err}, podAlone) != No
+}
+
+// NamesPods reports whether the filter chooses among pods: by a key that is about the pod,
+// or by a word, which may be a pod's name.
+func (f *Filter) NamesPods() bool { return f.root != nil && namesPods(f.root) }
+
+func namesPods(x expr) bool {
+	switch x := x.(type) {
+	case all:
+		return slices.ContainsFunc(x, namesPods)
+	case some:
+		return slices.ContainsFunc(x, namesPods)
+	case not:
+		return namesPods(x.expr)
+	case *term:
+		return x.key.ofPod && x.key.sort != textKey
+	case *word:
+		return true
+	}
+	return false
 }
 
 // MatchOutline is Match for an event whose Fields are not decoded. Maybe is for

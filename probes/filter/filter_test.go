@@ -264,6 +264,22 @@ func TestMatchPod(t *testing.T) {
 	}
 }
 
+// TestNamesPods: what a person filters pods by is told from what they filter events by.
+func TestNamesPods(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "err": false, "kind=hold or kind=release": false, "error~refused": false, "field.image~busybox": false, "slow>2s step~cri.*": false,
+		"pod=web": true, "ns=shop err": true, "uid~6a88": true, "web": true, "kind=exit (err or -pod=web)": true,
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.NamesPods(); got != want {
+			t.Errorf("%q names pods: %v", text, got)
+		}
+	}
+}
+
 func TestEmpty(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " ": true, "a": false} {
 		if f, err := Parse(text); err != nil || f.Empty() != want {

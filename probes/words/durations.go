@@ -44,15 +44,26 @@ func Took(d time.Duration) string {
 	return Clock(d.Truncate(time.Second))
 }
 
-// Clock writes a countdown or an age: 0:24, 12:05, 3h05, 2d04h. A negative one
-// is zero.
+// Clock writes a countdown or an age in whole seconds: 24 s, and from a minute on as kubectl
+// does, so that it is not read as a time of day: 12m5s, 3h5m,
+// 2d4h, 5m. A negative one is zero.
 func Clock(d time.Duration) string {
 	s := int(max(0, d).Round(time.Second) / time.Second)
 	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
 	case s < 3600:
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
+		return two(s/60, "m", s%60, "s")
 	case s < 86400:
-		return fmt.Sprintf("%dh%02d", s/3600, s/60%60)
+		return two(s/3600, "h", s/60%60, "m")
 	}
-	return fmt.Sprintf("%dd%02dh", s/86400, s/3600%24)
+	return two(s/86400, "d", s/3600%24, "h")
+}
+
+// two writes two units, or only the larger one if there is nothing of the other.
+func two(a int, large string, b int, small string) string {
+	if b == 0 {
+		return fmt.Sprint(a, large)
+	}
+	return fmt.Sprint(a, large, b, small)
 }

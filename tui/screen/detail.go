@@ -18,6 +18,9 @@ type Detail struct {
 	Source []string
 	First  int
 	Mark   int
+	// Either are the numbers of the lines from one of which the step was called, if it is
+	// not known which; Mark is -1 then.
+	Either []int
 	// Args and Results are the step's values in the kubelet's words.
 	Args, Results []Value
 	// Request and Response are a CRI call's, as lines of YAML.

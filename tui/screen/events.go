@@ -25,7 +25,9 @@ type EventList struct {
 	Follow     bool
 	Newer      int
 	Filter     string
-	Empty      string
+	// Of is the pod, or the node, whose events they are; empty: those of all.
+	Of    string
+	Empty string
 	// Offset is how many columns the rows are scrolled to the right.
 	Offset int
 }

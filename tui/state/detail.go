@@ -130,8 +130,8 @@ func valuesOf(names []probes.Field, values map[string]any) (out []screen.Value) 
 	return out
 }
 
-// sourceOf shows the kubelet's source: of a call that goes on, the place in its
-// caller; else the beginning of the step's own function.
+// sourceOf shows the kubelet's source: of a call, the place in the function of the
+// call around it; of a step, the beginning of its own function.
 func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 	own, ok := source.Of(st.Name)
 	here := s.h.Epoch().Step(s.h.StepNamed(st.Name))
@@ -147,15 +147,37 @@ func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 	if sp == nil {
 		return
 	}
+	line := int(sp.Line)
+	if s.h.EpochAt(sp.Enter).Info.GetKubeletVersion() != probes.KubernetesVersion {
+		line = 0 // it is one of another source
+	}
 	for up := s.h.Span(sp.Parent); up != nil; up = s.h.Span(up.Parent) {
 		caller, ok := source.Of(s.h.Step(up.Step).Name)
 		if !ok {
+			line = 0 // it is one of a function that is not shown
 			continue
 		}
-		if calls := caller.Calls(st.Name); len(calls) > 0 {
-			excerpt(&caller, calls[0], d)
+		calls := caller.Calls(st.Name)
+		if st.About != nil && st.About.Closure != "" && len(calls) == 1 {
+			line = 0 // that of the closing brace, if it is called where it is written
 		}
+		callerOf(&caller, line, calls, d)
 		return // what is further up may come to the step by another way
+	}
+}
+
+// callerOf shows the place of a call in the function that made it: the line that the
+// probe read or, if it read none, the only one from which the source leads to the step.
+// Where there are several it says that the call is at one of them.
+func callerOf(caller *source.Excerpt, line int, calls []int, d *screen.Detail) {
+	switch {
+	case line >= caller.Func && line < caller.Line+len(caller.Lines):
+		excerpt(caller, line, d)
+	case len(calls) == 1:
+		excerpt(caller, calls[0], d)
+	case len(calls) > 1:
+		excerpt(caller, calls[0], d)
+		d.Mark, d.Either = none, calls
 	}
 }
 

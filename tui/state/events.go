@@ -11,7 +11,7 @@ import (
 
 func init() { mainPanes[screen.MainEvents] = eventsPane{} }
 
-// eventsPane is the list of all events.
+// eventsPane is the list of events: of the selected pod, or of all.
 type eventsPane struct{}
 
 func (eventsPane) body(s *State, rows int, v *view) screen.Body { return s.eventList(rows, v) }
@@ -37,10 +37,11 @@ const (
 	decodePerFrame = 2_000
 )
 
-// eventsView is where the reader is in the list of events. With a filter the
-// places that match are found bit by bit, from the newest to the oldest, so
-// that no frame waits for a large file.
+// eventsView is where the reader is in the list of events. The places of one pod's
+// events, and of those that match a filter, are found bit by bit, from the newest to
+// the oldest, so that no frame waits for a large file.
 type eventsView struct {
+	many   bool // the events of all pods
 	follow bool
 	cursor int // position of the selected event; none: none yet
 	top    int // place of the first row among those that match
@@ -56,9 +57,18 @@ type eventsView struct {
 
 func newEventsView() eventsView { return eventsView{follow: true, cursor: none, start: none} }
 
-// reset forgets what was found, because the filter is another one.
+// reset forgets what was found, because another filter or another pod is meant.
 func (l *eventsView) reset() {
 	l.newer, l.older, l.start, l.top = nil, nil, none, 0
+}
+
+// all reports whether no event is left out.
+func (l *eventsView) all(s *State) bool { return l.many && s.filter == nil }
+
+// ofPod reports whether only the selected pod's events are listed: unless a person asks for
+// those of all, or for pods by a filter.
+func (l *eventsView) ofPod(s *State) bool {
+	return !l.many && (s.filter == nil || !s.filter.NamesPods())
 }
 
 func (l *eventsView) forget(before int) {
@@ -92,13 +102,28 @@ func (l *eventsView) scan(s *State, at int) {
 	}
 }
 
-// matches reports whether the filter selects the event at a position.
+// whoseEvents is the name of the selected pod, or of the node.
+func (s *State) whoseEvents() string {
+	if s.pod == 0 {
+		return words.Clean(s.h.Epoch().Info.GetNode())
+	}
+	return s.of(s.pod).Entity.NamespacedName()
+}
+
+// matches reports whether the event at a position is of the pod that is meant, and the
+// filter selects it.
 func (s *State) matches(pos int, decodes *int) bool {
 	h, ok := s.h.Header(pos)
 	if !ok {
 		return false
 	}
 	e := s.h.EpochAt(pos)
+	if s.events.ofPod(s) && e.PodOf(h.Pod) != s.pod {
+		return false
+	}
+	if s.filter == nil {
+		return true
+	}
 	st := s.h.Step(e.StepOf(h.Step))
 	out := probes.Event{
 		Seq: h.Seq, Kind: wireKind(h.Kind), Stage: st.Stage, Step: st.Name, Span: h.Span, Parent: h.Parent, Sync: h.Sync,
@@ -121,14 +146,14 @@ func (s *State) matches(pos int, decodes *int) bool {
 // total is how many events are known to match before a position, and place
 // gives the one at a place among them.
 func (l *eventsView) total(s *State, at int) int {
-	if s.filter == nil {
+	if l.all(s) {
 		return at - s.h.First()
 	}
 	return len(l.older) + history.LowerBound(l.newer, at)
 }
 
 func (l *eventsView) place(s *State, i int) int {
-	if s.filter == nil {
+	if l.all(s) {
 		return s.h.First() + i
 	}
 	if n := len(l.older); i < n {
@@ -154,12 +179,15 @@ func (l *eventsView) index(s *State, pos, total int) int {
 // eventList gives the rows that fit.
 func (s *State) eventList(rows int, v *view) *screen.EventList {
 	l := &s.events
-	if s.filter != nil {
+	if !l.all(s) {
 		l.scan(s, v.at)
 	}
 	total := l.total(s, v.at)
 	out := &screen.EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: words.Clean(s.filterText), Offset: l.offset}
-	out.More = s.filter != nil && l.back > s.h.First()
+	out.More = !l.all(s) && l.back > s.h.First()
+	if l.ofPod(s) {
+		out.Of = s.whoseEvents()
+	}
 	at := total - 1
 	if !l.follow && l.cursor != none {
 		at = max(min(0, total-1), l.index(s, l.cursor, total))
@@ -173,7 +201,7 @@ func (s *State) eventList(rows int, v *view) *screen.EventList {
 		}
 	}
 	if !l.follow {
-		out.Newer = s.h.End() - l.left
+		out.Newer = total - 1 - l.index(s, l.left-1, total)
 	}
 	if total == 0 {
 		out.Empty = s.lang.In(words.Text("No events yet.", "还没有事件。"))
@@ -224,6 +252,12 @@ func (l *eventsView) stop(s *State) {
 	}
 }
 
+// ToggleManyEvents lists the events of all pods, or of the selected one.
+func (s *State) ToggleManyEvents() {
+	s.events.many = !s.events.many
+	s.events.reset()
+}
+
 func (l *eventsView) toEnd() { l.follow, l.cursor = true, none }
 
 func (l *eventsView) toggleFollow(s *State, v *view) {
@@ -253,17 +287,35 @@ func (l *eventsView) nextError(s *State, dir int, v *view) bool {
 	return false
 }
 
-// openEvent goes from an event to its call in the story of its pod.
-func (s *State) openEvent(v *view) {
-	total := s.events.total(s, v.at)
+// selected is the position of the event at which the reader is, or none.
+func (l *eventsView) selected(s *State, v *view) int {
+	total := l.total(s, v.at)
 	at := total - 1
-	if !s.events.follow && s.events.cursor != none {
-		at = s.events.index(s, s.events.cursor, total)
+	if !l.follow && l.cursor != none {
+		at = l.index(s, l.cursor, total)
 	}
 	if at < 0 || at >= total {
-		return
+		return none
 	}
-	pos := s.events.place(s, at)
+	return l.place(s, at)
+}
+
+// eventLine is the selected event as a line of a story: its call, or what it notes.
+func (s *State) eventLine(v *view) *line {
+	pos := s.events.selected(s, v)
+	h, ok := s.h.Header(pos)
+	if !ok {
+		return nil
+	}
+	if ref := s.h.SpanOf(pos, &h); ref != none {
+		return &line{key: lineKey{kind: keySpan, a: ref}, kind: screen.RowStep, span: ref, item: none}
+	}
+	return &line{key: lineKey{kind: keyNote, a: pos}, kind: screen.RowNote, span: none, item: none}
+}
+
+// openEvent goes from an event to its call in the story of its pod.
+func (s *State) openEvent(v *view) {
+	pos := s.events.selected(s, v)
 	h, ok := s.h.Header(pos)
 	if !ok {
 		return

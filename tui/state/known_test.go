@@ -63,6 +63,7 @@ func TestForgets(t *testing.T) {
 		t.Errorf("%d spans are kept", n)
 	}
 	s.SetMain(screen.MainEvents)
+	s.ToggleManyEvents()
 	s.Home()
 	sc := s.Screen(screen.Sizes{Pods: 5, Main: 20})
 	if sc.Events().Rows[0].Pos != s.h.First() {

@@ -124,6 +124,9 @@ func (s *State) selectPod(i int) {
 	s.pod, s.follow, s.detailTop, s.storyTop, s.causeRow = i, true, 0, 0, 0
 	s.cursor, s.cursorAt = lineKey{}, 0
 	s.time.reset()
+	if s.events.ofPod(s) {
+		s.events.reset()
+	}
 }
 
 // SelectPodOf selects the pod of that uid. It returns false if it is not known,

@@ -141,6 +141,8 @@ func TestTimelines(t *testing.T) {
 func TestEventLists(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SetMain(screen.MainEvents)
+	golden(t, "events-pod", dumpEvents(s.Screen(screen.Sizes{Pods: 5, Main: 12})))
+	s.ToggleManyEvents()
 	golden(t, "events-last", dumpEvents(s.Screen(screen.Sizes{Pods: 5, Main: 12})))
 	if err := s.SetFilter("pod=held (kind=hold or kind=release)"); err != nil {
 		t.Fatal(err)

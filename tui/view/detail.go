@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/probes"
@@ -125,7 +126,12 @@ func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 		return nil
 	}
 	lines := []rich{{{path.Base(d.Place), inkAccent}}}
-	if dir := path.Dir(d.Place); dir != "." && width(d.Place)+2 < w {
+	for _, line := range d.Either[min(1, len(d.Either)):] {
+		lines[0] = append(lines[0], span{fmt.Sprintf(", %d", line), inkAccent})
+	}
+	if len(d.Either) > 0 {
+		lines[0] = append(lines[0], span{"  " + f.text(wordWhichCall), inkMuted})
+	} else if dir := path.Dir(d.Place); dir != "." && width(d.Place)+2 < w {
 		lines[0] = append(lines[0], span{"  " + dir, inkFaint})
 	}
 	from, to := 0, len(d.Source)
@@ -138,8 +144,11 @@ func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 	for i := from; i < to; i++ {
 		head, k := "  ", inkMuted
 		headInk := inkFaint
-		if i == d.Mark {
+		switch {
+		case i == d.Mark:
 			head, k, headInk = f.m.pointer+" ", inkStrong, inkCurrent
+		case slices.Contains(d.Either, d.First+i):
+			head, headInk = "? ", inkCurrent
 		}
 		line := rich{{fmt.Sprintf("%s%*d  ", head, number, d.First+i), headInk}}
 		lines = append(lines, append(line, goLine(strings.TrimPrefix(d.Source[i], margin), k)...))

@@ -87,7 +87,7 @@ func TestCurrentStepIsShown(t *testing.T) {
 			for h := 10; h <= 50; h += 4 {
 				s := make()
 				text := ansi.Strip(Draw(s, NewStyles(Options{Width: w, Height: h})))
-				left := fmt.Sprintf(s.Lang.In(wordLeft), "0:24")
+				left := fmt.Sprintf(s.Lang.In(wordLeft), "24 s")
 				if !strings.Contains(text, s.Story().Rows[13].Label) || !strings.Contains(text, left) {
 					t.Fatalf("%dx%d:\n%s", w, h, text)
 				}
@@ -209,7 +209,7 @@ func TestHoldIsPinned(t *testing.T) {
 		for w := 20; w <= 200; w += 3 {
 			for h := 5; h <= 50; h++ {
 				text := ansi.Strip(Draw(make(), NewStyles(Options{Width: w, Height: h})))
-				if !strings.Contains(text, "HELD") || !strings.Contains(text, "0:24") {
+				if !strings.Contains(text, "HELD") || !strings.Contains(text, "24 s") {
 					t.Fatalf("%dx%d:\n%s", w, h, text)
 				}
 			}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,13 +54,20 @@ func (f *frame) events(r Rect) {
 		f.title(r, screen.PaneMain, f.text(screen.EventsName), "")
 		return
 	}
-	f.titleNew(r, screen.PaneMain, f.text(screen.EventsName), f.eventsSummary(e), e.Newer)
+	name := f.text(screen.EventsName)
+	if e.Of != "" {
+		name += "  " + e.Of
+	}
+	f.titleNew(r, screen.PaneMain, name, f.eventsSummary(e), e.Newer)
 	r = r.inset(0, 1, 0, 0)
 	if len(e.Rows) == 0 {
 		f.empty(r, e.Empty)
 		return
 	}
 	cols := eventColumns(r.W)
+	if e.Of != "" {
+		cols = ofOnePod(cols)
+	}
 	f.headings(r.line(0).inset(1, 0, 1, 0), cols, e.Offset)
 	r = r.inset(0, 1, 0, 0)
 	from, to := window(len(e.Rows), e.Cursor, r.H)
@@ -67,6 +75,17 @@ func (f *frame) events(r Rect) {
 		f.event(r.line(i-from), cols, &e.Rows[i], e.Offset, i == e.Cursor)
 	}
 	f.thumb(r, e.Top+from, to-from, e.Total)
+}
+
+// ofOnePod leaves the column of pods out, and gives steps a part of its room.
+func ofOnePod(cols []column) []column {
+	cols = slices.DeleteFunc(cols, func(c column) bool { return c.name == wordPod })
+	for i := range cols {
+		if cols[i].name == wordStep && cols[i].width > 0 {
+			cols[i].width += 7
+		}
+	}
+	return cols
 }
 
 // eventsSummary reports how many match, what is searched for, and whether the list

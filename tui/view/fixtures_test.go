@@ -167,7 +167,7 @@ func retry() *screen.Screen {
 	s.Focus = screen.PanePods
 	s.Pods.Cursor = 1
 	s.Crumbs = []string{"node-1", "shop/cart-7f9c5d6b8-x2x4k", "sync 9"}
-	s.Why = screen.Why{Text: "cart waits 1:20 before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3:05 ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
+	s.Why = screen.Why{Text: "cart waits 1m20s before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3m5s ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
 	s.Body = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []screen.Row{
 		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
 		{ID: "b", Kind: screen.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},

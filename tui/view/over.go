@@ -59,6 +59,9 @@ func OverText(lines []string, st *Styles) []string {
 	return all
 }
 
+// OverPageWidth is how wide a line of a page can be.
+func OverPageWidth(st *Styles) int { return overWidth(screen.OverPage, st) }
+
 // overRoom is where boxes may be: below the header and the line of a hold, which
 // stays to be seen.
 func overRoom(st *Styles) Rect {

@@ -20,7 +20,7 @@ const maxCalls, maxDepth = 2000, 24
 // the same. It is that of a position, and of the time there: a creation that goes
 // on ends now. Keys are references of spans.
 func Path(h *history.History, o *outline.Outlines, p *outline.Pod, at int, now int64) map[int]bool {
-	end := creationEnd(p, at, now)
+	end := End(p, at, now)
 	w := walk{h: h, at: at, now: now, kids: map[int][]int{}, out: map[int]bool{}}
 	var roots []int
 	for i := p.Spans.First; i < p.Spans.End() && len(roots) < maxCalls; i++ {
@@ -42,8 +42,8 @@ func Path(h *history.History, o *outline.Outlines, p *outline.Pod, at int, now i
 	return w.out
 }
 
-// creationEnd is when the next chapter began, as of a position.
-func creationEnd(p *outline.Pod, at int, now int64) int64 {
+// End is when the next chapter began, as of a position.
+func End(p *outline.Pod, at int, now int64) int64 {
 	for _, m := range p.Marks {
 		if m.Chapter > outline.Creation && m.Pos < at {
 			return min(now, m.At)

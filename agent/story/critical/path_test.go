@@ -43,7 +43,7 @@ func TestPath(t *testing.T) {
 			}
 		}
 		slices.SortFunc(outer, func(a, b *history.Span) int { return cmp.Compare(a.Start, b.Start) })
-		end := creationEnd(p, at, now)
+		end := End(p, at, now)
 		for k, sp := range outer {
 			if sp.Start > end {
 				t.Errorf("%s: %s began after the creation", p.Entity.Name, h.Step(sp.Step).Name)

@@ -134,6 +134,7 @@ func (h *History) track(p *Pod, r *Record) {
 		return
 	}
 	r.Span = h.spans.find(r.Epoch.spanID(r.Header.Span))
+	h.trackHold(r)
 	switch r.Header.Kind {
 	case agentpb.Kind_ENTER:
 		if r.Span == None {
@@ -158,7 +159,7 @@ func (h *History) track(p *Pod, r *Record) {
 func (h *History) addSpan(p *Pod, r *Record) {
 	sp := Span{
 		ID: r.Epoch.spanID(r.Header.Span), Start: r.Time, Enter: r.Pos, Exit: None, Parent: h.spans.find(r.Epoch.spanID(r.Header.Parent)),
-		Item: None, Sync: r.Header.Sync, Goroutine: uint8(min(r.Header.Goroutine, 255)), Step: r.Step, Pod: r.Pod,
+		Item: None, Sync: r.Header.Sync, Line: r.Header.CallerLine, Goroutine: uint8(min(r.Header.Goroutine, 255)), Step: r.Step, Pod: r.Pod,
 	}
 	if up := h.spans.at(sp.Parent); up != nil {
 		if up.Pod != r.Pod {
@@ -178,6 +179,7 @@ func (h *History) addSpan(p *Pod, r *Record) {
 func (h *History) forget(before int) {
 	h.spans.forget(before)
 	h.forgetSights()
+	h.forgetHolds()
 	for _, e := range h.epochs {
 		e.forgetStates(before)
 	}

@@ -19,11 +19,12 @@ type Call struct {
 	Err           string
 	Known         bool // its beginning is kept
 	Ended         bool
+	holds         []holdTime
 }
 
 // Call reads a call as of a position. Its Span is nil if it is not kept.
 func (h *History) Call(ref, at int) (c Call) {
-	c.Span, c.At = h.spans.at(ref), at
+	c.Span, c.At, c.holds = h.spans.at(ref), at, h.holds[ref]
 	if c.Span == nil {
 		return c
 	}
@@ -42,12 +43,14 @@ func (h *History) Call(ref, at int) (c Call) {
 	return c
 }
 
-// Took is how long a call took, or has taken by now.
+// Took is how long a call took, or has taken by now, without the time for which a person
+// had it held.
 func (c *Call) Took(now int64) time.Duration {
+	end := now
 	if c.Ended {
-		return Since(c.Start, c.End)
+		end = c.End
 	}
-	return Since(c.Start, now)
+	return max(0, Since(c.Start, end)-held(c.holds, c.At, c.Start, end))
 }
 
 // Since is the time between two session times, never negative: clocks of foreign

@@ -23,6 +23,7 @@ type History struct {
 	steps     *steps
 	arena     arena
 	spans     spans
+	holds     map[int][]holdTime // by reference of the call
 	pods      []*Pod
 	byUID     map[string]int
 	epochs    []*Epoch
@@ -55,7 +56,7 @@ type Pod struct {
 func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
 	h := &History{
 		catalogue: c, steps: newSteps(c), byUID: map[string]int{}, limit: DefaultLimit, sights: map[int][]int{},
-		spans: newSpans(), pods: []*Pod{{}},
+		spans: newSpans(), holds: map[int][]holdTime{}, pods: []*Pod{{}},
 	}
 	h.SetInfo(info)
 	return h

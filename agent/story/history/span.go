@@ -16,10 +16,13 @@ type Span struct {
 	Parent      int // reference of the enclosing call of the same pod, or None
 	// Item is the item of the pod's outline that the call belongs to, or None: see
 	// package outline.
-	Item      int
-	Ordinal   int // place in the pod's own list of spans
-	Pod       int // place of the pod in the history
-	Sync      uint32
+	Item    int
+	Ordinal int // place in the pod's own list of spans
+	Pod     int // place of the pod in the history
+	Sync    uint32
+	// Line is the line of the call in the function of the call around it; zero: it is not
+	// known.
+	Line      uint32
 	Step      StepID
 	Goroutine uint8
 	Failed    bool

@@ -22,6 +22,7 @@ type Tracer struct {
 	Request   *agentpb.WatchRequest
 	Quiet     bool       // nothing is printed
 	Recording *Recording // nil: none
+	Spans     *Spans     // nil: none are sent
 	End       Until      // nil: it does not end by itself
 
 	// live: what the recorder remembered has come.
@@ -102,6 +103,11 @@ func (t *Tracer) follow(ctx context.Context) error {
 				return err
 			}
 		case <-tick.C:
+			if t.Spans != nil {
+				if err := t.Spans.flush(); err != nil {
+					return err
+				}
+			}
 		}
 		reached, err := t.ask(ctx)
 		if err != nil {
@@ -154,6 +160,11 @@ func (t *Tracer) take(b client.Batch) error {
 	t.live = t.live || b.CaughtUp
 	if t.Recording != nil {
 		if err := t.Recording.add(b.Raw); err != nil {
+			return err
+		}
+	}
+	if t.Spans != nil {
+		if err := t.Spans.add(b.Events); err != nil {
 			return err
 		}
 	}

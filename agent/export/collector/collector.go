@@ -1,0 +1,215 @@
+// Package collector sends spans to an OpenTelemetry collector, over OTLP on gRPC. What
+// the collector cannot take at once is tried again; a stream of events never waits for
+// it, and what finds no room is dropped and counted.
+package collector
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/version"
+)
+
+// EndpointError is an endpoint that makes no sense.
+type EndpointError struct{ Endpoint, Why string }
+
+func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q: %s", e.Endpoint, e.Why) }
+
+// Collector is a connection to a collector. One goroutine sends at a time.
+type Collector struct {
+	endpoint string
+	conn     *grpc.ClientConn
+	client   collectorpb.TraceServiceClient
+	headers  metadata.MD
+
+	// sent, refused and lost count spans: those that the collector took, those that it
+	// would not have, and those that did not reach it.
+	sent, refused, lost int64
+	why                 error // the last refusal or loss
+}
+
+var errFull = errors.New("it was too slow, and podstep keeps only so many")
+
+// Times of an attempt, of all attempts for one batch, and between two.
+const (
+	attemptTime = 10 * time.Second
+	attempts    = 5
+	firstPause  = 200 * time.Millisecond
+)
+
+// Dial connects to the collector at http://HOST:PORT, or https:// with TLS, and asks
+// whether it takes spans. Headers and the certificate to trust are those of
+// OpenTelemetry's environment variables.
+func Dial(ctx context.Context, endpoint string, getenv func(string) string) (*Collector, error) {
+	target, creds, err := parse(endpoint, getenv)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := parseHeaders(cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), getenv("OTEL_EXPORTER_OTLP_HEADERS")))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := grpc.NewClient("passthrough:///"+target, grpc.WithTransportCredentials(creds), grpc.WithUserAgent("podstep/"+version.Own()))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the collector at %s: %w", endpoint, err)
+	}
+	c := &Collector{endpoint: endpoint, conn: conn, client: collectorpb.NewTraceServiceClient(conn), headers: headers}
+	if err := c.attempt(ctx, nil); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("send spans to the collector at %s: %s; is its OTLP receiver for gRPC at that address?", endpoint, status.Convert(err).Message())
+	}
+	return c, nil
+}
+
+func parse(endpoint string, getenv func(string) string) (target string, creds credentials.TransportCredentials, err error) {
+	wrong := func(why string) error { return &EndpointError{endpoint, why} }
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", nil, wrong("not an endpoint; write http://HOST:4317, or https:// for TLS")
+	}
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
+		return "", nil, wrong("OTLP over gRPC has an address and nothing behind it; write " + u.Scheme + "://" + u.Host)
+	}
+	target = u.Host
+	if u.Port() == "" {
+		target = net.JoinHostPort(u.Hostname(), "4317")
+	}
+	if u.Scheme == "http" {
+		return target, insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if path := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), getenv("OTEL_EXPORTER_OTLP_CERTIFICATE")); path != "" {
+		pem, err := os.ReadFile(path)
+		if err != nil {
+			return "", nil, fmt.Errorf("read the certificate to trust: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return "", nil, fmt.Errorf("read the certificate to trust: %s has none", path)
+		}
+	}
+	return target, credentials.NewTLS(config), nil
+}
+
+// parseHeaders reads key=value,key=value, with values as in a URL.
+func parseHeaders(s string) (metadata.MD, error) {
+	md := metadata.MD{}
+	for part := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		key, v, ok := strings.Cut(part, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(v))
+		key = strings.ToLower(strings.TrimSpace(key))
+		if !ok || err != nil || key == "" {
+			// The text may be a credential, and is not shown.
+			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS has a part that is not KEY=VALUE")
+		}
+		md.Append(key, value)
+	}
+	return md, nil
+}
+
+// attempt sends a batch once.
+func (c *Collector) attempt(ctx context.Context, batch []*tracepb.ResourceSpans) error {
+	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, c.headers), attemptTime)
+	defer cancel()
+	answer, err := c.client.Export(ctx, &collectorpb.ExportTraceServiceRequest{ResourceSpans: batch})
+	if err != nil {
+		return err
+	}
+	n := int64(count(batch))
+	if p := answer.GetPartialSuccess(); p.GetRejectedSpans() > 0 {
+		refused := min(p.GetRejectedSpans(), n)
+		c.refused += refused
+		n -= refused
+		c.why = errors.New(p.GetErrorMessage())
+	}
+	c.sent += n
+	return nil
+}
+
+// deliver sends a batch, and again if the collector may take it later.
+func (c *Collector) deliver(ctx context.Context, batch []*tracepb.ResourceSpans) error {
+	pause := firstPause
+	for i := 1; ; i++ {
+		err := c.attempt(ctx, batch)
+		if err == nil {
+			return nil
+		}
+		if i == attempts || !later(err) || ctx.Err() != nil {
+			c.lost += int64(count(batch))
+			c.why = errors.New(status.Convert(err).Message())
+			return fmt.Errorf("send spans to the collector at %s: %w", c.endpoint, c.why)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause *= 2
+	}
+}
+
+// later reports whether OTLP lets a client try again.
+func later(err error) bool {
+	switch status.Code(err) {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss, codes.ResourceExhausted:
+		return true
+	}
+	return false
+}
+
+func count(batch []*tracepb.ResourceSpans) (n int) {
+	for _, r := range batch {
+		for _, s := range r.GetScopeSpans() {
+			n += len(s.GetSpans())
+		}
+	}
+	return n
+}
+
+// Deliver gives what sends batches one after the other, and waits for each.
+func (c *Collector) Deliver(ctx context.Context) func([]*tracepb.ResourceSpans) error {
+	return func(batch []*tracepb.ResourceSpans) error { return c.deliver(ctx, batch) }
+}
+
+// Summary is what has been sent, for a person.
+func (c *Collector) Summary() string {
+	out := fmt.Sprintf("%d spans sent to %s", c.sent, c.endpoint)
+	if c.refused > 0 {
+		out += fmt.Sprintf("; %d refused by it", c.refused)
+	}
+	if c.lost > 0 {
+		out += fmt.Sprintf("; %d lost", c.lost)
+	}
+	return out
+}
+
+// Err is an error if spans were refused or lost.
+func (c *Collector) Err() error {
+	if c.refused+c.lost == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d spans did not come to be kept by the collector at %s: %w", c.refused+c.lost, c.endpoint, c.why)
+}
+
+// Close ends the connection.
+func (c *Collector) Close() { c.conn.Close() }

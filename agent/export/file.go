@@ -1,0 +1,108 @@
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is a file that is there in full or not at all: what is written goes to a file
+// beside it, which takes its name with Commit.
+type File struct {
+	path  string
+	force bool
+	tmp   *os.File
+	w     *bufio.Writer
+	size  int64
+}
+
+// ErrExists is the error of a file that is there already.
+var ErrExists = errors.New("the file is there already")
+
+// Create begins a file that only its owner can read. A file of that name is replaced
+// only with force, and nothing but a regular file is.
+func Create(path string, force bool) (*File, error) {
+	if err := mayTake(path, force); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return &File{path: path, force: force, tmp: tmp, w: bufio.NewWriterSize(tmp, 256<<10)}, nil
+}
+
+func mayTake(path string, force bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file; without -w podstep writes to stdout")
+	case !force:
+		return ErrExists
+	}
+	return nil
+}
+
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.w.Write(b)
+	f.size += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return n, nil
+}
+
+// Size reports how many bytes were written.
+func (f *File) Size() int64 { return f.size }
+
+// Commit gives the file its name.
+func (f *File) Commit() error {
+	err := f.w.Flush()
+	if err == nil {
+		err = f.tmp.Sync()
+	}
+	if closing := f.tmp.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = f.take()
+	}
+	if err != nil {
+		os.Remove(f.tmp.Name())
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// take gives the file its name. Without force a link does it: unlike a rename it fails
+// if somebody else took the name meanwhile.
+func (f *File) take() error {
+	if f.force {
+		return os.Rename(f.tmp.Name(), f.path)
+	}
+	err := os.Link(f.tmp.Name(), f.path)
+	switch {
+	case err == nil:
+		return os.Remove(f.tmp.Name())
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	}
+	// A file system without links.
+	if err := mayTake(f.path, false); err != nil {
+		return err
+	}
+	return os.Rename(f.tmp.Name(), f.path)
+}
+
+// Discard leaves nothing of the file. After Commit it does nothing.
+func (f *File) Discard() {
+	f.tmp.Close()
+	os.Remove(f.tmp.Name())
+}

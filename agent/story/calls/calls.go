@@ -1,0 +1,336 @@
+// Package calls puts the events of a stream together to calls, as they come: where a
+// call began and ended, in which call it happened, what it had been asked for by, how
+// long it was held. It keeps only the calls that go on, so a stream may be as long as
+// it likes. Who wants to ask about the past has package history.
+package calls
+
+import (
+	"slices"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// Ref names a call that may be over.
+type Ref struct {
+	Span uint64
+	Pod  *probes.Pod
+}
+
+// Hold is a time at which the pod was held at a call.
+type Hold struct {
+	// On is the side of the step: enter or exit. A hold on exit comes after the call.
+	On   string
+	From time.Time
+	Mono int64
+	// Length counts once the hold is Over.
+	Length time.Duration
+	Over   bool
+	// Reason is why it ended, as the agent's event has it.
+	Reason string
+}
+
+// Call is a call of a step, as part of one pod's story.
+type Call struct {
+	Span uint64
+	// Up is the call in which it happened, of the same goroutine as far as is known; nil:
+	// none.
+	Up *Call
+	// Caller is the call that it goes back to, and that did not wait for it: it runs on
+	// another goroutine. Asked is the update that its turn of the worker is for.
+	Caller, Asked *Ref
+
+	Pod                    *probes.Pod // nil: the node
+	Stage, Step, Goroutine string
+	Probe                  string
+	Sync                   uint32
+
+	// Begin and End are of the wall clock; BeginMono and EndMono of the agent's, which
+	// never jumps.
+	Begin, End         time.Time
+	BeginMono, EndMono int64
+	Args, Results      map[string]any
+	Error              string
+	// NoEnter: the beginning of the call was not seen. NoExit: the end was not. Open: it
+	// was not because the stream ended before.
+	NoEnter, NoExit, Open bool
+
+	// Holds are those on entry. Held is how long holds stopped it, also those of calls
+	// in it.
+	Holds []Hold
+	Held  time.Duration
+	// Marks are the other events about it: faults and notes.
+	Marks []*probes.Event
+
+	over bool
+}
+
+// Took is how long the call took, holds included.
+func (c *Call) Took() time.Duration { return time.Duration(c.EndMono - c.BeginMono) }
+
+// Goes reports whether the call goes on.
+func (c *Call) Goes() bool { return !c.over }
+
+// Taker is who wants the calls.
+type Taker interface {
+	// Began is told of each call of which the beginning was seen.
+	Began(*Call)
+	// Ended is told of each call once, with all that is known of it.
+	Ended(*Call) error
+	// Held is told of a hold on exit as it ends: of a call that is over.
+	Held(*Call, *Hold) error
+	// Marked is told of an event about no call that goes on.
+	Marked(*probes.Event) error
+}
+
+// What is kept at most. A kubelet has a few calls a pod under way; beyond the bound
+// the oldest is given up as one whose end was not seen.
+const (
+	mostOpen  = 65536
+	mostEnded = 4096
+	mostPods  = 65536
+)
+
+// Stream makes calls of events.
+type Stream struct {
+	to    Taker
+	roles map[string]probes.Role
+	open  map[uint64]*Call
+	// order has the open calls from the oldest, and calls that have ended since.
+	order []*Call
+	// ended are the last calls that ended: a hold on exit comes after its call.
+	ended  map[uint64]*Call
+	recent []uint64
+	// asked is the last update in the mailbox of each pod's worker; taken is the one that
+	// the worker has read.
+	asked, taken map[string]*Ref
+	last         *probes.Event
+}
+
+// New makes a stream that gives its calls to a taker.
+func New(to Taker, c *probes.Catalogue) *Stream {
+	s := &Stream{to: to, roles: map[string]probes.Role{}, open: map[uint64]*Call{}, ended: map[uint64]*Call{}, asked: map[string]*Ref{}, taken: map[string]*Ref{}}
+	for i := range c.Steps {
+		s.roles[c.Steps[i].Name] = c.Steps[i].Story.Role
+	}
+	return s
+}
+
+// Add takes the next event.
+func (s *Stream) Add(e *probes.Event) error {
+	s.last = e
+	switch {
+	case e.Kind == probes.Enter && e.Span != 0:
+		return s.enter(e)
+	case e.Kind == probes.Exit:
+		return s.exit(e)
+	case e.Kind == probes.Held && e.Span != 0:
+		s.hold(e)
+		return nil
+	case e.Kind == probes.Released && e.Span != 0:
+		return s.release(e)
+	}
+	if c := s.open[e.Span]; c != nil {
+		if len(c.Marks) < mostMarks {
+			c.Marks = append(c.Marks, e)
+		}
+		return nil
+	}
+	return s.to.Marked(e)
+}
+
+// mostMarks bounds the events that are kept of one call, and the holds.
+const mostMarks = 64
+
+// Close gives up the calls that go on, the innermost first.
+func (s *Stream) Close() error {
+	for i := len(s.order) - 1; i >= 0; i-- {
+		s.order[i].Open = !s.order[i].over
+		if err := s.giveUp(s.order[i]); err != nil {
+			return err
+		}
+	}
+	s.order = nil
+	return nil
+}
+
+func (s *Stream) giveUp(c *Call) error {
+	if c.over {
+		return nil
+	}
+	c.NoExit, c.End, c.EndMono = true, s.last.Time, max(s.last.Mono, c.BeginMono)
+	return s.end(c)
+}
+
+func call(e *probes.Event) *Call {
+	return &Call{Span: e.Span, Pod: e.Pod, Stage: e.Stage, Step: e.Step, Goroutine: e.Goroutine, Probe: e.Probe, Sync: e.Sync}
+}
+
+func (s *Stream) enter(e *probes.Event) error {
+	c := call(e)
+	c.Begin, c.BeginMono, c.Args = e.Time, e.Mono, e.Fields
+	if was := s.open[e.Span]; was != nil {
+		// Another agent, which numbers its calls anew.
+		if err := s.giveUp(was); err != nil {
+			return err
+		}
+	}
+	s.place(c, e.Parent)
+	if c.Pod != nil && s.roles[c.Step] == probes.RoleTurn {
+		c.Asked = s.taken[c.Pod.UID]
+		delete(s.taken, c.Pod.UID)
+	}
+	s.open[c.Span] = c
+	s.order = append(s.order, c)
+	s.to.Began(c)
+	return s.bound()
+}
+
+// place finds the call in which c happens, or that it goes back to.
+func (s *Stream) place(c *Call, parent uint64) {
+	if up := s.open[parent]; parent != 0 && up != nil {
+		c.Up = up
+	} else if up := s.ended[parent]; parent != 0 && up != nil {
+		c.Caller = &Ref{up.Span, up.Pod}
+	}
+}
+
+func (s *Stream) exit(e *probes.Event) error {
+	c := s.open[e.Span]
+	if c == nil || e.Span == 0 {
+		c = call(e)
+		c.NoEnter, c.Begin, c.BeginMono = true, e.Time.Add(-time.Duration(e.DurationNs)), e.Mono-e.DurationNs
+		s.place(c, e.Parent)
+	}
+	c.Results, c.Error = e.Fields, e.Error
+	if e.Sync != 0 {
+		c.Sync = e.Sync
+	}
+	c.EndMono = max(e.Mono, c.BeginMono)
+	// The wall clock may have been set meanwhile.
+	c.End = c.Begin.Add(c.Took())
+	return s.end(c)
+}
+
+func (s *Stream) end(c *Call) error {
+	c.over = true
+	if c.Up != nil && c.Up.over {
+		c.Caller, c.Up = &Ref{c.Up.Span, c.Up.Pod}, nil
+	}
+	for i := range c.Holds {
+		if h := &c.Holds[i]; !h.Over {
+			h.Length = time.Duration(c.EndMono - h.Mono)
+			s.held(c, h.Length)
+		}
+	}
+	s.mailbox(c)
+	if c.Span != 0 {
+		delete(s.open, c.Span)
+		s.remember(c)
+	}
+	return s.to.Ended(c)
+}
+
+// mailbox follows an update from who asks for it to the turn that it is for.
+func (s *Stream) mailbox(c *Call) {
+	if c.Pod == nil || c.Span == 0 {
+		return
+	}
+	uid := c.Pod.UID
+	switch s.roles[c.Step] {
+	case probes.RoleUpdate:
+		if len(s.asked) >= mostPods {
+			clear(s.asked)
+		}
+		s.asked[uid] = &Ref{c.Span, c.Pod}
+	case probes.RoleBegin:
+		if len(s.taken) >= mostPods {
+			clear(s.taken)
+		}
+		s.taken[uid] = s.asked[uid]
+		delete(s.asked, uid)
+	case probes.RoleEnd, probes.RoleRemove:
+		delete(s.taken, uid)
+	}
+}
+
+// remember keeps a call that has ended for a while: calls that it did not wait for, and
+// holds on its exit, come later.
+func (s *Stream) remember(c *Call) {
+	if len(s.recent) >= mostEnded {
+		delete(s.ended, s.recent[0])
+		s.recent = s.recent[1:]
+	}
+	s.ended[c.Span] = c
+	s.recent = append(s.recent, c.Span)
+}
+
+// bound forgets what has ended, and gives up the oldest call if there are too many.
+func (s *Stream) bound() error {
+	for len(s.order) > 0 && (s.order[0].over || len(s.open) > mostOpen) {
+		oldest := s.order[0]
+		s.order = s.order[1:]
+		if err := s.giveUp(oldest); err != nil {
+			return err
+		}
+	}
+	if len(s.order) > 2*len(s.open)+1024 {
+		s.order = slices.DeleteFunc(s.order, func(c *Call) bool { return c.over })
+	}
+	return nil
+}
+
+func (s *Stream) hold(e *probes.Event) {
+	on, _ := e.Fields["on"].(string)
+	c := s.open[e.Span]
+	if c == nil {
+		c = s.ended[e.Span]
+	}
+	if c != nil && len(c.Holds) < mostMarks {
+		c.Holds = append(c.Holds, Hold{On: on, From: e.Time, Mono: e.Mono})
+	}
+}
+
+func (s *Stream) release(e *probes.Event) error {
+	c := s.open[e.Span]
+	after := c == nil
+	if after {
+		c = s.ended[e.Span]
+	}
+	if c == nil {
+		return s.to.Marked(e)
+	}
+	h := lastOpen(c)
+	if h == nil {
+		c.Holds = append(c.Holds, Hold{From: e.Time.Add(-time.Duration(e.DurationNs)), Mono: e.Mono - e.DurationNs})
+		h = &c.Holds[len(c.Holds)-1]
+	}
+	h.Over, h.Length = true, time.Duration(e.Mono-h.Mono)
+	h.Reason, _ = e.Fields["reason"].(string)
+	if !after {
+		s.held(c, h.Length)
+		return nil
+	}
+	// The call is over: the time is that of the call around it.
+	if c.Up != nil && !c.Up.over {
+		s.held(c.Up, h.Length)
+	}
+	return s.to.Held(c, h)
+}
+
+// lastOpen is the hold of a call that goes on, or nil.
+func lastOpen(c *Call) *Hold {
+	for i := len(c.Holds) - 1; i >= 0; i-- {
+		if !c.Holds[i].Over {
+			return &c.Holds[i]
+		}
+	}
+	return nil
+}
+
+// held adds the time of a hold to a call and those around it.
+func (s *Stream) held(c *Call, d time.Duration) {
+	for ; c != nil; c = c.Up {
+		c.Held += d
+	}
+}

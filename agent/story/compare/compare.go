@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Result is what two stories have in common, and what not.
+type Result struct {
+	A, B *Story
+	// Times are where the time went, by step, the largest difference first.
+	Times []Times
+	// Pairs are the notable steps of both, in order; one of two is nil where only the
+	// other story has the step.
+	Pairs []Pair
+	// Parts is the place in Pairs at which the stories part first, or -1.
+	Parts int
+}
+
+// Times are those of the calls of one step.
+type Times struct {
+	Key
+	A, B           time.Duration
+	CallsA, CallsB int
+}
+
+// More is how much more time the second story took.
+func (t *Times) More() time.Duration { return t.B - t.A }
+
+// Pair is a step of both stories, or of one.
+type Pair struct {
+	A, B *Step
+	// Turn is the one that it belongs to, of whichever has it.
+	Turn *Turn
+}
+
+// Differs reports whether the step is in one story only, or failed in one only.
+func (p *Pair) Differs() bool { return p.A == nil || p.B == nil || p.A.Failed != p.B.Failed }
+
+// Step is the step, of whichever has it.
+func (p *Pair) Step() *Step {
+	if p.A != nil {
+		return p.A
+	}
+	return p.B
+}
+
+// Compare lays two stories side by side.
+func Compare(a, b *Story) *Result {
+	r := &Result{A: a, B: b, Times: times(a, b), Pairs: pairs(a, b)}
+	r.Parts = slices.IndexFunc(r.Pairs, func(p Pair) bool { return p.Differs() })
+	return r
+}
+
+func times(a, b *Story) []Times {
+	all := map[Key]*Times{}
+	at := func(k Key) *Times {
+		if all[k] == nil {
+			all[k] = &Times{Key: k}
+		}
+		return all[k]
+	}
+	for i := range a.Steps {
+		t := at(a.Steps[i].Key)
+		t.A += a.Steps[i].Took
+		t.CallsA++
+	}
+	for i := range b.Steps {
+		t := at(b.Steps[i].Key)
+		t.B += b.Steps[i].Took
+		t.CallsB++
+	}
+	outside := at(Key{})
+	outside.A, outside.B = a.Outside, b.Outside
+	out := make([]Times, 0, len(all))
+	for _, t := range all {
+		out = append(out, *t)
+	}
+	slices.SortFunc(out, func(x, y Times) int {
+		return cmp.Or(cmp.Compare(y.More().Abs(), x.More().Abs()), cmp.Compare(y.A+y.B, x.A+x.B), cmp.Compare(x.Step, y.Step), cmp.Compare(x.Of, y.Of))
+	})
+	return out
+}
+
+// What is aligned at most: beyond it, turns and steps go by their place.
+const (
+	mostTurns     = 200
+	mostTurnSteps = 1000
+)
+
+// pairs aligns the turns of both stories, and then the steps of two turns that belong
+// together.
+func pairs(a, b *Story) (out []Pair) {
+	only := func(s *Story, t *Turn, first bool) {
+		for _, i := range notable(s, t) {
+			p := Pair{Turn: t}
+			if p.B = &s.Steps[i]; first {
+				p.A, p.B = p.B, nil
+			}
+			out = append(out, p)
+		}
+	}
+	align(len(a.Turns), len(b.Turns), mostTurns, func(i, j int) int { return alike(a, b, &a.Turns[i], &b.Turns[j]) }, func(i, j int) {
+		switch {
+		case j < 0:
+			only(a, &a.Turns[i], true)
+		case i < 0:
+			only(b, &b.Turns[j], false)
+		default:
+			out = append(out, steps(a, b, &a.Turns[i], &b.Turns[j])...)
+		}
+	})
+	return out
+}
+
+func steps(a, b *Story, ta, tb *Turn) (out []Pair) {
+	as, bs := notable(a, ta), notable(b, tb)
+	same := func(i, j int) int {
+		x, y := &a.Steps[as[i]], &b.Steps[bs[j]]
+		switch {
+		case x.Key != y.Key:
+			return 0
+		case x.Failed != y.Failed:
+			return 1
+		}
+		return 2
+	}
+	align(len(as), len(bs), mostTurnSteps, same, func(i, j int) {
+		p := Pair{Turn: ta}
+		if i >= 0 {
+			p.A = &a.Steps[as[i]]
+		} else {
+			p.Turn = tb
+		}
+		if j >= 0 {
+			p.B = &b.Steps[bs[j]]
+		}
+		out = append(out, p)
+	})
+	return out
+}
+
+// alike is how much two turns have in common; 0: they do not belong together.
+func alike(a, b *Story, ta, tb *Turn) int {
+	if ta.Kind != tb.Kind {
+		return 0
+	}
+	type outcome struct {
+		Key
+		failed bool
+	}
+	steps, outcomes := map[Key]int{}, map[outcome]int{}
+	for _, i := range notable(a, ta) {
+		steps[a.Steps[i].Key]++
+		outcomes[outcome{a.Steps[i].Key, a.Steps[i].Failed}]++
+	}
+	score := 1
+	for _, j := range notable(b, tb) {
+		x := &b.Steps[j]
+		if steps[x.Key] > 0 {
+			steps[x.Key]--
+			score++
+		}
+		if o := (outcome{x.Key, x.Failed}); outcomes[o] > 0 {
+			outcomes[o]--
+			score++
+		}
+	}
+	return score
+}
+
+func notable(s *Story, t *Turn) (out []int) {
+	for _, i := range t.Steps {
+		if s.Steps[i].Notable {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// align pairs the members of two sequences in their order, so that what the pairs have in
+// common is the most. A score of 0 is no pair. each gets the places in order; -1 where
+// there is no other. Of sequences that are longer than most, only the first are aligned,
+// and the others go by their place.
+func align(n, m, most int, score func(i, j int) int, each func(i, j int)) {
+	cn, cm := min(n, most), min(m, most)
+	best := make([][]int32, cn+1)
+	for i := range best {
+		best[i] = make([]int32, cm+1)
+	}
+	for i := cn - 1; i >= 0; i-- {
+		for j := cm - 1; j >= 0; j-- {
+			v := max(best[i+1][j], best[i][j+1])
+			if s := score(i, j); s > 0 {
+				v = max(v, best[i+1][j+1]+int32(s))
+			}
+			best[i][j] = v
+		}
+	}
+	i, j := 0, 0
+	for i < cn && j < cm {
+		s := score(i, j)
+		switch {
+		case s > 0 && best[i][j] == best[i+1][j+1]+int32(s):
+			each(i, j)
+			i, j = i+1, j+1
+		case best[i][j] == best[i+1][j]:
+			each(i, -1)
+			i++
+		default:
+			each(-1, j)
+			j++
+		}
+	}
+	for ; i < cn; i++ {
+		each(i, -1)
+	}
+	for ; j < cm; j++ {
+		each(-1, j)
+	}
+	for k := range max(n-cn, m-cm) {
+		i, j := cn+k, cm+k
+		switch {
+		case i >= n:
+			each(-1, j)
+		case j >= m:
+			each(i, -1)
+		case score(i, j) > 0:
+			each(i, j)
+		default:
+			each(i, -1)
+			each(-1, j)
+		}
+	}
+}

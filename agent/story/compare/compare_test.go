@@ -1,0 +1,293 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// made makes a story of turns: words are steps, "!" behind one means that it failed, and
+// "=40s" is how long it took.
+func made(turns ...string) *Story {
+	s := &Story{Done: true}
+	s.Pod.Name = "web"
+	for n, text := range turns {
+		kind, rest, _ := strings.Cut(text, ":")
+		t := Turn{Kind: kind, N: n}
+		for _, word := range strings.Fields(rest) {
+			word, took, _ := strings.Cut(word, "=")
+			d, _ := time.ParseDuration(took)
+			name, failed := strings.CutSuffix(word, "!")
+			t.Steps = append(t.Steps, len(s.Steps))
+			s.Steps = append(s.Steps, Step{Key: Key{Step: name}, Turn: n, Took: d, Failed: failed, Notable: true})
+			s.Took += d
+		}
+		s.Turns = append(s.Turns, t)
+	}
+	return s
+}
+
+// written is an alignment: both, one only, or another outcome.
+func written(r *Result) string {
+	var out []string
+	for i := range r.Pairs {
+		p := &r.Pairs[i]
+		mark := ""
+		switch {
+		case p.B == nil:
+			mark = "-"
+		case p.A == nil:
+			mark = "+"
+		case p.A.Failed != p.B.Failed:
+			mark = "!"
+		}
+		out = append(out, mark+p.Step().Step)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestCompare(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		a, b  *Story
+		want  string
+		parts int
+	}{
+		{"equal", made("create:a b c"), made("create:a b c"), "a b c", -1},
+		{"one more", made("create:a c"), made("create:a b c"), "a +b c", 1},
+		{"one less", made("create:a b c"), made("create:a c"), "a -b c", 1},
+		{"another order", made("create:a b"), made("create:b a"), "-a b +a", 0},
+		{"failed in one", made("create:a b"), made("create:a b!"), "a !b", 1},
+		{"failed once, then went well", made("create:a b"), made("create:a b!", "create:a b"), "+a +b a b", 0},
+		{"a turn more", made("create:a b", "sync:c"), made("create:a b", "sync:c", "sync:d"), "a b c +d", 3},
+		{"turns of another kind", made("create:a"), made("sync:a"), "-a +a", 0},
+		{"nothing against something", made(), made("create:a"), "+a", 0},
+		{"nothing at all", made(), made(), "", -1},
+	} {
+		r := Compare(c.a, c.b)
+		if got := written(r); got != c.want || r.Parts != c.parts {
+			t.Errorf("%s: %q parts at %d, want %q at %d", c.name, got, r.Parts, c.want, c.parts)
+		}
+	}
+}
+
+// TestLong: turns and steps beyond the bounds are all there, in order.
+func TestLong(t *testing.T) {
+	var turns []string
+	for range mostTurns + 50 {
+		turns = append(turns, "sync:a b")
+	}
+	for _, b := range []*Story{made(turns...), made(turns[:mostTurns+10]...), made(turns[:10]...)} {
+		a := made(turns...)
+		n := 0
+		for _, p := range Compare(a, b).Pairs {
+			if p.A != nil {
+				n++
+			}
+		}
+		if n != len(a.Steps) {
+			t.Errorf("%d of %d steps", n, len(a.Steps))
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	slow := made("create:cri.RunPodSandbox=1s cri.PullImage=39s")
+	slow.Pod.Name = "web2"
+	slow.Steps[1].Of = "container app"
+	quick := made("create:cri.RunPodSandbox=1s cri.PullImage=1s")
+	quick.Steps[1].Of = "container app"
+	held := made("create:cri.RunPodSandbox=1s cri.PullImage=1s")
+	held.Pod.Name, held.Held, held.Took = "held", time.Minute, time.Minute+2*time.Second
+	for _, c := range []struct {
+		a, b   *Story
+		en, zh string
+	}{
+		{quick, slow, "web came in 2.0 s and web2 in 40 s: 38 s of it in cri.PullImage of container app", "web 创建用时 2.0 s，web2 创建用时 40 s：相差的时间里有 38 s 用在cri.PullImage（容器 app）"},
+		{slow, quick, "web2 came in 40 s and web in 2.0 s: 38 s of it in cri.PullImage of container app", ""},
+		{quick, held, "web came in 2.0 s and held in 1:02 (1:00 of it held): about the same, apart from holds", ""},
+		{quick, quick, "web (1) came in 2.0 s and web (2) in 2.0 s: about the same, apart from holds", ""},
+	} {
+		r := Compare(c.a, c.b)
+		if got := r.Verdict(words.English); got != c.en {
+			t.Errorf("%q\nwant\n%q", got, c.en)
+		}
+		if got := r.Verdict(words.Chinese); c.zh != "" && got != c.zh {
+			t.Errorf("%q\nwant\n%q", got, c.zh)
+		}
+	}
+}
+
+// source gives recorded batches.
+func source(t testing.TB, path string) (*agentpb.InfoResponse, *trace.Reader) {
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r.Header().Info, r
+}
+
+const lab, node, attached = "../../../tui/state/testdata/lab.podstep", "../../trace/testdata/node.podstep", "../../../tui/state/testdata/attached.podstep"
+
+// TestAddsUp: the times of a story's steps, of waits and of holds are the time of the
+// creation, and each line of the comparison has its part of it.
+func TestAddsUp(t *testing.T) {
+	for _, path := range []string{lab, node, attached} {
+		_, batches, err := tracetest.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, b := range batches {
+			for _, p := range b.Pods {
+				names[p.GetNamespace()+"/"+p.GetName()] = true
+			}
+		}
+		var last *Story
+		for name := range names {
+			info, r := source(t, path)
+			sel, err := agentpb.ParsePods(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Read(info, r, sel, nil)
+			if err != nil {
+				continue // only reported, with no call
+			}
+			sum := s.Outside + s.Held
+			for i := range s.Steps {
+				if s.Steps[i].Took < 0 || s.Steps[i].Begin < 0 {
+					t.Errorf("%s: %+v", name, s.Steps[i])
+				}
+				sum += s.Steps[i].Took
+			}
+			if sum != s.Took {
+				t.Errorf("%s of %s: the steps are %s, the creation %s", name, path, sum, s.Took)
+			}
+			self := Compare(s, s)
+			if self.Parts >= 0 || self.Times[0].More() != 0 {
+				t.Errorf("%s differs from itself: %s", name, self.Parting(words.English))
+			}
+			if last != nil {
+				r := Compare(last, s)
+				var more time.Duration
+				for _, x := range r.Times {
+					more += x.More()
+				}
+				if more != s.Took-s.Held-last.Took+last.Held {
+					t.Errorf("%s: the lines differ by %s, the creations by %s", name, more, s.Took-last.Took)
+				}
+				if n := len(r.Pairs); n != countBoth(r) {
+					t.Errorf("%s: %d pairs", name, n)
+				}
+			}
+			last = s
+		}
+		if last == nil {
+			t.Errorf("%s has no story", path)
+		}
+	}
+}
+
+// countBoth is how many pairs there must be: the notable steps of both, less those that
+// are in one pair.
+func countBoth(r *Result) (n int) {
+	for _, s := range []*Story{r.A, r.B} {
+		for i := range s.Steps {
+			if s.Steps[i].Notable {
+				n++
+			}
+		}
+	}
+	for _, p := range r.Pairs {
+		if p.A != nil && p.B != nil {
+			n--
+		}
+	}
+	return n
+}
+
+// TestHeld: the time that a person held a pod is no step's.
+func TestHeld(t *testing.T) {
+	info, r := source(t, lab)
+	s, err := Read(info, r, &agentpb.PodSelector{Name: "held"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Held == 0 || s.Held >= s.Took {
+		t.Errorf("held for %s of %s", s.Held, s.Took)
+	}
+}
+
+// TestGolden is the whole table of two pods of a lab, in both languages.
+func TestGolden(t *testing.T) {
+	read := func(name string) *Story {
+		info, r := source(t, lab)
+		s, err := Read(info, r, &agentpb.PodSelector{Name: name}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	r := Compare(read("web"), read("no-image"))
+	var b bytes.Buffer
+	for _, l := range []words.Lang{words.English, words.Chinese} {
+		fmt.Fprintf(&b, "%s\n%s\n", r.Verdict(l), r.Parting(l))
+		for _, line := range r.Lines(l, 8) {
+			fmt.Fprintf(&b, "%v %v|%s|%s|%s|%s\n", line.Heading, line.Marked, line.What, line.A, line.B, line.Other)
+		}
+	}
+	const path = "testdata/lab.txt"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(want, b.Bytes()) {
+		t.Errorf("%s differs (%v); UPDATE=1 go test writes it:\n%s", path, err, &b)
+	}
+}
+
+// FuzzAlign: both sequences are given in full and in order, and only what scores is
+// paired.
+func FuzzAlign(f *testing.F) {
+	f.Add("abc", "acb", 2)
+	f.Add("", "x", 1)
+	f.Fuzz(func(t *testing.T, a, b string, most int) {
+		if len(a) > 50 || len(b) > 50 {
+			return
+		}
+		most = max(most%60, 1)
+		var as, bs []int
+		align(len(a), len(b), most, func(i, j int) int {
+			if a[i] == b[j] {
+				return 1
+			}
+			return 0
+		}, func(i, j int) {
+			if i >= 0 {
+				as = append(as, i)
+			}
+			if j >= 0 {
+				bs = append(bs, j)
+			}
+			if i >= 0 && j >= 0 && a[i] != b[j] {
+				t.Errorf("%d and %d are paired", i, j)
+			}
+		})
+		if len(as) != len(a) || len(bs) != len(b) || !slices.IsSorted(as) || !slices.IsSorted(bs) {
+			t.Errorf("%v of %d, %v of %d", as, len(a), bs, len(b))
+		}
+	})
+}

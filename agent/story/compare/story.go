@@ -1,0 +1,335 @@
+// Package compare lays the stories of two pods side by side: where the time of their
+// creation went in each, which steps only one of them has, and the first place where
+// they part.
+//
+// The time of a creation is given to one step at each moment: the innermost call of the
+// pod's worker, or of what the worker waits for then. So the times of all steps, of the
+// waits between them and of holds add up to the creation's. The time of a hold is no
+// step's.
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/critical"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes"
+)
+
+// Key says which step is which in two pods: the step, and the container, image or
+// volume that it is about. The zero Key is the time outside of any call.
+type Key struct{ Step, Of string }
+
+// Step is a call of a pod's creation.
+type Step struct {
+	Key
+	Turn   int // place in the story's turns
+	Begin  time.Duration
+	Took   time.Duration // its own, without calls in it and without holds
+	Failed bool
+	Error  string
+	// Notable steps tell stories apart; others are the same in most.
+	Notable bool
+}
+
+// Turn is what happened in one turn of the worker, or before the first.
+type Turn struct {
+	Kind  string // "" is before the first
+	N     int
+	Steps []int
+}
+
+// Story is the creation of a pod.
+type Story struct {
+	Pod probes.Pod
+	// Took is how long it took, or has taken if it is not Done; Held is how much of it a
+	// person held the pod.
+	Took, Held time.Duration
+	Done       bool
+	Turns      []Turn
+	Steps      []Step
+	// Outside is the time in no call: mostly between two turns.
+	Outside time.Duration
+	// Cut: there were more calls than are looked at.
+	Cut bool
+}
+
+// mostSteps bounds the calls of a story that are looked at.
+const mostSteps = 20000
+
+// Of reads the story of the pod at a place, as of a position and the time there.
+func Of(h *history.History, o *outline.Outlines, place, at int, now int64) *Story {
+	p := o.Pod(place)
+	r := reader{h: h, o: o, p: p, at: at, end: critical.End(p, at, now), story: &Story{Pod: p.Entity}, index: map[int]int{}, images: map[string]string{}, turns: map[int]int{}}
+	r.story.Done = r.end < now
+	r.read()
+	return r.story
+}
+
+type reader struct {
+	h     *history.History
+	o     *outline.Outlines
+	p     *outline.Pod
+	at    int
+	end   int64
+	story *Story
+	begin int64
+	spent []interval
+	// index has the steps of calls, images the container for which an image is pulled,
+	// turns the places of turns of the worker in the story.
+	index   map[int]int
+	parents []int // of steps, the step around each
+	images  map[string]string
+	turns   map[int]int
+	// waits is the last call in which the worker waited for others, by the stage of
+	// what it waits for.
+	waits map[string]interval
+}
+
+// interval is when a step was under way; step -1 is a hold.
+type interval struct {
+	from, to int64
+	step     int
+}
+
+func (r *reader) read() {
+	first := true
+	r.waits = map[string]interval{}
+	r.story.Turns = []Turn{{}}
+	for i := r.p.Spans.First; i < r.p.Spans.End(); i++ {
+		ref := *r.p.Spans.At(i)
+		sp := r.h.Span(ref)
+		if sp == nil || sp.Enter >= r.at || sp.Shape == history.NoEnter || r.o.IsLife(sp.Step) || r.h.Reported(sp.Step) {
+			continue
+		}
+		if sp.Start > r.end {
+			continue
+		}
+		if len(r.story.Steps) >= mostSteps {
+			r.story.Cut = true
+			break
+		}
+		if first || sp.Start < r.begin {
+			r.begin, first = sp.Start, false
+		}
+		r.take(ref, sp)
+	}
+	if first {
+		return
+	}
+	r.holds()
+	r.story.Took = time.Duration(max(r.end-r.begin, 0))
+	r.sweep()
+	for i := range r.story.Steps {
+		s := &r.story.Steps[i]
+		s.Begin -= time.Duration(r.begin)
+		r.story.Turns[s.Turn].Steps = append(r.story.Turns[s.Turn].Steps, i)
+	}
+	r.story.Turns = slices.DeleteFunc(r.story.Turns, func(t Turn) bool { return len(t.Steps) == 0 })
+	for n, t := range r.story.Turns {
+		for _, i := range t.Steps {
+			r.story.Steps[i].Turn = n
+		}
+	}
+}
+
+// take makes a step of a call, if the pod's creation waits for it.
+func (r *reader) take(ref int, sp *history.Span) {
+	call := r.h.Call(ref, r.at)
+	_, within := r.index[sp.Parent]
+	to := r.end
+	if sp.Over(r.at) {
+		to = min(sp.End, r.end)
+	}
+	if !sp.Worker && !within && !r.waitedFor(sp) && !r.before(sp) {
+		return
+	}
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	if s.Failed {
+		s.Error = call.Err
+		// A call fails because one in it did: that one tells why.
+		for up := r.indexOf(sp.Parent); up >= 0; up = r.parents[up] {
+			r.story.Steps[up].Failed, r.story.Steps[up].Error = false, ""
+		}
+	}
+	about := r.h.Step(sp.Step)
+	s.Notable = s.Failed || about.Tier() == 1 && !about.Means().Routine
+	n := len(r.story.Steps)
+	r.index[ref] = n
+	r.parents = append(r.parents, r.indexOf(sp.Parent))
+	r.story.Steps = append(r.story.Steps, s)
+	r.spent = append(r.spent, interval{sp.Start, to, n})
+	switch r.h.Role(sp.Step) {
+	case probes.RolePullWait:
+		r.waits["image"] = interval{sp.Start, to, n}
+	case probes.RoleVolumes:
+		r.waits["volume"] = interval{sp.Start, to, n}
+	}
+}
+
+// indexOf is the step of a call, or -1.
+func (r *reader) indexOf(ref int) int {
+	if i, is := r.index[ref]; is {
+		return i
+	}
+	return -1
+}
+
+// before reports whether a call is on the pod's way to its worker.
+func (r *reader) before(sp *history.Span) bool { return len(r.turns) == 0 && sp.Sync == 0 }
+
+// waitedFor reports whether the worker waits for a call of another goroutine.
+func (r *reader) waitedFor(sp *history.Span) bool {
+	w, is := r.waits[r.h.Step(sp.Step).Stage]
+	return is && sp.Start >= w.from && sp.Start <= w.to
+}
+
+// turn is the place of the turn in which a call happened, or while which the worker
+// waited for it.
+func (r *reader) turn(sp *history.Span) int {
+	if !sp.Worker {
+		if i, is := r.index[sp.Parent]; is {
+			return r.story.Steps[i].Turn
+		}
+		if w, is := r.waits[r.h.Step(sp.Step).Stage]; is && sp.Start <= w.to {
+			return r.story.Steps[w.step].Turn
+		}
+		return 0
+	}
+	t := r.p.TurnOf(sp)
+	if t == nil {
+		return len(r.story.Turns) - 1
+	}
+	n, is := r.turns[t.Item]
+	if !is {
+		n = len(r.story.Turns)
+		r.turns[t.Item] = n
+		r.story.Turns = append(r.story.Turns, Turn{Kind: kinds[t.Kind]})
+	}
+	r.story.Turns[n].N = max(r.story.Turns[n].N, int(sp.Sync))
+	return n
+}
+
+var kinds = [outline.Kinds]string{outline.Create: string(probes.TurnCreate), outline.Sync: string(probes.TurnSync), outline.Terminating: string(probes.TurnTerminating), outline.Terminated: string(probes.TurnTerminated)}
+
+// of is what a call is about, in a word that is the same for another pod: a container,
+// with those that a call in it belongs to, an image or a volume.
+func (r *reader) of(c *history.Call) string {
+	container := c.Text("container")
+	if container == "" {
+		if id := c.Text("containerID"); id != "" && r.p.Names[id] != "" {
+			container = r.p.Names[id]
+		}
+	}
+	if i, is := r.index[c.Parent]; is && container == "" && strings.HasPrefix(r.story.Steps[i].Of, containerMark) {
+		container = strings.TrimPrefix(r.story.Steps[i].Of, containerMark)
+	}
+	image := c.Text("image")
+	switch {
+	case container != "" && image != "":
+		r.images[image] = container
+	case container == "" && image != "" && r.images[image] != "":
+		container = r.images[image]
+	}
+	switch {
+	case container != "":
+		return containerMark + container
+	case image != "":
+		return "image " + image
+	}
+	if v := c.Text("volume"); v != "" {
+		return "volume " + volumeName(v)
+	}
+	return ""
+}
+
+const containerMark = "container "
+
+// volumeName is the name of a volume without what is different in each pod.
+func volumeName(v string) string {
+	v = strings.Trim(v, "[]\"")
+	if strings.HasPrefix(v, "kube-api-access-") {
+		return "kube-api-access"
+	}
+	return v
+}
+
+// holds finds when the pod was held.
+func (r *reader) holds() {
+	open := map[int]int64{}
+	add := func(from, to int64) {
+		if to = min(to, r.end); from < to {
+			r.spent = append(r.spent, interval{from, to, -1})
+		}
+	}
+	for i := r.p.Notes.First; i < r.p.Notes.End(); i++ {
+		n := r.p.Notes.At(i)
+		if n.Pos >= r.at {
+			break
+		}
+		t := r.h.TimeAt(n.Pos)
+		switch n.Kind {
+		case agentpb.Kind_HOLD:
+			open[n.Span] = t
+		case agentpb.Kind_RELEASE:
+			if from, is := open[n.Span]; is {
+				add(from, t)
+				delete(open, n.Span)
+			}
+		}
+	}
+	for _, from := range open {
+		add(from, r.end)
+	}
+}
+
+// sweep gives each moment of the creation to a hold, else to the step that began last of
+// those under way.
+func (r *reader) sweep() {
+	type edge struct {
+		at   int64
+		ends bool
+		n    int
+	}
+	var edges []edge
+	for n, i := range r.spent {
+		if i.from < i.to {
+			edges = append(edges, edge{i.from, false, n}, edge{i.to, true, n})
+		}
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+	var open []int // by their beginnings
+	last := r.begin
+	for _, e := range edges {
+		r.give(open, time.Duration(e.at-last))
+		last = e.at
+		if e.ends {
+			open = slices.DeleteFunc(open, func(n int) bool { return n == e.n })
+		} else {
+			open = append(open, e.n)
+		}
+	}
+	r.story.Outside += time.Duration(max(r.end-last, 0))
+}
+
+func (r *reader) give(open []int, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	if len(open) == 0 {
+		r.story.Outside += d
+		return
+	}
+	for _, n := range open {
+		if r.spent[n].step < 0 {
+			r.story.Held += d
+			return
+		}
+	}
+	r.story.Steps[r.spent[open[len(open)-1]].step].Took += d
+}

@@ -1,0 +1,204 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Names are what the two pods are called: as short as tells them apart.
+func (r *Result) Names() (a, b string) {
+	x, y := r.A.Pod, r.B.Pod
+	switch {
+	case x.NamespacedName() == y.NamespacedName():
+		return words.Clean(x.Name) + " (1)", words.Clean(y.Name) + " (2)"
+	case x.Namespace == y.Namespace:
+		return words.Clean(x.Name), words.Clean(y.Name)
+	}
+	return words.Clean(x.NamespacedName()), words.Clean(y.NamespacedName())
+}
+
+// alikeShare is the part of the longer creation by which two may differ and still count
+// as equally long, and alikeTime the time.
+const (
+	alikeShare = 10
+	alikeTime  = 100 * time.Millisecond
+)
+
+// Verdict is what the comparison comes to, in a sentence: how long both took, and where
+// most of the difference went.
+func (r *Result) Verdict(l words.Lang) string {
+	a, b := r.Names()
+	both := l.Inf(words.Text("%s came in %s and %s in %s", "%s 创建用时 %s，%s 创建用时 %s"), a, span(l, r.A), b, span(l, r.B))
+	more := r.B.Took - r.A.Took - (r.B.Held - r.A.Held)
+	if more.Abs() < alikeTime || more.Abs() < max(r.A.Took, r.B.Took)/alikeShare {
+		return both + l.Inf(words.Text(": about the same, apart from holds", "：除去停住的时间，两者差不多"))
+	}
+	for _, t := range r.Times {
+		if t.More() > 0 == (more > 0) && t.More() != 0 {
+			return both + l.Inf(words.Text(": %s of it in %s", "：相差的时间里有 %s 用在%s"), words.Took(t.More().Abs()), t.Text(l))
+		}
+	}
+	return both
+}
+
+// span is how long a creation took, or has taken so far.
+func span(l words.Lang, s *Story) string {
+	out := words.Took(s.Took)
+	if !s.Done {
+		out = l.Inf(words.Text("%s so far", "%s（尚未结束）"), out)
+	}
+	if s.Held > 0 {
+		out += l.Inf(words.Text(" (%s of it held)", "（其中停住 %s）"), words.Took(s.Held))
+	}
+	return out
+}
+
+// Text is what a step is called, and what it is about.
+func (k Key) Text(l words.Lang) string {
+	switch {
+	case k.Step == "":
+		return l.Inf(words.Text("no call: the waits between turns", "调用之外：两轮之间的等待"))
+	case k.Of == "":
+		return words.Clean(k.Step)
+	}
+	what, name, _ := strings.Cut(k.Of, " ")
+	of := map[string]probes.Text{
+		"container": words.Text("%s of container %s", "%s（容器 %s）"),
+		"image":     words.Text("%s of image %s", "%s（镜像 %s）"),
+		"volume":    words.Text("%s of volume %s", "%s（卷 %s）"),
+	}[what]
+	return l.Inf(of, words.Clean(k.Step), words.Clean(name))
+}
+
+// Parting says where the stories part first, in a sentence.
+func (r *Result) Parting(l words.Lang) string {
+	if r.Parts < 0 {
+		return l.Inf(words.Text("Both did the same steps, with the same outcome.", "两者执行了相同的步骤，结果也相同。"))
+	}
+	a, b := r.Names()
+	p := &r.Pairs[r.Parts]
+	where := p.Turn.Text(l)
+	what := p.Step().Key.Text(l)
+	switch {
+	case p.B == nil:
+		return l.Inf(words.Text("They part in %s: only %s has %s.", "两者从%s开始不同：只有 %s 有 %s。"), where, a, what) + because(l, p.A)
+	case p.A == nil:
+		return l.Inf(words.Text("They part in %s: only %s has %s.", "两者从%s开始不同：只有 %s 有 %s。"), where, b, what) + because(l, p.B)
+	case p.A.Failed:
+		return l.Inf(words.Text("They part in %s: %s failed in %s only.", "两者从%s开始不同：%s 只在 %s 失败。"), where, what, a) + because(l, p.A)
+	}
+	return l.Inf(words.Text("They part in %s: %s failed in %s only.", "两者从%s开始不同：%s 只在 %s 失败。"), where, what, b) + because(l, p.B)
+}
+
+func because(l words.Lang, s *Step) string {
+	if s.Error == "" {
+		return ""
+	}
+	return l.Inf(words.Text(" Its error: %s", "错误：%s"), words.OneLine(s.Error))
+}
+
+// Text is what a turn is called.
+func (t *Turn) Text(l words.Lang) string {
+	if t.Kind == "" {
+		return l.Inf(words.Text("what comes before the worker", "进入 worker 之前"))
+	}
+	name := map[string]probes.Text{
+		string(probes.TurnCreate):      words.Text("turn %d, create", "第 %d 轮（创建）"),
+		string(probes.TurnSync):        words.Text("turn %d, sync", "第 %d 轮（同步）"),
+		string(probes.TurnTerminating): words.Text("turn %d, terminating", "第 %d 轮（终止中）"),
+		string(probes.TurnTerminated):  words.Text("turn %d, terminated", "第 %d 轮（已终止）"),
+	}[t.Kind]
+	return l.Inf(name, t.N)
+}
+
+// Line is one line of a comparison as a table: what, how it was in the first and in the
+// second, and how much more in the second.
+type Line struct {
+	// Heading lines have only What. Marked ones are where the stories differ.
+	Heading, Marked   bool
+	What, A, B, Other string
+}
+
+// leastTime is what a step must differ by to have a line of its own.
+const leastTime = time.Millisecond
+
+// Lines are the comparison as a table: where the time went, and the steps of which the
+// stories differ. At most as many lines as most are about one of these.
+func (r *Result) Lines(l words.Lang, most int) (out []Line) {
+	heading := func(t probes.Text) { out = append(out, Line{Heading: true, What: l.Inf(t)}) }
+	heading(words.Text("Where the time went", "时间用在哪里"))
+	out = append(out, Line{What: l.Inf(words.Text("creation", "创建")), A: words.Took(r.A.Took), B: words.Took(r.B.Took), Other: more(r.B.Took - r.A.Took)})
+	if r.A.Held+r.B.Held > 0 {
+		out = append(out, Line{What: l.Inf(words.Text("held by a person", "被人停住")), A: took(r.A.Held), B: took(r.B.Held), Other: more(r.B.Held - r.A.Held)})
+	}
+	n := 0
+	for i := range r.Times {
+		t := &r.Times[i]
+		if t.More().Abs() < leastTime || n == most {
+			break
+		}
+		n++
+		out = append(out, Line{What: t.Text(l), A: calls(t.A, t.CallsA), B: calls(t.B, t.CallsB), Other: more(t.More())})
+	}
+	heading(words.Text("Steps that differ", "不同的步骤"))
+	in := ""
+	n = 0
+	for i := range r.Pairs {
+		p := &r.Pairs[i]
+		if !p.Differs() {
+			continue
+		}
+		if n == most {
+			out = append(out, Line{What: l.Inf(words.Text("… and more", "……还有更多"))})
+			break
+		}
+		n++
+		if turn := p.Turn.Text(l); turn != in {
+			in = turn
+			out = append(out, Line{What: turn + ":"})
+		}
+		out = append(out, Line{Marked: i == r.Parts, What: "  " + p.Step().Key.Text(l), A: outcome(l, p.A), B: outcome(l, p.B)})
+	}
+	if n == 0 {
+		out = append(out, Line{What: l.Inf(words.Text("none", "没有"))})
+	}
+	return out
+}
+
+func took(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return words.Took(d)
+}
+
+func calls(d time.Duration, n int) string {
+	switch {
+	case n == 0 && d == 0:
+		return "-"
+	case n > 1:
+		return fmt.Sprintf("%s (%d)", words.Took(d), n)
+	}
+	return words.Took(d)
+}
+
+func more(d time.Duration) string {
+	if d < 0 {
+		return "-" + words.Took(-d)
+	}
+	return "+" + words.Took(d)
+}
+
+func outcome(l words.Lang, s *Step) string {
+	switch {
+	case s == nil:
+		return "-"
+	case s.Failed:
+		return l.Inf(words.Text("failed", "失败"))
+	}
+	return words.Took(s.Took)
+}

@@ -1,0 +1,90 @@
+package history
+
+import (
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// maxHolds bounds the holds that are remembered of one call: what comes later counts as the
+// call's own time.
+const maxHolds = 1 << 10
+
+// holdTime is a time for which a call was held, at its own place or in a call of it.
+type holdTime struct {
+	from, to   int // positions of the hold and of its release; to is None while it goes on
+	start, end int64
+	open       int // holds of calls in it that go on: several goroutines may be held
+}
+
+// withHeld calls each with a call that is held, and with those that it happens in. A
+// goroutine's whole life is no step that takes its time: it has the time of the clock.
+func (h *History) withHeld(ref int, each func(ref int)) {
+	for sp := h.spans.at(ref); sp != nil; ref, sp = sp.Parent, h.spans.at(sp.Parent) {
+		if role := h.Role(sp.Step); role == probes.RoleLife || role == probes.RoleWorker {
+			return
+		}
+		each(ref)
+	}
+}
+
+// hold notes that a call is held.
+func (h *History) hold(r *Record) {
+	h.withHeld(r.Span, func(ref int) {
+		all := h.holds[ref]
+		if n := len(all); n > 0 && all[n-1].to == None {
+			all[n-1].open++
+		} else if n < maxHolds {
+			h.holds[ref] = append(all, holdTime{from: r.Pos, to: None, start: r.Time, open: 1})
+		}
+	})
+}
+
+// release ends the hold that goes on at a call.
+func (h *History) release(r *Record) {
+	h.withHeld(r.Span, func(ref int) {
+		all := h.holds[ref]
+		n := len(all)
+		if n == 0 || all[n-1].to != None {
+			return
+		}
+		if all[n-1].open--; all[n-1].open == 0 {
+			all[n-1].to, all[n-1].end = r.Pos, r.Time
+		}
+	})
+}
+
+// forgetHolds drops the holds of calls that are not kept any more.
+func (h *History) forgetHolds() {
+	for ref := range h.holds {
+		if h.spans.at(ref) == nil {
+			delete(h.holds, ref)
+		}
+	}
+}
+
+// trackHold notes the beginning or the end of a hold.
+func (h *History) trackHold(r *Record) {
+	switch r.Header.Kind {
+	case agentpb.Kind_HOLD:
+		h.hold(r)
+	case agentpb.Kind_RELEASE:
+		h.release(r)
+	}
+}
+
+// held is how much of the time from start to end the call was held, as known at a position.
+func held(all []holdTime, at int, start, end int64) (sum time.Duration) {
+	for _, t := range all {
+		if t.from >= at {
+			break
+		}
+		until := end
+		if t.to != None && t.to < at {
+			until = min(end, t.end)
+		}
+		sum += Since(max(start, t.start), until)
+	}
+	return sum
+}

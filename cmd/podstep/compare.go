@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/story/compare"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// compareFlags are those of compare.
+type compareFlags struct {
+	podName
+	files []string
+	out   format
+}
+
+func (a *app) compare() *cobra.Command {
+	var flags compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare A B [-n NAMESPACE] [--trace FILE [--trace FILE]] [-o json] [flags]",
+		Short: "Lay the creation of two pods side by side",
+		Long: `Compares how two pods were created: where the time went in each, which steps only
+one of them has, and the first place where they part.
+
+At each moment the time is given to one step: the innermost call of the pod's
+worker, or of what the worker waits for, such as the pull of an image. The time of
+a hold is no step's. So the lines add up to the time of the creation.
+
+Both pods are those of the agent, or of a recorded trace; of two traces, A is looked
+for in the first and B in the second.`,
+		Example: `  podstep compare web web2
+  podstep compare web web2 --trace node.podstep
+  podstep compare web web --trace good.podstep --trace slow.podstep
+  podstep compare web web2 -o json | jq '.times[0]'`,
+		Args:              arguments(2, 2, "two pods"),
+		ValidArgsFunction: a.completePods,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runCompare(cmd.Context(), args, &flags)
+		},
+	}
+	flags.podName.add(cmd)
+	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this trace `FILE`, not at the agent; twice: one for each pod")
+	flags.out.add(cmd, "json")
+	return cmd
+}
+
+func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags) error {
+	if len(flags.files) > 2 {
+		return usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
+	}
+	var stories [2]*compare.Story
+	for i, arg := range args {
+		sel, err := flags.one(arg)
+		if err != nil {
+			return err
+		}
+		if len(flags.files) == 0 {
+			stories[i], err = a.liveStory(ctx, sel)
+		} else {
+			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], sel)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r := compare.Compare(stories[0], stories[1])
+	if flags.out.value == "json" {
+		text, err := words.JSON(newCompareJSON(r), "  ")
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(text)
+		return err
+	}
+	_, err := io.WriteString(a.out, compareText(r, isTerminal(a.out) && !noColor()))
+	return err
+}
+
+// liveStory reads a pod's story from the agent, as far as it remembers it.
+func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector) (*compare.Story, error) {
+	c, err := a.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: sel, History: true, OnlyHistory: true})
+	if err != nil {
+		return nil, err
+	}
+	s, err := compare.Read(c.About(), watchSource{w}, sel, func(origin int64) int64 { return time.Now().UnixNano() - origin })
+	if errors.Is(err, compare.ErrNoPod) {
+		return nil, fmt.Errorf("%w in what the agent remembers; see podstep pods", err)
+	}
+	return s, err
+}
+
+// watchSource gives the batches of a stream.
+type watchSource struct{ *client.Watch }
+
+func (s watchSource) Next() (*agentpb.Batch, error) {
+	b, err := s.Watch.Next()
+	return b.Raw, err
+}
+
+func (a *app) recordedStory(path string, sel *agentpb.PodSelector) (*compare.Story, error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return nil, openError(err)
+	}
+	defer r.Close()
+	s, err := compare.Read(r.Header().Info, r, sel, nil)
+	var fault *trace.Fault
+	switch {
+	case errors.Is(err, compare.ErrNoPod):
+		return nil, fmt.Errorf("%s: %w; podstep replay %s shows what it has", path, err, path)
+	case s != nil && errors.As(err, &fault):
+		a.printf("podstep: %s: %s", path, fault)
+		return s, nil
+	}
+	return s, err
+}
+
+// Columns of the table: what, A, B, how much more.
+const (
+	whatColumn = 44
+	sideColumn = 11
+)
+
+func compareText(r *compare.Result, color bool) string {
+	var b strings.Builder
+	paint := func(code, s string) string {
+		if !color {
+			return s
+		}
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
+	}
+	for _, l := range strings.Split(ansi.Wordwrap(r.Verdict(words.English)+".\n"+r.Parting(words.English), 79, ""), "\n") {
+		b.WriteString(l + "\n")
+	}
+	left, right := r.Names()
+	for _, l := range r.Lines(words.English, 20) {
+		if l.Heading {
+			b.WriteString("\n" + paint("1", strings.TrimRight(row(l.What, left, right, ""), " ")) + "\n")
+			continue
+		}
+		text := strings.TrimRight(row(l.What, l.A, l.B, l.Other), " ")
+		if l.Marked {
+			text = paint("33", strings.TrimRight(row("> "+strings.TrimPrefix(l.What, "  "), l.A, l.B, l.Other), " "))
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+func row(what, a, b, more string) string {
+	return pad(what, whatColumn) + " " + pad(a, sideColumn) + " " + pad(b, sideColumn) + " " + more
+}
+
+// pad makes a text as wide as its column, and cuts a longer one.
+func pad(s string, width int) string {
+	s = ansi.Truncate(s, width, "...")
+	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+}
+
+// compareJSON is a comparison as programs get it.
+type compareJSON struct {
+	A       storyJSON     `json:"a"`
+	B       storyJSON     `json:"b"`
+	Verdict string        `json:"verdict"`
+	Parting string        `json:"parting"`
+	Times   []timesJSON   `json:"times"`
+	Steps   []alignedJSON `json:"steps"`
+	// Parts is the place in steps at which the stories part first; -1: nowhere.
+	Parts int `json:"parts"`
+}
+
+type storyJSON struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	TookNs    int64  `json:"tookNs"`
+	HeldNs    int64  `json:"heldNs"`
+	Done      bool   `json:"done"`
+}
+
+type timesJSON struct {
+	Step   string `json:"step"`
+	Of     string `json:"of,omitempty"`
+	ANs    int64  `json:"aNs"`
+	BNs    int64  `json:"bNs"`
+	ACalls int    `json:"aCalls"`
+	BCalls int    `json:"bCalls"`
+}
+
+type alignedJSON struct {
+	Turn int           `json:"turn"`
+	Kind string        `json:"kind,omitempty"`
+	Step string        `json:"step"`
+	Of   string        `json:"of,omitempty"`
+	A    *stepSideJSON `json:"a"`
+	B    *stepSideJSON `json:"b"`
+}
+
+type stepSideJSON struct {
+	AtNs   int64  `json:"atNs"`
+	TookNs int64  `json:"tookNs"`
+	Error  string `json:"error,omitempty"`
+}
+
+func newCompareJSON(r *compare.Result) *compareJSON {
+	out := &compareJSON{
+		A: newStoryJSON(r.A), B: newStoryJSON(r.B), Verdict: r.Verdict(words.English), Parting: r.Parting(words.English),
+		Times: []timesJSON{}, Steps: []alignedJSON{}, Parts: r.Parts,
+	}
+	for _, t := range r.Times {
+		out.Times = append(out.Times, timesJSON{t.Step, t.Of, int64(t.A), int64(t.B), t.CallsA, t.CallsB})
+	}
+	side := func(s *compare.Step) *stepSideJSON {
+		if s == nil {
+			return nil
+		}
+		return &stepSideJSON{int64(s.Begin), int64(s.Took), s.Error}
+	}
+	for i := range r.Pairs {
+		p := &r.Pairs[i]
+		out.Steps = append(out.Steps, alignedJSON{p.Turn.N, p.Turn.Kind, p.Step().Key.Step, p.Step().Of, side(p.A), side(p.B)})
+	}
+	return out
+}
+
+func newStoryJSON(s *compare.Story) storyJSON {
+	return storyJSON{s.Pod.Namespace, s.Pod.Name, s.Pod.UID, int64(s.Took), int64(s.Held), s.Done}
+}
+
+// noColor reports whether the environment asks for no colours.
+func noColor() bool { return os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/export"
+	"github.com/podstep/podstep/agent/export/collector"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/probes"
+)
+
+// exportFlags are those of export.
+type exportFlags struct {
+	podName
+	to    choice
+	file  string
+	force bool
+	otlp  string
+}
+
+func (a *app) export() *cobra.Command {
+	var flags exportFlags
+	var forms strings.Builder
+	for _, f := range export.Formats() {
+		flags.to.of = append(flags.to.of, f.Name)
+		fmt.Fprintf(&forms, "  %-10s%s\n", f.Name, f.Text)
+	}
+	cmd := &cobra.Command{
+		Use:   "export FILE [POD|GLOB] [-n NAMESPACE] --to " + strings.Join(flags.to.of, "|") + " [-w FILE [--force]] [--otlp ENDPOINT] [flags]",
+		Short: "Write a recorded trace in a form that other tools open",
+		Long: `Writes the stories of a file that podstep trace -w has written in another form:
+
+` + forms.String() + `
+Without -w it writes to stdout. A FILE is there in full or not at all; only its
+owner can read it, and podstep replaces one only with --force. If the trace is cut
+short or damaged, podstep exports what comes before that place; the exit code is
+then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp does.`,
+		Example: `  podstep export web.podstep --to perfetto -w web.pftrace
+  podstep export node.podstep 'shop/*' --to otlp -w shop.jsonl
+  podstep export web.podstep --to json | jq -c 'select(.durationNs > 1e9) | [.step, .durationNs / 1e9]'
+  podstep export web.podstep --otlp http://localhost:4317`,
+		Args: arguments(1, 2, "FILE and POD"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pod := ""
+			if len(args) > 1 {
+				pod = args[1]
+			}
+			return a.exportTrace(cmd.Context(), args[0], pod, &flags)
+		},
+	}
+	flags.podName.add(cmd)
+	flags.to.add(cmd, "to", "", "`FORM` to write: "+strings.Join(flags.to.of, ", "))
+	cmd.Flags().StringVarP(&flags.file, "write", "w", "", "write to `FILE` (default: stdout)")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "replace a FILE that is there already")
+	cmd.Flags().StringVar(&flags.otlp, "otlp", "", otlpUsage)
+	return cmd
+}
+
+const otlpUsage = "send spans to the OpenTelemetry collector at `ENDPOINT`, such as http://localhost:4317 (OTLP over gRPC)"
+
+// check finds what does not go together.
+func (f *exportFlags) check(stdout io.Writer) error {
+	switch {
+	case f.otlp != "" && (f.file != "" || f.to.value != "" && f.to.value != "otlp"):
+		return usagef("--otlp sends spans and writes no file; leave out -w, and --to unless it is otlp")
+	case f.otlp != "":
+		return nil
+	case f.to.value == "":
+		return usagef("--to is missing; write one of --to %s", strings.Join(f.to.of, ", "))
+	case f.force && f.file == "":
+		return usagef("--force is about a FILE, and there is none; give -w FILE")
+	case f.file == "" && export.Named(f.to.value).Binary && isTerminal(stdout):
+		return usagef("--to %s is binary, and stdout is a terminal; give -w FILE", f.to.value)
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFlags) error {
+	if err := flags.check(a.out); err != nil {
+		return err
+	}
+	sel, err := flags.some(pod)
+	if err != nil {
+		return err
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		return openError(err)
+	}
+	defer r.Close()
+	catalogue, err := probes.Load()
+	if err != nil {
+		return err
+	}
+	about := &export.About{Info: r.Header().Info, Catalogue: catalogue}
+	if flags.otlp != "" {
+		return a.exportToCollector(ctx, path, r, sel, about, flags.otlp)
+	}
+	return a.exportToFile(ctx, path, r, sel, about, flags)
+}
+
+func (a *app) exportToFile(ctx context.Context, path string, r *trace.Reader, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
+	format := export.Named(flags.to.value)
+	if flags.file == "" {
+		return a.copyTrace(ctx, path, r, about, export.NewFeed(sel, about, format.New(a.out, about)))
+	}
+	if sameFile(path, flags.file) {
+		return usagef("-w %q is the trace that is exported; name another file", flags.file)
+	}
+	f, err := export.Create(flags.file, flags.force)
+	if err != nil {
+		return existsError(err)
+	}
+	defer f.Discard()
+	feed := export.NewFeed(sel, about, format.New(f, about))
+	err = a.copyTrace(ctx, path, r, about, feed)
+	var source *export.SourceError
+	if err != nil && !errors.As(err, &source) {
+		return err
+	}
+	if feed.Events() == 0 && err == nil {
+		return noEvents(path, sel)
+	}
+	if committing := f.Commit(); committing != nil {
+		return existsError(committing)
+	}
+	a.printf("%d events in %s", feed.Events(), flags.file)
+	return err
+}
+
+func (a *app) exportToCollector(ctx context.Context, path string, r *trace.Reader, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
+	c, err := collector.Dial(ctx, endpoint, os.Getenv)
+	if err != nil {
+		return collectorError(err)
+	}
+	defer c.Close()
+	feed := export.NewFeed(sel, about, export.NewOTLP(about, c.Deliver(ctx), nil))
+	if err := a.copyTrace(ctx, path, r, about, feed); err != nil {
+		return err
+	}
+	if feed.Events() == 0 {
+		return noEvents(path, sel)
+	}
+	a.printf("%s", c.Summary())
+	return c.Err()
+}
+
+// copyTrace exports a trace. A file whose writer was killed is whole as far as it goes.
+func (a *app) copyTrace(ctx context.Context, path string, r *trace.Reader, about *export.About, feed *export.Feed) error {
+	err := export.Copy(ctx, r, about, feed)
+	var fault *trace.Fault
+	var source *export.SourceError
+	switch {
+	case errors.As(err, &fault) && fault.Unfinished:
+		a.printf("podstep: %s: %s", path, fault)
+		return nil
+	case errors.As(err, &source):
+		return &export.SourceError{Err: fmt.Errorf("%s: %w; all before that was exported", path, source.Err)}
+	}
+	return err
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
+func noEvents(path string, sel *agentpb.PodSelector) error {
+	return fmt.Errorf("%s has no events of %s; podstep replay %s shows what it has", path, sel.Written(), path)
+}
+
+// existsError says what to do about a file that is there already.
+func existsError(err error) error {
+	if errors.Is(err, export.ErrExists) {
+		return fmt.Errorf("%w; name another file, or give --force", err)
+	}
+	return err
+}
+
+// collectorError is an endpoint that makes no sense, or a collector that does not answer.
+func collectorError(err error) error {
+	var bad *collector.EndpointError
+	if errors.As(err, &bad) {
+		return usagef("--otlp %q: %s", bad.Endpoint, bad.Why)
+	}
+	return err
+}

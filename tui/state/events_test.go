@@ -1,0 +1,57 @@
+package state
+
+import (
+	"testing"
+
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/screen"
+)
+
+// TestEventsOfPod: the list has the selected pod's events alone, until all are asked for, or
+// a filter chooses among pods; and the detail is of the event under the cursor.
+func TestEventsOfPod(t *testing.T) {
+	sizes := screen.Sizes{Pods: 5, Main: 12}
+	s := record(t).play(words.English)
+	s.SetMain(screen.MainEvents)
+	s.SetFocus(screen.PaneMain)
+	pods := func() map[string]bool {
+		out := map[string]bool{}
+		for i := 0; i < 200; i++ {
+			sc := s.Screen(sizes)
+			l := sc.Events()
+			if l.Cursor == none {
+				t.Fatalf("nothing is selected of %d", l.Total)
+			}
+			row := l.Rows[l.Cursor]
+			name := ""
+			if row.Event.Pod != nil {
+				name = row.Event.Pod.Name
+			}
+			out[name] = true
+			if sc.Detail == nil || row.Event.Step != "" && sc.Detail.Step != row.Event.Step {
+				t.Fatalf("the cursor is at %s, the detail is of %+v", row.Event.Step, sc.Detail)
+			}
+			s.Move(-1)
+		}
+		return out
+	}
+	for _, name := range []string{"web", "no-image"} {
+		s.SelectPodNamed("default", name)
+		if got := pods(); len(got) != 1 || !got[name] {
+			t.Errorf("with %s selected the events are of %v", name, got)
+		}
+	}
+	s.ToggleManyEvents()
+	s.End()
+	if got := pods(); len(got) < 3 {
+		t.Errorf("the events of all pods are of %v", got)
+	}
+	s.ToggleManyEvents()
+	if err := s.SetFilter("pod=crashloop"); err != nil {
+		t.Fatal(err)
+	}
+	s.End()
+	if got := pods(); len(got) != 1 || !got["crashloop"] {
+		t.Errorf("with a filter for crashloop the events are of %v", got)
+	}
+}
