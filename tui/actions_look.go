@@ -31,14 +31,14 @@ var lookActions = []action{
 		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
 	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held", "Pod 停住处的调用栈与变量"),
 		off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
+	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
+		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
 	{id: "look.pod", keys: []string{"K"}, group: groupLook, title: words.Text("The pod as the kubelet has it", "kubelet 所持的 Pod 对象"),
 		off: offNobody, do: openAbout(about.Object)},
 	{id: "look.logs", keys: []string{"P"}, group: groupLook, title: words.Text("Last lines that the pod's containers printed", "Pod 的容器最后输出的几行日志"),
 		hint: words.Text("log", "日志"), rank: rankLog, off: offNobody, do: openAbout(about.Logs)},
 	{id: "look.podevents", keys: []string{"X"}, group: groupLook, title: words.Text("The pod's events at the API server", "API server 上这个 Pod 的事件"),
 		off: offNobody, do: openAbout(about.Events)},
-	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
-		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -91,6 +91,32 @@ func (m *Model) openStack() tea.Cmd {
 	return cmd
 }
 
+// openCompare asks with which pod to compare the selected one, and shows both.
+func (m *Model) openCompare() tea.Cmd {
+	one, _, ok := m.state.Selected()
+	if !ok {
+		return nil
+	}
+	m.push(compare.Others(m.lang, one, m.pods(), func(other screen.PodKey) tea.Cmd {
+		if r := m.state.Compare(one, other); r != nil {
+			m.push(compare.NewPage(m.lang, r))
+		}
+		return nil
+	}))
+	return nil
+}
+
+// offOnePod reports why there are no two pods to compare.
+func offOnePod(m *Model) text {
+	if _, ok := m.selected(); !ok {
+		return words.Text("no pod is selected", "没有选中 Pod")
+	}
+	if len(m.pods()) < 2 {
+		return words.Text("there is no other pod", "没有别的 Pod")
+	}
+	return text{}
+}
+
 // offNobody is why nothing can be asked about the selected pod.
 func offNobody(m *Model) text {
 	switch {
@@ -125,32 +151,6 @@ func openAbout(what about.What) func(*Model) tea.Cmd {
 		m.push(p)
 		return cmd
 	}
-}
-
-// openCompare asks with which pod to compare the selected one, and shows both.
-func (m *Model) openCompare() tea.Cmd {
-	one, _, ok := m.state.Selected()
-	if !ok {
-		return nil
-	}
-	m.push(compare.Others(m.lang, one, m.pods(), func(other screen.PodKey) tea.Cmd {
-		if r := m.state.Compare(one, other); r != nil {
-			m.push(compare.NewPage(m.lang, r))
-		}
-		return nil
-	}))
-	return nil
-}
-
-// offOnePod reports why there are no two pods to compare.
-func offOnePod(m *Model) text {
-	if _, ok := m.selected(); !ok {
-		return words.Text("no pod is selected", "没有选中 Pod")
-	}
-	if len(m.pods()) < 2 {
-		return words.Text("there is no other pod", "没有别的 Pod")
-	}
-	return text{}
 }
 
 // stackDesk is the screen as a stack uses it.

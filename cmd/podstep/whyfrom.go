@@ -132,11 +132,6 @@ func (g *gatherer) Unscheduled(ctx context.Context) ([]*evidence.Snapshot, error
 	return from.Unscheduled(ctx)
 }
 
-func (g *gatherer) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
-	from, _ := g.sources() // an error is among what Pod could not see
-	return from.Logs(ctx, s)
-}
-
 // askTrace asks a trace file: one pod, or, if none is named, all of them.
 func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.watch {
@@ -163,4 +158,9 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		}
 		return nil, several(found)
 	}, nil
+}
+
+func (g *gatherer) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
+	from, _ := g.sources() // an error is among what Pod could not see
+	return from.Logs(ctx, s)
 }
