@@ -171,3 +171,18 @@ func TestSmallFooters(t *testing.T) {
 	d.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	d.seesNot("Tab pods")
 }
+
+// TestBookmarkOfAnotherPod: a bookmark at an event leads to the pod of the event, of
+// which the list then is.
+func TestBookmarkOfAnotherPod(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	c.m.state.SelectPodNamed("default", "web-1")
+	c.press("e", "G", "'").sees("bookmark set")
+	c.m.state.SelectPodNamed("default", "web-2")
+	c.press(";").sees("bookmark 1 of 1", "default/web-1")
+	e := c.m.screen().Events()
+	if pod, _ := c.m.selected(); pod.Name != "web-1" || e.Cursor < 0 || !e.Rows[e.Cursor].Marked {
+		t.Errorf("the bookmark leads to %v, row %d", pod, e.Cursor)
+	}
+	c.press("ctrl+f").write("sync.pod").sees(`"sync.pod" 1 of 1`)
+}

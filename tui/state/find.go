@@ -21,7 +21,7 @@ func (s *State) Rows() (name any, rows find.List) {
 	case s.main == screen.MainStory, s.main == screen.MainTimeline:
 		return s.pod, storyRows{s, v, s.layout(s.of(s.pod), v.at)}
 	case s.main == screen.MainEvents:
-		return s.filterText, eventRows{s, v}
+		return eventsOf{s.filterText, s.events.ofPod(s), s.pod}, eventRows{s, v}
 	case s.main == screen.MainWhy && s.pod != 0:
 		return screen.MainWhy, causeRows{s, s.causes(v)}
 	}
@@ -67,8 +67,14 @@ func (r storyRows) Text(i int) string {
 	return strings.Join([]string{row.Label, row.Step, row.Note, row.Error}, " ")
 }
 
-// eventRows are the events, by position. Those that the filter does not select are
-// no rows.
+// eventsOf says which events are listed.
+type eventsOf struct {
+	filter string
+	ofPod  bool
+	pod    int
+}
+
+// eventRows are the events, by position. Those that are not listed are no rows.
 type eventRows struct {
 	s *State
 	v *view
@@ -79,7 +85,7 @@ func (r eventRows) Version() uint64  { return 0 }
 
 func (r eventRows) Text(pos int) string {
 	decodes := 1
-	if r.s.filter != nil && !r.s.matches(pos, &decodes) {
+	if !r.s.events.all(r.s) && !r.s.matches(pos, &decodes) {
 		return ""
 	}
 	row := r.s.eventRow(pos)
@@ -91,20 +97,20 @@ func (r eventRows) Text(pos int) string {
 }
 
 func (r eventRows) At() int {
-	l := &r.s.events
-	if !l.follow && l.cursor != none {
-		return l.cursor
-	}
-	if total := l.total(r.s, r.v.at); total > 0 {
-		return l.place(r.s, total-1)
+	if pos := r.s.events.selected(r.s, r.v); pos != none {
+		return pos
 	}
 	return r.v.at
 }
 
 func (r eventRows) Go(pos int) { r.s.SelectEvent(pos) }
 
-// SelectEvent selects an event of the list of them, by its position.
+// SelectEvent selects an event of the list of them, by its position, and its pod if
+// the list is of one.
 func (s *State) SelectEvent(pos int) {
+	if h, ok := s.h.Header(pos); ok && s.events.ofPod(s) {
+		s.selectPod(s.h.EpochAt(pos).PodOf(h.Pod))
+	}
 	s.events.stop(s)
 	s.events.cursor = pos
 }
