@@ -138,6 +138,37 @@ func steps(a, b *Story, ta, tb *Turn) (out []Pair) {
 		}
 		out = append(out, p)
 	})
+	return together(out)
+}
+
+// together pairs steps that ran beside the worker, wherever they came in each turn.
+func together(pairs []Pair) []Pair {
+	gone := map[int]bool{}
+	for i := range pairs {
+		p := &pairs[i]
+		if gone[i] || p.A != nil && p.B != nil || !p.Step().Beside {
+			continue
+		}
+		for j := i + 1; j < len(pairs); j++ {
+			q := &pairs[j]
+			if gone[j] || q.Step().Key != p.Step().Key || (q.A == nil) == (p.A == nil) || q.A != nil && q.B != nil {
+				continue
+			}
+			if p.A == nil {
+				p.A = q.A
+			} else {
+				p.B = q.B
+			}
+			gone[j] = true
+			break
+		}
+	}
+	out := pairs[:0]
+	for i, p := range pairs {
+		if !gone[i] {
+			out = append(out, p)
+		}
+	}
 	return out
 }
 

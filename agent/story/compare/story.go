@@ -33,6 +33,8 @@ type Step struct {
 	Took   time.Duration // its own, without calls in it and without holds
 	Failed bool
 	Error  string
+	// Beside: it ran beside the worker, so that its place among the others says nothing.
+	Beside bool
 	// Notable steps tell stories apart; others are the same in most.
 	Notable bool
 }
@@ -149,7 +151,8 @@ func (r *reader) take(ref int, sp *history.Span) {
 	if !sp.Worker && !within && !r.waitedFor(sp) && !r.before(sp) {
 		return
 	}
-	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	up := r.h.Span(sp.Parent)
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, Beside: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
 		// A call fails because one in it did: that one tells why.
