@@ -146,7 +146,7 @@ func together(pairs []Pair) []Pair {
 	gone := map[int]bool{}
 	for i := range pairs {
 		p := &pairs[i]
-		if gone[i] || p.A != nil && p.B != nil || !p.Step().Beside {
+		if gone[i] || p.A != nil && p.B != nil || !p.Step().OffWorker {
 			continue
 		}
 		for j := i + 1; j < len(pairs); j++ {

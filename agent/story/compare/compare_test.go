@@ -80,12 +80,12 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestBeside: the place of what ran beside the worker makes no difference, whether it was
+// TestOffWorker: the place of what ran beside the worker makes no difference, whether it was
 // there does.
-func TestBeside(t *testing.T) {
-	beside := func(s *Story) *Story {
+func TestOffWorker(t *testing.T) {
+	offWorker := func(s *Story) *Story {
 		for i := range s.Steps {
-			s.Steps[i].Beside = s.Steps[i].Step == "x"
+			s.Steps[i].OffWorker = s.Steps[i].Step == "x"
 		}
 		return s
 	}
@@ -94,7 +94,7 @@ func TestBeside(t *testing.T) {
 		{"create:a x b x", "create:a b x", "a -x b x"},
 		{"create:a b x!", "create:x a b", "!x a b"},
 	} {
-		if got := written(Compare(beside(made(c.a)), beside(made(c.b)))); got != c.want {
+		if got := written(Compare(offWorker(made(c.a)), offWorker(made(c.b)))); got != c.want {
 			t.Errorf("%s and %s: %q, want %q", c.a, c.b, got, c.want)
 		}
 	}

@@ -33,8 +33,8 @@ type Step struct {
 	Took   time.Duration // its own, without calls in it and without holds
 	Failed bool
 	Error  string
-	// Beside: it ran beside the worker, so that its place among the others says nothing.
-	Beside bool
+	// OffWorker: it ran on another goroutine, so its place among the others says nothing.
+	OffWorker bool
 	// Notable steps tell stories apart; others are the same in most.
 	Notable bool
 }
@@ -152,7 +152,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 		return
 	}
 	up := r.h.Span(sp.Parent)
-	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, Beside: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
 		// A call fails because one in it did: that one tells why.

@@ -166,6 +166,9 @@ func (r *Result) Lines(l words.Lang, most int) (out []Line) {
 	if n == 0 {
 		out = append(out, Line{What: l.Inf(words.Text("none", "没有"))})
 	}
+	if r.A.Cut || r.B.Cut {
+		out = append(out, Line{What: l.Inf(words.Text("Only the first %d calls of a pod were looked at.", "每个 Pod 只看了前 %d 次调用。"), mostSteps)})
+	}
 	return out
 }
 
