@@ -85,7 +85,7 @@ type reader struct {
 	// index has the steps of calls, images the container for which an image is pulled,
 	// turns the places of turns of the worker in the story.
 	index   map[int]int
-	parents []int // of steps, the step around each
+	parents []int // of steps, the step around each, or that waited for it
 	images  map[string]string
 	turns   map[int]int
 	// waits is the last call in which the worker waited for others, by the stage of
@@ -156,7 +156,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	if s.Failed {
 		s.Error = call.Err
 		// A call fails because one in it did: that one tells why.
-		for up := r.indexOf(sp.Parent); up >= 0; up = r.parents[up] {
+		for up := r.around(sp); up >= 0; up = r.parents[up] {
 			r.story.Steps[up].Failed, r.story.Steps[up].Error = false, ""
 		}
 	}
@@ -164,7 +164,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	s.Notable = s.Failed || about.Tier() == 1 && !about.Means().Routine
 	n := len(r.story.Steps)
 	r.index[ref] = n
-	r.parents = append(r.parents, r.indexOf(sp.Parent))
+	r.parents = append(r.parents, r.around(sp))
 	r.story.Steps = append(r.story.Steps, s)
 	r.spent = append(r.spent, interval{sp.Start, to, n})
 	switch r.h.Role(sp.Step) {
@@ -175,10 +175,13 @@ func (r *reader) take(ref int, sp *history.Span) {
 	}
 }
 
-// indexOf is the step of a call, or -1.
-func (r *reader) indexOf(ref int) int {
-	if i, is := r.index[ref]; is {
+// around is the step in which a call happened, or that waited for it; -1: none.
+func (r *reader) around(sp *history.Span) int {
+	if i, is := r.index[sp.Parent]; is {
 		return i
+	}
+	if !sp.Worker && r.waitedFor(sp) {
+		return r.waits[r.h.Step(sp.Step).Stage].step
 	}
 	return -1
 }
