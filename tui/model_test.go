@@ -412,3 +412,16 @@ func TestStackWaits(t *testing.T) {
 	d.unpark()
 	d.seesNot("Stack and variables · default/web")
 }
+
+// TestCompare: D asks for the other pod, and shows both; without another one it says so.
+func TestCompare(t *testing.T) {
+	started(t).press("D").sees("there is no other pod")
+	w := newWorld()
+	d := newDesk(t, w, Options{})
+	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(hello)}, CaughtUp: true})
+	d.press("D").sees("Compare with another pod").press("enter").sees("compared").sees("Where the time went")
+	d.press("esc")
+	if d.m.top() != nil {
+		t.Error("Esc does not close the comparison")
+	}
+}

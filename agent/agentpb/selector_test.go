@@ -57,3 +57,21 @@ func FuzzParsePods(f *testing.F) {
 		}
 	})
 }
+
+func TestSelects(t *testing.T) {
+	for _, c := range []struct {
+		sel  *agentpb.PodSelector
+		want bool
+	}{
+		{&agentpb.PodSelector{}, true},
+		{&agentpb.PodSelector{Name: "web-1"}, true},
+		{&agentpb.PodSelector{Name: "web"}, false},
+		{&agentpb.PodSelector{Name: "web-*", Namespace: "sh[op]*"}, true},
+		{&agentpb.PodSelector{Name: "web-*", Namespace: "default"}, false},
+		{&agentpb.PodSelector{Name: "[", Namespace: "shop"}, false},
+	} {
+		if got := c.sel.Selects("shop", "web-1"); got != c.want {
+			t.Errorf("%s selects shop/web-1: %v", c.sel.Written(), got)
+		}
+	}
+}

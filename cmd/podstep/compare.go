@@ -44,7 +44,7 @@ for in the first and B in the second.`,
   podstep compare web web2 --trace node.podstep
   podstep compare web web --trace good.podstep --trace slow.podstep
   podstep compare web web2 -o json | jq '.times[0]'`,
-		Args:              arguments(2, 2, "two pods"),
+		Args:              twoPods,
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runCompare(cmd.Context(), args, &flags)
@@ -54,6 +54,13 @@ for in the first and B in the second.`,
 	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this trace `FILE`, not at the agent; twice: one for each pod")
 	flags.out.add(cmd, "json")
 	return cmd
+}
+
+func twoPods(_ *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return usagef("two pods are compared, and %d are named; write podstep compare A B", len(args))
+	}
+	return nil
 }
 
 func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags) error {

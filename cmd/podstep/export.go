@@ -48,7 +48,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
   podstep export node.podstep 'shop/*' --to otlp -w shop.jsonl
   podstep export web.podstep --to json | jq -c 'select(.durationNs > 1e9) | [.step, .durationNs / 1e9]'
   podstep export web.podstep --otlp http://localhost:4317`,
-		Args: arguments(1, 2, "FILE and POD"),
+		Args: arguments(1, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pod := ""
 			if len(args) > 1 {

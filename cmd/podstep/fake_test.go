@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -263,4 +264,25 @@ func (f *fakeAgent) RemoveBreakpoint(_ context.Context, r *agentpb.RemoveBreakpo
 		}
 	}
 	return nil, status.Errorf(codes.NotFound, "no breakpoint %d; see podstep break ls", r.Id)
+}
+
+// fakeCollector takes all spans.
+type fakeCollector struct {
+	collectorpb.UnimplementedTraceServiceServer
+}
+
+func (fakeCollector) Export(context.Context, *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
+	return &collectorpb.ExportTraceServiceResponse{}, nil
+}
+
+func serveCollector(t testing.TB) (endpoint string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	collectorpb.RegisterTraceServiceServer(s, fakeCollector{})
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return "http://" + l.Addr().String()
 }

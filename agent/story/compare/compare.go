@@ -14,8 +14,9 @@ type Result struct {
 	// Pairs are the notable steps of both, in order; one of two is nil where only the
 	// other story has the step.
 	Pairs []Pair
-	// Parts is the place in Pairs at which the stories part first, or -1.
-	Parts int
+	// Parts is the place in Pairs at which the stories part first, or -1. Fails is that
+	// of the first step that failed in one of them only.
+	Parts, Fails int
 }
 
 // Times are those of the calls of one step.
@@ -50,8 +51,11 @@ func (p *Pair) Step() *Step {
 func Compare(a, b *Story) *Result {
 	r := &Result{A: a, B: b, Times: times(a, b), Pairs: pairs(a, b)}
 	r.Parts = slices.IndexFunc(r.Pairs, func(p Pair) bool { return p.Differs() })
+	r.Fails = slices.IndexFunc(r.Pairs, func(p Pair) bool { return failed(p.A) != failed(p.B) })
 	return r
 }
+
+func failed(s *Step) bool { return s != nil && s.Failed }
 
 func times(a, b *Story) []Times {
 	all := map[Key]*Times{}
@@ -138,6 +142,37 @@ func steps(a, b *Story, ta, tb *Turn) (out []Pair) {
 		}
 		out = append(out, p)
 	})
+	return together(out)
+}
+
+// together pairs steps that ran beside the worker, wherever they came in each turn.
+func together(pairs []Pair) []Pair {
+	gone := map[int]bool{}
+	for i := range pairs {
+		p := &pairs[i]
+		if gone[i] || p.A != nil && p.B != nil || !p.Step().OffWorker {
+			continue
+		}
+		for j := i + 1; j < len(pairs); j++ {
+			q := &pairs[j]
+			if gone[j] || q.Step().Key != p.Step().Key || (q.A == nil) == (p.A == nil) || q.A != nil && q.B != nil {
+				continue
+			}
+			if p.A == nil {
+				p.A = q.A
+			} else {
+				p.B = q.B
+			}
+			gone[j] = true
+			break
+		}
+	}
+	out := pairs[:0]
+	for i, p := range pairs {
+		if !gone[i] {
+			out = append(out, p)
+		}
+	}
 	return out
 }
 

@@ -80,6 +80,26 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestOffWorker: the place of what ran beside the worker makes no difference, whether it was
+// there does.
+func TestOffWorker(t *testing.T) {
+	offWorker := func(s *Story) *Story {
+		for i := range s.Steps {
+			s.Steps[i].OffWorker = s.Steps[i].Step == "x"
+		}
+		return s
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{"create:x a b", "create:a b x", "x a b"},
+		{"create:a x b x", "create:a b x", "a -x b x"},
+		{"create:a b x!", "create:x a b", "!x a b"},
+	} {
+		if got := written(Compare(offWorker(made(c.a)), offWorker(made(c.b)))); got != c.want {
+			t.Errorf("%s and %s: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 // TestLong: turns and steps beyond the bounds are all there, in order.
 func TestLong(t *testing.T) {
 	var turns []string

@@ -33,6 +33,8 @@ type Step struct {
 	Took   time.Duration // its own, without calls in it and without holds
 	Failed bool
 	Error  string
+	// OffWorker: it ran on another goroutine, so its place among the others says nothing.
+	OffWorker bool
 	// Notable steps tell stories apart; others are the same in most.
 	Notable bool
 }
@@ -83,7 +85,7 @@ type reader struct {
 	// index has the steps of calls, images the container for which an image is pulled,
 	// turns the places of turns of the worker in the story.
 	index   map[int]int
-	parents []int // of steps, the step around each
+	parents []int // of steps, the step around each, or that waited for it
 	images  map[string]string
 	turns   map[int]int
 	// waits is the last call in which the worker waited for others, by the stage of
@@ -149,11 +151,12 @@ func (r *reader) take(ref int, sp *history.Span) {
 	if !sp.Worker && !within && !r.waitedFor(sp) && !r.before(sp) {
 		return
 	}
-	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	up := r.h.Span(sp.Parent)
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
 		// A call fails because one in it did: that one tells why.
-		for up := r.indexOf(sp.Parent); up >= 0; up = r.parents[up] {
+		for up := r.around(sp); up >= 0; up = r.parents[up] {
 			r.story.Steps[up].Failed, r.story.Steps[up].Error = false, ""
 		}
 	}
@@ -161,7 +164,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	s.Notable = s.Failed || about.Tier() == 1 && !about.Means().Routine
 	n := len(r.story.Steps)
 	r.index[ref] = n
-	r.parents = append(r.parents, r.indexOf(sp.Parent))
+	r.parents = append(r.parents, r.around(sp))
 	r.story.Steps = append(r.story.Steps, s)
 	r.spent = append(r.spent, interval{sp.Start, to, n})
 	switch r.h.Role(sp.Step) {
@@ -172,10 +175,13 @@ func (r *reader) take(ref int, sp *history.Span) {
 	}
 }
 
-// indexOf is the step of a call, or -1.
-func (r *reader) indexOf(ref int) int {
-	if i, is := r.index[ref]; is {
+// around is the step in which a call happened, or that waited for it; -1: none.
+func (r *reader) around(sp *history.Span) int {
+	if i, is := r.index[sp.Parent]; is {
 		return i
+	}
+	if !sp.Worker && r.waitedFor(sp) {
+		return r.waits[r.h.Step(sp.Step).Stage].step
 	}
 	return -1
 }

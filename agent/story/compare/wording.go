@@ -74,31 +74,42 @@ func (k Key) Text(l words.Lang) string {
 	return l.Inf(of, words.Clean(k.Step), words.Clean(name))
 }
 
-// Parting says where the stories part first, in a sentence.
+// Parting says where the stories part first, and what failed first in one of them only.
 func (r *Result) Parting(l words.Lang) string {
 	if r.Parts < 0 {
-		return l.Inf(words.Text("Both did the same steps, with the same outcome.", "两者执行了相同的步骤，结果也相同。"))
+		return l.In(words.Text("Both did the same steps, with the same outcome.", "两者执行了相同的步骤，结果也相同。"))
 	}
-	a, b := r.Names()
 	p := &r.Pairs[r.Parts]
-	where := p.Turn.Text(l)
-	what := p.Step().Key.Text(l)
-	switch {
-	case p.B == nil:
-		return l.Inf(words.Text("They part in %s: only %s has %s.", "两者从%s开始不同：只有 %s 有 %s。"), where, a, what) + because(l, p.A)
-	case p.A == nil:
-		return l.Inf(words.Text("They part in %s: only %s has %s.", "两者从%s开始不同：只有 %s 有 %s。"), where, b, what) + because(l, p.B)
-	case p.A.Failed:
-		return l.Inf(words.Text("They part in %s: %s failed in %s only.", "两者从%s开始不同：%s 只在 %s 失败。"), where, what, a) + because(l, p.A)
+	where, what, who := p.Turn.Text(l), p.Step().Key.Text(l), r.whose(r.Parts)
+	if r.Parts == r.Fails {
+		return l.Inf(words.Text("They part in %s: %s failed in %s only.", "两者从%s开始不同：%s 只在 %s 失败。"), where, what, who) + r.because(l)
 	}
-	return l.Inf(words.Text("They part in %s: %s failed in %s only.", "两者从%s开始不同：%s 只在 %s 失败。"), where, what, b) + because(l, p.B)
+	out := l.Inf(words.Text("They part in %s: only %s has %s.", "两者从%s开始不同：只有 %s 有 %s。"), where, who, what)
+	if r.Fails >= 0 {
+		f := &r.Pairs[r.Fails]
+		out += l.Inf(words.Text(" The first failure is in %s: %s, in %s.", "最先失败的在%s：%s（%s）。"), f.Turn.Text(l), f.Step().Key.Text(l), r.whose(r.Fails)) + r.because(l)
+	}
+	return out
 }
 
-func because(l words.Lang, s *Step) string {
-	if s.Error == "" {
-		return ""
+// whose is the pod that alone has a step, or in which alone it failed.
+func (r *Result) whose(pair int) string {
+	a, b := r.Names()
+	p := &r.Pairs[pair]
+	if p.B == nil || failed(p.A) && !failed(p.B) {
+		return a
 	}
-	return l.Inf(words.Text(" Its error: %s", "错误：%s"), words.OneLine(s.Error))
+	return b
+}
+
+// because is the error of the first failure.
+func (r *Result) because(l words.Lang) string {
+	for _, s := range []*Step{r.Pairs[r.Fails].A, r.Pairs[r.Fails].B} {
+		if failed(s) && s.Error != "" {
+			return l.Inf(words.Text(" Its error: %s", "错误：%s"), words.OneLine(s.Error))
+		}
+	}
+	return ""
 }
 
 // Text is what a turn is called.
@@ -165,6 +176,9 @@ func (r *Result) Lines(l words.Lang, most int) (out []Line) {
 	}
 	if n == 0 {
 		out = append(out, Line{What: l.Inf(words.Text("none", "没有"))})
+	}
+	if r.A.Cut || r.B.Cut {
+		out = append(out, Line{What: l.Inf(words.Text("Only the first %d calls of a pod were looked at.", "每个 Pod 只看了前 %d 次调用。"), mostSteps)})
 	}
 	return out
 }
