@@ -126,8 +126,8 @@ func (w *Walk) takeOthers(c crowd) tea.Cmd {
 	}
 	w.Desk.Ask(&ask.Dialog{
 		Title: w.text(words.Text("Make the node short of memory?", "让节点内存不足？")),
-		Text: append([]string{w.textf(words.Text("The kubelet may evict other pods too. On the node are %d that this walk did not make:",
-			"kubelet 也可能驱逐别的 Pod。节点上有 %d 个不是这次导览创建的："), len(c.pods)), ""}, shown...),
+		Text: append([]string{w.textf(words.Text("The kubelet may evict other pods too. Pods on the node that this walk did not make (%d):",
+			"kubelet 也可能驱逐别的 Pod。节点上不是这次导览创建的 Pod（%d 个）："), len(c.pods)), ""}, shown...),
 		Buttons: []string{w.text(words.Text("Not now", "暂不")), w.text(words.Text("Go on", "继续"))},
 		Danger:  true,
 		Chose: func(button int) tea.Cmd {
