@@ -2,8 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/story/life"
@@ -71,13 +69,8 @@ func (p Phrase) Text(l words.Lang) string { return p.expand(l, table()[p.Code].T
 // Brief is the phrase in few words, empty if the table has none.
 func (p Phrase) Brief(l words.Lang) string { return p.expand(l, table()[p.Code].Brief, true) }
 
-// argument is where a text has one: {name}.
-var argument = regexp.MustCompile(`\{(\w+)\}`)
-
 func (p Phrase) expand(l words.Lang, t probes.Text, brief bool) string {
-	return argument.ReplaceAllStringFunc(l.In(t), func(name string) string {
-		return show(l, p.Args[strings.Trim(name, "{}")], brief)
-	})
+	return words.Fill(l.In(t), func(name string) string { return show(l, p.Args[name], brief) })
 }
 
 // show is an argument in the reader's language.

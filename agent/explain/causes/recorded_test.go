@@ -84,9 +84,9 @@ func whole(t *testing.T, file string, f *Finding) {
 	for _, text := range []string{
 		c.Title.En, c.Title.Zh, c.Text.En, c.Text.Zh, c.Refute.En, c.Refute.Zh, c.Clock.En, c.Clock.Zh, c.Chain.En, c.Chain.Zh, c.Shows.En, c.Shows.Zh,
 	} {
-		for _, m := range argument.FindAllStringSubmatch(text, -1) {
-			if _, ok := f.Args[m[1]]; !ok {
-				t.Errorf("%s: %s has no argument {%s} for %q", file, c.ID, m[1], text)
+		for _, name := range words.Arguments(text) {
+			if _, ok := f.Args[name]; !ok {
+				t.Errorf("%s: %s has no argument {%s} for %q", file, c.ID, name, text)
 			}
 		}
 	}

@@ -237,14 +237,12 @@ func (f *Finding) Advice(l words.Lang) (out []Do) {
 	return out
 }
 
-var argument = regexp.MustCompile(`\{(\w+)\}`)
-
 // maxArgument bounds an argument in a text, in characters.
 const maxArgument = 300
 
 func (f *Finding) in(l words.Lang, t probes.Text) string {
-	return argument.ReplaceAllStringFunc(l.In(t), func(name string) string {
-		return words.Cut(words.OneLine(f.Args[strings.Trim(name, "{}")]), maxArgument)
+	return words.Fill(l.In(t), func(name string) string {
+		return words.Cut(words.OneLine(f.Args[name]), maxArgument)
 	})
 }
 
@@ -255,8 +253,8 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 // known: half a command is of no use.
 func (f *Finding) command(run string) (out string, ok bool) {
 	ok = true
-	out = argument.ReplaceAllStringFunc(run, func(name string) string {
-		v := words.OneLine(f.Args[strings.Trim(name, "{}")])
+	out = words.Fill(run, func(name string) string {
+		v := words.OneLine(f.Args[name])
 		switch {
 		case v == "":
 			ok = false

@@ -1,0 +1,41 @@
+package words
+
+import "regexp"
+
+// argument is where a text has an argument, and what is counted by it.
+var argument = regexp.MustCompile(`\{(\w+)\}(?: (times|pods|containers|volumes)\b)?`)
+
+// Fill puts arguments into a text, each where it has {its name}. In English one of something
+// is not written as several are: {n} times is once if n is 1.
+func Fill(text string, arg func(name string) string) string {
+	out, end := "", 0
+	for _, m := range argument.FindAllStringSubmatchIndex(text, -1) {
+		out += text[end:m[0]]
+		end = m[1]
+		v := arg(text[m[2]:m[3]])
+		if m[4] < 0 {
+			out += v
+			continue
+		}
+		out += counted(v, text[m[4]:m[5]])
+	}
+	return out + text[end:]
+}
+
+// Arguments are the names of the arguments of a text, in order.
+func Arguments(text string) (names []string) {
+	for _, m := range argument.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func counted(n, noun string) string {
+	switch {
+	case n == "1" && noun == "times":
+		return "once"
+	case n == "1":
+		return n + " " + noun[:len(noun)-1]
+	}
+	return n + " " + noun
+}
