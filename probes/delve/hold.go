@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -29,32 +31,48 @@ type hold struct {
 }
 
 // hold has a goroutine be held that stands at a place. Its record is marked if it is.
-func (p *process) hold(tid int, r *uprobe.Record, place int) {
-	for _, h := range p.holds {
-		if h.G == r.G { // it has gone on, or it would not be here
-			p.end(h, howEnded(h))
-		}
-	}
+func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
+	p.endOf(r.G)
 	at := p.reading.Places[place]
 	h := &hold{Held: Held{How: Goroutine, Held: holdproc.Held{
 		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: time.Now(),
 	}}}
 	switch why, allowed := p.park(h, at.Linked); {
 	case !allowed:
-		return
+		return false
 	case why != "":
 		if rests := restLimit - time.Since(p.rested); rests > 0 {
 			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and it has to run for %v first", why, rests.Round(time.Second))
-			return
+			return false
 		}
 		h.How, h.Why, h.Until = Process, why, h.At.Add(stopLimit)
 	default:
 		h.Until = h.At.Add(lease)
 		go p.watch(h.wait)
 	}
+	p.begins(h)
+	r.Signalled()
+	return true
+}
+
+// begins notes that a hold has begun. One that goes on elsewhere is over, and so is a step by
+// line.
+func (p *process) begins(h *hold) {
 	p.number++
 	p.holds[h.Hold] = h
-	r.Signalled()
+	if _, ok := p.steps[h.Goroutine]; ok {
+		delete(p.steps, h.Goroutine)
+		p.setLines()
+	}
+}
+
+// endOf ends the hold of a goroutine that is at another place: it has gone on.
+func (p *process) endOf(g uint64) {
+	for _, h := range p.holds {
+		if h.G == g {
+			p.end(h, howEnded(h))
+		}
+	}
 }
 
 // park has the goroutine of a hold wait alone. why is why it cannot, empty: it does. allowed
@@ -83,12 +101,17 @@ func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 	if rule, ok := p.rules[place]; !ok || !rule.Allows(h.Functions, p.notWithin) {
 		return "", false // without a rule nothing shows whose goroutine it is
 	}
+	return text(p.parkNow(h, place, g, regs)), true
+}
+
+// parkNow has the goroutine wait where its thread stands with these registers.
+func (p *process) parkNow(h *hold, place uint64, g *park.Goroutine, regs *unix.PtraceRegs) error {
 	now := park.Now()
 	h.wait = park.Wait{TID: h.TID, Hold: h.Hold, Place: place, Since: now, Until: now + lease}
-	if refused := own.program.Park(&h.wait, g, regs); refused != nil {
-		return refused.Error(), true
+	if refused := p.target.own.program.Park(&h.wait, g, regs); refused != nil {
+		return refused
 	}
-	return "", true
+	return nil
 }
 
 func (p *process) note(format string, args ...any) {
