@@ -93,6 +93,8 @@ type holdTable struct {
 	// armed counts pending holds and breakpoints: while it is zero a step costs
 	// nothing but this look.
 	armed atomic.Int32
+	// byLine counts the pending holds among them that are at lines, and at no step.
+	byLine atomic.Int32
 	// onArmed are called when something is armed, and when nothing is any more. To come
 	// back to zero may be noted under a lock of who calls.
 	onArmed   []*func() // never changed in place
@@ -115,6 +117,14 @@ func (t *holdTable) arm(n int32) {
 	if t.armed.Add(n) == 0 {
 		t.announce()
 	}
+}
+
+// pend is arm for pending holds.
+func (t *holdTable) pend(w *pendingHold, n int32) {
+	if w.inside != 0 {
+		t.byLine.Add(n)
+	}
+	t.arm(n)
 }
 
 // announce has the probes know whether anything is armed.
@@ -262,7 +272,7 @@ func (a *Agent) take(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
-	a.holds.arm(-1)
+	a.holds.pend(w, -1)
 	if !a.holds.reserve(a.limits()) {
 		w.cause = a.tooMany()
 		close(w.gone)

@@ -32,7 +32,7 @@ func (a *Agent) arm(p *pod, w *pendingHold) error {
 	if !p.State.pending.CompareAndSwap(nil, w) {
 		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.FullName()})
 	}
-	a.holds.arm(1)
+	a.holds.pend(w, 1)
 	a.holds.announce()
 	return nil
 }
@@ -42,7 +42,7 @@ func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
-	a.holds.arm(-1)
+	a.holds.pend(w, -1)
 	return true
 }
 

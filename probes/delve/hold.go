@@ -55,15 +55,10 @@ func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
 	return true
 }
 
-// begins notes that a hold has begun. One that goes on elsewhere is over, and so is a step by
-// line.
+// begins notes that a hold has begun.
 func (p *process) begins(h *hold) {
 	p.number++
 	p.holds[h.Hold] = h
-	if _, ok := p.steps[h.Goroutine]; ok {
-		delete(p.steps, h.Goroutine)
-		p.setLines()
-	}
 }
 
 // endOf ends the hold of a goroutine that is at another place: it has gone on.

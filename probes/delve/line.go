@@ -221,7 +221,7 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 		return nil // it calls itself
 	}
 	if err := p.allowsLine(stack.Functions()); err != nil {
-		p.noteOnce("not held at %s:%d: %v", path.Base(top.File), top.Line, err)
+		p.noteOnce("not held at lines of %s: %v", path.Base(top.Function), err)
 		return nil
 	}
 	p.endOf(g)
@@ -229,11 +229,15 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 		Hold: p.number + 1, TID: tid, G: g, Goroutine: goroutine, Place: at, At: time.Now(), Functions: stack.Functions(),
 	}}}
 	if err := p.parkNow(h, at, stack, regs); err != nil {
-		p.noteOnce("not held at %s:%d: %v", path.Base(top.File), top.Line, err)
+		p.noteOnce("not held at lines of %s: %v", path.Base(top.Function), err)
 		return nil
 	}
 	h.Until = h.At.Add(lease)
 	p.begins(h)
+	if s != nil { // it has come
+		delete(p.steps, goroutine)
+		p.setLines()
+	}
 	if place.Next == at && p.lines[address] {
 		p.passing[goroutine] = address
 	}

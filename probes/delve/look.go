@@ -125,7 +125,11 @@ func (p *process) frames(h *hold) ([]park.Frame, error) {
 		return nil, err
 	}
 	last := slices.IndexFunc(g.Frames, func(f park.Frame) bool { return f.Function == debugCall })
-	return g.Frames[last+1:], nil
+	frames := g.Frames[last+1:]
+	if f, ok := p.target.own.program.Find(frames[0].PC); ok && last >= 0 { // where it goes on, and not behind a call
+		frames[0].File, frames[0].Line = f.FileAt(frames[0].PC), f.LineAt(frames[0].PC)
+	}
+	return frames, nil
 }
 
 // framesOf are those of another goroutine, whose g is at an address: where it waits, or where
