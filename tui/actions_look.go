@@ -26,7 +26,7 @@ var lookActions = []action{
 	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
 		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
 	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held", "Pod 停住处的调用栈与变量"),
-		off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
+		hint: words.Text("stack", "调用栈"), rank: rankStack, off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
 	{id: "look.filter", keys: []string{"/"}, group: groupLook, title: words.Text("Filter events and pods", "过滤事件和 Pod"),
 		hint: words.Text("filter", "过滤"), rank: rank(22), do: (*Model).askFilter},
 	{id: "look.freeze", keys: []string{"f"}, group: groupLook, title: words.Text("Freeze what is shown, or go on", "冻结或恢复画面"),
@@ -66,6 +66,23 @@ func (m *Model) showWhy() tea.Cmd {
 	return m.gather()
 }
 
+// rankStack ranks a look at the stack where the selected pod is held while a debugger works.
+func rankStack(m *Model) int {
+	for _, p := range m.info.GetProbes() {
+		switch p.GetState() {
+		case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
+			continue
+		}
+		if p.GetName() == debugger {
+			return rankHeld(87)(m)
+		}
+	}
+	return 0
+}
+
+// debugger is the probe that has stacks and variables.
+const debugger = "delve"
+
 // openStack asks a debugger about the selected pod, which is held.
 func (m *Model) openStack() tea.Cmd {
 	h := m.heldHere()
@@ -82,6 +99,8 @@ type stackDesk struct{ m *Model }
 
 func (d stackDesk) Text(t probes.Text) string     { return d.m.text(t) }
 func (d stackDesk) Held(h *agentpb.HoldInfo) bool { return d.m.holdGoesOn(h) }
+
+func (d stackDesk) Kubelet() string { return d.m.info.GetKubeletVersion() }
 
 func (d stackDesk) Refused(p *stack.Page, err error) {
 	d.m.layers = slices.DeleteFunc(d.m.layers, func(l *layered) bool { return l.Layer == p })

@@ -164,14 +164,37 @@ func (p *process) letGo(number uint64) {
 		p.end(h, holdproc.LetGo)
 	case !h.over:
 		h.over = true
-		go letGo(h.wait)
+		p.endWait(h)
 	}
+}
+
+// endWait ends the wait of a parked goroutine while the kubelet stands still. No signal is sent
+// for it unless it waits on: one that comes late would end the next wait of that thread.
+func (p *process) endWait(h *hold) {
+	regs, err := p.target.own.regs(h.TID)
+	if err == nil && h.wait.Interrupted(regs) {
+		err = h.wait.End(regs)
+	} else if err == nil {
+		err = h.wait.Expire()
+	}
+	wait := h.wait
+	go func() {
+		if err == nil {
+			time.Sleep(letGoLate)
+			if wait.Over() {
+				return
+			}
+		}
+		letGo(wait)
+	}()
 }
 
 const (
 	// beginsWithin is how long a thread may take to begin its wait, on a machine that is busy,
 	// and signalEvery how often it is signalled that still waits.
 	beginsWithin = 2 * time.Second
+	// letGoLate is how long a goroutine may go on waiting before it is signalled.
+	letGoLate = time.Second
 	signalEvery  = 5 * time.Millisecond
 )
 

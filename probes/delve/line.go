@@ -331,7 +331,10 @@ func (p *process) stepFrom(frames []park.Frame, how LineStep) (*lineStep, error)
 			s.calls[address+program.Bias()] = true
 		}
 	}
-	for _, caller := range frames[1:] {
+	for i, caller := range frames {
+		if i == 0 || p.allowsLine(names(frames[i:])) != nil {
+			continue // nobody is held there: the caller's caller is next
+		}
 		if back, ok := program.Back(caller.PC); ok {
 			add(back.Address)
 			break
@@ -344,6 +347,14 @@ func (p *process) stepFrom(frames []park.Frame, how LineStep) (*lineStep, error)
 		return nil, errors.New("there is no line at which the goroutine could be held next")
 	}
 	return s, nil
+}
+
+// names are the functions of frames.
+func names(frames []park.Frame) (out []string) {
+	for _, f := range frames {
+		out = append(out, f.Function)
+	}
+	return out
 }
 
 // addLines adds the lines of the function of a frame, but for the one where it is, and those of

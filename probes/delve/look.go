@@ -47,7 +47,7 @@ func (p *process) lookInto(q *Question, a *Answer) (err error) {
 	if err != nil {
 		return fmt.Errorf("walk the stack: %w", err)
 	}
-	skip := parked(frames)
+	skip := p.top(h, frames)
 	for _, f := range frames[skip:] {
 		name := ""
 		if f.Function != nil {
@@ -157,6 +157,27 @@ func (p *process) framesOf(at uint64) ([]park.Frame, error) {
 
 // debugCall is the function of the runtime from which a parked goroutine seems to wait.
 const debugCall = "runtime.debugCallV2"
+
+// top is how many frames on top are not the kubelet's own. Delve takes a goroutine that is
+// parked to be behind a call, at the instruction before the one where it goes on: what that
+// was inlined from is left out too, and the line is put right.
+func (p *process) top(h *hold, frames []api.Stackframe) int {
+	skip := parked(frames)
+	if h == nil || p.target.own == nil || p.target.own.why != nil {
+		return skip
+	}
+	own, err := p.frames(h)
+	if err != nil {
+		return skip
+	}
+	for i := skip; i < len(frames); i++ {
+		if f := &frames[i]; f.Function != nil && f.Function.Name() == own[0].Function {
+			f.File, f.Line = own[0].File, own[0].Line
+			return i
+		}
+	}
+	return skip
+}
 
 // parked is how many frames on top are those of the wait of a parked goroutine.
 func parked(frames []api.Stackframe) int {

@@ -26,6 +26,13 @@ func (w *Wait) End(regs *unix.PtraceRegs) error {
 	return w.setRegs(&to)
 }
 
+// Expire has the goroutine of a thread that stands still, and has yet to begin its wait, not
+// wait at all.
+func (w *Wait) Expire() error {
+	w.Until = 0
+	return write(w.PID, w.at+deadlineAt, w.deadline())
+}
+
 // Again has an interrupted thread make the system call once more, also if a signal is
 // delivered to it, with w.Until as the deadline. The thread is in a ptrace stop with these
 // registers, and Interrupted.
