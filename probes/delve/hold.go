@@ -25,9 +25,10 @@ const (
 // hold is a goroutine that is held.
 type hold struct {
 	Held
-	wait     park.Wait // if its goroutine is parked
-	reported bool      // podstep knows of it
-	over     bool      // it is to go on
+	wait     park.Wait        // if its goroutine is parked
+	regs     *unix.PtraceRegs // which it had before
+	reported bool             // podstep knows of it
+	over     bool             // it is to go on
 }
 
 // hold has a goroutine be held that stands at a place. Its record is marked if it is.
@@ -101,6 +102,8 @@ func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 
 // parkNow has the goroutine wait where its thread stands with these registers.
 func (p *process) parkNow(h *hold, place uint64, g *park.Goroutine, regs *unix.PtraceRegs) error {
+	before := *regs
+	h.regs = &before
 	now := park.Now()
 	h.wait = park.Wait{TID: h.TID, Hold: h.Hold, Place: place, Since: now, Until: now + lease}
 	if refused := p.target.own.program.Park(&h.wait, g, regs); refused != nil {
@@ -194,8 +197,8 @@ const (
 	// and signalEvery how often it is signalled that still waits.
 	beginsWithin = 2 * time.Second
 	// letGoLate is how long a goroutine may go on waiting before it is signalled.
-	letGoLate = time.Second
-	signalEvery  = 5 * time.Millisecond
+	letGoLate   = time.Second
+	signalEvery = 5 * time.Millisecond
 )
 
 // letGo ends the wait of a parked goroutine, or has it end as soon as it begins. The kubelet

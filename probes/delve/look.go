@@ -43,11 +43,18 @@ func (p *process) lookInto(q *Question, a *Answer) (err error) {
 		}
 		return err
 	}
+	if h != nil {
+		back, err := p.standBack(h)
+		if err != nil {
+			return err
+		}
+		defer back()
+	}
 	frames, err := p.target.stack(int64(q.Goroutine))
 	if err != nil {
 		return fmt.Errorf("walk the stack: %w", err)
 	}
-	skip := p.top(h, frames)
+	skip := parked(frames)
 	for _, f := range frames[skip:] {
 		name := ""
 		if f.Function != nil {
@@ -158,25 +165,26 @@ func (p *process) framesOf(at uint64) ([]park.Frame, error) {
 // debugCall is the function of the runtime from which a parked goroutine seems to wait.
 const debugCall = "runtime.debugCallV2"
 
-// top is how many frames on top are not the kubelet's own. Delve takes a goroutine that is
-// parked to be behind a call, at the instruction before the one where it goes on: what that
-// was inlined from is left out too, and the line is put right.
-func (p *process) top(h *hold, frames []api.Stackframe) int {
-	skip := parked(frames)
-	if h == nil || p.target.own == nil || p.target.own.why != nil {
-		return skip
+// standBack gives the thread of a parked goroutine the registers that it had before, for as long
+// as Delve looks: what is in registers is then read as well. The kubelet stands still.
+func (p *process) standBack(h *hold) (back func(), err error) {
+	none := func() {}
+	if h.How != Goroutine {
+		return none, nil
 	}
-	own, err := p.frames(h)
-	if err != nil {
-		return skip
+	own := p.target.own
+	now, err := own.regs(h.TID)
+	if err != nil || !h.wait.Interrupted(now) {
+		return none, err // it has yet to begin its wait, or has ended it
 	}
-	for i := skip; i < len(frames); i++ {
-		if f := &frames[i]; f.Function != nil && f.Function.Name() == own[0].Function {
-			f.File, f.Line = own[0].File, own[0].Line
-			return i
+	if err := own.setRegs(h.TID, h.regs); err != nil {
+		return none, fmt.Errorf("look where the goroutine was: %w", err)
+	}
+	return func() {
+		if err := own.setRegs(h.TID, now); err != nil {
+			p.note("a pod that is held cannot wait on: %v", err)
 		}
-	}
-	return skip
+	}, nil
 }
 
 // parked is how many frames on top are those of the wait of a parked goroutine.
