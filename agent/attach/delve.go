@@ -21,8 +21,21 @@ import (
 var Delve = Kind{Name: delve.Name, Abilities: delveAbilities, New: newDebugged, OnRequest: true}
 
 func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
-	return insideAbilities(c, t).As(delve.Name)
+	can := insideAbilities(c, t).As(delve.Name)
+	p, err := t.looksInside()
+	if err != nil {
+		return can
+	}
+	for step := range p.NoBreakpoints() {
+		can.Steps[step] = probes.Ability{Unseen: noBreakpoint.Reason()}
+	}
+	return can
 }
+
+var noBreakpoint = probes.NewReason("attach.noBreakpoint", probes.Text{
+	En: "the function begins or ends with an instruction at which no breakpoint can stand",
+	Zh: "函数开头或结尾的指令处不能放断点",
+})
 
 // errRisk is why Delve does not stop a kubelet that nobody has given up to that.
 var errRisk = errors.New("a Delve puts breakpoints into the kubelet's code. podstep takes them back however podstep itself ends; " +

@@ -178,7 +178,7 @@ func (p *process) endWait(h *hold) {
 	if err == nil && h.wait.Interrupted(regs) {
 		err = h.wait.End(regs)
 	} else if err == nil {
-		err = h.wait.Expire()
+		err = h.wait.Expire(regs)
 	}
 	wait := h.wait
 	go func() {

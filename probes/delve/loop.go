@@ -39,6 +39,9 @@ func (p *process) begin() (err error) {
 	p.reader = uprobe.NewReader(p.reading, p.begun.Began, memory)
 	var addresses []uint64
 	for i, at := range p.reading.Places {
+		if at.Address == 0 {
+			continue
+		}
 		p.places[at.Address] = i
 		addresses = append(addresses, at.Address)
 	}

@@ -24,7 +24,8 @@ type Reading struct {
 
 // ReadPlace is a place of a Reading.
 type ReadPlace struct {
-	// Address is that of the instruction in the process at which a breakpoint can stand, Linked
+	// Address is that of the instruction in the process at which a breakpoint can stand, 0 if
+	// there is none, Linked
 	// that of the place itself, as the program was linked: the same one or one next to it.
 	Address, Linked uint64
 	Exit            bool
@@ -40,7 +41,11 @@ func (p *Probe) Reading() Reading {
 	for _, at := range p.plan.places {
 		spec := at.spec
 		spec.Below = uint32(at.wideBelow)
-		r.Places = append(r.Places, ReadPlace{at.wide + p.bias, at.at, at.exit, spec})
+		address := at.wide + p.bias
+		if at.wide == 0 {
+			address = 0
+		}
+		r.Places = append(r.Places, ReadPlace{address, at.at, at.exit, spec})
 	}
 	return r
 }
