@@ -205,7 +205,7 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 		}
 		r := row{cols[1], cols[2]}
 		for _, way := range strings.Fields(cols[3]) {
-			if seen, asked := by[way]; asked && steady(r) && !seen[r] {
+			if seen, asked := by[way]; asked && steady(r) && !seen[r] && !(way == "delve" && anywhere(seen, r.step)) {
 				t.Errorf("docs/inside.md has %s in %s, seen by %s; it is not", r.step, r.parent, way)
 			}
 		}
@@ -213,6 +213,17 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 	if missing != nil && !slices.Equal(recorded, missing) {
 		t.Errorf("not seen are\n%s\nrecorded are\n%s", strings.Join(missing, "\n"), strings.Join(recorded, "\n"))
 	}
+}
+
+// anywhere reports whether a step was seen, in whatever other one. Delve does not see goroutines
+// being made: in which step one was that is taken for a new one is a guess.
+func anywhere(seen map[row]bool, step string) bool {
+	for r := range seen {
+		if r.step == step {
+			return true
+		}
+	}
+	return false
 }
 
 // steady reports whether each pod has a row: those of its worker, and of calls to the runtime that change something.
