@@ -44,7 +44,7 @@ var packages = []pkg{
 	code("probes/cri/relayproc", "probes/companion", "probes/cri/relay", "probes/cri/takeover", "probes/kubelets"),
 	code("probes/uprobe/park", "probes/pclntab", "probes/uprobe/gocode", "probes/uprobe/goproc"),
 	code("probes/uprobe/holdproc", "probes/companion", "probes/kubelets", "probes/uprobe/park"),
-	code("probes/delve", "probes/companion", "probes/kubelets", "probes/memory", "probes/uprobe", "probes/uprobe/holdproc", "probes/uprobe/park"),
+	code("probes/delve", "probes/companion", "probes/kubelets", "probes/memory", "probes/pclntab", "probes/uprobe", "probes/uprobe/holdproc", "probes/uprobe/park"),
 	tests("probes/uprobe/toy"),
 
 	// The protocol, and what agent and clients both know of events.
@@ -125,9 +125,9 @@ var packages = []pkg{
 	code("tui/ask", "tui/screen", "tui/view"),
 	code("tui/compare", "agent/story/compare", "probes", "probes/words", "tui/ask", "tui/screen", "tui/view"),
 	code("tui/walk", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/cluster", "tui/screen", "tui/session", "tui/tours"),
-	code("tui/stack", "agent/agentpb", "agent/reason", "agent/wire", "probes", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/view"),
 	code("docs/pictures/gen"),
 	code("tui/about", "agent/explain/evidence", "agent/redact", "probes", "probes/words", "tui/ask"),
+	code("tui/stack", "agent/agentpb", "agent/reason", "agent/story/wording", "agent/wire", "probes", "probes/source", "probes/words", "tui/ask", "tui/screen", "tui/session", "tui/view"),
 	code("tui", "agent/agentpb", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/life", "agent/wire", "docs/pictures/gen", "probes", "probes/filter", "probes/words", "tui/about", "tui/ask", "tui/compare", "tui/find", "tui/marks", "tui/screen", "tui/session", "tui/settings", "tui/stack", "tui/state", "tui/tours", "tui/view", "tui/walk"),
 	code("tui/keysdoc", "tui"),
 	tests("tui/tuitest"),

@@ -80,7 +80,7 @@ func (r *rig) Stopping(step string) bool { return r.probes[0].Stopping(step) }
 
 // addBreakpoint adds one that lives by itself.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return r.Agent.addBreakpoint(spec, context.Background(), server.Peer{})
+	return r.Agent.addBreakpoint(context.Background(), spec, context.Background(), server.Peer{})
 }
 
 // call does what woven code of a step does around body.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -44,6 +45,7 @@ type breakpoint struct {
 	peer   server.Peer // asked for it
 	missed uint32      // pods that it let pass for want of room
 	seq    uint64      // of the last event before it was set
+	found  []Found     // the places of spec.at; none: it is at steps
 }
 
 // breakpoints has those there are.
@@ -55,11 +57,17 @@ type breakpoints struct {
 }
 
 // AddBreakpoint checks and adds one.
-func (a *Agent) addBreakpoint(spec *agentpb.AddBreakpointRequest, client context.Context, peer server.Peer) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, peer server.Peer) (*agentpb.Breakpoint, error) {
 	if err := a.mayAct(); err != nil {
 		return nil, err
 	}
-	b, err := a.newBreakpoint(spec)
+	var b *breakpoint
+	var err error
+	if spec.GetAt() != "" {
+		b, err = a.newBreakpointAt(ctx, spec)
+	} else {
+		b, err = a.newBreakpoint(spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +149,65 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	return b, nil
 }
 
+// newBreakpointAt is newBreakpoint for a place of the kubelet's code that is no step.
+func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpointRequest) (*breakpoint, error) {
+	if err := a.limits().check(spec); err != nil {
+		return nil, err
+	}
+	sel, err := pods.NewSelector(spec.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel}
+	_, delays := spec.GetAction().(*agentpb.AddBreakpointRequest_Delay)
+	if b.fails() || delays || b.side() != enter || spec.GetStep() != "" {
+		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
+	}
+	find := a.finder()
+	if find == nil {
+		return nil, refused(agentpb.Problem_NO_LINES, nil)
+	}
+	if b.found, err = find(ctx, spec.GetAt()); err != nil {
+		return nil, refused(agentpb.Problem_LINES_FAILED, args{"error": err.Error()})
+	}
+	b.setLimits()
+	return b, nil
+}
+
+// finder looks for places in the code; nil: no probe can.
+func (a *Agent) finder() func(context.Context, string) ([]Found, error) {
+	for _, p := range a.probes {
+		if d := p.debugger.Load(); d != nil && d.Find != nil && p.works() {
+			return d.Find
+		}
+	}
+	return nil
+}
+
+// stopInside holds a pod for the first breakpoint that is where its goroutine is.
+func (t *breakpoints) stopInside(a *Agent, s *span, ps *podSpan, at Found) {
+	suits := func(b *breakpoint) bool { return b.isAt(at.Address) && b.applies(s, ps.pod, enter, "") }
+	b := t.first(suits)
+	if b == nil {
+		return
+	}
+	if !a.holds.reserve(a.limits()) {
+		t.miss(a, s, ps, suits)
+		return
+	}
+	defer a.holds.free()
+	if acts, there := t.count(b); !acts || !there {
+		return
+	}
+	a.putEnter(s, ps)
+	a.hold(s, ps, enter, "", terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, at.Frame}, nil)
+}
+
+// isAt reports whether an address is one of the breakpoint's places.
+func (b *breakpoint) isAt(address uint64) bool {
+	return slices.ContainsFunc(b.found, func(f Found) bool { return f.Address == address })
+}
+
 // setLimits sees to it that nothing lives for ever: a fault acts once unless
 // told otherwise, and every breakpoint ends.
 func (b *breakpoint) setLimits() {
@@ -208,7 +275,7 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 	b := t.hit(s, p, side, errText, room)
 	if b == nil {
 		if may && !room {
-			t.miss(a, s, ps, side, errText)
+			t.miss(a, s, ps, func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(s, p, side, errText) })
 		}
 		return false, nil
 	}
@@ -225,9 +292,9 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 		a.faults.delays.Add(1)
 		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.Fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
-		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer}, nil)
+		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer, nil}, nil)
 	default:
-		a.hold(s, ps, side, errText, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer}, nil)
+		a.hold(s, ps, side, errText, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, nil}, nil)
 	}
 	return true, nil
 }
@@ -279,8 +346,8 @@ func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *
 
 // miss counts a pod that the first breakpoint that suits lets pass, since there is
 // no room for one more hold. The pod's story says so the first time.
-func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, side int, errText string) {
-	b := t.first(func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(s, ps.pod, side, errText) })
+func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, suits func(*breakpoint) bool) {
+	b := t.first(suits)
 	if b == nil {
 		return
 	}
@@ -368,6 +435,9 @@ func (a *Agent) protoOf(b *breakpoint) *agentpb.Breakpoint {
 	out := &agentpb.Breakpoint{
 		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed, Seq: b.seq,
 		Expires: timestamppb.New(b.expires), Peer: b.peer.Proto(),
+	}
+	for _, f := range b.found {
+		out.Places = append(out.Places, f.Frame)
 	}
 	for i := range a.steps {
 		if b.steps[i] {

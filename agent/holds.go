@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 )
 
@@ -24,7 +25,8 @@ type hold struct {
 	span   *span
 	part   *podSpan // of span, that is about pod
 	side   int
-	node   bool // the node stands still meanwhile
+	inside *agentpb.StackFrame // the line at which it is held, neither at the begin nor at the end
+	node   bool                // the node stands still meanwhile
 	why    cause
 	since  time.Time
 	lease  time.Time
@@ -63,6 +65,7 @@ type terms struct {
 	lease  time.Duration   // zero: the default of where the pod is held
 	client context.Context // its end is the hold's
 	peer   server.Peer     // asked for it
+	inside *agentpb.StackFrame
 }
 
 // gaveUp is closed when nobody waits for the call any more.
@@ -90,6 +93,8 @@ type holdTable struct {
 	// armed counts pending holds and breakpoints: while it is zero a step costs
 	// nothing but this look.
 	armed atomic.Int32
+	// byLine counts the pending holds among them that are at lines, and at no step.
+	byLine atomic.Int32
 	// onArmed are called when something is armed, and when nothing is any more. To come
 	// back to zero may be noted under a lock of who calls.
 	onArmed   []*func() // never changed in place
@@ -112,6 +117,14 @@ func (t *holdTable) arm(n int32) {
 	if t.armed.Add(n) == 0 {
 		t.announce()
 	}
+}
+
+// pend is arm for pending holds.
+func (t *holdTable) pend(w *pendingHold, n int32) {
+	if w.inside != 0 {
+		t.byLine.Add(n)
+	}
+	t.arm(n)
 }
 
 // announce has the probes know whether anything is armed.
@@ -243,20 +256,28 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 
 // stopPending holds the pod if a person asked for a hold at such a place.
 func (a *Agent) stopPending(s *span, ps *podSpan, side int, errText string) bool {
-	p := ps.pod
-	w := p.State.pending.Load()
-	if w == nil || !w.place(s, side) || !p.State.pending.CompareAndSwap(w, nil) {
-		return false
-	}
-	a.holds.arm(-1)
-	if !a.holds.reserve(a.limits()) {
-		w.cause = a.tooMany()
-		close(w.gone)
+	w := ps.pod.State.pending.Load()
+	if w == nil || !w.place(s, side) || !a.take(ps.pod, w) {
 		return false
 	}
 	defer a.holds.free()
 	a.putEnter(s, ps)
 	a.hold(s, ps, side, errText, w.terms, w.got)
+	return true
+}
+
+// take takes a pending hold whose pod has come to its place, and room for it, which the caller
+// gives back.
+func (a *Agent) take(p *pod, w *pendingHold) bool {
+	if !p.State.pending.CompareAndSwap(w, nil) {
+		return false
+	}
+	a.holds.pend(w, -1)
+	if !a.holds.reserve(a.limits()) {
+		w.cause = a.tooMany()
+		close(w.gone)
+		return false
+	}
 	return true
 }
 
@@ -267,7 +288,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	now := time.Now()
 	p, node := ps.pod, a.standsStill(s, side)
 	h := &hold{
-		pod: p, span: s, part: ps, side: side, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
+		pod: p, span: s, part: ps, side: side, inside: on.inside, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
 		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.ends, h.endsBy = h.end(now)
@@ -279,7 +300,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	if no := mayNotBeHeld(p); no != "" {
 		h.let(no)
 	}
-	at := sideNames[side]
+	at := h.on()
 	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(at)}) })
 	if got != nil {
 		got <- h
@@ -297,7 +318,7 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	case <-a.closed:
 		h.let(agentpb.ReleaseAgentEnds)
 	}
-	if side == enter {
+	if side == enter && h.inside == nil {
 		s.goesOn(time.Now())
 	}
 	a.holds.end(h, func() uint64 {
@@ -334,8 +355,20 @@ func (h *hold) endFields(on string) []field {
 
 var sideNames = [2]string{"enter", "exit"}
 
+// on is where in the call the pod is held.
+func (h *hold) on() string {
+	if h.inside != nil {
+		return agentpb.Inside
+	}
+	return sideNames[h.side]
+}
+
 func (h *hold) fields(on string) []field {
-	out := []field{text("on", on), text("why", h.why.String()), wire.Duration("lease", h.lease.Sub(h.since))}
+	out := []field{text("on", on)}
+	if h.inside != nil {
+		out = append(out, text("line", h.inside.Written()), text("function", values.Text(h.inside.GetFunction())))
+	}
+	out = append(out, text("why", h.why.String()), wire.Duration("lease", h.lease.Sub(h.since)))
 	if h.node {
 		out = append(out, flag("node", true))
 	}
@@ -374,7 +407,7 @@ func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
 func (h *hold) proto() *agentpb.HoldInfo {
 	now := time.Now()
 	out := &agentpb.HoldInfo{
-		Id: h.id, Pod: h.pod.Proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: sideNames[h.side],
+		Id: h.id, Pod: h.pod.Proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: h.on(), Place: h.inside,
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
 		Peer: h.peer.Proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,

@@ -91,7 +91,7 @@ func (p *Probe) Stops(step string) (out Stops) {
 	t := &a.points
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	pending := int(a.holds.armed.Load()) > len(t.all) // what is armed and no breakpoint
+	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all) // what is armed and no breakpoint
 	sides := [2]bool{}
 	for side := range sides {
 		sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds[side]
@@ -112,7 +112,7 @@ func (p *Probe) Stopping(step string) bool { return p.Stops(step).Enter }
 // Wanted are the uids of the pods that somebody wants to be held at their next place.
 func (p *Probe) Wanted() (uids []string) {
 	for _, pod := range p.agent.pods.All() {
-		if pod.State.pending.Load() != nil {
+		if w := pod.State.pending.Load(); w != nil && w.inside == 0 {
 			uids = append(uids, pod.UID)
 		}
 	}

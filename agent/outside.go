@@ -153,8 +153,55 @@ func (p *Probe) OnArmed(f func()) (forget func()) {
 // Looker answers what a debugger knows of a goroutine that is held, by its number.
 type Looker func(ctx context.Context, goroutine uint64, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
 
-// OnLook has f answer questions about goroutines that are held at calls which the probe sees.
-func (p *Probe) OnLook(f Looker) { p.looker.Store(&f) }
+// Debugger answers questions about goroutines that are held at calls which a probe sees, and
+// has them held at lines of the kubelet's code.
+type Debugger struct {
+	Look Looker
+	// Find looks for a place in the code, in Delve's syntax. Find and Step are nil if no pod is
+	// held at lines.
+	Find func(ctx context.Context, at string) ([]Found, error)
+	// Step has a goroutine that is held be held again at a line, once it is let go; Forget
+	// takes that back.
+	Step   func(ctx context.Context, goroutine uint64, mode agentpb.StepMode) error
+	Forget func(goroutine uint64)
+}
+
+// Found is a place in the kubelet's code, with the address by which the debugger knows it.
+type Found struct {
+	Address uint64
+	Frame   *agentpb.StackFrame
+}
+
+// OnDebug makes a debugger the probe's.
+func (p *Probe) OnDebug(d *Debugger) { p.debugger.Store(d) }
+
+// Places are the addresses of the places at which breakpoints are to hold, that are no steps'.
+func (p *Probe) Places() map[uint64]bool {
+	out := map[uint64]bool{}
+	for _, b := range p.agent.points.list() {
+		for _, f := range b.found {
+			out[f.Address] = true
+		}
+	}
+	return out
+}
+
+// StopInside holds the pod of a call if somebody wants it held where its goroutine is, at a
+// line inside of the call, until it is let go or ctx ends.
+func (c *Call) StopInside(ctx context.Context, at Found) {
+	if c == nil {
+		return
+	}
+	s := c.span
+	for s != nil && s.only() == nil {
+		s = s.parent
+	}
+	if s == nil {
+		return
+	}
+	s.caller = ctx
+	c.agent.stopInside(s, c.span.goroutine, at)
+}
 
 // Stop holds the call if somebody wants its pod held here, until it is let go
 // or the caller's context ends, whose deadline is a timer like any other. It

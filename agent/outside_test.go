@@ -15,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -405,5 +406,95 @@ func TestStops(t *testing.T) {
 	want("with both", "loop.iter", Stops{})
 	if got := r.probes[0].Wanted(); !slices.Equal(got, []string{p.UID}) {
 		t.Errorf("wanted are %v", got)
+	}
+}
+
+// TestLines: a pod is held at a line inside of a call, by a breakpoint and step by step; other
+// goroutines, and pods that nobody means, are not.
+func TestLines(t *testing.T) {
+	r := newRig(t, Options{Probes: seesAll()})
+	at := Found{0x4711, &agentpb.StackFrame{Function: "kubelet.(*Kubelet).SyncPod", File: "/src/kubelet.go", Line: 2010}}
+	spec := &agentpb.AddBreakpointRequest{Pods: &agentpb.PodSelector{Namespace: "default", Name: "web"}, At: "kubelet.go:2010", Times: 1}
+	refused := func(want agentpb.Problem_Code, err error) {
+		t.Helper()
+		if p := reason.ProblemOf(err); p.GetCode() != want {
+			t.Errorf("refused with %v, not %v: %v", p.GetCode(), want, err)
+		}
+	}
+	_, err := r.addBreakpoint(spec)
+	refused(agentpb.Problem_NO_LINES, err)
+
+	var stepped []agentpb.StepMode
+	var forgotten []uint64
+	next, fails := at, error(nil)
+	r.probes[0].OnDebug(&Debugger{
+		Find: func(_ context.Context, where string) ([]Found, error) {
+			if where != "kubelet.go:2010" {
+				return nil, errors.New("no such line")
+			}
+			return []Found{at}, nil
+		},
+		Step: func(_ context.Context, _ uint64, mode agentpb.StepMode) error {
+			stepped = append(stepped, mode)
+			return fails
+		},
+		Forget: func(goroutine uint64) { forgotten = append(forgotten, goroutine) },
+	})
+	_, err = r.addBreakpoint(&agentpb.AddBreakpointRequest{At: "kubelet.go:1"})
+	refused(agentpb.Problem_LINES_FAILED, err)
+	_, err = r.addBreakpoint(&agentpb.AddBreakpointRequest{At: "kubelet.go:2010", On: agentpb.On_ON_EXIT})
+	refused(agentpb.Problem_AT_HOLDS, err)
+	b, err := r.addBreakpoint(spec)
+	if err != nil || len(b.Places) != 1 || !r.probes[0].Places()[at.Address] {
+		t.Fatalf("the breakpoint is %v, %v", b, err)
+	}
+
+	worker := func(name string, goroutine uint64) *Call {
+		p := newPod("default", name)
+		loop := r.Begin(Seen{Step: "worker.loop", At: time.Now(), Values: []any{string(p.UID)}, Goroutine: goroutine, Worker: true})
+		return r.Begin(Seen{Step: "sync.pod", At: time.Now(), Values: []any{p}, Goroutine: goroutine, Worker: true, Parent: loop})
+	}
+	worker("other", 5).StopInside(t.Context(), at)
+	call := worker("web", 7)
+	call.StopInside(t.Context(), Found{0x4712, at.Frame}) // no breakpoint is there
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call.StopInside(t.Context(), at)
+		for range 2 {
+			call.StopInside(t.Context(), next)
+		}
+	}()
+	p := r.pods.Known("uid-default-web")
+	held := func() *hold {
+		for {
+			if all := r.holds.of(p); len(all) == 1 {
+				return all[0]
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if h := held().proto(); h.On != agentpb.Inside || h.Place.GetLine() != 2010 || h.Step != "sync.pod" || h.Breakpoint != b.Id {
+		t.Errorf("it is held as %v", h)
+	}
+	step := func(mode agentpb.StepMode) (*agentpb.HoldInfo, error) {
+		return r.svc.Step(t.Context(), &agentpb.StepRequest{Pods: sel(newPod("default", "web")), Mode: mode, Wait: durationOf(10 * time.Second)})
+	}
+	fails = errors.New("there is no line")
+	_, err = step(agentpb.StepMode_LINE_INTO)
+	refused(agentpb.Problem_LINES_FAILED, err)
+	fails = nil
+	for range 2 {
+		if h, err := step(agentpb.StepMode_LINE_OVER); err != nil || h.On != agentpb.Inside || h.Cause != agentpb.Cause_CAUSE_STEP {
+			t.Errorf("by line it is held as %v, %v", h, err)
+		}
+	}
+	if got := r.probes[0].Wanted(); len(got) > 0 {
+		t.Errorf("by line %v are wanted at steps", got)
+	}
+	held().let(agentpb.ReleaseContinue)
+	<-done
+	if len(stepped) != 3 || len(forgotten) != 0 || len(r.probes[0].Places()) != 0 {
+		t.Errorf("stepped %v, forgotten %v, with breakpoints at %v", stepped, forgotten, r.probes[0].Places())
 	}
 }

@@ -23,8 +23,8 @@ type Probe struct {
 	can   probes.Abilities
 	mu    sync.Mutex // is held while state changes and its event is queued
 	state atomic.Pointer[probeState]
-	// looker answers questions about goroutines; nil: it cannot.
-	looker atomic.Pointer[Looker]
+	// debugger answers questions about goroutines; nil: it cannot.
+	debugger atomic.Pointer[Debugger]
 }
 
 // probeState is how a probe fares.

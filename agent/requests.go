@@ -116,7 +116,7 @@ func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.
 }
 
 func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return s.agent.addBreakpoint(req, server.Client(ctx, req.GetWhileConnected()), server.PeerFrom(ctx))
+	return s.agent.addBreakpoint(ctx, req, server.Client(ctx, req.GetWhileConnected()), server.PeerFrom(ctx))
 }
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
@@ -157,7 +157,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	}
 	if held := a.holds.of(p); len(held) > 0 {
 		h := held[0]
-		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": sideNames[h.side], "step": h.span.step.Name})
+		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": h.on(), "step": h.span.step.Name})
 	}
 	if why := a.whyNothingHolds(); why != nil {
 		return nil, refusedFor(why, agentpb.Problem_WAIT_ENDED, args{"pod": p.FullName()})
@@ -217,12 +217,25 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 		return nil, err
 	}
 	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), peer: server.PeerFrom(ctx)}}
+	if byLine(req.GetMode()) {
+		if w.inside = from.span.goroutine; w.inside == 0 {
+			return nil, refused(agentpb.Problem_NO_LINES, nil)
+		}
+	}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
+	}
+	forget := func() {}
+	if w.inside != 0 {
+		if forget, err = a.stepByLine(ctx, from, req.GetMode()); err != nil {
+			a.disarm(p, w)
+			return nil, err
+		}
 	}
 	from.letBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
 	h, err := a.await(ctx, p, w, wait)
 	if err != nil {
+		forget()
 		return nil, err
 	}
 	return h.proto(), nil
@@ -284,11 +297,11 @@ func (s *service) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.
 		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	at := held[0].span
-	look := a.probes[at.probe].looker.Load()
-	if look == nil || at.goroutine == 0 {
+	d := a.probes[at.probe].debugger.Load()
+	if d == nil || at.goroutine == 0 {
 		return nil, refused(agentpb.Problem_NO_DEBUGGER, args{"pod": p.FullName()})
 	}
-	out, err := (*look)(ctx, uint64(at.goroutine), req)
+	out, err := d.Look(ctx, uint64(at.goroutine), req)
 	if err != nil {
 		return nil, refused(agentpb.Problem_LOOK_FAILED, args{"error": err.Error()})
 	}

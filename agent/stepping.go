@@ -18,6 +18,8 @@ type pendingHold struct {
 	// place reports whether a side of a call suits. It runs on the kubelet's
 	// goroutines.
 	place func(s *span, side int) bool
+	// inside is the goroutine that is to be held at a line; 0: at a step.
+	inside uintptr
 	terms
 	got   chan *hold    // has room for one
 	gone  chan struct{} // closed when the request was taken back
@@ -30,7 +32,7 @@ func (a *Agent) arm(p *pod, w *pendingHold) error {
 	if !p.State.pending.CompareAndSwap(nil, w) {
 		return refused(agentpb.Problem_HOLD_PENDING, args{"pod": p.FullName()})
 	}
-	a.holds.arm(1)
+	a.holds.pend(w, 1)
 	a.holds.announce()
 	return nil
 }
@@ -40,7 +42,7 @@ func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
-	a.holds.arm(-1)
+	a.holds.pend(w, -1)
 	return true
 }
 
@@ -133,7 +135,53 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 			return ok && s != from && (side == enter || !a.canHold(s.step, enter))
 		}, nil
 	}
+	if byLine(req.GetMode()) {
+		return func(*span, int) bool { return false }, nil
+	}
 	return nil, invalid(agentpb.Problem_BAD_MODE, args{"mode": req.GetMode().String()})
+}
+
+// byLine reports whether a way of stepping is by line of the kubelet's code.
+func byLine(mode agentpb.StepMode) bool {
+	switch mode {
+	case agentpb.StepMode_LINE_OVER, agentpb.StepMode_LINE_INTO, agentpb.StepMode_LINE_OUT:
+		return true
+	}
+	return false
+}
+
+// stepByLine has the debugger hold the goroutine of h at a line, once it is let go.
+func (a *Agent) stepByLine(ctx context.Context, h *hold, mode agentpb.StepMode) (forget func(), err error) {
+	d := a.probes[h.span.probe].debugger.Load()
+	if d == nil || d.Step == nil {
+		return nil, refused(agentpb.Problem_NO_LINES, nil)
+	}
+	goroutine := uint64(h.span.goroutine)
+	if err := d.Step(ctx, goroutine, mode); err != nil {
+		return nil, refused(agentpb.Problem_LINES_FAILED, args{"error": err.Error()})
+	}
+	return func() { d.Forget(goroutine) }, nil
+}
+
+// stopInside holds a pod at a line inside of a call if a person steps it there, or a breakpoint
+// is there.
+func (a *Agent) stopInside(s *span, goroutine uintptr, at Found) {
+	ps := &s.one
+	p := ps.pod
+	if a.holds.armed.Load() == 0 || s.isForbidden() || !s.onWorkerOf(p) {
+		return
+	}
+	if w := p.State.pending.Load(); w != nil && w.inside == goroutine && w.inside != 0 {
+		if a.take(p, w) {
+			defer a.holds.free()
+			a.putEnter(s, ps)
+			on := w.terms
+			on.inside = at.Frame
+			a.hold(s, ps, enter, "", on, w.got)
+			return
+		}
+	}
+	a.points.stopInside(a, s, ps, at)
 }
 
 // pipeline is the order in which a pod's news passes through goroutines. Who

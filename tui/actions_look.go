@@ -30,7 +30,7 @@ var lookActions = []action{
 	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
 		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
 	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held", "Pod 停住处的调用栈与变量"),
-		off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
+		hint: words.Text("stack", "调用栈"), rank: rankStack, off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
 	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
 		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
 	{id: "look.pod", keys: []string{"K"}, group: groupLook, title: words.Text("The pod as the kubelet has it", "kubelet 所持的 Pod 对象"),
@@ -79,6 +79,23 @@ func (m *Model) showWhy() tea.Cmd {
 	m.frame.touch()
 	return m.gather()
 }
+
+// rankStack ranks a look at the stack where the selected pod is held while a debugger works.
+func rankStack(m *Model) int {
+	for _, p := range m.info.GetProbes() {
+		switch p.GetState() {
+		case agentpb.ProbeState_PROBE_FAILED, agentpb.ProbeState_PROBE_STOPPED:
+			continue
+		}
+		if p.GetName() == debugger {
+			return rankHeld(87)(m)
+		}
+	}
+	return 0
+}
+
+// debugger is the probe that has stacks and variables.
+const debugger = "delve"
 
 // openStack asks a debugger about the selected pod, which is held.
 func (m *Model) openStack() tea.Cmd {
@@ -158,6 +175,8 @@ type stackDesk struct{ m *Model }
 
 func (d stackDesk) Text(t probes.Text) string     { return d.m.text(t) }
 func (d stackDesk) Held(h *agentpb.HoldInfo) bool { return d.m.holdGoesOn(h) }
+
+func (d stackDesk) Kubelet() string { return d.m.info.GetKubeletVersion() }
 
 func (d stackDesk) Refused(p *stack.Page, err error) {
 	d.m.layers = slices.DeleteFunc(d.m.layers, func(l *layered) bool { return l.Layer == p })

@@ -211,6 +211,11 @@ const (
 	StepMode_NEXT_CRI   StepMode = 4
 	StepMode_NEXT_SYNC  StepMode = 5
 	StepMode_UNTIL      StepMode = 6
+	// Line by line, with a debugger: to the next line of the function, into the function
+	// that the line calls, or to where the function was called.
+	StepMode_LINE_OVER StepMode = 7
+	StepMode_LINE_INTO StepMode = 8
+	StepMode_LINE_OUT  StepMode = 9
 )
 
 // Enum value maps for StepMode.
@@ -223,6 +228,9 @@ var (
 		4: "NEXT_CRI",
 		5: "NEXT_SYNC",
 		6: "UNTIL",
+		7: "LINE_OVER",
+		8: "LINE_INTO",
+		9: "LINE_OUT",
 	}
 	StepMode_value = map[string]int32{
 		"INTO":       0,
@@ -232,6 +240,9 @@ var (
 		"NEXT_CRI":   4,
 		"NEXT_SYNC":  5,
 		"UNTIL":      6,
+		"LINE_OVER":  7,
+		"LINE_INTO":  8,
+		"LINE_OUT":   9,
 	}
 )
 
@@ -403,6 +414,12 @@ const (
 	Problem_NO_DEBUGGER Problem_Code = 70
 	// LOOK_FAILED: the debugger has no answer. Args: error.
 	Problem_LOOK_FAILED Problem_Code = 71
+	// NO_LINES: no probe holds pods at lines of the kubelet's code.
+	Problem_NO_LINES Problem_Code = 72
+	// LINES_FAILED: the debugger cannot hold there. Args: error.
+	Problem_LINES_FAILED Problem_Code = 73
+	// AT_HOLDS: a breakpoint at a place of the code only holds, as the pod comes there.
+	Problem_AT_HOLDS Problem_Code = 74
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
 )
@@ -447,6 +464,9 @@ var (
 		69: "PROBE_CANNOT_FAIL",
 		70: "NO_DEBUGGER",
 		71: "LOOK_FAILED",
+		72: "NO_LINES",
+		73: "LINES_FAILED",
+		74: "AT_HOLDS",
 		80: "TOO_MANY_WATCHERS",
 	}
 	Problem_Code_value = map[string]int32{
@@ -487,6 +507,9 @@ var (
 		"PROBE_CANNOT_FAIL":    69,
 		"NO_DEBUGGER":          70,
 		"LOOK_FAILED":          71,
+		"NO_LINES":             72,
+		"LINES_FAILED":         73,
+		"AT_HOLDS":             74,
 		"TOO_MANY_WATCHERS":    80,
 	}
 )
@@ -515,7 +538,7 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28, 0}
+	return file_agent_proto_rawDescGZIP(), []int{29, 0}
 }
 
 type LookRequest struct {
@@ -525,7 +548,10 @@ type LookRequest struct {
 	Frame uint32 `protobuf:"varint,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// expression is to be evaluated there, in Delve's syntax. Empty: the arguments and
 	// local variables are given.
-	Expression    string `protobuf:"bytes,3,opt,name=expression,proto3" json:"expression,omitempty"`
+	Expression string `protobuf:"bytes,3,opt,name=expression,proto3" json:"expression,omitempty"`
+	// goroutine is the number of another goroutine of the pod, of LookResponse.goroutines.
+	// Zero: the one that is held.
+	Goroutine     uint64 `protobuf:"varint,4,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -581,6 +607,13 @@ func (x *LookRequest) GetExpression() string {
 	return ""
 }
 
+func (x *LookRequest) GetGoroutine() uint64 {
+	if x != nil {
+		return x.Goroutine
+	}
+	return 0
+}
+
 type LookResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
@@ -595,7 +628,9 @@ type LookResponse struct {
 	// without is why the variables are not known.
 	Without string `protobuf:"bytes,7,opt,name=without,proto3" json:"without,omitempty"`
 	// stood is how long the whole kubelet stood still for the answer.
-	Stood         *durationpb.Duration `protobuf:"bytes,8,opt,name=stood,proto3" json:"stood,omitempty"`
+	Stood *durationpb.Duration `protobuf:"bytes,8,opt,name=stood,proto3" json:"stood,omitempty"`
+	// goroutines are those on which calls about the pod are under way; the first is held.
+	Goroutines    []*Goroutine `protobuf:"bytes,9,rep,name=goroutines,proto3" json:"goroutines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -686,6 +721,67 @@ func (x *LookResponse) GetStood() *durationpb.Duration {
 	return nil
 }
 
+func (x *LookResponse) GetGoroutines() []*Goroutine {
+	if x != nil {
+		return x.Goroutines
+	}
+	return nil
+}
+
+// Goroutine is one on which a call about a pod is under way.
+type Goroutine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// step is the innermost of these calls.
+	Step          string `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goroutine) Reset() {
+	*x = Goroutine{}
+	mi := &file_agent_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Goroutine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Goroutine) ProtoMessage() {}
+
+func (x *Goroutine) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Goroutine.ProtoReflect.Descriptor instead.
+func (*Goroutine) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Goroutine) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Goroutine) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
 // StackFrame is a function that is under way.
 type StackFrame struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -698,7 +794,7 @@ type StackFrame struct {
 
 func (x *StackFrame) Reset() {
 	*x = StackFrame{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +806,7 @@ func (x *StackFrame) String() string {
 func (*StackFrame) ProtoMessage() {}
 
 func (x *StackFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +819,7 @@ func (x *StackFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StackFrame.ProtoReflect.Descriptor instead.
 func (*StackFrame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StackFrame) GetFunction() string {
@@ -759,7 +855,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +867,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +880,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Variable) GetName() string {
@@ -821,7 +917,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +929,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +942,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Pod) GetId() uint32 {
@@ -921,7 +1017,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1029,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1042,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Event) GetSeq() uint64 {
@@ -1072,7 +1168,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1180,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1193,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Field) GetName() string {
@@ -1229,7 +1325,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1337,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1350,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Batch) GetPods() []*Pod {
@@ -1293,7 +1389,7 @@ type InfoRequest struct {
 
 func (x *InfoRequest) Reset() {
 	*x = InfoRequest{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1401,7 @@ func (x *InfoRequest) String() string {
 func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1414,7 @@ func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
 func (*InfoRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 type InfoResponse struct {
@@ -1348,7 +1444,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1456,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1469,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *InfoResponse) GetVersion() string {
@@ -1477,7 +1573,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1585,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1598,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Probe) GetName() string {
@@ -1557,7 +1653,7 @@ type Knows struct {
 
 func (x *Knows) Reset() {
 	*x = Knows{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1665,7 @@ func (x *Knows) String() string {
 func (*Knows) ProtoMessage() {}
 
 func (x *Knows) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1678,7 @@ func (x *Knows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Knows.ProtoReflect.Descriptor instead.
 func (*Knows) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Knows) GetTurns() bool {
@@ -1625,7 +1721,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1733,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1746,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Reason) GetCode() string {
@@ -1684,7 +1780,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1792,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1805,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Limits) GetLease() *durationpb.Duration {
@@ -1765,7 +1861,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1777,7 +1873,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1790,7 +1886,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Peer) GetUid() uint32 {
@@ -1839,7 +1935,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +1947,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +1960,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Step) GetName() string {
@@ -1973,7 +2069,7 @@ type Ability struct {
 
 func (x *Ability) Reset() {
 	*x = Ability{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2081,7 @@ func (x *Ability) String() string {
 func (*Ability) ProtoMessage() {}
 
 func (x *Ability) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2094,7 @@ func (x *Ability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ability.ProtoReflect.Descriptor instead.
 func (*Ability) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Ability) GetProbe() uint32 {
@@ -2099,7 +2195,7 @@ type PodSelector struct {
 
 func (x *PodSelector) Reset() {
 	*x = PodSelector{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2207,7 @@ func (x *PodSelector) String() string {
 func (*PodSelector) ProtoMessage() {}
 
 func (x *PodSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2220,7 @@ func (x *PodSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSelector.ProtoReflect.Descriptor instead.
 func (*PodSelector) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PodSelector) GetNamespace() string {
@@ -2172,7 +2268,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2280,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2293,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatchRequest) GetPods() *PodSelector {
@@ -2244,7 +2340,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2352,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2365,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -2291,7 +2387,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2303,7 +2399,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2316,7 +2412,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -2360,7 +2456,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2372,7 +2468,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2385,7 +2481,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -2480,7 +2576,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2588,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2601,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 type StatsResponse struct {
@@ -2528,7 +2624,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +2636,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +2649,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -2658,13 +2754,16 @@ type AddBreakpointRequest struct {
 	// while_connected: the breakpoint, and what it holds, ends with the
 	// connection that asked for it.
 	WhileConnected bool `protobuf:"varint,12,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// at is a place in the kubelet's code in place of a step, in Delve's syntax: FUNCTION,
+	// FUNCTION:LINE or FILE:LINE. It takes a debugger, and acts by holding.
+	At            string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2775,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2788,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -2789,6 +2888,13 @@ func (x *AddBreakpointRequest) GetWhileConnected() bool {
 	return false
 }
 
+func (x *AddBreakpointRequest) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
 type isAddBreakpointRequest_Action interface {
 	isAddBreakpointRequest_Action()
 }
@@ -2823,7 +2929,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +2941,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +2954,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -2874,14 +2980,16 @@ type Breakpoint struct {
 	Missed uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
 	// seq is the number of the last event before the breakpoint was set. It acts on
 	// later ones only.
-	Seq           uint64 `protobuf:"varint,10,opt,name=seq,proto3" json:"seq,omitempty"`
+	Seq uint64 `protobuf:"varint,10,opt,name=seq,proto3" json:"seq,omitempty"`
+	// places are what spec.at was found to be.
+	Places        []*StackFrame `protobuf:"bytes,11,rep,name=places,proto3" json:"places,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2893,7 +3001,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2906,7 +3014,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -2972,6 +3080,13 @@ func (x *Breakpoint) GetSeq() uint64 {
 	return 0
 }
 
+func (x *Breakpoint) GetPlaces() []*StackFrame {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
 // Refused is a step at which a breakpoint cannot act, and why.
 type Refused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2983,7 +3098,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3110,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3123,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Refused) GetStep() string {
@@ -3044,7 +3159,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +3171,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3184,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3108,7 +3223,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3235,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3248,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 type ListBreakpointsResponse struct {
@@ -3145,7 +3260,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3157,7 +3272,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3170,7 +3285,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3189,7 +3304,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3316,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3329,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3243,7 +3358,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3255,7 +3370,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3268,7 +3383,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3322,7 +3437,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3334,7 +3449,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3347,7 +3462,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3402,7 +3517,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3529,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3542,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -3456,7 +3571,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3468,7 +3583,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3481,7 +3596,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -3506,7 +3621,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3633,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3646,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 type ListHoldsResponse struct {
@@ -3545,7 +3660,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3557,7 +3672,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3570,7 +3685,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -3593,7 +3708,7 @@ type HoldInfo struct {
 	Pod   *Pod                   `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
 	Step  string                 `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
 	Stage string                 `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
-	// on is enter or exit.
+	// on is enter, exit or inside: at place.
 	On    string                 `protobuf:"bytes,5,opt,name=on,proto3" json:"on,omitempty"`
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	// lease is what is left of it.
@@ -3616,14 +3731,16 @@ type HoldInfo struct {
 	Cause      Cause  `protobuf:"varint,16,opt,name=cause,proto3,enum=podstep.agent.v1.Cause" json:"cause,omitempty"`
 	Breakpoint uint32 `protobuf:"varint,17,opt,name=breakpoint,proto3" json:"breakpoint,omitempty"`
 	// seq is the number of the HOLD event. Zero: the event was lost.
-	Seq           uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
+	Seq uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
+	// place is the line at which the pod is held, if it is held inside the step.
+	Place         *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3635,7 +3752,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3648,7 +3765,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -3770,6 +3887,13 @@ func (x *HoldInfo) GetSeq() uint64 {
 	return 0
 }
 
+func (x *HoldInfo) GetPlace() *StackFrame {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
 // Budget is the first timer that a hold would trip, if any would.
 type Budget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3782,7 +3906,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3794,7 +3918,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3807,7 +3931,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Budget) GetTimer() string {
@@ -3828,13 +3952,14 @@ var File_agent_proto protoreflect.FileDescriptor
 
 const file_agent_proto_rawDesc = "" +
 	"\n" +
-	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
+	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x01\n" +
 	"\vLookRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x14\n" +
 	"\x05frame\x18\x02 \x01(\rR\x05frame\x12\x1e\n" +
 	"\n" +
 	"expression\x18\x03 \x01(\tR\n" +
-	"expression\"\xec\x02\n" +
+	"expression\x12\x1c\n" +
+	"\tgoroutine\x18\x04 \x01(\x04R\tgoroutine\"\xa9\x03\n" +
 	"\fLookResponse\x12'\n" +
 	"\x03pod\x18\x01 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x124\n" +
@@ -3843,7 +3968,13 @@ const file_agent_proto_rawDesc = "" +
 	"\x06locals\x18\x05 \x03(\v2\x1a.podstep.agent.v1.VariableR\x06locals\x120\n" +
 	"\x05value\x18\x06 \x01(\v2\x1a.podstep.agent.v1.VariableR\x05value\x12\x18\n" +
 	"\awithout\x18\a \x01(\tR\awithout\x12/\n" +
-	"\x05stood\x18\b \x01(\v2\x19.google.protobuf.DurationR\x05stood\"P\n" +
+	"\x05stood\x18\b \x01(\v2\x19.google.protobuf.DurationR\x05stood\x12;\n" +
+	"\n" +
+	"goroutines\x18\t \x03(\v2\x1b.podstep.agent.v1.GoroutineR\n" +
+	"goroutines\"/\n" +
+	"\tGoroutine\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\"P\n" +
 	"\n" +
 	"StackFrame\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x12\n" +
@@ -4012,7 +4143,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06faults\x18\v \x01(\x04R\x06faults\x1a:\n" +
 	"\fDroppedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xe6\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xf6\x03\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -4027,11 +4158,12 @@ const file_agent_proto_rawDesc = "" +
 	"\aexpires\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
 	"\x05force\x18\v \x01(\bR\x05force\x12'\n" +
-	"\x0fwhile_connected\x18\f \x01(\bR\x0ewhileConnectedB\b\n" +
+	"\x0fwhile_connected\x18\f \x01(\bR\x0ewhileConnected\x12\x0e\n" +
+	"\x02at\x18\r \x01(\tR\x02atB\b\n" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
-	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xc9\x02\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xff\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
@@ -4043,10 +4175,11 @@ const file_agent_proto_rawDesc = "" +
 	"\x04peer\x18\b \x01(\v2\x16.podstep.agent.v1.PeerR\x04peer\x12\x16\n" +
 	"\x06missed\x18\t \x01(\rR\x06missed\x12\x10\n" +
 	"\x03seq\x18\n" +
-	" \x01(\x04R\x03seqJ\x04\b\x04\x10\x05\"X\n" +
+	" \x01(\x04R\x03seq\x124\n" +
+	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06placesJ\x04\b\x04\x10\x05\"X\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\xea\a\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblemJ\x04\b\x02\x10\x03\"\x98\b\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4054,7 +4187,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd5\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x83\x06\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4094,7 +4227,10 @@ const file_agent_proto_rawDesc = "" +
 	"\x11PROBE_CANNOT_HOLD\x10D\x12\x15\n" +
 	"\x11PROBE_CANNOT_FAIL\x10E\x12\x0f\n" +
 	"\vNO_DEBUGGER\x10F\x12\x0f\n" +
-	"\vLOOK_FAILED\x10G\x12\x15\n" +
+	"\vLOOK_FAILED\x10G\x12\f\n" +
+	"\bNO_LINES\x10H\x12\x10\n" +
+	"\fLINES_FAILED\x10I\x12\f\n" +
+	"\bAT_HOLDS\x10J\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\"\x18\n" +
 	"\x16ListBreakpointsRequest\"Y\n" +
 	"\x17ListBreakpointsResponse\x12>\n" +
@@ -4123,7 +4259,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x10ListHoldsRequest\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
 	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xc8\x04\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xfc\x04\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -4144,7 +4280,8 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"breakpoint\x18\x11 \x01(\rR\n" +
 	"breakpoint\x12\x10\n" +
-	"\x03seq\x18\x12 \x01(\x04R\x03seqJ\x04\b\t\x10\n" +
+	"\x03seq\x18\x12 \x01(\x04R\x03seq\x122\n" +
+	"\x05place\x18\x13 \x01(\v2\x1c.podstep.agent.v1.StackFrameR\x05placeJ\x04\b\t\x10\n" +
 	"\"S\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05timer\x18\x01 \x01(\tR\x05timer\x12-\n" +
@@ -4169,7 +4306,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x02On\x12\f\n" +
 	"\bON_ENTER\x10\x00\x12\v\n" +
 	"\aON_EXIT\x10\x01\x12\f\n" +
-	"\bON_ERROR\x10\x02*_\n" +
+	"\bON_ERROR\x10\x02*\x8b\x01\n" +
 	"\bStepMode\x12\b\n" +
 	"\x04INTO\x10\x00\x12\b\n" +
 	"\x04OVER\x10\x01\x12\a\n" +
@@ -4178,7 +4315,10 @@ const file_agent_proto_rawDesc = "" +
 	"NEXT_STAGE\x10\x03\x12\f\n" +
 	"\bNEXT_CRI\x10\x04\x12\r\n" +
 	"\tNEXT_SYNC\x10\x05\x12\t\n" +
-	"\x05UNTIL\x10\x06*e\n" +
+	"\x05UNTIL\x10\x06\x12\r\n" +
+	"\tLINE_OVER\x10\a\x12\r\n" +
+	"\tLINE_INTO\x10\b\x12\f\n" +
+	"\bLINE_OUT\x10\t*e\n" +
 	"\x05Cause\x12\x15\n" +
 	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -4215,7 +4355,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -4225,154 +4365,158 @@ var file_agent_proto_goTypes = []any{
 	(Problem_Code)(0),               // 5: podstep.agent.v1.Problem.Code
 	(*LookRequest)(nil),             // 6: podstep.agent.v1.LookRequest
 	(*LookResponse)(nil),            // 7: podstep.agent.v1.LookResponse
-	(*StackFrame)(nil),              // 8: podstep.agent.v1.StackFrame
-	(*Variable)(nil),                // 9: podstep.agent.v1.Variable
-	(*Pod)(nil),                     // 10: podstep.agent.v1.Pod
-	(*Event)(nil),                   // 11: podstep.agent.v1.Event
-	(*Field)(nil),                   // 12: podstep.agent.v1.Field
-	(*Batch)(nil),                   // 13: podstep.agent.v1.Batch
-	(*InfoRequest)(nil),             // 14: podstep.agent.v1.InfoRequest
-	(*InfoResponse)(nil),            // 15: podstep.agent.v1.InfoResponse
-	(*Probe)(nil),                   // 16: podstep.agent.v1.Probe
-	(*Knows)(nil),                   // 17: podstep.agent.v1.Knows
-	(*Reason)(nil),                  // 18: podstep.agent.v1.Reason
-	(*Limits)(nil),                  // 19: podstep.agent.v1.Limits
-	(*Peer)(nil),                    // 20: podstep.agent.v1.Peer
-	(*Step)(nil),                    // 21: podstep.agent.v1.Step
-	(*Ability)(nil),                 // 22: podstep.agent.v1.Ability
-	(*PodSelector)(nil),             // 23: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 24: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 25: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 26: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 27: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 28: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 29: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 30: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 31: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 32: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 33: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 34: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 35: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 36: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 37: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 38: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 39: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 40: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 41: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 42: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 43: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 44: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 45: podstep.agent.v1.Budget
-	nil,                             // 46: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 47: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 48: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 49: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 51: google.protobuf.Timestamp
+	(*Goroutine)(nil),               // 8: podstep.agent.v1.Goroutine
+	(*StackFrame)(nil),              // 9: podstep.agent.v1.StackFrame
+	(*Variable)(nil),                // 10: podstep.agent.v1.Variable
+	(*Pod)(nil),                     // 11: podstep.agent.v1.Pod
+	(*Event)(nil),                   // 12: podstep.agent.v1.Event
+	(*Field)(nil),                   // 13: podstep.agent.v1.Field
+	(*Batch)(nil),                   // 14: podstep.agent.v1.Batch
+	(*InfoRequest)(nil),             // 15: podstep.agent.v1.InfoRequest
+	(*InfoResponse)(nil),            // 16: podstep.agent.v1.InfoResponse
+	(*Probe)(nil),                   // 17: podstep.agent.v1.Probe
+	(*Knows)(nil),                   // 18: podstep.agent.v1.Knows
+	(*Reason)(nil),                  // 19: podstep.agent.v1.Reason
+	(*Limits)(nil),                  // 20: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 21: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 22: podstep.agent.v1.Step
+	(*Ability)(nil),                 // 23: podstep.agent.v1.Ability
+	(*PodSelector)(nil),             // 24: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 25: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 26: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 27: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 28: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 29: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 30: podstep.agent.v1.StatsResponse
+	(*AddBreakpointRequest)(nil),    // 31: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 32: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 33: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 34: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 35: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 36: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 37: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 38: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 39: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 40: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 41: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 42: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 43: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 44: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 45: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 46: podstep.agent.v1.Budget
+	nil,                             // 47: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 48: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 49: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 50: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 52: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
-	23, // 0: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	10, // 1: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
-	8,  // 2: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
-	9,  // 3: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
-	9,  // 4: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
-	9,  // 5: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	50, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
-	0,  // 7: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	12, // 8: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	10, // 9: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	51, // 10: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	21, // 11: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	19, // 12: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	16, // 13: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
-	1,  // 14: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	18, // 15: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	51, // 16: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	17, // 17: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	46, // 18: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	50, // 19: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	50, // 20: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	50, // 21: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	50, // 22: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	22, // 23: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	18, // 24: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	18, // 25: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	18, // 26: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	47, // 27: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	23, // 28: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	23, // 29: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	27, // 30: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	10, // 31: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	51, // 32: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	44, // 33: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	48, // 34: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	23, // 35: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 36: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	50, // 37: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	31, // 38: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	50, // 39: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	50, // 40: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	50, // 41: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	30, // 42: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	33, // 43: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	51, // 44: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	20, // 45: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	34, // 46: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 47: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	49, // 48: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	34, // 49: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	18, // 50: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	32, // 51: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	23, // 52: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	50, // 53: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	50, // 54: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	23, // 55: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 56: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	50, // 57: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	50, // 58: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	23, // 59: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	44, // 60: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	44, // 61: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	10, // 62: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	51, // 63: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	50, // 64: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	45, // 65: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	12, // 66: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	20, // 67: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	50, // 68: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 69: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	50, // 70: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	14, // 71: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	24, // 72: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	25, // 73: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	28, // 74: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	30, // 75: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	35, // 76: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	37, // 77: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	38, // 78: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	38, // 79: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	39, // 80: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	40, // 81: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	42, // 82: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	6,  // 83: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	15, // 84: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	13, // 85: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	26, // 86: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	29, // 87: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	32, // 88: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	36, // 89: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	32, // 90: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	44, // 91: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	44, // 92: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	44, // 93: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	41, // 94: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	43, // 95: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	7,  // 96: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	84, // [84:97] is the sub-list for method output_type
-	71, // [71:84] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	24, // 0: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	11, // 1: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
+	9,  // 2: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
+	10, // 3: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
+	10, // 4: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
+	10, // 5: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
+	51, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	8,  // 7: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
+	0,  // 8: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
+	13, // 9: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	11, // 10: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	52, // 11: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	22, // 12: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	20, // 13: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	17, // 14: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	1,  // 15: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	19, // 16: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	52, // 17: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	18, // 18: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	47, // 19: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	51, // 20: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	51, // 21: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	51, // 22: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	51, // 23: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	23, // 24: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	19, // 25: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	19, // 26: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	19, // 27: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	48, // 28: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	24, // 29: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	24, // 30: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28, // 31: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	11, // 32: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	52, // 33: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	45, // 34: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	49, // 35: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	24, // 36: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 37: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	51, // 38: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	32, // 39: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	51, // 40: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	51, // 41: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	51, // 42: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	31, // 43: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	34, // 44: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	52, // 45: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	21, // 46: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	9,  // 47: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	35, // 48: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 49: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	50, // 50: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	35, // 51: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	19, // 52: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	33, // 53: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	24, // 54: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	51, // 55: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	51, // 56: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	24, // 57: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 58: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	51, // 59: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	51, // 60: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	24, // 61: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	45, // 62: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	45, // 63: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	11, // 64: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	52, // 65: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 66: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	46, // 67: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	13, // 68: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	21, // 69: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	51, // 70: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 71: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	9,  // 72: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	51, // 73: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	15, // 74: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	25, // 75: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	26, // 76: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	29, // 77: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	31, // 78: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	36, // 79: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	38, // 80: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	39, // 81: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	39, // 82: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	40, // 83: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	41, // 84: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	43, // 85: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	6,  // 86: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	16, // 87: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	14, // 88: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	27, // 89: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	30, // 90: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	33, // 91: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	37, // 92: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	33, // 93: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	45, // 94: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	45, // 95: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	45, // 96: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	42, // 97: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	44, // 98: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	7,  // 99: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	87, // [87:100] is the sub-list for method output_type
+	74, // [74:87] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -4380,7 +4524,7 @@ func file_agent_proto_init() {
 	if File_agent_proto != nil {
 		return
 	}
-	file_agent_proto_msgTypes[6].OneofWrappers = []any{
+	file_agent_proto_msgTypes[7].OneofWrappers = []any{
 		(*Field_Text)(nil),
 		(*Field_Number)(nil),
 		(*Field_Flag)(nil),
@@ -4388,7 +4532,7 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[24].OneofWrappers = []any{
+	file_agent_proto_msgTypes[25].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
@@ -4399,7 +4543,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

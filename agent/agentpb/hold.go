@@ -1,6 +1,22 @@
 package agentpb
 
-import "time"
+import (
+	"fmt"
+	"path"
+	"time"
+)
+
+// Inside is HoldInfo.on, and the field "on" of events, of a pod that is held at a line inside
+// of a step. The event's fields "line" and "function" have which one.
+const Inside = "inside"
+
+// Written is the place as people write it, such as kubelet.go:1790; empty if it is not known.
+func (f *StackFrame) Written() string {
+	if f.GetFile() == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Base(f.GetFile()), f.GetLine())
+}
 
 // End tells in what time, from when the agent answered, it lets the pod go by
 // itself. timer is the timer of the kubelet before which that is; "" if the lease

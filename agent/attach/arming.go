@@ -29,16 +29,7 @@ const worker, killer = "worker", "kill"
 // rules are on which goroutines calls may be held, by step. functions are the symbols of a
 // step's function, the first, and of the literals in it.
 func rules(c *probes.Catalogue, functions func(step string) []string) map[string]rule {
-	begins := map[string][]string{} // functions with which a goroutine begins, by its kind
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		switch all := functions(s.Name); {
-		case s.Root || s.Starts:
-			begins[s.Goroutine] = append(begins[s.Goroutine], all...)
-		case s.Awaits && len(all) > 0: // it waits for goroutines that begin with its literals
-			begins[killer] = append(begins[killer], all[1:]...)
-		}
-	}
+	begins := begins(c, functions)
 	out := map[string]rule{}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -52,6 +43,21 @@ func rules(c *probes.Catalogue, functions func(step string) []string) map[string
 		out[s.Name] = r
 	}
 	return out
+}
+
+// begins are the functions with which goroutines begin, by their kinds.
+func begins(c *probes.Catalogue, functions func(step string) []string) map[string][]string {
+	begins := map[string][]string{}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		switch all := functions(s.Name); {
+		case s.Root || s.Starts:
+			begins[s.Goroutine] = append(begins[s.Goroutine], all...)
+		case s.Awaits && len(all) > 0: // it waits for goroutines that begin with its literals
+			begins[killer] = append(begins[killer], all[1:]...)
+		}
+	}
+	return begins
 }
 
 // changed is called when something is armed, and when nothing is any more.
@@ -99,7 +105,7 @@ func (h *holder) arm() error {
 	}
 	h.mu.Lock()
 	before := h.armed
-	h.armed = len(places) > 0 // from now on: if it fails, it is tried again
+	h.armed = len(places) > 0 || len(h.host.Places()) > 0 // from now on: if it fails, it is tried again
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(h.host.Context(), answerWithin)
 	defer cancel()

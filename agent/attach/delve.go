@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -20,8 +21,21 @@ import (
 var Delve = Kind{Name: delve.Name, Abilities: delveAbilities, New: newDebugged, OnRequest: true}
 
 func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
-	return insideAbilities(c, t).As(delve.Name)
+	can := insideAbilities(c, t).As(delve.Name)
+	p, err := t.looksInside()
+	if err != nil {
+		return can
+	}
+	for step := range p.NoBreakpoints() {
+		can.Steps[step] = probes.Ability{Unseen: noBreakpoint.Reason()}
+	}
+	return can
 }
+
+var noBreakpoint = probes.NewReason("attach.noBreakpoint", probes.Text{
+	En: "the function begins or ends with an instruction at which no breakpoint can stand",
+	Zh: "函数开头或结尾的指令处不能放断点",
+})
 
 // errRisk is why Delve does not stop a kubelet that nobody has given up to that.
 var errRisk = errors.New("a Delve puts breakpoints into the kubelet's code. podstep takes them back however podstep itself ends; " +
@@ -30,8 +44,8 @@ var errRisk = errors.New("a Delve puts breakpoints into the kubelet's code. pods
 // debugged publishes what Delve sees inside of the kubelet.
 type debugged struct {
 	inside
-	client *delve.Client
-	take   func([]uprobe.Record)
+	client  *delve.Client
+	watched *uprobe.Watched
 }
 
 func newDebugged(t *Target) (Probe, error) {
@@ -56,12 +70,12 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
 	handler := delve.Handler{
-		Begun:   func(b delve.Begun) { p.take = p.probe.Watch(p.catalogue, b.Began, p) },
-		Records: func(all []uprobe.Record) { p.take(all) },
+		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Began, p) },
+		Records: func(all []uprobe.Record) { p.watched.Take(all) },
 		Held:    p.held, Ended: func(e holdproc.Ended) { p.holder.ended(e) },
 		Stats: p.stats, Note: func(text string) { h.Note(text, nil) }, Lost: h.Agent.Lost,
 	}
-	options := delve.Options{PID: k.PID, Started: k.Started, Remote: p.target.remote, NotWithin: p.probe.Locking()}
+	options := delve.Options{PID: k.PID, Started: k.Started, Remote: p.target.remote, NotWithin: p.probe.Locking(), Lines: p.lineRule()}
 	var ready delve.Ready
 	if p.client, ready, err = delve.Start(ctx, options, p.target.debug, handler); err != nil {
 		return err
@@ -70,7 +84,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 		return errors.Join(fmt.Errorf("the Delve at %s debugs process %d, and the kubelet is process %d", p.target.remote, ready.PID, k.PID), p.client.Close())
 	}
 	if p.target.allowHolds {
-		if p.holder, err = newHolder(ctx, h, p.catalogue, &chosen{Probe: p.probe, send: p.client.Want}, p.startHolding); err != nil {
+		if p.holder, err = newHolder(ctx, h, p.catalogue, &chosen{Probe: p.probe, places: h.Places, send: p.client.Want}, p.startHolding); err != nil {
 			return errors.Join(err, p.client.Close())
 		}
 	}
@@ -78,7 +92,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	if err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}
-	h.OnLook(p.look)
+	h.OnDebug(p.debugger(begun.Parks))
 	h.Working(nil)
 	h.Print("Delve %s stops the whole kubelet at each step; it stood still for %v to begin. A pod is held by stopping %s",
 		ready.Delve, begun.Stood.Round(time.Millisecond), map[bool]string{true: "its goroutine alone", false: "the whole kubelet, for 8 s at most"}[begun.Parks])
@@ -108,6 +122,10 @@ func (p *debugged) held(h delve.Held) {
 	if h.How == delve.Process {
 		p.host.Note(fmt.Sprintf("the whole kubelet stands still, until %s at most: %s", h.Until.Format(time.TimeOnly), h.Why), nil)
 	}
+	if h.Line != nil {
+		p.heldInside(h)
+		return
+	}
 	p.holder.held(h.Held)
 }
 
@@ -122,17 +140,27 @@ func (p *debugged) stats(s delve.Stats) {
 		"worst", s.Worst.Round(time.Millisecond).String(), "held", s.Held.Round(time.Millisecond).String()))
 }
 
-// look has Delve answer a question about a goroutine that is held.
+// look has Delve answer a question about a goroutine that is held, or about another one of its
+// pod.
 func (p *debugged) look(ctx context.Context, goroutine uint64, req *agentpb.LookRequest) (*agentpb.LookResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	a, err := p.client.Ask(ctx, delve.Question{Goroutine: goroutine, Frame: int(req.GetFrame()), Expression: req.GetExpression()})
+	all := p.goroutines(goroutine)
+	q := delve.Question{Goroutine: goroutine, Frame: int(req.GetFrame()), Expression: req.GetExpression()}
+	if other := req.GetGoroutine(); other != 0 && other != goroutine {
+		i := slices.IndexFunc(all, func(r uprobe.Running) bool { return r.Number == other })
+		if i < 0 {
+			return nil, fmt.Errorf("no call about the pod is under way on goroutine %d any more", other)
+		}
+		q.Goroutine, q.G = other, all[i].G
+	}
+	a, err := p.client.Ask(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	out := &agentpb.LookResponse{Without: a.Without, Stood: durationpb.New(a.Stood), Arguments: variables(a.Arguments), Locals: variables(a.Locals)}
+	out := &agentpb.LookResponse{Goroutines: goroutinesProto(all), Without: a.Without, Stood: durationpb.New(a.Stood), Arguments: variables(a.Arguments), Locals: variables(a.Locals)}
 	for _, f := range a.Frames {
-		out.Frames = append(out.Frames, &agentpb.StackFrame{Function: f.Function, File: f.File, Line: int32(f.Line)})
+		out.Frames = append(out.Frames, frameProto(&f))
 	}
 	if a.Value != nil {
 		out.Value = variables([]delve.Variable{*a.Value})[0]
@@ -158,6 +186,7 @@ func (p *debugged) startHolding(context.Context, holdproc.Handler) (stopper, err
 // chosen has the debugger process choose who is stopped.
 type chosen struct {
 	*uprobe.Probe
+	places    func() map[uint64]bool // of breakpoints that are at no step
 	send      func(delve.Wanted)
 	now, sent delve.Wanted
 }
@@ -171,7 +200,7 @@ func (c *chosen) Arm(steps map[string]uprobe.Armed) error {
 // arm sends what is wanted if it has changed: the holder looks at it ten times a second, and
 // the kubelet stands still for each message.
 func (c *chosen) arm(places map[int]bool) {
-	c.now.Armed = places
+	c.now.Armed, c.now.Lines = places, c.places()
 	if !c.now.Equal(&c.sent) {
 		c.send(c.now)
 		c.sent = c.now

@@ -3,14 +3,21 @@
 package attach_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -20,26 +27,24 @@ func attachDelve(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 	return attach(t, l, append([]string{"--probe", "cri,delve,api", "--risk-the-kubelet"}, flags...)...)
 }
 
-// TestDelve: Delve shows the steps of a pod's life in a kubelet without debug information,
-// and leaves nothing of itself in it.
+// TestDelve: Delve shows the steps of pods' lives in a kubelet without debug information, as
+// docs/inside.md has them, and leaves nothing of itself in it.
 func TestDelve(t *testing.T) {
 	l := shared.For(t)
 	kubelet := l.KubeletPID()
 	a := attachDelve(t, l)
-	l.Create(labtest.BusyboxPod("delved", labtest.Sleep))
-	l.UntilReady("delved")
-	l.Delete("delved")
-	l.UntilGone("delved")
+	all := lives(t, l)
+	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": all}, nil)
 	var seen []string
-	for _, e := range l.Story("delved") {
-		if e.Kind == probes.Enter && !slices.Contains(seen, e.Step) {
-			seen = append(seen, e.Step)
-		}
+	for r := range all {
+		seen = append(seen, r.step)
+	}
+	for _, e := range l.Story("web-0") {
 		if e.Kind == probes.Exit && strings.Contains(e.Error, "did not return") {
 			t.Errorf("the end of %s was not seen", e.Step)
 		}
 	}
-	t.Logf("%d steps: %v", len(seen), seen)
+	t.Logf("%d rows", len(all))
 	for _, want := range []string{
 		"merge.merge", "loop.add", "admit.can", "worker.update", "worker.loop", "worker.start", "worker.turn", "sync.pod", "sync.genstatus", "sync.volumes",
 		"rt.sync", "rt.compute", "rt.sandbox", "cri.RunPodSandbox", "rt.start", "image.ensure", "cri.CreateContainer", "cri.StartContainer", "status.patch",
@@ -76,8 +81,10 @@ func TestDelveHold(t *testing.T) {
 	}
 	c := labtest.StartChurn(t, l, "beneath-delve", others)
 	c.Until(t, others)
-	stepTo(t, l, "stopped", "rt.compute", 30)
+	stepTo(t, l, "stopped", "sync.volumes", 30)
 	noneMissed(t, l.Story("stopped"))
+	byLine(t, l, "stopped")
+	seeds(t, l)
 	l.Must("continue", "stopped")
 	l.UntilReady("stopped")
 	l.Delete("stopped")
@@ -87,6 +94,99 @@ func TestDelveHold(t *testing.T) {
 	notTraced(t, l)
 	c.Check(t)
 	h.End(t)
+}
+
+// byLine has a held pod come to a breakpoint at a function that is no step, and go on from there
+// by line; then by step again.
+func byLine(t *testing.T, l *labtest.Lab, name string) {
+	t.Helper()
+	for at, want := range map[string]string{"no.such": "no function", "kubelet.go:1": "nearest lines", "SyncPod": "2 functions"} {
+		if _, out, _ := l.Podstep("break", "add", "default/"+name, "--at", at); !strings.Contains(out, want) {
+			t.Errorf("a breakpoint at %s: %s", at, out)
+		}
+	}
+	l.Must("break", "add", "default/"+name, "--at", "kuberuntime.(*kubeGenericRuntimeManager).computePodActions", "--times", "1")
+	l.Must("continue", name)
+	untilHeld(l, name, "rt.compute")
+	at := func(way string) (place string) {
+		out := step(t, l, "step", name, "--line", way)
+		if out.On != "inside" || out.Place == nil {
+			t.Fatalf("it goes %s to %+v", way, out)
+		}
+		return fmt.Sprintf("%s:%d", filepath.Base(out.Place.File), out.Place.Line)
+	}
+	var places []string
+	for _, way := range []string{"over", "over", "into", "out"} {
+		places = append(places, at(way))
+	}
+	t.Logf("by line: %v", places)
+	if !strings.HasPrefix(places[0], "kuberuntime_manager.go:") || places[0] == places[1] {
+		t.Errorf("by line it comes to %v", places)
+	}
+	if out := l.Must("stack", name, "--goroutines"); !strings.Contains(out, "rt.sync") || !strings.Contains(out, "held") {
+		t.Errorf("its goroutines are\n%s", out)
+	}
+	if out := step(t, l, "step", name); out.On != "enter" {
+		t.Errorf("by step it goes on to %+v", out)
+	}
+}
+
+// seeds looks for each function that the walkthroughs name: it is a step that Delve sees, or a
+// breakpoint can be there; if not, the compiler has left no copy of it.
+func seeds(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	var all struct {
+		Functions []struct{ Name, Step, Symbol string }
+	}
+	text, err := os.ReadFile("../../docs/tours/seeds.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, seen := probes.MustLoad(), delveSees(t, l)
+	steps, places := 0, 0
+	for _, f := range all.Functions {
+		symbol := f.Symbol
+		if s := c.Step(f.Step); s != nil {
+			if s.Outside() || seen[f.Step] {
+				steps++
+				continue
+			}
+			symbol = s.Symbol
+		}
+		if symbol == "" {
+			continue // there is no such function any more
+		}
+		if _, out, code := l.Podstep("break", "add", "default/none", "--at", symbol, "--expires", "1s"); code == 0 {
+			places++
+		} else if !strings.Contains(out, "no function") && !strings.Contains(out, "no goroutine can be held") {
+			t.Errorf("%s: %s", f.Name, out)
+		} else {
+			t.Logf("not to be reached: %s: %s", f.Name, out)
+		}
+	}
+	t.Logf("%d functions that walkthroughs name are steps that Delve sees, at %d others a breakpoint can be", steps, places)
+}
+
+// delveSees are the steps that Delve sees.
+func delveSees(t *testing.T, l *labtest.Lab) map[string]bool {
+	t.Helper()
+	var all []struct {
+		Name   string
+		Probes []reach.Ability
+	}
+	if err := json.Unmarshal([]byte(l.Must("steps", "--agent", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, s := range all {
+		for _, p := range s.Probes {
+			out[s.Name] = out[s.Name] || p.Probe == "delve" && p.Entry
+		}
+	}
+	return out
 }
 
 // delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 is the whole of it.

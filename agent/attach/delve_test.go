@@ -10,7 +10,7 @@ import (
 // still for it.
 func TestChosen(t *testing.T) {
 	var sent []delve.Wanted
-	c := &chosen{send: func(w delve.Wanted) { sent = append(sent, w) }}
+	c := &chosen{places: func() map[uint64]bool { return nil }, send: func(w delve.Wanted) { sent = append(sent, w) }}
 	for _, uids := range [][]string{nil, {"a"}, {"a"}, {"a", "b"}, {"b", "a"}, nil, nil} {
 		if err := c.Want(uids, nil); err != nil {
 			t.Fatal(err)

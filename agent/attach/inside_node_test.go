@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,7 +100,7 @@ func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 			}
 		}
 	}
-	return out
+	return append([]string{}, out...)
 }
 
 // TestInside: of an unmodified kubelet the uprobe probe sees what a woven kubelet shows,
@@ -204,14 +205,25 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 		}
 		r := row{cols[1], cols[2]}
 		for _, way := range strings.Fields(cols[3]) {
-			if steady(r) && !by[way][r] {
+			if seen, asked := by[way]; asked && steady(r) && !seen[r] && !(way == "delve" && anywhere(seen, r.step)) {
 				t.Errorf("docs/inside.md has %s in %s, seen by %s; it is not", r.step, r.parent, way)
 			}
 		}
 	}
-	if !slices.Equal(recorded, missing) {
+	if missing != nil && !slices.Equal(recorded, missing) {
 		t.Errorf("not seen are\n%s\nrecorded are\n%s", strings.Join(missing, "\n"), strings.Join(recorded, "\n"))
 	}
+}
+
+// anywhere reports whether a step was seen, in whatever other one. Delve does not see goroutines
+// being made: in which step one was that is taken for a new one is a guess.
+func anywhere(seen map[row]bool, step string) bool {
+	for r := range seen {
+		if r.step == step {
+			return true
+		}
+	}
+	return false
 }
 
 // steady reports whether each pod has a row: those of its worker, and of calls to the runtime that change something.
@@ -222,10 +234,33 @@ func steady(r row) bool {
 	return strings.HasPrefix(r.step, "worker.") || strings.HasPrefix(r.step, "sync.") || slices.Contains([]string{"cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"}, r.step)
 }
 
+// writeSeen writes it anew; what is not given stays.
 func writeSeen(t *testing.T, file string, by map[string]map[row]bool, missing []string) {
 	t.Helper()
+	by, known := maps.Clone(by), map[string]map[row]bool{}
+	text, _ := os.ReadFile(file)
+	var recorded []string
+	for line := range strings.Lines(string(text)) {
+		cols := strings.Split(strings.TrimSpace(line), "\t")
+		if cols[0] == "not" {
+			recorded = append(recorded, strings.TrimSpace(line))
+			continue
+		}
+		for _, way := range strings.Fields(cols[3]) {
+			if known[way] == nil {
+				known[way] = map[row]bool{}
+			}
+			known[way][row{cols[1], cols[2]}] = true
+		}
+	}
+	if missing == nil {
+		missing = recorded
+	}
 	ways := map[row][]string{}
-	for _, way := range []string{"woven", "uprobe", "both"} {
+	for _, way := range []string{"woven", "uprobe", "both", "delve"} {
+		if by[way] == nil {
+			by[way] = known[way]
+		}
 		for r := range by[way] {
 			ways[r] = append(ways[r], way)
 		}

@@ -47,7 +47,11 @@ type held struct {
 	Step, On, Why string
 	Lease         string
 	Budget        *struct{ Timer, Left string }
-	Fields        map[string]json.RawMessage
+	Place         *struct {
+		File string
+		Line int
+	}
+	Fields map[string]json.RawMessage
 }
 
 // step runs a podstep command that prints a hold.

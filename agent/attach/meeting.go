@@ -133,6 +133,13 @@ func (h *holder) noteRefused(r *holdproc.Refused) {
 	}
 }
 
+// add adds a hold of the stopper's whose call is known.
+func (h *holder) add(m *meeting) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds[m.held.Hold] = m
+}
+
 // held is that the hold process has parked a goroutine.
 func (h *holder) held(r holdproc.Held) {
 	at := uprobe.Stop{TID: r.TID, Place: r.Place}

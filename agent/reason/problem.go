@@ -60,6 +60,11 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_NO_DEBUGGER: text("no debugger sees pod {pod} where it is held: podstep attach --probe delve has one", "没有调试器能看到停住的 Pod {pod}：podstep attach --probe delve 会带上一个"),
 	agentpb.Problem_LOOK_FAILED: text("the debugger has no answer: {error}", "调试器没有给出答案：{error}"),
 
+	agentpb.Problem_NO_LINES: text("no probe holds pods at lines of the kubelet's code: podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet does, with a Delve of its own",
+		"没有探针能把 Pod 停在 kubelet 代码的某一行：podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet 可以，它自带 Delve"),
+	agentpb.Problem_LINES_FAILED: text("the debugger cannot hold a pod there: {error}", "调试器不能把 Pod 停在那里：{error}"),
+	agentpb.Problem_AT_HOLDS:     text("a breakpoint at a place of the code only holds, as the pod comes there; leave step, on, slower-than and other actions out", "代码位置上的断点只能在 Pod 到达时停住它；请去掉 step、on、slower-than 和其他动作"),
+
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
 		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
 }
@@ -69,7 +74,7 @@ var unseen = text("it is not seen: {why}", "看不到它：{why}")
 
 // values are the texts of arguments that are words of the protocol.
 var values = map[string]map[string]probes.Text{
-	"on": {"enter": text("enter", "进入时"), "exit": text("exit", "返回时")},
+	"on": {"enter": text("enter", "进入时"), "exit": text("exit", "返回时"), agentpb.Inside: text("a line", "某一行")},
 	"what": {
 		"lease": text("lease", "租约"), "wait": text("wait", "等待时间"), "delay": text("delay", "延迟"), "life": text("life", "有效期"),
 	},

@@ -15,8 +15,9 @@ const protowire = "google.golang.org/protobuf/encoding/protowire"
 
 // others are the files that read other messages than events.
 var others = map[string]string{
-	"agent/trace/limits.go": "counts the members of an InfoResponse",
-	"probes/cri/ref.go":     "names members of CRI messages by their numbers",
+	"agent/export/packet.go": "writes Perfetto's packets",
+	"agent/trace/limits.go":  "counts the members of an InfoResponse",
+	"probes/cri/ref.go":      "names members of CRI messages by their numbers",
 }
 
 // TestOnlyHere sweeps the sources for code that takes encoded messages apart, or

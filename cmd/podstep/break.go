@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +40,7 @@ meanwhile.`,
 // breakFlags are those of break add.
 type breakFlags struct {
 	podName
-	step, action, labels       string
+	step, at, action, labels   string
 	on                         choice
 	slowerThan, lease, expires *period
 	times, after               uint32
@@ -49,16 +51,23 @@ type breakFlags struct {
 func (a *app) breakAdd() *cobra.Command {
 	var flags breakFlags
 	cmd := &cobra.Command{
-		Use:   "add [POD|GLOB] --step STEP|GLOB|stage:NAME [flags]",
+		Use:   "add [POD|GLOB] --step STEP|GLOB|stage:NAME|--at FUNCTION|FILE:LINE [flags]",
 		Short: "Add a breakpoint, also for pods to come",
 		Long: `Adds a breakpoint, for pods that are there and pods to come.
 
 With --action fail=MESSAGE the step returns that error without doing its work,
 once or --times often. For a call to the runtime MESSAGE may begin with a gRPC
-code and a colon, such as "NotFound: no such image".`,
+code and a colon, such as "NotFound: no such image".
+
+With --at the breakpoint is at a place of the kubelet's code in place of a step:
+FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. A pod is held there whose
+own goroutine comes to it inside a step. It takes a debugger that holds pods: podstep
+attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
+  podstep break add web --at 'kubelet.(*Kubelet).makePodDataDirs'
+  podstep break add web --at pkg/kubelet/kubelet.go:2010
   podstep break add web --step cri.PullImage --action 'fail=Unavailable: no such registry' --times 2`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
@@ -84,6 +93,8 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	f.podName.add(cmd)
 	cmd.Flags().StringVar(&f.step, "step", "", "the `STEP`: a name, a glob, or stage:NAME for all steps of a stage")
 	cmd.RegisterFlagCompletionFunc("step", completeSteps)
+	cmd.Flags().StringVar(&f.at, "at", "", "a `PLACE` in the kubelet's code in place of a step: FUNCTION, FUNCTION:LINE or FILE:LINE")
+	cmd.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions)
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
 	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, `fail=MESSAGE` or delay=DURATION")
@@ -98,11 +109,15 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 }
 
 func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*agentpb.AddBreakpointRequest, error) {
-	if f.step == "" {
+	switch {
+	case f.at != "" && (f.step != "" || f.on.value != "enter" || f.slowerThan.d > 0 || f.action != "hold"):
+		return nil, usagef("--at only holds, as a pod comes there; leave --step, --on, --slower-than and --action out")
+	case f.at == "" && f.step == "":
 		return nil, usagef("--step is missing; name a step, like --step cri.RunPodSandbox; podstep steps lists them")
-	}
-	if _, err := stepsNamed(c, f.step); err != nil {
-		return nil, err
+	case f.at == "":
+		if _, err := stepsNamed(c, f.step); err != nil {
+			return nil, err
+		}
 	}
 	sel, err := f.some(pods)
 	if err != nil {
@@ -112,7 +127,7 @@ func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*a
 		return nil, err
 	}
 	req := &agentpb.AddBreakpointRequest{
-		Pods: sel, Step: f.step, SlowerThan: f.slowerThan.proto(), Expires: f.expires.proto(),
+		Pods: sel, Step: f.step, At: f.at, SlowerThan: f.slowerThan.proto(), Expires: f.expires.proto(),
 		Times: f.times, After: f.after, Force: f.force,
 	}
 	if req.On, err = f.side(onGiven); err != nil {
@@ -278,6 +293,8 @@ type breakJSON struct {
 	Pod        string            `json:"pod,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	Step       string            `json:"step"`
+	At         string            `json:"at,omitempty"`
+	Places     []frameJSON       `json:"places,omitempty"`
 	On         string            `json:"on"`
 	SlowerThan string            `json:"slowerThan,omitempty"`
 	Action     string            `json:"action"`
@@ -308,6 +325,10 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 		Step: s.GetStep(), On: strings.ToLower(strings.TrimPrefix(s.GetOn().String(), "ON_")),
 		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Missed: b.Missed, Expires: moment(b.Expires), Peer: newPeerJSON(b.Peer),
 		Steps: append([]string{}, b.Steps...), Refused: []refusedJSON{},
+	}
+	out.At = s.GetAt()
+	for _, f := range b.Places {
+		out.Places = append(out.Places, newFrameJSON(f))
 	}
 	for _, r := range b.Refused {
 		out.Refused = append(out.Refused, refusedJSON{r.Step, reason.Problem(r.Problem).En, r.Problem.GetCode().String()})
@@ -345,7 +366,7 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 		if j.Expires != nil {
 			expires = "in " + left(time.Until(*j.Expires))
 		}
-		row := []string{number(j.ID), selected(b.GetSpec().GetPods()), j.Step, on, j.Action, number(j.Hits), expires}
+		row := []string{number(j.ID), selected(b.GetSpec().GetPods()), cmp.Or(j.Step, j.At), on, j.Action, number(j.Hits), expires}
 		if wide {
 			var refused []string
 			for _, r := range j.Refused {
@@ -355,7 +376,11 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 			if j.Peer != nil {
 				by = j.Peer.String()
 			}
-			row = append(row, number(j.Missed), number(j.Times), number(j.After), by, strings.Join(j.Steps, " "), strings.Join(refused, " "))
+			at := j.Steps
+			for _, f := range b.Places {
+				at = append(at, fmt.Sprintf("%s (%s)", path.Base(f.GetFunction()), f.Written()))
+			}
+			row = append(row, number(j.Missed), number(j.Times), number(j.After), by, strings.Join(at, " "), strings.Join(refused, " "))
 		}
 		rows = append(rows, row)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"time"
 
@@ -151,6 +152,7 @@ type holdJSON struct {
 	Pod    probes.Pod  `json:"pod"`
 	Step   string      `json:"step"`
 	On     string      `json:"on"`
+	Place  *frameJSON  `json:"place,omitempty"`
 	Since  *time.Time  `json:"since"`
 	Lease  string      `json:"lease"`
 	Budget *budgetJSON `json:"budget"`
@@ -197,6 +199,10 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: reason.Cause(h).En, Cause: causeWord(h.Cause), Breakpoint: h.Breakpoint, Fields: wire.Fields(h.Fields), Error: h.Error,
 		Ends: left(soonest(h)), EndsBy: h.EndsBy, Peer: newPeerJSON(h.Peer),
 	}
+	if h.Place != nil {
+		place := newFrameJSON(h.Place)
+		out.Place = &place
+	}
 	if h.Budget != nil {
 		out.Budget = &budgetJSON{Timer: h.Budget.Timer, Left: left(h.Budget.Left.AsDuration())}
 	}
@@ -206,7 +212,11 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	pod := podOf(h.Pod)
 	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, words.Clean(text)) }
-	fmt.Fprintf(w, "%s is held at %s of %s\n", words.Clean(lines.FullName(&pod)), words.Clean(h.On), words.Clean(h.Step))
+	if at := h.Place; at != nil {
+		fmt.Fprintf(w, "%s is held inside %s, at %s in %s\n", words.Clean(lines.FullName(&pod)), words.Clean(h.Step), words.Clean(at.Written()), words.Clean(path.Base(at.GetFunction())))
+	} else {
+		fmt.Fprintf(w, "%s is held at %s of %s\n", words.Clean(lines.FullName(&pod)), words.Clean(h.On), words.Clean(h.Step))
+	}
 	line("why", fmt.Sprintf("%s (hold %d)", reason.Cause(h).En, h.Id))
 	line("lease", left(h.Lease.AsDuration()))
 	if b := h.Budget; b != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -22,13 +23,24 @@ type stackJSON struct {
 	Locals    []variableJSON `json:"locals,omitempty"`
 	Value     *variableJSON  `json:"value,omitempty"`
 	Without   string         `json:"without,omitempty"`
-	Stood     string         `json:"stood"`
+	// Goroutines are those on which steps of the pod are under way; the first is held.
+	Goroutines []goroutineJSON `json:"goroutines,omitempty"`
+	Stood      string          `json:"stood"`
+}
+
+type goroutineJSON struct {
+	ID   uint64 `json:"id"`
+	Step string `json:"step"`
 }
 
 type frameJSON struct {
 	Function string `json:"function"`
 	File     string `json:"file,omitempty"`
 	Line     int32  `json:"line,omitempty"`
+}
+
+func newFrameJSON(f *agentpb.StackFrame) frameJSON {
+	return frameJSON{f.GetFunction(), f.GetFile(), f.GetLine()}
 }
 
 type variableJSON struct {
@@ -41,7 +53,10 @@ func newStackJSON(l *agentpb.LookResponse) stackJSON {
 	pod := podOf(l.GetPod())
 	out := stackJSON{Pod: lines.FullName(&pod), Step: l.GetStep(), Without: l.GetWithout(), Stood: l.GetStood().AsDuration().String()}
 	for _, f := range l.GetFrames() {
-		out.Frames = append(out.Frames, frameJSON{f.GetFunction(), f.GetFile(), f.GetLine()})
+		out.Frames = append(out.Frames, newFrameJSON(f))
+	}
+	for _, g := range l.GetGoroutines() {
+		out.Goroutines = append(out.Goroutines, goroutineJSON{g.GetId(), g.GetStep()})
 	}
 	out.Arguments, out.Locals = variablesJSON(l.GetArguments()), variablesJSON(l.GetLocals())
 	if v := l.GetValue(); v != nil {
@@ -57,43 +72,67 @@ func variablesJSON(all []*agentpb.Variable) (out []variableJSON) {
 	return out
 }
 
+// lookFlags are those of the verbs that ask a debugger about a held pod.
+type lookFlags struct {
+	podName
+	frame     uint32
+	goroutine uint64
+	out       format
+}
+
+func (f *lookFlags) add(cmd *cobra.Command) {
+	f.podName.add(cmd)
+	f.out.add(cmd, "json", "yaml")
+	cmd.Flags().Uint32Var(&f.frame, "frame", 0, "in frame `N` of the stack")
+	cmd.Flags().Uint64Var(&f.goroutine, "goroutine", 0, "on goroutine `ID` of the pod (default: the one that is held)")
+}
+
+func (f *lookFlags) request(pod, expression string) (*agentpb.LookRequest, error) {
+	sel, err := f.one(pod)
+	return &agentpb.LookRequest{Pods: sel, Frame: f.frame, Goroutine: f.goroutine, Expression: expression}, err
+}
+
 // stack is the verb by which a debugger shows where a pod is held.
 func (a *app) stack() *cobra.Command {
-	var name podName
-	var out format
-	var frame uint32
+	var flags lookFlags
+	var goroutines bool
 	cmd := &cobra.Command{
-		Use:   "stack POD [-n NAMESPACE] [--frame N] [-o json|yaml]",
+		Use:   "stack POD [-n NAMESPACE] [--frame N] [--goroutine ID] [--goroutines] [-o json|yaml]",
 		Short: "Show the stack and the variables where a pod is held",
 		Long: `Shows the functions that are under way on the goroutine of a held pod, with their
 places in the source, and the arguments and local variables of one of them. It takes
 a debugger: podstep attach --probe delve. The kubelet has variables only if it was
-built with debug information; the kubelet stands still while they are read.`,
+built with debug information; the kubelet stands still while they are read.
+--goroutines lists the goroutines on which steps of the pod are under way.`,
 		Example: `  podstep stack web
-  podstep stack web --frame 1`,
+  podstep stack web --frame 1
+  podstep stack web --goroutines`,
 		Args:              arguments(1, 1, "POD"),
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel, err := name.one(args[0])
+			req, err := flags.request(args[0], "")
 			if err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), &agentpb.LookRequest{Pods: sel, Frame: frame}, &out, func(w io.Writer, s *stackJSON) { s.print(w, int(frame)) })
+			return a.look(cmd.Context(), req, &flags.out, func(w io.Writer, s *stackJSON) {
+				if goroutines {
+					s.printGoroutines(w)
+					return
+				}
+				s.print(w, int(flags.frame))
+			})
 		},
 	}
-	name.add(cmd)
-	out.add(cmd, "json", "yaml")
-	cmd.Flags().Uint32Var(&frame, "frame", 0, "show the variables of frame `N`")
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&goroutines, "goroutines", false, "list the pod's goroutines instead")
 	return cmd
 }
 
 // print is the verb by which a debugger evaluates an expression where a pod is held.
 func (a *app) printValue() *cobra.Command {
-	var name podName
-	var out format
-	var frame uint32
+	var flags lookFlags
 	cmd := &cobra.Command{
-		Use:   "print POD EXPRESSION [-n NAMESPACE] [--frame N] [-o json|yaml]",
+		Use:   "print POD EXPRESSION [-n NAMESPACE] [--frame N] [--goroutine ID] [-o json|yaml]",
 		Short: "Evaluate an expression where a pod is held",
 		Long: `Evaluates an expression in the function in which a pod is held, as Delve's print does.
 It takes a debugger, podstep attach --probe delve, and a kubelet with debug
@@ -102,18 +141,16 @@ information.`,
   podstep print web 'pod.Spec.Containers[0]' --frame 1`,
 		Args: arguments(2, 2, "POD EXPRESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel, err := name.one(args[0])
+			req, err := flags.request(args[0], args[1])
 			if err != nil {
 				return err
 			}
-			return a.look(cmd.Context(), &agentpb.LookRequest{Pods: sel, Frame: frame, Expression: args[1]}, &out, func(w io.Writer, s *stackJSON) {
+			return a.look(cmd.Context(), req, &flags.out, func(w io.Writer, s *stackJSON) {
 				fmt.Fprintln(w, words.Clean(s.Value.Value))
 			})
 		},
 	}
-	name.add(cmd)
-	out.add(cmd, "json", "yaml")
-	cmd.Flags().Uint32Var(&frame, "frame", 0, "evaluate it in frame `N`")
+	flags.add(cmd)
 	return cmd
 }
 
@@ -156,4 +193,17 @@ func (s *stackJSON) print(w io.Writer, frame int) {
 	if s.Without != "" {
 		fmt.Fprintln(w, words.Clean(s.Without))
 	}
+}
+
+// printGoroutines prints the goroutines of a pod for people.
+func (s *stackJSON) printGoroutines(w io.Writer) {
+	var rows [][]string
+	for i, g := range s.Goroutines {
+		held := ""
+		if i == 0 {
+			held = "held"
+		}
+		rows = append(rows, []string{strconv.FormatUint(g.ID, 10), words.Clean(g.Step), held})
+	}
+	table(w, []string{"GOROUTINE", "STEP", ""}, rows)
 }

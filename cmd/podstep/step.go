@@ -25,14 +25,21 @@ var stepModes = []struct {
 func (a *app) step() *cobra.Command {
 	var flags holdFlags
 	var until string
+	line := choice{of: []string{"over", "into", "out"}}
 	given := make([]bool, len(stepModes))
 	cmd := &cobra.Command{
-		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP] [--lease DURATION] [--wait DURATION] [-o wide|json|yaml]",
+		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP|--line over|into|out] [--lease DURATION] [--wait DURATION] [-o wide|json|yaml]",
 		Short: "Let a held pod go on to the next place",
 		Long: `Lets a held pod go on, holds it again at the next place, and prints where. Without
-a flag the next place is the next step that allows a hold.`,
+a flag the next place is the next step that allows a hold.
+
+With --line the pod goes on by line of the kubelet's code: over is to the next line of
+the function in which it is held, into also into a function that the line calls, out
+to where the function was called. It takes a debugger that holds pods: podstep attach
+--probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep step web
   podstep step web --cri
+  podstep step web --line over
   podstep step web --until sync.volumes`,
 		Args:              arguments(1, 1, "POD"),
 		ValidArgsFunction: a.completePods,
@@ -41,7 +48,7 @@ a flag the next place is the next step that allows a hold.`,
 			if err != nil {
 				return err
 			}
-			mode, err := chosenMode(given, until, cmd.Flags().Changed("until"))
+			mode, err := chosenMode(given, until, cmd.Flags().Changed("until"), line.value)
 			if err != nil {
 				return err
 			}
@@ -59,10 +66,16 @@ a flag the next place is the next step that allows a hold.`,
 	}
 	cmd.Flags().StringVar(&until, "until", "", "to the first `STEP` of that name; a glob is taken")
 	cmd.RegisterFlagCompletionFunc("until", completeSteps)
+	line.add(cmd, "line", "", "by line of the kubelet's code, with a debugger")
 	return cmd
 }
 
-func chosenMode(given []bool, until string, untilGiven bool) (mode agentpb.StepMode, err error) {
+// lineModes are the ways of --line.
+var lineModes = map[string]agentpb.StepMode{
+	"over": agentpb.StepMode_LINE_OVER, "into": agentpb.StepMode_LINE_INTO, "out": agentpb.StepMode_LINE_OUT,
+}
+
+func chosenMode(given []bool, until string, untilGiven bool, line string) (mode agentpb.StepMode, err error) {
 	var flags []string
 	for i, m := range stepModes {
 		if given[i] {
@@ -73,6 +86,10 @@ func chosenMode(given []bool, until string, untilGiven bool) (mode agentpb.StepM
 	if untilGiven {
 		mode = agentpb.StepMode_UNTIL
 		flags = append(flags, "--until")
+	}
+	if line != "" {
+		mode = lineModes[line]
+		flags = append(flags, "--line")
 	}
 	if len(flags) > 1 {
 		return mode, usagef("%s are several ways to go; give one of them", strings.Join(flags, " and "))

@@ -129,6 +129,21 @@ func (c *Client) Ask(ctx context.Context, q Question) (*Answer, error) {
 	}
 }
 
+// Step has a held goroutine be held again at a line when it is let go; LineNone takes that back.
+func (c *Client) Step(ctx context.Context, goroutine uint64, how LineStep) error {
+	_, err := c.Ask(ctx, Question{Goroutine: goroutine, Line: how})
+	return err
+}
+
+// Find looks for a place in the kubelet's code.
+func (c *Client) Find(ctx context.Context, at string) ([]Found, error) {
+	a, err := c.Ask(ctx, Question{Find: at})
+	if err != nil {
+		return nil, err
+	}
+	return a.Found, nil
+}
+
 // renewEvery is how often a hold is renewed that somebody still wants.
 const renewEvery = lease / 3
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -23,38 +25,50 @@ const (
 // hold is a goroutine that is held.
 type hold struct {
 	Held
-	wait     park.Wait // if its goroutine is parked
-	reported bool      // podstep knows of it
-	over     bool      // it is to go on
+	wait     park.Wait        // if its goroutine is parked
+	regs     *unix.PtraceRegs // which it had before
+	reported bool             // podstep knows of it
+	over     bool             // it is to go on
 }
 
 // hold has a goroutine be held that stands at a place. Its record is marked if it is.
-func (p *process) hold(tid int, r *uprobe.Record, place int) {
-	for _, h := range p.holds {
-		if h.G == r.G { // it has gone on, or it would not be here
-			p.end(h, howEnded(h))
-		}
-	}
+func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
+	p.endOf(r.G)
 	at := p.reading.Places[place]
 	h := &hold{Held: Held{How: Goroutine, Held: holdproc.Held{
 		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: time.Now(),
 	}}}
 	switch why, allowed := p.park(h, at.Linked); {
 	case !allowed:
-		return
+		return false
 	case why != "":
 		if rests := restLimit - time.Since(p.rested); rests > 0 {
 			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and it has to run for %v first", why, rests.Round(time.Second))
-			return
+			return false
 		}
 		h.How, h.Why, h.Until = Process, why, h.At.Add(stopLimit)
 	default:
 		h.Until = h.At.Add(lease)
 		go p.watch(h.wait)
 	}
+	p.begins(h)
+	r.Signalled()
+	return true
+}
+
+// begins notes that a hold has begun.
+func (p *process) begins(h *hold) {
 	p.number++
 	p.holds[h.Hold] = h
-	r.Signalled()
+}
+
+// endOf ends the hold of a goroutine that is at another place: it has gone on.
+func (p *process) endOf(g uint64) {
+	for _, h := range p.holds {
+		if h.G == g {
+			p.end(h, howEnded(h))
+		}
+	}
 }
 
 // park has the goroutine of a hold wait alone. why is why it cannot, empty: it does. allowed
@@ -83,12 +97,19 @@ func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 	if rule, ok := p.rules[place]; !ok || !rule.Allows(h.Functions, p.notWithin) {
 		return "", false // without a rule nothing shows whose goroutine it is
 	}
+	return text(p.parkNow(h, place, g, regs)), true
+}
+
+// parkNow has the goroutine wait where its thread stands with these registers.
+func (p *process) parkNow(h *hold, place uint64, g *park.Goroutine, regs *unix.PtraceRegs) error {
+	before := *regs
+	h.regs = &before
 	now := park.Now()
 	h.wait = park.Wait{TID: h.TID, Hold: h.Hold, Place: place, Since: now, Until: now + lease}
-	if refused := own.program.Park(&h.wait, g, regs); refused != nil {
-		return refused.Error(), true
+	if refused := p.target.own.program.Park(&h.wait, g, regs); refused != nil {
+		return refused
 	}
-	return "", true
+	return nil
 }
 
 func (p *process) note(format string, args ...any) {
@@ -146,15 +167,38 @@ func (p *process) letGo(number uint64) {
 		p.end(h, holdproc.LetGo)
 	case !h.over:
 		h.over = true
-		go letGo(h.wait)
+		p.endWait(h)
 	}
+}
+
+// endWait ends the wait of a parked goroutine while the kubelet stands still. No signal is sent
+// for it unless it waits on: one that comes late would end the next wait of that thread.
+func (p *process) endWait(h *hold) {
+	regs, err := p.target.own.regs(h.TID)
+	if err == nil && h.wait.Interrupted(regs) {
+		err = h.wait.End(regs)
+	} else if err == nil {
+		err = h.wait.Expire(regs)
+	}
+	wait := h.wait
+	go func() {
+		if err == nil {
+			time.Sleep(letGoLate)
+			if wait.Over() {
+				return
+			}
+		}
+		letGo(wait)
+	}()
 }
 
 const (
 	// beginsWithin is how long a thread may take to begin its wait, on a machine that is busy,
 	// and signalEvery how often it is signalled that still waits.
 	beginsWithin = 2 * time.Second
-	signalEvery  = 5 * time.Millisecond
+	// letGoLate is how long a goroutine may go on waiting before it is signalled.
+	letGoLate   = time.Second
+	signalEvery = 5 * time.Millisecond
 )
 
 // letGo ends the wait of a parked goroutine, or has it end as soon as it begins. The kubelet

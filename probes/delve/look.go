@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // load is how much is read of a variable.
@@ -27,16 +29,26 @@ func (p *process) look(q *Question) *Answer {
 }
 
 func (p *process) lookInto(q *Question, a *Answer) (err error) {
+	if q.Line != "" {
+		return p.step(q)
+	}
 	h := p.holdOf(q.Goroutine)
-	if h == nil {
+	if h == nil && q.G == 0 {
 		return errors.New("the pod is not held any more")
 	}
 	if !p.begun.Variables {
 		a.Without = "this kubelet has no debug information: Delve knows none of its variables"
-		if a.Frames, err = p.walk(h); err == nil && q.Expression != "" {
+		if a.Frames, err = p.walk(h, q.G); err == nil && q.Expression != "" {
 			err = errors.New(a.Without)
 		}
 		return err
+	}
+	if h != nil {
+		back, err := p.standBack(h)
+		if err != nil {
+			return err
+		}
+		defer back()
 	}
 	frames, err := p.target.stack(int64(q.Goroutine))
 	if err != nil {
@@ -91,10 +103,26 @@ func (p *process) holdOf(goroutine uint64) *hold {
 
 // walk finds the functions under way by the table that Go's runtime has for its own stack
 // traces.
-func (p *process) walk(h *hold) ([]Frame, error) {
+func (p *process) walk(h *hold, g uint64) ([]Frame, error) {
 	if p.target.own == nil || p.target.own.why != nil {
 		return nil, errors.New("the stack cannot be walked: the kubelet has no debug information")
 	}
+	var frames []park.Frame
+	var err error
+	if h != nil {
+		frames, err = p.frames(h)
+	} else {
+		frames, err = p.framesOf(g)
+	}
+	out := make([]Frame, 0, len(frames))
+	for _, f := range frames {
+		out = append(out, Frame{Function: f.Function, File: f.File, Line: f.Line})
+	}
+	return out, err
+}
+
+// frames are the functions under way where a goroutine is held.
+func (p *process) frames(h *hold) ([]park.Frame, error) {
 	regs, err := p.target.own.regs(h.TID)
 	if err != nil {
 		return nil, err
@@ -103,16 +131,61 @@ func (p *process) walk(h *hold) ([]Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Frame, 0, len(g.Frames))
-	for _, f := range g.Frames {
-		out = append(out, Frame{Function: f.Function, File: f.File, Line: f.Line})
+	last := slices.IndexFunc(g.Frames, func(f park.Frame) bool { return f.Function == debugCall })
+	frames := g.Frames[last+1:]
+	if f, ok := p.target.own.program.Find(frames[0].PC); ok && last >= 0 { // where it goes on, and not behind a call
+		frames[0].File, frames[0].Line = f.FileAt(frames[0].PC), f.LineAt(frames[0].PC)
 	}
-	last := slices.IndexFunc(out, func(f Frame) bool { return f.Function == debugCall })
-	return out[last+1:], nil
+	return frames, nil
+}
+
+// framesOf are those of another goroutine, whose g is at an address: where it waits, or where
+// its thread is.
+func (p *process) framesOf(at uint64) ([]park.Frame, error) {
+	program := p.target.own.program
+	if g, err := program.Waiting(at); err == nil {
+		return g.Frames, nil
+	}
+	all, err := p.target.own.threads()
+	if err != nil {
+		return nil, err
+	}
+	for _, tid := range all {
+		regs, err := p.target.own.regs(tid)
+		if err != nil || regs.R14 != at {
+			continue
+		}
+		if g, err := program.Goroutine(regs); err == nil {
+			return g.Frames, nil
+		}
+	}
+	return nil, errors.New("the goroutine has ended, or its stack cannot be walked where it is")
 }
 
 // debugCall is the function of the runtime from which a parked goroutine seems to wait.
 const debugCall = "runtime.debugCallV2"
+
+// standBack gives the thread of a parked goroutine the registers that it had before, for as long
+// as Delve looks: what is in registers is then read as well. The kubelet stands still.
+func (p *process) standBack(h *hold) (back func(), err error) {
+	none := func() {}
+	if h.How != Goroutine {
+		return none, nil
+	}
+	own := p.target.own
+	now, err := own.regs(h.TID)
+	if err != nil || !h.wait.Interrupted(now) {
+		return none, err // it has yet to begin its wait, or has ended it
+	}
+	if err := own.setRegs(h.TID, h.regs); err != nil {
+		return none, fmt.Errorf("look where the goroutine was: %w", err)
+	}
+	return func() {
+		if err := own.setRegs(h.TID, now); err != nil {
+			p.note("a pod that is held cannot wait on: %v", err)
+		}
+	}, nil
+}
 
 // parked is how many frames on top are those of the wait of a parked goroutine.
 func parked(frames []api.Stackframe) int {

@@ -39,10 +39,13 @@ func (p *process) begin() (err error) {
 	p.reader = uprobe.NewReader(p.reading, p.begun.Began, memory)
 	var addresses []uint64
 	for i, at := range p.reading.Places {
+		if at.Address == 0 {
+			continue
+		}
 		p.places[at.Address] = i
 		addresses = append(addresses, at.Address)
 	}
-	if err := p.target.set(addresses); err != nil {
+	if _, err := p.target.set(addresses); err != nil {
 		return err
 	}
 	p.begun.Variables = p.target.knows()
@@ -118,20 +121,29 @@ func (p *process) isRunning() bool {
 func (p *process) handle(state *api.DebuggerState, at time.Time) error {
 	var records []uprobe.Record
 	for _, th := range state.Threads {
-		number, ok := p.places[th.PC]
-		if th.Breakpoint == nil || !ok {
+		number, step := p.places[th.PC]
+		if th.Breakpoint == nil || !step && !p.lines[th.PC] {
 			continue
 		}
 		stop, err := p.target.stopped(th.ID)
 		if err != nil {
 			return err
 		}
-		stop.At, stop.Place = at, number
-		read := p.reader.Read(&stop)
-		if p.isWanted(&read[0], number) {
-			p.hold(th.ID, &read[0], number)
+		held := false
+		if step {
+			stop.At, stop.Place = at, number
+			read := p.reader.Read(&stop)
+			p.inside.take(&read[0], p.reading.Places[number].Exit)
+			if p.isWanted(&read[0], number) {
+				held = p.hold(th.ID, &read[0], number)
+			}
+			records = append(records, read...)
 		}
-		records = append(records, read...)
+		if !held && p.wantsLine(th.PC) {
+			if err := p.atLine(th.ID, th.PC, stop.G, p.reader.Goroutine(stop.G)); err != nil {
+				return err
+			}
+		}
 	}
 	if len(records) > 0 {
 		p.link.Send(message{Records: records})

@@ -32,6 +32,16 @@ type Options struct {
 	// NotWithin are functions that must not be under way on a goroutine that is held while
 	// the others go on.
 	NotWithin []string
+	// Lines are on which goroutines is held elsewhere than at steps.
+	Lines LineRule
+}
+
+// LineRule is on which goroutines is held at a line of the kubelet's code: those on which one
+// of the functions Within is under way, and below it only functions of Packages that are
+// none of Locking: those that take a lock, by the source of these packages.
+type LineRule struct {
+	Within, Locking []string
+	Packages        map[string]bool
 }
 
 // Ready is that the debugger process can begin.
@@ -70,11 +80,14 @@ type Wanted struct {
 	// UIDs and Goroutines are those that are meant otherwise.
 	UIDs       map[string]bool
 	Goroutines map[uint64]bool
+	// Lines are the addresses of places of breakpoints that are no steps', as the program was
+	// linked. Goroutines are meant that are inside a step of a pod.
+	Lines map[uint64]bool
 }
 
 // Equal reports whether two are the same.
 func (w *Wanted) Equal(o *Wanted) bool {
-	return maps.Equal(w.Armed, o.Armed) && maps.Equal(w.UIDs, o.UIDs) && maps.Equal(w.Goroutines, o.Goroutines)
+	return maps.Equal(w.Armed, o.Armed) && maps.Equal(w.UIDs, o.UIDs) && maps.Equal(w.Goroutines, o.Goroutines) && maps.Equal(w.Lines, o.Lines)
 }
 
 // HowHeld is what a hold stops.
@@ -94,15 +107,32 @@ type Held struct {
 	How HowHeld
 	// Why is why the whole kubelet is stopped, if it is.
 	Why string
+	// Line is where it is held if that is no place of a step.
+	Line *Frame
 }
 
-// Question is what somebody wants to know of a goroutine that is held.
+// LineStep is how a goroutine goes on by line.
+type LineStep string
+
+// The ways.
+const (
+	LineOver LineStep = "over" // to the next line of the function
+	LineInto LineStep = "into" // into a function that the line calls
+	LineOut  LineStep = "out"  // to where the function was called
+	LineNone LineStep = "none" // not by line any more
+)
+
+// Question is what somebody wants to know of a goroutine that is held, or wants it to do.
 type Question struct {
 	Number uint64
-	// Goroutine is its number, Frame the function under way that is meant, 0 the innermost of
-	// the kubelet's own.
-	Goroutine uint64
-	Frame     int
+	// Goroutine is its number, G the address of the runtime's g if it is not held itself, and
+	// Frame the function under way that is meant, 0 the innermost of the kubelet's own.
+	Goroutine, G uint64
+	Frame        int
+	// Line has the goroutine be held again at a line when it is let go.
+	Line LineStep
+	// Find is a place in the code that is looked for, in Delve's syntax.
+	Find string
 	// Expression is to be evaluated there; empty: all arguments and variables are given.
 	Expression string
 }
@@ -119,6 +149,8 @@ type Answer struct {
 	Arguments, Locals []Variable
 	// Value is that of the expression.
 	Value *Variable
+	// Found are the places that were looked for.
+	Found []Found
 	// Stood is how long the kubelet stood still for the answer.
 	Stood time.Duration
 }
@@ -127,6 +159,12 @@ type Answer struct {
 type Frame struct {
 	Function, File string
 	Line           int
+}
+
+// Found is a place in the code: the address of an instruction, as the program was linked.
+type Found struct {
+	Frame
+	Address uint64
 }
 
 // Variable is a variable of the kubelet's, in one line.

@@ -67,6 +67,16 @@ func (n *native) thread(tid int) (proc.Thread, error) {
 	return th, nil
 }
 
+// threads are the numbers of all threads.
+func (n *native) threads() (out []int, err error) {
+	group, unlock := n.LockTargetGroup()
+	defer unlock()
+	for _, th := range group.Selected.ThreadList() {
+		out = append(out, th.ThreadID())
+	}
+	return out, nil
+}
+
 // regs are the registers of a thread that stands still.
 func (n *native) regs(tid int) (*unix.PtraceRegs, error) {
 	th, err := n.thread(tid)

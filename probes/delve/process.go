@@ -48,7 +48,13 @@ type process struct {
 	rested    time.Time // when the whole kubelet was stopped for somebody last
 	stats     Stats
 	leaving   bool
-	kick      chan struct{} // there are requests
+	lines     map[uint64]bool      // addresses of breakpoints that are at no place of a step
+	linesID   int                  // Delve's number of them; 0: there are none
+	steps     map[uint64]*lineStep // goroutines that go on by line
+	passing   map[uint64]uint64    // where goroutines go on, which then come to the breakpoint there
+	inside    nesting
+	noted     map[string]bool // what was said already of lines at which nobody is held
+	kick      chan struct{}   // there are requests
 
 	mu       sync.Mutex
 	requests []func() // for the goroutine of drive, while the kubelet stands still
@@ -70,6 +76,7 @@ func Main() int {
 	p := &process{
 		link:  newLink(c),
 		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]holdproc.Place{}, notWithin: map[string]bool{},
+		lines: map[uint64]bool{}, steps: map[uint64]*lineStep{}, passing: map[uint64]uint64{}, inside: nesting{}, noted: map[string]bool{},
 		kick: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	first, err := p.link.Receive()
@@ -130,7 +137,7 @@ func (p *process) serve() {
 			p.reading = *m.Begin
 			go p.drive()
 		case m.Wanted != nil:
-			p.do(func() { p.wanted = *m.Wanted })
+			p.do(func() { p.wanted = *m.Wanted; p.setLines() })
 		case m.Rules != nil:
 			p.do(func() {
 				for _, r := range m.Rules {
@@ -141,6 +148,8 @@ func (p *process) serve() {
 			p.do(func() { p.renew(m.Renew) })
 		case m.LetGo != 0:
 			p.do(func() { p.letGo(m.LetGo) })
+		case m.Look != nil && m.Look.Find != "":
+			go func() { p.link.Send(message{Looked: p.find(m.Look)}) }()
 		case m.Look != nil:
 			p.do(func() { p.link.Send(message{Looked: p.look(m.Look)}) })
 		}

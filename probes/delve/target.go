@@ -5,6 +5,7 @@ package delve
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ type target struct {
 	close  func()  // closes the connection to it
 	own    *native // a Delve of podstep's own
 
-	breakpoint int // Delve's number of it; 0: it has none
+	breakpoints []int // Delve's numbers of those that are set
 }
 
 // run has the program go on by a command, until it stands still again.
@@ -49,33 +50,39 @@ func (t *target) halt() error {
 	return t.call("Command", api.DebuggerCommand{Name: api.Halt}, &out)
 }
 
-// set puts a breakpoint at addresses: one of Delve's for all, which takes it less time.
-func (t *target) set(addresses []uint64) error {
+// set puts a breakpoint at addresses: one of Delve's for all, which takes it less time. It
+// gives Delve's number.
+func (t *target) set(addresses []uint64) (number int, err error) {
 	var out rpc2.CreateBreakpointOut
 	if err := t.call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{Addrs: addresses}}, &out); err != nil {
-		return fmt.Errorf("set breakpoints: %w", err)
+		return 0, fmt.Errorf("set breakpoints: %w", err)
 	}
-	t.breakpoint = out.Breakpoint.ID
+	t.breakpoints = append(t.breakpoints, out.Breakpoint.ID)
+	return out.Breakpoint.ID, nil
+}
+
+// clear takes a breakpoint back.
+func (t *target) clear(number int) error {
+	var out rpc2.ClearBreakpointOut
+	if err := t.call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: number}, &out); err != nil {
+		return fmt.Errorf("clear breakpoints: %w", err)
+	}
+	t.breakpoints = slices.DeleteFunc(t.breakpoints, func(n int) bool { return n == number })
 	return nil
 }
 
-// clear takes the breakpoint back.
-func (t *target) clear() error {
-	if t.breakpoint == 0 {
-		return nil
+// clearAll takes all breakpoints back.
+func (t *target) clearAll() (err error) {
+	for _, n := range slices.Clone(t.breakpoints) {
+		err = errors.Join(err, t.clear(n))
 	}
-	var out rpc2.ClearBreakpointOut
-	if err := t.call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: t.breakpoint}, &out); err != nil {
-		return fmt.Errorf("clear breakpoints: %w", err)
-	}
-	t.breakpoint = 0
-	return nil
+	return err
 }
 
 // leave takes all breakpoints back and lets the program go on: without Delve, or with the
 // headless one that was there before.
 func (t *target) leave() error {
-	err := errors.Join(t.clear(), t.drain())
+	err := errors.Join(t.clearAll(), t.drain())
 	if t.remote == "" {
 		var out rpc2.DetachOut
 		return errors.Join(err, t.call("Detach", rpc2.DetachIn{Kill: false}, &out))

@@ -57,10 +57,18 @@ func (f *Func) LineAt(pc uint64) int {
 
 // FileAt is the file of an instruction.
 func (f *Func) FileAt(pc uint64) string {
-	const unitAt = 32 // of the record
 	n, ok := f.value(f.tableAt(fileAt), pc)
+	if !ok {
+		return ""
+	}
+	return f.file(n)
+}
+
+// file is the file of a number in the function's compilation unit.
+func (f *Func) file(n int32) string {
+	const unitAt = 32 // of the record
 	at := 4 * (uint64(f.tableAt(unitAt)) + uint64(n))
-	if !ok || n < 0 || at+4 > uint64(len(f.table.units)) {
+	if n < 0 || at+4 > uint64(len(f.table.units)) {
 		return ""
 	}
 	path, _ := textAt(f.table.files, uint64(binary.LittleEndian.Uint32(f.table.units[at:])))

@@ -13,6 +13,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 )
@@ -51,6 +52,21 @@ func (e Excerpt) Calls(callee string) []int { return e.calls[callee] }
 func Of(step string) (Excerpt, bool) {
 	e, ok := load()[step]
 	return e, ok
+}
+
+// At is the source of the step's function that has a line: function is the symbol of it, or of a
+// literal in it, and file is where a kubelet's build had it.
+func At(function, file string, line int) (Excerpt, bool) {
+	slash := strings.LastIndexByte(function, '/') + 1
+	name, in, _ := strings.Cut(function[slash:], ".")
+	in, _, _ = strings.Cut(strings.TrimPrefix(in[strings.IndexByte(in, ')')+1:], "."), ".")
+	for _, e := range load() {
+		inFile := function[:slash]+name+"/"+path.Base(file) == e.Module+"/"+e.File
+		if inFile && line >= e.Line && line < e.Line+len(e.Lines) && in != "" && strings.Contains(e.Lines[e.Func-e.Line], in+"(") {
+			return e, true
+		}
+	}
+	return Excerpt{}, false
 }
 
 // Data is the generated file.

@@ -61,6 +61,10 @@ func (p *Probe) Locking() []string {
 	return p.table.Locks()
 }
 
+// Locks are all functions that take a lock, by the source of the packages that the catalogue's
+// steps are in.
+func (p *Probe) Locks() []string { return p.table.Locks() }
+
 // Arm has the program signal at these steps from now on, by name, and at no others.
 func (p *Probe) Arm(steps map[string]Armed) error {
 	for i, at := range p.plan.places {

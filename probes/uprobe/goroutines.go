@@ -6,12 +6,13 @@ import "time"
 
 // goroutine is one on which calls are open, or that one with open calls has started.
 type goroutine struct {
-	open   []*Call // the innermost last
-	parent *Call   // in which the goroutine was started
-	worker bool
-	turn   *Call // of a worker
-	failed error // the last error in the turn
-	seen   time.Time
+	address uint64  // of the runtime's g
+	open    []*Call // the innermost last
+	parent  *Call   // in which the goroutine was started
+	worker  bool
+	turn    *Call // of a worker
+	failed  error // the last error in the turn
+	seen    time.Time
 }
 
 // top is the innermost open call.
@@ -42,6 +43,7 @@ func (c *calls) goroutine(r *record, now time.Time) *goroutine {
 	}
 	g.worker = g.worker || c.workers[r.Start]
 	g.seen = now
+	g.address = r.G
 	return g
 }
 

@@ -3,7 +3,10 @@
 package uprobe
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/podstep/podstep/probes"
@@ -21,7 +24,8 @@ type Reading struct {
 
 // ReadPlace is a place of a Reading.
 type ReadPlace struct {
-	// Address is that of the instruction in the process at which a breakpoint can stand, Linked
+	// Address is that of the instruction in the process at which a breakpoint can stand, 0 if
+	// there is none, Linked
 	// that of the place itself, as the program was linked: the same one or one next to it.
 	Address, Linked uint64
 	Exit            bool
@@ -37,7 +41,11 @@ func (p *Probe) Reading() Reading {
 	for _, at := range p.plan.places {
 		spec := at.spec
 		spec.Below = uint32(at.wideBelow)
-		r.Places = append(r.Places, ReadPlace{at.wide + p.bias, at.at, at.exit, spec})
+		address := at.wide + p.bias
+		if at.wide == 0 {
+			address = 0
+		}
+		r.Places = append(r.Places, ReadPlace{address, at.at, at.exit, spec})
 	}
 	return r
 }
@@ -124,6 +132,12 @@ func (r *Reader) begin(t *Stopped, spec *placeSpec) (out Record) {
 	out.Depth = out.Hi - sp
 	copy(out.Regs[:], t.Registers[:])
 	return out
+}
+
+// Goroutine is the number of the goroutine whose g is at an address; 0: it cannot be read.
+func (r *Reader) Goroutine(g uint64) uint64 {
+	id, _ := r.word(g + uint64(r.reading.Layout.Goid))
+	return id
 }
 
 // keep keeps the registers of an entry for the exit.
@@ -364,21 +378,64 @@ func (r *record) UID() string {
 func (r *record) Signalled() { r.Flags |= recordSignalled }
 
 // Watch makes calls of records of a Reader whose times count from began. Nobody looks into
-// the kubelet for it. What it returns takes the records, in their order, on one goroutine.
-func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) (take func([]Record)) {
+// the kubelet for it.
+func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) *Watched {
 	p.clock = clock{at: began}
-	cs := newCalls(p, c, h)
-	cs.lost = func() uint64 { return 0 }
-	fresh := newGoroutines{seen: map[uint64]bool{}}
-	return func(all []Record) {
-		for i := range all {
-			r := &all[i]
-			if r.Flags&recordElement == 0 && fresh.first(r.Goid) {
-				cs.started(r)
-			}
-			cs.take(r)
+	w := &Watched{calls: newCalls(p, c, h), fresh: newGoroutines{seen: map[uint64]bool{}}}
+	w.calls.lost = func() uint64 { return 0 }
+	return w
+}
+
+// Watched are the calls of which a Reader's records tell.
+type Watched struct {
+	mu    sync.Mutex
+	calls *calls
+	fresh newGoroutines
+}
+
+// Take takes records, in their order. The handler must not ask what is open.
+func (w *Watched) Take(all []Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range all {
+		r := &all[i]
+		if r.Flags&recordElement == 0 && w.fresh.first(r.Goid) {
+			w.calls.started(r)
+		}
+		w.calls.take(r)
+	}
+}
+
+// Running is a goroutine on which calls are under way.
+type Running struct {
+	// Number is the goroutine's, G the address of the runtime's g.
+	Number, G uint64
+	// Calls are those, the innermost last.
+	Calls []*Call
+}
+
+// Of is what is under way on a goroutine.
+func (w *Watched) Of(number uint64) (Running, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.calls.goroutines[number]
+	if g == nil || len(g.open) == 0 {
+		return Running{}, false
+	}
+	return Running{number, g.address, slices.Clone(g.open)}, true
+}
+
+// All are the goroutines on which calls are under way, by number.
+func (w *Watched) All() (out []Running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for number, g := range w.calls.goroutines {
+		if len(g.open) > 0 {
+			out = append(out, Running{number, g.address, slices.Clone(g.open)})
 		}
 	}
+	slices.SortFunc(out, func(a, b Running) int { return cmp.Compare(a.Number, b.Number) })
+	return out
 }
 
 // newGoroutines finds out which goroutines are new where nobody sees them being made: those

@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 					t.Errorf("%d columns: a line of %d: %q", width, n, line)
 				}
 			}
-			for _, want := range []string{"no-image", "2:10", "cri.PullImage"} {
+			for _, want := range []string{"no-image", "2m10s", "cri.PullImage"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s, %d columns: %q is missing in\n%s", l, width, want, text)
 				}

@@ -3,10 +3,13 @@ package stack
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/source"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/view"
@@ -18,10 +21,11 @@ var Title = words.Text("Stack and variables", "调用栈与变量")
 // Overlay is the page as the screen shows it.
 func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
 	s := &screen.Stack{Lines: []string{p.headline()}, Error: p.refusal(), Frame: p.frame, Values: p.values(st)}
+	s.Steps, s.Goroutines = p.desk.Held(p.hold), len(p.known.GetGoroutines())
 	for _, f := range p.known.GetFrames() {
 		s.Frames = append(s.Frames, screen.StackFrame{Function: short(words.Clean(f.GetFunction())), Place: place(f)})
 	}
-	o := &screen.Overlay{Kind: screen.OverStack, Title: p.desk.Text(Title) + " · " + words.Clean(p.name), Stack: s}
+	o := &screen.Overlay{Kind: screen.OverStack, Title: p.title(), Stack: s}
 	if p.input != nil {
 		o.Input = p.input.Draw()
 	}
@@ -29,6 +33,17 @@ func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
 	p.Move(0)
 	s.Top = p.from
 	return o
+}
+
+// title names the pod, and the goroutine if there are several.
+func (p *Page) title() string {
+	title := p.desk.Text(Title) + " · " + words.Clean(p.name)
+	all := p.known.GetGoroutines()
+	if len(all) < 2 {
+		return title
+	}
+	at := max(0, slices.IndexFunc(all, func(g *agentpb.Goroutine) bool { return g.GetId() == p.goroutine }))
+	return title + " · " + fmt.Sprintf("goroutine %d (%d/%d): %s", all[at].GetId(), at+1, len(all), words.Clean(all[at].GetStep()))
 }
 
 func (p *Page) textf(t probes.Text, args ...any) string { return fmt.Sprintf(p.desk.Text(t), args...) }
@@ -44,6 +59,12 @@ func (p *Page) headline() string {
 	if !p.desk.Held(p.hold) {
 		at = words.Text("no longer held; it was at %s", "已不再停住；之前停在 %s")
 	}
+	if place := p.hold.GetPlace().Written(); place != "" {
+		step += ", " + words.Clean(place)
+	}
+	if p.going != nil && p.going.step {
+		return p.textf(words.Text("it was at %s", "之前停在 %s"), step) + " · " + p.desk.Text(words.Text("on its way to the next line", "正走向下一行"))
+	}
 	if p.going != nil {
 		return p.textf(at, step) + " · " + p.desk.Text(words.Text("waiting for the debugger", "等待调试器回答"))
 	}
@@ -52,7 +73,7 @@ func (p *Page) headline() string {
 
 // values are the lines about the chosen frame: first what was asked last.
 func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
-	if p.known == nil || p.knownFrame != p.frame {
+	if !p.knows() {
 		return nil
 	}
 	heading := func(t probes.Text) { out = append(out, screen.StackValue{Heading: true, Text: p.desk.Text(t)}) }
@@ -65,6 +86,7 @@ func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
 		heading(words.Text("value", "值"))
 		wrapped(words.Clean(p.expression) + " = " + words.OneLine(p.value.GetValue().GetValue()))
 	}
+	out = append(out, p.source()...)
 	for _, of := range []struct {
 		title probes.Text
 		all   []*agentpb.Variable
@@ -85,6 +107,36 @@ func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
 		wrapped(words.OneLine(p.known.GetWithout()))
 	case len(p.known.GetArguments())+len(p.known.GetLocals()) == 0:
 		wrapped(p.desk.Text(words.Text("no arguments and no local variables here", "此处没有参数，也没有局部变量")))
+	}
+	return out
+}
+
+// around is how many lines of the source are shown before and behind the one where a function
+// is.
+const around = 4
+
+// source are the lines of the kubelet's source where the chosen function is, if podstep has
+// them.
+func (p *Page) source() (out []screen.StackValue) {
+	frames := p.known.GetFrames()
+	if p.frame >= len(frames) {
+		return nil
+	}
+	f := frames[p.frame]
+	line := int(f.GetLine())
+	e, ok := source.At(f.GetFunction(), f.GetFile(), line)
+	if !ok {
+		return nil
+	}
+	title := p.desk.Text(words.Text("source", "源代码")) + " · " + e.File
+	if own := p.desk.Kubelet(); own != e.Version {
+		title += " · " + p.textf(words.Text("as it is in %s; this kubelet is %s", "%s 中的内容；这个 kubelet 是 %s"), e.Version, words.Clean(own))
+	}
+	out = append(out, screen.StackValue{Heading: true, Text: title})
+	from, to := max(0, line-e.Line-around), min(len(e.Lines), line-e.Line+around+1)
+	for i, text := range wording.Lines(strings.Join(e.Lines[from:to], "\n")) {
+		number := e.Line + from + i
+		out = append(out, screen.StackValue{Text: text, Number: number, Here: number == line})
 	}
 	return out
 }

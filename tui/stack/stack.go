@@ -26,6 +26,8 @@ type Desk interface {
 	Text(t probes.Text) string
 	// Held reports whether a hold goes on.
 	Held(h *agentpb.HoldInfo) bool
+	// Kubelet is the version of the kubelet.
+	Kubelet() string
 	// Refused takes a page away that there is nothing to show on, and shows why.
 	Refused(p *Page, err error)
 }
@@ -35,6 +37,9 @@ type Desk interface {
 type question struct {
 	frame      int
 	expression string
+	goroutine  uint64 // 0: the one that is held
+	step       bool   // it goes on by line, and is held again
+	mode       agentpb.StepMode
 }
 
 // Page is the stack of one held pod.
@@ -51,8 +56,9 @@ type Page struct {
 	// known is the answer for the frame of that number; nil: none has come.
 	known      *agentpb.LookResponse
 	knownFrame int
-	// frame is the chosen one.
-	frame int
+	// frame is the chosen one, of the chosen goroutine; knownGoroutine that of known.
+	frame                     int
+	goroutine, knownGoroutine uint64
 	// value is the answer of an expression in it.
 	value      *agentpb.LookResponse
 	expression string
@@ -77,6 +83,7 @@ type Msg struct {
 	page   *Page
 	of     *question
 	answer *agentpb.LookResponse
+	hold   *agentpb.HoldInfo // after a step
 	err    error
 }
 
@@ -87,11 +94,17 @@ func (p *Page) ask(q question) tea.Cmd {
 		return nil
 	}
 	p.going = &q
-	req := &agentpb.LookRequest{Pods: session.Only(p.hold.GetPod()), Frame: uint32(q.frame), Expression: q.expression}
-	ctx, control := p.ctx, p.control
+	ctx, control, pods := p.ctx, p.control, session.Only(p.hold.GetPod())
+	if q.step {
+		return func() tea.Msg {
+			h, err := control.Step(ctx, &agentpb.StepRequest{Pods: pods, Mode: q.mode})
+			return Msg{page: p, of: &q, hold: h, err: err}
+		}
+	}
+	req := &agentpb.LookRequest{Pods: pods, Frame: uint32(q.frame), Expression: q.expression, Goroutine: q.goroutine}
 	return func() tea.Msg {
 		answer, err := control.Look(ctx, req)
-		return Msg{p, &q, answer, err}
+		return Msg{page: p, of: &q, answer: answer, err: err}
 	}
 }
 
@@ -107,6 +120,9 @@ func (msg Msg) Take() tea.Cmd {
 		p.desk.Refused(p, msg.err)
 		return nil
 	}
+	if msg.of.step {
+		return p.stepped(msg)
+	}
 	p.note(msg)
 	next := p.next
 	p.next = nil
@@ -116,18 +132,56 @@ func (msg Msg) Take() tea.Cmd {
 	return p.ask(*next)
 }
 
+// stepped shows where the pod is held now.
+func (p *Page) stepped(msg Msg) tea.Cmd {
+	p.next, p.err = nil, msg.err
+	if msg.err != nil {
+		return nil
+	}
+	p.hold, p.goroutine = msg.hold, 0
+	return p.show(question{})
+}
+
+// show asks for a frame, and chooses it.
+func (p *Page) show(q question) tea.Cmd {
+	p.frame, p.goroutine, p.value, p.err, p.from = q.frame, q.goroutine, nil, nil, 0
+	return p.ask(q)
+}
+
+// step has the pod go on by line, if it is held.
+func (p *Page) step(mode agentpb.StepMode) tea.Cmd {
+	if p.known == nil || p.going != nil || !p.desk.Held(p.hold) {
+		return nil
+	}
+	return p.ask(question{step: true, mode: mode})
+}
+
+// nextGoroutine chooses the next one of the pod.
+func (p *Page) nextGoroutine() tea.Cmd {
+	all := p.known.GetGoroutines()
+	if len(all) < 2 {
+		return nil
+	}
+	at := max(0, slices.IndexFunc(all, func(g *agentpb.Goroutine) bool { return g.GetId() == p.goroutine }))
+	next := (at + 1) % len(all)
+	if next == 0 {
+		return p.show(question{})
+	}
+	return p.show(question{goroutine: all[next].GetId()})
+}
+
 // note keeps an answer. A question without one changes nothing: the frame before
 // is the chosen one again.
 func (p *Page) note(msg Msg) {
 	p.err = msg.err
 	switch {
 	case msg.err != nil && msg.of.expression == "" && p.frame == msg.of.frame:
-		p.frame, p.next = p.knownFrame, nil
+		p.frame, p.goroutine, p.next = p.knownFrame, p.knownGoroutine, nil
 	case msg.err != nil:
 	case msg.of.expression == "":
-		p.known, p.knownFrame, p.last = msg.answer, msg.of.frame, msg.answer
+		p.known, p.knownFrame, p.knownGoroutine, p.last = msg.answer, msg.of.frame, msg.of.goroutine, msg.answer
 		p.value, p.from = nil, 0
-	case msg.of.frame == p.frame:
+	case msg.of.frame == p.frame && msg.of.goroutine == p.goroutine:
 		p.value, p.expression, p.last, p.from = msg.answer, msg.of.expression, msg.answer, 0
 	}
 }
@@ -144,7 +198,7 @@ func (p *Page) choose(frame int) tea.Cmd {
 		p.knownFrame = frame
 		return nil
 	}
-	return p.ask(question{frame: frame})
+	return p.ask(question{frame: frame, goroutine: p.goroutine})
 }
 
 // Key takes a key.
@@ -172,6 +226,14 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		p.Move(half)
 	case "p":
 		p.write()
+	case "n":
+		return p.step(agentpb.StepMode_LINE_OVER), false
+	case "s":
+		return p.step(agentpb.StepMode_LINE_INTO), false
+	case "o":
+		return p.step(agentpb.StepMode_LINE_OUT), false
+	case "tab":
+		return p.nextGoroutine(), false
 	case "esc", "q", "h", "left", "V":
 		p.leave()
 		return nil, true
@@ -201,13 +263,18 @@ func (p *Page) write() {
 		if expression == "" {
 			return nil, nil
 		}
-		return p.ask(question{p.frame, expression}), nil
+		return p.ask(question{frame: p.frame, expression: expression, goroutine: p.goroutine}), nil
 	})
+}
+
+// knows reports whether the answer for the chosen frame is there.
+func (p *Page) knows() bool {
+	return p.known != nil && p.knownFrame == p.frame && p.knownGoroutine == p.goroutine
 }
 
 // complete gives the variables whose names begin as what was typed.
 func (p *Page) complete(typed string) (out []string) {
-	if p.knownFrame != p.frame {
+	if !p.knows() {
 		return nil
 	}
 	for _, v := range slices.Concat(p.known.GetArguments(), p.known.GetLocals()) {

@@ -30,21 +30,31 @@ type debugged struct {
 	without string
 	ended   bool // the hold
 	refused error
+	stepped []string
+	others  int // goroutines of the pod besides the one that is held
 }
 
 func (d *debugged) Text(t probes.Text) string      { return d.lang.In(t) }
 func (d *debugged) Held(*agentpb.HoldInfo) bool    { return !d.ended }
+func (d *debugged) Kubelet() string                { return "v1.36.3" }
 func (d *debugged) Refused(_ *Page, refused error) { d.refused = refused }
 
 func (d *debugged) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	d.asked = append(d.asked, strings.TrimSpace(fmt.Sprint(r.Frame, " ", r.Expression)))
+	asked := strings.TrimSpace(fmt.Sprint(r.Frame, " ", r.Expression))
+	if r.Goroutine != 0 {
+		asked += fmt.Sprint(" of ", r.Goroutine)
+	}
+	d.asked = append(d.asked, asked)
 	if d.fail != nil {
 		return nil, d.fail
 	}
 	out := &agentpb.LookResponse{Step: "sync.pod", Stood: durationpb.New(7 * time.Millisecond), Without: d.without}
+	for i := range d.others {
+		out.Goroutines = append(out.Goroutines, &agentpb.Goroutine{Id: uint64(100 + i), Step: "volume.mount"})
+	}
 	for i := range 12 {
 		out.Frames = append(out.Frames, &agentpb.StackFrame{Function: fmt.Sprintf("k8s.io/kubernetes/pkg/kubelet.f%d", i), File: "/src/kubelet.go", Line: int32(i)})
 	}
@@ -59,6 +69,17 @@ func (d *debugged) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.L
 	}
 	return out, nil
 }
+
+func (d *debugged) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
+	d.stepped = append(d.stepped, r.Mode.String())
+	if d.fail != nil {
+		return nil, d.fail
+	}
+	at := &agentpb.StackFrame{Function: syncPod, File: "/go/pkg/mod/k8s.io/kubernetes@v1.36.3/pkg/kubelet/kubelet.go", Line: 2189}
+	return &agentpb.HoldInfo{Id: 2, Step: "sync.pod", On: agentpb.Inside, Pod: &agentpb.Pod{Namespace: "default", Name: "web", Uid: "u"}, Place: at}, nil
+}
+
+const syncPod = "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod"
 
 // open opens a page; the first question is under way.
 func (d *debugged) open(t *testing.T) (*Page, tea.Cmd) {
@@ -224,6 +245,87 @@ func TestEverySize(t *testing.T) {
 				t.Fatalf("%dx%d:\n%s", w, h, text)
 			}
 		}
+	}
+}
+
+// TestLines: the pod goes on by line, and the page shows where it is then.
+func TestLines(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	if step, _ := press(p, "n"); step != nil {
+		t.Error("it goes on before there is an answer")
+	}
+	answer(cmd)
+	sees(t, p, "n next line", "s into", "o out")
+	for _, key := range []string{"n", "s", "o"} {
+		cmd, _ = press(p, key)
+		sees(t, p, "on its way to the next line")
+		if more, _ := press(p, "n"); more != nil {
+			t.Error("it goes on twice at once")
+		}
+		answer(cmd)
+	}
+	if want := []string{"LINE_OVER", "LINE_INTO", "LINE_OUT"}; !slices.Equal(d.stepped, want) {
+		t.Errorf("stepped %q", d.stepped)
+	}
+	sees(t, p, "held at sync.pod, kubelet.go:2189", "> 0 kubelet.f0")
+	d.fail = errors.New("there is no line")
+	cmd, _ = press(p, "n")
+	answer(cmd)
+	sees(t, p, "x there is no line", "held at sync.pod, kubelet.go:2189")
+	d.ended = true
+	if step, _ := press(p, "n"); step != nil {
+		t.Error("a pod goes on that is not held")
+	}
+	if strings.Contains(look(p, 80, 24), "next line") {
+		t.Error("there are keys to step a pod that is not held")
+	}
+}
+
+// TestGoroutines: the pod's goroutines are shown one after the other.
+func TestGoroutines(t *testing.T) {
+	d := &debugged{others: 3}
+	p, cmd := d.open(t)
+	answer(cmd)
+	sees(t, p, "goroutine 100 (1/3): volume.mount", "Tab goroutine")
+	cmd, _ = press(p, "tab")
+	answer(cmd)
+	sees(t, p, "goroutine 101 (2/3)")
+	cmd, _ = press(p, "down")
+	answer(cmd)
+	for range 2 {
+		cmd, _ = press(p, "tab")
+		answer(cmd)
+	}
+	sees(t, p, "goroutine 100 (1/3)")
+	if want := []string{"0", "0 of 101", "1 of 101", "0 of 102", "0"}; !slices.Equal(d.asked, want) {
+		t.Errorf("asked %q, want %q", d.asked, want)
+	}
+}
+
+// TestSource: the source is shown around the line where the chosen function is.
+func TestSource(t *testing.T) {
+	p := &Page{desk: &debugged{lang: words.English}, known: &agentpb.LookResponse{Frames: []*agentpb.StackFrame{
+		{Function: syncPod, File: "/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go", Line: 2189},
+		{Function: syncPod + ".func2", File: "/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go", Line: 2020},
+		{Function: "runtime.goexit", File: "/usr/local/go/src/runtime/asm_amd64.s", Line: 1771},
+	}}}
+	here := func() (text string) {
+		for _, v := range p.source() {
+			if v.Here {
+				text = v.Text
+			}
+		}
+		return text
+	}
+	if got := here(); !strings.Contains(got, "makePodDataDirs") {
+		t.Errorf("the line is %q", got)
+	}
+	if p.frame = 1; here() == "" {
+		t.Error("a literal of the function has no source")
+	}
+	if p.frame = 2; len(p.source()) > 0 {
+		t.Errorf("the runtime's source is %v", p.source())
 	}
 }
 

@@ -89,6 +89,10 @@ func stackOf() *screen.Screen {
 		{Function: "runtime.goexit", Place: "asm_amd64.s:1693"},
 	}
 	values := []screen.StackValue{
+		{Heading: true, Text: "source - pkg/kubelet/kuberuntime/kuberuntime_sandbox.go"},
+		{Text: "    }", Number: 71},
+		{Text: "    podSandBoxID, err := m.runtimeService.RunPodSandbox(ctx, podSandboxConfig, runtimeHandler)", Number: 72, Here: true},
+		{Text: "    if err != nil {", Number: 73},
 		{Heading: true, Text: "arguments"},
 		{Name: "m", Text: "*k8s.io/kubernetes/pkg/kubelet/kuberuntime.kubeGenericRuntimeManager {runtimeName: \"containerd\", recorder: k8s.io/client-go/tools/record.EventRecorderLogger(...)}"},
 		{Name: "ctx", Text: "context.Context(*context.valueCtx) {...}"},
@@ -101,7 +105,7 @@ func stackOf() *screen.Screen {
 	}
 	s.Over = &screen.Overlay{Kind: screen.OverStack, Title: "Stack and variables - default/web", Armed: true, Stack: &screen.Stack{
 		Lines:  []string{"held at cri.RunPodSandbox - the kubelet stood still for 12 ms for this"},
-		Frames: frames, Frame: 2, Values: values, Top: 1,
+		Frames: frames, Frame: 2, Values: values, Top: 1, Steps: true, Goroutines: 2,
 	}}
 	s.Hints = nil
 	return s

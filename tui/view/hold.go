@@ -76,10 +76,16 @@ func (f *frame) heldWhere(line Rect) {
 	}
 }
 
+// inside is On of a pod that is held at a line inside of the step.
+const inside = "inside"
+
 // heldSide is the step with the side of it at which the pod is held.
 func (f *frame) heldSide() string {
-	if f.s.Hold.On == "exit" {
+	switch f.s.Hold.On {
+	case "exit":
 		return f.textf(wordAfter, f.s.Hold.Step)
+	case inside:
+		return f.textf(wordInside, f.s.Hold.Step)
 	}
 	return f.textf(wordBefore, f.s.Hold.Step)
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/podstep/podstep/tui/screen"
@@ -100,6 +101,8 @@ func (f *frame) stackValues(r Rect, s *screen.Stack) {
 		switch {
 		case v.Heading:
 			f.put(line, v.Text, inkStrong)
+		case v.Number > 0:
+			f.codeLine(line, v)
 		case v.Name == "":
 			f.put(line, v.Text, inkPlain)
 		default:
@@ -111,13 +114,27 @@ func (f *frame) stackValues(r Rect, s *screen.Stack) {
 	f.thumb(r.inset(0, 0, -1, 0), top, shown, len(s.Values))
 }
 
+// codeLine draws a line of the source, with its number.
+func (f *frame) codeLine(line Rect, v *screen.StackValue) {
+	head, number, text := "  ", inkFaint, inkMuted
+	if v.Here {
+		head, number, text = f.m.pointer+" ", inkCurrent, inkStrong
+	}
+	x := f.put(line, fmt.Sprintf("%s%5d  ", head, v.Number), number)
+	f.put(after(line, x), v.Text, text)
+}
+
 // stackKeys are the keys of a stack, or of the line that is typed in it.
 func (f *frame) stackKeys(leave screen.Hint) []screen.Hint {
 	if f.s.Over.Input != nil {
 		return []screen.Hint{{Key: "Enter", Text: f.text(wordPrint)}, leave}
 	}
-	return []screen.Hint{
-		{Key: "Up Down", Text: f.text(wordFrame)}, {Key: "PgUp PgDn", Text: f.text(wordScroll)},
-		{Key: "p", Text: f.text(wordPrint)}, leave,
+	hints := []screen.Hint{{Key: "Up Down", Text: f.text(wordFrame)}}
+	if f.s.Over.Stack.Steps {
+		hints = append(hints, screen.Hint{Key: "n", Text: f.text(wordNextLine)}, screen.Hint{Key: "s", Text: f.text(wordIntoLine)}, screen.Hint{Key: "o", Text: f.text(wordOutOf)})
 	}
+	if f.s.Over.Stack.Goroutines > 1 {
+		hints = append(hints, screen.Hint{Key: "Tab", Text: f.text(wordGoroutine)})
+	}
+	return append(hints, screen.Hint{Key: "p", Text: f.text(wordPrint)}, leave, screen.Hint{Key: "PgUp PgDn", Text: f.text(wordScroll)})
 }

@@ -69,8 +69,13 @@ var (
 	wordBack        = probes.Text{En: "back", Zh: "返回"}
 	wordNext        = probes.Text{En: "next", Zh: "下一个"}
 	wordFrame       = probes.Text{En: "frame", Zh: "栈帧"}
+	wordNextLine    = probes.Text{En: "next line", Zh: "下一行"}
+	wordIntoLine    = probes.Text{En: "into", Zh: "进入"}
+	wordOutOf       = probes.Text{En: "out", Zh: "跳出"}
+	wordGoroutine   = probes.Text{En: "goroutine", Zh: "goroutine"}
+	wordInside      = probes.Text{En: "inside %s", Zh: "在 %s 之中"}
 	wordScroll      = probes.Text{En: "scroll", Zh: "滚动"}
-	wordPrint       = probes.Text{En: "print an expression", Zh: "求值"}
+	wordPrint       = probes.Text{En: "print", Zh: "求值"}
 	wordOlder       = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
 	wordFoundOf     = probes.Text{En: "%d of %d", Zh: "第 %d 个，共 %d 个"}
 	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}

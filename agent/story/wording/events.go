@@ -17,9 +17,9 @@ func Event(l words.Lang, e *probes.Event) (label, note string) {
 	word := func(name string) string { return words.Short(e.Fields[name]) }
 	switch e.Kind {
 	case probes.Held:
-		return l.In(words.Text("held", "停住")), beforeOrAfter(l, word("on"))
+		return l.In(words.Text("held", "停住")), beforeOrAfter(l, word("on"), word("line"))
 	case probes.Released:
-		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on")) + whyReleased(l, e)
+		return l.In(words.Text("was held", "曾停住")), beforeOrAfter(l, word("on"), word("line")) + whyReleased(l, e)
 	case probes.Fault:
 		if d, ok := e.Fields["delay"]; ok {
 			return l.In(words.Text("podstep delayed it", "podstep 延迟了它")), words.Short(d)
@@ -43,10 +43,13 @@ func Event(l words.Lang, e *probes.Event) (label, note string) {
 	return l.In(words.Text("note", "说明")), Fields(e.Fields)
 }
 
-// beforeOrAfter is where in a call a pod was held.
-func beforeOrAfter(l words.Lang, on string) string {
-	if on == "exit" {
+// beforeOrAfter is where in a call a pod was held: before it, after it, or at a line of it.
+func beforeOrAfter(l words.Lang, on, line string) string {
+	switch on {
+	case "exit":
 		return l.In(words.Text("after it", "在它之后"))
+	case agentpb.Inside:
+		return l.Inf(words.Text("inside it, at %s", "在它之中，%s"), line)
 	}
 	return l.In(words.Text("before it", "在它之前"))
 }

@@ -13,18 +13,19 @@ import (
 )
 
 // Layout is where in the runtime's struct g, in bytes, a goroutine's number is, that of the
-// goroutine that started it, and the address of its first function.
-type Layout struct{ Number, Parent, Start uint32 }
+// goroutine that started it, and the address of its first function; and the stack pointer
+// with which it is in a system call, behind which is the place in the program.
+type Layout struct{ Number, Parent, Start, Syscall uint32 }
 
 // layouts are by Go's minor version: those of src/runtime/runtime2.go, as the compiler lays
 // them out for amd64.
 var layouts = map[int]Layout{
-	22: {Number: 152, Parent: 272, Start: 296},
-	23: {Number: 160, Parent: 280, Start: 304},
-	24: {Number: 160, Parent: 280, Start: 304},
-	25: {Number: 152, Parent: 272, Start: 296},
-	26: {Number: 152, Parent: 280, Start: 304},
-	27: {Number: 152, Parent: 280, Start: 304},
+	22: {Number: 152, Parent: 272, Start: 296, Syscall: 112},
+	23: {Number: 160, Parent: 280, Start: 304, Syscall: 112},
+	24: {Number: 160, Parent: 280, Start: 304, Syscall: 112},
+	25: {Number: 152, Parent: 272, Start: 296, Syscall: 104},
+	26: {Number: 152, Parent: 280, Start: 304, Syscall: 104},
+	27: {Number: 152, Parent: 280, Start: 304, Syscall: 104},
 }
 
 var minor = regexp.MustCompile(`\bgo1\.(\d+)`)

@@ -26,6 +26,19 @@ func (w *Wait) End(regs *unix.PtraceRegs) error {
 	return w.setRegs(&to)
 }
 
+// Expire has the goroutine of a thread that stands still with these registers, and has yet to
+// begin its wait, not wait at all. It fails if the frame of the wait is not on the thread's
+// stack, or not any more.
+func (w *Wait) Expire(regs *unix.PtraceRegs) error {
+	const near = 4096 // what the functions between may have of stack
+	now, b := *w, make([]byte, recordSize)
+	if regs.Rsp > w.at || w.at-regs.Rsp > near || ReadMemory(w.PID, w.at, b) != nil || !now.decode(b) || now.Hold != w.Hold || now.Since != w.Since {
+		return fmt.Errorf("thread %d is not on its way to the wait", w.TID)
+	}
+	w.Until = 0
+	return write(w.PID, w.at+deadlineAt, w.deadline())
+}
+
 // Again has an interrupted thread make the system call once more, also if a signal is
 // delivered to it, with w.Until as the deadline. The thread is in a ptrace stop with these
 // registers, and Interrupted.

@@ -19,6 +19,9 @@ type Frame struct {
 	// File and Line are where that is in the source.
 	File string
 	Line int
+	// Depth is how far below the stack's end the function's frame begins: it stays when the
+	// runtime moves the stack.
+	Depth uint64
 }
 
 // Goroutine is a goroutine that stands still.
@@ -51,6 +54,32 @@ func (p *Program) Goroutine(regs *unix.PtraceRegs) (*Goroutine, error) {
 	return g, err
 }
 
+// Where in the runtime's struct g things are that are the same in all known versions.
+const (
+	threadAt  = 48 // the address of the thread's m; 0: it runs on none
+	waitingSP = 56
+	waitingPC = 64
+)
+
+// Waiting finds out what a goroutine is running that is on no thread, or in a system call. g is
+// the address of the runtime's g.
+func (p *Program) Waiting(g uint64) (*Goroutine, error) {
+	out := &Goroutine{G: g}
+	b := make([]byte, p.goid+8)
+	if err := ReadMemory(p.PID, g, b); err != nil {
+		return nil, errors.New("there is no such goroutine")
+	}
+	out.low, out.high, out.ID = word(b, 0), word(b, 8), word(b, p.goid)
+	sp, pc := word(b, waitingSP), word(b, waitingPC)
+	if word(b, threadAt) != 0 {
+		sp, pc = word(b, p.syscall), word(b, p.syscall+8)
+	}
+	if sp == 0 || sp < out.low || sp >= out.high || sp%8 != 0 {
+		return nil, errors.New("the goroutine does not wait")
+	}
+	return out, p.walk(out, &unix.PtraceRegs{Rip: pc, Rsp: sp})
+}
+
 // walk finds the frames as the runtime does: by the size that each function's frame has
 // at the place where it is. Frame pointers would miss functions that have none.
 func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
@@ -64,7 +93,7 @@ func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 		if len(g.Frames) > 0 { // behind the call
 			at--
 		}
-		g.Frames = append(g.Frames, Frame{f.Name, pc - p.bias, f.FileAt(at), f.LineAt(at)})
+		g.Frames = append(g.Frames, Frame{f.Name, pc - p.bias, f.FileAt(at), f.LineAt(at), 0})
 		if f.Top() {
 			return nil
 		}
@@ -76,6 +105,7 @@ func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 			return fmt.Errorf("walk the stack: it has more than %d frames", mostFrames)
 		}
 		frame := sp + uint64(delta)
+		g.Frames[len(g.Frames)-1].Depth = g.high - frame
 		var err error
 		if pc, err = s.word(frame); err != nil {
 			return fmt.Errorf("walk the stack: %w", err)

@@ -34,6 +34,8 @@ type Program struct {
 	path  *path
 	need  uint64 // how much stack parking takes
 	goid  uint64 // where in a g its number is
+	// syscall is where in a g the stack pointer of a system call is, and behind it the place.
+	syscall uint64
 
 	looked map[uint64]looked // what was found out about functions, by where they begin
 }
@@ -114,7 +116,7 @@ func (p *Program) version() error {
 	if !ok || n < oldest || n > newest {
 		return fmt.Errorf("it was built by go1.%d: holding inside is known to work for Go 1.%d to 1.%d", n, oldest, newest)
 	}
-	p.goid = uint64(layout.Number)
+	p.goid, p.syscall = uint64(layout.Number), uint64(layout.Syscall)
 	return nil
 }
 

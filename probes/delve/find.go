@@ -1,0 +1,189 @@
+//go:build linux && amd64
+
+package delve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/locspec"
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe/park"
+)
+
+// find looks for a place in the code by the table that Go's runtime has for its own stack
+// traces, which stripped kubelets have too. The kubelet runs on.
+func (p *process) find(q *Question) *Answer {
+	a := &Answer{Number: q.Number}
+	p.mu.Lock()
+	t := p.target
+	p.mu.Unlock()
+	var err error
+	switch {
+	case t == nil:
+		err = errors.New("the debugger process has not begun")
+	case t.own == nil:
+		err = errRemoteLines
+	case t.own.why != nil:
+		err = t.own.why
+	default:
+		a.Found, err = findPlaces(t.own.program, q.Find)
+	}
+	a.Err = text(err)
+	return a
+}
+
+// mostFound bounds the places of one breakpoint: the compiler may have put a line into many
+// functions.
+const mostFound = 64
+
+// findPlaces finds FUNCTION, FUNCTION:LINE or FILE:LINE.
+func findPlaces(program *park.Program, at string) ([]Found, error) {
+	spec, err := locspec.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	normal, ok := spec.(*locspec.NormalLocationSpec)
+	if !ok {
+		return nil, fmt.Errorf("%q is no place that podstep looks for: write FUNCTION, FUNCTION:LINE or FILE:LINE", at)
+	}
+	if normal.LineOffset >= 0 && strings.HasSuffix(normal.Base, ".go") {
+		return findLine(program, normal.Base, normal.LineOffset)
+	}
+	f, err := findFunction(program, normal)
+	if err != nil {
+		return nil, err
+	}
+	if normal.LineOffset > 0 {
+		return findInFunction(program, f, f.Line()+normal.LineOffset)
+	}
+	place, why := program.Begin(f)
+	if why != nil {
+		return nil, fmt.Errorf("no goroutine can be held as %s is entered: %w", f.Name, why)
+	}
+	return []Found{{Frame{f.Name, f.File(), f.Line()}, place.Address}}, nil
+}
+
+// findFunction finds the one function that a name means.
+func findFunction(program *park.Program, spec *locspec.NormalLocationSpec) (*pclntab.Func, error) {
+	var all []*pclntab.Func
+	for f := range program.All() {
+		if f.Name == spec.Base {
+			return f, nil
+		}
+		if matches(spec, f.Name) {
+			all = append(all, f)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("the kubelet has no function %s of its own: write PACKAGE.FUNCTION or PACKAGE.(*TYPE).METHOD; one that the compiler has put into all its callers can be named by FILE:LINE", spec.Base)
+	case 1:
+		return all[0], nil
+	}
+	var names []string
+	const few = 5
+	for _, f := range all[:min(len(all), few)] {
+		names = append(names, f.Name)
+	}
+	if len(all) > few {
+		names = append(names, "...")
+	}
+	return nil, fmt.Errorf("%s is %d functions: %s", spec.Base, len(all), strings.Join(names, ", "))
+}
+
+// matches reports whether a name means a function, as Delve has it; of literals, which Delve's
+// syntax does not have, the end of the name is given.
+func matches(spec *locspec.NormalLocationSpec, name string) bool {
+	if strings.HasSuffix(name, "/"+spec.Base) {
+		return true
+	}
+	if spec.FuncBase == nil || !strings.HasSuffix(name, spec.FuncBase.BaseName) {
+		return false
+	}
+	return spec.FuncBase.Match(&proc.Function{Name: name}, nil)
+}
+
+// findInFunction finds where a line of a function begins.
+func findInFunction(program *park.Program, f *pclntab.Func, number int) ([]Found, error) {
+	out, near, err := linesOf(program, f, f.File(), number)
+	if err != nil || len(out) > 0 {
+		return out, err
+	}
+	return nil, noLine(f.File(), number, near)
+}
+
+// findLine finds where a line of a file begins, in all functions that it is in.
+func findLine(program *park.Program, file string, number int) (out []Found, err error) {
+	var near []int
+	seen := false
+	for f := range program.All() {
+		for of := range f.Files() {
+			if of != file && !strings.HasSuffix(of, "/"+file) {
+				continue
+			}
+			seen = true
+			found, others, err := linesOf(program, f, of, number)
+			if err != nil {
+				continue // its code cannot be read: assembly
+			}
+			out, near = append(out, found...), append(near, others...)
+			break
+		}
+	}
+	switch {
+	case !seen:
+		return nil, fmt.Errorf("the kubelet has no code of a file %s", file)
+	case len(out) == 0:
+		return nil, noLine(file, number, near)
+	case len(out) > mostFound:
+		return nil, fmt.Errorf("%s:%d is in %d places: the compiler has put it into many functions", file, number, len(out))
+	}
+	return out, nil
+}
+
+// linesOf are the places of a line in a function, or those lines that have places.
+func linesOf(program *park.Program, f *pclntab.Func, file string, number int) (out []Found, near []int, err error) {
+	has := false
+	for l := range f.Lines() {
+		if l.File == file {
+			near = append(near, l.Number)
+			has = has || l.Number == number
+		}
+	}
+	if !has {
+		return nil, near, nil
+	}
+	if f.File() == file && f.Line() == number {
+		if place, why := program.Begin(f); why == nil {
+			return []Found{{Frame{f.Name, file, number}, place.Address}}, nil, nil
+		}
+	}
+	all, err := program.Lines(f)
+	near = near[:0]
+	for _, l := range all {
+		if l.File != file {
+			continue
+		}
+		near = append(near, l.Number)
+		if l.Number == number {
+			out = append(out, Found{Frame{f.Name, file, number}, l.Address})
+		}
+	}
+	return out, near, err
+}
+
+// noLine says that nobody can be held at a line, and at which lines near it.
+func noLine(file string, number int, near []int) error {
+	slices.SortFunc(near, func(a, b int) int { return max(a-number, number-a) - max(b-number, number-b) })
+	near = slices.Compact(near)
+	var names []string
+	for _, n := range near[:min(len(near), 4)] {
+		names = append(names, fmt.Sprint(n))
+	}
+	return fmt.Errorf("no goroutine can be held at line %d of %s: it has no code of its own, or is no place to stop at; the nearest lines are %s", number, file, strings.Join(names, ", "))
+}

@@ -1,0 +1,87 @@
+//go:build linux && amd64
+
+package park
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestLines: where a line begins a debugger's breakpoint can stand, and a goroutine that is
+// parked there loses nothing.
+func TestLines(t *testing.T) {
+	p, _ := opened(t, "")
+	places, all := 0, map[int]bool{}
+	for f := range p.All() {
+		lines, err := p.Lines(f)
+		if err != nil || isRuntime(f.Name) {
+			if len(lines) > 0 {
+				t.Errorf("%s has %d places", f.Name, len(lines))
+			}
+			continue
+		}
+		for _, l := range lines {
+			places++
+			i, err := p.text.Decode(l.Address)
+			if err != nil || i.Len < 2 || l.Next != l.Address || l.Address < l.Begin || l.Address >= l.End {
+				t.Fatalf("%s:%d is at %v (%v), %+v", f.Name, l.Number, i.Inst, err, l)
+			}
+			if d, ok := f.Delta(l.Address); !ok || d != f.MaxDelta() || !f.Safe(l.Address) || readsFlags(inst{i}) {
+				t.Fatalf("%s:%d is at %v, where the frame has %d bytes", f.Name, l.Number, i.Inst, d)
+			}
+			if f.Name == "main.podWorkerLoop" && !l.Inlined {
+				all[l.Number] = true
+			}
+		}
+	}
+	if places < 1000 || len(all) < 4 {
+		t.Errorf("there are %d places, in main.podWorkerLoop at the lines %v", places, all)
+	}
+}
+
+// TestFloats: where a number is in a vector register nobody is parked.
+func TestFloats(t *testing.T) {
+	p, _ := opened(t, "")
+	f, ok := p.table.ByName("main.floats")
+	if !ok {
+		t.Fatal("there is no main.floats")
+	}
+	code, err := p.code(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life := newLife(p, f, code)
+	for _, i := range code {
+		if reads, _ := vectorsOf(i); reads != 0 && !life.floats(i.PC) {
+			t.Errorf("%v at %#x reads a number, and does not need it", i.Inst, i.PC)
+		}
+		if readsFlags(i) && !life.flags(i.PC) {
+			t.Errorf("%v at %#x reads flags, and does not need them", i.Inst, i.PC)
+		}
+	}
+}
+
+// TestCalls: the calls of a line are known, and where they come back to.
+func TestCalls(t *testing.T) {
+	p, _ := opened(t, "")
+	f, ok := p.table.ByName("main.podWorkerLoop")
+	if !ok {
+		t.Fatal("there is no main.podWorkerLoop")
+	}
+	var names []string
+	for l := range f.Lines() {
+		for _, at := range p.Calls(f, l.Begin) {
+			i, err := p.text.Decode(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, p.callee(inst{i}))
+			if back, ok := p.Back(i.Next()); ok && (back.Address < i.Next() || back.Address >= f.End) {
+				t.Errorf("behind %v a goroutine is parked at %#x", i.Inst, back.Address)
+			}
+		}
+	}
+	if !slices.Contains(names, "main.managePodLoop") || slices.ContainsFunc(names, func(n string) bool { return n != "" && isRuntime(n) }) {
+		t.Errorf("it calls %v", names)
+	}
+}
