@@ -70,11 +70,11 @@ func findPlaces(program *park.Program, at string) ([]Found, error) {
 
 // findFunction finds the one function that a name means.
 func findFunction(program *park.Program, spec *locspec.NormalLocationSpec) (*pclntab.Func, error) {
+	if f, ok := program.ByName(spec.Base); ok {
+		return f, nil
+	}
 	var all []*pclntab.Func
 	for f := range program.All() {
-		if f.Name == spec.Base {
-			return f, nil
-		}
 		if matches(spec, f.Name) {
 			all = append(all, f)
 		}

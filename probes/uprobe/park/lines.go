@@ -130,6 +130,9 @@ func (p *Program) Find(pc uint64) (*pclntab.Func, bool) { return p.table.Find(pc
 // All are the program's functions. It may be used beside all else.
 func (p *Program) All() iter.Seq[*pclntab.Func] { return p.table.All() }
 
+// ByName is the function of that name, as the linker has it.
+func (p *Program) ByName(name string) (*pclntab.Func, bool) { return p.table.ByName(name) }
+
 // Mentions reports whether the program's table has the name of a function, though there may
 // be no copy of it left.
 func (p *Program) Mentions(name string) bool { return p.table.Mentions(name) }
