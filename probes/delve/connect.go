@@ -4,8 +4,12 @@ package delve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/rpc"
+	"syscall"
 	"time"
 
 	"github.com/go-delve/delve/service/api"
@@ -19,25 +23,30 @@ const (
 	answerWithin = 20 * time.Second
 )
 
-// dial connects to a headless Delve, and stops what it debugs.
+// dial connects to a headless Delve, and stops what it debugs. It gives up when ctx ends, and
+// by itself after a while.
 func dial(ctx context.Context, address string) (*target, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	ctx, cancel := context.WithTimeout(ctx, dialWithin+answerWithin)
 	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	c, err := (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Delve at %s: %w; is there a dlv --headless --listen=%s?", address, err, address)
 	}
 	t := &target{remote: address, close: func() { _ = c.Close() }}
-	if err := t.meet(c); err != nil {
+	until, _ := ctx.Deadline()
+	if err := t.meet(c, until); err != nil {
 		t.close()
+		if !time.Now().Before(until) {
+			err = fmt.Errorf("it accepts a connection and does not answer: it may wait for another client, or be no Delve: %w", err)
+		}
 		return nil, fmt.Errorf("ask Delve at %s: %w", address, err)
 	}
 	return t, nil
 }
 
-// meet finds out what is at the other end.
-func (t *target) meet(c net.Conn) error {
-	_ = c.SetDeadline(time.Now().Add(answerWithin))
+// meet finds out what is at the other end, which has until then to answer.
+func (t *target) meet(c net.Conn, until time.Time) error {
+	_ = c.SetDeadline(until)
 	client := rpc2.NewClientFromConn(c)
 	var v api.GetVersionOut
 	if err := client.CallAPI("GetVersion", api.GetVersionIn{}, &v); err != nil {
@@ -56,6 +65,11 @@ func (t *target) meet(c net.Conn) error {
 	}
 	t.pid = pid.Pid
 	return c.SetDeadline(time.Time{})
+}
+
+// lost reports whether an error is that the connection to a headless Delve has ended.
+func lost(err error) bool {
+	return errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // untilRuns waits until the program goes on at a headless Delve, which answers only when it

@@ -3,11 +3,15 @@
 package delve
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-delve/delve/service/api"
 )
 
 // serve has a function answer the first connection of a listener on loopback.
@@ -50,6 +54,37 @@ func jsonRPC(results map[string]any) func(net.Conn) {
 	}
 }
 
+// TestGoesAway: a Delve that ends while the kubelet runs is named, and what that means.
+func TestGoesAway(t *testing.T) {
+	asked := 0
+	address := serve(t, func(c net.Conn) {
+		in, out := json.NewDecoder(c), json.NewEncoder(c)
+		for {
+			var r struct {
+				Method string `json:"method"`
+				ID     any    `json:"id"`
+			}
+			if in.Decode(&r) != nil {
+				return
+			}
+			if r.Method == "RPCServer.Command" {
+				if asked++; asked > 1 { // the first one has it stand still
+					return
+				}
+			}
+			_ = out.Encode(map[string]any{"id": r.ID, "result": map[string]any{"APIVersion": 2, "Pid": 4711}, "error": nil})
+		}
+	})
+	target, err := dial(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = target.run(api.DebuggerCommand{Name: api.Continue})
+	if want := "the Delve at " + address + " is gone"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the answer is %v, and not %q", err, want)
+	}
+}
+
 // TestDial: who is no Delve, or another one, gets a clear answer.
 func TestDial(t *testing.T) {
 	closed := serve(t, func(net.Conn) {})
@@ -77,6 +112,15 @@ func TestDial(t *testing.T) {
 			}
 		})
 	}
+	t.Run("silent", func(t *testing.T) {
+		address := serve(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := dial(ctx, address)
+		if want := "it accepts a connection and does not answer"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), address) {
+			t.Errorf("the answer is %v, and not %q", err, want)
+		}
+	})
 	target, err := dial(t.Context(), serve(t, jsonRPC(map[string]any{
 		"RPCServer.GetVersion": map[string]any{"DelveVersion": "1.27.2", "APIVersion": 2},
 		"RPCServer.ProcessPid": map[string]any{"Pid": 4711},

@@ -31,8 +31,11 @@ type target struct {
 func (t *target) run(c api.DebuggerCommand) (*api.DebuggerState, error) {
 	var out rpc2.CommandOut
 	if err := t.call("Command", c, &out); err != nil {
-		if strings.Contains(err.Error(), "has exited") {
+		switch {
+		case strings.Contains(err.Error(), "has exited"):
 			return nil, errExited
+		case t.remote != "" && lost(err):
+			return nil, fmt.Errorf("the Delve at %s is gone (%w); the kubelet is as that Delve left it", t.remote, err)
 		}
 		return nil, err
 	}
