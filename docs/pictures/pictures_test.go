@@ -32,6 +32,7 @@ func TestPictures(t *testing.T) {
 	t.Run("held", func(t *testing.T) { s.on(t).held("held", "dark", gen.Dark) })
 	t.Run("stuck", func(t *testing.T) { s.on(t).stuckPods() })
 	t.Run("timeline", func(t *testing.T) { s.on(t).timeline() })
+	t.Run("compare", func(t *testing.T) { s.on(t).compare() })
 	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
 	t.Run("tour", func(t *testing.T) { s.on(t).tour() })
 	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", gen.Light) })
@@ -185,6 +186,22 @@ func (s *studio) timeline() {
 	c.Press("l")
 	c.Until("Create the sandbox")
 	c.take("timeline", gen.Dark)
+	c.Press("q")
+	c.Usable()
+}
+
+// compare: two pods beside each other.
+func (s *studio) compare() {
+	c := s.open(120, 36)
+	c.choose("shop/api")
+	c.Press("D")
+	c.Until("Compare with")
+	c.Type("shop/db")
+	c.Press("Enter")
+	c.Until("Where the time went")
+	c.take("compare", gen.Dark)
+	c.Press("Escape")
+	c.UntilGone("Where the time went")
 	c.Press("q")
 	c.Usable()
 }
