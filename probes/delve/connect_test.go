@@ -83,6 +83,9 @@ func TestGoesAway(t *testing.T) {
 	if want := "the Delve at " + address + " is gone"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the answer is %v, and not %q", err, want)
 	}
+	if err := target.leave(); err != nil {
+		t.Errorf("it is asked once more: %v", err)
+	}
 }
 
 // TestDial: who is no Delve, or another one, gets a clear answer.

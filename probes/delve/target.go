@@ -22,6 +22,7 @@ type target struct {
 	pid    int
 	remote string  // the address of a Delve that somebody else has started
 	close  func()  // closes the connection to it
+	gone   bool    // that Delve is gone
 	own    *native // a Delve of podstep's own
 
 	breakpoints []int // Delve's numbers of those that are set
@@ -35,6 +36,7 @@ func (t *target) run(c api.DebuggerCommand) (*api.DebuggerState, error) {
 		case strings.Contains(err.Error(), "has exited"):
 			return nil, errExited
 		case t.remote != "" && lost(err):
+			t.gone = true
 			return nil, fmt.Errorf("the Delve at %s is gone (%w); the kubelet is as that Delve left it", t.remote, err)
 		}
 		return nil, err
@@ -83,8 +85,12 @@ func (t *target) clearAll() (err error) {
 }
 
 // leave takes all breakpoints back and lets the program go on: without Delve, or with the
-// headless one that was there before.
+// headless one that was there before. A headless one that is gone has done so, or will not.
 func (t *target) leave() error {
+	if t.gone {
+		t.close()
+		return nil
+	}
 	err := errors.Join(t.clearAll(), t.drain())
 	if t.remote == "" {
 		var out rpc2.DetachOut
