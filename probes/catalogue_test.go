@@ -57,7 +57,7 @@ func TestOutside(t *testing.T) {
 		if !s.Outside() {
 			continue
 		}
-		if ok, why := new(Binary).Has(s); ok || !strings.Contains(why, "no function") {
+		if ok, why := new(Binary).Has(s); ok || !strings.Contains(why, "not a function of the kubelet") {
 			t.Errorf("a kubelet has %q: %v, %q", s.Name, ok, why)
 		}
 	}
