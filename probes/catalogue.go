@@ -183,13 +183,13 @@ const (
 func (w Witness) description() string {
 	switch w {
 	case ByKubelet:
-		return "the kubelet's list of its pods tells it"
+		return "the kubelet's list of its pods reports it"
 	case ByRuntime:
-		return "the runtime's list of sandboxes tells it"
+		return "the runtime's list of sandboxes reports it"
 	case ByCall:
 		return "a podstep beside the kubelet sees the call pass"
 	}
-	return "the API server tells it"
+	return "the API server reports it"
 }
 
 // Outside reports whether the step is no function of the kubelet, so that only a
