@@ -56,7 +56,7 @@ func newBreakForm(m *Model, pods, steps string) *breakForm {
 	f := &breakForm{m: m, button: 1}
 	f.fields = [fieldCount]field{
 		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: ask.NewLine(pods)},
-		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes", "步骤或模式，例如 cri.*；按 Tab 补全"), line: ask.NewLine(steps)},
+		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes. With Delve also FUNCTION or FILE:LINE", "步骤或模式，例如 cri.*；按 Tab 补全。有 Delve 时也可写函数名或 文件:行号"), line: ask.NewLine(steps)},
 		fieldOn:     {label: words.Text("on", "时机"), of: []text{words.Text("enter", "进入时"), words.Text("exit", "返回时"), words.Text("error", "出错时")}},
 		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟")}},
 		fieldValue:  {label: words.Text("with", "内容"), help: words.Text("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},

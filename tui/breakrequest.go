@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +22,9 @@ import (
 
 // request makes what the agent is asked, or says what is wrong.
 func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
-	steps := strings.TrimSpace(f.fields[fieldSteps].line.String())
-	if err := f.m.checkStep(steps); err != nil {
+	steps, place, err := f.where()
+	if err != nil {
 		return nil, err
-	}
-	if f.fields[fieldAction].at == actHold {
-		if err := f.m.checkHold(steps); err != nil {
-			return nil, err
-		}
 	}
 	pods, err := agentpb.ParsePods(strings.TrimSpace(f.fields[fieldPods].line.String()))
 	if err != nil {
@@ -38,10 +35,36 @@ func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 		return nil, errors.New(f.m.text(words.Text("times is a number; 0: a hold every time, a fault once", "次数是一个数字；0：停住每次都生效，故障只一次")))
 	}
 	req := &agentpb.AddBreakpointRequest{
-		Pods: pods, Step: steps, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
+		Pods: pods, Step: steps, At: place, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
 	}
 	return req, f.setAction(req)
 }
+
+// where is what the breakpoint is at: steps, or a place in the kubelet's code.
+func (f *breakForm) where() (steps, place string, err error) {
+	steps = strings.TrimSpace(f.fields[fieldSteps].line.String())
+	hold := f.fields[fieldAction].at == actHold
+	if isPlace(steps) {
+		if !hold || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
+			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, as it comes there", "在函数或代码行处只能在到达时停住 Pod")))
+		}
+		return "", steps, nil
+	}
+	if err := f.m.checkStep(steps); err != nil {
+		return "", "", err
+	}
+	if hold {
+		return steps, "", f.m.checkHold(steps)
+	}
+	return steps, "", nil
+}
+
+// line is how a place with a line ends.
+var line = regexp.MustCompile(`:[0-9]+$`)
+
+// isPlace reports whether a text is a place in the kubelet's code, in Delve's syntax: a
+// function with its package or its receiver, or a line. No step has such a name.
+func isPlace(text string) bool { return strings.ContainsAny(text, "/(") || line.MatchString(text) }
 
 func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
 	value := strings.TrimSpace(f.fields[fieldValue].line.String())
@@ -113,7 +136,7 @@ func (m *Model) sendBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 		if err != nil {
 			return doneMsg{err: err}
 		}
-		message := fmt.Sprintf(lang.In(words.Text("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), req.Step)
+		message := fmt.Sprintf(lang.In(words.Text("breakpoint %d at %s", "断点 %d：%s")), b.GetId(), cmp.Or(req.Step, req.At))
 		if r := b.GetRefused(); len(r) > 0 {
 			message += fmt.Sprintf(lang.In(words.Text("; not at %s: %s", "；不能用于 %s：%s")), r[0].GetStep(), lang.In(reason.Problem(r[0].GetProblem())))
 		}

@@ -152,7 +152,7 @@ func (w *world) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.Look
 }
 
 func (w *world) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	if err := w.call("break %s/%s %s%s", r.Pods.Namespace, r.Pods.Name, r.Step, labelsOf(r.Pods)); err != nil {
+	if err := w.call("break %s/%s %s%s", r.Pods.Namespace, r.Pods.Name, r.Step+r.At, labelsOf(r.Pods)); err != nil {
 		return nil, err
 	}
 	w.last++

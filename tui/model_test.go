@@ -296,6 +296,26 @@ func TestBreakpointForm(t *testing.T) {
 	d.press("x").called("remove")
 }
 
+// TestBreakpointAtPlace: where a step is asked for a place in the code does as well, to hold
+// pods as they come there.
+func TestBreakpointAtPlace(t *testing.T) {
+	for _, at := range []string{"pkg/kubelet/kubelet.go:1900", "kubelet.go:1900", "(*Kubelet).makePodDataDirs", "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod:12"} {
+		d := started(t)
+		d.press("b").write(at)
+		d.press("down", "down", "down", "down", "down", "enter").called("break default/web " + at)
+		d.poll()
+		d.press("B").sees(at[len(at)-4:]) // a long one is cut in the middle
+	}
+	d := started(t)
+	d.press("b").write("kubelet.go:1900")
+	d.press("down", "down", "right", "down", "down", "down", "enter").sees("a pod can only be held").called()
+	for i := range d.m.catalogue().Steps {
+		if name := d.m.catalogue().Steps[i].Name; isPlace(name) {
+			t.Errorf("the step %s is taken for a place", name)
+		}
+	}
+}
+
 func TestBreakpointWhereTheNodeStandsStill(t *testing.T) {
 	d := started(t)
 	node := slices.IndexFunc(d.w.info.Steps, func(s *agentpb.Step) bool { return s.HoldEnter == "node" })

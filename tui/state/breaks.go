@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func (s *State) breakList(rows int) *screen.BreakList {
 
 func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	spec := b.GetSpec()
-	r := screen.BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: words.Clean(spec.GetStep()), Hits: b.GetHits()}
+	r := screen.BreakRow{ID: b.GetId(), Pods: s.podsOf(spec.GetPods()), Steps: words.Clean(cmp.Or(spec.GetStep(), spec.GetAt())), Hits: b.GetHits()}
 	if t := b.GetExpires(); t != nil {
 		r.Expires = history.Since(max(s.clock, s.breakAt.UnixNano()), t.AsTime().UnixNano())
 	}
