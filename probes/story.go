@@ -116,7 +116,7 @@ var Roles = []RoleInfo{
 
 	{Role: RoleVolumes, Text: "waits until the pod's volumes are mounted", Fields: []string{"volumes"}},
 	{Role: RoleVolumeOperation, Text: "is one operation on a volume; its error is why the volume is not there", Results: []string{"eventErr"}},
-	{Role: RoleRuntime, Text: "makes the containers as they should be; the plan is made in it, then carried out"},
+	{Role: RoleRuntime, Text: "makes the containers as they should be; the plan is made in it, then carried out; what of it failed is no error but a result", Results: []string{"resultError"}},
 	{Role: RolePlan, Text: "plans what the turn does to sandbox and containers", Results: []string{"killPod", "createSandbox", "initContainersToStart", "containersToStart", "containersToKill"}},
 	{Role: RoleContainer, Text: "brings one container up, unless it is in back-off", Fields: []string{"typeName", "container"}},
 	{Role: RoleBackoff, Text: "finds out whether a container's start is in back-off", Fields: []string{"container"}, Results: []string{"isInBackOff", "message", "left"}},

@@ -43,7 +43,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	if c.Known {
 		d.Began = time.Unix(0, s.h.Origin()+c.Start)
 	}
-	d.Took, d.Error = c.Took(v.now), words.Clean(c.Err)
+	d.Took, d.Error = c.Took(v.now), words.Clean(s.errorOf(&c))
 	if g := s.h.EpochAt(c.Enter).Goroutine(uint32(c.Goroutine)); g != "" && s.h.EpochAt(c.Enter).Knows(c.Enter).Workers {
 		d.Goroutine = words.Clean(g)
 	}

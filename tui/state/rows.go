@@ -116,12 +116,21 @@ func (s *State) callRow(p *pod, n *line, v *view, r *screen.Row) {
 		r.Mark, r.Took = screen.RowDone, 0
 		r.Note = strings.TrimSpace(r.Note + " " + s.lang.In(words.Text("goes on", "持续中")))
 	}
-	if c.Err != "" && !(n.open && n.inner) {
-		r.Error = words.Cut(words.OneLine(c.Err), 400)
+	if err := s.errorOf(&c); err != "" && !(n.open && n.inner) {
+		r.Error = words.Cut(words.OneLine(err), 400)
 	}
 	if n.kind == screen.RowSync {
 		s.turnRow(p, n, &c, v, r)
 	}
+}
+
+// errorOf is the error with which a call ended. The runtime's SyncPod returns none: what of
+// its work failed is in its result.
+func (s *State) errorOf(c *history.Call) string {
+	if c.Err == "" && c.Ended && s.h.Role(c.Span.Step) == probes.RoleRuntime {
+		return c.Text("resultError")
+	}
+	return c.Err
 }
 
 // markOf is how far a call is.
@@ -129,7 +138,7 @@ func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) screen
 	switch {
 	case now.Held == span:
 		return screen.RowHeld
-	case c.Ended && c.Span.Failed:
+	case c.Ended && (c.Span.Failed || s.errorOf(c) != ""):
 		return screen.RowFailed
 	case c.Over(v.at):
 		return screen.RowDone
