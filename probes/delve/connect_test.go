@@ -33,8 +33,8 @@ func serve(t *testing.T, answer func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// jsonRPC answers the requests of a connection by their methods; what is missing gets {}.
-func jsonRPC(results map[string]any) func(net.Conn) {
+// jsonRPC answers the requests of a connection by their methods, until answer has enough.
+func jsonRPC(answer func(method string) (result any, goOn bool)) func(net.Conn) {
 	return func(c net.Conn) {
 		in, out := json.NewDecoder(c), json.NewEncoder(c)
 		for {
@@ -45,36 +45,34 @@ func jsonRPC(results map[string]any) func(net.Conn) {
 			if in.Decode(&r) != nil {
 				return
 			}
-			var result any = struct{}{}
-			if known, ok := results[r.Method]; ok {
-				result = known
+			result, goOn := answer(r.Method)
+			if !goOn {
+				return
 			}
 			_ = out.Encode(map[string]any{"id": r.ID, "result": result, "error": nil})
 		}
 	}
 }
 
+// results are answers by method; what is missing gets {}.
+func results(known map[string]any) func(string) (any, bool) {
+	return func(method string) (any, bool) {
+		if result, ok := known[method]; ok {
+			return result, true
+		}
+		return struct{}{}, true
+	}
+}
+
 // TestGoesAway: a Delve that ends while the kubelet runs is named, and what that means.
 func TestGoesAway(t *testing.T) {
 	asked := 0
-	address := serve(t, func(c net.Conn) {
-		in, out := json.NewDecoder(c), json.NewEncoder(c)
-		for {
-			var r struct {
-				Method string `json:"method"`
-				ID     any    `json:"id"`
-			}
-			if in.Decode(&r) != nil {
-				return
-			}
-			if r.Method == "RPCServer.Command" {
-				if asked++; asked > 1 { // the first one has it stand still
-					return
-				}
-			}
-			_ = out.Encode(map[string]any{"id": r.ID, "result": map[string]any{"APIVersion": 2, "Pid": 4711}, "error": nil})
+	address := serve(t, jsonRPC(func(method string) (any, bool) {
+		if method == "RPCServer.Command" {
+			asked++ // the first one has the program stand still
 		}
-	})
+		return map[string]any{"APIVersion": 2, "Pid": 4711}, asked < 2
+	}))
 	target, err := dial(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +102,9 @@ func TestDial(t *testing.T) {
 			_, _ = c.Read(make([]byte, 1))
 			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
 		}), "it does not answer as Delve does"},
-		"another version": {serve(t, jsonRPC(map[string]any{
+		"another version": {serve(t, jsonRPC(results(map[string]any{
 			"RPCServer.GetVersion": map[string]any{"DelveVersion": "1.2.0", "APIVersion": 1},
-		})), "it speaks version 1 of Delve's API"},
+		}))), "it speaks version 1 of Delve's API"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dial(t.Context(), c.address)
@@ -124,10 +122,10 @@ func TestDial(t *testing.T) {
 			t.Errorf("the answer is %v, and not %q", err, want)
 		}
 	})
-	target, err := dial(t.Context(), serve(t, jsonRPC(map[string]any{
+	target, err := dial(t.Context(), serve(t, jsonRPC(results(map[string]any{
 		"RPCServer.GetVersion": map[string]any{"DelveVersion": "1.27.2", "APIVersion": 2},
 		"RPCServer.ProcessPid": map[string]any{"Pid": 4711},
-	})))
+	}))))
 	if err != nil || target.pid != 4711 {
 		t.Errorf("a Delve: %+v, %v", target, err)
 	}
