@@ -1,31 +1,53 @@
 #!/usr/bin/env bash
 # Runs the tests on the real node: test-node.sh FLAGS OF GO TEST...
 #
-# One of them holds a pod for ten minutes, and waits. It has a node of its own, so others run at the same time. Those of
-# the lab look at what a lab leaves on the machine, and the soak at what its own leaves idle: they run when it has ended.
+# Two of them mostly wait, and have a node of their own: one holds a pod for ten minutes, the soak has pods come and go
+# for as long. Others run beside them, but for those of the lab, which look at what a lab leaves on the machine.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-long='^TestHoldTenMinutes$'
-with=./cmd/podstep-kubelet
 output=$(mktemp)
 failed=0
+pid=
+flags=("$@")
 
-set -m # a process group of its own, to end it with its children
-scripts/test-again.sh "$with" "$@" -run "$long" >"$output" 2>&1 &
-pid=$!
-set +m
-trap 'rm -f "$output"; kill -INT -- "-$pid" 2>/dev/null && wait "$pid"' EXIT
+# run PACKAGES FLAGS...: tests, and once more those that fail.
+run() {
+	scripts/test-again.sh "$1" "${flags[@]}" "${@:2}" || failed=1
+}
+
+# beside PACKAGE FLAGS...: the same, while others run.
+beside() {
+	set -m # a process group of its own, to end it with its children
+	scripts/test-again.sh "$1" "${flags[@]}" "${@:2}" >"$output" 2>&1 &
+	pid=$!
+	set +m
+}
+
+# join TEST: waits for what runs beside, and prints what it printed.
+join() {
+	wait "$pid" || failed=1
+	pid=
+	cat "$output"
+	if grep -q 'no tests to run' "$output"; then
+		echo "test-node.sh: there is no test $1" >&2
+		failed=1
+	fi
+}
+
+trap 'rm -f "$output"; [ -z "$pid" ] || { kill -INT -- "-$pid" 2>/dev/null && wait "$pid"; }' EXIT
 trap 'exit 130' INT TERM
 
-scripts/test-again.sh "$with ./tui/... ./probes ./probes/kubelets ./probes/uprobe/... ./agent/attach" "$@" -skip "$long" || failed=1
+long='^TestHoldTenMinutes$'
+kubelet=./cmd/podstep-kubelet
+beside "$kubelet" -run "$long"
+run "$kubelet ./tui/... ./probes ./probes/kubelets ./probes/uprobe/... ./agent/attach" -skip "$long"
+join "$long"
 
-wait "$pid" || failed=1
-cat "$output"
-if grep -q 'no tests to run' "$output"; then
-	echo "test-node.sh: $with has no test $long" >&2
-	failed=1
-fi
+run "$(go list ./agent/lab/... | grep -v -e /soak$ -e /stuck$ | tr '\n' ' ')"
 
-scripts/test-again.sh ./agent/lab/... "$@" || failed=1
+soak='^TestSoak$'
+beside ./agent/lab/soak -run "$soak"
+run ./agent/lab/stuck
+join "$soak"
 exit "$failed"
