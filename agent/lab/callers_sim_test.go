@@ -12,17 +12,22 @@ import (
 )
 
 // checkCallers holds the lines from which steps were called against the source: each is a
-// line of the function of the call around it that leads to the step.
-func checkCallers(t *testing.T, l *labtest.Lab) {
+// line of the function of the call around it that leads to the step. pod is one of which the
+// line is known that sent its update: from another one come those of mirror pods.
+func checkCallers(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	steps := map[uint64]string{}
 	seen := map[string][]uint32{}
+	var added []uint32
 	for _, e := range l.Recorded() {
 		if e.Kind != probes.Enter {
 			continue
 		}
 		steps[e.Span] = e.Step
 		caller, ok := source.Of(steps[e.Parent])
+		if e.Pod != nil && e.Pod.Name == pod && steps[e.Parent] == "loop.add" && e.Step == "worker.update" {
+			added = append(added, e.CallerLine)
+		}
 		calls := caller.Calls(e.Step)
 		if !ok || len(calls) == 0 || caller.Cut {
 			continue
@@ -42,9 +47,8 @@ func checkCallers(t *testing.T, l *labtest.Lab) {
 			t.Errorf("line %d: %q", e.CallerLine, caller.Lines[max(0, min(len(caller.Lines)-1, int(e.CallerLine)-caller.Line))])
 		}
 	}
-	// HandlePodAdditions sends an update of a mirror pod from another line than that of a pod.
-	if got := seen["loop.add worker.update"]; !slices.Equal(got, []uint32{2892}) {
-		t.Errorf("HandlePodAdditions called UpdatePod from lines %v", got)
+	if !slices.Equal(added, []uint32{2892}) {
+		t.Errorf("HandlePodAdditions called UpdatePod of %s from lines %v", pod, added)
 	}
 	known := 0
 	for _, lines := range seen {

@@ -135,7 +135,7 @@ func TestSimStory(t *testing.T) {
 	// term.cgroup comes after the status that lets the API forget the pod.
 	l.UntilEvent("told", "end of its worker", isStep("worker.loop", "exit"))
 	seen := map[string]bool{}
-	checkCallers(t, l)
+	checkCallers(t, l, "told")
 	for _, e := range l.Story("told") {
 		seen[e.Step] = true
 	}
