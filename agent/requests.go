@@ -194,18 +194,27 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 	}
 }
 
+// oneHeld is the one pod that is meant, and its holds: at least one.
+func (a *Agent) oneHeld(sel *agentpb.PodSelector) (*pod, []*hold, error) {
+	p, err := a.one(sel)
+	if err != nil {
+		return nil, nil, err
+	}
+	held := a.holds.of(p)
+	if len(held) == 0 {
+		return nil, nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
+	}
+	return p, held, nil
+}
+
 func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	a := s.agent
 	if err := a.mayAct(); err != nil {
 		return nil, err
 	}
-	p, err := a.one(req.GetPods())
+	p, held, err := a.oneHeld(req.GetPods())
 	if err != nil {
 		return nil, err
-	}
-	held := a.holds.of(p)
-	if len(held) == 0 {
-		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	from := held[0]
 	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
@@ -288,13 +297,9 @@ func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentp
 
 func (s *service) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error) {
 	a := s.agent
-	p, err := a.one(req.GetPods())
+	p, held, err := a.oneHeld(req.GetPods())
 	if err != nil {
 		return nil, err
-	}
-	held := a.holds.of(p)
-	if len(held) == 0 {
-		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	at := held[0].span
 	d := a.probes[at.probe].debugger.Load()
