@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -56,14 +57,10 @@ func (f *File) parse(text []byte) error {
 	if top.Kind != yaml.MappingNode {
 		return reason.Errorf("line %d: not settings: write each as \"name: value\"", "第 %d 行：不是设置：请写成 \"name: value\"", top.Line)
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		name, value := top.Content[i], top.Content[i+1]
-		if seen[name.Value] {
-			f.problem(name.Line, words.Text("%s is set a second time", "%s 设置了两次"), name.Value)
-			continue
-		}
-		seen[name.Value] = true
+	again := func(name *yaml.Node) {
+		f.problem(name.Line, words.Text("%s is set a second time", "%s 设置了两次"), name.Value)
+	}
+	for name, value := range once(top, again) {
 		switch name.Value {
 		case Theme, Language, Sort:
 			f.one(name.Value, value)
@@ -76,6 +73,25 @@ func (f *File) parse(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// once are the names and values of a mapping, in order. Of a name that is there several times
+// the first one counts; again gets the others.
+func once(mapping *yaml.Node, again func(name *yaml.Node)) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(name, value *yaml.Node) bool) {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			name := mapping.Content[i]
+			if seen[name.Value] {
+				again(name)
+				continue
+			}
+			seen[name.Value] = true
+			if !yield(name, mapping.Content[i+1]) {
+				return
+			}
+		}
+	}
 }
 
 func (f *File) one(name string, v *yaml.Node) {
@@ -112,14 +128,10 @@ func (f *File) bindings(v *yaml.Node) {
 		f.problem(v.Line, words.Text("keys: write each as \"action: key\"", "keys：请写成 \"action: key\""))
 		return
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(v.Content); i += 2 {
-		name, value := v.Content[i], v.Content[i+1]
-		if seen[name.Value] {
-			f.problem(name.Line, words.Text("keys: %s is set a second time", "keys：%s 设置了两次"), name.Value)
-			continue
-		}
-		seen[name.Value] = true
+	again := func(name *yaml.Node) {
+		f.problem(name.Line, words.Text("keys: %s is set a second time", "keys：%s 设置了两次"), name.Value)
+	}
+	for name, value := range once(v, again) {
 		k := Key{Action: name.Value, Line: name.Line}
 		for _, item := range items(value) {
 			key, ok := keyOf(item.Value)
