@@ -172,13 +172,7 @@ func compareText(r *compare.Result, color bool) string {
 }
 
 func row(what, a, b, more string) string {
-	return pad(what, whatColumn) + " " + pad(a, sideColumn) + " " + pad(b, sideColumn) + " " + more
-}
-
-// pad makes a text as wide as its column, and cuts a longer one.
-func pad(s string, width int) string {
-	s = ansi.Truncate(s, width, "...")
-	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+	return compare.Cell(what, whatColumn) + " " + compare.Cell(a, sideColumn) + " " + compare.Cell(b, sideColumn) + " " + more
 }
 
 // compareJSON is a comparison as programs get it.

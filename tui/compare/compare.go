@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/agent/story/compare"
 	"github.com/podstep/podstep/probes"
@@ -68,13 +67,13 @@ func (p *Page) lines(width int) (out []string) {
 	what := width - 2*sideWidth - moreWidth - 3
 	row := func(of, x, y, more string) string {
 		if what < whatLeast {
-			values := strings.TrimSpace(fill(x, sideWidth) + " " + fill(y, sideWidth) + " " + more)
+			values := strings.TrimSpace(compare.Cell(x, sideWidth) + " " + compare.Cell(y, sideWidth) + " " + more)
 			if values == "" {
 				return of
 			}
 			return of + "\n  " + values
 		}
-		return strings.TrimRight(fill(of, what)+" "+fill(x, sideWidth)+" "+fill(y, sideWidth)+" "+more, " ")
+		return strings.TrimRight(compare.Cell(of, what)+" "+compare.Cell(x, sideWidth)+" "+compare.Cell(y, sideWidth)+" "+more, " ")
 	}
 	for _, l := range p.result.Lines(p.lang, mostLines) {
 		text := row(l.What, l.A, l.B, l.Other)
@@ -88,10 +87,4 @@ func (p *Page) lines(width int) (out []string) {
 		out = append(out, strings.Split(text, "\n")...)
 	}
 	return out
-}
-
-// fill makes a text as wide as its column, and cuts a longer one.
-func fill(s string, width int) string {
-	s = ansi.Truncate(s, width, "...")
-	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -215,4 +217,11 @@ func outcome(l words.Lang, s *Step) string {
 		return l.Inf(words.Text("failed", "失败"))
 	}
 	return words.Took(s.Took)
+}
+
+// Cell makes a text of a table as wide as its column, in a terminal's cells, and cuts a
+// longer one.
+func Cell(s string, width int) string {
+	s = ansi.Truncate(s, width, "...")
+	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
 }
