@@ -31,6 +31,9 @@ func TestEventsOfPod(t *testing.T) {
 			if sc.Detail == nil || row.Event.Step != "" && sc.Detail.Step != row.Event.Step {
 				t.Fatalf("the cursor is at %s, the detail is of %+v", row.Event.Step, sc.Detail)
 			}
+			if got := s.SelectedStep(); got != row.Event.Step {
+				t.Fatalf("the cursor is at %s, the selected step is %s", row.Event.Step, got)
+			}
 			s.Move(-1)
 		}
 		return out

@@ -109,6 +109,15 @@ func (s *State) selectedLine(v *view) *line {
 	return nil
 }
 
+// shownLine is what the detail is about: the selected event where events are listed, else the
+// selected row of the story.
+func (s *State) shownLine(v *view) *line {
+	if s.main == screen.MainEvents {
+		return s.eventLine(v)
+	}
+	return s.selectedLine(v)
+}
+
 // SelectPod selects a pod. Its story is then followed.
 func (s *State) SelectPod(k screen.PodKey) {
 	if int(k) < s.h.Pods() {
@@ -275,9 +284,9 @@ func (s *State) Selected() (screen.PodKey, *probes.Pod, bool) {
 	return screen.PodKey(s.pod), &e, true
 }
 
-// SelectedStep is the step of the selected row, empty if it is about none.
+// SelectedStep is the step of the selected row or event, empty if it is about none.
 func (s *State) SelectedStep() string {
-	if n := s.selectedLine(s.view()); n != nil {
+	if n := s.shownLine(s.view()); n != nil {
 		return s.h.Step(s.stepOf(n)).Name
 	}
 	return ""

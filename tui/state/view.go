@@ -104,10 +104,7 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	}
 	out.Header = s.headerOf(v)
 	out.Body = s.mainPane().body(s, z.Main, v)
-	sel := s.selectedLine(v)
-	if s.main == screen.MainEvents {
-		sel = s.eventLine(v)
-	}
+	sel := s.shownLine(v)
 	// The causes have the room of the step's detail, which is not what is asked for there.
 	if s.main == screen.MainWhy {
 		out.Crumbs = s.crumbs(nil, v)
