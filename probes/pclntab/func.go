@@ -13,6 +13,7 @@ type Func struct {
 
 	table  *Table
 	record []byte // the runtime's _func and, behind it, where in pctab its further tables are
+	data   []byte // where its data is that is not in the table
 }
 
 // Flags of a function, as package internal/abi has them.

@@ -25,10 +25,6 @@ func (f *Func) Lines() iter.Seq[Line] {
 	}
 }
 
-// inlineTree is the number of the table that has for an instruction the function from which
-// it was inlined, as a number that is not negative.
-const inlineTree = 2
-
 func (f *Func) inlined(pc uint64) bool {
 	const at = recordSize + 4*inlineTree
 	if len(f.record) < at+4 {

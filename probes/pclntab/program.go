@@ -33,17 +33,18 @@ func Open(file *elf.File, data []byte) (t *Table, text Section, err error) {
 	}
 	relocations, _ := sectionOf(file, data, ".rela.dyn")
 	// The table has it, or in programs of Go 1.26 what the runtime knows of its module.
-	const inTable, inModule = 8 + 2*8, 22 * 8
+	const inTable = 8 + 2*8
 	module, _ := sectionOf(file, data, ".go.module")
 	for _, at := range []uint64{
 		table.word(inTable), relocated(relocations, table.Addr+inTable),
-		module.word(inModule), relocated(relocations, module.Addr+inModule),
+		module.word(moduleText), relocated(relocations, module.Addr+moduleText),
 	} {
 		if t.fits(at, text) {
 			t.text = at
 			break
 		}
 	}
+	t.trees = findTrees(file, data, table, relocations)
 	return t, text, nil
 }
 
@@ -61,11 +62,13 @@ func (s Section) word(at int) uint64 {
 	return binary.LittleEndian.Uint64(s.Data[at:])
 }
 
+// relocationSize is that of a relocation: where to, of which kind, what.
+const relocationSize = 3 * 8
+
 // relocated is the address that whoever loads the program puts to another address, in terms
 // of where it was linked; 0: none.
 func relocated(relocations Section, at uint64) uint64 {
-	const size = 3 * 8 // where to, of which kind, what
-	for b := relocations.Data; len(b) >= size; b = b[size:] {
+	for b := relocations.Data; len(b) >= relocationSize; b = b[relocationSize:] {
 		if binary.LittleEndian.Uint64(b) == at {
 			return binary.LittleEndian.Uint64(b[16:])
 		}

@@ -37,23 +37,28 @@ func linked(t *testing.T, cgo string, flags ...string) (*elf.File, []byte) {
 	return file, data
 }
 
+// linking is a way in which a program can be linked.
+type linking struct {
+	name, cgo string
+	flags     []string
+}
+
+// linkings are those that there are on this machine.
+func linkings(t *testing.T) []linking {
+	all := []linking{{"by Go", "0", nil}, {"by Go, position-independent", "0", []string{"-buildmode=pie"}}}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Log("there is no C linker")
+		return all
+	}
+	return append(all, linking{"by a C linker", "1", []string{"-ldflags=-linkmode=external"}},
+		linking{"by a C linker, position-independent", "1", []string{"-ldflags=-linkmode=external", "-buildmode=pie"}})
+}
+
 // TestOpen: functions are where the symbols have them, however the program was linked. A C
 // linker puts code of its own before Go's.
 func TestOpen(t *testing.T) {
-	_, err := exec.LookPath("gcc")
-	for _, c := range []struct {
-		name, cgo string
-		flags     []string
-	}{
-		{"by Go", "0", nil},
-		{"by Go, position-independent", "0", []string{"-buildmode=pie"}},
-		{"by a C linker", "1", []string{"-ldflags=-linkmode=external"}},
-		{"by a C linker, position-independent", "1", []string{"-ldflags=-linkmode=external", "-buildmode=pie"}},
-	} {
+	for _, c := range linkings(t) {
 		t.Run(c.name, func(t *testing.T) {
-			if c.cgo == "1" && err != nil {
-				t.Skip("there is no C linker")
-			}
 			file, data := linked(t, c.cgo, c.flags...)
 			table, text, err := Open(file, data)
 			if err != nil {

@@ -24,6 +24,9 @@ type Table struct {
 	pctab   []byte // by program counter: varints
 	funcs   []byte // the index of functions, then what is known of each
 	n       int    // how many functions there are
+	// trees is no part of the table: it has for functions which were put into them. Open
+	// finds it.
+	trees []byte
 
 	byName map[uint64]uint32 // numbers of functions by their names' hashes, once it was asked for
 }
@@ -178,8 +181,10 @@ func (t *Table) Function(i int) (*Func, bool) {
 	if !ok || recordSize+pcdata > uint64(len(record)) {
 		return nil, false
 	}
+	record, data := record[:recordSize+pcdata], record[recordSize+pcdata:]
+	const dataAt = 43 // how much there is
 	return &Func{
 		Name: string(name), Entry: t.entry(i), End: t.entry(i + 1),
-		table: t, record: record[:recordSize+pcdata],
+		table: t, record: record, data: data[:min(len(data), 4*int(record[dataAt]))],
 	}, true
 }

@@ -132,6 +132,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
+		table.trees = b
 		if fn, ok := table.Find(pc); ok {
 			fn.Delta(pc)
 			fn.Safe(pc)
@@ -143,6 +144,11 @@ func FuzzParse(f *testing.F) {
 			fn.Delta(fn.Entry)
 			fn.File()
 			fn.Line()
+			for end, frames := range fn.Stacks() {
+				if end > fn.End || len(frames) > maxInlined+1 {
+					t.Fatalf("%d frames up to %#x of a function that ends at %#x", len(frames), end, fn.End)
+				}
+			}
 			if n++; n == 10 {
 				break
 			}
