@@ -30,6 +30,9 @@ type Seen struct {
 	// Parent is the call in which this one happens, as the same probe sees it.
 	// nil: in none, or it is not known.
 	Parent *Call
+	// Line is where in the function of Parent's step this call was made, on its goroutine;
+	// zero: it is not known.
+	Line uint32
 	// Goroutine is what the probe tells goroutines by; zero: it cannot. Whether a
 	// call is on the goroutine of a pod's worker is then taken from the step.
 	Goroutine uint64
@@ -60,6 +63,7 @@ func (p *Probe) Begin(seen Seen) *Call {
 	s.probe = p.index
 	s.late, s.wall, s.start = step.late && p.can.Knows.Nesting, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
 	a.outsideGoroutine(s, &seen)
+	s.line = seen.Line
 	var t taker
 	t.atEnter(a, s)
 	t.takeAll(seen.Values)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,27 @@ func TestOutsideCallIsAStory(t *testing.T) {
 	wantNames(t, r.names(r.events("web")), []string{
 		"ENTER cri.RunPodSandbox", "EXIT cri.RunPodSandbox", "ENTER cri.StopContainer", "EXIT cri.StopContainer",
 	})
+}
+
+// TestOutsideLine: from where a call was made is part of its beginning, if its story has it
+// in the call that made it.
+func TestOutsideLine(t *testing.T) {
+	r := newRig(t, Options{})
+	p, other := newPod("default", "web"), newPod("default", "other")
+	sync := r.Begin(Seen{Step: "sync.pod", At: time.Now(), Values: []any{p}, Goroutine: 5})
+	r.Begin(Seen{Step: "sync.dirs", At: time.Now(), Values: []any{p}, Goroutine: 5, Parent: sync, Line: 2189})
+	r.Begin(Seen{Step: "sync.dirs", At: time.Now(), Values: []any{other}, Goroutine: 5, Parent: sync, Line: 2189})
+	for pod, want := range map[string]map[string]uint32{
+		"web": {"ENTER sync.pod": 0, "ENTER sync.dirs": 2189}, "other": {"ENTER sync.dirs": 0},
+	} {
+		got := map[string]uint32{}
+		for _, e := range r.events(pod) {
+			got[r.name(e)] = e.CallerLine
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("the calls of %s are made from lines %v, want %v", pod, got, want)
+		}
+	}
 }
 
 // TestOutsideFailed: what a probe that has failed saw begin does not keep a pod

@@ -148,6 +148,15 @@ func outerOf(name []byte) (outer []byte, ok bool) {
 	}
 }
 
+// Outer is the name of the function that has a literal, by the literal's; of a function that
+// is none it is its own.
+func Outer(function string) string {
+	if outer, ok := outerOf([]byte(function)); ok {
+		return string(outer)
+	}
+	return function
+}
+
 // Code is a function of a binary: its code is at [Entry, End) of the addresses that the
 // file has. Line is where its source begins.
 type Code struct {

@@ -227,3 +227,16 @@ func TestWithoutPackage(t *testing.T) {
 		}
 	}
 }
+
+// TestOuter: a literal has the name of its function, and of literals around it, in its own.
+func TestOuter(t *testing.T) {
+	for name, want := range map[string]string{
+		"k8s.io/a.F": "k8s.io/a.F", "k8s.io/a.F.func1": "k8s.io/a.F", "k8s.io/a.(*T).F.func12": "k8s.io/a.(*T).F", "k8s.io/a.F.func1.2": "k8s.io/a.F",
+		"k8s.io/a.F.func1.2.3": "k8s.io/a.F", "k8s.io/a.F.func1.G.func2": "k8s.io/a.F.func1.G", "k8s.io/a.F.deferwrap1": "k8s.io/a.F.deferwrap1",
+		"k8s.io/a.F2": "k8s.io/a.F2", "k8s.io/v1.2": "k8s.io/v1", "": "", "func1": "func1",
+	} {
+		if got := Outer(name); got != want {
+			t.Errorf("%s is in %q, want %q", name, got, want)
+		}
+	}
+}

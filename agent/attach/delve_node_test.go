@@ -33,7 +33,8 @@ func TestDelve(t *testing.T) {
 	l := shared.For(t)
 	kubelet := l.KubeletPID()
 	a := attachDelve(t, l)
-	all := lives(t, l)
+	all, lines := lives(t, l)
+	lines.Check(t)
 	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": all}, nil)
 	var seen []string
 	for r := range all {

@@ -124,6 +124,9 @@ func (p *inside) begin(c *uprobe.Call) *agent.Call {
 	seen := agent.Seen{Step: c.Step.Name, At: c.At, Values: c.Values, Goroutine: c.Goroutine, Worker: c.Worker}
 	for up := c.Parent; up != nil && seen.Parent == nil; up = up.Parent {
 		seen.Parent, _ = up.State.(*agent.Call)
+		if up == c.Parent && seen.Parent != nil {
+			seen.Line = c.Line
+		}
 	}
 	return p.host.Begin(seen)
 }

@@ -59,10 +59,12 @@ func rows(story []probes.Event) map[row]bool {
 	return out
 }
 
-// lives has some pods come and go, and returns the rows of all their stories.
-func lives(t *testing.T, l *labtest.Lab) map[row]bool {
+// lives has some pods come and go, and returns the rows of all their stories, and from where
+// steps were called.
+func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.CallerLines) {
 	t.Helper()
-	out := map[row]bool{}
+	out = map[row]bool{}
+	var all []probes.Event
 	for i := range 3 {
 		p := threePod(fmt.Sprintf("web-%d", i))
 		p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
@@ -77,8 +79,31 @@ func lives(t *testing.T, l *labtest.Lab) map[row]bool {
 		for r := range rows(story) {
 			out[r] = true
 		}
+		all = append(all, story...)
 	}
-	return out
+	return out, labtest.CallerLinesIn(all)
+}
+
+// sameLines checks the lines from which steps were called in an unmodified kubelet: they are in
+// its source, and those that a woven one has.
+func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
+	t.Helper()
+	seen.Check(t)
+	compared := 0
+	for call := range seen {
+		known, lines := woven.Known(call), seen.Known(call)
+		if len(known) == 0 || call[1] == "worker.turn" { // a turn that is made of other calls is called from nowhere
+			continue
+		}
+		compared++
+		if !slices.ContainsFunc(lines, func(line uint32) bool { return slices.Contains(known, line) }) {
+			t.Errorf("%s called %s from %v, in the woven kubelet from %v", call[0], call[1], lines, known)
+		}
+	}
+	t.Logf("of %d pairs of caller and step %d are in both", len(seen), compared)
+	if compared < len(seen)/2 {
+		t.Errorf("only %d of %d pairs of caller and step can be compared", compared, len(seen))
+	}
 }
 
 // notSeen are the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
@@ -104,11 +129,12 @@ func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 }
 
 // TestInside: of an unmodified kubelet the uprobe probe sees what a woven kubelet shows,
-// alone and together with the cri probe.
+// alone and together with the cri probe, and from where steps are called.
 func TestInside(t *testing.T) {
-	woven := lives(t, labtest.Start(t))
+	woven, lines := lives(t, labtest.Start(t))
 	l := shared.For(t)
 	inside := attachInside(t, l, "--probe", "uprobe")
+	sameLines(t, lines, inside.lines)
 	missing := inside.missing
 	both := attachInside(t, l).rows
 	lacks := 0
@@ -172,6 +198,7 @@ func holdOnce(t *testing.T, l *labtest.Lab) {
 
 type insideSeen struct {
 	rows    map[row]bool
+	lines   labtest.CallerLines
 	missing []string
 }
 
@@ -180,7 +207,8 @@ func attachInside(t *testing.T, l *labtest.Lab, flags ...string) insideSeen {
 	t.Helper()
 	a := l.Attach(flags...)
 	defer a.End(syscall.SIGINT)
-	return insideSeen{lives(t, l), notSeen(t, l)}
+	seen, lines := lives(t, l)
+	return insideSeen{seen, lines, notSeen(t, l)}
 }
 
 // compareSeen compares what was seen of a kubelet, by way of seeing, with what is recorded.

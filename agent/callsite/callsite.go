@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // maxFrames bounds how far up the stack is looked: through podstep's own frames, and
@@ -19,10 +21,12 @@ const maxPlaces = 2048
 // Line.
 var own = [...]string{"github.com/podstep/podstep/agent.", "github.com/podstep/podstep/probes/hook."}
 
-// place is where a function is called: in which function, at which line of its file.
+// place is where a function is called: in which function or literal of a function, at which
+// line of its file.
 type place struct {
-	function string
-	line     uint32
+	outer string
+	line  uint32
+	own   bool // it is podstep's
 }
 
 // places are the places at return addresses, innermost first: one address stands for several
@@ -43,10 +47,10 @@ func Line(symbol string) uint32 {
 	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] { // the caller's, and up
 		for _, p := range at(pc) {
 			switch {
-			case isOwn(p.function):
+			case p.own:
 			case !callee:
 				callee = true
-			case isPartOf(p.function, symbol):
+			case p.outer == symbol:
 				return p.line
 			}
 		}
@@ -56,13 +60,6 @@ func Line(symbol string) uint32 {
 
 func isOwn(function string) bool {
 	return strings.HasPrefix(function, own[0]) || strings.HasPrefix(function, own[1])
-}
-
-// isPartOf reports whether a function is another or a closure in it, which has its name,
-// followed by .func and a number.
-func isPartOf(function, symbol string) bool {
-	rest, ok := strings.CutPrefix(function, symbol)
-	return ok && (rest == "" || strings.HasPrefix(rest, ".func"))
 }
 
 // at is where the call with this return address is.
@@ -77,7 +74,7 @@ func at(pc uintptr) []place {
 	for more := true; more; {
 		var f runtime.Frame
 		if f, more = frames.Next(); f.Function != "" {
-			out = append(out, place{f.Function, uint32(max(0, f.Line))})
+			out = append(out, place{probes.Outer(f.Function), uint32(max(0, f.Line)), isOwn(f.Function)})
 		}
 	}
 	remember(pc, out)

@@ -135,7 +135,11 @@ func TestSimStory(t *testing.T) {
 	// term.cgroup comes after the status that lets the API forget the pod.
 	l.UntilEvent("told", "end of its worker", isStep("worker.loop", "exit"))
 	seen := map[string]bool{}
-	checkCallers(t, l, "told")
+	labtest.CallerLinesIn(l.Recorded()).Check(t)
+	added := labtest.CallerLinesIn(l.Story("told"))[[2]string{"loop.add", "worker.update"}]
+	if !slices.Equal(added, []uint32{2892}) {
+		t.Errorf("HandlePodAdditions called UpdatePod from lines %v", added)
+	}
 	for _, e := range l.Story("told") {
 		seen[e.Step] = true
 	}

@@ -125,6 +125,8 @@ func (t *target) stopped(tid int) (out uprobe.Stopped, err error) {
 		switch name := strings.ToUpper(r.Name); name {
 		case "RSP":
 			out.SP = v
+		case "RBP":
+			out.BP = v
 		case "R14":
 			out.G = v
 		default:

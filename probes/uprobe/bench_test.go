@@ -3,12 +3,17 @@
 package uprobe
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
 )
@@ -42,6 +47,85 @@ func BenchmarkLoad(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkHit is what a hit takes, and of that the program in the kernel, by the kernel's own
+// clock. At an entry it reads from where the function was called too.
+func BenchmarkHit(b *testing.B) {
+	for _, side := range []struct {
+		name  string
+		flags uint8
+	}{{"entry", 0}, {"exit", placeExit}} {
+		b.Run(side.name, func(b *testing.B) {
+			k := measuredKernel(b, side.flags)
+			stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer stats.Close()
+			for n := 0; b.Loop(); n++ {
+				measured(1)
+				if n%ringRoom == 0 {
+					b.StopTimer()
+					drain(b, k)
+					b.StartTimer()
+				}
+			}
+			in, err := k.objects.Step.Stats()
+			if err != nil {
+				b.Fatal(err)
+			}
+			if lost := k.count(countLost); in.RunCount < uint64(b.N) || lost > 0 {
+				b.Fatalf("in %d calls the program has run %d times, and found no room %d times", b.N, in.RunCount, lost)
+			}
+			b.ReportMetric(float64(in.Runtime)/float64(in.RunCount), "kernel-ns/op")
+		})
+	}
+}
+
+// ringRoom is a number of records for which there is room in the ring.
+const ringRoom = 1000
+
+// drain takes all records out of the ring.
+func drain(b *testing.B, k *kernel) {
+	var raw ringbuf.Record
+	for {
+		k.events.SetDeadline(time.Now())
+		if err := k.events.ReadInto(&raw); errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		} else if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// measuredKernel has the program run at the function that is measured.
+func measuredKernel(b *testing.B, flags uint8) *kernel {
+	b.Helper()
+	layout, err := goroutineLayout(runtime.Version())
+	if err != nil {
+		b.Fatal(err)
+	}
+	k, err := load(false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = k.close() })
+	p := &plan{layout: layout, reads: make([]readSpec, typicalReads)}
+	if err := k.fill(p, nil); err != nil {
+		b.Fatal(err)
+	}
+	if err := k.objects.Places.Put(uint32(p.measuredPlace()), placeSpec{Reads: typicalReads, Flags: flags}); err != nil {
+		b.Fatal(err)
+	}
+	offset, err := measuredPlace()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if k.links, err = k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, p.measuredPlace()); err != nil {
+		b.Fatal(err)
+	}
+	return k
 }
 
 // reportCPU reports the CPU that this process takes until the returned function is called.

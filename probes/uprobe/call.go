@@ -19,6 +19,9 @@ type Call struct {
 	// happens, on this goroutine or on the one that started it.
 	Goroutine uint64
 	Parent    *Call
+	// Line is the line from which the function of Parent's step made the call, on the same
+	// goroutine; zero: it is not known.
+	Line uint32
 	// Worker: the goroutine is that of a pod's worker.
 	Worker bool
 	// Stopped is the stop that the program has asked for as the call began or, at its end,

@@ -25,6 +25,7 @@ type calls struct {
 	handler Handler
 	turn    *probes.Step    // that of role turn, if no function of it is seen
 	workers map[uint64]bool // by the address of a goroutine's first function
+	bias    uint64          // what is added to addresses as they were linked
 	lost    func() uint64   // how many records were lost
 	known   uint64          // how many of them have been reported
 
@@ -37,7 +38,7 @@ type calls struct {
 // newCalls makes calls of what the probe sees, for a handler.
 func newCalls(p *Probe, c *probes.Catalogue, h Handler) *calls {
 	return &calls{
-		plan: p.plan, errors: p.errors, clock: p.clock, handler: h, turn: p.turn(c), workers: p.workers(),
+		plan: p.plan, errors: p.errors, clock: p.clock, handler: h, turn: p.turn(c), workers: p.workers(), bias: p.bias,
 		goroutines: map[uint64]*goroutine{}, room: fewGoroutines, pending: map[uint64]*pendingRecord{}, beliefs: map[*step]belief{},
 	}
 }
@@ -98,7 +99,19 @@ func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) 
 	call.Values = append(pods, fieldsOf(r, at)...)
 	c.endTurn(g, call)
 	call.Parent = g.top()
+	if len(g.open) > 0 {
+		call.Line = c.line(r, call.Parent)
+	}
 	c.begin(g, call)
+}
+
+// line is from where the function of a call made the one of a record.
+func (c *calls) line(r *record, by *Call) uint32 {
+	var returns [maxCallers]uint64
+	for i, at := range r.Callers {
+		returns[i] = at - c.bias
+	}
+	return c.plan.callers.Line(returns[:], by.Step.Symbol)
 }
 
 func (c *calls) begin(g *goroutine, call *Call) {

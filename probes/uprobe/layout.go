@@ -13,6 +13,7 @@ const (
 	maxLists    = 5
 	maxElements = 128
 	uidLength   = 36
+	maxCallers  = 8
 )
 
 // In and kind of a readSpec.
@@ -70,6 +71,7 @@ type record struct {
 	Values, Flags                       uint8
 	List                                uint32
 	_                                   [2]uint32
+	Callers                             [maxCallers]uint64
 	Frame, Element, Hi                  uint64
 	Regs, Saved                         [16]uint64
 	Have                                [maxValues]uint8

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/uprobe/callers"
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
 
@@ -20,8 +21,9 @@ type plan struct {
 	// starts are where a goroutine has been made.
 	starts []place
 	// unseen are the reasons for steps that are not.
-	unseen map[string]probes.Reason
-	layout layoutSpec
+	unseen  map[string]probes.Reason
+	layout  layoutSpec
+	callers *callers.Table // of the catalogue's functions
 }
 
 // step is a step that is seen.
@@ -54,7 +56,7 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{layout: layout, unseen: map[string]probes.Reason{}}
+	out := &plan{layout: layout, unseen: map[string]probes.Reason{}, callers: callersIn(c, p)}
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		switch {
@@ -76,6 +78,28 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		return nil, fmt.Errorf("plan probes: %d places with %d values are too many", len(out.places), len(out.reads))
 	}
 	return out, nil
+}
+
+// callersIn has the lines of all functions of a catalogue that are in a program.
+func callersIn(c *probes.Catalogue, p *program) *callers.Table {
+	t, added := &callers.Table{}, map[string]bool{}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if s.Outside() || added[s.Symbol] {
+			continue
+		}
+		added[s.Symbol] = true
+		all := p.Within(s.Symbol)
+		if f, ok := p.Code(s.Symbol); ok {
+			all = append(all, f)
+		}
+		for _, f := range all {
+			if code, err := p.function(f); err == nil {
+				t.Add(s.Symbol, code)
+			}
+		}
+	}
+	return t
 }
 
 // goroutineLayout is that of a kubelet that a version of Go compiled, such as go1.26.8.

@@ -68,9 +68,9 @@ type Stopped struct {
 	Place int
 	At    time.Time
 	// Registers are those of arguments, in the order of Go's ABI, SP the stack pointer, and G
-	// the one that has the address of the goroutine's g.
+	// the one that has the address of the goroutine's g, BP the frame pointer.
 	Registers [9]uint64
-	SP, G     uint64
+	SP, G, BP uint64
 }
 
 // Memory reads the memory of a process that stands still: all of b, or an error.
@@ -130,8 +130,33 @@ func (r *Reader) begin(t *Stopped, spec *placeSpec) (out Record) {
 	out.Start, _ = r.word(t.G + uint64(r.reading.Layout.Start))
 	out.Hi, _ = r.word(t.G + 8)
 	out.Depth = out.Hi - sp
+	if spec.Flags&placeExit == 0 {
+		r.callers(&out, t, spec, sp)
+	}
 	copy(out.Regs[:], t.Registers[:])
 	return out
+}
+
+// callers reads where the function and those around it return to, as far as frame pointers
+// lead up the goroutine's stack; sp is the stack pointer at the function's first instruction.
+func (r *Reader) callers(one *Record, t *Stopped, spec *placeSpec, sp uint64) {
+	frame, at := [2]uint64{t.BP}, sp // the frame pointer around, and the address to return to
+	// A function that has put its caller's frame pointer on the stack has one of its own by now.
+	ok := false
+	if spec.Below >= 8 {
+		ok = r.words(sp-8, frame[:])
+	} else {
+		ok = r.words(sp, frame[1:])
+	}
+	for i := range one.Callers {
+		if !ok {
+			return
+		}
+		one.Callers[i] = frame[1]
+		ok = frame[0] > at && frame[0] < one.Hi
+		at = frame[0]
+		ok = ok && r.words(at, frame[:])
+	}
 }
 
 // Goroutine is the number of the goroutine whose g is at an address; 0: it cannot be read.

@@ -124,6 +124,50 @@ func TestReaderRecalls(t *testing.T) {
 	}
 }
 
+// TestReaderCallers: where the functions under way return to is read up the stack by frame
+// pointers, from before the function has one of its own or from then on, and no further than
+// these lead up the stack.
+func TestReaderCallers(t *testing.T) {
+	const sp = 0x8e00
+	chain := func(m fakeMemory) {
+		m.words(sp-8, 0x8e40, 0xa1) // the caller's frame pointer, and where the function returns to
+		m.words(0x8e40, 0x8e80, 0xa2)
+		m.words(0x8e80, 0x8f00, 0xa3)
+		m.words(0x8f00, 0, 0xa4)
+	}
+	for _, c := range []struct {
+		name   string
+		spec   placeSpec
+		bp     uint64
+		change func(fakeMemory)
+		want   [maxCallers]uint64
+	}{
+		{"without a frame", placeSpec{}, 0x8e40, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"with a frame", placeSpec{Below: 8}, 0x1234, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"with a large frame", placeSpec{Below: 0x80}, 0x1234, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"at an exit", placeSpec{Flags: placeExit}, 0x8e40, nil, [maxCallers]uint64{}},
+		{"without a frame pointer", placeSpec{}, 0, nil, [maxCallers]uint64{0xa1}},
+		{"below the stack pointer", placeSpec{}, sp - 8, nil, [maxCallers]uint64{0xa1}},
+		{"behind the stack", placeSpec{}, 0x9000, nil, [maxCallers]uint64{0xa1}},
+		{"in a circle", placeSpec{}, 0x8e40, func(m fakeMemory) { m.words(0x8e80, 0x8e40, 0xa3) }, [maxCallers]uint64{0xa1, 0xa2, 0xa3}},
+		{"not to be read", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, 0x8e80) }, [maxCallers]uint64{0xa1, 0xa2}},
+		{"no stack", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, sp-8) }, [maxCallers]uint64{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			chain(m)
+			if c.change != nil {
+				c.change(m)
+			}
+			r := readerOf(m, []ReadPlace{{Spec: c.spec}})
+			one := r.Read(&Stopped{SP: sp - uint64(c.spec.Below), BP: c.bp, G: gAt})[0]
+			if one.Callers != c.want {
+				t.Errorf("they return to %#x, want %#x", one.Callers, c.want)
+			}
+		})
+	}
+}
+
 // FuzzReader: whatever is in the memory, reading it ends.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), uint64(0x8f00), uint64(podAt), uint8(1))
@@ -142,7 +186,7 @@ func FuzzReader(f *testing.F) {
 			readName, readDeep, readError, skip, {In: inRegister, Kind: kindListSpec}, skip, {In: inElement, Kind: kindTime},
 		}}
 		r := NewReader(reading, time.Unix(0, 0), memory)
-		r.Read(&Stopped{SP: sp, G: gAt, Registers: [9]uint64{register, register, 1 << 40}})
+		r.Read(&Stopped{SP: sp, G: gAt, BP: register, Registers: [9]uint64{register, register, 1 << 40}})
 	})
 }
 

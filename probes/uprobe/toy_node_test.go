@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ func (h *received) Enter(c *Call) {
 	text := fmt.Sprintf("enter %s %v", c.Step.Name, c.Values)
 	if c.Parent != nil {
 		text += " in " + c.Parent.Step.Name
+	}
+	if c.Line != 0 {
+		text += fmt.Sprintf(":%d", c.Line)
 	}
 	if c.Worker {
 		text += " by worker"
@@ -104,9 +108,26 @@ func pod(n int) string { return "{" + fields3(n) + " }" }
 
 func fields3(n int) string { return uidOf(n) + " default web-" + fmt.Sprint(n) }
 
+// lineWith is ":" and the number of the toy's line that ends with a comment.
+func lineWith(t *testing.T, comment string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/toy/pkg/kubelet/kubelet.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.HasSuffix(line, "// "+comment) {
+			return fmt.Sprintf(":%d", i+1)
+		}
+	}
+	t.Fatalf("no line of the toy ends with %q", comment)
+	return ""
+}
+
 func uidOf(n int) string { return fmt.Sprintf("0000000%d-1111-4222-8333-444444444444", n) }
 
-// TestToy: calls of a program that runs are seen, with their values, errors and goroutines.
+// TestToy: calls of a program that runs are seen, with their values, errors and goroutines, and
+// from where they are made.
 func TestToy(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -161,7 +182,7 @@ func testToy(t *testing.T, path string, single bool) {
 	}
 	lines := []string{"enter toy.add [[" + list[1:] + "] 3]"}
 	for n := range 3 {
-		lines = append(lines, synced(n, 0, " in toy.add", "true] <nil>")...)
+		lines = append(lines, synced(n, 0, " in toy.add"+lineWith(t, "from here"), "true] <nil>")...)
 	}
 	r.want("add", append(lines, "exit toy.add [false] <nil>")...)
 
@@ -174,17 +195,17 @@ func testToy(t *testing.T, path string, single bool) {
 	}
 	r.want("fail", lines...)
 
-	worker := "{" + uidOf(0) + "   }"
+	worker, begin := "{"+uidOf(0)+"   }", lineWith(t, "to begin")
 	lines = []string{"enter toy.loop [" + worker + "] by worker"}
 	for i, kind := range []string{"first", "second"} {
 		lines = append(lines,
-			"enter toy.begin ["+worker+"] in toy.loop by worker",
+			"enter toy.begin ["+worker+"] in toy.loop"+begin+" by worker",
 			"exit toy.begin [false "+kind+" true] <nil>",
 			"enter toy.turn ["+worker+" "+kind+"] in toy.loop by worker")
-		lines = append(lines, synced(0, 1-i, " in toy.turn by worker", "true] <nil>")...)
-		lines = append(lines, "exit toy.turn [false] <nil>", "enter toy.complete ["+worker+" true] in toy.loop by worker", "exit toy.complete [false] <nil>")
+		lines = append(lines, synced(0, 1-i, " in toy.turn"+lineWith(t, "from the turn")+" by worker", "true] <nil>")...)
+		lines = append(lines, "exit toy.turn [false] <nil>", "enter toy.complete ["+worker+" true] in toy.loop"+lineWith(t, "at the end")+" by worker", "exit toy.complete [false] <nil>")
 	}
-	r.want("worker", append(lines, "enter toy.begin ["+worker+"] in toy.loop by worker", "exit toy.begin [false  false] <nil>", "exit toy.loop [false] <nil>")...)
+	r.want("worker", append(lines, "enter toy.begin ["+worker+"] in toy.loop"+begin+" by worker", "exit toy.begin [false  false] <nil>", "exit toy.loop [false] <nil>")...)
 
 	// What a call does not come back from is seen when the goroutine goes on.
 	r.want("panic", "enter toy.panics ["+pod(0)+"]")

@@ -48,7 +48,7 @@ struct pt_regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 
-enum { REGISTERS = 9, HOPS = 4, VALUES = 24, TEXT = 1536, LONGEST = 400, ELEMENTS = 128, LISTS = 5, PARTS = 4, WRAPS = 4, UID = 36 };
+enum { REGISTERS = 9, HOPS = 4, VALUES = 24, TEXT = 1536, LONGEST = 400, ELEMENTS = 128, LISTS = 5, PARTS = 4, WRAPS = 4, UID = 36, CALLERS = 8 };
 
 // read is how one value is read; package memory has the forms.
 struct read {
@@ -108,6 +108,7 @@ struct record {
 	u8 flags;     // RECORD_*
 	u32 list;     // the list whose element this is
 	u32 pad;
+	u64 callers[CALLERS];  // at an entry: where the functions under way return to, the innermost first
 	// What is read from, and how much is there. Of no interest to the reader.
 	u64 frame, element, hi;
 	u64 regs[16], saved[16];
@@ -368,6 +369,29 @@ __attribute__((noinline)) int value(struct record *r, u32 i, u32 number)
 	return 0;
 }
 
+// callers reads where the function and those around it return to, as far as frame pointers
+// lead up the goroutine's stack; sp is the stack pointer at the function's first instruction.
+static always void callers(struct record *r, struct pt_regs *ctx, struct place *p, u64 sp)
+{
+	u64 frame[2] = {ctx->bp, 0}, at = sp;  // the frame pointer around, and the address to return to
+	for (u32 i = 0; i < CALLERS; i++)
+		r->callers[i] = 0;
+	if (p->flags & PLACE_EXIT)
+		return;
+	// A function that has put its caller's frame pointer on the stack has one of its own by now.
+	if (p->below >= 8 ? probe_read_user(frame, 16, sp - 8) : word(sp, &frame[1]))
+		return;
+	r->callers[0] = frame[1];
+	for (u32 i = 1; i < CALLERS; i++) {
+		if (frame[0] <= at || frame[0] >= r->hi)
+			return;
+		at = frame[0];
+		if (probe_read_user(frame, 16, at))
+			return;
+		r->callers[i] = frame[1];
+	}
+}
+
 // begin fills in who comes, and where to.
 static always void begin(struct record *r, struct pt_regs *ctx, struct place *p, u32 number)
 {
@@ -392,6 +416,7 @@ static always void begin(struct record *r, struct pt_regs *ctx, struct place *p,
 	}
 	word(r->g + 8, &r->hi);
 	r->depth = r->hi - sp;
+	callers(r, ctx, p, sp);
 	r->regs[0] = ctx->ax;
 	r->regs[1] = ctx->bx;
 	r->regs[2] = ctx->cx;

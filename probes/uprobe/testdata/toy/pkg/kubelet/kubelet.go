@@ -81,9 +81,14 @@ func (kl *Kubelet) Do(what string) {
 //go:noinline
 func (kl *Kubelet) HandlePodAdditions(pods []*Pod) {
 	for _, p := range pods {
-		_, _ = kl.SyncPod(p, 0)
+		kl.dispatch(p) // from here
 	}
 }
+
+// dispatch is between two steps.
+//
+//go:noinline
+func (kl *Kubelet) dispatch(pod *Pod) { _, _ = kl.SyncPod(pod, 0) }
 
 // UpdatePod starts a worker.
 //
@@ -101,15 +106,15 @@ func (w *podWorkers) UpdatePod(pod *Pod) {
 //go:noinline
 func (w *podWorkers) podWorkerLoop(uid string) {
 	for {
-		kind, ok := w.startPodSync(uid)
+		kind, ok := w.startPodSync(uid) // to begin
 		if !ok {
 			return
 		}
 		err := func() error {
-			_, err := w.kl.SyncPod(w.kl.pods[0], len(w.mail))
+			_, err := w.kl.SyncPod(w.kl.pods[0], len(w.mail)) // from the turn
 			return err
 		}()
-		w.completeSync(uid, kind, err == nil)
+		w.completeSync(uid, kind, err == nil) // at the end
 	}
 }
 

@@ -1,0 +1,98 @@
+// Package callers finds the line of a step's function from which a call was made, by the
+// addresses to which the functions under way on a goroutine return. What is needed of the
+// program's tables is read once: a program has a hundred megabytes, and a kubelet makes
+// thousands of calls a second.
+package callers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/pclntab"
+)
+
+// Table has the lines of some functions' code.
+type Table struct {
+	functions []function // by address
+}
+
+// function is the code of a function, or of a literal in it.
+type function struct {
+	begin, end uint64
+	symbol     string // of the function
+	lines      []stretch
+}
+
+// stretch is code of one line. Zero: it is of no line of the function.
+type stretch struct {
+	end  uint32 // from the beginning of the code
+	line uint32
+}
+
+// Add adds code of the function of a symbol: its own, or that of a literal in it. Code that the
+// compiler has put into it is of the line from which it is called.
+func (t *Table) Add(symbol string, code *pclntab.Func) {
+	f := function{begin: code.Entry, end: code.End, symbol: symbol}
+	for end, frames := range code.Stacks() {
+		s := stretch{uint32(end - code.Entry), lineIn(frames, symbol)}
+		if n := len(f.lines); n > 0 && f.lines[n-1].line == s.line {
+			f.lines[n-1] = s
+			continue
+		}
+		f.lines = append(f.lines, s)
+	}
+	f.lines = slices.Clip(f.lines)
+	if at, found := t.find(f.begin); !found {
+		t.functions = slices.Insert(t.functions, at, f)
+	}
+}
+
+// lineIn is the innermost line of a function, or of a literal in it.
+func lineIn(frames []pclntab.Frame, symbol string) uint32 {
+	for _, f := range frames {
+		if probes.Outer(f.Function) == symbol {
+			return uint32(max(0, f.Line))
+		}
+	}
+	return 0
+}
+
+// find is the number of the function that begins at an address or, if none does, of the first
+// one behind.
+func (t *Table) find(begin uint64) (int, bool) {
+	return slices.BinarySearchFunc(t.functions, begin, func(f function, at uint64) int { return cmp.Compare(f.begin, at) })
+}
+
+// Line is the line from which the function of a symbol made the call that is under way, by the
+// addresses to which it and the functions around it return, as the program was linked, the
+// innermost first. A call of several lines is at its last, where it is made. Zero: none of the
+// addresses is in the function.
+func (t *Table) Line(returns []uint64, symbol string) uint32 {
+	for _, to := range returns {
+		if line := t.at(to-1, symbol); line != 0 { // the call stands before it
+			return line
+		}
+	}
+	return 0
+}
+
+// at is the line of an instruction, if it is of the function of a symbol.
+func (t *Table) at(pc uint64, symbol string) uint32 {
+	at, found := t.find(pc)
+	if !found {
+		at--
+	}
+	if at < 0 || pc >= t.functions[at].end || t.functions[at].symbol != symbol {
+		return 0
+	}
+	f := &t.functions[at]
+	i, found := slices.BinarySearchFunc(f.lines, uint32(pc-f.begin), func(s stretch, at uint32) int { return cmp.Compare(s.end, at) })
+	if found {
+		i++ // it is behind that one
+	}
+	if i == len(f.lines) {
+		return 0
+	}
+	return f.lines[i].line
+}
