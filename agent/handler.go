@@ -33,6 +33,8 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	s := newSpan(step)
 	s.wall, s.start = a.now()
 	a.findGoroutine(s, spanOf(cur), hook.Goroutine())
+	// Of each step, also of those that the names in the source lead to from one line alone: of
+	// calls through an interface or a function's value they lead to none, or to another one.
 	if up := s.parent; up != nil && up.goroutine == s.goroutine {
 		s.line = callsite.Line(up.step.Symbol)
 	}

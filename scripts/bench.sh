@@ -32,6 +32,7 @@ go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/attach
 
 echo "== what it takes to look into a kubelet"
 go test -tags bench -run '^$' -bench 'Read|Load' -benchtime 20x ./probes/uprobe
+go test -tags bench -run '^$' -bench Hit -benchtime 20000x ./probes/uprobe
 
 echo "== what podstep attach costs the API server"
 go test -tags bench -v -count=1 -timeout 20m -run TestBench ./agent/attach/cluster

@@ -48,7 +48,7 @@ var (
 	wordResults     = probes.Text{En: "results", Zh: "结果"}
 	wordSeenBy      = probes.Text{En: "seen by", Zh: "看到它的探针"}
 	wordNotRead     = probes.Text{En: "not read", Zh: "未读取"}
-	wordWhichCall   = probes.Text{En: "one of these calls; no probe reads which", Zh: "是其中一处调用；没有探针读取到是哪一处"}
+	wordWhichCall   = probes.Text{En: "one of these calls; it is not known which", Zh: "是其中一处调用；不知道是哪一处"}
 	wordTries       = probes.Text{En: "tries again", Zh: "重试中"}
 	wordToHold      = probes.Text{En: "to hold here", Zh: "停在这里"}
 	wordRunsOn      = probes.Text{En: "runs on", Zh: "运行于"}
