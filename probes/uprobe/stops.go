@@ -141,12 +141,13 @@ func (r *Reader) begin(t *Stopped, spec *placeSpec) (out Record) {
 // lead up the goroutine's stack; sp is the stack pointer at the function's first instruction.
 func (r *Reader) callers(one *Record, t *Stopped, spec *placeSpec, sp uint64) {
 	frame, at := [2]uint64{t.BP}, sp // the frame pointer around, and the address to return to
+	stack := r.from(sp-8, one.Hi)
 	// A function that has put its caller's frame pointer on the stack has one of its own by now.
 	ok := false
 	if spec.Below >= 8 {
-		ok = r.words(sp-8, frame[:])
+		ok = stack.words(sp-8, frame[:])
 	} else {
-		ok = r.words(sp, frame[1:])
+		ok = stack.words(sp, frame[1:])
 	}
 	for i := range one.Callers {
 		if !ok {
@@ -155,8 +156,41 @@ func (r *Reader) callers(one *Record, t *Stopped, spec *placeSpec, sp uint64) {
 		one.Callers[i] = frame[1]
 		ok = frame[0] > at && frame[0] < one.Hi
 		at = frame[0]
-		ok = ok && r.words(at, frame[:])
+		ok = ok && stack.words(at, frame[:])
 	}
+}
+
+// readAtOnce is how much of a stack is read at once: who reads through a debugger asks it for
+// each read, and the kubelet stands still meanwhile.
+const readAtOnce = 1000
+
+// part is a part of the memory that has been read already. What is not in it is read as usual.
+type part struct {
+	*Reader
+	begin uint64
+	bytes []byte
+}
+
+// from reads what is there from an address to another one, or as much as is read at once.
+func (r *Reader) from(begin, end uint64) part {
+	if begin >= end {
+		return part{Reader: r}
+	}
+	b := make([]byte, min(readAtOnce, end-begin))
+	if r.memory(begin, b) != nil {
+		b = nil
+	}
+	return part{r, begin, b}
+}
+
+func (p part) words(at uint64, into []uint64) bool {
+	if size := uint64(8 * len(into)); at < p.begin || uint64(len(p.bytes)) < size || at-p.begin > uint64(len(p.bytes))-size {
+		return p.Reader.words(at, into)
+	}
+	for i := range into {
+		into[i] = binary.LittleEndian.Uint64(p.bytes[at-p.begin+uint64(8*i):])
+	}
+	return true
 }
 
 // Goroutine is the number of the goroutine whose g is at an address; 0: it cannot be read.

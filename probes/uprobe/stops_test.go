@@ -152,6 +152,16 @@ func TestReaderCallers(t *testing.T) {
 		{"in a circle", placeSpec{}, 0x8e40, func(m fakeMemory) { m.words(0x8e80, 0x8e40, 0xa3) }, [maxCallers]uint64{0xa1, 0xa2, 0xa3}},
 		{"not to be read", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, 0x8e80) }, [maxCallers]uint64{0xa1, 0xa2}},
 		{"no stack", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, sp-8) }, [maxCallers]uint64{}},
+		{"read at once", placeSpec{Below: 8}, 0x1234, func(m fakeMemory) {
+			stack := make([]byte, 0x9000-sp+8)
+			for at, b := range m {
+				if at >= sp-8 && at < 0x9000 {
+					copy(stack[at-(sp-8):], b)
+					delete(m, at)
+				}
+			}
+			m[sp-8] = stack
+		}, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()
@@ -159,10 +169,19 @@ func TestReaderCallers(t *testing.T) {
 			if c.change != nil {
 				c.change(m)
 			}
-			r := readerOf(m, []ReadPlace{{Spec: c.spec}})
+			r, reads := readerOf(m, []ReadPlace{{Spec: c.spec}}), 0
+			r.memory = func(at uint64, b []byte) error {
+				if at >= sp-8 {
+					reads++
+				}
+				return m.read(at, b)
+			}
 			one := r.Read(&Stopped{SP: sp - uint64(c.spec.Below), BP: c.bp, G: gAt})[0]
 			if one.Callers != c.want {
 				t.Errorf("they return to %#x, want %#x", one.Callers, c.want)
+			}
+			if whole := len(m[sp-8]) > 16; whole && reads != 1 {
+				t.Errorf("a stack that can be read at once is read %d times", reads)
 			}
 		})
 	}
