@@ -10,9 +10,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// maxFrames bounds how far up the stack is looked: through podstep's own frames, and
-// through what the kubelet has between two steps.
-const maxFrames = 16
+// The stack is looked up in parts of as many frames, as each takes time: podstep's own and those
+// of most calls are in the first. parts bounds how far up is looked, through what the kubelet
+// has between two steps.
+const partFrames, parts = 8, 2
 
 // maxPlaces bounds the places that are remembered. A kubelet has a few hundred of them.
 const maxPlaces = 2048
@@ -42,16 +43,19 @@ var (
 // closure of it. A call of several lines is at its last, where it is made. Zero: the function
 // is not near on the stack of this goroutine.
 func Line(symbol string) uint32 {
-	var pcs [maxFrames]uintptr
-	callee := false                                       // the step's own function was passed
-	for _, pc := range pcs[:runtime.Callers(2, pcs[:])] { // the caller's, and up
-		for _, p := range at(pc) {
-			switch {
-			case p.own:
-			case !callee:
-				callee = true
-			case p.outer == symbol:
-				return p.line
+	var pcs [partFrames]uintptr
+	callee := false // the step's own function was passed
+	for part := range parts {
+		n := runtime.Callers(2+part*partFrames, pcs[:]) // the caller's, and up
+		for _, pc := range pcs[:n] {
+			for _, p := range at(pc) {
+				switch {
+				case p.own:
+				case !callee:
+					callee = true
+				case p.outer == symbol:
+					return p.line
+				}
 			}
 		}
 	}

@@ -46,6 +46,8 @@ func outer(how int) (got, want uint32) {
 		<-done
 	case 6:
 		got = deep(100)
+	default: // 7 to 11 frames between
+		got, want = deep(how), here()
 	}
 	return got, want
 }
@@ -62,7 +64,7 @@ func deep(n int) uint32 {
 // that is made, in a closure too. Beyond what is looked through there is none.
 func TestLine(t *testing.T) {
 	for range 2 { // read, then remembered
-		for how := range 7 {
+		for how := range 12 {
 			t.Run(strconv.Itoa(how), func(t *testing.T) {
 				got, want := outer(how)
 				if got != want {
@@ -83,11 +85,23 @@ func TestAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkLine is what it costs to find the line of a call, through one function.
+// BenchmarkLine is what it costs to find the line of a call, through one function, where many
+// others are under way as in a kubelet.
 func BenchmarkLine(b *testing.B) {
-	for range b.N {
-		bench()
+	within(30, func() {
+		for range b.N {
+			bench()
+		}
+	})
+}
+
+//go:noinline
+func within(n int, f func()) {
+	if n > 0 {
+		within(n-1, f)
+		return
 	}
+	f()
 }
 
 //go:noinline
