@@ -12,7 +12,7 @@ import (
 
 // kubeletConfig differs from a kubelet's defaults where a lab on somebody's machine must.
 func (l *Lab) kubeletConfig() map[string]any {
-	return map[string]any{
+	config := map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 
@@ -55,6 +55,10 @@ func (l *Lab) kubeletConfig() map[string]any {
 			"imagefs.available": "0%",
 		},
 	}
+	if l.options.MaxPods != 0 {
+		config["maxPods"] = l.options.MaxPods
+	}
+	return config
 }
 
 func (l *Lab) configureKubelet(differs map[string]any) error {

@@ -24,6 +24,7 @@ type Options struct {
 	Containerd     string // path of the containerd of a containerd lab; default: the machine's
 	Scenario       string // path of the file that says how containers of a sim lab behave; may be empty
 	KubeletV       int    // the kubelet's log level
+	MaxPods        int    // how many pods the node takes; 0: as many as a kubelet does by itself, 110
 	RestartKubelet bool   // start the kubelet again when it ends
 	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
@@ -57,6 +58,9 @@ func (o *Options) check() error {
 		}
 	default:
 		return usagef("no runtime %q: there are sim and containerd", o.Runtime)
+	}
+	if o.MaxPods < 0 {
+		return usagef("a node does not take %d pods: choose a number from 1, or 0 for the kubelet's own", o.MaxPods)
 	}
 	if o.Port < 0 || o.Port > 65535 {
 		return usagef("port %d is not a TCP port: choose one from 1 to 65535, or 0 for a free one", o.Port)

@@ -17,6 +17,7 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: RuntimeContainerd, Containerd: "c"},
 		{Dir: "d", Runtime: RuntimeSim},
 		{Dir: "d", Runtime: RuntimeSim, Scenario: "s"},
+		{Dir: "d", Runtime: RuntimeSim, MaxPods: 500},
 	} {
 		if err := o.check(); err != nil {
 			t.Errorf("%+v: %v", o, err)
@@ -29,6 +30,7 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: RuntimeSim, Containerd: "c"},
 		{Dir: "d", Runtime: RuntimeContainerd, Scenario: "s"},
 		{Dir: "d", Runtime: "docker"},
+		{Dir: "d", Runtime: RuntimeSim, MaxPods: -1},
 		{Dir: "d", Runtime: RuntimeContainerd, Port: 65536},
 		{Dir: "d", Runtime: RuntimeContainerd, Port: -1},
 	} {

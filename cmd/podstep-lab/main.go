@@ -63,6 +63,7 @@ It stays in the foreground and prints one line that starts with "ready" when the
 	flags.StringVar(&options.Containerd, "containerd", "", "containerd of a containerd lab; its ctr and shim are those beside it (default: the machine's)")
 	flags.StringVar(&options.Scenario, "scenario", "", "file that says how the containers of a sim lab behave: see docs/sim.md")
 	flags.IntVar(&options.KubeletV, "kubelet-v", 2, "log level of the kubelet")
+	flags.IntVar(&options.MaxPods, "max-pods", 0, "how many pods the node takes (default: as many as a kubelet does by itself, 110)")
 	flags.BoolVar(&options.RestartKubelet, "restart-kubelet", false, "start the kubelet again when it ends, instead of ending the lab")
 	flags.BoolVar(&options.RestartRuntime, "restart-runtime", false, "start the container runtime again when it ends, instead of ending the lab")
 	flags.IntVar(&options.Port, "port", 0, "port of the kube-apiserver on 127.0.0.1 (default: a free one)")
