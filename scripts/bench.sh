@@ -22,7 +22,7 @@ awk '{sub(/-[0-9]+$/, "", $1); for (i = 3; i < NF; i += 2) v[$1 " " $(i+1)] = $i
 	printf "a file of 1,000,000 events read: %.2f s, %d MiB; %.3f and %.2f of the same as JSON in gzip\n", v[o "s/open"], v[o "MiB-live"], v[o "time-ratio"], v[o "MiB-live"]/v[o "json-MiB-live"]}' "$PODSTEP_BIN/bench.out"
 
 echo "== the screen"
-go test -tags bench -v -count=1 -timeout 10m -run TestBench ./tui
+go test -tags bench -v -count=1 -timeout 20m -run TestBench ./tui
 
 echo "== a simulated node"
 go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/lab

@@ -6,14 +6,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -24,17 +28,15 @@ import (
 // what it is compared with, in the same run.
 
 const (
-	// recorded has 26 pods and 166 events a second; so many tellers of it make
-	// more than 500 pods, and, played this much faster, 10,000 events a second.
-	recorded  = "../agent/trace/testdata/node.podstep"
-	replicas  = 20
-	pace      = 3
-	perSecond = 10_000
+	// recorded has 26 pods and 166 events a second, and a quarter of the pods are gone
+	// at any time; so many tellers of it make more than 500 that are not.
+	recorded = "../agent/trace/testdata/node.podstep"
+	replicas = 28
 )
 
-var benchSizes = []tea.WindowSizeMsg{{Width: 120, Height: 36}, {Width: 200, Height: 50}}
+var benchSizes = []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 36}, {Width: 200, Height: 50}}
 
-func crowd(t testing.TB, pace int) *tracetest.Crowd {
+func crowd(t testing.TB, pace float64) *tracetest.Crowd {
 	t.Helper()
 	c, err := tracetest.NewCrowd(recorded, replicas, time.Now(), pace)
 	if err != nil {
@@ -52,10 +54,60 @@ func batch(t testing.TB, c *tracetest.Crowd, n int) *agentpb.Batch {
 	return b
 }
 
-// flood is a session in which events arrive without end.
+// load is what a node does to a screen.
+type load struct {
+	perSecond int
+	// pace is how much faster than recorded the events are played, to be so many.
+	pace float64
+	// held are the pods that are held, each with a lease.
+	held int
+}
+
+func (l load) String() string { return fmt.Sprintf("%d events/s, %d pods held", l.perSecond, l.held) }
+
+// loads are what is measured, the first beside which the others are.
+var loads = []load{{}, {perSecond: 10_000, pace: 2.15}, {perSecond: 5000, pace: 1.08, held: 50}}
+
+// flood is a session in which events arrive without end, and the answers of the
+// agent to what a screen asks it every second.
 type flood struct {
 	*world
-	news chan session.News
+	news          chan session.News
+	crowd         *tracetest.Crowd
+	past, batches []*agentpb.Batch
+}
+
+// newFlood makes the events of a load: what there was, and what comes while keys are
+// pressed.
+func newFlood(t *testing.T, l load) *flood {
+	f := &flood{world: newWorld(), news: make(chan session.News, 1), crowd: crowd(t, max(l.pace, 1))}
+	const events = 200_000
+	f.crowd.Hold(l.held, "sync.pod", time.Hour)
+	for n := 0; n < events; n += 10_000 {
+		f.past = append(f.past, batch(t, f.crowd, 10_000))
+	}
+	if got := len(f.crowd.Held()); got != l.held {
+		t.Fatalf("%d pods are held, want %d", got, l.held)
+	}
+	if l.perSecond > 0 {
+		for range int(keyCount * keyEvery / frameTime) {
+			f.batches = append(f.batches, batch(t, f.crowd, int(time.Duration(l.perSecond)*frameTime/time.Second)))
+		}
+	}
+	return f
+}
+
+// answers are what the agent says when it is asked.
+func (f *flood) answers() session.News {
+	now := time.Now()
+	n := session.News{Poll: &session.Poll{At: now, Pods: podStates(f.crowd)}, Holds: &session.Holds{At: now}}
+	for _, h := range f.crowd.Held() {
+		left := durationpb.New(h.Lease.AsDuration() - now.Sub(h.Since.AsTime()))
+		h = proto.CloneOf(h)
+		h.Lease, h.Ends = left, left
+		n.Holds.List = append(n.Holds.List, h)
+	}
+	return n
 }
 
 func (f *flood) Next(ctx context.Context) (session.News, error) {
@@ -67,23 +119,29 @@ func (f *flood) Next(ctx context.Context) (session.News, error) {
 	}
 }
 
-// run brings the batches at the pace of frames, as a session does. Who is slow to
-// take them gets them later, but all of them.
-func (f *flood) run(ctx context.Context, batches []*agentpb.Batch) {
-	tick := time.NewTicker(frameTime)
+// run brings the batches at the pace of frames, as a session does, and the answers of
+// the agent. Who is slow to take them gets them later, but all of them.
+func (f *flood) run(ctx context.Context) {
+	tick, poll := time.NewTicker(frameTime), time.NewTicker(time.Second)
 	defer tick.Stop()
-	for began, sent := time.Now(), 0; sent < len(batches); {
+	defer poll.Stop()
+	for began, sent := time.Now(), 0; ; {
+		var n session.News
+		due := sent
 		select {
 		case <-tick.C:
+			due = min(len(f.batches), int(time.Since(began)/frameTime))
+			n.Batches = f.batches[sent:due]
+		case <-poll.C:
+			n = f.answers()
 		case <-ctx.Done():
 			return
 		}
-		due := min(len(batches), int(time.Since(began)/frameTime))
-		if due == sent {
+		if len(n.Batches) == 0 && n.Poll == nil {
 			continue
 		}
 		select {
-		case f.news <- session.News{Batches: batches[sent:due]}:
+		case f.news <- n:
 			sent = due
 		case <-ctx.Done():
 			return
@@ -96,18 +154,20 @@ const frameTime = 16 * time.Millisecond
 
 // presses are keys that a person presses while looking around: through the pods,
 // into a story, to the timeline and the events, into the palette and out.
-var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w esc p / w e esc g G ] [ F F ? esc : t esc L L z z")
+var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w esc p / w e esc g G ] [ F F J J ? esc : t esc L L z z")
 
 const keyCount = 500
 
 // keyEvery is no multiple of a frame, so that keys come at any moment of one.
 const keyEvery = 41 * time.Millisecond
 
-// keyToFrame presses keys while batches arrive, and tells for each how long it
-// took until its frame.
-func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse, past, batches []*agentpb.Batch) []time.Duration {
-	f := &flood{world: newWorld(), news: make(chan session.News, 1)}
-	f.news <- session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: past, CaughtUp: true}
+// keyToFrame presses keys under a load, and tells for each how long it took until
+// its frame; and what part of a core the program took meanwhile.
+func keyToFrame(t *testing.T, size tea.WindowSizeMsg, l load) (took []time.Duration, cpu float64) {
+	f := newFlood(t, l)
+	first := f.answers()
+	first.Info, first.Link, first.Batches, first.CaughtUp = f.crowd.Info, &session.LinkNews{Link: screen.LinkLive}, f.past, true
+	f.news <- first
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	keys, press := io.Pipe()
@@ -126,7 +186,8 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 	}
 	send("p")
 	g.until(t, 1, frames) // the past has been taken in
-	go f.run(ctx, batches)
+	before, began := labtest.CPUTime(t, os.Getpid()), time.Now()
+	go f.run(ctx)
 	tick := time.NewTicker(keyEvery)
 	defer tick.Stop()
 	var pressed [keyCount]time.Time
@@ -136,9 +197,13 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, info *agentpb.InfoResponse
 		send(presses[i%len(presses)])
 	}
 	g.until(t, keyCount+1, frames)
+	cpu = float64(labtest.CPUTime(t, os.Getpid())-before) / float64(time.Since(began))
 	cancel()
 	<-ended
-	return waits(pressed[:], frames)
+	if h := m.screen().Header; h.Pods < 500 || h.Held != l.held {
+		t.Fatalf("the screen shows %d pods, %d of them held", h.Pods, h.Held)
+	}
+	return waits(pressed[:], frames), cpu
 }
 
 // waits are the times from keys to frames. Keys that came close together share a
@@ -173,23 +238,21 @@ func at(sorted []time.Duration, part float64) time.Duration {
 	return sorted[int(part*float64(len(sorted)-1))].Round(100 * time.Microsecond)
 }
 
-// TestBenchKeyToFrame measures from a key to the frame that shows what it did,
-// with 10,000 events a second arriving for 500 pods, next to the same node when
-// nothing happens on it.
+// TestBenchKeyToFrame measures from a key to the frame that shows what it did, with
+// events arriving for 500 pods and some of them held, next to the same node when
+// nothing happens on it and nobody is held.
 func TestBenchKeyToFrame(t *testing.T) {
-	c := crowd(t, pace)
-	var past, batches []*agentpb.Batch
-	for range 20 {
-		past = append(past, batch(t, c, perSecond))
-	}
-	for range int(keyCount * keyEvery / frameTime) {
-		batches = append(batches, batch(t, c, int(perSecond*frameTime/time.Second)))
-	}
 	for _, size := range benchSizes {
-		idle := keyToFrame(t, size, c.Info, past, nil)
-		busy := keyToFrame(t, size, c.Info, past, batches)
-		fmt.Printf("key to frame %dx%d, %d events/s: median %v, 99th percentile %v (aim 50ms), worst %v; when nothing arrives %v, %v, %v; ratio of the 99th %.2f\n",
-			size.Width, size.Height, perSecond, at(busy, 0.5), at(busy, 0.99), at(busy, 1), at(idle, 0.5), at(idle, 0.99), at(idle, 1), float64(at(busy, 0.99))/float64(at(idle, 0.99)))
+		var quiet []time.Duration
+		for i, l := range loads {
+			took, cpu := keyToFrame(t, size, l)
+			if i == 0 {
+				quiet = took
+			}
+			ratio := func(part float64) float64 { return float64(at(took, part)) / float64(at(quiet, part)) }
+			fmt.Printf("key to frame %dx%d, %v: median %v, 99th percentile %v (aim 50ms), worst %v; of a quiet screen's %.2f, %.2f; %.0f%% of a core\n",
+				size.Width, size.Height, l, at(took, 0.5), at(took, 0.99), at(took, 1), ratio(0.5), ratio(0.99), 100*cpu)
+		}
 	}
 }
 
@@ -242,10 +305,18 @@ func TestBenchFrame(t *testing.T) {
 	}
 }
 
-// podStates is what an agent says of pods with nothing wrong.
+// podStates is what an agent says of pods with nothing wrong, and of those it holds.
 func podStates(c *tracetest.Crowd) (all []*agentpb.PodState) {
+	held := map[uint32]*agentpb.HoldInfo{}
+	for _, h := range c.Held() {
+		held[h.Pod.Id] = h
+	}
 	for _, p := range c.Pods() {
-		all = append(all, &agentpb.PodState{Pod: p, Phase: "Running", State: "waiting"})
+		s := &agentpb.PodState{Pod: p, Phase: "Running", State: "waiting"}
+		if h := held[p.Id]; h != nil {
+			s.State, s.Step, s.Since, s.Holds = "held", h.Step, h.Since, []*agentpb.HoldInfo{h}
+		}
+		all = append(all, s)
 	}
 	return all
 }

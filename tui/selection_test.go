@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
@@ -156,6 +157,33 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.w.info = info
 		c.deliver(session.News{Info: info, Link: &session.LinkNews{Link: screen.LinkLive}, CaughtUp: true})
 		return "another agent is there"
+	}
+}
+
+// TestHeldPodsKeepTheirPlaces: a pod that is stepped stays where it is in the list.
+func TestHeldPodsKeepTheirPlaces(t *testing.T) {
+	c := newBusyCluster(t, Options{})
+	c.hold(c.pods[1])
+	c.now = c.now.Add(time.Second)
+	c.hold(c.pods[0])
+	places := func() (names []string) {
+		for _, r := range c.m.screen().Pods.Rows[:2] {
+			if r.Mark != life.Held {
+				t.Errorf("%s is %v", r.Name, r.Mark)
+			}
+			names = append(names, r.Name)
+		}
+		return names
+	}
+	want := places()
+	for range 2 {
+		c.now = c.now.Add(time.Second)
+		p := c.w.holds[0].Pod
+		c.release(0)
+		c.hold(p)
+		if got := places(); !slices.Equal(got, want) {
+			t.Errorf("%s was stepped: the list is %q, and was %q", p.Name, got, want)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
 )
 
 const (
@@ -36,10 +38,10 @@ func TestBenchInside(t *testing.T) {
 	var alone, inside, others []time.Duration // of the unmodified kubelet twice, and of the woven one
 	measure := func(into *[]time.Duration) {
 		pids := []int{plain.State.Pids["kubelet"], woven.State.Pids["kubelet"]}
-		before := []time.Duration{cpuTime(t, pids[0]), cpuTime(t, pids[1])}
+		before := []time.Duration{labtest.CPUTime(t, pids[0]), labtest.CPUTime(t, pids[1])}
 		time.Sleep(insideWindow) // the time over which is measured
-		*into = append(*into, cpuTime(t, pids[0])-before[0])
-		others = append(others, cpuTime(t, pids[1])-before[1])
+		*into = append(*into, labtest.CPUTime(t, pids[0])-before[0])
+		others = append(others, labtest.CPUTime(t, pids[1])-before[1])
 	}
 	for range insideRounds {
 		measure(&alone)

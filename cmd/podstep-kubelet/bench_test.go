@@ -116,11 +116,11 @@ func TestBenchIdle(t *testing.T) {
 	var rss [2]int64
 	pid := func(k int) int { return cs[k].lab.State.Pids["kubelet"] }
 	for k := range cs {
-		cpu[k] = cpuTime(t, pid(k))
+		cpu[k] = labtest.CPUTime(t, pid(k))
 	}
 	time.Sleep(idleWindow) // the time over which is measured
 	for k := range cs {
-		cpu[k] = cpuTime(t, pid(k)) - cpu[k]
+		cpu[k] = labtest.CPUTime(t, pid(k)) - cpu[k]
 		rss[k] = residentBytes(t, pid(k))
 	}
 	fmt.Printf("%d pods: CPU in %v: unmodified %v, woven %v, ratio %.3f (aim 1.02)\n", idlePods, idleWindow, cpu[0], cpu[1], cpu[1].Seconds()/cpu[0].Seconds())
@@ -196,26 +196,6 @@ func givenBack(t *testing.T, l *labtest.Lab) *agentpb.StatsResponse {
 func quartiles(d []time.Duration) [2]time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return [2]time.Duration{d[len(d)/4].Round(time.Millisecond), d[3*len(d)/4].Round(time.Millisecond)}
-}
-
-// cpuTime is what a process has used so far, of /proc/PID/stat.
-func cpuTime(t *testing.T, pid int) time.Duration {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	fields := strings.Fields(rest)
-	ticks := 0
-	for _, f := range fields[11:13] { // utime and stime
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // residentBytes is the memory of a process that is its own.

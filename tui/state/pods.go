@@ -79,7 +79,8 @@ func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
 }
 
 // order sorts the pods. Those in trouble come by how long, the others by name:
-// a list that jumps cannot be read.
+// a list that jumps cannot be read. Held pods come by name, too: a step begins a new
+// hold, and would put the pod behind all others that are held.
 func (s *State) order(v *view) *podOrder {
 	o := &s.list
 	second := v.now / int64(250*time.Millisecond)
@@ -129,7 +130,7 @@ func (s *State) comparePods(a, b podPlace) int {
 	if a.mark != b.mark {
 		return cmp.Compare(a.mark, b.mark)
 	}
-	if a.mark <= life.Retrying && a.since != b.since {
+	if (a.mark == life.Stuck || a.mark == life.Retrying) && a.since != b.since {
 		return cmp.Compare(a.since, b.since)
 	}
 	return s.compareNames(a.pod, b.pod)

@@ -25,13 +25,15 @@ type Crowd struct {
 	length   int64 // nanoseconds
 	replicas []*replica
 	begin    time.Time
-	pace     int64
+	pace     float64
 	last     int64 // when the last event was, in the recording's time
 	seq      uint64
 	// How far apart the numbers of two tellers' pods are, and those of the spans
 	// of two rounds, of which there were so many.
 	podStep, spanStep uint64
 	rounds            uint64
+
+	holding held
 }
 
 // replica plays the recording with pods of its own.
@@ -45,12 +47,12 @@ type replica struct {
 
 // NewCrowd reads the recording at path. Pod web is web0, web1 and so on. The first event is at begin, and time
 // goes pace times as fast as it was recorded.
-func NewCrowd(path string, replicas int, begin time.Time, pace int) (*Crowd, error) {
+func NewCrowd(path string, replicas int, begin time.Time, pace float64) (*Crowd, error) {
 	info, batches, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &Crowd{Info: info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: int64(pace)}
+	c := &Crowd{Info: info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: pace}
 	for _, b := range batches {
 		if err := c.take(b); err != nil {
 			return nil, err
@@ -103,24 +105,40 @@ func (c *Crowd) again(t *replica) {
 // Batch is the next n events.
 func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 	b := &agentpb.Batch{}
-	for range n {
+	for len(b.Events) < n {
 		t, at := c.first()
 		e := c.events[t.next]
-		if e.Pod != 0 && !t.sent[e.Pod] {
-			t.sent[e.Pod] = true
-			b.Pods = append(b.Pods, t.pod(c.pods[e.Pod]))
+		if !c.isHeld(t, e) {
+			if err := c.publish(b, t, e, at); err != nil {
+				return nil, err
+			}
 		}
-		raw, err := proto.Marshal(c.event(t, e, at))
-		if err != nil {
-			return nil, fmt.Errorf("encode event: %w", err)
-		}
-		b.Events = append(b.Events, raw)
 		if t.next++; t.next == len(c.events) {
 			t.next, t.shift = 0, t.shift+c.length
 			c.again(t)
 		}
 	}
 	return b, nil
+}
+
+// publish adds an event to b, and that its pod is held there if it is to be.
+func (c *Crowd) publish(b *agentpb.Batch, t *replica, e *agentpb.Event, at int64) error {
+	if e.Pod != 0 && !t.sent[e.Pod] {
+		t.sent[e.Pod] = true
+		b.Pods = append(b.Pods, t.pod(c.pods[e.Pod]))
+	}
+	made := []*agentpb.Event{c.event(t, e, at)}
+	if c.holding.wants(c.Info, e) {
+		made = append(made, c.hold(t, e, at))
+	}
+	for _, one := range made {
+		raw, err := proto.Marshal(one)
+		if err != nil {
+			return fmt.Errorf("encode event: %w", err)
+		}
+		b.Events = append(b.Events, raw)
+	}
+	return nil
 }
 
 // first is who has the next event, and when that is.
@@ -152,8 +170,8 @@ func (c *Crowd) event(t *replica, e *agentpb.Event, at int64) *agentpb.Event {
 	c.seq++
 	c.last = max(c.last, at)
 	out := &agentpb.Event{
-		Seq: c.seq, Time: c.begin.UnixNano() + at/c.pace, Mono: 1 + at/c.pace, Kind: e.Kind, Step: e.Step, Sync: e.Sync,
-		Goroutine: e.Goroutine, Fields: e.Fields, Error: e.Error, Duration: e.Duration / c.pace,
+		Seq: c.seq, Time: c.begin.UnixNano() + c.paced(at), Mono: 1 + c.paced(at), Kind: e.Kind, Step: e.Step, Sync: e.Sync,
+		Goroutine: e.Goroutine, Fields: e.Fields, Error: e.Error, Duration: c.paced(e.Duration),
 	}
 	if e.Pod != 0 {
 		out.Pod = e.Pod + uint32(t.pods)
@@ -168,7 +186,10 @@ func (c *Crowd) event(t *replica, e *agentpb.Event, at int64) *agentpb.Event {
 }
 
 // Length is how long the events that were played have taken, from the first event to the last.
-func (c *Crowd) Length() time.Duration { return time.Duration(c.last / c.pace) }
+func (c *Crowd) Length() time.Duration { return time.Duration(c.paced(c.last)) }
+
+// paced is a time of the recording at the pace of the crowd.
+func (c *Crowd) paced(d int64) int64 { return int64(float64(d) / c.pace) }
 
 // Write writes so many events to a trace file, in blocks like those of a
 // recording of that many events. It returns the file's size in bytes.

@@ -66,3 +66,38 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("%d pods, want %d", len(pods), want)
 	}
 }
+
+// TestCrowdHold: pods are held at the step, as many as asked for, and do nothing from then on.
+func TestCrowdHold(t *testing.T) {
+	const step, n, events = "sync.pod", 3, 30_000
+	c, err := NewCrowd(recording, 4, time.Unix(1e9, 0), 1.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Hold(n, step, time.Minute)
+	b, err := c.Batch(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[uint32]uint64{} // the pod's call that is held
+	var last *agentpb.Event
+	for _, raw := range b.Events {
+		e := &agentpb.Event{}
+		if err := proto.Unmarshal(raw, e); err != nil {
+			t.Fatal(err)
+		}
+		if held[e.Pod] != 0 {
+			t.Fatalf("pod %d goes on while it is held: %v", e.Pod, e)
+		}
+		if e.Kind == agentpb.Kind_HOLD {
+			if c.Info.Steps[e.Step-1].Name != step || last.Kind != agentpb.Kind_ENTER || last.Span != e.Span {
+				t.Errorf("%v is held, after %v", e, last)
+			}
+			held[e.Pod] = e.Span
+		}
+		last = e
+	}
+	if len(held) != n || len(c.Held()) != n {
+		t.Errorf("%d pods are held, %d are told to be, want %d", len(held), len(c.Held()), n)
+	}
+}
