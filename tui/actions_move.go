@@ -67,7 +67,7 @@ var findActions = []action{
 	{id: "find.back", keys: []string{"N"}, scope: inFind, group: groupMove, title: words.Text("To the row with the text before, and round", "跳到上一处匹配，循环"),
 		hint: words.Text("previous", "上一处"), rank: rank(97), do: intent(func(m *Model) { m.findNext(-1) })},
 	{id: "place.mark", keys: []string{"'"}, group: groupMove, title: words.Text("Set a bookmark at the row or event, or take it away", "在此行或事件上设置或取消书签"),
-		do: intent((*Model).bookmark)},
+		do: (*Model).bookmark},
 	{id: "place.next", keys: []string{";"}, group: groupMove, title: words.Text("To the next bookmark, and round", "跳到下一个书签，循环"),
 		off: offNoBookmark, do: intent(func(m *Model) { m.nextBookmark(1) })},
 	{id: "place.back", keys: []string{"`"}, group: groupMove, title: words.Text("To the bookmark before, and round", "跳到上一个书签，循环"),
@@ -258,16 +258,21 @@ func rowMark(uid string, r *screen.Row) marks.Bookmark {
 }
 
 // bookmark sets a bookmark at what is selected, or takes it away.
-func (m *Model) bookmark() {
+func (m *Model) bookmark() tea.Cmd {
 	here, ok := m.here()
-	switch {
-	case !ok:
+	if !ok {
 		m.notice(m.text(words.Text("bookmarks are set in the pipeline and in the events; nothing is selected there", "书签设在流水线和事件中；那里没有选中任何内容")))
-	case m.places.Toggle(here):
+		return nil
+	}
+	switch set := m.places.Toggle(here); {
+	case set && !m.keeps():
+		m.notice(m.textf(words.Text("bookmark set until podstep ends; ; goes to the next of %d", "已设置书签，退出 podstep 后失效；按 ; 前往下一个，共 %d 个"), m.places.Len()))
+	case set:
 		m.notice(m.textf(words.Text("bookmark set; ; goes to the next of %d", "已设置书签；按 ; 前往下一个，共 %d 个"), m.places.Len()))
 	default:
 		m.notice(m.text(words.Text("bookmark taken away", "已取消书签")))
 	}
+	return m.keepBookmarks()
 }
 
 func offNoBookmark(m *Model) text {
@@ -287,19 +292,29 @@ func (m *Model) nextBookmark(dir int) {
 	if !ok {
 		return
 	}
-	if to.Row == "" {
+	if !m.state.Shows(to.Pos) {
+		m.state.SeekEvent(to.Pos)
+	}
+	if to.Row == "" || !m.toRow(to) {
+		m.places.ToEvent(to)
 		m.state.SetMain(screen.MainEvents)
 		m.state.SelectEvent(to.Pos)
-	} else {
-		m.state.SetMain(screen.MainStory)
-		if to.UID == "" {
-			m.state.SelectPod(0)
-		} else {
-			m.state.SelectPodOf(to.UID)
-		}
-		m.state.RevealRow(to.Row)
 	}
 	m.notice(m.textf(words.Text("bookmark %d of %d", "书签 %d，共 %d 个"), k, m.places.Len()))
+}
+
+// toRow goes to the row of a bookmark. It reports whether that is there.
+func (m *Model) toRow(to marks.Bookmark) bool {
+	m.state.SetMain(screen.MainStory)
+	if to.UID == "" {
+		m.state.SelectPod(0)
+	} else {
+		m.state.SelectPodOf(to.UID)
+	}
+	m.state.RevealRow(to.Row)
+	m.frame.stale = true
+	here, ok := m.here()
+	return ok && to.Is(here)
 }
 
 // sign puts the signs of marks and bookmarks on the rows that are seen.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
@@ -36,7 +37,9 @@ type world struct {
 	holds  []*agentpb.HoldInfo
 	points []*agentpb.Breakpoint
 	past   []*agentpb.Batch
-	fail   error
+	// records is what a recording has; nil: no file is written.
+	records []*agentpb.Batch
+	fail    error
 	// notHeld is what letting a pod go fails with; nil: nothing.
 	notHeld error
 	seq     uint64
@@ -188,7 +191,17 @@ func (w *world) History(_ context.Context, take func(*agentpb.InfoResponse, *age
 }
 
 func (w *world) Record(ctx context.Context, path string) (int, error) {
-	return 7, w.call("record %s", path)
+	if w.records == nil {
+		return 7, w.call("record %s", path)
+	}
+	out, err := trace.Create(path, &trace.Header{Podstep: "v0.1.0", Began: time.Unix(2e9, 0), Info: w.info})
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range w.records {
+		err = errors.Join(err, out.Add(b))
+	}
+	return int(out.Events()), errors.Join(err, out.Close())
 }
 
 func (w *world) BeginWalk(string) WalkRun { return fakeRun{w} }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/tui/session"
 )
 
 // TestMarkedPods: keys that hold, step and let go act on the marked pods, all at
@@ -185,4 +189,142 @@ func TestBookmarkOfAnotherPod(t *testing.T) {
 		t.Errorf("the bookmark leads to %v, row %d", pod, e.Cursor)
 	}
 	c.press("ctrl+f").write("sync.pod").sees(`"sync.pod" 1 of 1`)
+}
+
+// opened is a screen on a recording, with the state in a directory.
+func opened(t *testing.T, recording, state string) *desk {
+	t.Helper()
+	info, batches, err := tracetest.Read(recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld()
+	w.file = recording
+	d := newDesk(t, w, Options{StateFile: filepath.Join(state, "state.json")})
+	d.deliver(session.News{Info: info, Batches: batches, CaughtUp: true})
+	return d
+}
+
+// keptFiles are the files of bookmarks.
+func keptFiles(t *testing.T, state string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(state, "bookmarks", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestKeptBookmarks: the bookmarks of a recording are there when it, or a copy of it, is
+// opened again, at the same rows and events; another recording has none of them. With
+// none left, nothing is kept. The recording itself is not changed.
+func TestKeptBookmarks(t *testing.T) {
+	const lab, other = "state/testdata/lab.podstep", "../agent/trace/testdata/node.podstep"
+	state := t.TempDir()
+	before, err := os.ReadFile(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := opened(t, lab, state).seesNot("bookmarks:")
+	d.m.state.SelectPodNamed("default", "web")
+	d.press("p", "g", "j", "j", "'").sees("bookmark set; ; goes")
+	here := func(d *desk) string {
+		if s := d.m.screen().Story(); s != nil {
+			return s.Pod.Name + " " + s.Rows[s.Cursor].Label
+		}
+		e := d.m.screen().Events()
+		return "event " + strconv.Itoa(e.Rows[e.Cursor].Pos)
+	}
+	want := []string{here(d)}
+	d.press("e", "G", "'")
+	want = append(want, here(d))
+
+	copied := filepath.Join(t.TempDir(), "copy.podstep")
+	if err := os.WriteFile(copied, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{lab, copied} {
+		again := opened(t, path, state).sees("bookmarks: 2; ; goes to the next")
+		again.press("0") // before the events of the bookmarks
+		for i, k := range []string{"bookmark 1 of 2", "bookmark 2 of 2"} {
+			if again.press(";").sees(k); here(again) != want[i] {
+				t.Errorf("%s: %s leads to %q, want %q", path, k, here(again), want[i])
+			}
+		}
+	}
+	opened(t, other, state).seesNot("bookmarks:")
+
+	again := opened(t, lab, state).press(";", "'", ";", "'")
+	again.sees("taken away")
+	if files := keptFiles(t, state); len(files) != 0 {
+		t.Errorf("%q is left of no bookmark", files)
+	}
+	if after, err := os.ReadFile(lab); err != nil || string(after) != string(before) {
+		t.Errorf("the recording was changed, %v", err)
+	}
+}
+
+// TestBookmarksNotKept: what cannot be read, or written, is named and left as it is; and
+// without a place to keep them, bookmarks say that they end.
+func TestBookmarksNotKept(t *testing.T) {
+	const lab = "state/testdata/lab.podstep"
+	state := t.TempDir()
+	opened(t, lab, state).press("e", "G", "'")
+	files := keptFiles(t, state)
+	if len(files) != 1 {
+		t.Fatalf("kept: %q", files)
+	}
+	for _, text := range []string{"no JSON", `{"bookmarks": 7}`} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := opened(t, lab, state).sees("the bookmarks of this recording cannot be read")
+		d.press("esc", "e", "G", "'").sees("bookmark set until podstep ends")
+		if got, _ := os.ReadFile(files[0]); string(got) != text {
+			t.Errorf("the file is now %q", got)
+		}
+	}
+	missing := `{"bookmarks": [{"seq": 999999999}]}`
+	if err := os.WriteFile(files[0], []byte(missing), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, lab, state).sees("bookmarks: 0; of 1 more this file does not have the events").press("e", "G", "'")
+	if got, _ := os.ReadFile(files[0]); !strings.Contains(string(got), "999999999") || strings.Count(string(got), "seq") != 2 {
+		t.Errorf("a bookmark of another part of the recording is lost: %s", got)
+	}
+
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, lab, filepath.Join(t.TempDir(), "new")).press("e", "G", "'").seesNot("cannot").seesNot("keep the bookmarks")
+	opened(t, lab, blocked).sees("the bookmarks of this recording cannot be read")
+	started(t).press("e", "G", "'").sees("bookmark set until podstep ends")
+}
+
+// TestRecordedBookmarks: bookmarks that are set on a live screen are there when the
+// recording made of it is opened.
+func TestRecordedBookmarks(t *testing.T) {
+	state, path := t.TempDir(), filepath.Join(t.TempDir(), "x.podstep")
+	w := newWorld()
+	w.records = []*agentpb.Batch{w.creation(web)}
+	d := newDesk(t, w, Options{StateFile: filepath.Join(state, "state.json")}).live(w.records...)
+	d.m.offered = true
+	d.m.state.SelectPodNamed("default", "web")
+	d.press("p", "g", "j", "j", "'").sees("bookmark set until podstep ends").press("e", "G", "'")
+	cmd := d.m.startRecord(path)
+	d.run(cmd)
+	d.sees("events recorded to")
+	if len(keptFiles(t, state)) != 1 {
+		t.Fatalf("kept: %q", keptFiles(t, state))
+	}
+	again := opened(t, path, state).sees("bookmarks: 2")
+	again.press("g", "0", ";").sees("bookmark 1 of 2")
+	if st := again.m.screen().Story(); st == nil || !st.Rows[st.Cursor].Marked {
+		t.Error("the first bookmark does not lead to its row")
+	}
+	again.press(";").sees("bookmark 2 of 2")
+	if e := again.m.screen().Events(); e == nil || !e.Rows[e.Cursor].Marked {
+		t.Error("the second bookmark does not lead to its event")
+	}
 }

@@ -64,7 +64,11 @@ type Model struct {
 	columns []screen.PodColumn
 	marked  marks.Pods
 	places  marks.Bookmarks
-	sort    screen.PodSort
+	// keeper keeps the bookmarks of the recording that is replayed; sought: what was
+	// kept has been asked for.
+	keeper *keeper
+	sought bool
+	sort   screen.PodSort
 	// offered: the first walk has been offered, or need not be.
 	offered  bool
 	caughtUp bool
@@ -184,6 +188,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.err != nil {
 			m.fail(msg.err)
 		}
+	case bookmarksMsg:
+		return m, m.takeBookmarks(msg)
 	case recordMsg:
 		m.takeRecord(msg)
 	case gatheredMsg:

@@ -61,6 +61,9 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	if m.replay != nil {
 		m.replay.grew(m)
 	}
+	if n.CaughtUp {
+		cmds = append(cmds, m.readBookmarks())
+	}
 	cmds = append(cmds, m.walkLook(), m.offerTour(), m.nextNews())
 	return tea.Batch(cmds...)
 }

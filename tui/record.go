@@ -5,19 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/marks"
 )
 
 // recording is a file that is being written.
 type recording struct {
 	path string
 	stop context.CancelFunc
-	// ended is closed when the file is complete.
+	// ended is closed when the file is complete, and the bookmarks are kept with it.
 	ended chan struct{}
+	// places are the bookmarks at events that it may have.
+	places atomic.Pointer[[]marks.Kept]
 }
 
 // recordMsg reports that a recording has ended.
@@ -25,6 +29,8 @@ type recordMsg struct {
 	of     *recording
 	events int
 	err    error
+	// lost is why the bookmarks are not kept with it.
+	lost error
 }
 
 // toggleRecord asks for a file, or ends the recording.
@@ -47,13 +53,32 @@ func (m *Model) startRecord(path string) tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
 	r := &recording{path: path, stop: stop, ended: make(chan struct{})}
 	m.record = r
-	control := m.control
+	m.keepBookmarks()
+	control, state := m.control, m.opts.StateFile
 	return func() tea.Msg {
 		defer close(r.ended)
 		defer stop()
 		events, err := control.Record(ctx, path)
-		return recordMsg{r, events, err}
+		var lost error
+		if err == nil && state != "" {
+			lost = r.keepPlaces(state)
+		}
+		return recordMsg{r, events, err, lost}
 	}
+}
+
+// keepPlaces keeps with the recording the bookmarks that were set on the screen.
+func (r *recording) keepPlaces(stateFile string) error {
+	all := *r.places.Load()
+	if len(all) == 0 {
+		return nil
+	}
+	k, err := newKeeper(stateFile, r.path)
+	if err != nil {
+		return err
+	}
+	k.set(all)
+	return k.write()
 }
 
 func (m *Model) takeRecord(msg recordMsg) {
@@ -65,6 +90,10 @@ func (m *Model) takeRecord(msg recordMsg) {
 		return
 	}
 	m.recorded = append(m.recorded, absolute(msg.of.path))
+	if msg.lost != nil {
+		m.fail(msg.lost)
+		return
+	}
 	m.notice(m.textf(words.Text("%d events recorded to %s", "已录制 %d 个事件到 %s"), msg.events, msg.of.path))
 }
 

@@ -2,11 +2,21 @@ package tui
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
+	"github.com/podstep/podstep/tui/marks"
+	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/settings"
 )
 
 // remembered is what the screen knows from one time to the next, in StateFile. It
@@ -45,29 +55,12 @@ func recall(path string) (r remembered) {
 	return r
 }
 
-// write puts the file in place as a whole: another podstep may read it.
 func (r remembered) write(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "state")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(text, '\n'))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return settings.Replace(path, append(text, '\n'))
 }
 
 // finishedWalk remembers that a walk was finished.
@@ -88,4 +81,149 @@ func (m *Model) finishedWalk(name string) tea.Cmd {
 // walked reports whether any walk was ever finished here.
 func (m *Model) walked() bool {
 	return m.opts.StateFile != "" && len(recall(m.opts.StateFile).Walks) > 0
+}
+
+// keeper writes the bookmarks of one recording, whenever they change.
+type keeper struct {
+	recording string // the path of its file
+	file      string // where the bookmarks are kept
+	// missing are those whose events the recording does not have: it may be a part of
+	// the one in which they were set.
+	missing []marks.Kept
+
+	mu  sync.Mutex
+	all []marks.Kept
+}
+
+// newKeeper finds where the bookmarks of a recording are kept; it may not be read yet.
+func newKeeper(stateFile, recording string) (*keeper, error) {
+	id, err := session.Identity(recording)
+	if err != nil {
+		return nil, err
+	}
+	return &keeper{recording: absolute(recording), file: filepath.Join(filepath.Dir(stateFile), "bookmarks", id+".json")}, nil
+}
+
+// read gives the bookmarks that are kept. There may be none.
+func (k *keeper) read() ([]marks.Kept, error) {
+	info, err := os.Stat(k.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > marks.MaxFile:
+		return nil, reason.Errorf("%s is no file of bookmarks", "%s 不是书签文件", k.file)
+	}
+	text, err := os.ReadFile(k.file)
+	if err != nil {
+		return nil, err
+	}
+	all, err := marks.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.file, err)
+	}
+	return all, nil
+}
+
+// set is the bookmarks from now on. write writes them.
+func (k *keeper) set(all []marks.Kept) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.all = all
+}
+
+// write puts the bookmarks into the file: those that there are now, so that of two
+// writes the later one counts, whichever comes first. With none there is no file.
+func (k *keeper) write() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.put()
+	if err != nil {
+		return reason.Errorf("keep the bookmarks in %s: %v", "无法把书签保存到 %s：%v", k.file, reason.Error(err))
+	}
+	return nil
+}
+
+func (k *keeper) put() error {
+	if len(k.all) == 0 {
+		if err := os.Remove(k.file); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text, err := marks.Encode(k.recording, k.all)
+	if err != nil {
+		return err
+	}
+	return settings.Replace(k.file, text)
+}
+
+// bookmarksMsg has the bookmarks that were kept with the recording that is replayed.
+type bookmarksMsg struct {
+	keeper *keeper
+	all    []marks.Kept
+	err    error
+}
+
+// readBookmarks reads what was kept with the recording, when all of it is there.
+func (m *Model) readBookmarks() tea.Cmd {
+	state, file := m.opts.StateFile, m.session.File()
+	if file == "" || state == "" || m.sought {
+		return nil
+	}
+	m.sought = true
+	return func() tea.Msg {
+		k, err := newKeeper(state, file)
+		if err != nil {
+			return bookmarksMsg{err: err}
+		}
+		all, err := k.read()
+		return bookmarksMsg{k, all, err}
+	}
+}
+
+// takeBookmarks sets the bookmarks that were kept, and keeps those that are set from now
+// on. What cannot be read is left as it is.
+func (m *Model) takeBookmarks(msg bookmarksMsg) tea.Cmd {
+	if msg.err != nil {
+		m.fail(reason.Errorf("the bookmarks of this recording cannot be read, and those that are set now are not kept: %v",
+			"无法读取此录制的书签，现在设置的书签也不会保存：%v", reason.Error(msg.err)))
+		return nil
+	}
+	m.keeper = msg.keeper
+	own := m.places.Len() > 0 // set before the file was read
+	m.keeper.missing = m.places.Restore(msg.all, m.state.PositionsOf(marks.Seqs(msg.all)))
+	switch n, missing := m.places.Len(), len(m.keeper.missing); {
+	case missing > 0:
+		m.notice(m.textf(words.Text("bookmarks: %d; of %d more this file does not have the events", "书签：%d 个；另有 %d 个书签的事件不在此文件中"), n, missing))
+	case n > 0:
+		m.notice(m.textf(words.Text("bookmarks: %d; ; goes to the next", "书签：%d 个；按 ; 前往下一个"), n))
+	}
+	if own {
+		return m.keepBookmarks()
+	}
+	return nil
+}
+
+// keeps reports whether the bookmarks outlast the program: those at a recording do, if
+// there is where to keep them.
+func (m *Model) keeps() bool {
+	reading := m.session.File() != "" && m.opts.StateFile != "" && !m.caughtUp
+	return m.keeper != nil || m.record != nil && m.opts.StateFile != "" || reading
+}
+
+// keepBookmarks keeps the bookmarks with the recording that is replayed, or with the one
+// that is being made.
+func (m *Model) keepBookmarks() tea.Cmd {
+	all := m.places.Keep(m.state.SeqAt)
+	if m.record != nil {
+		m.record.places.Store(&all)
+	}
+	if m.keeper == nil {
+		return nil
+	}
+	k := m.keeper
+	k.set(append(all, k.missing...))
+	return func() tea.Msg { return keptMsg{err: k.write()} }
 }

@@ -1,5 +1,6 @@
 // Package marks keeps what a person has marked: pods that keys act on together, and
-// bookmarks at rows of a story and at events. It lasts as long as the screen.
+// bookmarks at rows of a story and at events. Marks last as long as the screen, the
+// bookmarks of a recording until they are taken away.
 package marks
 
 import (
@@ -72,13 +73,19 @@ type Bookmark struct {
 	// UID and Row are of a row in the story of a pod, empty for an event; the story
 	// of the node itself has no uid.
 	UID, Row string
+
+	// restored: it is from a file, and the row of that name may be another one here.
+	restored bool
 }
 
 // Bookmarks are the places, in the order of the session.
 type Bookmarks struct{ list []Bookmark }
 
+// same tells whether two bookmarks are one. The first event of a row may be another one
+// later.
 func same(a, b Bookmark) bool {
-	return a.Row == b.Row && a.UID == b.UID && (a.Row != "" || a.Pos == b.Pos)
+	named := a.Row != "" && !a.restored && !b.restored
+	return a.Row == b.Row && a.UID == b.UID && (named || a.Pos == b.Pos)
 }
 
 // Toggle sets a bookmark, or takes it away. It reports whether it is there now.

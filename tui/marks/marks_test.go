@@ -74,3 +74,38 @@ func TestEach(t *testing.T) {
 		t.Errorf("given up: %v", err)
 	}
 }
+
+// TestKeptBookmarks: what is kept comes back at the positions that its events have there,
+// beside what is there already; a row of which that is not sure becomes its event.
+func TestKeptBookmarks(t *testing.T) {
+	var b Bookmarks
+	row := Bookmark{Pos: 20, UID: "u", Row: "s7.0"}
+	b.Toggle(Bookmark{Pos: 10})
+	b.Toggle(row)
+	b.Toggle(Bookmark{Pos: 30}) // of another agent
+	kept := b.Keep(func(pos int) (uint64, bool) { return uint64(pos + 1000), pos < 30 })
+	text, err := Encode("/x.podstep", kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err = Decode(text); err != nil || len(kept) != 2 {
+		t.Fatalf("kept %+v, %v", kept, err)
+	}
+	var again Bookmarks
+	again.Toggle(Bookmark{Pos: 5})
+	missing := again.Restore(append(kept, Kept{Seq: 7}), map[uint64]int{1010: 5, 1020: 8})
+	if len(missing) != 1 || missing[0].Seq != 7 || again.Len() != 2 {
+		t.Errorf("restored %+v, missing %+v", again, missing)
+	}
+	there := Bookmark{Pos: 8, UID: "u", Row: "s7.0"}
+	if !again.Has(there) || again.Has(Bookmark{Pos: 9, UID: "u", Row: "s7.0"}) {
+		t.Error("a row of the same name and another event counts as the bookmark's")
+	}
+	again.ToEvent(there)
+	if again.Has(there) || !again.Has(Bookmark{Pos: 8}) || again.Len() != 2 {
+		t.Errorf("now there are %+v", again)
+	}
+	if _, err := Decode([]byte(`[]`)); err == nil {
+		t.Error("another file is read as bookmarks")
+	}
+}

@@ -203,7 +203,7 @@ func change(path string, values map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, out)
+	return Replace(path, out)
 }
 
 // edited is a text with settings changed, and nothing else: a setting that stands
@@ -304,7 +304,9 @@ func sameBut(before, after []byte, values map[string]any) error {
 	return nil
 }
 
-func replace(path string, text []byte) error {
+// Replace puts a file in place as a whole: another podstep may read it. A new one is
+// the owner's alone, and so are the directories that are made for it.
+func Replace(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -105,6 +105,31 @@ func (r eventRows) At() int {
 
 func (r eventRows) Go(pos int) { r.s.SelectEvent(pos) }
 
+// SeqAt is the number that the present agent gave the event at a position; ok is false if
+// it is no event of that agent, or is forgotten.
+func (s *State) SeqAt(pos int) (seq uint64, ok bool) {
+	head, ok := s.h.Header(pos)
+	return head.Seq, ok && head.Seq != 0 && s.h.EpochAt(pos) == s.h.Epoch()
+}
+
+// PositionsOf finds the events of the present agent that have some numbers.
+func (s *State) PositionsOf(seqs []uint64) map[uint64]int {
+	wanted := map[uint64]bool{}
+	for _, seq := range seqs {
+		wanted[seq] = true
+	}
+	out := map[uint64]int{}
+	for pos := max(s.h.First(), s.h.Epoch().Start); pos < s.h.End() && len(out) < len(wanted); pos++ {
+		if head, ok := s.h.Header(pos); ok && wanted[head.Seq] {
+			out[head.Seq] = pos
+		}
+	}
+	return out
+}
+
+// Shows reports whether what is shown includes the event at a position.
+func (s *State) Shows(pos int) bool { return pos < s.view().at }
+
 // SelectEvent selects an event of the list of them, by its position, and its pod if
 // the list is of one.
 func (s *State) SelectEvent(pos int) {

@@ -1,0 +1,99 @@
+package marks
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Kept is a bookmark as a file has it, for the next time that its recording is opened.
+type Kept struct {
+	// Seq is the agent's number of the event: it is the same in each recording of it,
+	// and on the screen from which one was made.
+	Seq uint64 `json:"seq"`
+	UID string `json:"uid,omitempty"`
+	Row string `json:"row,omitempty"`
+}
+
+// keptFile is the bookmarks of one recording.
+type keptFile struct {
+	// Recording is where it was when a bookmark was last set, for who looks into the file.
+	Recording string `json:"recording"`
+	Bookmarks []Kept `json:"bookmarks"`
+}
+
+// MaxKept bounds the bookmarks of a recording, and MaxFile the bytes of their file, which
+// is others' to write as well.
+const (
+	MaxKept = 10_000
+	MaxFile = 4 << 20
+)
+
+// Encode is the text of the file with the bookmarks of a recording.
+func Encode(recording string, all []Kept) ([]byte, error) {
+	text, err := json.MarshalIndent(keptFile{recording, all[:min(len(all), MaxKept)]}, "", " ")
+	return append(text, '\n'), err
+}
+
+// Decode reads such a text.
+func Decode(text []byte) ([]Kept, error) {
+	var f keptFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, err
+	}
+	if len(f.Bookmarks) > MaxKept {
+		return nil, fmt.Errorf("%d bookmarks; at most %d are kept", len(f.Bookmarks), MaxKept)
+	}
+	return f.Bookmarks, nil
+}
+
+// Keep gives the bookmarks as a file has them. seqAt is the number of the event at a
+// position; ok is false if there is none.
+func (b *Bookmarks) Keep(seqAt func(pos int) (seq uint64, ok bool)) (all []Kept) {
+	for _, m := range b.list {
+		if seq, ok := seqAt(m.Pos); ok {
+			all = append(all, Kept{seq, m.UID, m.Row})
+		}
+	}
+	return all
+}
+
+// Seqs are the numbers of their events.
+func Seqs(all []Kept) (seqs []uint64) {
+	for _, k := range all {
+		seqs = append(seqs, k.Seq)
+	}
+	return seqs
+}
+
+// Restore sets the bookmarks of a file, beside those that there are. at has the positions
+// of their events. It returns the bookmarks whose events are not there.
+func (b *Bookmarks) Restore(all []Kept, at map[uint64]int) (missing []Kept) {
+	for _, k := range all {
+		pos, ok := at[k.Seq]
+		if !ok {
+			missing = append(missing, k)
+			continue
+		}
+		if m := (Bookmark{Pos: pos, UID: k.UID, Row: k.Row, restored: true}); !b.Has(m) {
+			b.Toggle(m)
+		}
+	}
+	return missing
+}
+
+// ToEvent makes a bookmark at a row one at its event: the row is not there, or is
+// another one than in the recording, or for the podstep, in which it was set.
+func (b *Bookmarks) ToEvent(m Bookmark) {
+	if m.Row == "" {
+		return
+	}
+	if b.Has(m) {
+		b.Toggle(m)
+	}
+	if event := (Bookmark{Pos: m.Pos}); !b.Has(event) {
+		b.Toggle(event)
+	}
+}
+
+// Is reports whether what is selected is the row of a bookmark.
+func (m Bookmark) Is(here Bookmark) bool { return same(m, here) }
