@@ -115,8 +115,8 @@ func (m *Model) openCompare() tea.Cmd {
 		return nil
 	}
 	m.push(compare.Others(m.lang, one, m.pods(), func(other screen.PodKey) tea.Cmd {
-		if r := m.state.Compare(one, other); r != nil {
-			m.push(compare.NewPage(m.lang, r))
+		if p := compare.NewPage(m.lang, m.state, one, other); p != nil {
+			m.push(p)
 		}
 		return nil
 	}))

@@ -440,6 +440,7 @@ func TestCompare(t *testing.T) {
 	d := newDesk(t, w, Options{})
 	d.deliver(session.News{Info: w.info, Batches: []*agentpb.Batch{w.creation(web), w.creation(hello)}, CaughtUp: true})
 	d.press("D").sees("Compare with another pod").press("enter").sees("compared").sees("Where the time went")
+	d.sees("Tab termination").press("tab").sees("neither hello nor web has begun to end", "Tab the whole story")
 	d.press("esc")
 	if d.m.top() != nil {
 		t.Error("Esc does not close the comparison")

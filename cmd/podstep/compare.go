@@ -23,25 +23,32 @@ import (
 type compareFlags struct {
 	podName
 	files []string
+	part  choice
 	out   format
 }
 
+// which is the part of the stories that is meant.
+func (f *compareFlags) which() compare.Part { return compare.PartNamed(f.part.value) }
+
 func (a *app) compare() *cobra.Command {
-	var flags compareFlags
+	flags := compareFlags{part: choice{value: compare.Creation.String(), of: compare.Parts}}
 	cmd := &cobra.Command{
-		Use:   "compare A B [-n NAMESPACE] [--trace FILE [--trace FILE]] [-o json] [flags]",
-		Short: "Lay the creation of two pods side by side",
+		Use:   "compare A B [-n NAMESPACE] [--part creation|termination|all] [--trace FILE [--trace FILE]] [-o json] [flags]",
+		Short: "Lay the creation, or the termination, of two pods side by side",
 		Long: `Compares how two pods were created: where the time went in each, which steps only
-one of them has, and the first place where they part.
+one of them has, and the first place where they part. With --part termination it
+compares how they ended, from what began it until the kubelet let go of them, and
+with --part all their whole stories.
 
 At each moment the time is given to one step: the innermost call of the pod's
 worker, or of what the worker waits for, such as the pull of an image. The time of
-a hold is no step's. So the lines add up to the time of the creation.
+a hold is no step's. So the lines add up to the time of the part.
 
 Both pods are those of the agent, or of a recorded trace; of two traces, A is looked
 for in the first and B in the second.`,
 		Example: `  podstep compare web web2
   podstep compare web web2 --trace node.podstep
+  podstep compare web web2 --part termination
   podstep compare web web --trace good.podstep --trace slow.podstep
   podstep compare web web2 -o json | jq '.times[0]'`,
 		Args:              twoPods,
@@ -52,6 +59,7 @@ for in the first and B in the second.`,
 	}
 	flags.podName.add(cmd)
 	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this trace `FILE`, not at the agent; twice: one for each pod")
+	flags.part.add(cmd, "part", "", "the part of their stories that is compared")
 	flags.out.add(cmd, "json")
 	return cmd
 }
@@ -74,15 +82,18 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 			return err
 		}
 		if len(flags.files) == 0 {
-			stories[i], err = a.liveStory(ctx, sel)
+			stories[i], err = a.liveStory(ctx, sel, flags.which())
 		} else {
-			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], sel)
+			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], sel, flags.which())
 		}
 		if err != nil {
 			return err
 		}
 	}
 	r := compare.Compare(stories[0], stories[1])
+	if !r.Begun() {
+		return errors.New(r.Verdict(words.English))
+	}
 	if flags.out.value == "json" {
 		text, err := words.JSON(newCompareJSON(r), "  ")
 		if err != nil {
@@ -96,7 +107,7 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 }
 
 // liveStory reads a pod's story from the agent, as far as it remembers it.
-func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector) (*compare.Story, error) {
+func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
 	c, err := a.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +117,7 @@ func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector) (*compare
 	if err != nil {
 		return nil, err
 	}
-	s, err := compare.Read(c.About(), watchSource{w}, sel, func(origin int64) int64 { return time.Now().UnixNano() - origin })
+	s, err := compare.Read(c.About(), watchSource{w}, sel, part, func(origin int64) int64 { return time.Now().UnixNano() - origin })
 	if errors.Is(err, compare.ErrNoPod) {
 		return nil, fmt.Errorf("%w in what the agent remembers; see podstep pods", err)
 	}
@@ -121,13 +132,13 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 	return b.Raw, err
 }
 
-func (a *app) recordedStory(path string, sel *agentpb.PodSelector) (*compare.Story, error) {
+func (a *app) recordedStory(path string, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, openError(err)
 	}
 	defer r.Close()
-	s, err := compare.Read(r.Header().Info, r, sel, nil)
+	s, err := compare.Read(r.Header().Info, r, sel, part, nil)
 	var fault *trace.Fault
 	switch {
 	case errors.Is(err, compare.ErrNoPod):
@@ -179,6 +190,7 @@ func row(what, a, b, more string) string {
 type compareJSON struct {
 	A       storyJSON     `json:"a"`
 	B       storyJSON     `json:"b"`
+	Part    string        `json:"part"`
 	Verdict string        `json:"verdict"`
 	Parting string        `json:"parting"`
 	Times   []timesJSON   `json:"times"`
@@ -222,7 +234,7 @@ type stepSideJSON struct {
 
 func newCompareJSON(r *compare.Result) *compareJSON {
 	out := &compareJSON{
-		A: newStoryJSON(r.A), B: newStoryJSON(r.B), Verdict: r.Verdict(words.English), Parting: r.Parting(words.English),
+		A: newStoryJSON(r.A), B: newStoryJSON(r.B), Part: r.A.Part.String(), Verdict: r.Verdict(words.English), Parting: r.Parting(words.English),
 		Times: []timesJSON{}, Steps: []alignedJSON{}, Parts: r.Parts,
 	}
 	for _, t := range r.Times {

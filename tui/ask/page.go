@@ -65,6 +65,9 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// Typing reports whether a text to find is typed, which has the keys then.
+func (p *Page) Typing() bool { return p.typing != nil }
+
 // typed takes a key of the text to find. It is found as it is typed.
 func (p *Page) typed(k tea.KeyPressMsg) {
 	switch k.String() {

@@ -1,5 +1,5 @@
-// Package compare shows on the screen how the creation of one pod differs from that of
-// another: a list to choose the other from, and a page to read.
+// Package compare shows on the screen how the story of one pod differs from that of
+// another, part by part: a list to choose the other from, and a page to read.
 package compare
 
 import (
@@ -31,23 +31,56 @@ func Others(l words.Lang, one screen.PodKey, pods []screen.PodRow, chosen func(o
 	return ask.NewPicker(screen.OverPalette, l.In(Title), "/", all)
 }
 
-// Page is a comparison to read.
-type Page struct {
-	ask.Page
-	lang   words.Lang
-	result *compare.Result
+// Stories compares a part of the stories of two pods; nil: one of them is not known.
+type Stories interface {
+	Compare(a, b screen.PodKey, part compare.Part) *compare.Result
 }
 
-// NewPage shows a comparison.
-func NewPage(l words.Lang, r *compare.Result) *Page {
+// Page is a comparison to read. A key switches the part that is compared.
+type Page struct {
+	ask.Page
+	lang    words.Lang
+	stories Stories
+	a, b    screen.PodKey
+	part    compare.Part
+	result  *compare.Result
+}
+
+// NewPage shows a comparison, first of the creation; nil if one of the pods is not known.
+func NewPage(l words.Lang, s Stories, a, b screen.PodKey) *Page {
+	p := &Page{lang: l, stories: s, a: a, b: b}
+	if p.show(compare.Creation); p.result == nil {
+		return nil
+	}
+	return p
+}
+
+// show compares a part.
+func (p *Page) show(part compare.Part) {
+	r := p.stories.Compare(p.a, p.b, part)
+	if r == nil {
+		return
+	}
 	a, b := r.Names()
-	return &Page{Page: ask.Page{Title: l.Inf(words.Text("%s and %s compared", "%s 与 %s 的比较"), a, b)}, lang: l, result: r}
+	p.part, p.result = part, r
+	p.Page = ask.Page{Title: p.lang.Inf(words.Text("%s and %s compared: %s", "%s 与 %s 的比较：%s"), a, b, part.Text(p.lang))}
+}
+
+// Key takes a key.
+func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	if k.String() == "tab" && !p.Typing() {
+		p.show(p.part.Next())
+		return nil, false
+	}
+	return p.Page.Key(k)
 }
 
 // Overlay is what of the page fits. The table is as wide as there is room.
 func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	p.Lines = p.lines(view.OverPageWidth(s))
-	return p.Page.Overlay(s)
+	o := p.Page.Overlay(s)
+	o.Hints = []screen.Hint{{Key: "Tab", Text: p.part.Next().Text(p.lang)}}
+	return o
 }
 
 // mostLines bounds what is listed of each kind.
@@ -62,7 +95,11 @@ const (
 )
 
 func (p *Page) lines(width int) (out []string) {
-	out = append(out, p.result.Verdict(p.lang)+p.lang.In(words.Text(".", "。")), p.result.Parting(p.lang))
+	out = append(out, p.result.Verdict(p.lang)+p.lang.In(words.Text(".", "。")))
+	if !p.result.Begun() {
+		return out
+	}
+	out = append(out, p.result.Parting(p.lang))
 	a, b := p.result.Names()
 	what := width - 2*sideWidth - moreWidth - 3
 	row := func(of, x, y, more string) string {

@@ -17,13 +17,28 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-func story(t *testing.T, name string) *compare.Story {
+// recorded are the pods of a recording, by their place.
+type recorded struct {
+	t    *testing.T
+	pods []string
+}
+
+func (r recorded) Compare(a, b screen.PodKey, part compare.Part) *compare.Result {
+	return compare.Compare(story(r.t, r.pods[a], part), story(r.t, r.pods[b], part))
+}
+
+// page compares two pods of the recording.
+func page(t *testing.T, l words.Lang, a, b string) *Page {
+	return NewPage(l, recorded{t, []string{a, b}}, 0, 1)
+}
+
+func story(t *testing.T, name string, part compare.Part) *compare.Story {
 	r, err := trace.Open("../state/testdata/lab.podstep")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	s, err := compare.Read(r.Header().Info, r, &agentpb.PodSelector{Name: name}, nil)
+	s, err := compare.Read(r.Header().Info, r, &agentpb.PodSelector{Name: name}, part, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +48,10 @@ func story(t *testing.T, name string) *compare.Story {
 // TestPage: no line is wider than there is room for, at any width, in both languages;
 // and what the comparison comes to is there.
 func TestPage(t *testing.T) {
-	r := compare.Compare(story(t, "web"), story(t, "no-image"))
 	for _, l := range []words.Lang{words.English, words.Chinese} {
 		for _, width := range []int{40, 60, 80, 120, 200} {
 			st := view.NewStyles(view.Options{Width: width, Height: 400})
-			p := NewPage(l, r)
+			p := page(t, l, "web", "no-image")
 			text := strings.Join(p.Overlay(st).Text, "\n")
 			for line := range strings.Lines(text) {
 				if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > view.OverPageWidth(st) {
@@ -55,10 +69,9 @@ func TestPage(t *testing.T) {
 
 // TestGolden is the page in a terminal of 80 columns, and in a small one.
 func TestGolden(t *testing.T) {
-	r := compare.Compare(story(t, "web"), story(t, "no-image"))
 	var b strings.Builder
 	for _, width := range []int{80, 40} {
-		p := NewPage(words.English, r)
+		p := page(t, words.English, "web", "no-image")
 		lines := p.Overlay(view.NewStyles(view.Options{Width: width, Height: 400})).Text
 		b.WriteString(strings.Join(lines[:min(len(lines), 30)], "\n") + "\n\n")
 	}
@@ -71,6 +84,36 @@ func TestGolden(t *testing.T) {
 	want, err := os.ReadFile(path)
 	if err != nil || string(want) != b.String() {
 		t.Errorf("%s differs (%v); UPDATE=1 go test writes it:\n%s", path, err, &b)
+	}
+}
+
+// TestPart: Tab switches the part, and the footer names the one that it leads to; while a
+// text is typed Tab is no key of the page. What a pod has not come to has no table.
+func TestPart(t *testing.T) {
+	tab := tea.KeyPressMsg{Code: tea.KeyTab}
+	st := view.NewStyles(view.Options{Width: 100, Height: 400})
+	p := page(t, words.English, "web", "held")
+	for _, c := range []struct{ title, next, text string }{
+		{"web and held compared: creation", "termination", "web came in"},
+		{"web and held compared: termination", "the whole story", "30 s of it in cri.StopContainer of container held"},
+		{"web and held compared: the whole story", "creation", "web was there for"},
+		{"web and held compared: creation", "termination", "web came in"},
+	} {
+		o := p.Overlay(st)
+		if len(o.Hints) != 1 || o.Hints[0].Key != "Tab" || o.Hints[0].Text != c.next || o.Title != c.title || !strings.Contains(strings.Join(o.Text, " "), c.text) {
+			t.Errorf("%q, %+v; want %+v:\n%s", o.Title, o.Hints, c, strings.Join(o.Text, "\n"))
+		}
+		p.Key(tab)
+	}
+	p.Key(tea.KeyPressMsg{Code: '/', Text: "/"})
+	before := p.Overlay(st).Title
+	if p.Key(tab); p.Overlay(st).Title != before {
+		t.Error("Tab switches the part while a text is typed")
+	}
+	none := page(t, words.English, "web", "no-image")
+	none.Key(tab)
+	if o := none.Overlay(st); len(o.Text) != 1 || o.Text[0] != "no-image has not begun to end." {
+		t.Errorf("a pod that is there: %q", o.Text)
 	}
 }
 

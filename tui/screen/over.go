@@ -13,6 +13,8 @@ type Overlay struct {
 	// lines have it.
 	Found   string
 	Matches int
+	// Hints are keys of a page that not all pages have.
+	Hints []Hint
 	// Stack is what OverStack shows.
 	Stack *Stack
 	// Top, Total and Cursor as in PodList.

@@ -96,7 +96,7 @@ func (f *frame) overKeys() []screen.Hint {
 		if f.s.Over.Found != "" {
 			find = screen.Hint{Key: "n", Text: f.text(wordNext)}
 		}
-		return []screen.Hint{leave, find}
+		return append([]screen.Hint{leave, find}, f.s.Over.Hints...)
 	case screen.OverStack:
 		return f.stackKeys(leave)
 	}

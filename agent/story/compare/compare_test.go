@@ -18,7 +18,7 @@ import (
 // made makes a story of turns: words are steps, "!" behind one means that it failed, and
 // "=40s" is how long it took.
 func made(turns ...string) *Story {
-	s := &Story{Done: true}
+	s := &Story{Done: true, Begun: true}
 	s.Pod.Name = "web"
 	for n, text := range turns {
 		kind, rest, _ := strings.Cut(text, ":")
@@ -159,8 +159,8 @@ func source(t testing.TB, path string) (*agentpb.InfoResponse, *trace.Reader) {
 
 const lab, node, attached = "../../../tui/state/testdata/lab.podstep", "../../trace/testdata/node.podstep", "../../../tui/state/testdata/attached.podstep"
 
-// TestAddsUp: the times of a story's steps, of waits and of holds are the time of the
-// creation, and each line of the comparison has its part of it.
+// TestAddsUp: the times of the steps of a part, of waits and of holds are the time of the
+// part, and each line of the comparison has its share of it.
 func TestAddsUp(t *testing.T) {
 	for _, path := range []string{lab, node, attached} {
 		_, batches, err := tracetest.Read(path)
@@ -173,49 +173,56 @@ func TestAddsUp(t *testing.T) {
 				names[p.GetNamespace()+"/"+p.GetName()] = true
 			}
 		}
-		var last *Story
-		for name := range names {
-			info, r := source(t, path)
-			sel, err := agentpb.ParsePods(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Read(info, r, sel, nil)
-			if err != nil {
-				continue // only reported, with no call
-			}
-			sum := s.Outside + s.Held
-			for i := range s.Steps {
-				if s.Steps[i].Took < 0 || s.Steps[i].Begin < 0 {
-					t.Errorf("%s: %+v", name, s.Steps[i])
-				}
-				sum += s.Steps[i].Took
-			}
-			if sum != s.Took {
-				t.Errorf("%s of %s: the steps are %s, the creation %s", name, path, sum, s.Took)
-			}
-			self := Compare(s, s)
-			if self.Parts >= 0 || self.Times[0].More() != 0 {
-				t.Errorf("%s differs from itself: %s", name, self.Parting(words.English))
-			}
-			if last != nil {
-				r := Compare(last, s)
-				var more time.Duration
-				for _, x := range r.Times {
-					more += x.More()
-				}
-				if more != s.Took-s.Held-last.Took+last.Held {
-					t.Errorf("%s: the lines differ by %s, the creations by %s", name, more, s.Took-last.Took)
-				}
-				if n := len(r.Pairs); n != countBoth(r) {
-					t.Errorf("%s: %d pairs", name, n)
-				}
-			}
-			last = s
+		for part := range Part(len(Parts)) {
+			addsUp(t, path, part, names)
 		}
-		if last == nil {
-			t.Errorf("%s has no story", path)
+	}
+}
+
+func addsUp(t *testing.T, path string, part Part, names map[string]bool) {
+	t.Helper()
+	var last *Story
+	for name := range names {
+		info, r := source(t, path)
+		sel, err := agentpb.ParsePods(name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		s, err := Read(info, r, sel, part, nil)
+		if err != nil || !s.Begun {
+			continue // only reported, with no call; or it never ended
+		}
+		sum := s.Outside + s.Held
+		for i := range s.Steps {
+			if s.Steps[i].Took < 0 || s.Steps[i].Begin < 0 {
+				t.Errorf("%s, %s: %+v", name, part, s.Steps[i])
+			}
+			sum += s.Steps[i].Took
+		}
+		if sum != s.Took || s.Outside < 0 {
+			t.Errorf("%s of %s: the steps are %s, the %s %s, of that %s in no call", name, path, sum, part, s.Took, s.Outside)
+		}
+		self := Compare(s, s)
+		if self.Parts >= 0 || self.Times[0].More() != 0 {
+			t.Errorf("%s differs from itself: %s", name, self.Parting(words.English))
+		}
+		if last != nil {
+			r := Compare(last, s)
+			var more time.Duration
+			for _, x := range r.Times {
+				more += x.More()
+			}
+			if more != s.Took-s.Held-last.Took+last.Held {
+				t.Errorf("%s, %s: the lines differ by %s, the parts by %s", name, part, more, s.Took-last.Took)
+			}
+			if n := len(r.Pairs); n != countBoth(r) {
+				t.Errorf("%s, %s: %d pairs", name, part, n)
+			}
+		}
+		last = s
+	}
+	if last == nil && !(part == Termination && path == attached) {
+		t.Errorf("%s has no %s", path, part)
 	}
 }
 
@@ -240,7 +247,7 @@ func countBoth(r *Result) (n int) {
 // TestHeld: the time that a person held a pod is no step's.
 func TestHeld(t *testing.T) {
 	info, r := source(t, lab)
-	s, err := Read(info, r, &agentpb.PodSelector{Name: "held"}, nil)
+	s, err := Read(info, r, &agentpb.PodSelector{Name: "held"}, Creation, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,17 +256,76 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// read reads a part of the story of a pod of the lab's recording.
+func read(t *testing.T, name string, part Part) *Story {
+	t.Helper()
+	info, r := source(t, lab)
+	s, err := Read(info, r, &agentpb.PodSelector{Name: name}, part, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTermination: it begins with the deletion of the object and is over when the kubelet
+// lets go of the pod; the one whose container did not end in its grace period took it all.
+// The pods were held meanwhile, which is no step's time.
+func TestTermination(t *testing.T) {
+	quick, slow := read(t, "web", Termination), read(t, "held", Termination)
+	for _, s := range []*Story{quick, slow} {
+		var kinds []string
+		for _, turn := range s.Turns {
+			kinds = append(kinds, turn.Kind)
+		}
+		way := slices.ContainsFunc(s.Steps, func(p Step) bool { return p.Step == "loop.remove" && p.Begin+p.Took <= s.Took })
+		if !s.Done || !way || s.Steps[0].Step != "merge.merge" || s.Steps[0].Begin != 0 || !slices.Equal(kinds, []string{"", "terminating", "terminated", afterLast}) {
+			t.Errorf("%s: done %v, from %s, removed %v, in %q", s.Pod.Name, s.Done, s.Steps[0].Step, way, kinds)
+		}
+		whole := read(t, s.Pod.Name, All)
+		if creation := read(t, s.Pod.Name, Creation); !whole.Done || creation.Took+s.Took > whole.Took {
+			t.Errorf("%s: %s and %s are more than all of it, %s", s.Pod.Name, creation.Took, s.Took, whole.Took)
+		}
+	}
+	const grace = 30 * time.Second
+	top := Compare(quick, slow).Times[0]
+	if top.Step != "cri.StopContainer" || top.Of != "container held" || (top.B-grace).Abs() > time.Second {
+		t.Errorf("most of the difference is %+v", top)
+	}
+	if s := read(t, "no-image", Termination); s.Begun || s.Took != 0 || len(s.Steps) != 0 {
+		t.Errorf("no-image was not deleted: %+v", s)
+	}
+}
+
+// TestNotBegun: a part to which a pod has not come has no lines, and it is named.
+func TestNotBegun(t *testing.T) {
+	ended, lives := read(t, "web", Termination), read(t, "no-image", Termination)
+	for _, c := range []struct {
+		a, b *Story
+		want string
+	}{
+		{ended, lives, "no-image has not begun to end"}, {lives, ended, "no-image has not begun to end"},
+		{lives, lives, "neither no-image (1) nor no-image (2) has begun to end"},
+	} {
+		r := Compare(c.a, c.b)
+		if got := r.Verdict(words.English); got != c.want || r.Begun() || r.Lines(words.English, 9) != nil || r.Parting(words.English) != "" {
+			t.Errorf("%q, lines %v; want %q", got, r.Lines(words.English, 9), c.want)
+		}
+	}
+}
+
 // TestGolden is the whole table of two pods of a lab, in both languages.
 func TestGolden(t *testing.T) {
-	read := func(name string) *Story {
-		info, r := source(t, lab)
-		s, err := Read(info, r, &agentpb.PodSelector{Name: name}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+	for path, r := range map[string]*Result{
+		"testdata/lab.txt":             Compare(read(t, "web", Creation), read(t, "no-image", Creation)),
+		"testdata/lab-termination.txt": Compare(read(t, "web", Termination), read(t, "held", Termination)),
+		"testdata/lab-all.txt":         Compare(read(t, "web", All), read(t, "held", All)),
+	} {
+		golden(t, path, r)
 	}
-	r := Compare(read("web"), read("no-image"))
+}
+
+func golden(t *testing.T, path string, r *Result) {
+	t.Helper()
 	var b bytes.Buffer
 	for _, l := range []words.Lang{words.English, words.Chinese} {
 		fmt.Fprintf(&b, "%s\n%s\n", r.Verdict(l), r.Parting(l))
@@ -267,7 +333,6 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintf(&b, "%v %v|%s|%s|%s|%s\n", line.Heading, line.Marked, line.What, line.A, line.B, line.Other)
 		}
 	}
-	const path = "testdata/lab.txt"
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)

@@ -23,11 +23,11 @@ type Source interface {
 // ErrNoPod is the error of a source that has nothing of the pod.
 var ErrNoPod = errors.New("there is nothing of it")
 
-// Read reads the story of the pod that is meant from a source, and keeps no events of
+// Read reads a part of the story of the pod that is meant from a source, and keeps no events of
 // others. Of several pods of one name, one after the other, it is the last one. now, if
 // it is not nil, gives the time of the agent's clock at the end, from the wall clock at
 // its zero. An error of the source other than io.EOF comes with the story up to there.
-func Read(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, now func(origin int64) int64) (*Story, error) {
+func Read(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, part Part, now func(origin int64) int64) (*Story, error) {
 	h := history.New(info, probes.MustLoad())
 	lives := life.New(h)
 	o := outline.New(h, lives)
@@ -72,7 +72,7 @@ func Read(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, no
 	if now != nil {
 		last = max(last, now(h.Origin()))
 	}
-	return Of(h, o, place, h.End(), last), failed
+	return Of(h, o, place, part, Moment{h.End(), last, lives.Now()}), failed
 }
 
 // chosen is the last pod that has events; those of several names are too many.

@@ -1,10 +1,10 @@
-// Package compare lays the stories of two pods side by side: where the time of their
-// creation went in each, which steps only one of them has, and the first place where
-// they part.
+// Package compare lays the stories of two pods side by side, or a part of them, such as
+// the creation: where the time went in each, which steps only one of them has, and the
+// first place where they part.
 //
-// The time of a creation is given to one step at each moment: the innermost call of the
+// The time of a part is given to one step at each moment: the innermost call of the
 // pod's worker, or of what the worker waits for then. So the times of all steps, of the
-// waits between them and of holds add up to the creation's. The time of a hold is no
+// waits between them and of holds add up to the part's. The time of a hold is no
 // step's.
 package compare
 
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/story/critical"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/probes"
@@ -25,7 +24,7 @@ import (
 // volume that it is about. The zero Key is the time outside of any call.
 type Key struct{ Step, Of string }
 
-// Step is a call of a pod's creation.
+// Step is a call in the part of a story that is compared.
 type Step struct {
 	Key
 	Turn   int // place in the story's turns
@@ -39,16 +38,22 @@ type Step struct {
 	Notable bool
 }
 
-// Turn is what happened in one turn of the worker, or before the first.
+// Turn is what happened in one turn of the worker, before the first, or after the last.
 type Turn struct {
-	Kind  string // "" is before the first
+	Kind  string // "" is before the first, afterLast after the last
 	N     int
 	Steps []int
 }
 
-// Story is the creation of a pod.
+// afterLast is the kind of what comes after the last turn.
+const afterLast = "after"
+
+// Story is a part of what happened to a pod.
 type Story struct {
-	Pod probes.Pod
+	Pod  probes.Pod
+	Part Part
+	// Begun is false if the pod has not come to the part: there is nothing else then.
+	Begun bool
 	// Took is how long it took, or has taken if it is not Done; Held is how much of it a
 	// person held the pod.
 	Took, Held time.Duration
@@ -64,12 +69,14 @@ type Story struct {
 // mostSteps bounds the calls of a story that are looked at.
 const mostSteps = 20000
 
-// Of reads the story of the pod at a place, as of a position and the time there.
-func Of(h *history.History, o *outline.Outlines, place, at int, now int64) *Story {
+// Of reads a part of the story of the pod at a place, as of a moment.
+func Of(h *history.History, o *outline.Outlines, place int, part Part, as Moment) *Story {
 	p := o.Pod(place)
-	r := reader{h: h, o: o, p: p, at: at, end: critical.End(p, at, now), story: &Story{Pod: p.Entity}, index: map[int]int{}, images: map[string]string{}, turns: map[int]int{}}
-	r.story.Done = r.end < now
-	r.read()
+	r := reader{h: h, o: o, p: p, place: place, at: as.At, story: &Story{Pod: p.Entity, Part: part}, index: map[int]int{}, images: map[string]string{}, turns: map[int]int{}}
+	if r.story.Begun = r.bounds(as); r.story.Begun {
+		r.story.Done = r.end < as.Now
+		r.read()
+	}
 	return r.story
 }
 
@@ -77,11 +84,16 @@ type reader struct {
 	h     *history.History
 	o     *outline.Outlines
 	p     *outline.Pod
+	place int
 	at    int
 	end   int64
 	story *Story
 	begin int64
-	spent []interval
+	fixed bool // begin is that of a chapter, not of the first call
+	// finished is when the worker finished the pod; 0: it has not.
+	finished int64
+	came     bool // a turn of the part has come
+	spent    []interval
 	// index has the steps of calls, images the container for which an image is pulled,
 	// turns the places of turns of the worker in the story.
 	index   map[int]int
@@ -100,7 +112,7 @@ type interval struct {
 }
 
 func (r *reader) read() {
-	first := true
+	first := !r.fixed
 	r.waits = map[string]interval{}
 	r.story.Turns = []Turn{{}}
 	for i := r.p.Spans.First; i < r.p.Spans.End(); i++ {
@@ -109,7 +121,7 @@ func (r *reader) read() {
 		if sp == nil || sp.Enter >= r.at || sp.Shape == history.NoEnter || r.o.IsLife(sp.Step) || r.h.Reported(sp.Step) {
 			continue
 		}
-		if sp.Start > r.end {
+		if sp.Start > r.end || r.fixed && sp.Start < r.begin && sp.Over(r.at) && sp.End <= r.begin {
 			continue
 		}
 		if len(r.story.Steps) >= mostSteps {
@@ -140,7 +152,7 @@ func (r *reader) read() {
 	}
 }
 
-// take makes a step of a call, if the pod's creation waits for it.
+// take makes a step of a call, if the pod waits for it.
 func (r *reader) take(ref int, sp *history.Span) {
 	call := r.h.Call(ref, r.at)
 	_, within := r.index[sp.Parent]
@@ -148,11 +160,15 @@ func (r *reader) take(ref int, sp *history.Span) {
 	if sp.Over(r.at) {
 		to = min(sp.End, r.end)
 	}
-	if !sp.Worker && !within && !r.waitedFor(sp) && !r.before(sp) {
+	if !sp.Worker && !within && !r.waitedFor(sp) && !r.before(sp) && !r.after(sp) {
 		return
 	}
+	from := sp.Start
+	if r.fixed {
+		from = max(from, r.begin)
+	}
 	up := r.h.Span(sp.Parent)
-	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(sp.Start), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(from), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
 		// A call fails because one in it did: that one tells why.
@@ -166,7 +182,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	r.index[ref] = n
 	r.parents = append(r.parents, r.around(sp))
 	r.story.Steps = append(r.story.Steps, s)
-	r.spent = append(r.spent, interval{sp.Start, to, n})
+	r.spent = append(r.spent, interval{from, to, n})
 	switch r.h.Role(sp.Step) {
 	case probes.RolePullWait:
 		r.waits["image"] = interval{sp.Start, to, n}
@@ -186,9 +202,6 @@ func (r *reader) around(sp *history.Span) int {
 	return -1
 }
 
-// before reports whether a call is on the pod's way to its worker.
-func (r *reader) before(sp *history.Span) bool { return len(r.turns) == 0 && sp.Sync == 0 }
-
 // waitedFor reports whether the worker waits for a call of another goroutine.
 func (r *reader) waitedFor(sp *history.Span) bool {
 	w, is := r.waits[r.h.Step(sp.Step).Stage]
@@ -205,6 +218,9 @@ func (r *reader) turn(sp *history.Span) int {
 		if w, is := r.waits[r.h.Step(sp.Step).Stage]; is && sp.Start <= w.to {
 			return r.story.Steps[w.step].Turn
 		}
+		if r.after(sp) {
+			return r.lastTurn()
+		}
 		return 0
 	}
 	t := r.p.TurnOf(sp)
@@ -212,12 +228,23 @@ func (r *reader) turn(sp *history.Span) int {
 		return len(r.story.Turns) - 1
 	}
 	n, is := r.turns[t.Item]
+	r.came = r.came || !r.fixed || sp.Start >= r.begin
 	if !is {
 		n = len(r.story.Turns)
 		r.turns[t.Item] = n
 		r.story.Turns = append(r.story.Turns, Turn{Kind: kinds[t.Kind]})
 	}
 	r.story.Turns[n].N = max(r.story.Turns[n].N, int(sp.Sync))
+	return n
+}
+
+// lastTurn is the place of what comes after the last turn.
+func (r *reader) lastTurn() int {
+	n := len(r.story.Turns) - 1
+	if r.story.Turns[n].Kind != afterLast {
+		r.story.Turns = append(r.story.Turns, Turn{Kind: afterLast})
+		n++
+	}
 	return n
 }
 
@@ -269,7 +296,7 @@ func volumeName(v string) string {
 func (r *reader) holds() {
 	open := map[int]int64{}
 	add := func(from, to int64) {
-		if to = min(to, r.end); from < to {
+		if from, to = max(from, r.begin), min(to, r.end); from < to {
 			r.spent = append(r.spent, interval{from, to, -1})
 		}
 	}
@@ -294,7 +321,7 @@ func (r *reader) holds() {
 	}
 }
 
-// sweep gives each moment of the creation to a hold, else to the step that began last of
+// sweep gives each moment of the part to a hold, else to the step that began last of
 // those under way.
 func (r *reader) sweep() {
 	type edge struct {

@@ -23,7 +23,7 @@ func (r *Result) Names() (a, b string) {
 	return words.Clean(x.NamespacedName()), words.Clean(y.NamespacedName())
 }
 
-// alikeShare is the part of the longer creation by which two may differ and still count
+// alikeShare is the part of the longer time by which two may differ and still count
 // as equally long, and alikeTime the time.
 const (
 	alikeShare = 10
@@ -33,8 +33,15 @@ const (
 // Verdict is what the comparison comes to, in a sentence: how long both took, and where
 // most of the difference went.
 func (r *Result) Verdict(l words.Lang) string {
+	if missing := r.missing(l); missing != "" {
+		return missing
+	}
 	a, b := r.Names()
-	both := l.Inf(words.Text("%s came in %s and %s in %s", "%s 创建用时 %s，%s 创建用时 %s"), a, span(l, r.A), b, span(l, r.B))
+	both := l.Inf([...]probes.Text{
+		Creation:    words.Text("%s came in %s and %s in %s", "%s 创建用时 %s，%s 创建用时 %s"),
+		Termination: words.Text("%s ended in %s and %s in %s", "%s 终止用时 %s，%s 终止用时 %s"),
+		All:         words.Text("%s was there for %s and %s for %s", "%s 存在了 %s，%s 存在了 %s"),
+	}[r.A.Part], a, span(l, r.A), b, span(l, r.B))
 	more := r.B.Took - r.A.Took - (r.B.Held - r.A.Held)
 	if more.Abs() < alikeTime || more.Abs() < max(r.A.Took, r.B.Took)/alikeShare {
 		return both + l.Inf(words.Text(": about the same, apart from holds", "：除去停住的时间，两者差不多"))
@@ -47,7 +54,24 @@ func (r *Result) Verdict(l words.Lang) string {
 	return both
 }
 
-// span is how long a creation took, or has taken so far.
+// Begun reports whether both pods have come to the part.
+func (r *Result) Begun() bool { return r.A.Begun && r.B.Begun }
+
+// missing names the pods that have not come to the part; empty: both have.
+func (r *Result) missing(l words.Lang) string {
+	a, b := r.Names()
+	switch {
+	case r.Begun():
+		return ""
+	case r.B.Begun:
+		return l.Inf(words.Text("%s has not begun to end", "%s 还没有开始终止"), a)
+	case r.A.Begun:
+		return l.Inf(words.Text("%s has not begun to end", "%s 还没有开始终止"), b)
+	}
+	return l.Inf(words.Text("neither %s nor %s has begun to end", "%s 与 %s 都还没有开始终止"), a, b)
+}
+
+// span is how long a part took, or has taken so far.
 func span(l words.Lang, s *Story) string {
 	out := words.Took(s.Took)
 	if !s.Done {
@@ -78,6 +102,9 @@ func (k Key) Text(l words.Lang) string {
 
 // Parting says where the stories part first, and what failed first in one of them only.
 func (r *Result) Parting(l words.Lang) string {
+	if !r.Begun() {
+		return ""
+	}
 	if r.Parts < 0 {
 		return l.In(words.Text("Both did the same steps, with the same outcome.", "两者执行了相同的步骤，结果也相同。"))
 	}
@@ -116,8 +143,11 @@ func (r *Result) because(l words.Lang) string {
 
 // Text is what a turn is called.
 func (t *Turn) Text(l words.Lang) string {
-	if t.Kind == "" {
+	switch t.Kind {
+	case "":
 		return l.Inf(words.Text("what comes before the worker", "进入 worker 之前"))
+	case afterLast:
+		return l.Inf(words.Text("what comes after the worker", "离开 worker 之后"))
 	}
 	name := map[string]probes.Text{
 		string(probes.TurnCreate):      words.Text("turn %d, create", "第 %d 轮（创建）"),
@@ -142,9 +172,12 @@ const leastTime = time.Millisecond
 // Lines are the comparison as a table: where the time went, and the steps of which the
 // stories differ. At most as many lines as most are about one of these.
 func (r *Result) Lines(l words.Lang, most int) (out []Line) {
+	if !r.Begun() {
+		return nil
+	}
 	heading := func(t probes.Text) { out = append(out, Line{Heading: true, What: l.Inf(t)}) }
 	heading(words.Text("Where the time went", "时间用在哪里"))
-	out = append(out, Line{What: l.Inf(words.Text("creation", "创建")), A: words.Took(r.A.Took), B: words.Took(r.B.Took), Other: more(r.B.Took - r.A.Took)})
+	out = append(out, Line{What: r.A.Part.Text(l), A: words.Took(r.A.Took), B: words.Took(r.B.Took), Other: more(r.B.Took - r.A.Took)})
 	if r.A.Held+r.B.Held > 0 {
 		out = append(out, Line{What: l.Inf(words.Text("held by a person", "被人停住")), A: took(r.A.Held), B: took(r.B.Held), Other: more(r.B.Held - r.A.Held)})
 	}

@@ -1,0 +1,129 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/podstep/podstep/agent/story/critical"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Part is the part of a pod's story that is compared.
+type Part uint8
+
+// The parts.
+const (
+	Creation    Part = iota // from the first call until the pod runs
+	Termination             // from what begins its end until it is gone
+	All
+)
+
+// Parts are the names of the parts.
+var Parts = []string{"creation", "termination", "all"}
+
+func (p Part) String() string { return Parts[p] }
+
+// PartNamed is the part of a name. There must be one.
+func PartNamed(name string) Part { return Part(slices.Index(Parts, name)) }
+
+// Next is the part after this one, and round.
+func (p Part) Next() Part { return (p + 1) % Part(len(Parts)) }
+
+// Text is what a part is called.
+func (p Part) Text(l words.Lang) string {
+	return l.In([...]probes.Text{
+		Creation: words.Text("creation", "创建"), Termination: words.Text("termination", "终止"), All: words.Text("the whole story", "整个过程"),
+	}[p])
+}
+
+// Moment is as of when stories are read: a position, the time there, and what the pods
+// were doing.
+type Moment struct {
+	At    int
+	Now   int64
+	World *life.World
+}
+
+// bounds finds when the part begins and ends, as far as that is known before its calls
+// are. It reports whether the pod has come to it.
+func (r *reader) bounds(m Moment) (begun bool) {
+	r.end = m.Now
+	if r.story.Part == Creation {
+		r.end = critical.End(r.p, r.at, m.Now)
+		return true
+	}
+	pod := m.World.Pod(r.place)
+	if pod.Finished {
+		r.finished = pod.GoneAt
+	}
+	if gone, over := r.gone(pod); over {
+		r.end = min(gone, m.Now)
+	}
+	if r.story.Part == All {
+		return true
+	}
+	for _, mark := range r.p.Marks {
+		if mark.Chapter == outline.Termination && mark.Pos < r.at {
+			r.begin, r.fixed = r.start(mark), true
+			return true
+		}
+	}
+	return false
+}
+
+// start is when a chapter began: with the call that showed it, or the turn that it is in.
+func (r *reader) start(m outline.Mark) int64 {
+	if it := r.p.Items.At(m.Item); it != nil {
+		if sp := r.h.Span(it.Span); sp != nil {
+			return min(sp.Start, m.At)
+		}
+	}
+	return m.At
+}
+
+// gone is when the kubelet let go of the pod, or was done with one that stays at the API
+// server; over is false if it has not yet.
+func (r *reader) gone(pod *life.Pod) (at int64, over bool) {
+	switch {
+	case pod.Removed && !pod.Worker && pod.At == history.None:
+	case pod.Finished && !pod.Doomed:
+		return pod.GoneAt, true
+	default:
+		return 0, false
+	}
+	at = pod.GoneAt
+	for i := r.p.Spans.First; i < r.p.Spans.End(); i++ {
+		if sp := r.h.Span(*r.p.Spans.At(i)); sp != nil && sp.Over(r.at) && r.h.Role(sp.Step) == probes.RoleRemove {
+			at = max(at, sp.End)
+		}
+	}
+	if at == 0 {
+		at = pod.Last
+	}
+	return at, true
+}
+
+// between are the stages between a pod's source and its worker. A pod that is there
+// already has calls of other stages too, which its worker does not wait for.
+var between = []string{"source", "merge", "syncloop", "podmanager", "worker", "status"}
+
+func (r *reader) isBetween(sp *history.Span) bool {
+	return slices.Contains(between, r.h.Step(sp.Step).Stage)
+}
+
+// before reports whether a call is on the pod's way to its worker.
+func (r *reader) before(sp *history.Span) bool {
+	if r.fixed {
+		return !r.came && r.isBetween(sp)
+	}
+	return !r.came && sp.Sync == 0
+}
+
+// after reports whether a call is on the way from the pod's worker, which has finished, to
+// its being gone.
+func (r *reader) after(sp *history.Span) bool {
+	return r.finished != 0 && sp.Start >= r.finished && r.isBetween(sp)
+}
