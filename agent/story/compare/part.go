@@ -116,11 +116,18 @@ func (r *reader) isBetween(sp *history.Span) bool {
 
 // before reports whether a call is on the pod's way to its worker.
 func (r *reader) before(sp *history.Span) bool {
-	if r.fixed {
-		return !r.came && r.isBetween(sp)
+	switch {
+	case r.came:
+		return false
+	case r.fixed:
+		return r.noTurns() || r.isBetween(sp)
 	}
-	return !r.came && sp.Sync == 0
+	return sp.Sync == 0
 }
+
+// noTurns reports whether the probe saw no turns of the pod's worker: then all its calls are
+// on the way.
+func (r *reader) noTurns() bool { return r.p.Turns.End() == 0 }
 
 // after reports whether a call is on the way from the pod's worker, which has finished, to
 // its being gone.

@@ -39,14 +39,18 @@ type Step struct {
 }
 
 // Turn is what happened in one turn of the worker, before the first, or after the last.
+// Where nobody sees turns, all is in one.
 type Turn struct {
-	Kind  string // "" is before the first, afterLast after the last
+	Kind  string // "" is before the first, afterLast after the last, unseen: no turns are seen
 	N     int
 	Steps []int
 }
 
-// afterLast is the kind of what comes after the last turn.
-const afterLast = "after"
+// The kinds of what is no turn of the worker, beside the empty one.
+const (
+	afterLast = "after"
+	unseen    = "calls"
+)
 
 // Story is a part of what happened to a pod.
 type Story struct {
@@ -115,6 +119,9 @@ func (r *reader) read() {
 	first := !r.fixed
 	r.waits = map[string]interval{}
 	r.story.Turns = []Turn{{}}
+	if r.noTurns() {
+		r.story.Turns[0].Kind = unseen
+	}
 	for i := r.p.Spans.First; i < r.p.Spans.End(); i++ {
 		ref := *r.p.Spans.At(i)
 		sp := r.h.Span(ref)

@@ -146,6 +146,8 @@ func (t *Turn) Text(l words.Lang) string {
 	switch t.Kind {
 	case "":
 		return l.Inf(words.Text("what comes before the worker", "进入 worker 之前"))
+	case unseen:
+		return l.Inf(words.Text("the calls that were seen", "看到的调用"))
 	case afterLast:
 		return l.Inf(words.Text("what comes after the worker", "离开 worker 之后"))
 	}
