@@ -41,6 +41,17 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestMaxPods: the kubelet takes as many pods as were asked for, and else as many as it
+// does by itself.
+func TestMaxPods(t *testing.T) {
+	for n, want := range map[int]any{0: nil, 500: 500} {
+		l := &Lab{options: Options{MaxPods: n}}
+		if got := l.kubeletConfig()["maxPods"]; got != want {
+			t.Errorf("--max-pods %d: the kubelet's maxPods is %v, want %v", n, got, want)
+		}
+	}
+}
+
 func TestKubeletPath(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
