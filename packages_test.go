@@ -117,7 +117,7 @@ var packages = []pkg{
 	code("tui/cluster", "agent/kubeapi", "probes", "tui/tours"),
 	code("tui/screen", "agent/story/life", "probes", "probes/words"),
 	code("tui/find"),
-	code("tui/marks", "probes"),
+	code("tui/marks", "agent/reason", "probes"),
 	code("tui/settings", "agent/reason", "probes", "probes/words", "tui/screen"),
 	code("tui/state", "agent/agentpb", "agent/explain", "agent/explain/causes", "agent/explain/evidence", "agent/reason", "agent/story/compare", "agent/story/critical", "agent/story/expected", "agent/story/history", "agent/story/life", "agent/story/outline", "agent/story/wording", "agent/wire", "probes", "probes/filter", "probes/source", "probes/words", "tui/find", "tui/screen"),
 	code("tui/session", "agent/agentpb", "agent/client", "agent/reason", "agent/trace", "agent/wire", "tui/screen"),

@@ -3,7 +3,6 @@ package tui
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,7 +120,7 @@ func (k *keeper) read() ([]marks.Kept, error) {
 	}
 	all, err := marks.Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.file, err)
+		return nil, reason.Errorf("%s: %v", "%s：%v", k.file, reason.Error(err))
 	}
 	return all, nil
 }

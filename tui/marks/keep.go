@@ -2,7 +2,8 @@ package marks
 
 import (
 	"encoding/json"
-	"fmt"
+
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // Kept is a bookmark as a file has it, for the next time that its recording is opened.
@@ -30,8 +31,18 @@ const (
 
 // Encode is the text of the file with the bookmarks of a recording.
 func Encode(recording string, all []Kept) ([]byte, error) {
-	text, err := json.MarshalIndent(keptFile{recording, all[:min(len(all), MaxKept)]}, "", " ")
+	if err := few(all); err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(keptFile{recording, all}, "", " ")
 	return append(text, '\n'), err
+}
+
+func few(all []Kept) error {
+	if len(all) > MaxKept {
+		return reason.Errorf("%d bookmarks; at most %d are kept", "有 %d 个书签；最多保存 %d 个", len(all), MaxKept)
+	}
+	return nil
 }
 
 // Decode reads such a text.
@@ -40,10 +51,7 @@ func Decode(text []byte) ([]Kept, error) {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return nil, err
 	}
-	if len(f.Bookmarks) > MaxKept {
-		return nil, fmt.Errorf("%d bookmarks; at most %d are kept", len(f.Bookmarks), MaxKept)
-	}
-	return f.Bookmarks, nil
+	return f.Bookmarks, few(f.Bookmarks)
 }
 
 // Keep gives the bookmarks as a file has them. seqAt is the number of the event at a

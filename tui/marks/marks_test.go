@@ -108,4 +108,7 @@ func TestKeptBookmarks(t *testing.T) {
 	if _, err := Decode([]byte(`[]`)); err == nil {
 		t.Error("another file is read as bookmarks")
 	}
+	if _, err := Encode("", make([]Kept, MaxKept+1)); err == nil {
+		t.Error("some of too many bookmarks are kept, and nobody is told")
+	}
 }
