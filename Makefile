@@ -56,6 +56,15 @@ kubelet: ## an unmodified kubelet, to compare with
 kubelets: ## unmodified kubelets of other versions, as they are released (some minutes each)
 	@for version in $(KUBELETS); do scripts/kubelet.sh $$version $(BIN)/kubelet-$$version || exit 1; done
 
+.PHONY: kubelets-debug
+kubelets-debug: ## unmodified kubelets with debug information, optimised and not
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/kubelet-debug k8s.io/kubernetes/cmd/kubelet
+	go build -gcflags 'all=-N -l' -ldflags "$(LDFLAGS)" -o $(BIN)/kubelet-debug-N-l k8s.io/kubernetes/cmd/kubelet
+
+.PHONY: dlv
+dlv: ## Delve's own command, for tests and measurements beside it
+	go build -o $(BIN)/dlv github.com/go-delve/delve/cmd/dlv
+
 .PHONY: containerd2
 containerd2: ## containerd 2, an older and a newer, with shim and ctr
 	@scripts/containerd.sh $(CONTAINERD2) $(BIN)/containerd-2
@@ -90,7 +99,7 @@ test-cri: ## the CRI's own validation of the simulated runtime
 	$(TEST) -tags critest -timeout 20m -v ./agent/lab/simcri/critest
 
 .PHONY: test-node
-test-node: build kubelet crictl ## tests on the real node (root; `make node-deps` first)
+test-node: build kubelet crictl dlv ## tests on the real node (root; `make node-deps` first)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/test-node.sh -vet=off -count=1 -tags node,$(NOPLUGINS) -timeout 40m -p 1
 
 .PHONY: test-long
@@ -98,7 +107,7 @@ test-long: build ## two hours of the soak, of which test-node has ten minutes (r
 	PODSTEP_BIN=$(CURDIR)/$(BIN) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(NOPLUGINS) -timeout 170m -v -run TestSoak ./agent/lab/soak
 
 .PHONY: test-versions
-test-versions: build kubelet kubelets containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
+test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags node,$(NOPLUGINS) -timeout 40m -v -p 1 -run 'Versions|TestStreams' ./agent/lab ./agent/attach
 
 .PHONY: test-vm
@@ -115,7 +124,7 @@ fuzz: ## each fuzz target for a while
 	scripts/fuzz.sh
 
 .PHONY: bench
-bench: build ## measure against peers, in one run (root)
+bench: build kubelet dlv ## measure against peers, in one run (root)
 	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/bench.sh
 
 # Build tags of tests.

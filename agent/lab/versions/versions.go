@@ -17,6 +17,7 @@ import (
 type Version struct {
 	Kubelet    string // the release, to the minor: v1.34
 	Containerd string // 2, 2.4, or empty for the machine's
+	Debug      bool   // it has debug information
 
 	kubelet string // a pattern below PODSTEP_BIN, because patch levels change
 	target  string // of make, which builds it
@@ -35,6 +36,15 @@ func All() []Version {
 		{Kubelet: "v1.36", Containerd: "2", kubelet: "kubelet", target: "kubelet"},
 		{Kubelet: "v1.37", Containerd: "2", kubelet: "kubelet-v1.37.*", target: "kubelets"},
 		{Kubelet: "v1.37", Containerd: "2.4", kubelet: "kubelet-v1.37.*", target: "kubelets"},
+	}
+}
+
+// Debug are kubelets of the catalogue's version with debug information: one that is optimised,
+// and one that is built as for a debugger.
+func Debug() []Version {
+	return []Version{
+		{Kubelet: "v1.36, optimised", kubelet: "kubelet-debug", target: "kubelets-debug", Debug: true},
+		{Kubelet: "v1.36, not optimised", kubelet: "kubelet-debug-N-l", target: "kubelets-debug", Debug: true},
 	}
 }
 
