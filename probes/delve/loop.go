@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-delve/delve/pkg/version"
-	"github.com/go-delve/delve/service/api"
-
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
@@ -59,37 +57,41 @@ const statsEvery = time.Second
 
 // loop has the kubelet go on, and handles its stops.
 func (p *process) loop() error {
-	stopped, reported := time.Now(), time.Now()
+	still, err := watchStill(p.target.pid)
+	if err != nil {
+		return err
+	}
+	defer still.close()
+	reported := time.Now()
 	for {
 		p.take()
 		if p.leaving {
 			return nil
 		}
+		p.count(still.take())
 		asked := time.Now()
 		p.wait()
 		if p.leaving {
 			return nil
 		}
-		waited := time.Since(asked)
-		p.stats.Held += waited
-		p.count(time.Since(stopped) - waited)
+		p.stats.Held += time.Since(asked)
+		still.take() // that was for a person
 		if time.Since(reported) > statsEvery {
 			reported = time.Now()
 			stats := p.stats
 			p.link.Send(message{Stats: &stats})
 		}
-		state, err := p.resume()
-		stopped = time.Now()
+		hits, err := p.resume()
 		if err != nil {
 			return err
 		}
-		if err := p.handle(state, stopped); err != nil {
+		if err := p.handle(hits, time.Now()); err != nil {
 			return err
 		}
 	}
 }
 
-// count adds a stop of the kubelet.
+// count adds a stop of the kubelet, and what Delve took to have it go on before.
 func (p *process) count(stood time.Duration) {
 	p.stats.Stops++
 	p.stats.Stood += stood
@@ -97,18 +99,18 @@ func (p *process) count(stood time.Duration) {
 }
 
 // resume has the kubelet go on until it stands still again.
-func (p *process) resume() (*api.DebuggerState, error) {
+func (p *process) resume() ([]hit, error) {
 	p.mu.Lock()
 	p.running = true
 	p.mu.Unlock()
-	state, err := p.target.run(api.DebuggerCommand{Name: api.Continue})
+	hits, err := p.target.goOn()
 	p.mu.Lock()
 	p.running = false
 	p.mu.Unlock()
 	if err != nil && !errors.Is(err, errExited) {
 		err = fmt.Errorf("have the kubelet go on: %w", err)
 	}
-	return state, err
+	return hits, err
 }
 
 func (p *process) isRunning() bool {
@@ -118,14 +120,14 @@ func (p *process) isRunning() bool {
 }
 
 // handle handles a stop: threads that came to places.
-func (p *process) handle(state *api.DebuggerState, at time.Time) error {
+func (p *process) handle(hits []hit, at time.Time) error {
 	var records []uprobe.Record
-	for _, th := range state.Threads {
-		number, step := p.places[th.PC]
-		if th.Breakpoint == nil || !step && !p.lines[th.PC] {
+	for _, th := range hits {
+		number, step := p.places[th.pc]
+		if !step && !p.lines[th.pc] {
 			continue
 		}
-		stop, err := p.target.stopped(th.ID)
+		stop, err := p.target.stopped(th.tid)
 		if err != nil {
 			return err
 		}
@@ -135,12 +137,12 @@ func (p *process) handle(state *api.DebuggerState, at time.Time) error {
 			read := p.reader.Read(&stop)
 			p.inside.take(&read[0], p.reading.Places[number].Exit)
 			if p.isWanted(&read[0], number) {
-				held = p.hold(th.ID, &read[0], number)
+				held = p.hold(th.tid, &read[0], number)
 			}
 			records = append(records, read...)
 		}
-		if !held && p.wantsLine(th.PC) {
-			if err := p.atLine(th.ID, th.PC, stop.G, p.reader.Goroutine(stop.G)); err != nil {
+		if !held && p.wantsLine(th.pc) {
+			if err := p.atLine(th.tid, th.pc, stop.G, p.reader.Goroutine(stop.G)); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@
 package delve
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -93,6 +94,36 @@ func (n *native) regs(tid int) (*unix.PtraceRegs, error) {
 	}
 	out := unix.PtraceRegs(*one.Regs)
 	return &out, nil
+}
+
+// goOn has the process go on until it stands still again, and gives the threads that are at
+// breakpoints. The requests of service/rpc2 would have it stand still for longer: their answers
+// have all threads, with what is known of the goroutine and the function of each.
+func (n *native) goOn() (hits []hit, err error) {
+	group, unlock := n.LockTargetGroup()
+	defer unlock()
+	if err := group.Continue(); err != nil {
+		if exited := (proc.ErrProcessExited{}); errors.As(err, &exited) {
+			return nil, errExited
+		}
+		return nil, err
+	}
+	for _, th := range group.Selected.ThreadList() {
+		if at := th.Breakpoint().Breakpoint; at != nil {
+			hits = append(hits, hit{th.ThreadID(), at.Addr})
+		}
+	}
+	return hits, nil
+}
+
+// argumentsOf are the registers in which Go passes arguments, in their order.
+func argumentsOf(r *unix.PtraceRegs) (out [9]uint64) {
+	for name, v := range map[string]uint64{
+		"RAX": r.Rax, "RBX": r.Rbx, "RCX": r.Rcx, "RDI": r.Rdi, "RSI": r.Rsi, "R8": r.R8, "R9": r.R9, "R10": r.R10, "R11": r.R11,
+	} {
+		out[argument[name]] = v
+	}
+	return out
 }
 
 // setRegs sets the registers of a thread that stands still.

@@ -109,13 +109,45 @@ func (t *target) leave() error {
 	return errors.Join(err, t.call("Detach", rpc2.DetachIn{Kill: false}, &out))
 }
 
+// hit is a thread that stands at a breakpoint.
+type hit struct {
+	tid int
+	pc  uint64
+}
+
+// goOn has the program go on until it stands still again.
+func (t *target) goOn() (hits []hit, err error) {
+	if t.own != nil {
+		return t.own.goOn()
+	}
+	state, err := t.run(api.DebuggerCommand{Name: api.Continue})
+	if err != nil {
+		return nil, err
+	}
+	for _, th := range state.Threads {
+		if th.Breakpoint != nil {
+			hits = append(hits, hit{th.ID, th.PC})
+		}
+	}
+	return hits, nil
+}
+
 // stopped is what is known of a thread that stands still, but for its place.
 func (t *target) stopped(tid int) (out uprobe.Stopped, err error) {
+	out.TID = tid
+	if t.own != nil {
+		regs, err := t.own.regs(tid)
+		if err != nil {
+			return out, err
+		}
+		out.SP, out.G = regs.Rsp, regs.R14
+		out.Registers = argumentsOf(regs)
+		return out, nil
+	}
 	var registers rpc2.ListRegistersOut
 	if err := t.call("ListRegisters", rpc2.ListRegistersIn{ThreadID: tid}, &registers); err != nil {
 		return out, fmt.Errorf("read the registers of thread %d: %w", tid, err)
 	}
-	out.TID = tid
 	for _, r := range registers.Regs {
 		hex, _, _ := strings.Cut(r.Value, " ")
 		v, err := strconv.ParseUint(strings.TrimPrefix(hex, "0x"), 16, 64)
