@@ -14,6 +14,10 @@ go test -run '^$' -bench 'Memory|Churn|History' -benchtime 1x ./agent | grep Ben
 awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
 	END {printf "enter plus exit, watched: %d ns (aim 600); %.2f of a klog V(4) line, %.2f of an OpenTelemetry span (aim 0.20)\n", p, p/k, p/o}' "$PODSTEP_BIN/bench.out"
 
+# TestBenchDelve compares it with what a hit costs otherwise.
+HOOK_NS=$(awk '/HookOn\/podstep/ {print $3; exit}' "$PODSTEP_BIN/bench.out")
+export HOOK_NS
+
 echo "== trace files"
 go test -tags bench -run '^$' -bench 'Open|Size' -benchtime 1x ./agent/trace | tee "$PODSTEP_BIN/bench.out"
 awk '{sub(/-[0-9]+$/, "", $1); for (i = 3; i < NF; i += 2) v[$1 " " $(i+1)] = $i}
@@ -38,7 +42,6 @@ echo "== what podstep attach costs the API server"
 go test -tags bench -v -count=1 -timeout 20m -run TestBench ./agent/attach/cluster
 
 echo "== pods on the real node"
-go build -ldflags "$flags" -o "$PODSTEP_BIN/kubelet" k8s.io/kubernetes/cmd/kubelet
 go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet
 
 [ "$BENCH_BUILD" = yes ] || exit 0
