@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/lab/versions"
 	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
 )
@@ -30,12 +31,39 @@ func attachDelve(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 // TestDelve: Delve shows the steps of pods' lives in a kubelet without debug information, as
 // docs/inside.md has them, and leaves nothing of itself in it.
 func TestDelve(t *testing.T) {
-	l := shared.For(t)
+	seen, lines := delveLives(t, shared.For(t))
+	lines.Check(t)
+	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": seen}, nil)
+}
+
+// TestDelveVersions: the same with kubelets of other versions, and with those that have debug
+// information, optimised and not; and a pod is held in SyncPod of each, and goes on.
+func TestDelveVersions(t *testing.T) {
+	for _, v := range append(versions.All(), versions.Debug()...) {
+		if v.Containerd != "" || v.Kubelet == "v1.36" {
+			continue
+		}
+		t.Run(v.Name(), func(t *testing.T) {
+			l := labtest.Start(t, v.Flags(t)...)
+			seen, lines := delveLives(t, l)
+			if v.Debug {
+				lines.Check(t)
+			} else {
+				compareSeen(t, v.Kubelet, map[string]map[row]bool{"delve": seen}, nil)
+			}
+			delveHolds(t, l, v.Debug)
+		})
+	}
+}
+
+// delveLives is what Delve sees of some pods that come and go. It leaves nothing of itself in
+// the kubelet.
+func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines) {
+	t.Helper()
 	kubelet := l.KubeletPID()
 	a := attachDelve(t, l)
 	all, lines := lives(t, l)
-	lines.Check(t)
-	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": all}, nil)
+	can := delveSees(t, l)
 	var seen []string
 	for r := range all {
 		seen = append(seen, r.step)
@@ -47,10 +75,14 @@ func TestDelve(t *testing.T) {
 	}
 	t.Logf("%d rows", len(all))
 	for _, want := range []string{
-		"merge.merge", "loop.add", "admit.can", "worker.update", "worker.loop", "worker.start", "worker.turn", "sync.pod", "sync.genstatus", "sync.volumes",
-		"rt.sync", "rt.compute", "rt.sandbox", "cri.RunPodSandbox", "rt.start", "image.ensure", "cri.CreateContainer", "cri.StartContainer", "status.patch",
-		"cri.StopPodSandbox",
+		"merge.merge", "loop.add", "admit.can", "worker.update", "worker.loop", "worker.start", "sync.pod", "sync.genstatus", "sync.volumes",
+		"rt.sync", "rt.compute", "rt.sandbox", "rt.start", "image.ensure", "status.patch",
 	} {
+		if can[want] && !slices.Contains(seen, want) {
+			t.Errorf("%s was not seen", want)
+		}
+	}
+	for _, want := range []string{"worker.turn", "cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"} {
 		if !slices.Contains(seen, want) {
 			t.Errorf("%s was not seen", want)
 		}
@@ -61,6 +93,39 @@ func TestDelve(t *testing.T) {
 	if now := l.KubeletPID(); now != kubelet {
 		t.Errorf("the kubelet was process %d and is %d", kubelet, now)
 	}
+	return all, lines
+}
+
+// delveHolds has Delve hold a pod where its sync begins and let it go. Of a kubelet with debug
+// information it shows variables there.
+func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
+	t.Helper()
+	h := labtest.WatchHealth(t, l)
+	a := attachDelve(t, l, "--allow-holds")
+	l.Must("break", "add", "default/held", "--step", "sync.pod", "--times", "1")
+	l.Create(labtest.TinyPod("held"))
+	if e := untilHeld(l, "held", "sync.pod"); e.Probe != "delve" {
+		t.Errorf("it is held by probe %q", e.Probe)
+	}
+	if out := l.Must("stack", "held"); !strings.Contains(out, "kubelet.(*Kubelet).SyncPod\n") {
+		t.Errorf("its stack is\n%s", out)
+	}
+	if variables {
+		if out := l.Must("print", "held", "pod.ObjectMeta.Name"); !strings.Contains(out, `"held"`) {
+			t.Errorf("the pod's name is %s", out)
+		}
+	}
+	if out := step(t, l, "step", "held", "--line", "over"); out.Place == nil || filepath.Base(out.Place.File) != "kubelet.go" {
+		t.Errorf("by line it goes to %+v", out)
+	}
+	l.Must("continue", "held")
+	l.UntilReady("held")
+	l.Delete("held")
+	l.UntilGone("held")
+	a.End(syscall.SIGINT)
+	a.left()
+	notTraced(t, l)
+	h.End(t)
 }
 
 func notTraced(t *testing.T, l *labtest.Lab) {

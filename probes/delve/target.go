@@ -140,7 +140,7 @@ func (t *target) stopped(tid int) (out uprobe.Stopped, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.SP, out.G = regs.Rsp, regs.R14
+		out.SP, out.BP, out.G = regs.Rsp, regs.Rbp, regs.R14
 		out.Registers = argumentsOf(regs)
 		return out, nil
 	}
