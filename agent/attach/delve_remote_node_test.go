@@ -1,0 +1,108 @@
+//go:build node
+
+package attach_test
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/probes"
+)
+
+// headless is a headless Delve, Delve's own command.
+type headless struct {
+	address string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+// startHeadless starts one, on what its arguments name.
+func startHeadless(t *testing.T, args ...string) *headless {
+	t.Helper()
+	d := &headless{ended: make(chan struct{})}
+	d.cmd = exec.Command(labtest.Bin(t, "dlv"), append(args, "--headless", "--listen=127.0.0.1:0", "--accept-multiclient")...)
+	out, err := d.cmd.StdoutPipe()
+	if err == nil {
+		err = d.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := make(chan string, 1)
+	go func() {
+		defer close(d.ended)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			if _, address, ok := strings.Cut(s.Text(), "API server listening at: "); ok {
+				listens <- address
+			}
+		}
+		_ = d.cmd.Wait()
+	}()
+	t.Cleanup(func() { d.end(t) })
+	select {
+	case d.address = <-listens:
+	case <-d.ended:
+		t.Fatalf("dlv %v does not listen", args)
+	}
+	return d
+}
+
+// end ends it. It leaves a program to which it was attached.
+func (d *headless) end(t *testing.T) {
+	t.Helper()
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	<-d.ended
+}
+
+// TestDelveRemote: podstep sees the steps by a headless Delve that somebody else has started for
+// the kubelet. When podstep ends, the kubelet goes on under it; when that Delve ends, podstep
+// reports it, and the kubelet lives. One of another program is refused.
+func TestDelveRemote(t *testing.T) {
+	l := shared.For(t)
+	kubelet := l.KubeletPID()
+	other := startHeadless(t, "exec", labtest.Bin(t, "crictl"))
+	a := l.StartAttach("--probe", "cri,delve,api", "--delve", other.address)
+	labtest.Eventually(t, "podstep refuses a Delve of another program", func() bool {
+		return strings.Contains(a.Printed(), fmt.Sprintf("the Delve at %s debugs process", other.address))
+	})
+	a.End(syscall.SIGINT)
+	other.end(t)
+
+	d := startHeadless(t, "attach", fmt.Sprint(kubelet))
+	byDelve := func(pod string) {
+		t.Helper()
+		l.Create(threePod(pod))
+		l.UntilReady(pod)
+		l.Delete(pod)
+		l.UntilGone(pod)
+		for _, step := range []string{"sync.pod", "rt.sync", "rt.start", "term.terminating"} {
+			if !slices.ContainsFunc(l.Story(pod), func(e probes.Event) bool { return e.Step == step && e.Probe == "delve" }) {
+				t.Errorf("%s of pod %s was not seen", step, pod)
+			}
+		}
+	}
+	for _, pod := range []string{"by-headless", "by-headless-again"} {
+		a := l.Attach("--probe", "cri,delve,api", "--delve", d.address)
+		byDelve(pod)
+		a.End(syscall.SIGINT)
+		life(t, l, "without-"+pod)
+	}
+	a = l.Attach("--probe", "cri,delve,api", "--delve", d.address)
+	byDelve("before-its-end")
+	d.end(t)
+	labtest.Eventually(t, "podstep reports that Delve is gone", func() bool {
+		return strings.Contains(a.Printed(), fmt.Sprintf("the Delve at %s is gone", d.address))
+	})
+	life(t, l, "after-its-end")
+	a.End(syscall.SIGINT)
+	notTraced(t, l)
+	if now := l.KubeletPID(); now != kubelet {
+		t.Errorf("the kubelet was process %d and is %d", kubelet, now)
+	}
+}
