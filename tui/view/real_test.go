@@ -48,7 +48,7 @@ func TestRealSession(t *testing.T) {
 }
 
 // badChinese is what English puts between sentences and parts of them, in Chinese.
-var badChinese = regexp.MustCompile(`.{0,8}([，。；：] [^\s│┃]|\p{Han}[,;] ).{0,8}`)
+var badChinese = regexp.MustCompile(`.{0,8}([，。；：] [^\s│┃]|\p{Han}[,;:] ).{0,8}`)
 
 // drawAll draws each view at many sizes.
 func drawAll(t *testing.T, s *state.State) {

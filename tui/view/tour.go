@@ -19,7 +19,7 @@ func (f *frame) tour(r Rect) {
 	line := r.line(0).inset(1, 0, 1, 0)
 	line = f.putRight(line, fmt.Sprintf("%d/%d", t.Stop, t.Stops), inkMuted, 10)
 	most := 2
-	if r.H < 8 {
+	if r.H < min(8, tourLines(f.s, r.W)) {
 		most = 1
 	}
 	title := f.tourTitle(line.W, most)

@@ -35,11 +35,12 @@ var (
 	wordNoTimer     = probes.Text{En: "no timer runs", Zh: "没有计时器在走"}
 	wordLease       = probes.Text{En: "lease", Zh: "租约"}
 	wordBecause     = probes.Text{En: " (%s)", Zh: "（%s）"}
+	wordColon       = probes.Text{En: ": ", Zh: "："}
 	wordAlso        = probes.Text{En: "%s, %s", Zh: "%s，%s"}
 	wordLeft        = probes.Text{En: "%s left", Zh: "剩 %s"}
 	wordOneOther    = probes.Text{En: "and 1 other", Zh: "另有 1 个"}
 	wordOthers      = probes.Text{En: "and %d others", Zh: "另有 %d 个"}
-	wordNotSelected = probes.Text{En: "not selected:", Zh: "未选中："}
+	wordNotSelected = probes.Text{En: "not selected:", Zh: "未选中"}
 	wordNodeHeld    = probes.Text{En: "the node stands still", Zh: "整个节点停着"}
 	wordAsking      = probes.Text{En: "asking", Zh: "正在查询"}
 	wordSeenIn      = probes.Text{En: "seen in %s", Zh: "依据：%s"}
