@@ -73,3 +73,20 @@ func TestCloseAllClosesAroundTheCursor(t *testing.T) {
 		t.Errorf("%d rows, then %d", closed, again)
 	}
 }
+
+// TestOldCallOfLongFold: a call can be selected that is not among the newest of a
+// fold.
+func TestOldCallOfLongFold(t *testing.T) {
+	defer func(n int) { maxMembers = n }(maxMembers)
+	maxMembers = 3
+	s := record(t).play(words.English)
+	for pod := range s.h.Pods() {
+		s.SelectPod(screen.PodKey(pod))
+		for i := s.of(pod).Spans.First; i < s.of(pod).Spans.End(); i++ {
+			sp := s.h.Span(*s.of(pod).Spans.At(i))
+			if !s.SelectCall(sp.ID) {
+				t.Fatalf("%s of pod %d cannot be selected", s.h.Step(sp.Step).Name, pod)
+			}
+		}
+	}
+}

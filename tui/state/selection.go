@@ -294,6 +294,7 @@ func (s *State) openItem(p *pod, item int) {
 	if g == nil {
 		return
 	}
+	p.revealed = item
 	p.setOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)
 	it := p.Items.At(item)
 	for _, t := range g.Tries {
