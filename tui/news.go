@@ -48,6 +48,9 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 			m.walk.Add(b)
 		}
 	}
+	if n.CaughtUp {
+		m.state.Loaded()
+	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
 	if n.Poll != nil {
 		m.takePoll(n.Poll)

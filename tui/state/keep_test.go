@@ -90,3 +90,43 @@ func TestOldCallOfLongFold(t *testing.T) {
 		}
 	}
 }
+
+// TestWorstOfAll: what an agent remembers comes in parts. When all of it is there, the
+// worst pod is selected, not the worst of the first part, unless the person was faster.
+func TestWorstOfAll(t *testing.T) {
+	for _, byHand := range []bool{false, true} {
+		r := record(t)
+		s := New(r.info, probes.MustLoad(), words.English)
+		s.SetLink(screen.LinkLive, "live")
+		first := ""
+		for _, b := range r.batches[:len(r.batches)/2] {
+			s.Add(b)
+			s.Screen(allRows)
+			if _, pod, ok := s.Selected(); ok && first == "" {
+				first = pod.Name
+				if byHand {
+					s.SelectPodNamed("default", first)
+				}
+			}
+		}
+		s.Loaded()
+		worst := s.Screen(allRows).Pods.Rows[0].Name
+		want := worst
+		if byHand {
+			want = first
+		}
+		if first == worst {
+			t.Fatal("the first pod is the worst: nothing is tested")
+		}
+		if _, pod, _ := s.Selected(); pod.Name != want {
+			t.Errorf("by hand: %t: %s is selected, not %s", byHand, pod.Name, want)
+		}
+		for _, b := range r.batches[len(r.batches)/2:] {
+			s.Add(b)
+		}
+		s.Loaded() // another agent has come
+		if _, pod, _ := s.Selected(); pod.Name != want {
+			t.Errorf("by hand: %t: then %s is selected, not %s", byHand, pod.Name, want)
+		}
+	}
+}
