@@ -61,7 +61,7 @@ func drawAll(t *testing.T, s *state.State) {
 			screen = s.Screen(Sizes(screen, st))
 			text := checkSize(t, "real", screen, st.Options)
 			if bad := badChinese.FindString(ansi.Strip(text)); bad != "" {
-				t.Errorf("%dx%d, view %d: %q", st.Width, st.Height, main, bad)
+				t.Errorf("%dx%d, view %s: %q", st.Width, st.Height, main, bad)
 			}
 			s.Move(3)
 		}
