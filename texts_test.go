@@ -114,3 +114,32 @@ func TestTakenApart(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsAreKnown: reasons are declared where every client has them. A probe's
+// own package is linked into no client, and its code would be shown for the words.
+func TestReasonsAreKnown(t *testing.T) {
+	places := []string{"probes", "probes/reasons"}
+	for _, dir := range []string{"agent", "cmd", "probes", "tui"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				filepath.Base(filepath.Dir(path)) == "probetest" || slices.Contains(places, filepath.ToSlash(filepath.Dir(path))) {
+				return err
+			}
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "NewReason" {
+					t.Errorf("%s declares a reason; clients know those of probes/reasons", set.Position(sel.Pos()))
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

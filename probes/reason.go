@@ -24,8 +24,8 @@ type ReasonCode string
 var reasonTexts = map[ReasonCode]Text{}
 
 // NewReason declares a code and its words, in which "{error}" stands for the
-// argument error. It is called for package variables, so that a reason is
-// declared where it is used and each program knows those of its packages. A code
+// argument error. It is called for the package variables of probes/reasons, which
+// every program has that shows reasons. A code
 // that is declared twice, or lacks a language, is a fault of the program: it
 // panics.
 func NewReason(code string, text Text) ReasonCode {

@@ -187,7 +187,7 @@ func (m *Model) askHoldMarked() tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			what := m.textf(words.Text("waiting for %d pods to come to a step", "等待 %d 个 Pod 到达某个步骤"), len(pods))
+			what := m.textf(words.Text("waiting for the marked pods (%d) to come to a step", "等待 %d 个 Pod 到达某个步骤"), len(pods))
 			return many(m, what, pods, probes.Pod.NamespacedName, func(ctx context.Context, c session.Control, p probes.Pod) (*agentpb.HoldInfo, error) {
 				return c.Hold(ctx, &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: p.Namespace, Name: p.Name, Uid: p.UID}})
 			})

@@ -125,6 +125,7 @@ func (m *Model) settle() {
 		m.setNotice(wrong[0], true)
 	default:
 		m.setNotice(m.textf(words.Text("%s; and %d more", "%s；另有 %d 处"), wrong[0], len(wrong)-1), true)
+		m.push(&ask.Page{Title: m.text(words.Text("Settings that have no effect", "不起作用的设置")), Lines: wrong})
 	}
 }
 

@@ -34,17 +34,20 @@ func (m *Model) aimAtEvent(e *probes.Event) {
 	if e.Pod != nil {
 		a.uid, name = e.Pod.UID, e.Pod.NamespacedName()
 	}
-	m.showStop(a, name)
+	if m.showStop(a, name) {
+		m.state.Stay() // the pod is not held, and goes on
+	}
 }
 
 // showStop selects where a walk has come to, if the person follows it: who has
 // selected another pod since the walk's key stays there.
-func (m *Model) showStop(a aim, name string) {
+func (m *Model) showStop(a aim, name string) bool {
 	if m.strayed && a.uid != m.selectedUID() {
 		m.notice(m.textf(words.Text("the walk has come to %s, which is not selected", "导览已到达 %s，它未被选中"), name))
-		return
+		return false
 	}
 	m.take(a)
+	return true
 }
 
 // byHand notes, around a key or a click, whether the person has gone to another

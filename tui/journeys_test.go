@@ -66,7 +66,7 @@ func (p *place) atHome(pod string) {
 	p.Press("H")
 	p.Until("Hold the marked pods (1)?")
 	p.Press("Right", "Enter")
-	p.Until("waiting for 1 pods")
+	p.Until("waiting for the marked pods (1)")
 	p.touch(pod)
 	p.Until("pods held: 1")
 	p.Press("c")

@@ -245,6 +245,23 @@ func TestHelpFindsByKey(t *testing.T) {
 	d.press("esc", "?").write("runtime").sees("next call to the runtime")
 }
 
+// TestHelpHasEachHeadingOnce: a heading stands before each group, so the actions of a
+// group have to stand together; also those that a search leaves.
+func TestHelpHasEachHeadingOnce(t *testing.T) {
+	for _, typed := range []string{"", "the", "hold"} {
+		d := started(t)
+		groups := []string{""}
+		for _, it := range d.press("?").write(typed).m.screen().Over.Items {
+			if it.Group != groups[len(groups)-1] {
+				groups = append(groups, it.Group)
+			}
+		}
+		if len(groups) < 2 || len(groups) != len(slices.Compact(slices.Sorted(slices.Values(groups)))) {
+			t.Errorf("%q: the groups are %q", typed, groups)
+		}
+	}
+}
+
 // TestGrace: a dialog that appears by itself does not take keys that were on
 // their way to something else.
 func TestGrace(t *testing.T) {

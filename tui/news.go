@@ -48,6 +48,9 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 			m.walk.Add(b)
 		}
 	}
+	if n.CaughtUp {
+		m.state.Loaded()
+	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
 	if n.Poll != nil {
 		m.takePoll(n.Poll)
@@ -116,7 +119,7 @@ func (m *Model) showLink() {
 		m.state.SetLink(screen.LinkReplay, m.replay.text(m))
 	case m.link.Link == screen.LinkReconnecting:
 		left := math.Ceil(max(0, m.link.Retry.Sub(m.clock.now()).Seconds()))
-		m.state.SetLink(m.link.Link, m.textf(words.Text("reconnecting %.0fs", "重新连接 %.0f秒"), left))
+		m.state.SetLink(m.link.Link, m.textf(words.Text("reconnecting %.0fs", "重新连接 %.0f 秒"), left))
 	case m.linked:
 		m.state.SetLink(screen.LinkLive, m.text(words.Text("live", "实时")))
 	default:

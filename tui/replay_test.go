@@ -33,6 +33,13 @@ func TestReplayClock(t *testing.T) {
 	if d.m.replay.at != of*5/10 {
 		t.Errorf("5 leads to %v of %v", d.m.replay.at, of)
 	}
+	d.press("W")
+	if back := d.m.replay.at; back >= of*5/10 {
+		t.Errorf("W leads to %v, and not back", back)
+	}
+	if d.press("E", "E"); d.m.replay.at <= of*5/10 {
+		t.Errorf("E leads to %v, and not forth", d.m.replay.at)
+	}
 	d.press("end", ",")
 	last := d.m.replay.at
 	d.press(",")

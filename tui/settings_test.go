@@ -75,14 +75,9 @@ func TestSettingsKeys(t *testing.T) {
 	d.press("?").write("f5").sees("E F5").press("esc")
 
 	d, path := settled(t, "keys:\n  look.nothing: x\n  look.events: t\n  leave.interrupt: q\n")
-	d.sees(path+":2", "look.nothing", "and 2 more")
-	wrong := strings.Join(d.m.opts.Settings.Problems("en"), "\n")
-	for _, want := range []string{":3: keys: look.events: t is the key of look.timeline", ":4: keys: leave.interrupt"} {
-		if !strings.Contains(wrong, want) {
-			t.Errorf("%q is not in\n%s", want, wrong)
-		}
-	}
-	d.press("e")
+	d.sees(path+":2", "look.nothing", "and 2 more", "have no effect",
+		":3: keys: look.events: t is the key of", ":4: keys: leave.interrupt")
+	d.press("esc").press("e")
 	if d.m.main() != screen.MainEvents {
 		t.Errorf("e shows %q", d.m.main())
 	}

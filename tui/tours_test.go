@@ -87,7 +87,7 @@ func holds(stop *tours.Stop) bool {
 // arrive waits until a walk is at a stop, and ready to go on.
 func (p *place) arrive(at, stops int) {
 	p.t.Helper()
-	here := regexp.MustCompile(fmt.Sprintf(`Tour .*\b%d/%d\b`, at, stops))
+	here := regexp.MustCompile(fmt.Sprintf(`Walk .*\b%d/%d\b`, at, stops))
 	p.UntilThat(fmt.Sprintf("stop %d/%d", at, stops), func(s string) bool {
 		return here.MatchString(s) && (strings.Contains(s, "n goes on") || strings.Contains(s, "n does it"))
 	})

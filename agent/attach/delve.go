@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/delve"
+	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -27,15 +28,10 @@ func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 		return can
 	}
 	for step := range p.NoBreakpoints() {
-		can.Steps[step] = probes.Ability{Unseen: noBreakpoint.Reason()}
+		can.Steps[step] = probes.Ability{Unseen: reasons.NoBreakpoint.Reason()}
 	}
 	return can
 }
-
-var noBreakpoint = probes.NewReason("attach.noBreakpoint", probes.Text{
-	En: "the function begins or ends with an instruction at which no breakpoint can stand",
-	Zh: "函数开头或结尾的指令处不能放断点",
-})
 
 // errRisk is why Delve does not stop a kubelet that nobody has given up to that.
 var errRisk = errors.New("a Delve puts breakpoints into the kubelet's code. podstep takes them back however podstep itself ends; " +
@@ -129,14 +125,9 @@ func (p *debugged) held(h delve.Held) {
 	p.holder.held(h.Held)
 }
 
-var stood = probes.NewReason("attach.stood", probes.Text{
-	En: "the kubelet has stood still for {all} in {stops} stops, at most for {worst}; {held} more to hold pods",
-	Zh: "kubelet 共停了 {stops} 次，合计 {all}，最长 {worst}；为停住 Pod 另停了 {held}",
-})
-
 // stats keeps how long the kubelet stood still with the probe's state.
 func (p *debugged) stats(s delve.Stats) {
-	p.host.Remark(stood.With("all", s.Stood.Round(time.Millisecond).String(), "stops", fmt.Sprint(s.Stops),
+	p.host.Remark(reasons.Stood.With("all", s.Stood.Round(time.Millisecond).String(), "stops", fmt.Sprint(s.Stops),
 		"worst", s.Worst.Round(time.Millisecond).String(), "held", s.Held.Round(time.Millisecond).String()))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
@@ -22,18 +23,12 @@ func insideAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	}
 	holds := uprobe.Holds{Allowed: t.allowHolds}
 	if t.criHolds {
-		holds.Except = map[string]probes.Reason{stageCRI: heldByCRI.Reason()}
+		holds.Except = map[string]probes.Reason{stageCRI: reasons.HeldByCRI.Reason()}
 	}
 	return p.Abilities(c, holds)
 }
 
 const stageCRI = "cri"
-
-// heldByCRI is why nothing is held inside of the kubelet at its calls of the runtime.
-var heldByCRI = probes.NewReason("attach.heldByCRI", probes.Text{
-	En: "the cri probe holds there",
-	Zh: "这里由 cri 探针负责停住",
-})
 
 // inside publishes what is seen inside of the kubelet as events of the agent.
 type inside struct {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 const (
@@ -13,11 +13,6 @@ const (
 	// muchCost is the share of a core from which on the node's story has it.
 	muchCost = 0.05
 )
-
-var costs = probes.NewReason("attach.costs", probes.Text{
-	En: "it costs the kubelet {share} of a core now: {hits} hits a second, {each} each",
-	Zh: "目前让 kubelet 多花一个核的 {share}：每秒命中 {hits} 次，每次 {each}",
-})
 
 // watchCost keeps what the probe costs the kubelet with the probe's state, and notes it when it is
 // much for the first time.
@@ -37,7 +32,7 @@ func (p *inside) watchCost() {
 			return // the probe has ended
 		}
 		share := now.Share(before, took)
-		remark := costs.With(
+		remark := reasons.Costs.With(
 			"share", fmt.Sprintf("%.1f %%", 100*share), "hits", fmt.Sprintf("%.0f", float64(now.Hits-before.Hits)/took.Seconds()),
 			"each", now.Each.Round(100*time.Nanosecond).String())
 		p.host.Remark(remark)

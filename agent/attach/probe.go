@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/cri"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Kind is a kind of probe that a session can host.
@@ -39,23 +39,11 @@ func (l *LeftOut) abilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	can := l.Kind.Abilities(c, t)
 	for name, x := range can.Steps {
 		if !x.Sees() && !c.Step(name).Outside() {
-			can.Steps[name] = probes.Ability{Unseen: cri.Inside.Reason()}
+			can.Steps[name] = probes.Ability{Unseen: reasons.Inside.Reason()}
 		}
 	}
 	return can
 }
-
-// Passive and NotNamed are reasons to leave a probe out.
-var (
-	Passive = probes.NewReason("attach.passive", probes.Text{
-		En: "podstep attach --passive puts nothing in the path of the kubelet's calls",
-		Zh: "podstep attach --passive 不在 kubelet 的调用路径中放置任何东西",
-	})
-	NotNamed = probes.NewReason("attach.notNamed", probes.Text{
-		En: "podstep attach --probe does not name it",
-		Zh: "podstep attach --probe 没有指定它",
-	})
-)
 
 // Probe is one way of seeing the steps of a kubelet that runs.
 type Probe interface {

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/attach/cluster"
 	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // API is the probe that follows the node's pods at the API server.
@@ -61,17 +62,12 @@ func reporting(c *probes.Catalogue, by probes.Witness, has func(*probes.Step) bo
 	out := probes.Abilities{Probe: string(by), Knows: probes.Knows{Reports: true}, Steps: map[string]probes.Ability{}}
 	for i := range c.Steps {
 		if s := &c.Steps[i]; has(s) {
-			why := reported.Reason()
+			why := reasons.Reported.Reason()
 			out.Steps[s.Name] = probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, NoHold: why, NoFail: why}
 		}
 	}
 	return out
 }
-
-var reported = probes.NewReason("attach.reported", probes.Text{
-	En: "it is a report of what has happened already",
-	Zh: "这是对已发生之事的报告",
-})
 
 // reports are the ways to ask what the cluster says of the node's pods. The probes
 // that do share a ledger, so that nothing is in a story twice.

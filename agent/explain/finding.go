@@ -24,16 +24,13 @@ type Finding struct {
 	Since int64
 }
 
-// Text is the finding in sentences. English puts a space between two of them.
+// Text is the finding in sentences.
 func (f *Finding) Text(l words.Lang) string {
-	out := f.Phrase.Text(l)
+	out := []string{f.Phrase.Text(l)}
 	for _, p := range f.More {
-		if l != words.Chinese {
-			out += " "
-		}
-		out += p.Text(l)
+		out = append(out, p.Text(l))
 	}
-	return out
+	return l.Sentences(out...)
 }
 
 // Brief is the finding in the few words that fit into a row of a list; empty if

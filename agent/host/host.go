@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // ErrNotWoven is the error of a program without the hook in it: it would show
@@ -73,41 +74,27 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 func (s *Steps) abilities(c *probes.Catalogue) probes.Abilities {
 	out := probes.Abilities{
 		Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true},
-		Steps: map[string]probes.Ability{}, NotSeen: notWoven.Reason(),
+		Steps: map[string]probes.Ability{}, NotSeen: reasons.NotWoven.Reason(),
 	}
 	for i := range c.Steps {
 		name := c.Steps[i].Name
 		if c.Steps[i].Outside() {
-			out.Steps[name] = probes.Ability{Unseen: noFunction.Reason()}
+			out.Steps[name] = probes.Ability{Unseen: reasons.NoFunction.Reason()}
 		}
 		if !s.Seen[name] {
 			continue
 		}
 		can := probes.Everything()
 		if can.Fail = s.Fails[name]; !can.Fail {
-			can.NoFail = noError.Reason()
+			can.NoFail = reasons.NoError.Reason()
 		}
 		if s.Differs[name] {
-			can.NoHold = differs.With("version", probes.KubernetesVersion)
+			can.NoHold = reasons.Differs.With("version", probes.KubernetesVersion)
 		}
 		out.Steps[name] = can
 	}
 	return out
 }
-
-// Why not, in the words of whoever reads.
-var (
-	notWoven   = probes.NewReason("woven.not", probes.Text{En: "not woven into this kubelet", Zh: "没有织入这个 kubelet"})
-	noFunction = probes.NewReason("woven.outside", probes.Text{
-		En: "not a function of the kubelet; a podstep attached to one sees this",
-		Zh: "不是 kubelet 的函数；附加到 kubelet 的 podstep 能看到它",
-	})
-	noError = probes.NewReason("woven.noError", probes.Text{En: "it returns no error", Zh: "它不返回错误"})
-	differs = probes.NewReason("woven.differs", probes.Text{
-		En: "this kubelet's function is not the one of {version} from which podstep knows which locks are held here",
-		Zh: "这个 kubelet 的函数不是 {version} 的那一个，podstep 只知道后者在此处持有哪些锁",
-	})
-)
 
 // Start starts the agent and returns what ends it. An agent that cannot start is
 // no reason for a node to be without its kubelet: Warn gets the reason. A program that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Complete gives what an agent said of itself with its probes and their abilities.
@@ -58,7 +59,7 @@ func abilityBefore(s *agentpb.Step, probe uint32) *agentpb.Ability {
 	a := &agentpb.Ability{Probe: probe, HoldEnter: no, HoldExit: no}
 	var why *agentpb.Reason
 	if s.Why != "" {
-		why = Reason(inWords.With("words", s.Why))
+		why = Reason(reasons.InWords.With("words", s.Why))
 	}
 	if !s.Seen {
 		a.Unseen = why
@@ -68,9 +69,6 @@ func abilityBefore(s *agentpb.Step, probe uint32) *agentpb.Ability {
 	a.HoldEnter, a.HoldExit, a.Fail, a.NoHold = s.HoldEnter, s.HoldExit, true, why
 	return a
 }
-
-// inWords is a reason of which only the words came.
-var inWords = probes.NewReason("words", probes.Text{En: "{words}", Zh: "{words}"})
 
 // Reason is a reason as it goes over the wire; nil for none.
 func Reason(r probes.Reason) *agentpb.Reason {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // TestComplete: what agents said before they had probes is read as theirs.
@@ -61,7 +62,7 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("it is seen, and not: %v", got)
 	}
 	info.Probes[1].State = agentpb.ProbeState_PROBE_FAILED
-	info.Probes[1].Reason = Reason(inWords.With("words", "no BPF"))
+	info.Probes[1].Reason = Reason(reasons.InWords.With("words", "no BPF"))
 	if got := Unseen(info, s); got.En != "the uprobe probe has failed: no BPF" || got.Zh != "探针 uprobe 已失败：no BPF" {
 		t.Errorf("unseen for %q", got)
 	}

@@ -222,6 +222,9 @@ func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.Ho
 	for name, v := range map[string]string{"mode": r.Mode.String(), "until": r.Until} {
 		h.Fields = append(h.Fields, &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: v}})
 	}
+	if r.Mode == agentpb.StepMode_NEXT_CRI {
+		h.Fields = append(h.Fields, &agentpb.Field{Name: "request", Value: &agentpb.Field_Json{Json: `{"metadata":{"name":"web","namespace":"default","uid":"u-web"},"logDirectory":"/var/log/pods/default_web_u-web"}`}})
+	}
 	if r.Until == "loop.add" {
 		h.Step, h.Stage, h.Node = "loop.add", "syncloop", true
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
@@ -209,6 +210,21 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	return out
 }
 
+// documentLines is a value as lines of YAML, if it is a document that is long: the
+// request of a call is what one holds a pod before it for.
+func documentLines(v any) []string {
+	const short = 60
+	doc, ok := v.(probes.RawJSON)
+	if !ok || len(doc) < short {
+		return nil
+	}
+	text, err := yaml.JSONToYAML(doc)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+}
+
 func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	pod := podOf(h.Pod)
 	line := func(word, text string) { fmt.Fprintf(w, "  %-7s %s\n", word, words.Clean(text)) }
@@ -229,6 +245,13 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	}
 	fields := wire.Fields(h.Fields)
 	for _, name := range sortedKeys(fields) {
+		if doc := documentLines(fields[name]); doc != nil && !wide {
+			line(name, "")
+			for _, l := range doc {
+				fmt.Fprintf(w, "    %s\n", words.Clean(l))
+			}
+			continue
+		}
 		line(name, lines.FieldText(fields[name], wide))
 	}
 	if h.Error != "" {

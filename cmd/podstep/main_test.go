@@ -126,6 +126,9 @@ func TestOtherSystems(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !strings.Contains(string(out), ours+"probes/reasons\n") {
+			t.Errorf("podstep for %s does not know the words of reasons", goos)
+		}
 		for _, p := range strings.Fields(string(out)) {
 			own, is := strings.CutPrefix(p, ours)
 			for _, bad := range linux {

@@ -242,5 +242,5 @@ func (s *studio) tour() {
 
 // stop is where a guided walk is.
 func (c *camera) stop() string {
-	return regexp.MustCompile(`Tour .* \d+/\d+`).FindString(c.Screen())
+	return regexp.MustCompile(`Walk .* \d+/\d+`).FindString(c.Screen())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,21 @@ func TestCell(t *testing.T) {
 	} {
 		if got := cell(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestChineseIsSpaced: in Chinese a foreign word stands between blanks, and
+// punctuation is Chinese.
+func TestChineseIsSpaced(t *testing.T) {
+	bad := regexp.MustCompile(`.{0,6}(\p{Han}[A-Za-z]|[^%][A-Za-z]\p{Han}|\p{Han}[,;:!?()] |[，。；：！？（）] \S).{0,6}`)
+	all, err := collect("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if found := bad.FindString(s.zh); found != "" {
+			t.Errorf("%s: %q", s.place, found)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // TestAbilities: outside of the kubelet never more may be held than inside, and of
@@ -38,7 +39,7 @@ func TestAbilities(t *testing.T) {
 	for _, s := range c.Stages {
 		stages[s.Name] = true
 	}
-	for s := range insideOf {
+	for s := range reasons.InsideOf {
 		if !stages[s] {
 			t.Errorf("there is no stage %s", s)
 		}

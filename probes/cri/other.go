@@ -9,6 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Other is the step of all calls whose methods are no steps of their own.
@@ -83,15 +84,8 @@ func idIn(d protoreflect.MessageDescriptor) string {
 // otherAbility is what the probe can do at Other, if it is to show all calls.
 func otherAbility(shows bool) probes.Ability {
 	if !shows {
-		return probes.Ability{Unseen: notAsked.Reason()}
+		return probes.Ability{Unseen: reasons.NotAsked.Reason()}
 	}
-	no := bare.Reason()
+	no := reasons.Bare.Reason()
 	return probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, NoHold: no, NoFail: no}
 }
-
-var (
-	notAsked = why("other.notAsked", "most of these calls come every second and are about no pod; podstep attach --all-calls shows them",
-		"这些调用大多每秒都有，且与具体 Pod 无关；podstep attach --all-calls 会显示它们")
-	bare = why("other.bare", "podstep shows only that this call is made: most are about all pods at once",
-		"podstep 只显示有这个调用：它们大多同时涉及所有 Pod")
-)

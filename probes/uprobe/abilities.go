@@ -1,6 +1,9 @@
 package uprobe
 
-import "github.com/podstep/podstep/probes"
+import (
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
+)
 
 // Name is the probe's, in events.
 const Name = "uprobe"
@@ -20,7 +23,7 @@ func (h *Holds) at(s *probes.Step, can *probes.Ability) {
 		return
 	}
 	if !h.Allowed {
-		can.NoHold = notAllowed.Reason()
+		can.NoHold = reasons.NotAllowed.Reason()
 		return
 	}
 	may := func(r probes.HoldRule) bool {
@@ -31,7 +34,7 @@ func (h *Holds) at(s *probes.Step, can *probes.Ability) {
 
 // NoAbilities are those of a probe of a kubelet that cannot be looked into, for a reason.
 func NoAbilities(err error) probes.Abilities {
-	return abilities(notOpened.With("error", err.Error()))
+	return abilities(reasons.NotOpened.With("error", err.Error()))
 }
 
 func abilities(notSeen probes.Reason) probes.Abilities {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // find finds the step's function in the program: of a literal all copies that the compiler
@@ -25,7 +26,7 @@ func find(s *probes.Step, p *program, table *memory.Table) ([]probes.Code, probe
 	if why == "" {
 		why = "podstep cannot find out which of the function's literals it is"
 	}
-	return nil, notThere.With("error", why)
+	return nil, reasons.NotThere.With("error", why)
 }
 
 // literals are the functions that a literal of the step's function has become. If there are

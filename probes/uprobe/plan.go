@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe/callers"
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
@@ -62,9 +63,9 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		switch {
 		case s.Outside():
 		case s.Tier > tier && !s.Root && !s.Starts && !s.Carries && !s.Awaits: // by those podstep knows whose goroutine it is
-			out.unseen[s.Name] = higherTier.Reason()
+			out.unseen[s.Name] = reasons.HigherTier.Reason()
 		case s.Idle && alone(c, s, tier):
-			out.unseen[s.Name] = insideHigher.Reason()
+			out.unseen[s.Name] = reasons.InsideHigher.Reason()
 		default:
 			if why := out.add(s, p, table); !why.IsZero() {
 				out.unseen[s.Name] = why
@@ -131,13 +132,13 @@ func (p *plan) add(s *probes.Step, prog *program, table *memory.Table) probes.Re
 	r := reader{table: table, step: st}
 	st.enter, st.exit = r.enter(), r.exit()
 	if max(len(st.enter.reads), len(st.exit.reads)) > maxValues {
-		return notKnown.With("error", "it has too many values")
+		return reasons.NotKnown.With("error", "it has too many values")
 	}
 	var places []*planned
 	for _, f := range functions {
 		at, err := st.placesOf(f, prog)
 		if err != nil {
-			return notKnown.With("error", err.Error())
+			return reasons.NotKnown.With("error", err.Error())
 		}
 		places = append(places, at...)
 		st.symbols = append(st.symbols, f.Name)

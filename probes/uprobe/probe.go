@@ -15,6 +15,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Probe sees the steps of one kubelet.
@@ -87,17 +88,17 @@ func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Pr
 
 // Abilities are what such a probe can do at the catalogue's steps.
 func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
-	out := abilities(notFunc.Reason())
+	out := abilities(reasons.NotFunction.Reason())
 	for name, why := range p.plan.unseen {
 		out.Steps[name] = probes.Ability{Unseen: why}
 	}
 	for _, s := range p.plan.steps {
-		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: noFaults.Reason()}
+		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
 		holds.at(s.Step, &can)
 		out.Steps[s.Name] = can
 	}
 	if turn := p.turn(c); turn != nil {
-		no := onlySees.Reason()
+		no := reasons.OnlySees.Reason()
 		out.Steps[turn.Name] = probes.Ability{
 			Entry: true, Exit: true, Arguments: true, Results: true, Missing: names(turn.Results), NoHold: no, NoFail: no,
 		}

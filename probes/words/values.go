@@ -32,13 +32,18 @@ func Short(v any) string {
 	return OneLine(fmt.Sprint(v))
 }
 
-// ShortID is the beginning of an id of the runtime, as its tools print it.
+// ShortID is the beginning of an id of the runtime, as its tools print it: of a
+// container, a sandbox, or an image by its digest. Any other text stays whole.
 func ShortID(id string) string {
-	if i := strings.LastIndexByte(id, ':'); i >= 0 && i+13 <= len(id) {
-		return id[i+1 : i+13]
+	digits := id
+	if i := strings.LastIndexByte(id, ':'); i >= 0 {
+		digits = strings.TrimPrefix(id[i+1:], "//")
 	}
-	if len(id) > 20 && !strings.ContainsAny(id, "/. ") {
-		return id[:12]
+	if len(digits) < idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+		return id
 	}
-	return id
+	return digits[:12]
 }
+
+// idDigits is the least number of digits of an id of a runtime.
+const idDigits = 32

@@ -4,6 +4,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -88,6 +89,16 @@ func Text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 // in the same order.
 func (l Lang) Inf(t probes.Text, values ...any) string {
 	return fmt.Sprintf(l.In(t), values...)
+}
+
+// Sentences puts sentences one behind the other; those that are empty are left out.
+// Chinese has no blank between them.
+func (l Lang) Sentences(parts ...string) string {
+	between := " "
+	if l == Chinese {
+		between = ""
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
 // Nth reports which try it is.

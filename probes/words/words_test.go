@@ -1,6 +1,9 @@
 package words
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
@@ -15,6 +18,27 @@ func TestClean(t *testing.T) {
 	} {
 		if got := OneLine(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestShortID: only what is an id is cut, for a cut without a sign misleads.
+func TestShortID(t *testing.T) {
+	digits := strings.Repeat("0123456789abcdef", 4)
+	for id, want := range map[string]string{
+		digits:                                        "0123456789ab",
+		"containerd://" + digits:                      "0123456789ab",
+		"busybox@sha256:" + digits:                    "0123456789ab",
+		"unix:///run/containerd/cri.sock":             "unix:///run/containerd/cri.sock",
+		"verify_controller_attached_volume":           "verify_controller_attached_volume",
+		"The node had condition: [MemoryPressure]. ":  "The node had condition: [MemoryPressure]. ",
+		"docker.io/library/busybox:1.35":              "docker.io/library/busybox:1.35",
+		`{"linux":{"memoryLimitInBytes":"67108864"}}`: `{"linux":{"memoryLimitInBytes":"67108864"}}`,
+		"69b9328f-ced8-40fa-9f3f-81e489b72a21":        "69b9328f-ced8-40fa-9f3f-81e489b72a21",
+		"":                                            "",
+	} {
+		if got := ShortID(id); got != want {
+			t.Errorf("%q: %q", id, got)
 		}
 	}
 }

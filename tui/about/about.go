@@ -171,7 +171,7 @@ func logLines(lang words.Lang, s *evidence.Snapshot, logs []evidence.ContainerLo
 		lines = append(lines, head)
 		switch {
 		case l.Why != "":
-			lines = append(lines, strings.TrimSuffix(lang.In(words.Text("not read", "无法读取"))+" ("+l.Why+"): "+words.Clean(l.Message), ": "))
+			lines = append(lines, strings.TrimSuffix(lang.Inf(words.Text("not read (%s): %s", "无法读取（%s）：%s"), l.Why, words.Clean(l.Message)), lang.In(words.Text(": ", "："))))
 		case len(l.Lines) == 0:
 			lines = append(lines, lang.In(words.Text("it has written nothing", "它没有写任何内容")))
 		}

@@ -98,6 +98,21 @@ func (p *Picker) search() {
 		c := &p.all[f.Index]
 		add(c, runesAt(c.Text, f.MatchedIndexes))
 	}
+	if p.kind == screen.OverHelp {
+		p.bringTogether()
+	}
+}
+
+// bringTogether puts those of a group together, the group of the best first: each
+// group has a heading.
+func (p *Picker) bringTogether() {
+	order := map[string]int{}
+	for _, f := range p.found {
+		if _, is := order[f.Group]; !is {
+			order[f.Group] = len(order)
+		}
+	}
+	slices.SortStableFunc(p.found, func(a, b match) int { return cmp.Compare(order[a.Group], order[b.Group]) })
 }
 
 // together ranks a line by how what was typed is in it: as all of it, at its

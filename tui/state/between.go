@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"github.com/podstep/podstep/agent/story/outline"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -138,8 +140,9 @@ func entryKey(e *outline.Entry) lineKey {
 	return lineKey{kind: keyEntry, a: e.First, b: b}
 }
 
-// maxMembers bounds how many calls of one fold are shown, the newest.
-const maxMembers = 200
+// maxMembers bounds how many calls of one fold are shown, the newest, and the one
+// that was asked for.
+var maxMembers = 200
 
 func (l *layouter) members(g *outline.Segment, e *outline.Entry) []int {
 	var out []int
@@ -152,9 +155,12 @@ func (l *layouter) members(g *outline.Segment, e *outline.Entry) []int {
 			out = append(out, i)
 		}
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
+	if i := l.p.revealed; len(out) == maxMembers && i >= e.First && i < out[len(out)-1] {
+		if it := l.p.Items.At(i); it != nil && l.belongs(g, it, e) {
+			out = append(out, i)
+		}
 	}
+	slices.Reverse(out)
 	return out
 }
 

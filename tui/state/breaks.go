@@ -115,7 +115,7 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	for _, f := range b.GetRefused() {
 		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(s.lang.In(reason.Problem(f.GetProblem()))))
 	}
-	r.Refused = strings.Join(refused, "; ")
+	r.Refused = strings.Join(refused, s.lang.In(words.Text("; ", "；")))
 	return r
 }
 

@@ -74,10 +74,21 @@ func (s *State) evidenceAt(v *view) *evidence.Snapshot {
 	return &all
 }
 
+// outlived reports whether the pod has come out of its trouble since something was
+// gathered about it. A pod that is well is not asked about again.
+func (s *State) outlived(v *view) bool {
+	state, since := s.verdictOf(s.pod, v)
+	switch state {
+	case life.Working, life.Idle, life.Done:
+		return s.snapshotOf().Taken.UnixNano() < s.h.Origin()+since
+	}
+	return false
+}
+
 // causeOf is the line on the selected pod by what was gathered; ok is false if nothing
 // was, or nothing more than the story has.
 func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
-	if s.pod == 0 || s.snapshotOf() == nil || w.Mark == life.Held || w.Mark == life.Gone {
+	if s.pod == 0 || s.snapshotOf() == nil || w.Mark == life.Held || w.Mark == life.Gone || s.outlived(v) {
 		return out, false
 	}
 	r := s.report(v)

@@ -6,10 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -82,5 +84,32 @@ func TestOldSnapshot(t *testing.T) {
 	s.ToggleFreeze()
 	if s.snapshotOf() != nil {
 		t.Error("what is known now is said of an earlier moment")
+	}
+}
+
+// TestOutlivedSnapshot: what kept a pod is not said of it any more when it runs.
+func TestOutlivedSnapshot(t *testing.T) {
+	r := record(t)
+	s := New(r.info, probes.MustLoad(), words.English)
+	s.SetLink(screen.LinkLive, "live")
+	for _, b := range r.batches {
+		if s.Add(b); s.SelectPodNamed("default", "web") && s.whyLine(s.view()).Mark == life.Idle {
+			break
+		}
+	}
+	v := s.view()
+	state, since := s.verdictOf(s.pod, v)
+	if state != life.Idle {
+		t.Fatal("the pod never ran")
+	}
+	uid, ran := s.of(s.pod).Entity.UID, time.Unix(0, s.h.Origin()+since)
+	own := s.whyLine(v)
+	for taken, old := range map[time.Time]bool{ran.Add(-time.Second): true, ran.Add(time.Second): false} {
+		kept := gatedPod(taken)
+		kept.Name.UID, kept.Pod.UID = uid, types.UID(uid)
+		s.SetSnapshot(uid, kept)
+		if got := s.whyLine(s.view()); (got == own) != old {
+			t.Errorf("taken %s after it ran: %q", taken.Sub(ran), got.Text)
+		}
 	}
 }

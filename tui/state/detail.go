@@ -56,7 +56,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 // heldDetail is about the call at which the pod is held: until when it is.
 func (s *State) heldDetail(ref int, d *screen.Detail, v *view) {
 	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
-		d.Held = strings.TrimSpace(s.heldWords(s.pod, now, v) + " " + s.askedBy(now))
+		d.Held = s.lang.Sentences(s.heldWords(s.pod, now, v), s.askedBy(now))
 	}
 }
 

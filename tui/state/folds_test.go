@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -103,5 +104,36 @@ func TestPlain(t *testing.T) {
 	}
 	if folds == 0 || before == 0 {
 		t.Errorf("%d folds", folds)
+	}
+}
+
+// TestFailuresHangTogether: between a row that failed and what failed beneath it there
+// is none that is done; and the turn in which a pod got its sandbox has a row of its
+// own, however often it was tried again.
+func TestFailuresHangTogether(t *testing.T) {
+	failed := 0
+	for _, pod := range []string{"no-image", "crashloop", "missing"} {
+		s := record(t).play(words.English)
+		s.SelectPodNamed("default", pod)
+		s.OpenAll()
+		var path []screen.Row // the rows that the present one is in
+		for _, r := range s.Screen(screen.Sizes{Pods: 10, Main: maxOpen, Detail: 5, Width: 120}).Story().Rows {
+			path = append(path[:min(r.Depth, len(path))], r)
+			if r.Step == "rt.sandbox" && r.Mark == screen.RowDone && slices.ContainsFunc(path, func(up screen.Row) bool { return up.Kind == screen.RowFolded }) {
+				t.Errorf("%s: the turn that made the sandbox is in a fold", pod)
+			}
+			if r.Mark != screen.RowFailed {
+				continue
+			}
+			outer := slices.IndexFunc(path, func(up screen.Row) bool { return up.Mark == screen.RowFailed })
+			for _, between := range path[outer:] {
+				if failed++; between.Mark == screen.RowDone {
+					t.Errorf("%s: %q is done between %q and %q, which failed", pod, between.Label, path[outer].Label, r.Label)
+				}
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing has failed")
 	}
 }

@@ -48,6 +48,9 @@ func (s *State) selectLine(ls *lines, at int) {
 	s.cursor, s.cursorAt, s.detailTop = ls.at(at).key, at, 0
 }
 
+// Stay keeps the selection where it is, also when that is where the pod is now.
+func (s *State) Stay() { s.unfollow() }
+
 func (s *State) unfollow() {
 	if s.follow {
 		s.follow, s.leftAt = false, s.of(s.pod).Events.End()
@@ -164,6 +167,10 @@ func (s *State) CloseAll() {
 	}
 	p.setAll(keys, false)
 	s.version++
+	ls = s.layout(p, v.at)
+	if !s.follow && ls.find(s.cursor, s.cursorAt) == none && ls.len() > 0 {
+		s.selectLine(ls, s.nearest(ls)) // else its row would be opened again
+	}
 }
 
 func (p *pod) setAll(keys []lineKey, open bool) {

@@ -1,13 +1,17 @@
 package state
 
 import (
+	"slices"
+
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/screen"
 )
 
 // cursorPlace is the place of the selected row: the current step while the
-// reader follows, else the row that was selected, or what is left of it.
+// reader follows, else the row that was selected, or what is left of it. A row
+// that later events have folded away is opened again, and ls has it then: who
+// reads a row, or is told of it by a walk, does not lose it.
 func (s *State) cursorPlace(ls *lines, v *view) int {
 	if ls.len() == 0 {
 		return none
@@ -18,6 +22,10 @@ func (s *State) cursorPlace(ls *lines, v *view) int {
 		return at
 	}
 	at := ls.find(s.cursor, s.cursorAt)
+	if at == none && s.openCursor(v) {
+		*ls = *s.layout(s.of(s.pod), v.at)
+		at = ls.find(s.cursor, none)
+	}
 	if at == none {
 		at = s.nearest(ls)
 		s.cursor = ls.at(at).key
@@ -83,16 +91,41 @@ func (s *State) innermostOpen(ls *lines, v *view) int {
 	return none
 }
 
+// openCursor opens what the selected call or turn is in. It returns false if the
+// cursor is at neither, or at one of another time.
+func (s *State) openCursor(v *view) bool {
+	p := s.of(s.pod)
+	switch sp := s.h.Span(s.cursor.a); s.cursor.kind {
+	case keySpan:
+		if sp == nil || sp.Pod != s.pod || sp.Enter >= v.at {
+			return false
+		}
+		s.openCall(p, s.cursor.a)
+	case keyTurn:
+		if it := p.Items.At(s.cursor.a); it == nil || it.Pos >= v.at {
+			return false
+		}
+		s.openItem(p, s.cursor.a)
+	default:
+		return false
+	}
+	s.version++
+	return true
+}
+
 // nearest is the row that stands for the selected one when that is not shown:
 // the call or turn that it is in, or the one that is where it was.
 func (s *State) nearest(ls *lines) int {
 	if s.cursor.kind == keySpan {
 		for sp := s.h.Span(s.cursor.a); sp != nil; sp = s.h.Span(sp.Parent) {
-			if at := ls.find(lineKey{kind: keySpan, a: sp.Parent}, none); at != none && sp.Parent != none {
-				return at
+			around := []lineKey{{kind: keySpan, a: sp.Parent}, {kind: keyTurn, a: sp.Item}}
+			if up := s.h.Span(sp.Parent); up == nil || up.Item != sp.Item {
+				slices.Reverse(around) // the turn is in what its call is in
 			}
-			if at := ls.find(lineKey{kind: keyTurn, a: sp.Item}, none); at != none {
-				return at
+			for _, k := range around {
+				if at := ls.find(k, none); at != none && k.a != none {
+					return at
+				}
 			}
 		}
 	}
@@ -227,18 +260,7 @@ func (s *State) SelectCall(span uint64) bool {
 
 // reveal opens all that a call is in, and selects it.
 func (s *State) reveal(p *pod, ref int, v *view) bool {
-	sp := s.h.Span(ref)
-	s.openItem(p, sp.Item)
-	for up := s.h.Span(sp.Parent); up != nil && up.Item == sp.Item; up = s.h.Span(up.Parent) {
-		p.setOpen(lineKey{kind: keySpan, a: *p.Spans.At(up.Ordinal)}, true)
-	}
-	it := p.Items.At(sp.Item)
-	want := lineKey{kind: keySpan, a: ref}
-	if t := p.TurnOf(sp); t != nil && (t.Span == ref || t.Work == ref) {
-		want = lineKey{kind: keyTurn, a: sp.Item}
-	} else if it != nil && it.Turn != none {
-		p.setOpen(lineKey{kind: keyTurn, a: sp.Item}, true)
-	}
+	want := s.openCall(p, ref)
 	s.version++
 	ls := s.layout(p, v.at)
 	if at := ls.find(want, none); at != none {
@@ -248,12 +270,31 @@ func (s *State) reveal(p *pod, ref int, v *view) bool {
 	return false
 }
 
+// openCall opens all that a call is in, and gives the key of its row: a turn has
+// one for itself and for its work.
+func (s *State) openCall(p *pod, ref int) lineKey {
+	sp := s.h.Span(ref)
+	s.openItem(p, sp.Item)
+	for up := s.h.Span(sp.Parent); up != nil && up.Item == sp.Item; up = s.h.Span(up.Parent) {
+		p.setOpen(lineKey{kind: keySpan, a: *p.Spans.At(up.Ordinal)}, true)
+	}
+	it := p.Items.At(sp.Item)
+	if t := p.TurnOf(sp); t != nil && (t.Span == ref || t.Work == ref) {
+		return lineKey{kind: keyTurn, a: sp.Item}
+	}
+	if it != nil && it.Turn != none {
+		p.setOpen(lineKey{kind: keyTurn, a: sp.Item}, true)
+	}
+	return lineKey{kind: keySpan, a: ref}
+}
+
 // openItem opens the folds that an item is in.
 func (s *State) openItem(p *pod, item int) {
 	g := p.Segments.Of(item)
 	if g == nil {
 		return
 	}
+	p.revealed = item
 	p.setOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)
 	it := p.Items.At(item)
 	for _, t := range g.Tries {

@@ -51,6 +51,8 @@ type pod struct {
 	*outline.Pod
 	opened map[lineKey]bool // rows that the reader opened or closed
 	cache  layoutCache
+
+	revealed int // the item that was opened last because something in it was asked for
 }
 
 // New makes a session with the agent that info is about.
@@ -118,7 +120,7 @@ func (s *State) forget(before int) {
 // of is the pod at a place of the history.
 func (s *State) of(i int) *pod {
 	for len(s.pods) < s.h.Pods() {
-		s.pods = append(s.pods, &pod{Pod: s.outlines.Pod(len(s.pods))})
+		s.pods = append(s.pods, &pod{Pod: s.outlines.Pod(len(s.pods)), revealed: none})
 	}
 	return s.pods[i]
 }

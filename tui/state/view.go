@@ -21,6 +21,7 @@ type reader struct {
 	sizes   screen.Sizes
 	pod     int // selected
 	picked  bool
+	loaded  bool
 	podTop  int
 	list    podOrder
 	sort    screen.PodSort
@@ -116,6 +117,16 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	}
 	out.Crumbs = s.crumbs(sel, v)
 	return out
+}
+
+// Loaded is called when all has come that the first agent remembers, which comes in
+// parts. The worst pod of all is selected then, if the person has selected none.
+func (s *State) Loaded() {
+	if !s.picked && !s.loaded && s.link != screen.LinkReplay {
+		s.pod = 0
+		s.pick(s.view())
+	}
+	s.loaded = true
 }
 
 // pick selects a pod if none has been selected yet: the worst. From then on only

@@ -94,7 +94,7 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	part(wrapped(d.Held, min(w, 96), 0, inkHeldText))
 	part(wrapped(text, min(w, 96), 0, inkPlain))
 	if d.Error != "" {
-		part(wrapped(f.m.failed+" "+f.text(wordFailed)+": "+d.Error, w, 2, inkFailedText))
+		part(wrapped(f.m.failed+" "+f.text(wordFailed)+f.text(wordColon)+d.Error, w, 2, inkFailedText))
 	}
 	call := func() {
 		part(f.yamlLines(f.m.request+" "+f.text(wordRequest), d.Request))

@@ -123,7 +123,7 @@ func (f *frame) failing(p *screen.Failing) piece {
 		out.glyph, out.gInk, out.text, out.ink = f.m.waits, inkWarn, p.Probe+" "+f.text(wordTries), inkWarn
 	}
 	if p.Why != "" {
-		out.text += ": " + fit(p.Why, 32, f.m.ellipsis)
+		out.text += f.text(wordColon) + fit(p.Why, 32, f.m.ellipsis)
 	}
 	return out
 }

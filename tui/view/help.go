@@ -65,7 +65,7 @@ func (f *frame) whyOff(line Rect, o *screen.Overlay) {
 		return
 	}
 	if it := o.Items[o.Cursor]; it.Off != "" {
-		f.put(line, it.Text+": "+it.Off, inkWarn)
+		f.put(line, it.Text+f.text(wordColon)+it.Off, inkWarn)
 	}
 }
 

@@ -1,6 +1,10 @@
 package view
 
-import "github.com/podstep/podstep/probes/words"
+import (
+	"fmt"
+
+	"github.com/podstep/podstep/probes/words"
+)
 
 // hold draws the banner of what is held. It takes the place of the line under
 // the header, so that nothing moves when a hold begins or ends.
@@ -16,14 +20,17 @@ func (f *frame) hold() {
 	rest := after(line, x+1)
 	rest.W = max(0, rest.W-1)
 
-	f.heldWhere(f.putRight(rest, f.heldLeft(rest.W), inkHeld.on(onHeld), 0))
+	f.heldWhere(f.putRight(rest, f.heldLeft(rest.W), inkHeld.on(onHeld), 0), rest.W < nodeRoom)
 }
+
+// nodeRoom is the width from which heldLeft reports that the node stands still.
+const nodeRoom = 72
 
 // heldLeft reports when the pod goes on by itself, what ends the hold, and whether
 // it costs anything, as far as there is room in a line of w cells.
 func (f *frame) heldLeft(w int) string {
 	h := f.s.Hold
-	if w < 46 || h.Node && w < 72 {
+	if w < 46 || h.Node && w < nodeRoom {
 		return words.Clock(h.Left)
 	}
 	left, why := f.textf(wordGoesOn, words.Clock(h.Left)), f.text(wordLease)
@@ -34,18 +41,22 @@ func (f *frame) heldLeft(w int) string {
 		left += f.textf(wordBecause, why)
 	}
 	switch {
-	case h.Node && w > 64:
-		return f.text(wordNodeHeld) + ", " + left
+	case h.Node:
+		return f.also(f.text(wordNodeHeld), left)
 	case h.Free && w > 90:
-		return f.text(wordNoTimer) + ", " + left
+		return f.also(f.text(wordNoTimer), left)
 	}
 	return left
 }
 
+// also joins two texts that stand on their own.
+func (f *frame) also(a, b string) string { return fmt.Sprintf(f.text(wordAlso), a, b) }
+
 // heldWhere reports which pod is held where: the step first if there is little
 // room, for the pod is in the list as well. That it is not the selected pod is
-// said, for the keys act on that one.
-func (f *frame) heldWhere(line Rect) {
+// said, for the keys act on that one; that the node stands still only if it is said
+// nowhere else.
+func (f *frame) heldWhere(line Rect, node bool) {
 	h := f.s.Hold
 	ground := onHeld
 	others, room := "", width(h.Step)+9
@@ -71,7 +82,7 @@ func (f *frame) heldWhere(line Rect) {
 	if others != "" {
 		x = f.put(after(line, x+min(1, width(where))), others, inkHeldText.on(ground))
 	}
-	if h.Node && line.W <= 64 {
+	if h.Node && node {
 		f.put(after(line, x+2), f.text(wordNodeHeld), inkHeld.on(ground))
 	}
 }

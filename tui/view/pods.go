@@ -175,7 +175,7 @@ func (f *frame) shortName(p *screen.PodRow, w int) string {
 func (f *frame) podState(p *screen.PodRow) string {
 	switch {
 	case p.Mark == life.Held && p.Left > 0:
-		return p.Word + ", " + f.textf(wordLeft, words.Clock(p.Left))
+		return f.also(p.Word, f.textf(wordLeft, words.Clock(p.Left)))
 	case p.Mark == life.Held: // since when is never shown in its place
 	case p.Mark <= life.Waiting && p.For > 0:
 		return p.Word + " " + words.Clock(p.For)

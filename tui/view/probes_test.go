@@ -28,7 +28,7 @@ func TestProbes(t *testing.T) {
 	s.Focus, s.Zoom = screen.PaneDetail, true
 	for lang, wanted := range map[words.Lang][]string{
 		words.English: {"  cri api  ", "✗ made failed: torn by a test", "↻ log tries again", "seen by", "made  12:00:00.005  3.00 s", "cri  12:00:00.005  2.00 s", "✗ no network", "podSandboxID  abc", "not read  runtimeHandler; not by made"},
-		words.Chinese: {"✗ made 失败: torn by a test", "↻ log 重试中", "看到它的探针", "未读取  runtimeHandler"},
+		words.Chinese: {"✗ made 失败：torn by a test", "↻ log 重试中", "看到它的探针", "未读取  runtimeHandler"},
 	} {
 		s.Lang = lang
 		text := ansi.Strip(checkSize(t, "probes", s, Options{Width: 180, Height: 50}))

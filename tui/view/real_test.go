@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,9 @@ func TestRealSession(t *testing.T) {
 	}
 }
 
+// badChinese is what English puts between sentences and parts of them, in Chinese.
+var badChinese = regexp.MustCompile(`.{0,8}([，。；：] [^\s│┃]|\p{Han}[,;:] ).{0,8}`)
+
 // drawAll draws each view at many sizes.
 func drawAll(t *testing.T, s *state.State) {
 	t.Helper()
@@ -55,7 +59,10 @@ func drawAll(t *testing.T, s *state.State) {
 			st := NewStyles(Options{Width: w, Height: 8 + (i*13+k)%43})
 			screen := s.Screen(screen.Sizes{})
 			screen = s.Screen(Sizes(screen, st))
-			checkSize(t, "real", screen, st.Options)
+			text := checkSize(t, "real", screen, st.Options)
+			if bad := badChinese.FindString(ansi.Strip(text)); bad != "" {
+				t.Errorf("%dx%d, view %s: %q", st.Width, st.Height, main, bad)
+			}
 			s.Move(3)
 		}
 	}

@@ -247,7 +247,7 @@ func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	}
 	switch {
 	case row.Mark == screen.RowUnseen && row.Error != "":
-		f.put(line, f.text(wordUnseen)+": "+row.Error, note.on(ground))
+		f.put(line, f.text(wordUnseen)+f.text(wordColon)+row.Error, note.on(ground))
 		return
 	case row.Error == "":
 		f.put(line, row.Note, note.on(ground))
@@ -256,6 +256,6 @@ func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	if row.Note != "" && line.W-width(row.Note) > 24 {
 		line = after(line, f.put(line, row.Note, note.on(ground))+2)
 	}
-	x := f.put(line, f.text(wordFailed)+": ", inkFailed.on(ground))
+	x := f.put(line, f.text(wordFailed)+f.text(wordColon), inkFailed.on(ground))
 	f.put(after(line, x), row.Error, inkFailedText.on(ground))
 }

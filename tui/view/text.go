@@ -80,6 +80,9 @@ func last(s string, w int) string {
 // notFirst are signs that no line begins with.
 const notFirst = "，。、；：！？）」』》】…,.;:!?)]}"
 
+// notLast are signs that no line ends with.
+const notLast = "（「『《【“‘([{"
+
 // wrap breaks a text into lines of at most w cells: at blanks, and between wide
 // characters, which need none. Words that are too long are cut.
 func wrap(s string, w int) []string {
@@ -108,18 +111,19 @@ func wrapLine(s string, w int) []string {
 // breakAt reports where a line of at most w cells ends.
 func breakAt(s string, w int) int {
 	full := len(head(s, w))
-	best, wide := 0, false
+	best, wide, opened := 0, false, false
 	for at := 0; at <= full && at < len(s); {
 		g, gw := first(s[at:])
 		switch {
 		case g == " ":
 			best, wide = at, false
-		case at > 0 && (wide || gw == 2) && !strings.Contains(notFirst, g):
+		case at > 0 && (wide || gw == 2) && !opened && !strings.Contains(notFirst, g):
 			best = at
 		}
 		if g != " " {
 			wide = gw == 2
 		}
+		opened = strings.Contains(notLast, g)
 		at += len(g)
 	}
 	if best == 0 { // one long word

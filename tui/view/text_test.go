@@ -19,6 +19,8 @@ func TestWrap(t *testing.T) {
 		{"请 kubelet 等待", 10, []string{"请 kubelet", "等待"}},
 		{"one\ntwo", 10, []string{"one", "two"}},
 		{"停", 1, []string{"停"}},
+		{"一段时间后（默认五分钟）", 12, []string{"一段时间后", "（默认五分", "钟）"}},
+		{"先说“停住”再说", 6, []string{"先说", "“停住”", "再说"}},
 	}
 	for _, c := range cases {
 		if got := wrap(c.text, c.w); !slices.Equal(got, c.want) {

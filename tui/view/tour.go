@@ -19,7 +19,7 @@ func (f *frame) tour(r Rect) {
 	line := r.line(0).inset(1, 0, 1, 0)
 	line = f.putRight(line, fmt.Sprintf("%d/%d", t.Stop, t.Stops), inkMuted, 10)
 	most := 2
-	if r.H < 8 {
+	if r.H < min(8, tourLines(f.s, r.W)) {
 		most = 1
 	}
 	title := f.tourTitle(line.W, most)
@@ -34,11 +34,10 @@ func (f *frame) tour(r Rect) {
 		f.progress(body.line(0), t)
 		body = body.inset(0, 1, 0, 0)
 	}
-	lines := f.tourFit(body.W, body.H)
+	lines, wait := f.tourFit(body.W, body.H)
 	if len(lines) < body.H && !f.lay.TourRule.empty() {
 		body = body.inset(0, 1, 0, 0)
 	}
-	wait := len(f.tourWait(body.W))
 	for i, l := range lines {
 		y := i
 		if fromEnd := len(lines) - i; fromEnd <= wait {
@@ -48,17 +47,27 @@ func (f *frame) tour(r Rect) {
 	}
 }
 
-// tourFit is the card in h lines. What it waits for is always there. If there is
-// no room for the rest, the blank lines go first, then the ends of the text and
-// of the question; an answer that was asked for goes before the text.
-func (f *frame) tourFit(w, h int) []rich {
-	text, question, wait := f.tourText(w), f.tourQuestion(w), f.tourWait(w)
+// fewLines is how much of the text is worth more than the name of a key.
+const fewLines = 3
+
+// tourFit is the card in h lines, the last n of which are what it waits for: that is
+// always there. If there is no room for the rest, the blank lines go first, then the
+// ends of the text and of the question, and the key that shows them is named; an
+// answer that was asked for goes before the text.
+func (f *frame) tourFit(w, h int) (lines []rich, n int) {
+	text, question, wait := f.tourText(w), f.tourQuestion(w), f.tourWait(w, "")
 	all := slices.Concat(text, question, wait)
 	if len(all) <= h {
-		return all
+		return all, len(wait)
 	}
 	blank := func(l rich) bool { return len(l) == 0 }
 	question, wait = slices.DeleteFunc(question, blank), slices.DeleteFunc(wait, blank)
+	if len(text)+len(question) > h-len(wait) {
+		named := slices.DeleteFunc(f.tourWait(w, f.text(wordReadAll)), blank)
+		if len(named) == len(wait) || h-len(named) >= fewLines {
+			wait = named
+		}
+	}
 	wait = wait[:min(len(wait), h)]
 	room := h - len(wait)
 	if len(text)+len(question) > room {
@@ -69,7 +78,7 @@ func (f *frame) tourFit(w, h int) []rich {
 		question = f.cutLines(question, share)
 		text = f.cutLines(text, room-len(question))
 	}
-	return slices.Concat(text, question, wait)
+	return slices.Concat(text, question, wait), len(wait)
 }
 
 // cutLines takes the first n lines, and says in the last that there are more.
@@ -134,16 +143,17 @@ func (f *frame) tourQuestion(w int) []rich {
 	return lines
 }
 
-func (f *frame) tourWait(w int) []rich {
+// tourWait is what the card waits for, and what else can be done.
+func (f *frame) tourWait(w int, also string) []rich {
 	if f.s.Tour.Wait == "" {
 		return nil
 	}
-	return append([]rich{nil}, wrapped(f.m.pointer+" "+f.s.Tour.Wait, w, 2, inkKey)...)
+	return append([]rich{nil}, wrapped(f.m.pointer+" "+f.s.Tour.Wait+also, w, 2, inkKey)...)
 }
 
 // tourLines is how many lines the card wants in a width.
 func tourLines(s *screen.Screen, w int) int {
 	f := &frame{s: s, m: &glyphSets[Unicode]}
-	n := len(f.tourTitle(w-9, 2)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2))
+	n := len(f.tourTitle(w-9, 2)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2, ""))
 	return n + 1 // the progress, or a blank before the text
 }

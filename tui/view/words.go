@@ -35,10 +35,12 @@ var (
 	wordNoTimer     = probes.Text{En: "no timer runs", Zh: "没有计时器在走"}
 	wordLease       = probes.Text{En: "lease", Zh: "租约"}
 	wordBecause     = probes.Text{En: " (%s)", Zh: "（%s）"}
+	wordColon       = probes.Text{En: ": ", Zh: "："}
+	wordAlso        = probes.Text{En: "%s, %s", Zh: "%s，%s"}
 	wordLeft        = probes.Text{En: "%s left", Zh: "剩 %s"}
 	wordOneOther    = probes.Text{En: "and 1 other", Zh: "另有 1 个"}
 	wordOthers      = probes.Text{En: "and %d others", Zh: "另有 %d 个"}
-	wordNotSelected = probes.Text{En: "not selected:", Zh: "未选中："}
+	wordNotSelected = probes.Text{En: "not selected:", Zh: "未选中"}
 	wordNodeHeld    = probes.Text{En: "the node stands still", Zh: "整个节点停着"}
 	wordAsking      = probes.Text{En: "asking", Zh: "正在查询"}
 	wordSeenIn      = probes.Text{En: "seen in %s", Zh: "依据：%s"}
@@ -63,7 +65,8 @@ var (
 	wordDoes        = probes.Text{En: "does", Zh: "做什么"}
 	wordHits        = probes.Text{En: "hits", Zh: "次数"}
 	wordEnds        = probes.Text{En: "ends", Zh: "期限"}
-	wordTour        = probes.Text{En: "Tour", Zh: "导览"}
+	wordTour        = probes.Text{En: "Walk", Zh: "导览"}
+	wordReadAll     = probes.Text{En: " · v reads all", Zh: " · v 看全文"}
 	wordCritical    = probes.Text{En: "critical path", Zh: "关键路径"}
 	wordChoose      = probes.Text{En: "choose", Zh: "选择"}
 	wordBack        = probes.Text{En: "back", Zh: "返回"}

@@ -63,7 +63,7 @@ func (r *Report) Summary(l words.Lang) string {
 	case len(r.Findings) > 0:
 		return r.Findings[0].Sentence(l)
 	case r.Waits != nil:
-		return l.In(r.Waits.For) + " (" + l.In(r.Waits.Usual) + ")"
+		return l.Inf(words.Text("%s (%s)", "%s（%s）"), l.In(r.Waits.For), l.In(r.Waits.Usual))
 	}
 	return l.In(map[Verdict]probes.Text{
 		OK:      words.Text("Nothing is wrong.", "一切正常。"),

@@ -113,7 +113,7 @@ func (w *holding) cost(id history.StepID) string {
 	if why := w.noFail(id); why != "" {
 		out = append(out, why)
 	}
-	return strings.Join(out, " ")
+	return w.lang.Sentences(out...)
 }
 
 func (w *holding) none(step string) (why string, is bool) {

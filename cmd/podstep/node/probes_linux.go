@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/agent/attach"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // registered are the probes that podstep attach can host, the most telling first.
@@ -48,11 +49,11 @@ func chooseProbes(names []string, passive bool) (out []attach.Kind, leftOut []at
 		case passive && k.InPath && named:
 			return nil, nil, usagef("--passive and --probe %s: this probe works by standing in the path of the kubelet's calls, where --passive wants nothing; leave one of the two out", k.Name)
 		case passive && k.InPath:
-			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: attach.Passive.Reason()})
+			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: reasons.Passive.Reason()})
 		case len(names) == 0 && !k.OnRequest || named:
 			out = append(out, k)
 		case k.InPath: // what others could do is known only once they are there
-			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: attach.NotNamed.Reason()})
+			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: reasons.NotNamed.Reason()})
 		}
 	}
 	return out, leftOut, nil

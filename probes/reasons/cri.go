@@ -1,0 +1,58 @@
+package reasons
+
+import "github.com/podstep/podstep/probes"
+
+// Unholdable reports of the methods before which no pod is held why not. In a woven kubelet a pod may be
+// held at some of them, since it is seen whose goroutine makes the call.
+var Unholdable = map[string]probes.ReasonCode{
+	"PodSandboxStatus": why("cri.hold.podSandboxStatus", "PLEG makes this call too, with its relist lock held, and seen from outside the kubelet its calls look like the worker's",
+		"PLEG 也会发出此调用，当时它持有 relist 锁；从 kubelet 外面看，它的调用与 worker 的一样"),
+	"ContainerStatus": why("cri.hold.containerStatus", "PLEG makes this call, with its relist lock held, and seen from outside the kubelet its calls look like the worker's",
+		"PLEG 会发出此调用，当时它持有 relist 锁；从 kubelet 外面看，它的调用与 worker 的一样"),
+	"ExecSync": why("cri.hold.execSync", "most of these are exec health probes; one that is held counts as failed, and the container is restarted",
+		"其中多数是 exec 健康探针；被停住的一次算作失败，容器会被重启"),
+	"ImageStatus": why("cri.hold.imageStatus", "the request does not name a pod, and the puller of all pods makes this call too",
+		"请求里没有写明 Pod，而且为所有 Pod 拉取镜像的 goroutine 也会发出此调用"),
+	"PullImage": why("cri.hold.pullImage", "by default one goroutine pulls for all pods; while it stands, no image is pulled on the node",
+		"默认由一个 goroutine 为所有 Pod 拉取镜像；它停住时，节点上不会拉取任何镜像"),
+	"RemoveContainer": why("cri.hold.removeContainer", "garbage collection removes containers of all pods here, on one goroutine",
+		"垃圾回收在此用一个 goroutine 删除所有 Pod 的容器"),
+	"RemovePodSandbox": why("cri.hold.removePodSandbox", "only garbage collection comes here, on one goroutine that cleans up after all pods",
+		"只有垃圾回收会到这里，它用一个 goroutine 清理所有 Pod"),
+	"RemoveImage": why("cri.hold.removeImage", "this frees disk space for the whole node and belongs to no pod",
+		"这是为整个节点释放磁盘空间，不属于任何 Pod"),
+	"RuntimeConfig": why("cri.hold.runtimeConfig", "the kubelet is still starting up here, and no pod is served yet",
+		"此时 kubelet 仍在启动，还没有为任何 Pod 服务"),
+}
+
+// Listed is why no pod is held at what is no call.
+var Listed = why("cri.hold.listed", "it is what the runtime lists, and no call of the kubelet", "这是运行时列出的内容，不是 kubelet 的调用")
+
+// Inside is why a step is not seen of which there is nothing better to say.
+var Inside = why("cri.inside", "happens inside the kubelet; only a woven kubelet shows it", "发生在 kubelet 内部；只有织入的 kubelet 才能显示")
+
+// InsideOf reports for a stage where traces of its steps are seen all the same.
+var InsideOf = map[string]probes.ReasonCode{
+	"boot":      why("cri.inside.boot", "happens inside the kubelet while it starts; only a woven kubelet shows it", "发生在 kubelet 启动期间的内部；只有织入的 kubelet 才能显示"),
+	"admit":     why("cri.inside.admit", "happens inside the kubelet; what it refuses shows in the pod's status, how it decides only a woven kubelet shows", "发生在 kubelet 内部；它拒绝的结果见 Pod 的状态，如何决定只有织入的 kubelet 才能显示"),
+	"syncpod":   why("cri.inside.syncpod", "happens inside the kubelet; its calls to the runtime are seen, what comes before them only a woven kubelet shows", "发生在 kubelet 内部；能看到它对运行时的调用，调用之前的事只有织入的 kubelet 才能显示"),
+	"runtime":   why("cri.inside.runtime", "happens inside the kubelet; the calls to the runtime that come of it are seen", "发生在 kubelet 内部；能看到由此产生的对运行时的调用"),
+	"image":     why("cri.inside.image", "happens inside the kubelet; PullImage and ImageStatus, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 PullImage 和 ImageStatus"),
+	"pleg":      why("cri.inside.pleg", "happens inside the kubelet; the status calls that it makes are seen", "发生在 kubelet 内部；能看到它发出的状态调用"),
+	"status":    why("cri.inside.status", "happens inside the kubelet; what comes of it shows in the pod's status at the API server", "发生在 kubelet 内部；结果见 API server 上 Pod 的状态"),
+	"probe":     why("cri.inside.probe", "happens inside the kubelet; of health probes only those that run a command are seen, as ExecSync", "发生在 kubelet 内部；健康探针中只有执行命令的能看到，即 ExecSync"),
+	"volume":    why("cri.inside.volume", "happens inside the kubelet and goes to no runtime; only a woven kubelet shows it", "发生在 kubelet 内部，不经过运行时；只有织入的 kubelet 才能显示"),
+	"terminate": why("cri.inside.terminate", "happens inside the kubelet; StopContainer and StopPodSandbox, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 StopContainer 和 StopPodSandbox"),
+	"evict":     why("cri.inside.evict", "happens inside the kubelet; an eviction shows in the pod's status at the API server", "发生在 kubelet 内部；驱逐会显示在 API server 上 Pod 的状态中"),
+	"resize":    why("cri.inside.resize", "happens inside the kubelet; UpdateContainerResources and UpdatePodSandboxResources, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 UpdateContainerResources 和 UpdatePodSandboxResources"),
+	"gc":        why("cri.inside.gc", "happens inside the kubelet; the Remove calls that come of it are seen", "发生在 kubelet 内部；能看到由此产生的 Remove 调用"),
+	"http":      why("cri.inside.http", "goes to the kubelet's own server, and its streams do not pass through the runtime's socket", "发往 kubelet 自己的服务器，它的流不经过运行时的套接字"),
+}
+
+// Of calls that are no steps.
+var (
+	NotAsked = why("cri.other.notAsked", "most of these calls come every second and are about no pod; podstep attach --all-calls shows them",
+		"这些调用大多每秒都有，且与具体 Pod 无关；podstep attach --all-calls 会显示它们")
+	Bare = why("cri.other.bare", "podstep shows only that this call is made: most are about all pods at once",
+		"podstep 只显示有这个调用：它们大多同时涉及所有 Pod")
+)
