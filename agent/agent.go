@@ -80,7 +80,9 @@ type Agent struct {
 	worker  uint8  // the role of a pod's worker
 	other   uint8  // the role of a goroutine of which nothing is known
 	caller  *timer // the deadline that came with a call
-	timers  []timer
+	// debugger is how long a debugger has the whole kubelet stand still.
+	debugger *timer
+	timers   []timer
 
 	pods     pods.Table[podState]
 	journal  *journal

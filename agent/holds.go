@@ -286,7 +286,7 @@ func (a *Agent) take(p *pod, w *pendingHold) bool {
 // given the hold. The caller has reserved room for it.
 func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, got chan<- *hold) {
 	now := time.Now()
-	p, node := ps.pod, a.standsStill(s, side)
+	p, node := ps.pod, a.standsStill(s, side) || isStandstill(s.caller)
 	h := &hold{
 		pod: p, span: s, part: ps, side: side, inside: on.inside, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
 		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}), ended: make(chan struct{}),

@@ -207,6 +207,18 @@ func (c *Call) StopInside(ctx context.Context, at Found) {
 	c.agent.stopInside(s, c.span.goroutine, at)
 }
 
+// Standstill is the context for Stop and its kin of a probe that has the whole kubelet stand
+// still for the hold, until a time at the latest.
+func Standstill(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(context.WithValue(ctx, standstill{}, true), until)
+}
+
+// standstill is the key of such a context's value.
+type standstill struct{}
+
+// isStandstill reports whether a context is of Standstill; nil is none.
+func isStandstill(ctx context.Context) bool { return ctx != nil && ctx.Value(standstill{}) != nil }
+
 // Stop holds the call if somebody wants its pod held here, until it is let go
 // or the caller's context ends, whose deadline is a timer like any other. It
 // returns the error with which the call is to fail, if it is to; one of the CRI

@@ -191,6 +191,21 @@ func TestOutsideHold(t *testing.T) {
 		t.Errorf("the caller gave up: error %v, reason %q", err, h.reason)
 	}
 
+	// A debugger has the whole kubelet stand still for the hold: the agent ends it before the
+	// debugger would.
+	hold()
+	until := time.Now().Add(time.Second)
+	ctx, cancel = Standstill(t.Context(), until)
+	done = stop(ctx)
+	h = r.held(p)
+	if !h.node || h.budget == nil || h.budget.timer.name != "debugger" || h.endsBy != "debugger" || !h.ends.Before(until) {
+		t.Errorf("a hold for which all stands still ends by %q at %v, until %v, with budget %+v, the node %v", h.endsBy, h.ends, until, h.budget, h.node)
+	}
+	if err := <-done; err != nil || h.reason != agentpb.ReleaseTimer {
+		t.Errorf("it ended with error %v, reason %q", err, h.reason)
+	}
+	cancel()
+
 	hold()
 	done = stop(t.Context())
 	r.held(p).let("continue")

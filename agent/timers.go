@@ -47,6 +47,8 @@ func (a *Agent) loadTimers(c *probes.Catalogue) error {
 		switch t.After {
 		case probes.AfterCaller:
 			a.caller = out
+		case probes.AfterDebugger:
+			a.debugger = out
 		case probes.AfterGrace:
 		default:
 			d, err := time.ParseDuration(t.After)
@@ -56,8 +58,8 @@ func (a *Agent) loadTimers(c *probes.Catalogue) error {
 			out.after = d
 		}
 	}
-	if a.caller == nil {
-		return fmt.Errorf("the catalogue has no timer of calls")
+	if a.caller == nil || a.debugger == nil {
+		return fmt.Errorf("the catalogue has no timer of calls, or of debuggers")
 	}
 	return nil
 }
@@ -167,6 +169,9 @@ func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
 	end, ok := s.caller.Deadline()
 	if !ok {
 		return nil
+	}
+	if isStandstill(s.caller) {
+		return &budget{a.debugger, end}
 	}
 	needs := s.step.Hold.Needs
 	if s.step.means == probes.RoleStop {

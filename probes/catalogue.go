@@ -310,7 +310,7 @@ type Timer struct {
 	// function returns. Empty: the timer comes with the call.
 	From string `yaml:"from"`
 	// After is how long the timer runs, as time.ParseDuration reads it, or
-	// AfterGrace, or AfterCaller.
+	// AfterGrace, AfterCaller, or AfterDebugger.
 	After string `yaml:"after"`
 	// Sidecars: only pods with sidecars have the timer.
 	Sidecars bool `yaml:"sidecars"`
@@ -324,6 +324,8 @@ const (
 	AfterGrace = "grace"
 	// AfterCaller stands for the deadline that comes with a call.
 	AfterCaller = "caller"
+	// AfterDebugger stands for how long a debugger has the whole kubelet stand still.
+	AfterDebugger = "debugger"
 )
 
 // Load reads the catalogue that is built into the program. It is read once;
@@ -403,7 +405,7 @@ func (c *Catalogue) check() error {
 		errs = append(errs, errors.New("a step name is used twice"))
 	}
 	for _, t := range c.Timers {
-		if (t.From == "") != (t.After == AfterCaller) || t.From != "" && c.Step(t.From) == nil {
+		if (t.From == "") != (t.After == AfterCaller || t.After == AfterDebugger) || t.From != "" && c.Step(t.From) == nil {
 			errs = append(errs, fmt.Errorf("timer %q: starts from no step", t.Name))
 		}
 	}

@@ -115,7 +115,7 @@ func (p *debugged) Stop(context.Context) error {
 
 // held is that Delve holds a goroutine.
 func (p *debugged) held(h delve.Held) {
-	if h.How == delve.Process {
+	if h.Whole {
 		p.host.Note(fmt.Sprintf("the whole kubelet stands still, until %s at most: %s", h.Until.Format(time.TimeOnly), h.Why), nil)
 	}
 	if h.Line != nil {

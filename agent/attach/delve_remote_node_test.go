@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -88,8 +89,9 @@ func TestDelveRemote(t *testing.T) {
 		}
 	}
 	for _, pod := range []string{"by-headless", "by-headless-again"} {
-		a := l.Attach("--probe", "cri,delve,api", "--delve", d.address)
+		a := l.Attach("--probe", "cri,delve,api", "--delve", d.address, "--allow-holds")
 		byDelve(pod)
+		holdsWhole(t, l, "held-"+pod)
 		a.End(syscall.SIGINT)
 		life(t, l, "without-"+pod)
 	}
@@ -105,4 +107,21 @@ func TestDelveRemote(t *testing.T) {
 	if now := l.KubeletPID(); now != kubelet {
 		t.Errorf("the kubelet was process %d and is %d", kubelet, now)
 	}
+}
+
+// holdsWhole holds a pod by a Delve that cannot stop one goroutine alone: the whole kubelet stands
+// still, the hold reports that and ends by itself.
+func holdsWhole(t *testing.T, l *labtest.Lab, pod string) {
+	t.Helper()
+	l.Must("break", "add", "default/"+pod, "--step", "sync.pod", "--times", "1")
+	l.Create(labtest.TinyPod(pod))
+	if held := untilHeld(l, pod, "sync.pod").Fields; held["node"] != true || held["endsBy"] != "debugger" {
+		t.Errorf("it is held with %v", held)
+	}
+	if why := released(l, pod, "sync.pod").Fields; why["reason"] != agentpb.ReleaseTimer || why["timer"] != "debugger" {
+		t.Errorf("it goes on with %v", why)
+	}
+	l.UntilReady(pod)
+	l.Delete(pod)
+	l.UntilGone(pod)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
@@ -101,7 +102,7 @@ func (h *holder) stopped(at uprobe.Stop, stop func(context.Context)) {
 
 // hold has the goroutine wait for as long as the agent wants, and lets it go then.
 func (h *holder) hold(m *meeting, stop func(context.Context)) {
-	ctx, cancel := context.WithCancel(h.host.Context())
+	ctx, cancel := h.during(m)
 	defer cancel()
 	go func() {
 		tick := time.NewTicker(renewEvery)
@@ -123,6 +124,14 @@ func (h *holder) hold(m *meeting, stop func(context.Context)) {
 	}()
 	stop(ctx)
 	m.process.LetGo(m.held.Hold)
+}
+
+// during is the context of a hold, which ends with the probe.
+func (h *holder) during(m *meeting) (context.Context, context.CancelFunc) {
+	if m.held.Whole {
+		return agent.Standstill(h.host.Context(), m.held.Until)
+	}
+	return context.WithCancel(h.host.Context())
 }
 
 // noteRefused notes why a pod was not held, where that is news: a goroutine of another kind

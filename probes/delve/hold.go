@@ -35,7 +35,7 @@ type hold struct {
 func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
 	p.endOf(r.G)
 	at := p.reading.Places[place]
-	h := &hold{Held: Held{How: Goroutine, Held: holdproc.Held{
+	h := &hold{Held: Held{Held: holdproc.Held{
 		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: time.Now(),
 	}}}
 	switch why, allowed := p.park(h, at.Linked); {
@@ -46,7 +46,7 @@ func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
 			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and it has to run for %v first", why, rests.Round(time.Second))
 			return false
 		}
-		h.How, h.Why, h.Until = Process, why, h.At.Add(stopLimit)
+		h.Whole, h.Why, h.Until = true, why, h.At.Add(stopLimit)
 	default:
 		h.Until = h.At.Add(lease)
 		go p.watch(h.wait)
@@ -163,7 +163,7 @@ func (p *process) letGo(number uint64) {
 	h := p.holds[number]
 	switch {
 	case h == nil:
-	case h.How == Process:
+	case h.Whole:
 		p.end(h, holdproc.LetGo)
 	case !h.over:
 		h.over = true
@@ -221,7 +221,7 @@ func letGo(w park.Wait) {
 // renew has a hold last.
 func (p *process) renew(number uint64) {
 	h := p.holds[number]
-	if h == nil || h.How == Process || h.over {
+	if h == nil || h.Whole || h.over {
 		return
 	}
 	regs, err := p.target.own.regs(h.TID)
@@ -237,7 +237,7 @@ func (p *process) renew(number uint64) {
 // end ends a hold: the goroutine goes on when the kubelet does.
 func (p *process) end(h *hold, how holdproc.End) {
 	delete(p.holds, h.Hold)
-	if h.How == Process {
+	if h.Whole {
 		p.rested = time.Now()
 	}
 	p.link.Send(message{Ended: &holdproc.Ended{Hold: h.Hold, How: how, At: time.Now()}})
@@ -256,7 +256,7 @@ func (p *process) wait() {
 			p.take()
 		case <-time.After(time.Until(until)):
 			for _, h := range p.holds {
-				if h.How == Process && !h.Until.After(time.Now()) {
+				if h.Whole && !h.Until.After(time.Now()) {
 					p.end(h, holdproc.LeaseOver)
 				}
 			}
@@ -267,7 +267,7 @@ func (p *process) wait() {
 // stoppedUntil is until when the whole kubelet is to stand still, if it is.
 func (p *process) stoppedUntil() (until time.Time, ok bool) {
 	for _, h := range p.holds {
-		if h.How == Process && (!ok || h.Until.Before(until)) {
+		if h.Whole && (!ok || h.Until.Before(until)) {
 			until, ok = h.Until, true
 		}
 	}

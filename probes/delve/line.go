@@ -225,7 +225,7 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 		return nil
 	}
 	p.endOf(g)
-	h := &hold{Held: Held{How: Goroutine, Line: &Frame{Function: top.Function, File: top.File, Line: top.Line}, Held: holdproc.Held{
+	h := &hold{Held: Held{Line: &Frame{Function: top.Function, File: top.File, Line: top.Line}, Held: holdproc.Held{
 		Hold: p.number + 1, TID: tid, G: g, Goroutine: goroutine, Place: at, At: time.Now(), Functions: stack.Functions(),
 	}}}
 	if err := p.parkNow(h, at, stack, regs); err != nil {
@@ -298,7 +298,7 @@ func (p *process) step(q *Question) error {
 		return errRemoteLines
 	case own.why != nil:
 		return own.why
-	case h.How == Process:
+	case h.Whole:
 		return fmt.Errorf("the whole kubelet is stopped for it: %s", h.Why)
 	}
 	frames, err := p.frames(h)

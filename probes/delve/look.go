@@ -169,7 +169,7 @@ const debugCall = "runtime.debugCallV2"
 // as Delve looks: what is in registers is then read as well. The kubelet stands still.
 func (p *process) standBack(h *hold) (back func(), err error) {
 	none := func() {}
-	if h.How != Goroutine {
+	if h.Whole {
 		return none, nil
 	}
 	own := p.target.own

@@ -164,7 +164,7 @@ func (p *process) isWanted(r *uprobe.Record, place int) bool {
 func (p *process) finish() error {
 	err := p.target.leave()
 	for _, h := range p.holds {
-		if h.How == Goroutine {
+		if !h.Whole {
 			letGo(h.wait)
 		}
 	}

@@ -90,21 +90,9 @@ func (w *Wanted) Equal(o *Wanted) bool {
 	return maps.Equal(w.Armed, o.Armed) && maps.Equal(w.UIDs, o.UIDs) && maps.Equal(w.Goroutines, o.Goroutines) && maps.Equal(w.Lines, o.Lines)
 }
 
-// HowHeld is what a hold stops.
-type HowHeld string
-
-// What a hold stops.
-const (
-	// Goroutine: the goroutine alone.
-	Goroutine HowHeld = "goroutine"
-	// Process: the whole kubelet.
-	Process HowHeld = "process"
-)
-
 // Held is a goroutine that is held.
 type Held struct {
 	holdproc.Held
-	How HowHeld
 	// Why is why the whole kubelet is stopped, if it is.
 	Why string
 	// Line is where it is held if that is no place of a step.

@@ -42,6 +42,8 @@ type Held struct {
 	Functions []string
 	// At is when it was parked, and Until when the lease ends.
 	At, Until time.Time
+	// Whole: the whole program stands still for it, and not this goroutine alone.
+	Whole bool
 	// Stood is how long its thread stood still for that, as far as it can be seen from
 	// here: from when its stop was noticed.
 	Stood time.Duration
