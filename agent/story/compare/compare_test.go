@@ -132,7 +132,7 @@ func TestVerdict(t *testing.T) {
 		a, b   *Story
 		en, zh string
 	}{
-		{quick, slow, "web came in 2.0 s and web2 in 40 s: 38 s of it in cri.PullImage of container app", "web 创建用时 2.0 s，web2 创建用时 40 s：相差的时间里有 38 s 用在cri.PullImage（容器 app）"},
+		{quick, slow, "web came in 2.0 s and web2 in 40 s: 38 s of it in cri.PullImage of container app", "web 创建用时 2.0 s，web2 创建用时 40 s：相差的时间里有 38 s 用在：cri.PullImage（容器 app）"},
 		{slow, quick, "web2 came in 40 s and web in 2.0 s: 38 s of it in cri.PullImage of container app", ""},
 		{quick, held, "web came in 2.0 s and held in 1m2s (1m of it held): about the same, apart from holds", ""},
 		{quick, quick, "web (1) came in 2.0 s and web (2) in 2.0 s: about the same, apart from holds", ""},

@@ -48,7 +48,7 @@ func (r *Result) Verdict(l words.Lang) string {
 	}
 	for _, t := range r.Times {
 		if t.More() > 0 == (more > 0) && t.More() != 0 {
-			return both + l.Inf(words.Text(": %s of it in %s", "：相差的时间里有 %s 用在%s"), words.Took(t.More().Abs()), t.Text(l))
+			return both + l.Inf(words.Text(": %s of it in %s", "：相差的时间里有 %s 用在：%s"), words.Took(t.More().Abs()), t.Text(l))
 		}
 	}
 	return both
@@ -207,7 +207,7 @@ func (r *Result) Lines(l words.Lang, most int) (out []Line) {
 		n++
 		if turn := p.Turn.Text(l); turn != in {
 			in = turn
-			out = append(out, Line{What: turn + ":"})
+			out = append(out, Line{What: turn + l.In(words.Text(":", "："))})
 		}
 		out = append(out, Line{Marked: i == r.Parts, What: "  " + p.Step().Key.Text(l), A: outcome(l, p.A), B: outcome(l, p.B)})
 	}
