@@ -44,7 +44,7 @@ func Response(c *history.Call) []string { return message(c.Results, fieldRespons
 
 func message(values map[string]any, field string) []string {
 	if doc, ok := values[field]; ok {
-		return yamlLines(doc)
+		return markHidden(yamlLines(doc))
 	}
 	if len(values) == 0 {
 		return nil
@@ -54,6 +54,20 @@ func message(values map[string]any, field string) []string {
 		return nil
 	}
 	return yamlLines(probes.RawJSON(b))
+}
+
+// hiddenValues stands behind the environment variables of a message, whose values the agent
+// leaves out: without it they look empty.
+const hiddenValues = " # value: <redacted>"
+
+// markHidden marks environment variables in lines of YAML.
+func markHidden(lines []string) []string {
+	for i, line := range lines {
+		if strings.TrimSpace(line) == "envs:" {
+			lines[i] += hiddenValues
+		}
+	}
+	return lines
 }
 
 // yamlLines writes a JSON document as lines of YAML. What is none, such as one

@@ -34,6 +34,8 @@ func TestRequest(t *testing.T) {
 		"nothing":   {nil, nil},
 		"arguments": {map[string]any{"image": "nginx", "count": int64(1)}, []string{"count: 1", "image: nginx"}},
 		"message":   {map[string]any{"image": "nginx", "request": probes.RawJSON(`{"image":{"image":"nginx"}}`)}, []string{"image:", "  image: nginx"}},
+		"variables": {map[string]any{"request": probes.RawJSON(`{"config":{"envs":[{"key":"PASSWORD"}],"linux":{}}}`)},
+			[]string{"config:", "  envs: # value: <redacted>", "  - key: PASSWORD", "  linux: {}"}},
 		"cut short": {map[string]any{"request": probes.RawJSON(`{"image":{"im`)}, []string{`{"image":{"im`}},
 		"a text":    {map[string]any{"request": "a\nb"}, []string{"a", "b"}},
 	} {
