@@ -34,12 +34,17 @@ func fit(s string, w int, tail string) string {
 	return head(s, room) + tail
 }
 
-// fitMiddle cuts a name in its middle: the ends of pod names tell them apart.
+// nameEnd is how long the end is that the API server puts behind the names of a ReplicaSet's
+// pods. It alone tells them apart.
+const nameEnd = 5
+
+// fitMiddle cuts a name in its middle, and keeps its end as long as there is room for that.
 func fitMiddle(s string, w int, tail string) string {
-	if width(s) <= w || w < 12 {
+	room := w - width(tail)
+	if width(s) <= w || room < nameEnd {
 		return fit(s, w, tail)
 	}
-	back := (w - width(tail)) / 3
+	back := max(nameEnd, room/3)
 	return head(s, w-width(tail)-back) + tail + last(s, back)
 }
 

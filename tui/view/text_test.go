@@ -40,7 +40,9 @@ func TestFit(t *testing.T) {
 		{fit("sandbox", 0, "…"), ""},
 		{fit("停住了", 5, "…"), "停住…"},
 		{fit("停住了", 4, "…"), "停…"},
-		{fitMiddle("cart-7f9c5d6b8-x2x4k", 13, "…"), "cart-7f9…2x4k"},
+		{fitMiddle("cart-7f9c5d6b8-x2x4k", 13, "…"), "cart-7f…x2x4k"},
+		{fitMiddle("cart-7f9c5d6b8-x2x4k", 7, "…"), "c…x2x4k"},
+		{fitMiddle("cart-7f9c5d6b8-x2x4k", 5, "…"), "cart…"},
 	}
 	for _, c := range cases {
 		if c.got != c.want {

@@ -111,7 +111,8 @@ func (f *frame) bar(line Rect, c chart, b *screen.Bar, label int, selected bool,
 		ground = f.gutter(line, screen.PaneMain, onNothing)
 	}
 	f.zone(line, Target{Kind: OnBar, Pane: screen.PaneMain, ID: b.ID})
-	f.barLabel(Rect{line.X, line.Y, label, 1}, b, ground)
+	// Last, for it may use what is free of the chart.
+	defer func(at Rect) { f.barLabel(at.inset(0, 0, at.W-label-f.free(c.line(at.Y-c.Y)), 0), b, ground) }(line)
 	line = c.line(line.Y - c.Y)
 	for _, tick := range c.ticks()[1:] {
 		x, _ := c.column(c.from + tick)
@@ -129,6 +130,17 @@ func (f *frame) bar(line Rect, c chart, b *screen.Bar, label int, selected bool,
 		return
 	}
 	f.blocks(line, c, b, max(0, c.at(b.From)), min(float64(c.W), c.at(end)), end-b.From, ground)
+}
+
+// free is how many cells at the beginning of a line of the chart have nothing but its grid.
+func (f *frame) free(line Rect) (n int) {
+	for n < line.W {
+		if cell := f.c.cells[line.Y*f.c.w+line.X+n].text; cell != " " && cell != f.m.grid {
+			return n
+		}
+		n++
+	}
+	return 0 // the bar is not shown: what stands there would be taken for it
 }
 
 // parts draws the calls of a fold where they were, and their sum behind them.
