@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -185,6 +186,24 @@ func keyName(key string) string {
 	}
 	return key
 }
+
+// keyPlace is where a text names the key of an action.
+var keyPlace = regexp.MustCompile(`\{key:[a-z.0-9]+\}`)
+
+// named fills in the keys that a text names: {key:hold.pod} becomes the first key that
+// the action has in the table, as write writes it.
+func named(table []action, s string, write func(key string) string) string {
+	return keyPlace.ReplaceAllStringFunc(s, func(place string) string {
+		id := strings.TrimSuffix(strings.TrimPrefix(place, "{key:"), "}")
+		if i := slices.IndexFunc(table, func(a action) bool { return a.id == id }); i >= 0 {
+			return write(table[i].keys[0])
+		}
+		return place
+	})
+}
+
+// keyInFormat is how a key is written in what is formatted: one may be %.
+func keyInFormat(key string) string { return strings.ReplaceAll(keyName(key), "%", "%%") }
 
 // keyNames lists all keys of an action.
 func (a *action) keyNames() string {

@@ -84,7 +84,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.run(a)
 	}
 	if k.Key().Text != "" {
-		m.notice(m.textf(words.Text("%s does nothing here; ? lists the keys", "%s 在这里没有作用；按 ? 查看按键"), keyName(name)))
+		m.notice(m.textf(words.Text("%s does nothing here; {key:screen.help} lists the keys", "%s 在这里没有作用；按 {key:screen.help} 查看按键"), keyName(name)))
 	}
 	return nil
 }
