@@ -80,6 +80,8 @@ type action struct {
 	// brief is the footer's hint where that names the pod itself.
 	brief func(*Model) string
 	do    func(*Model) tea.Cmd
+	// onTop: its keys count while something is on top of the screen, or typed, as well.
+	onTop bool
 }
 
 // actions is the table. It is made by init, because what actions do leads back
@@ -147,6 +149,19 @@ func (m *Model) lookup(key string) *action {
 				return a
 			}
 		}
+	}
+	return nil
+}
+
+// lookupOnTop finds the action of a key whatever is on top. What is there has the keys
+// that write, move or leave for itself: only those with Ctrl or Alt, and F1 to F12, count.
+func (m *Model) lookupOnTop(key string) *action {
+	function := len(key) > 1 && key[0] == 'f'
+	if !function && !strings.HasPrefix(key, "ctrl+") && !strings.HasPrefix(key, "alt+") {
+		return nil
+	}
+	if a := m.lookup(key); a != nil && a.onTop {
+		return a
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var screenActions = []action{
 	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
 		do: (*Model).nextSort},
 	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
-	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture},
+	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture, onTop: true},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }

@@ -62,10 +62,16 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	if name == "ctrl+c" {
 		return m.quit()
 	}
+	if a := m.lookupOnTop(name); a != nil {
+		m.shownNotice = nil
+		m.frame.touch()
+		return m.run(a)
+	}
 	if l := m.top(); l != nil {
 		if !l.armed(m) {
 			return m.clock.after(quietTime, wakeMsg{})
 		}
+		m.shownNotice = nil
 		cmd, done := l.Key(k)
 		if done {
 			m.drop(l)
