@@ -62,7 +62,7 @@ var (
 	wordWhen        = probes.Text{En: "when", Zh: "何时"}
 	wordDoes        = probes.Text{En: "does", Zh: "做什么"}
 	wordHits        = probes.Text{En: "hits", Zh: "次数"}
-	wordEnds        = probes.Text{En: "ends", Zh: "期限"}
+	wordEnds        = probes.Text{En: "left", Zh: "剩余"}
 	wordTour        = probes.Text{En: "Tour", Zh: "导览"}
 	wordCritical    = probes.Text{En: "critical path", Zh: "关键路径"}
 	wordChoose      = probes.Text{En: "choose", Zh: "选择"}
