@@ -324,9 +324,9 @@ func TestAttachedMarks(t *testing.T) {
 	}
 }
 
-// TestWordsBesideDurations: the list writes behind the words of these states how long they
+// TestStateWords: the list writes behind the words of these states how long they
 // have lasted. Each says that it goes on, not that something is to come.
-func TestWordsBesideDurations(t *testing.T) {
+func TestStateWords(t *testing.T) {
 	states := []probes.Text{words.Text("stuck", "卡住"), noNodeWord}
 	for _, w := range append(markWords[life.Held+1:life.Waiting+1:life.Waiting+1], endingWord, noNodeWord) {
 		if slices.Contains(states, w) {

@@ -13,10 +13,10 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestDurationsSayTheirWay: of a time beside how a pod is, at every width and in both
+// TestDirectionOfDurations: of a time beside how a pod is, at every width and in both
 // languages, it is said whether it is left or has gone by. What is left is never without
 // its word; what has gone by never has that, and stands behind the word of the state.
-func TestDurationsSayTheirWay(t *testing.T) {
+func TestDirectionOfDurations(t *testing.T) {
 	const went, stays = 41 * time.Second, 24 * time.Second
 	left := map[words.Lang]*regexp.Regexp{words.English: regexp.MustCompile(`24 s left`), words.Chinese: regexp.MustCompile(`剩 24 s`)}
 	for lang, word := range map[words.Lang]string{words.English: "retrying", words.Chinese: "重试中"} {
@@ -53,18 +53,18 @@ func TestDurationsSayTheirWay(t *testing.T) {
 	}
 }
 
-// TestBannerSaysWhatIsLeft: the time in the banner of a hold is said to be left, or to be
+// TestBannerTime: the time in the banner of a hold is said to be left, or to be
 // that after which the pod goes on, at every width.
-func TestBannerSaysWhatIsLeft(t *testing.T) {
+func TestBannerTime(t *testing.T) {
 	for _, s := range []*screen.Screen{held(), chinese()} {
-		said := regexp.MustCompile(`24 s left|goes on in 24 s`)
+		right := regexp.MustCompile(`24 s left|goes on in 24 s`)
 		if s.Lang == words.Chinese {
-			said = regexp.MustCompile(`剩 24 s|24 s 后自行继续`)
+			right = regexp.MustCompile(`剩 24 s|24 s 后自行继续`)
 		}
 		for w := 40; w <= 200; w++ {
 			lay := Arrange(w, 36, ArrangementOf(s))
 			line := strings.Split(ansi.Strip(Draw(s, NewStyles(Options{Width: w, Height: 36}))), "\n")[lay.Hold.Y]
-			if !said.MatchString(line) {
+			if !right.MatchString(line) {
 				t.Errorf("%s, %d cells: %q", s.Lang, w, line)
 			}
 		}
