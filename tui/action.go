@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,6 +80,8 @@ type action struct {
 	// brief is the footer's hint where that names the pod itself.
 	brief func(*Model) string
 	do    func(*Model) tea.Cmd
+	// onTop: its keys count while something is on top of the screen, or typed, as well.
+	onTop bool
 }
 
 // actions is the table. It is made by init, because what actions do leads back
@@ -150,6 +153,19 @@ func (m *Model) lookup(key string) *action {
 	return nil
 }
 
+// lookupOnTop finds the action of a key whatever is on top. What is there has the keys
+// that write, move or leave for itself: only those with Ctrl or Alt, and F1 to F12, count.
+func (m *Model) lookupOnTop(key string) *action {
+	function := len(key) > 1 && key[0] == 'f'
+	if !function && !strings.HasPrefix(key, "ctrl+") && !strings.HasPrefix(key, "alt+") {
+		return nil
+	}
+	if a := m.lookup(key); a != nil && a.onTop {
+		return a
+	}
+	return nil
+}
+
 // run does an action, or says why not.
 func (m *Model) run(a *action) tea.Cmd {
 	if why := m.why(a); why != "" {
@@ -185,6 +201,24 @@ func keyName(key string) string {
 	}
 	return key
 }
+
+// keyPlace is where a text names the key of an action.
+var keyPlace = regexp.MustCompile(`\{key:[a-z.0-9]+\}`)
+
+// named fills in the keys that a text names: {key:hold.pod} becomes the first key that
+// the action has in the table, as write writes it.
+func named(table []action, s string, write func(key string) string) string {
+	return keyPlace.ReplaceAllStringFunc(s, func(place string) string {
+		id := strings.TrimSuffix(strings.TrimPrefix(place, "{key:"), "}")
+		if i := slices.IndexFunc(table, func(a action) bool { return a.id == id }); i >= 0 {
+			return write(table[i].keys[0])
+		}
+		return place
+	})
+}
+
+// keyInFormat is how a key is written in what is formatted: one may be %.
+func keyInFormat(key string) string { return strings.ReplaceAll(keyName(key), "%", "%%") }
 
 // keyNames lists all keys of an action.
 func (a *action) keyNames() string {

@@ -58,13 +58,13 @@ func offHold(m *Model) text {
 		return why
 	}
 	if m.pending != nil {
-		return words.Text("another pod is waited for; Esc stops that", "正在等待另一个 Pod；按 Esc 停止")
+		return words.Text("another pod is waited for; {key:leave.out} stops that", "正在等待另一个 Pod；按 {key:leave.out} 停止")
 	}
 	if m.marked.Len() > 0 {
 		return text{}
 	}
 	if _, ok := m.selected(); !ok {
-		return words.Text("no pod is selected; b is for pods to come", "没有选中 Pod；将来的 Pod 用 b")
+		return words.Text("no pod is selected; {key:break.add} is for pods to come", "没有选中 Pod；将来的 Pod 用 {key:break.add}")
 	}
 	if m.screen().Why.Mark == life.Gone {
 		return words.Text("the pod is gone", "这个 Pod 已消失")
@@ -143,7 +143,7 @@ func (m *Model) mark() {
 		m.marked.Toggle(*pod)
 	}
 	if n := m.marked.Len(); n > 0 {
-		m.notice(m.textf(words.Text("marked pods: %d; holding, stepping and letting go act on them, Esc unmarks all", "已标记 %d 个 Pod；停住、单步与放行会作用于它们，Esc 取消全部标记"), n))
+		m.notice(m.textf(words.Text("marked pods: %d; holding, stepping and letting go act on them, {key:leave.out} unmarks all", "已标记 %d 个 Pod；停住、单步与放行会作用于它们，{key:leave.out} 取消全部标记"), n))
 	}
 }
 

@@ -218,7 +218,7 @@ func (m *Model) findNext(dir int) {
 		return
 	}
 	if _, _, more := m.find.Count(rows); more {
-		m.notice(m.textf(words.Text("%q is not in the rows that were looked at so far; n looks further", "目前查找过的行中没有 %q；按 n 继续查找"), m.find.Text()))
+		m.notice(m.textf(words.Text("%q is not in the rows that were looked at so far; {key:find.next} looks further", "目前查找过的行中没有 %q；按 {key:find.next} 继续查找"), m.find.Text()))
 	} else {
 		m.notice(m.textf(words.Text("%q is not in this pane", "此窗格中没有 %q"), m.find.Text()))
 	}
@@ -266,9 +266,9 @@ func (m *Model) bookmark() tea.Cmd {
 	}
 	switch set := m.places.Toggle(here); {
 	case set && !m.keeps():
-		m.notice(m.textf(words.Text("bookmark set until podstep ends; ; goes to the next of %d", "已设置书签，退出 podstep 后失效；按 ; 前往下一个，共 %d 个"), m.places.Len()))
+		m.notice(m.textf(words.Text("bookmark set until podstep ends; {key:place.next} goes to the next of %d", "已设置书签，退出 podstep 后失效；按 {key:place.next} 前往下一个，共 %d 个"), m.places.Len()))
 	case set:
-		m.notice(m.textf(words.Text("bookmark set; ; goes to the next of %d", "已设置书签；按 ; 前往下一个，共 %d 个"), m.places.Len()))
+		m.notice(m.textf(words.Text("bookmark set; {key:place.next} goes to the next of %d", "已设置书签；按 {key:place.next} 前往下一个，共 %d 个"), m.places.Len()))
 	default:
 		m.notice(m.text(words.Text("bookmark taken away", "已取消书签")))
 	}
@@ -277,7 +277,7 @@ func (m *Model) bookmark() tea.Cmd {
 
 func offNoBookmark(m *Model) text {
 	if m.places.Len() == 0 {
-		return words.Text("there is no bookmark; ' sets one", "没有书签；按 ' 设置")
+		return words.Text("there is no bookmark; {key:place.mark} sets one", "没有书签；按 {key:place.mark} 设置")
 	}
 	return text{}
 }

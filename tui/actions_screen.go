@@ -37,7 +37,7 @@ var screenActions = []action{
 	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
 		do: (*Model).nextSort},
 	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
-	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture},
+	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture, onTop: true},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
 		do: func(*Model) tea.Cmd { return tea.ClearScreen }},
 }
@@ -46,8 +46,8 @@ var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: words.Text("One level out; never ends podstep", "返回上一级；不会退出"),
 		do: (*Model).out},
 	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
-	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as q does, and leave what is seen in the terminal", "像 q 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
-	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as q does, but only once", "随时退出；像 q 一样先询问，再按一次不再询问"), do: (*Model).quit},
+	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as {key:leave.quit} does, and leave what is seen in the terminal", "像 {key:leave.quit} 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
+	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as {key:leave.quit} does, but only once", "随时退出；像 {key:leave.quit} 一样先询问，再按一次不再询问"), do: (*Model).quit},
 }
 
 func (m *Model) toggleMouse() tea.Cmd {

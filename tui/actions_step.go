@@ -66,13 +66,13 @@ func offNotHeld(m *Model) text {
 		return why
 	}
 	if m.pending != nil {
-		return words.Text("the pod is on its way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
+		return words.Text("the pod is on its way; {key:leave.out} stops waiting", "Pod 正在途中；按 {key:leave.out} 停止等待")
 	}
 	if _, ok := m.selected(); !ok {
 		return words.Text("no pod is selected", "没有选中 Pod")
 	}
 	if m.heldHere() == nil {
-		return words.Text("the selected pod is not held; H holds it", "选中的 Pod 没有被停住；按 H 停住它")
+		return words.Text("the selected pod is not held; {key:hold.pod} holds it", "选中的 Pod 没有被停住；按 {key:hold.pod} 停住它")
 	}
 	return text{}
 }
@@ -86,10 +86,10 @@ func offNoTarget(m *Model) text {
 		return why
 	}
 	if m.pending != nil {
-		return words.Text("pods are on their way; Esc stops waiting", "Pod 正在途中；按 Esc 停止等待")
+		return words.Text("pods are on their way; {key:leave.out} stops waiting", "Pod 正在途中；按 {key:leave.out} 停止等待")
 	}
 	if len(m.markedHolds()) == 0 {
-		return words.Text("no marked pod is held; H holds them, Esc unmarks them", "已标记的 Pod 都没有停住；按 H 停住它们，Esc 取消标记")
+		return words.Text("no marked pod is held; {key:hold.pod} holds them, {key:leave.out} unmarks them", "已标记的 Pod 都没有停住；按 {key:hold.pod} 停住它们，{key:leave.out} 取消标记")
 	}
 	return text{}
 }
@@ -132,9 +132,9 @@ var modeNeeds = map[agentpb.StepMode]struct {
 	sees func(probes.Knows) bool
 	why  text
 }{
-	agentpb.StepMode_OUT:        {seesNesting, words.Text("from outside the kubelet no call is seen to be in another; s goes to the next", "从 kubelet 外部看，调用互不嵌套；按 s 到下一个调用")},
-	agentpb.StepMode_NEXT_STAGE: {seesNesting, words.Text("from outside the kubelet a pod is held at calls to the runtime only; s goes to the next", "从 kubelet 外部只能停在运行时调用处；按 s 到下一个调用")},
-	agentpb.StepMode_NEXT_SYNC:  {seesTurns, words.Text("turns of the worker are not seen from outside the kubelet; s goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 s 到下一个调用")},
+	agentpb.StepMode_OUT:        {seesNesting, words.Text("from outside the kubelet no call is seen to be in another; {key:step.into} goes to the next", "从 kubelet 外部看，调用互不嵌套；按 {key:step.into} 到下一个调用")},
+	agentpb.StepMode_NEXT_STAGE: {seesNesting, words.Text("from outside the kubelet a pod is held at calls to the runtime only; {key:step.into} goes to the next", "从 kubelet 外部只能停在运行时调用处；按 {key:step.into} 到下一个调用")},
+	agentpb.StepMode_NEXT_SYNC:  {seesTurns, words.Text("turns of the worker are not seen from outside the kubelet; {key:step.into} goes to the next call", "从 kubelet 外部看不到 worker 的轮次；按 {key:step.into} 到下一个调用")},
 }
 
 func seesNesting(k probes.Knows) bool { return k.Nesting }

@@ -94,7 +94,7 @@ func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 			Title: m.text(words.Text("The node stands still", "整个节点会停住")),
 			Text: []string{
 				m.textf(words.Text("%s runs for all pods of node %s. While a pod is held there, nothing else on the node goes on.", "%s 服务于节点 %s 上的所有 Pod。在这里停住一个 Pod 时，节点上的其他一切都会停住。"), req.Step, m.node()),
-				m.text(words.Text("It is a lab, so this harms nobody. R lets all go.", "这是实验环境，不会影响他人。按 R 全部放行。")),
+				m.text(words.Text("It is a lab, so this harms nobody. {key:hold.release} lets all go.", "这是实验环境，不会影响他人。按 {key:hold.release} 全部放行。")),
 			},
 			Danger:  true,
 			Buttons: []string{m.text(words.Text("Cancel", "取消")), m.text(words.Text("Hold the node", "停住节点"))},

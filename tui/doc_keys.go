@@ -16,7 +16,8 @@ func KeysDoc() []byte {
 		fmt.Fprintf(&b, "\n## %s · %s\n\n| key | does | 作用 | action |\n|---|---|---|---|\n", title.En, title.Zh)
 		for i := range actions {
 			if a := &actions[i]; a.group == g {
-				fmt.Fprintf(&b, "| %s | %s%s | %s | `%s` |\n", keysCell(a), a.title.En, whenCell(a), a.title.Zh, a.id)
+				line := fmt.Sprintf("| %s | %s%s | %s | `%s` |\n", keysCell(a), a.title.En, whenCell(a), a.title.Zh, a.id)
+				b.WriteString(named(actions, line, keyName))
 			}
 		}
 	}

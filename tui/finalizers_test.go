@@ -24,11 +24,11 @@ func TestFinalizers(t *testing.T) {
 	d.seesNot("waits for finalizers") // its containers may still run
 	happens(d.w.event(agentpb.Kind_EXIT, "worker.cterminated", web, 101, 0), asked(102, list(`["example.com/backup"]`)))
 	d.seesNot("has ended").seesNot("done")
-	d.sees("ending", "waits for finalizers", "keeps its object until its finalizers are removed: example.com/backup.")
+	d.sees("terminating", "waits for finalizers", "keeps its object until its finalizers are removed: example.com/backup.")
 	happens(asked(103, list(`[]`)))
-	d.seesNot("has ended").sees("ending", "still has its object").seesNot("finalizers")
+	d.seesNot("has ended").sees("terminating", "still has its object").seesNot("finalizers")
 	happens(asked(104)) // an agent that does not report finalizers
-	d.seesNot("has ended").sees("ending", "still has its object")
+	d.seesNot("has ended").sees("terminating", "still has its object")
 	happens(d.w.event(agentpb.Kind_EXIT, "loop.remove", web, 105, 0))
 	d.sees("gone").seesNot("still has its object")
 }

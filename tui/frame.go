@@ -144,7 +144,7 @@ func (m *Model) dress(s *screen.Screen) {
 	s.Lang = m.lang
 	s.Notice = m.shownNotice
 	if m.pending != nil && s.Notice == nil {
-		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("Esc stops waiting", "按 Esc 停止等待"))}
+		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("{key:leave.out} stops waiting", "按 {key:leave.out} 停止等待"))}
 	}
 	m.lookFor(s)
 	m.sign(s)
@@ -171,6 +171,9 @@ func (m *Model) dress(s *screen.Screen) {
 // maxHints is how many hints the footer has, without the one for help.
 const maxHints = 6
 
+// helpKey is the way to the help page, which the footer always names.
+const helpKey = "{key:screen.help}"
+
 // hints are what the footer says: the actions that are wanted most now.
 func (m *Model) hints() []screen.Hint {
 	type ranked struct {
@@ -192,7 +195,7 @@ func (m *Model) hints() []screen.Hint {
 	for _, a := range some[:min(len(some), maxHints)] {
 		hints = append(hints, m.hintOf(a.action))
 	}
-	return append(together(hints), screen.Hint{Key: "?", Text: m.text(words.Text("help", "帮助"))})
+	return append(together(hints), screen.Hint{Key: m.text(words.Text(helpKey, helpKey)), Text: m.text(words.Text("help", "帮助"))})
 }
 
 func (m *Model) timelineShown() bool { return m.main() == screen.MainTimeline }

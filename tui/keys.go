@@ -62,10 +62,16 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	if name == "ctrl+c" {
 		return m.quit()
 	}
+	if a := m.lookupOnTop(name); a != nil {
+		m.shownNotice = nil
+		m.frame.touch()
+		return m.run(a)
+	}
 	if l := m.top(); l != nil {
 		if !l.armed(m) {
 			return m.clock.after(quietTime, wakeMsg{})
 		}
+		m.shownNotice = nil
 		cmd, done := l.Key(k)
 		if done {
 			m.drop(l)
@@ -84,7 +90,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.run(a)
 	}
 	if k.Key().Text != "" {
-		m.notice(m.textf(words.Text("%s does nothing here; ? lists the keys", "%s 在这里没有作用；按 ? 查看按键"), keyName(name)))
+		m.notice(m.textf(words.Text("%s does nothing here; {key:screen.help} lists the keys", "%s 在这里没有作用；按 {key:screen.help} 查看按键"), keyName(name)))
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,7 +82,7 @@ func TestAbout(t *testing.T) {
 	d.press("P").sees("Last lines of its containers · default/web", "--- app", "hello from within").press("esc")
 	d.press("K", "/").write("KIND").sees("/ KIND", "1 found").press("enter").sees("n next").press("n", "esc").seesNot("1 found")
 	d.sees("The pod as the kubelet has it").press("esc").seesNot("The pod as the kubelet has it")
-	d.press("X").sees("Events of the pod · default/web", "no events of it").press("esc")
+	d.press("X").sees("Events of the pod · default/web", "no events of it").press("/").write("hour").sees("/ hour", "1 found").press("esc", "esc")
 	if len(a.names) != 4 || a.names[0] != "default/web" {
 		t.Errorf("asked about %q", a.names)
 	}
@@ -137,6 +139,58 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	d.press("ctrl+s").sees("write picture", "exists")
+}
+
+// TestPictureOfAll: whatever is on top of the screen, or is typed, a picture of it is
+// taken, and it stays.
+func TestPictureOfAll(t *testing.T) {
+	on := map[string]int{}
+	for name, reach := range map[string]func(*desk){
+		"two pods": func(d *desk) { d.live(d.w.creation(web), d.w.creation(hello)) },
+		"held":     func(d *desk) { d.live(d.w.creation(web)).press("H", "right", "enter") },
+		"walk":     func(d *desk) { d.live(d.w.creation(web)); d.run(d.m.startWalk(shortWalk())) },
+	} {
+		for i := range actions {
+			d := newDesk(t, newWorld(), Options{})
+			d.m.offered, d.m.opts.About = true, &asker{}
+			t.Chdir(t.TempDir()) // no picture has the name of another
+			reach(d)
+			a := &d.m.actions[i]
+			d.run(d.m.run(a))
+			if a.id == "look.compare" && d.m.top() != nil {
+				d.press("enter").sees("compared")
+			}
+			d.m.frame.touch()
+			what, title := "a line", ""
+			if l := d.m.top(); l != nil {
+				what, title = fmt.Sprintf("%T", l.Layer), strings.Split(l.Overlay(d.m.frame.styles).Title, " · ")[0]
+			} else if d.m.input == nil {
+				continue
+			}
+			on[what]++
+			before := d.look()
+			d.press("ctrl+s").sees("picture: ", ".svg", title).seesNot("write picture")
+			file := "podstep-" + d.now.Format("20060102-150405") + ".svg"
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(text), html.EscapeString(title)) {
+				t.Errorf("%s, %s, %s: %q is not in the picture: %v", name, a.id, what, title, err)
+			}
+			d.press("ctrl+s")
+			if again, _ := os.ReadFile("podstep-" + d.now.Format("20060102-150405") + ".svg"); strings.Contains(string(again), "picture: ") {
+				t.Errorf("%s, %s: the notice of the picture is in the next one", name, a.id)
+			}
+			d.m.shownNotice = nil
+			d.m.frame.touch()
+			if now := d.look(); now != before {
+				t.Errorf("%s, %s: the screen was\n%s\nand is\n%s", name, a.id, before, now)
+			}
+		}
+	}
+	for _, l := range []string{"a line", "*ask.Dialog", "*ask.Picker", "*ask.Page", "*compare.Page", "*about.Page", "*stack.Page", "*tui.leaving", "*tui.breakForm"} {
+		if on[l] == 0 {
+			t.Errorf("of %s no picture was taken: %v", l, on)
+		}
+	}
 }
 
 // TestLeaveWithFrame: Q leaves what was seen in the terminal, q does not, nor does

@@ -214,11 +214,13 @@ func (m *Model) tick() tea.Cmd {
 	return tea.Batch(m.walkLook(), m.gather(), m.askForNodeless())
 }
 
-// text gives a text in the reader's language.
-func (m *Model) text(t text) string { return m.lang.In(t) }
+// text gives a text in the reader's language, with the keys that actions have now.
+func (m *Model) text(t text) string { return named(m.actions, m.lang.In(t), keyName) }
 
-// textf is say with values.
-func (m *Model) textf(t text, args ...any) string { return fmt.Sprintf(m.lang.In(t), args...) }
+// textf is text with values.
+func (m *Model) textf(t text, args ...any) string {
+	return fmt.Sprintf(named(m.actions, m.lang.In(t), keyInFormat), args...)
+}
 
 // notice shows what came of a key.
 func (m *Model) notice(s string) { m.setNotice(s, false) }

@@ -108,7 +108,7 @@ func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 	}
 	before := lastOf(m.holds).GetId()
 	if h := lastOf(holds); h.GetId() > before && l.Mine(h) && h.GetPod().GetUid() != m.selectedUID() {
-		m.notice(m.textf(words.Text("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
+		m.notice(m.textf(words.Text("%s is held; {key:move.held} goes there", "%s 已停住；按 {key:move.held} 前往"), podName(h.GetPod())))
 	}
 }
 
@@ -196,7 +196,7 @@ func (m *Model) arrived(h *agentpb.HoldInfo) {
 		m.goToHold(h)
 		return
 	}
-	m.notice(m.textf(words.Text("%s is held; J goes there", "%s 已停住；按 J 前往"), podName(h.GetPod())))
+	m.notice(m.textf(words.Text("%s is held; {key:move.held} goes there", "%s 已停住；按 {key:move.held} 前往"), podName(h.GetPod())))
 }
 
 // holdGoesOn reports whether a hold has not ended.

@@ -197,7 +197,7 @@ func (m *Model) takeBookmarks(msg bookmarksMsg) tea.Cmd {
 	case missing > 0:
 		m.notice(m.textf(words.Text("bookmarks: %d; of %d more this file does not have the events", "书签：%d 个；另有 %d 个书签的事件不在此文件中"), n, missing))
 	case n > 0:
-		m.notice(m.textf(words.Text("bookmarks: %d; ; goes to the next", "书签：%d 个；按 ; 前往下一个"), n))
+		m.notice(m.textf(words.Text("bookmarks: %d; {key:place.next} goes to the next", "书签：%d 个；按 {key:place.next} 前往下一个"), n))
 	}
 	if own {
 		return m.keepBookmarks()

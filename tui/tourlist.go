@@ -87,7 +87,7 @@ func (m *Model) offerTour() tea.Cmd {
 		if t := tours.Find(all, name); t != nil {
 			return m.startWalk(t)
 		}
-		m.notice(m.textf(words.Text("there is no walk %q; T lists them", "没有导览 %q；按 T 查看列表"), name))
+		m.notice(m.textf(words.Text("there is no walk %q; {key:tour.list} lists them", "没有导览 %q；按 {key:tour.list} 查看列表"), name))
 		return nil
 	}
 	m.offered = true
@@ -98,7 +98,7 @@ func (m *Model) offerTour() tea.Cmd {
 	return m.appear(&ask.Dialog{
 		Title: m.text(words.Text("A first walk?", "来一次导览？")),
 		Text: append([]string{m.text(first.Title), ""}, append(ask.Paragraphs(m.text(first.Text)), "",
-			m.text(words.Text("T lists all walks later.", "以后可按 T 查看所有导览。")))...),
+			m.text(words.Text("{key:tour.list} lists all walks later.", "以后可按 {key:tour.list} 查看所有导览。")))...),
 		Buttons: []string{m.text(words.Text("Not now", "以后再说")), m.text(words.Text("Walk", "开始"))},
 		Chosen:  1,
 		Chose: func(button int) tea.Cmd {

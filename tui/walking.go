@@ -20,8 +20,11 @@ import (
 // walkDesk is the screen as a guided walk uses it.
 type walkDesk struct{ m *Model }
 
-func (d walkDesk) Now() time.Time               { return d.m.clock.now() }
-func (d walkDesk) Text(t probes.Text) string    { return d.m.text(t) }
+func (d walkDesk) Now() time.Time            { return d.m.clock.now() }
+func (d walkDesk) Text(t probes.Text) string { return d.m.text(t) }
+func (d walkDesk) Textf(t probes.Text, args ...any) string {
+	return d.m.textf(t, args...)
+}
 func (d walkDesk) Notice(text string)           { d.m.notice(text) }
 func (d walkDesk) Ask(q *ask.Dialog)            { d.m.push(q) }
 func (d walkDesk) Holds() []*agentpb.HoldInfo   { return d.m.holds }

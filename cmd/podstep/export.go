@@ -47,7 +47,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
 		Example: `  podstep export web.podstep --to perfetto -w web.pftrace
   podstep export node.podstep 'shop/*' --to otlp -w shop.jsonl
   podstep export web.podstep --to json | jq -c 'select(.durationNs > 1e9) | [.step, .durationNs / 1e9]'
-  podstep export web.podstep --otlp http://localhost:4317`,
+  podstep export web.podstep --otlp http://localhost:4318`,
 		Args: arguments(1, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pod := ""
@@ -65,7 +65,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
 	return cmd
 }
 
-const otlpUsage = "send spans to the OpenTelemetry collector at `ENDPOINT`, such as http://localhost:4317 (OTLP over gRPC)"
+const otlpUsage = "send spans to the OpenTelemetry collector at `ENDPOINT`, such as http://localhost:4318 (OTLP over HTTP) or localhost:4317 (over gRPC)"
 
 // check finds what does not go together.
 func (f *exportFlags) check(stdout io.Writer) error {

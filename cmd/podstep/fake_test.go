@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -287,5 +291,20 @@ func serveCollector(t testing.TB) (endpoint string) {
 	collectorpb.RegisterTraceServiceServer(s, fakeCollector{})
 	go s.Serve(l)
 	t.Cleanup(s.Stop)
-	return "http://" + l.Addr().String()
+	return "grpc://" + l.Addr().String()
+}
+
+// serveCollectorHTTP is the same collector over HTTP.
+func serveCollectorHTTP(t testing.TB) (endpoint string) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in := &collectorpb.ExportTraceServiceRequest{}
+		body, err := io.ReadAll(r.Body)
+		if err := errors.Join(err, proto.Unmarshal(body, in)); err != nil || r.URL.Path != "/v1/traces" {
+			http.Error(w, "not OTLP", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command lines of testdata/script. $AGENT is the socket
 // of an agent; the default of the scripts is one that is not there. $COLLECTOR is an
-// OpenTelemetry collector.
+// OpenTelemetry collector, $COLLECTOR_HTTP one over HTTP.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(func() { os.RemoveAll(dir) })
 			newFakeAgent().serve(t, filepath.Join(dir, "agent"))
 			env.Setenv("COLLECTOR", serveCollector(t))
+			env.Setenv("COLLECTOR_HTTP", serveCollectorHTTP(t))
 			env.Setenv("AGENT", filepath.Join(dir, "agent"))
 			env.Setenv("PODSTEP_SOCKET", filepath.Join(dir, "none"))
 			return nil

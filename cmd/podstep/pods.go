@@ -21,7 +21,8 @@ func (a *app) pods() *cobra.Command {
 		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
 		Short: "What every pod is doing",
 		Long: `Shows what every pod that the kubelet works on is doing, the worst first, and at
-which step it is, or was last. STATE is the word that the screen has, too:
+which step it is, or was last, and FOR how long it has been so. STATE is one of these;
+the screen says retrying for retry:
 
   held     podstep holds it
   stuck    it has been at one step for a minute, or has failed for two

@@ -50,14 +50,15 @@ owner can read the file. podstep replaces an older trace, but no other file.
 
 With --otlp podstep also sends each call as a span to an OpenTelemetry collector, as
 it ends. It never waits for the collector: what finds no room is dropped and counted.
-Headers and the certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
+http://HOST:4318 is OTLP over HTTP, grpc://HOST:4317, HOST:4317 and http://HOST:4317
+are over gRPC; https:// and grpcs:// have TLS. Headers and the certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
 OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
   podstep trace web --filter 'err or slow>1s'
   podstep trace -w node.podstep --node --quiet
-  podstep trace --otlp http://localhost:4317 --quiet
+  podstep trace --otlp http://localhost:4318 --quiet
   podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,

@@ -153,7 +153,7 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 		if more := len(g.reports) - len(names); more > 0 {
 			names = append(names, fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
 		}
-		fmt.Fprintf(w, "%s  %s\n", strings.Join(names, ", "), words.Took(a.taken.Sub(g.reports[0].Since)))
+		fmt.Fprintf(w, "%s  %s\n", strings.Join(names, ", "), soLong(l, a.taken.Sub(g.reports[0].Since)))
 		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence, g.first.Sentence(l))
 		if next := g.first.Advice(l); len(next) > 0 && next[0].Run != "" {
 			fmt.Fprintf(w, "    %s\n", next[0].Run)

@@ -93,9 +93,14 @@ func age(at, now time.Time) string {
 	return left(max(0, now.Sub(at)))
 }
 
+// soLong is for how long something has been so.
+func soLong(l words.Lang, d time.Duration) string {
+	return l.Inf(words.Text("for %s", "已 %s"), words.Took(d))
+}
+
 // writeReport prints a report for people.
 func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
-	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), r.Verdict, r.Phase, words.Took(r.Taken.Sub(r.Since)))
+	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), r.Verdict, r.Phase, soLong(l, r.Taken.Sub(r.Since)))
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, r.Summary(l))
 	}

@@ -65,7 +65,7 @@ func Open(ctx context.Context, lang words.Lang, asker Asker, what What, name evi
 
 // Key takes a key. What is asked when the page is left is given up.
 func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
-	if k.String() == "r" {
+	if k.String() == "r" && !p.Typing() {
 		return p.ask(), false
 	}
 	cmd, done := p.Page.Key(k)

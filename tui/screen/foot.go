@@ -9,6 +9,8 @@ type TourCard struct {
 	Text        string
 	// Wait is what the tour waits for, or which key goes on.
 	Wait string
+	// Whole is which key shows all of the card, where it is cut.
+	Whole string
 	// Question, and Answer once it is shown.
 	Question, Answer string
 }

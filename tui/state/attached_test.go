@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -269,29 +271,29 @@ func TestAttachedMarks(t *testing.T) {
 		"a long call":    {[]string{bound, "cri.PullImage open", "cri.ImageStatus after=61"}, "stuck", "PullImage", "longer than usual"},
 		"a look":         {append(ready, "cri.ContainerStatus open"), "running", "", "runs and is ready"},
 		"nothing comes":  {[]string{bound, "cri.ImageStatus after=61"}, "stuck", "no call has come for it", "has been bound"},
-		"a warning":      {[]string{bound, "reported.event type=Warning reason=FailedMount message=no_volume"}, "retry", "FailedMount: no volume", "FailedMount: no volume"},
-		"a call fails":   {[]string{bound, "cri.RunPodSandbox err=no_network"}, "retry", "RunPodSandbox: no_network", "RunPodSandbox fails: no_network"},
-		"twice":          {[]string{bound, "cri.RunPodSandbox err=a", "cri.RunPodSandbox err=b"}, "retry", "RunPodSandbox: b, 2nd try", "Failed 2 times"},
+		"a warning":      {[]string{bound, "reported.event type=Warning reason=FailedMount message=no_volume"}, "retrying", "FailedMount: no volume", "FailedMount: no volume"},
+		"a call fails":   {[]string{bound, "cri.RunPodSandbox err=no_network"}, "retrying", "RunPodSandbox: no_network", "RunPodSandbox fails: no_network"},
+		"twice":          {[]string{bound, "cri.RunPodSandbox err=a", "cri.RunPodSandbox err=b"}, "retrying", "RunPodSandbox: b, 2nd try", "Failed 2 times"},
 		"and then works": {[]string{bound, "cri.RunPodSandbox err=a", "cri.RunPodSandbox"}, "waiting", "", "has had its sandbox"},
 		"cannot start": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff message=no_such_image"),
-			"retry", "ImagePullBackOff: image pull failed", "container a: its image cannot be pulled"},
+			"retrying", "ImagePullBackOff: image pull failed", "container a: its image cannot be pulled"},
 		"for long": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "cri.ImageStatus after=121"),
 			"stuck", "ImagePullBackOff: image pull failed", "container a: its image"},
 		"starts after all": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "reported.container container=a state=running"),
 			"waiting", "", "has had its sandbox"},
 		"another starts": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "reported.container container=b state=running"),
-			"retry", "ImagePullBackOff: image pull failed", "container a"},
-		"crashes":        {append(ready, "reported.container container=a state=waiting reason=CrashLoopBackOff lastExitCode=3 lastReason=Error restartCount=4"), "retry", "CrashLoopBackOff: crash loop, restarts: 4", "Its last exit code was 3 (Error). Restarts: 4."},
-		"ended again":    {append(ready, "reported.container container=a state=terminated reason=Error exitCode=3 restartCount=2"), "retry", "a ended: exit code 3, restarts: 2", "not for the first time"},
+			"retrying", "ImagePullBackOff: image pull failed", "container a"},
+		"crashes":        {append(ready, "reported.container container=a state=waiting reason=CrashLoopBackOff lastExitCode=3 lastReason=Error restartCount=4"), "retrying", "CrashLoopBackOff: crash loop, restarts: 4", "Its last exit code was 3 (Error). Restarts: 4."},
+		"ended again":    {append(ready, "reported.container container=a state=terminated reason=Error exitCode=3 restartCount=2"), "retrying", "a ended: exit code 3, restarts: 2", "not for the first time"},
 		"ready":          {ready, "running", "", "runs and is ready"},
 		"not any more":   {append(ready, "reported.condition type=Ready status=False"), "waiting", "", "runs but is not ready"},
-		"is stopped":     {append(ready, "cluster.deleting grace=5", "cri.StopContainer containerID=x open"), "ending", "", "asked to end"},
+		"is stopped":     {append(ready, "cluster.deleting grace=5", "cri.StopContainer containerID=x open"), "terminating", "", "asked to end"},
 		"two are":        {append(ready, "cri.StopContainer containerID=x open", "cri.StopContainer containerID=y"), "working", "", "asked to end"},
-		"is deleted":     {append(ready, "cluster.deleting grace=5"), "ending", "", "is being deleted"},
-		"has finalizers": {append(ready, `cluster.deleting grace=5 finalizers=["a.io/x"]`), "ending", "", "stays until its finalizers are removed: a.io/x."},
+		"is deleted":     {append(ready, "cluster.deleting grace=5"), "terminating", "", "is being deleted"},
+		"has finalizers": {append(ready, `cluster.deleting grace=5 finalizers=["a.io/x"]`), "terminating", "", "stays until its finalizers are removed: a.io/x."},
 		"waits for them": {append(ready, `cluster.deleting grace=5 finalizers=["a.io/x"]`, `cluster.deleting grace=0 finalizers=["a.io/x","b.io/y"]`),
-			"ending", "waits for finalizers: a.io/x, b.io/y", "until its finalizers are removed: a.io/x, b.io/y."},
-		"has none left": {append(ready, `cluster.deleting grace=0 finalizers=["a.io/x"]`, "cluster.deleting grace=0"), "ending", "", "is being deleted"},
+			"terminating", "waits for finalizers: a.io/x, b.io/y", "until its finalizers are removed: a.io/x, b.io/y."},
+		"has none left": {append(ready, `cluster.deleting grace=0 finalizers=["a.io/x"]`, "cluster.deleting grace=0"), "terminating", "", "is being deleted"},
 		"has succeeded": {append(ready, "reported.phase phase=Succeeded"), "done", "", "has ended: Succeeded"},
 		"has ended":     {append(ready, "reported.condition type=Ready status=False reason=PodCompleted"), "done", "", "none of its containers"},
 		"is gone":       {append(ready, "cluster.deleting grace=0", "cluster.gone"), "gone", "", "is gone"},
@@ -314,7 +316,25 @@ func TestAttachedMarks(t *testing.T) {
 			if sc.Why.Evidence == "" {
 				t.Error("nothing shows why")
 			}
+			l.seen("note after=10")
+			if later := l.s.Screen(allRows).Pods.Rows[0]; row.Mark <= life.Waiting && later.Word == row.Word && (later.For < row.For+10*time.Second || later.Left != 0) {
+				t.Errorf("10 s later it is %s for %s, and was for %s: that does not count up", later.Word, later.For, row.For)
+			}
 		})
+	}
+}
+
+// TestStateWords: the list writes behind the words of these states how long they
+// have lasted. Each says that it goes on, not that something is to come.
+func TestStateWords(t *testing.T) {
+	states := []probes.Text{words.Text("stuck", "卡住"), noNodeWord}
+	for _, w := range append(markWords[life.Held+1:life.Waiting+1:life.Waiting+1], endingWord, noNodeWord) {
+		if slices.Contains(states, w) {
+			continue
+		}
+		if !strings.HasSuffix(w.En, "ing") || !strings.HasSuffix(w.Zh, "中") {
+			t.Errorf("%q, %q with a time behind it may be read as what is left", w.En, w.Zh)
+		}
 	}
 }
 
@@ -335,7 +355,7 @@ func TestAttachedCallsAlone(t *testing.T) {
 		{"cri.CreateContainer container=a", "waiting"},
 		{"cri.StartContainer containerID=x", "running"},
 		{"cri.ContainerStatus containerID=x", "running"},
-		{"cri.StopPodSandbox podSandboxID=x", "ending"},
+		{"cri.StopPodSandbox podSandboxID=x", "terminating"},
 		{"cri.RemovePodSandbox podSandboxID=x", "gone"},
 	} {
 		l.seen(c.seen)

@@ -13,13 +13,15 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
+// markWords are what states are called. Each says that the state goes on: the list has
+// how long it has been so behind it, which is not to be read as what is left.
 var markWords = [...]probes.Text{
-	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retry", "重试"),
-	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待"), life.Idle: words.Text("running", "运行"),
+	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retrying", "重试中"),
+	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待中"), life.Idle: words.Text("running", "运行"),
 	life.Done: words.Text("done", "结束"), life.Gone: words.Text("gone", "已消失"),
 }
 
-var endingWord, nodeWord, refusedWord = words.Text("ending", "终止中"), words.Text("node", "节点"), words.Text("refused", "被拒")
+var endingWord, nodeWord, refusedWord = words.Text("terminating", "终止中"), words.Text("node", "节点"), words.Text("refused", "被拒")
 
 // podOrder is the list of pods as it stands: places in pods, worst first.
 type podOrder struct {

@@ -126,6 +126,7 @@ func tourOf() *screen.Screen {
 		Text:     "The kubelet has made all that stands around the containers. Now it asks the runtime for the sandbox: the namespaces that the pod's containers share, and its network address.",
 		Question: "Which container keeps the namespaces alive while nothing else runs?",
 		Wait:     "enter goes on to the image pull",
+		Whole:    "v reads all",
 	}
 	return s
 }
@@ -177,7 +178,7 @@ func chinese() *screen.Screen {
 	s.Crumbs = []string{"node-1", "default/web", "第 2 轮同步", "创建沙箱"}
 	s.Pods.Rows[0].Word, s.Pods.Rows[0].Where = "停住", "沙箱"
 	s.Pods.Rows[1].Word, s.Pods.Rows[1].Line = "卡住", "卷 pvc-db 还没有挂接到节点上，已经等了很久"
-	s.Pods.Rows[2].Word, s.Pods.Rows[2].Line = "重试", "镜像找不到，第 4 次"
+	s.Pods.Rows[2].Word, s.Pods.Rows[2].Line = "重试中", "镜像找不到，第 4 次"
 	s.Why.Text = "web 停在 RunPodSandbox 之前，是你让它停住的。调用还没有开始，所以没有任何超时在走。"
 	s.Why.Evidence = "kubelet 事件 1204"
 	labels := map[string]string{"Creation": "创建", "source": "来源", "merge": "合并", "admit": "准入", "worker": "交给 worker", "status": "计算状态", "volumes": "卷", "sandbox": "沙箱", "runtime": "容器运行时", "Running": "运行"}

@@ -50,7 +50,7 @@ func base() *screen.Screen {
 		Focus:  screen.PaneMain,
 		Pods: screen.PodList{Total: 8, Rows: []screen.PodRow{
 			{Key: 2, Namespace: "shop", Name: "db-0", Mark: life.Stuck, Word: "stuck", For: 192 * time.Second, Where: "volumes", Line: "volume pvc-db is not attached"},
-			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: life.Retrying, Word: "retry", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
+			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: life.Retrying, Word: "retrying", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
 			{Key: 1, Namespace: "default", Name: "web", Mark: life.Working, Word: "working", For: 2 * time.Second, Where: "sandbox"},
 			{Key: 4, Namespace: "batch", Name: "report-28871-kq9x7", Mark: life.Waiting, Word: "waiting", For: 41 * time.Second, Where: "image"},
 			{Key: 5, Namespace: "kube-system", Name: "dns-x2", Mark: life.Idle, Word: "running"},

@@ -56,6 +56,9 @@ func (f *frame) foot() {
 			f.c.clear(f.lay.Why)
 			f.aside(f.lay.Why.inset(1, 0, 1, 0), f.m.failed+" "+in.Error, inkFailedText)
 			in.Error = ""
+		} else if f.s.Notice != nil {
+			f.c.clear(f.lay.Why)
+			f.notice(f.lay.Why.inset(1, 0, 1, 0))
 		}
 		f.input(line, &in)
 	case f.s.Notice != nil:
@@ -162,6 +165,9 @@ func (f *frame) hint(r Rect, h screen.Hint) {
 // notice draws what happened. A long one takes the place of the reason above, so
 // that nothing of it is lost.
 func (f *frame) notice(line Rect) {
+	if line.empty() {
+		return
+	}
 	text, k := f.s.Notice.Text, inkAccent
 	if f.s.Notice.Error {
 		text, k = f.m.failed+" "+text, inkFailedText

@@ -30,8 +30,11 @@ const nodeRoom = 72
 // it costs anything, as far as there is room in a line of w cells.
 func (f *frame) heldLeft(w int) string {
 	h := f.s.Hold
+	if w < 16 {
+		return words.Clock(h.Left) // on a screen on which hardly anything is said
+	}
 	if w < 46 || h.Node && w < nodeRoom {
-		return words.Clock(h.Left)
+		return f.textf(wordLeft, words.Clock(h.Left))
 	}
 	left, why := f.textf(wordGoesOn, words.Clock(h.Left)), f.text(wordLease)
 	if h.Timer != "" {

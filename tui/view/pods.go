@@ -54,6 +54,10 @@ func (f *frame) podsTitle() string {
 	return title
 }
 
+// nameUsual is the room that a pod's name is to have beside how it is, nameLeast what
+// it has before the time is left out.
+const nameUsual, nameLeast = 9, 7
+
 func podLines(p *screen.PodRow) int {
 	if p.Line != "" {
 		return 2
@@ -96,11 +100,11 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 		word = inkFaint
 	}
 	text := f.podState(p)
-	if line.W-width(text)-2 < 9 {
+	switch room := line.W - width(text) - 2; {
+	case p.Mark == life.Held && p.Left > 0 && room < nameUsual:
+		text = f.textf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
+	case room < nameLeast:
 		text = p.Word
-		if p.Mark == life.Held && p.Left > 0 {
-			text = f.textf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
-		}
 	}
 	line = f.putRight(line, text, word.on(ground), 6)
 	line = f.podColumns(line, p, ground)

@@ -63,7 +63,7 @@ func (f *frame) tourFit(w, h int) (lines []rich, n int) {
 	blank := func(l rich) bool { return len(l) == 0 }
 	question, wait = slices.DeleteFunc(question, blank), slices.DeleteFunc(wait, blank)
 	if len(text)+len(question) > h-len(wait) {
-		named := slices.DeleteFunc(f.tourWait(w, f.text(wordReadAll)), blank)
+		named := slices.DeleteFunc(f.tourWait(w, " "+f.m.dot+" "+f.s.Tour.Whole), blank)
 		if len(named) == len(wait) || h-len(named) >= fewLines {
 			wait = named
 		}

@@ -34,7 +34,7 @@ func TestTourFits(t *testing.T) {
 						t.Fatalf("%dx%d: the last %d lines are not what it waits for:\n%s", w, h, n, all)
 					}
 					cut := !strings.Contains(bare(all), bare(s.Tour.Text)) || !strings.Contains(bare(all), bare(s.Tour.Question)) || !strings.Contains(bare(all), bare(answer))
-					if named := strings.Contains(bare(waits), bare(f.text(wordReadAll))); cut != named && h > 6 {
+					if named := strings.Contains(bare(waits), bare(s.Tour.Whole)); cut != named && h > 6 {
 						t.Fatalf("%dx%d: cut: %t, key named: %t\n%s", w, h, cut, named, all)
 					}
 				}

@@ -64,9 +64,8 @@ var (
 	wordWhen        = probes.Text{En: "when", Zh: "何时"}
 	wordDoes        = probes.Text{En: "does", Zh: "做什么"}
 	wordHits        = probes.Text{En: "hits", Zh: "次数"}
-	wordEnds        = probes.Text{En: "ends", Zh: "期限"}
+	wordEnds        = probes.Text{En: "left", Zh: "剩余"}
 	wordTour        = probes.Text{En: "Walk", Zh: "导览"}
-	wordReadAll     = probes.Text{En: " · v reads all", Zh: " · v 看全文"}
 	wordCritical    = probes.Text{En: "critical path", Zh: "关键路径"}
 	wordChoose      = probes.Text{En: "choose", Zh: "选择"}
 	wordBack        = probes.Text{En: "back", Zh: "返回"}

@@ -11,19 +11,22 @@ import (
 
 // Card is the walk as the screen shows it.
 func (w *Walk) Card() *screen.TourCard {
-	c := &screen.TourCard{Title: w.text(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops)}
+	c := &screen.TourCard{
+		Title: w.text(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops),
+		Whole: w.text(words.Text("{key:tour.read} reads all", "{key:tour.read} 看全文")),
+	}
 	switch {
 	case w.phase == phaseIntro:
 		c.Stop = 0
 		c.Text = w.text(w.tour.Text)
-		c.Wait = w.text(words.Text("n begins · x ends the walk", "n 开始 · x 结束导览"))
+		c.Wait = w.text(words.Text("{key:tour.next} begins · {key:tour.end} ends the walk", "{key:tour.next} 开始 · {key:tour.end} 结束导览"))
 		if w.busy {
-			c.Wait = w.text(words.Text("one moment · x ends the walk", "请稍候 · x 结束导览"))
+			c.Wait = w.text(words.Text("one moment · {key:tour.end} ends the walk", "请稍候 · {key:tour.end} 结束导览"))
 		}
 	case w.phase == phaseOver:
 		c.Stop = len(w.stops)
 		c.Text = w.text(w.tour.Ending)
-		c.Wait = w.text(words.Text("n ends the walk", "n 结束导览"))
+		c.Wait = w.text(words.Text("{key:tour.next} ends the walk", "{key:tour.next} 结束导览"))
 	case w.phase == phaseGoing:
 		w.cardGoing(c)
 	default:
@@ -40,7 +43,7 @@ func (w *Walk) cardGoing(c *screen.TourCard) {
 	c.Text = w.text(s.Title)
 	c.Wait = w.textf(words.Text("waiting for %s", "等待 %s"), s.Step)
 	if w.Desk.Now().Sub(w.since) > s.Within {
-		c.Wait = w.textf(words.Text("%s has not come in %s; wait on, or x ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 x 结束导览"), s.Step, s.Within)
+		c.Wait = w.textf(words.Text("%s has not come in %s; wait on, or {key:tour.end} ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 {key:tour.end} 结束导览"), s.Step, s.Within)
 	}
 }
 
@@ -58,14 +61,14 @@ func (w *Walk) cardHere(c *screen.TourCard) {
 	case w.busy:
 		c.Wait = w.text(words.Text("one moment", "请稍候"))
 	case s.Act != nil:
-		c.Wait = w.textf(words.Text("n does it: %s", "按 n 执行：%s"), w.command(s))
+		c.Wait = w.textf(words.Text("{key:tour.next} does it: %s", "按 {key:tour.next} 执行：%s"), w.command(s))
 	case w.at+1 == len(w.stops):
-		c.Wait = w.text(words.Text("n goes on to the end", "n 到结尾"))
+		c.Wait = w.text(words.Text("{key:tour.next} goes on to the end", "{key:tour.next} 到结尾"))
 	default:
-		c.Wait = w.text(words.Text("n goes on", "n 继续"))
+		c.Wait = w.text(words.Text("{key:tour.next} goes on", "{key:tour.next} 继续"))
 	}
 	if c.Question != "" && !w.answer {
-		c.Wait += w.text(words.Text(" · a answers", " · a 看答案"))
+		c.Wait += w.text(words.Text(" · {key:tour.answer} answers", " · {key:tour.answer} 看答案"))
 	}
 }
 

@@ -6,7 +6,6 @@ package walk
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -46,6 +45,8 @@ type Desk interface {
 	Now() time.Time
 	// Text gives a text in the reader's language.
 	Text(t probes.Text) string
+	// Textf is Text with values.
+	Textf(t probes.Text, args ...any) string
 	// Notice says what came of a key.
 	Notice(text string)
 	// Ask puts a question on top of the screen.
@@ -194,7 +195,7 @@ func (w *Walk) Abandon() { w.ended = true }
 func (w *Walk) text(t probes.Text) string { return w.Desk.Text(t) }
 
 // textf is text with values.
-func (w *Walk) textf(t probes.Text, args ...any) string { return fmt.Sprintf(w.Desk.Text(t), args...) }
+func (w *Walk) textf(t probes.Text, args ...any) string { return w.Desk.Textf(t, args...) }
 
 // callTime is how long the agent and the API server may take to answer what they
 // know.

@@ -1,4 +1,4 @@
-// Package collector sends spans to an OpenTelemetry collector, over OTLP on gRPC. What
+// Package collector sends spans to an OpenTelemetry collector, by OTLP over gRPC or HTTP. What
 // the collector cannot take at once is tried again; a stream of events never waits for
 // it, and what finds no room is dropped and counted.
 package collector
@@ -6,26 +6,17 @@ package collector
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/podstep/podstep/agent/version"
 )
 
 // EndpointError is an endpoint that makes no sense.
@@ -36,8 +27,7 @@ func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q: %s", e
 // Collector is a connection to a collector. One goroutine sends at a time.
 type Collector struct {
 	endpoint string
-	conn     *grpc.ClientConn
-	client   collectorpb.TraceServiceClient
+	way      way
 	headers  metadata.MD
 
 	// sent, refused and lost count spans: those that the collector took, those that it
@@ -55,11 +45,12 @@ const (
 	firstPause  = 200 * time.Millisecond
 )
 
-// Dial connects to the collector at http://HOST:PORT, or https:// with TLS, and asks
-// whether it takes spans. Headers and the certificate to trust are those of
+// Dial connects to the collector at an endpoint, and asks whether it takes spans: over HTTP
+// at http://HOST:PORT, over gRPC at grpc://HOST:PORT, HOST:PORT and http://HOST:4317; with
+// TLS at https:// and grpcs://. Headers and the certificate to trust are those of
 // OpenTelemetry's environment variables.
 func Dial(ctx context.Context, endpoint string, getenv func(string) string) (*Collector, error) {
-	target, creds, err := parse(endpoint, getenv)
+	to, err := parse(endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -67,46 +58,16 @@ func Dial(ctx context.Context, endpoint string, getenv func(string) string) (*Co
 	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient("passthrough:///"+target, grpc.WithTransportCredentials(creds), grpc.WithUserAgent("podstep/"+version.Own()))
+	w, err := to.open(getenv)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the collector at %s: %w", endpoint, err)
 	}
-	c := &Collector{endpoint: endpoint, conn: conn, client: collectorpb.NewTraceServiceClient(conn), headers: headers}
+	c := &Collector{endpoint: endpoint, way: w, headers: headers}
 	if err := c.attempt(ctx, nil); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("send spans to the collector at %s: %s; is its OTLP receiver for gRPC at that address?", endpoint, status.Convert(err).Message())
+		w.close()
+		return nil, fmt.Errorf("send spans to the collector at %s: %s; %s", endpoint, status.Convert(err).Message(), w.hint())
 	}
 	return c, nil
-}
-
-func parse(endpoint string, getenv func(string) string) (target string, creds credentials.TransportCredentials, err error) {
-	wrong := func(why string) error { return &EndpointError{endpoint, why} }
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", nil, wrong("not an endpoint; write http://HOST:4317, or https:// for TLS")
-	}
-	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
-		return "", nil, wrong("OTLP over gRPC has an address and nothing behind it; write " + u.Scheme + "://" + u.Host)
-	}
-	target = u.Host
-	if u.Port() == "" {
-		target = net.JoinHostPort(u.Hostname(), "4317")
-	}
-	if u.Scheme == "http" {
-		return target, insecure.NewCredentials(), nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if path := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), getenv("OTEL_EXPORTER_OTLP_CERTIFICATE")); path != "" {
-		pem, err := os.ReadFile(path)
-		if err != nil {
-			return "", nil, fmt.Errorf("read the certificate to trust: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return "", nil, fmt.Errorf("read the certificate to trust: %s has none", path)
-		}
-	}
-	return target, credentials.NewTLS(config), nil
 }
 
 // parseHeaders reads key=value,key=value, with values as in a URL.
@@ -130,9 +91,9 @@ func parseHeaders(s string) (metadata.MD, error) {
 
 // attempt sends a batch once.
 func (c *Collector) attempt(ctx context.Context, batch []*tracepb.ResourceSpans) error {
-	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, c.headers), attemptTime)
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	answer, err := c.client.Export(ctx, &collectorpb.ExportTraceServiceRequest{ResourceSpans: batch})
+	answer, err := c.way.export(ctx, &collectorpb.ExportTraceServiceRequest{ResourceSpans: batch}, c.headers)
 	if err != nil {
 		return err
 	}
@@ -212,4 +173,4 @@ func (c *Collector) Err() error {
 }
 
 // Close ends the connection.
-func (c *Collector) Close() { c.conn.Close() }
+func (c *Collector) Close() { c.way.close() }

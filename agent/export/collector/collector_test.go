@@ -2,8 +2,15 @@ package collector
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // receiver is the OTLP service of a collector.
@@ -52,7 +60,42 @@ func (r *receiver) serve(t *testing.T) (endpoint string) {
 	collectorpb.RegisterTraceServiceServer(s, r)
 	go s.Serve(l)
 	t.Cleanup(s.Stop)
-	return "http://" + l.Addr().String()
+	return "grpc://" + l.Addr().String()
+}
+
+// serveHTTP is the same service over HTTP.
+func (r *receiver) serveHTTP(t *testing.T) (endpoint string) {
+	s := httptest.NewServer(r.handler(t))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func (r *receiver) handler(t *testing.T) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		in := &collectorpb.ExportTraceServiceRequest{}
+		if err := errors.Join(err, proto.Unmarshal(body, in)); err != nil || req.Header.Get("Content-Type") != protobuf {
+			t.Errorf("a request of %q: %v", req.Header.Get("Content-Type"), err)
+		}
+		md := metadata.MD{}
+		for name, values := range req.Header {
+			md.Append(name, values...)
+		}
+		w.Header().Set("Content-Type", protobuf)
+		answer, err := r.Export(metadata.NewIncomingContext(req.Context(), md), in)
+		var message proto.Message = answer
+		if err != nil {
+			message = status.Convert(err).Proto()
+			w.WriteHeader(map[codes.Code]int{codes.Unavailable: http.StatusServiceUnavailable, codes.InvalidArgument: http.StatusBadRequest}[status.Code(err)])
+		}
+		raw, err := proto.Marshal(message)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Write(raw)
+	})
+	return mux
 }
 
 func batch(n int) []*tracepb.ResourceSpans {
@@ -71,6 +114,8 @@ func refuses(n int64) func(int) (*collectorpb.ExportTraceServiceResponse, error)
 
 func none(string) string { return "" }
 
+var ways = map[string]func(*receiver, *testing.T) string{"gRPC": (*receiver).serve, "HTTP": (*receiver).serveHTTP}
+
 func TestSend(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -80,28 +125,30 @@ func TestSend(t *testing.T) {
 	}{
 		{"taken", nil, 10, ""},
 		{"taken at the second try", []func(int) (*collectorpb.ExportTraceServiceResponse, error){fails(codes.Unavailable)}, 10, ""},
-		{"refused for good", []func(int) (*collectorpb.ExportTraceServiceResponse, error){fails(codes.InvalidArgument)}, 0, "10 spans did not come to be kept"},
+		{"refused for good", []func(int) (*collectorpb.ExportTraceServiceResponse, error){fails(codes.InvalidArgument)}, 0, "no"},
 		{"some refused", []func(int) (*collectorpb.ExportTraceServiceResponse, error){refuses(3)}, 7, "3 spans did not come to be kept"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := &receiver{answers: c.answers}
-			to, err := Dial(t.Context(), r.serve(t), none)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer to.Close()
-			q := to.Queue()
-			if err := q.Add(batch(10)); err != nil {
-				t.Fatal(err)
-			}
-			if err := q.Close(); err != nil {
-				t.Fatal(err)
-			}
-			err = to.Err()
-			if to.sent != c.sent || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%d sent: %v; %s", to.sent, err, to.Summary())
-			}
-		})
+		for over, serve := range ways {
+			t.Run(c.name+" over "+over, func(t *testing.T) {
+				r := &receiver{answers: slices.Clone(c.answers)}
+				to, err := Dial(t.Context(), serve(r, t), none)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer to.Close()
+				q := to.Queue()
+				if err := q.Add(batch(10)); err != nil {
+					t.Fatal(err)
+				}
+				if err := q.Close(); err != nil {
+					t.Fatal(err)
+				}
+				err = to.Err()
+				if to.sent != c.sent || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%d sent, %d came: %v; %s", to.sent, r.spans, err, to.Summary())
+				}
+			})
+		}
 	}
 }
 
@@ -132,15 +179,17 @@ func TestFull(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	r := &receiver{}
 	env := map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20x, tenant=a"}
-	to, err := Dial(t.Context(), r.serve(t), func(name string) string { return env[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	to.Close()
-	if got := r.headers.Get("authorization"); !slices.Equal(got, []string{"Bearer x"}) || !slices.Equal(r.headers.Get("tenant"), []string{"a"}) {
-		t.Errorf("%v", r.headers)
+	for over, serve := range ways {
+		r := &receiver{}
+		to, err := Dial(t.Context(), serve(r, t), func(name string) string { return env[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.Close()
+		if got := r.headers.Get("authorization"); !slices.Equal(got, []string{"Bearer x"}) || !slices.Equal(r.headers.Get("tenant"), []string{"a"}) || !strings.Contains(r.headers.Get("user-agent")[0], "podstep/") {
+			t.Errorf("%s: %v", over, r.headers)
+		}
 	}
 	env["OTEL_EXPORTER_OTLP_HEADERS"] = "s3cret"
 	if _, err := Dial(t.Context(), "http://127.0.0.1:1", func(name string) string { return env[name] }); err == nil || strings.Contains(err.Error(), "s3cret") {
@@ -149,28 +198,91 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
-	for endpoint, want := range map[string]string{
-		"http://a:1": "a:1", "https://a:1/": "a:1", "http://a": "a:4317", "http://[::1]:9": "[::1]:9", "http://[::1]": "[::1]:4317",
-		"": "", "a:4317": "", "grpc://a:1": "", "http://": "", "http://a:4318/v1/traces": "", "http://u:p@a:1": "", "http://a:1?x=y": "",
+	for endpoint, want := range map[string]target{
+		"grpc://a:1": {true, false, "a:1"}, "grpc://a": {true, false, "a:4317"}, "grpcs://a/": {true, true, "a:4317"}, "grpc://[::1]": {true, false, "[::1]:4317"},
+		"a:4317": {true, false, "a:4317"}, "a:1": {true, false, "a:1"}, "[::1]:9": {true, false, "[::1]:9"},
+		"http://a:4317": {true, false, "a:4317"}, "https://a:4317/": {true, true, "a:4317"},
+		"http://a:4318": {false, false, "http://a:4318/v1/traces"}, "http://a": {false, false, "http://a:4318/v1/traces"}, "http://[::1]": {false, false, "http://[::1]:4318/v1/traces"},
+		"https://a": {false, true, "https://a/v1/traces"}, "https://a:8443/otlp/": {false, true, "https://a:8443/otlp/v1/traces"}, "http://a:1/v1/traces": {false, false, "http://a:1/v1/traces"},
+		"": {}, "a": {}, "a:": {}, "http://": {}, "ftp://a:1": {}, "http://u:p@a:1": {}, "http://a:1?x=y": {}, "grpc://a:1/v1/traces": {}, "http://a:4317/v1/traces": {},
 	} {
-		got, _, err := parse(endpoint, none)
+		got, err := parse(endpoint)
 		var bad *EndpointError
-		if got != want || (want == "") != errors.As(err, &bad) {
-			t.Errorf("%q is %q, want %q: %v", endpoint, got, want, err)
+		if got != want || (want == target{}) != errors.As(err, &bad) {
+			t.Errorf("%q is %+v, want %+v: %v", endpoint, got, want, err)
 		}
 	}
 }
 
-// TestNobody: a collector that is not there is an error at once.
+// TestNobody: a collector that is not there, or speaks otherwise, is an error at once,
+// which names the other way.
 func TestNobody(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
-	if _, err := Dial(t.Context(), "http://"+l.Addr().String(), none); err == nil || !strings.Contains(err.Error(), "is its OTLP receiver for gRPC at that address?") {
-		t.Error(err)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>welcome</html>") }))
+	defer page.Close()
+	moved := httptest.NewServer(http.RedirectHandler(page.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	words := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are\nyou?", http.StatusUnauthorized) }))
+	defer words.Close()
+	grpcAt := (&receiver{}).serve(t)
+	const grpcHint, httpHint = "is its OTLP receiver for gRPC at that address? That for HTTP", "is its OTLP receiver for HTTP at that address? That for gRPC"
+	for endpoint, want := range map[string][]string{
+		"grpc://" + l.Addr().String():                                  {grpcHint},
+		"http://" + l.Addr().String():                                  {"connection refused", httpHint},
+		strings.Replace(grpcAt, "grpc", "http", 1):                     {httpHint},
+		strings.Replace((&receiver{}).serveHTTP(t), "http", "grpc", 1): {grpcHint},
+		page.URL:           {"and not OTLP's", httpHint},
+		moved.URL:          {"HTTP 307", httpHint},
+		words.URL:          {"HTTP 401 Unauthorized: who are you?", httpHint},
+		page.URL + "/base": {"and not OTLP's"},
+	} {
+		_, err := Dial(t.Context(), endpoint, none)
+		for _, w := range want {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q is not in %v", endpoint, w, err)
+			}
+		}
 	}
+}
+
+// TestTLS: over HTTP the certificate to trust is that of the environment, and no other.
+func TestTLS(t *testing.T) {
+	r := &receiver{}
+	s := httptest.NewTLSServer(r.handler(t))
+	defer s.Close()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if _, err := Dial(t.Context(), s.URL, none); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate that nobody trusts: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to, err := Dial(t.Context(), s.URL, func(name string) string {
+		return map[string]string{"OTEL_EXPORTER_OTLP_CERTIFICATE": file}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	if err := to.Deliver(t.Context())(batch(3)); err != nil || r.spans != 3 {
+		t.Errorf("%d came: %v", r.spans, err)
+	}
+}
+
+// FuzzMessage: what a collector answers is read without harm.
+func FuzzMessage(f *testing.F) {
+	raw, _ := proto.Marshal(status.New(codes.InvalidArgument, "too large").Proto())
+	f.Add(raw)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if reason := reasonIn(http.Header{"Content-Type": {protobuf}}, raw); len([]rune(reason)) > mostReason+3 || strings.ContainsAny(reason, "\n\x1b") {
+			t.Errorf("%q", reason)
+		}
+	})
 }
 
 func FuzzHeaders(f *testing.F) {

@@ -29,7 +29,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	c.CreateAll(tb)
 	late := map[string]bool{"FailedPreStopHook": true}
 	for pod, all := range reasons {
-		c.untilEvents(tb, pod, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return late[r] }))
+		c.UntilEvents(tb, pod, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return late[r] }))
 	}
 	c.exec(tb, l)
 	c.Silent(tb, "podstep pods", l.Must("pods", "-o", "json"))
@@ -40,7 +40,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 		l.UntilGone(p.Name)
 	}
 	for pod, all := range reasons {
-		c.untilEvents(tb, pod, all)
+		c.UntilEvents(tb, pod, all)
 	}
 	if err := writer.Process.Signal(syscall.SIGINT); err != nil {
 		tb.Fatal(err)
@@ -48,12 +48,38 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	_ = writer.Wait()
 	c.SilentTrace(tb, trace)
 	c.Silent(tb, "the replay", l.Must("replay", trace, "--plain", "-o", "json"))
+	c.exports(tb, l, trace)
 	events := c.SilentAgent(tb, l)
 	tb.Logf("%d events and the trace of them are without any of %d secrets", events, len(c.Names()))
 }
 
-// untilEvents waits until the API server has events about a pod with each reason.
-func (c *Canaries) untilEvents(tb testing.TB, pod string, reasons []string) {
+// exports checks what commands make of a trace: each form of export, and each pod
+// compared with each other one, part by part.
+func (c *Canaries) exports(tb testing.TB, l *Lab, trace string) {
+	tb.Helper()
+	for _, form := range []string{"perfetto", "otlp", "json"} {
+		out := l.Must("export", trace, "--to", form)
+		c.Silent(tb, "podstep export --to "+form, out)
+		for _, p := range c.Pods {
+			if !strings.Contains(out, p.Name) {
+				tb.Errorf("podstep export --to %s has nothing of %s", form, p.Name)
+			}
+		}
+	}
+	for i, a := range c.Pods {
+		for _, b := range c.Pods[i+1:] {
+			for _, part := range []string{"creation", "termination", "all"} {
+				for _, more := range [][]string{nil, {"-o", "json"}} {
+					out, errors, _ := l.Podstep(append([]string{"compare", a.Name, b.Name, "--trace", trace, "--part", part}, more...)...)
+					c.Silent(tb, "podstep compare --part "+part, out+errors)
+				}
+			}
+		}
+	}
+}
+
+// UntilEvents waits until the API server has events about a pod with each reason.
+func (c *Canaries) UntilEvents(tb testing.TB, pod string, reasons []string) {
 	tb.Helper()
 	name := c.Name(pod)
 	var has []string
