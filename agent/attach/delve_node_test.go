@@ -151,6 +151,7 @@ func TestDelveHold(t *testing.T) {
 	noneMissed(t, l.Story("stopped"))
 	byLine(t, l, "stopped")
 	seeds(t, l)
+	heldStill(t, l, "stopped")
 	l.Must("continue", "stopped")
 	l.UntilReady("stopped")
 	l.Delete("stopped")
@@ -160,6 +161,20 @@ func TestDelveHold(t *testing.T) {
 	notTraced(t, l)
 	c.Check(t)
 	h.End(t)
+}
+
+// heldStill fails with how the last hold of a pod has ended, if it has.
+func heldStill(t *testing.T, l *labtest.Lab, pod string) {
+	t.Helper()
+	story := l.Story(pod)
+	for i, e := range slices.Backward(story) {
+		switch e.Kind {
+		case probes.Held:
+			return
+		case probes.Released:
+			t.Fatalf("it was let go: %+v; before that %+v", e, story[max(0, i-1)])
+		}
+	}
 }
 
 // byLine has a held pod come to a breakpoint at a function that is no step, and go on from there
@@ -179,13 +194,14 @@ func byLine(t *testing.T, l *labtest.Lab, name string) {
 		if out.On != "inside" || out.Place == nil {
 			t.Fatalf("it goes %s to %+v", way, out)
 		}
-		return fmt.Sprintf("%s:%d", filepath.Base(out.Place.File), out.Place.Line)
+		place = fmt.Sprintf("%s:%d", filepath.Base(out.Place.File), out.Place.Line)
+		t.Logf("it goes %s to %s", way, place)
+		return place
 	}
 	var places []string
 	for _, way := range []string{"over", "over", "into", "out"} {
 		places = append(places, at(way))
 	}
-	t.Logf("by line: %v", places)
 	if !strings.HasPrefix(places[0], "kuberuntime_manager.go:") || places[0] == places[1] {
 		t.Errorf("by line it comes to %v", places)
 	}

@@ -127,13 +127,35 @@ func (p *process) watch(w park.Wait) {
 		}
 		// A thread that has yet to begin its wait waits as little as one that has ended it.
 		if running && park.Now()-began > 2*lookEvery {
-			p.do(func() {
-				if h := p.holds[w.Hold]; h != nil {
-					p.end(h, howEnded(h))
-				}
-			})
-			return
+			if p.endUnlessWaits(w.Hold) {
+				return
+			}
+			began = park.Now()
 		}
+	}
+}
+
+// endUnlessWaits ends a hold whose goroutine does not wait any more, and reports whether that
+// is so. The kubelet stands still for it: each stop interrupts the wait, and on a busy machine a
+// thread may be seen between two stops only, before it waits again.
+func (p *process) endUnlessWaits(number uint64) bool {
+	ended := make(chan bool, 1)
+	p.do(func() {
+		h := p.holds[number]
+		if h != nil {
+			if regs, err := p.target.own.regs(h.TID); err == nil && h.wait.Interrupted(regs) {
+				ended <- false
+				return
+			}
+			p.end(h, howEnded(h))
+		}
+		ended <- true
+	})
+	select {
+	case is := <-ended:
+		return is
+	case <-p.ended:
+		return true
 	}
 }
 

@@ -109,7 +109,7 @@ func (n *native) goOn() (hits []hit, err error) {
 		return nil, err
 	}
 	for _, th := range group.Selected.ThreadList() {
-		if at := th.Breakpoint().Breakpoint; at != nil {
+		if at := th.Breakpoint(); at.Active {
 			hits = append(hits, hit{th.ThreadID(), at.Addr})
 		}
 	}
