@@ -11,7 +11,7 @@ failed=0
 pid=
 flags=("$@")
 
-# run PACKAGES FLAGS...: tests, and once more those that fail.
+# run PACKAGES FLAGS...: tests, and again those that fail.
 run() {
 	scripts/test-again.sh "$1" "${flags[@]}" "${@:2}" || failed=1
 }
