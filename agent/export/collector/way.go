@@ -25,7 +25,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/version"
@@ -265,27 +264,11 @@ func reasonIn(h http.Header, body []byte) string {
 	return ": " + text
 }
 
-// messageNumber is the field of google.rpc.Status that has its message.
-const messageNumber = 2
-
-// messageOf is the message of an encoded status; empty if it has none, or is none.
+// messageOf is the message of an encoded google.rpc.Status; empty if it has none, or is none.
 func messageOf(raw []byte) string {
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeTag(raw)
-		if n < 0 {
-			return ""
-		}
-		if raw = raw[n:]; number == messageNumber && kind == protowire.BytesType {
-			text, n := protowire.ConsumeString(raw)
-			if n < 0 {
-				return ""
-			}
-			return text
-		}
-		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
-			return ""
-		}
-		raw = raw[n:]
+	s := status.New(codes.Unknown, "").Proto()
+	if proto.Unmarshal(raw, s) != nil {
+		return ""
 	}
-	return ""
+	return s.GetMessage()
 }
