@@ -3,7 +3,6 @@
 package attach_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/agent/lab/versions"
-	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -63,7 +61,7 @@ func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines
 	kubelet := l.KubeletPID()
 	a := attachDelve(t, l)
 	all, lines := lives(t, l)
-	can := delveSees(t, l)
+	can := l.SeenBy("delve")
 	var seen []string
 	for r := range all {
 		seen = append(seen, r.step)
@@ -227,7 +225,7 @@ func seeds(t *testing.T, l *labtest.Lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, seen := probes.MustLoad(), delveSees(t, l)
+	c, seen := probes.MustLoad(), l.SeenBy("delve")
 	steps, places := 0, 0
 	for _, f := range all.Functions {
 		symbol := f.Symbol
@@ -250,25 +248,6 @@ func seeds(t *testing.T, l *labtest.Lab) {
 		}
 	}
 	t.Logf("%d functions that walkthroughs name are steps that Delve sees, at %d others a breakpoint can be", steps, places)
-}
-
-// delveSees are the steps that Delve sees.
-func delveSees(t *testing.T, l *labtest.Lab) map[string]bool {
-	t.Helper()
-	var all []struct {
-		Name   string
-		Probes []reach.Ability
-	}
-	if err := json.Unmarshal([]byte(l.Must("steps", "--agent", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]bool{}
-	for _, s := range all {
-		for _, p := range s.Probes {
-			out[s.Name] = out[s.Name] || p.Probe == "delve" && p.Entry
-		}
-	}
-	return out
 }
 
 // delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 is the whole of it.

@@ -3,7 +3,6 @@
 package attach_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/agent/lab/versions"
-	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -109,16 +107,7 @@ func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
 // notSeen are the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
 func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 	t.Helper()
-	var all []struct {
-		Name   string
-		Seen   string
-		Tier   int
-		Probes []reach.Ability
-	}
-	if err := json.Unmarshal([]byte(l.Must("steps", "--agent", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
+	for _, s := range l.Steps() {
 		for _, p := range s.Probes {
 			if p.Probe == "uprobe" && s.Tier == 1 && s.Seen == "" && !p.Entry {
 				out = append(out, "not\t"+s.Name+"\t"+p.Unseen)

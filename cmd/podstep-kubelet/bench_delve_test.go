@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -109,17 +107,9 @@ func doctor(t *testing.T, l *labtest.Lab, at *regexp.Regexp) (out []time.Duratio
 // delveSymbols are the functions of the steps that Delve sees.
 func delveSymbols(t *testing.T, l *labtest.Lab) (out []string) {
 	t.Helper()
-	var all []struct {
-		Name   string
-		Probes []reach.Ability
-	}
-	if err := json.Unmarshal([]byte(l.Must("steps", "--agent", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
 	c := probes.MustLoad()
-	for _, s := range all {
-		sees := slices.ContainsFunc(s.Probes, func(p reach.Ability) bool { return p.Probe == "delve" && p.Entry })
-		if step := c.Step(s.Name); sees && !slices.Contains(out, step.Symbol) {
+	for name, sees := range l.SeenBy("delve") {
+		if step := c.Step(name); sees && !slices.Contains(out, step.Symbol) {
 			out = append(out, step.Symbol)
 		}
 	}
