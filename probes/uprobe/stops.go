@@ -3,13 +3,8 @@
 package uprobe
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
-	"sync"
 	"time"
-
-	"github.com/podstep/podstep/probes"
 )
 
 // Reading is what is to be read at the places of a kubelet's code, for a reader that has the
@@ -435,95 +430,6 @@ func (r *record) UID() string {
 
 // Signalled marks a record of a thread that is held, or may be.
 func (r *record) Signalled() { r.Flags |= recordSignalled }
-
-// Watch makes calls of records of a Reader whose times count from began. Nobody looks into
-// the kubelet for it.
-func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) *Watched {
-	p.clock = clock{at: began}
-	w := &Watched{calls: newCalls(p, c, h), fresh: newGoroutines{seen: map[uint64]bool{}}}
-	w.calls.lost = func() uint64 { return 0 }
-	return w
-}
-
-// Watched are the calls of which a Reader's records tell.
-type Watched struct {
-	mu    sync.Mutex
-	calls *calls
-	fresh newGoroutines
-}
-
-// Take takes records, in their order. The handler must not ask what is open.
-func (w *Watched) Take(all []Record) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := range all {
-		r := &all[i]
-		if r.Flags&recordElement == 0 && w.fresh.first(r.Goid) {
-			w.calls.started(r)
-		}
-		w.calls.take(r)
-	}
-}
-
-// Running is a goroutine on which calls are under way.
-type Running struct {
-	// Number is the goroutine's, G the address of the runtime's g.
-	Number, G uint64
-	// Calls are those, the innermost last.
-	Calls []*Call
-}
-
-// Of is what is under way on a goroutine.
-func (w *Watched) Of(number uint64) (Running, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	g := w.calls.goroutines[number]
-	if g == nil || len(g.open) == 0 {
-		return Running{}, false
-	}
-	return Running{number, g.address, slices.Clone(g.open)}, true
-}
-
-// All are the goroutines on which calls are under way, by number.
-func (w *Watched) All() (out []Running) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for number, g := range w.calls.goroutines {
-		if len(g.open) > 0 {
-			out = append(out, Running{number, g.address, slices.Clone(g.open)})
-		}
-	}
-	slices.SortFunc(out, func(a, b Running) int { return cmp.Compare(a.Number, b.Number) })
-	return out
-}
-
-// newGoroutines finds out which goroutines are new where nobody sees them being made: those
-// that come for the first time, with a number that is not far below the highest one.
-type newGoroutines struct {
-	seen map[uint64]bool
-	high uint64
-}
-
-const (
-	// numbersApart is how far the numbers of goroutines can be apart that are made one after
-	// the other: each processor takes 16 at once.
-	numbersApart = 16 * 64
-	// maxSeen bounds the goroutines that are remembered.
-	maxSeen = 1 << 16
-)
-
-func (n *newGoroutines) first(number uint64) bool {
-	if n.seen[number] || number > maxGoid {
-		return false
-	}
-	if len(n.seen) >= maxSeen {
-		clear(n.seen)
-	}
-	n.seen[number] = true
-	isNew := number+numbersApart >= n.high
-	n.high = max(n.high, number)
-	return isNew
-}
 
 // ArmedPlaces are the numbers of the places that are armed, with whether every pod's threads
 // are meant.
