@@ -143,7 +143,7 @@ func (p *process) endUnlessWaits(number uint64) bool {
 	p.do(func() {
 		h := p.holds[number]
 		if h != nil {
-			if regs, err := p.target.own.regs(h.TID); err == nil && h.wait.Interrupted(regs) {
+			if _, waits := p.waits(h); waits {
 				ended <- false
 				return
 			}
@@ -157,6 +157,13 @@ func (p *process) endUnlessWaits(number uint64) bool {
 	case <-p.ended:
 		return true
 	}
+}
+
+// waits reports whether the parked goroutine of a hold waits, and has its thread's registers. The
+// kubelet stands still.
+func (p *process) waits(h *hold) (*unix.PtraceRegs, bool) {
+	regs, err := p.target.own.regs(h.TID)
+	return regs, err == nil && h.wait.Interrupted(regs)
 }
 
 func howEnded(h *hold) holdproc.End {
@@ -246,9 +253,9 @@ func (p *process) renew(number uint64) {
 	if h == nil || h.Whole || h.over {
 		return
 	}
-	regs, err := p.target.own.regs(h.TID)
-	if err != nil || !h.wait.Interrupted(regs) {
-		return // it does not wait yet, or not any more
+	regs, waits := p.waits(h)
+	if !waits {
+		return // not yet, or not any more
 	}
 	h.wait.Until, h.Until = park.Now()+lease, time.Now().Add(lease)
 	if err := h.wait.Again(regs); err != nil {
