@@ -29,7 +29,7 @@ import (
 
 const (
 	// recorded has 26 pods and 166 events a second, and a quarter of the pods are gone
-	// at any time; so many tellers of it make more than 500 that are not.
+	// at any time; so many replicas of it make more than 500 that are not.
 	recorded = "../agent/trace/testdata/node.podstep"
 	replicas = 28
 )

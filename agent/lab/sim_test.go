@@ -128,19 +128,19 @@ func TestSimStaticPod(t *testing.T) {
 // TestSimStory: the steps that need cgroups are reported too.
 func TestSimStory(t *testing.T) {
 	l := shared.For(t)
-	l.Create(labtest.BusyboxPod("told", labtest.Sleep))
-	l.UntilReady("told")
-	l.Delete("told")
-	l.UntilGone("told")
+	l.Create(labtest.BusyboxPod("lines", labtest.Sleep))
+	l.UntilReady("lines")
+	l.Delete("lines")
+	l.UntilGone("lines")
 	// term.cgroup comes after the status that lets the API forget the pod.
-	l.UntilEvent("told", "end of its worker", isStep("worker.loop", "exit"))
+	l.UntilEvent("lines", "end of its worker", isStep("worker.loop", "exit"))
 	seen := map[string]bool{}
 	labtest.CallerLinesIn(l.Recorded()).Check(t)
-	added := labtest.CallerLinesIn(l.Story("told"))[[2]string{"loop.add", "worker.update"}]
+	added := labtest.CallerLinesIn(l.Story("lines"))[[2]string{"loop.add", "worker.update"}]
 	if !slices.Equal(added, []uint32{2892}) {
 		t.Errorf("HandlePodAdditions called UpdatePod from lines %v", added)
 	}
-	for _, e := range l.Story("told") {
+	for _, e := range l.Story("lines") {
 		seen[e.Step] = true
 	}
 	for _, want := range []string{

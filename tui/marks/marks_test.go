@@ -109,6 +109,6 @@ func TestKeptBookmarks(t *testing.T) {
 		t.Error("another file is read as bookmarks")
 	}
 	if _, err := Encode("", make([]Kept, MaxKept+1)); err == nil {
-		t.Error("some of too many bookmarks are kept, and nobody is told")
+		t.Error("some of too many bookmarks are kept, without an error")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // cursorPlace is the place of the selected row: the current step while the
 // reader follows, else the row that was selected, or what is left of it. A row
 // that later events have folded away is opened again, and ls has it then: who
-// reads a row, or is told of it by a walk, does not lose it.
+// reads a row, or comes to it by a walk, does not lose it.
 func (s *State) cursorPlace(ls *lines, v *view) int {
 	if ls.len() == 0 {
 		return none

@@ -98,6 +98,6 @@ func TestCrowdHold(t *testing.T) {
 		last = e
 	}
 	if len(held) != n || len(c.Held()) != n {
-		t.Errorf("%d pods are held, %d are told to be, want %d", len(held), len(c.Held()), n)
+		t.Errorf("%d pods are held, %d have to be, want %d", len(held), len(c.Held()), n)
 	}
 }
