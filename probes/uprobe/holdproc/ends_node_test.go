@@ -92,6 +92,37 @@ func TestSignals(t *testing.T) {
 	y.Moved(before, y.All()...)
 }
 
+// TestSignalsUntraced: signals to a thread that is held, and to the program, do not end the hold
+// either while nobody traces the thread: the thread gets them when the hold is over.
+func TestSignalsUntraced(t *testing.T) {
+	y, g, c, place := setup(t, "", calm)
+	h := c.hold(g, place, time.Hour)
+	kill(t, c.PID(), unix.SIGKILL)
+	<-c.Done()
+	before := y.Moved(y.Counts(), y.All(1)...)
+	w := parked(t, y.PID)
+	for range 50 {
+		for _, s := range []unix.Signal{unix.SIGURG, unix.SIGCHLD, unix.SIGIO} {
+			kill(t, y.PID, s)
+			if err := unix.Tgkill(y.PID, h.TID, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before = y.Moved(before, y.All(1)...)
+	}
+	kill(t, y.PID, unix.SIGSTOP)
+	wait(t, "the program is stopped", func() bool { return state(y.PID) == "T" })
+	kill(t, y.PID, unix.SIGCONT)
+	before = y.Moved(before, y.All(1)...)
+	if now := parked(t, y.PID); now.TID != w.TID || now.Since != w.Since || now.Until != w.Until {
+		t.Errorf("parked is %+v, and was %+v", now, w)
+	}
+	if err := w.LetGo(); err != nil {
+		t.Fatal(err)
+	}
+	y.Moved(before, y.All()...)
+}
+
 // TestLetGoByAnother: who finds a parked goroutine may let it go, whether the process that
 // has parked it lives or not.
 func TestLetGoByAnother(t *testing.T) {

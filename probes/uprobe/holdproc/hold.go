@@ -26,8 +26,13 @@ func (t *tracer) signalled(tid int, th *thread, signal unix.Signal, began time.D
 	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
 		return signal
 	}
-	if th.hold != nil && th.hold.wait.Interrupted(&regs) {
-		return t.disturbed(th.hold, signal, code, &regs)
+	if h := th.hold; h != nil {
+		switch {
+		case h.wait.Interrupted(&regs):
+			return t.disturbed(h, signal, code, &regs)
+		case h.wait.Begins(&regs):
+			h.waits, h.starts = false, began // when the signal's handler has returned
+		}
 	}
 	place, ok := t.armed[t.program.Linked(&regs)]
 	switch {

@@ -78,8 +78,8 @@ func (t *tracer) end(h *hold, how End) {
 }
 
 // disturbed handles a signal to a thread that was interrupted by it while its goroutine
-// waits. The one that lets go, to this very thread, ends the wait. All are delivered: the
-// runtime, for one, sends a thread no further signal for preemption until one was handled.
+// waits. The one that lets go, to this very thread, ends the wait. Others are those that no
+// thread blocks, and are delivered.
 func (t *tracer) disturbed(h *hold, signal unix.Signal, code int32, regs *unix.PtraceRegs) unix.Signal {
 	h.waits = true
 	switch {
@@ -92,8 +92,8 @@ func (t *tracer) disturbed(h *hold, signal unix.Signal, code int32, regs *unix.P
 	return signal
 }
 
-// again has an interrupted thread begin to wait once more. The kernel would by itself, but
-// its way ends the wait when a second signal comes before it has begun.
+// again has an interrupted thread begin to wait once more. The kernel would by itself, but it
+// would add the time that the thread stood still.
 func (t *tracer) again(h *hold, regs *unix.PtraceRegs) {
 	if h.wait.Again(regs) == nil {
 		h.waits, h.starts = false, park.Now()

@@ -11,10 +11,19 @@ import (
 // Interrupted reports whether a thread in a ptrace stop was interrupted while it waited
 // with this goroutine. By itself it would then wait again, unless a signal is delivered.
 func (w *Wait) Interrupted(regs *unix.PtraceRegs) bool {
-	const restart, restartBlock = -512, -516 // ERESTARTSYS, ERESTART_RESTARTBLOCK
-	args := [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9}
-	code := int64(regs.Rax)
-	return waits(regs.Orig_rax) && args == arguments6(w.at) && (code == restart || code == restartBlock)
+	const restart = -514 // ERESTARTNOHAND
+	return regs.Orig_rax == unix.SYS_PPOLL && int64(regs.Rax) == restart && w.isCalled(regs)
+}
+
+// Begins reports whether a thread in a ptrace stop makes the system call next by which it waits
+// with this goroutine: after a signal that was blocked meanwhile, or for the first time.
+func (w *Wait) Begins(regs *unix.PtraceRegs) bool {
+	return regs.Rax == unix.SYS_PPOLL && w.isCalled(regs)
+}
+
+// isCalled reports whether the arguments in the registers are those of the wait.
+func (w *Wait) isCalled(regs *unix.PtraceRegs) bool {
+	return [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9} == arguments6(w.at)
 }
 
 // End has an interrupted thread wait no more, without a signal. The thread is in a ptrace
@@ -36,12 +45,11 @@ func (w *Wait) Expire(regs *unix.PtraceRegs) error {
 		return fmt.Errorf("thread %d is not on its way to the wait", w.TID)
 	}
 	w.Until = 0
-	return write(w.PID, w.at+deadlineAt, w.deadline())
+	return w.writeTimes()
 }
 
-// Again has an interrupted thread make the system call once more, also if a signal is
-// delivered to it, with w.Until as the deadline. The thread is in a ptrace stop with these
-// registers, and Interrupted.
+// Again has an interrupted thread wait once more, also if a signal is delivered to it, until
+// w.Until. The thread is in a ptrace stop with these registers, and Interrupted.
 func (w *Wait) Again(regs *unix.PtraceRegs) error {
 	instruction := make([]byte, 2)
 	at := regs.Rip - uint64(len(instruction))
@@ -51,10 +59,17 @@ func (w *Wait) Again(regs *unix.PtraceRegs) error {
 	if string(instruction) != "\x0f\x05" {
 		return fmt.Errorf("thread %d made its system call with % x", w.TID, instruction)
 	}
-	if err := write(w.PID, w.at+deadlineAt, w.deadline()); err != nil {
+	if err := w.writeTimes(); err != nil {
 		return err
 	}
 	to := *regs
-	to.Rip, to.Rax, to.Orig_rax = at, unix.SYS_FUTEX, noSyscall
+	to.Rip, to.Rax, to.Orig_rax = at, unix.SYS_PPOLL, noSyscall
 	return w.setRegs(&to)
+}
+
+// writeTimes writes how long to wait into the record.
+func (w *Wait) writeTimes() error {
+	b := make([]byte, recordSize)
+	w.encode(b)
+	return write(w.PID, w.at, b)
 }

@@ -3,7 +3,7 @@
 //
 // A thread of the program stands still in a ptrace stop, at a place where the runtime may
 // stop its goroutine. Park makes it as if the goroutine had made a system call there, a
-// futex wait with a deadline: it writes the call's frames below the goroutine's stack
+// ppoll of no files with a deadline: it writes the call's frames below the goroutine's stack
 // pointer, and sets the registers to the entry of syscall.Syscall6. From there on the
 // goroutine is, for the scheduler and the garbage collector, any goroutine in a system
 // call. The kernel ends the wait at the deadline, whoever has asked for it and whether
@@ -16,5 +16,5 @@
 // there is no time at which the program needs a debugger. docs/adr/0019 has the whole.
 //
 // A signal lets the goroutine go at once: Signal to its thread, by anybody who may send
-// one. One that comes late does nothing.
+// one. One that comes late does nothing. All other signals are blocked while the thread waits.
 package park

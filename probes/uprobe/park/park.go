@@ -81,7 +81,8 @@ func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) ([]byte, *unix.PtraceRe
 
 	to := *regs
 	to.Rip, to.Rsp, to.Rbp = p.path.enter.pc+p.bias, low, low+pointer
-	to.Rax, to.Rbx, to.Rcx, to.Rdi, to.Rsi, to.R8, to.R9 = unix.SYS_FUTEX, w.at, futexWait, awaited, w.at+deadlineAt, 0, anyBit
+	a := arguments6(w.at)
+	to.Rax, to.Rbx, to.Rcx, to.Rdi, to.Rsi, to.R8, to.R9 = unix.SYS_PPOLL, a[0], a[1], a[2], a[3], a[4], a[5]
 	to.Orig_rax = noSyscall
 	return b, &to
 }

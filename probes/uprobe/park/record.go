@@ -1,3 +1,5 @@
+//go:build linux
+
 package park
 
 import (
@@ -7,24 +9,27 @@ import (
 )
 
 // A parked goroutine's record stands in the frame from which it waits, above the seven
-// words that the called function may use: the word that it waits for, the deadline, and
-// by what it is known as one of ours.
+// words that the called function may use: what the system call reads, which are the signals
+// that it blocks and how long it waits, and by what it is known as one of ours.
 const (
 	recordAt   = 7 * 8
 	recordSize = 64
 	recordEnd  = recordAt + recordSize
 
-	deadlineAt = 8
-	magicAt    = 24
-	idAt       = 32
-	sinceAt    = 40
-	placeAt    = 48
+	blockedAt = 0
+	timeoutAt = 8
+	magicAt   = 24
+	idAt      = 32
+	sinceAt   = 40
+	placeAt   = 48
+	untilAt   = 56
 )
 
-// awaited is the value of the word, of which nobody waits for a change.
-const awaited = 0x70617264
+// blocked are the signals that the thread does not get while it waits, the first as the lowest
+// bit: all but the one that ends the wait.
+const blocked = ^(uint64(1) << (Signal - 1))
 
-var magic = [8]byte{'p', 'o', 'd', 's', 't', 'e', 'p', 1}
+var magic = [8]byte{'p', 'o', 'd', 's', 't', 'e', 'p', 2}
 
 // Wait is a goroutine that is parked.
 type Wait struct {
@@ -34,7 +39,8 @@ type Wait struct {
 	// Place is the address of the place, as the program was linked.
 	Place uint64
 	// Since is when it was parked, and Until when the kernel ends the wait, if nobody
-	// changes that: both as Now has it.
+	// changes that: both as Now has it. Where a tracer stops the thread while it waits, the
+	// wait lasts by that longer.
 	Since, Until time.Duration
 
 	at  uint64 // the address of its record
@@ -42,33 +48,34 @@ type Wait struct {
 }
 
 func (w *Wait) encode(b []byte) {
-	binary.LittleEndian.PutUint64(b, awaited)
-	copy(b[deadlineAt:], w.deadline())
+	binary.LittleEndian.PutUint64(b[blockedAt:], blocked)
+	copy(b[timeoutAt:], timeout(w.Until-Now()))
 	copy(b[magicAt:], magic[:])
 	binary.LittleEndian.PutUint64(b[idAt:], w.Hold)
 	binary.LittleEndian.PutUint64(b[sinceAt:], uint64(w.Since))
 	binary.LittleEndian.PutUint64(b[placeAt:], w.Place)
+	binary.LittleEndian.PutUint64(b[untilAt:], uint64(w.Until))
 }
 
-// deadline is Until as the kernel reads it.
-func (w *Wait) deadline() []byte {
+// timeout is how long to wait as the kernel reads it.
+func timeout(d time.Duration) []byte {
+	d = max(d, 0)
 	b := make([]byte, 16)
-	binary.LittleEndian.PutUint64(b, uint64(w.Until/time.Second))
-	binary.LittleEndian.PutUint64(b[8:], uint64(w.Until%time.Second))
+	binary.LittleEndian.PutUint64(b, uint64(d/time.Second))
+	binary.LittleEndian.PutUint64(b[8:], uint64(d%time.Second))
 	return b
 }
 
 // decode reads a record; ok is false for anything else.
 func (w *Wait) decode(b []byte) (ok bool) {
-	if len(b) < recordSize || !bytes.Equal(b[magicAt:magicAt+8], magic[:]) || binary.LittleEndian.Uint32(b) != awaited {
+	if len(b) < recordSize || !bytes.Equal(b[magicAt:magicAt+8], magic[:]) || binary.LittleEndian.Uint64(b[blockedAt:]) != blocked {
 		return false
 	}
-	seconds, rest := binary.LittleEndian.Uint64(b[deadlineAt:]), binary.LittleEndian.Uint64(b[deadlineAt+8:])
-	const century = 100 * 365 * 86400
-	if seconds > century || rest >= uint64(time.Second) {
+	const century = 100 * 365 * 24 * time.Hour
+	w.Until = time.Duration(binary.LittleEndian.Uint64(b[untilAt:]))
+	if w.Until < 0 || w.Until > century {
 		return false
 	}
-	w.Until = time.Duration(seconds)*time.Second + time.Duration(rest)
 	w.Hold = binary.LittleEndian.Uint64(b[idAt:])
 	w.Since = time.Duration(binary.LittleEndian.Uint64(b[sinceAt:]))
 	w.Place = binary.LittleEndian.Uint64(b[placeAt:])

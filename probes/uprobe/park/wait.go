@@ -63,13 +63,13 @@ func At(pid, tid int) (Wait, bool) {
 
 // parseSyscall reads what the kernel reports of a thread's system call: its number, six
 // arguments, the stack pointer and the program counter. ok is true for a wait as Park
-// makes it, on a word at an address.
+// makes it, with the record at an address.
 func parseSyscall(text string) (at uint64, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 9 {
 		return 0, false
 	}
-	if number, err := strconv.ParseUint(words[0], 10, 64); err != nil || !waits(number) {
+	if number, err := strconv.ParseUint(words[0], 10, 64); err != nil || number != unix.SYS_PPOLL {
 		return 0, false
 	}
 	var args [6]uint64
@@ -83,23 +83,18 @@ func parseSyscall(text string) (at uint64, ok bool) {
 	return args[0], args == arguments6(args[0])
 }
 
-// futexWait is FUTEX_WAIT_BITSET|FUTEX_PRIVATE_FLAG: a wait with a deadline that is a
-// point in time, so that who is interrupted and waits again does not wait for longer.
-// anyBit is FUTEX_BITSET_MATCH_ANY.
 const (
-	futexWait = 9 | 128
-	anyBit    = 1<<32 - 1
+	// signalSet is the size of a set of signals, in bytes.
+	signalSet = 8
+	// mark is the sixth argument, which the kernel does not look at.
+	mark = 0x70617264
 )
 
-// waits reports whether a system call is a futex's, or the one by which the kernel has it
-// go on after a signal that had no effect.
-func waits(number uint64) bool {
-	return number == unix.SYS_FUTEX || number == unix.SYS_RESTART_SYSCALL
-}
-
-// arguments6 are the arguments of a wait on a word at an address.
+// arguments6 are the arguments of a wait whose record is at an address: ppoll, of no files,
+// with a time that the kernel counts down, and with signals blocked meanwhile. A signal that is
+// blocked comes when the kernel begins the wait once more after a stop, and does not end it.
 func arguments6(at uint64) [6]uint64 {
-	return [6]uint64{at, futexWait, awaited, at + deadlineAt, 0, anyBit}
+	return [6]uint64{at, 0, at + timeoutAt, at + blockedAt, signalSet, mark}
 }
 
 // letGoEvery is how often a thread is interrupted that still waits, letGoTries how often
