@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/agent/lab/versions"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // attachDelve attaches with the delve probe in place of the uprobe probe.
@@ -143,6 +145,7 @@ func TestDelveHold(t *testing.T) {
 	if out := l.Must("stack", "stopped"); !strings.Contains(out, "kubelet.(*Kubelet).SyncPod\n") || !strings.Contains(out, "(*podWorkers).podWorkerLoop\n") {
 		t.Errorf("its stack is\n%s", out)
 	}
+	signalled(t, l, "stopped")
 	c := labtest.StartChurn(t, l, "beneath-delve", others)
 	c.Until(t, others)
 	stepTo(t, l, "stopped", "sync.volumes", 30)
@@ -159,6 +162,32 @@ func TestDelveHold(t *testing.T) {
 	notTraced(t, l)
 	c.Check(t)
 	h.End(t)
+}
+
+// signalled sends the threads of goroutines that are parked signals that Go programs handle: those
+// for preemption and for children that end. The pod is held on, also where its stack is looked at
+// meanwhile.
+func signalled(t *testing.T, l *labtest.Lab, pod string) {
+	t.Helper()
+	kubelet := l.KubeletPID()
+	for range 20 {
+		var all []park.Wait
+		labtest.Eventually(t, "a goroutine is parked", func() bool {
+			all, _ = park.Waits(kubelet)
+			return len(all) > 0
+		})
+		for _, w := range all {
+			for _, s := range []unix.Signal{unix.SIGURG, unix.SIGCHLD, unix.SIGIO} {
+				if err := unix.Tgkill(kubelet, w.TID, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if out := l.Must("stack", pod); !strings.Contains(out, "kubelet.(*Kubelet).SyncPod\n") {
+			t.Fatalf("its stack is\n%s", out)
+		}
+	}
+	heldStill(t, l, pod)
 }
 
 // heldStill fails with how the last hold of a pod has ended, if it has.

@@ -116,18 +116,24 @@ func (p *process) note(format string, args ...any) {
 	p.link.Send(message{Note: fmt.Sprintf(format, args...)})
 }
 
+// mostBetween is how often a thread is found between its wait and its goroutine before the
+// hold is taken to have ended: one that nobody needs sleeps there.
+const mostBetween = 8
+
 // watch notices that a parked goroutine has gone on.
 func (p *process) watch(w park.Wait) {
+	looks := 0
 	for began := park.Now(); ; {
 		time.Sleep(lookEvery)
 		running := p.isRunning()
 		if !w.Over() {
-			began = park.Now()
+			began, looks = park.Now(), 0
 			continue
 		}
 		// A thread that has yet to begin its wait waits as little as one that has ended it.
 		if running && park.Now()-began > 2*lookEvery {
-			if p.endUnlessWaits(w.Hold) {
+			looks++
+			if p.endUnlessWaits(w.Hold, looks) {
 				return
 			}
 			began = park.Now()
@@ -137,13 +143,14 @@ func (p *process) watch(w park.Wait) {
 
 // endUnlessWaits ends a hold whose goroutine does not wait any more, and reports whether that
 // is so. The kubelet stands still for it: each stop interrupts the wait, and on a busy machine a
-// thread may be seen between two stops only, before it waits again.
-func (p *process) endUnlessWaits(number uint64) bool {
+// thread may be seen between two stops only, before it waits again. looks is how often it was
+// looked before.
+func (p *process) endUnlessWaits(number uint64, looks int) bool {
 	ended := make(chan bool, 1)
 	p.do(func() {
 		h := p.holds[number]
 		if h != nil {
-			if _, waits := p.waits(h); waits {
+			if _, phase := p.phase(h); phase == park.Waiting || phase == park.Between && looks < mostBetween {
 				ended <- false
 				return
 			}
@@ -159,11 +166,35 @@ func (p *process) endUnlessWaits(number uint64) bool {
 	}
 }
 
-// waits reports whether the parked goroutine of a hold waits, and has its thread's registers. The
-// kubelet stands still.
-func (p *process) waits(h *hold) (*unix.PtraceRegs, bool) {
+// phase is how far the thread of a parked goroutine is with its wait, and the thread's registers.
+// The kubelet stands still.
+func (p *process) phase(h *hold) (*unix.PtraceRegs, park.Phase) {
 	regs, err := p.target.own.regs(h.TID)
-	return regs, err == nil && h.wait.Interrupted(regs)
+	if err != nil {
+		return nil, park.Ended
+	}
+	return regs, p.target.own.program.Phase(&h.wait, h.G, regs)
+}
+
+const (
+	// settleEvery and settleTries are how often, and how many times at most, it is looked again
+	// whether a thread waits that is about to.
+	settleEvery = 20 * time.Millisecond
+	settleTries = 100
+)
+
+// settled has something done for a hold when its thread waits or has gone on, and the kubelet
+// stands still.
+func (p *process) settled(tries int, find func() *hold, what func()) {
+	p.do(func() {
+		if h := find(); tries > 0 && h != nil && !h.Whole && !h.over {
+			if _, phase := p.phase(h); phase == park.Between {
+				time.AfterFunc(settleEvery, func() { p.settled(tries-1, find, what) })
+				return
+			}
+		}
+		what()
+	})
 }
 
 func howEnded(h *hold) holdproc.End {
@@ -253,9 +284,9 @@ func (p *process) renew(number uint64) {
 	if h == nil || h.Whole || h.over {
 		return
 	}
-	regs, waits := p.waits(h)
-	if !waits {
-		return // not yet, or not any more
+	regs, phase := p.phase(h)
+	if phase != park.Waiting {
+		return
 	}
 	h.wait.Until, h.Until = park.Now()+lease, time.Now().Add(lease)
 	if err := h.wait.Again(regs); err != nil {

@@ -131,7 +131,7 @@ func (p *process) frames(h *hold) ([]park.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := slices.IndexFunc(g.Frames, func(f park.Frame) bool { return f.Function == debugCall })
+	last := slices.IndexFunc(g.Frames, func(f park.Frame) bool { return f.Function == park.DebugCall })
 	frames := g.Frames[last+1:]
 	if f, ok := p.target.own.program.Find(frames[0].PC); ok && last >= 0 { // where it goes on, and not behind a call
 		frames[0].File, frames[0].Line = f.FileAt(frames[0].PC), f.LineAt(frames[0].PC)
@@ -162,9 +162,6 @@ func (p *process) framesOf(at uint64) ([]park.Frame, error) {
 	return nil, errors.New("the goroutine has ended, or its stack cannot be walked where it is")
 }
 
-// debugCall is the function of the runtime from which a parked goroutine seems to wait.
-const debugCall = "runtime.debugCallV2"
-
 // standBack gives the thread of a parked goroutine the registers that it had before, for as long
 // as Delve looks: what is in registers is then read as well. The kubelet stands still.
 func (p *process) standBack(h *hold) (back func(), err error) {
@@ -190,7 +187,7 @@ func (p *process) standBack(h *hold) (back func(), err error) {
 // parked is how many frames on top are those of the wait of a parked goroutine.
 func parked(frames []api.Stackframe) int {
 	return 1 + slices.IndexFunc(frames, func(f api.Stackframe) bool {
-		return f.Function != nil && f.Function.Name() == debugCall
+		return f.Function != nil && f.Function.Name() == park.DebugCall
 	})
 }
 

@@ -145,13 +145,13 @@ func (p *process) serve() {
 				}
 			})
 		case m.Renew != 0:
-			p.do(func() { p.renew(m.Renew) })
+			p.settled(settleTries, func() *hold { return p.holds[m.Renew] }, func() { p.renew(m.Renew) })
 		case m.LetGo != 0:
 			p.do(func() { p.letGo(m.LetGo) })
 		case m.Look != nil && m.Look.Find != "":
 			go func() { p.link.Send(message{Looked: p.find(m.Look)}) }()
 		case m.Look != nil:
-			p.do(func() { p.link.Send(message{Looked: p.look(m.Look)}) })
+			p.settled(settleTries, func() *hold { return p.holdOf(m.Look.Goroutine) }, func() { p.link.Send(message{Looked: p.look(m.Look)}) })
 		}
 	}
 	if !started {
