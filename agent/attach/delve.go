@@ -59,6 +59,10 @@ func newDebugged(t *Target) (Probe, error) {
 // breakpoints there.
 const beginWithin = time.Minute
 
+// delveMeets bounds how long the record of a call and its hold, which the debugger process sends
+// one after the other, are apart on a machine that is busy.
+const delveMeets = 20 * time.Second
+
 // Start has Delve stop the kubelet at the steps' functions.
 func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	p.host = h
@@ -80,7 +84,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 		return errors.Join(fmt.Errorf("the Delve at %s debugs process %d, and the kubelet is process %d", p.target.remote, ready.PID, k.PID), p.client.Close())
 	}
 	if p.target.allowHolds {
-		if p.holder, err = newHolder(ctx, h, p.catalogue, &chosen{Probe: p.probe, places: h.Places, send: p.client.Want}, p.startHolding); err != nil {
+		if p.holder, err = newHolder(ctx, h, p.catalogue, &chosen{Probe: p.probe, places: h.Places, send: p.client.Want}, delveMeets, p.startHolding); err != nil {
 			return errors.Join(err, p.client.Close())
 		}
 	}

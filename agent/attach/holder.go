@@ -18,7 +18,8 @@ const (
 	// renewEvery is how often a hold is renewed that somebody still wants.
 	renewEvery = 3 * time.Second
 	// meetWithin bounds how long the two halves of a stop wait for each other: what the
-	// program in the kernel reports of the call, and what the hold process does.
+	// program in the kernel reports of the call, and what the hold process does. Of two stops
+	// of a thread at a place the first may have no second half: its signal was lost.
 	meetWithin = time.Second
 	// lookEvery is how often it is looked again what is wanted, while anything is armed.
 	lookEvery = 100 * time.Millisecond
@@ -54,6 +55,7 @@ type holder struct {
 	host   *Host
 	probe  looker
 	start  func(context.Context, holdproc.Handler) (stopper, error)
+	within time.Duration // in which the two halves of a stop meet
 	points []uprobe.Point
 	rules  map[string]rule // by step
 
@@ -71,10 +73,11 @@ type holder struct {
 	broken  error
 }
 
-// newHolder starts a stopper. Nothing of the kubelet is touched until something is armed.
-func newHolder(ctx context.Context, h *Host, c *probes.Catalogue, p looker, start func(context.Context, holdproc.Handler) (stopper, error)) (*holder, error) {
+// newHolder starts a stopper, of which the two halves of a stop meet within some time. Nothing of
+// the kubelet is touched until something is armed.
+func newHolder(ctx context.Context, h *Host, c *probes.Catalogue, p looker, within time.Duration, start func(context.Context, holdproc.Handler) (stopper, error)) (*holder, error) {
 	out := &holder{
-		host: h, probe: p, rules: rules(c, p.Functions), kick: make(chan chan struct{}),
+		host: h, probe: p, within: within, rules: rules(c, p.Functions), kick: make(chan chan struct{}),
 		holds: map[uint64]*meeting{}, workers: map[string]uint64{}, start: start,
 	}
 	for _, at := range p.Points() {

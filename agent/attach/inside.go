@@ -67,7 +67,7 @@ func makeInside(t *Target) (*inside, error) {
 func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 	p.host = h
 	if p.target.allowHolds {
-		if p.holder, err = newHolder(ctx, h, p.catalogue, p.probe, p.startHolding); err != nil {
+		if p.holder, err = newHolder(ctx, h, p.catalogue, p.probe, meetWithin, p.startHolding); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (h *holder) stopped(at uprobe.Stop, stop func(context.Context)) {
 	h.host.Go(func() {
 		select {
 		case <-m.came:
-		case <-time.After(meetWithin):
+		case <-time.After(h.within):
 			if h.meetings.giveUp(at, m) {
 				return // the signal was lost: the call has gone on
 			}
@@ -158,7 +158,7 @@ func (h *holder) held(r holdproc.Held) {
 	h.holds[r.Hold] = m
 	h.mu.Unlock()
 	close(m.came)
-	time.AfterFunc(meetWithin, func() {
+	time.AfterFunc(h.within, func() {
 		if h.meetings.giveUp(at, m) { // nothing was reported of its call
 			m.process.LetGo(r.Hold)
 		}
@@ -171,7 +171,7 @@ func (h *holder) refused(r holdproc.Refused) {
 	m := h.meetings.report(at)
 	m.refused = &r
 	close(m.came)
-	time.AfterFunc(meetWithin, func() { h.meetings.giveUp(at, m) })
+	time.AfterFunc(h.within, func() { h.meetings.giveUp(at, m) })
 }
 
 // ended is that a hold has ended.
