@@ -214,6 +214,7 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 		t.Fatalf("%v: run this test with -update", err)
 	}
 	var recorded []string
+	known := map[row]bool{}
 	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		cols := strings.Split(line, "\t")
 		if cols[0] == "not" {
@@ -221,10 +222,16 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 			continue
 		}
 		r := row{cols[1], cols[2]}
+		known[r] = true
 		for _, way := range strings.Fields(cols[3]) {
 			if seen, asked := by[way]; asked && steady(r) && !seen[r] && !(way == "delve" && anywhere(seen, r.step)) {
 				t.Errorf("docs/inside.md has %s in %s, seen by %s; it is not", r.step, r.parent, way)
 			}
+		}
+	}
+	for r := range by["delve"] {
+		if steady(r) && r.parent != "-" && !known[r] {
+			t.Errorf("%s was seen in %s, where it does not happen", r.step, r.parent)
 		}
 	}
 	if missing != nil && !slices.Equal(recorded, missing) {
@@ -233,7 +240,7 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 }
 
 // anywhere reports whether a step was seen, in whatever other one. Delve does not see goroutines
-// being made: in which step one was that is taken for a new one is a guess.
+// being made: of one whose maker is not known any more the rows are in no other.
 func anywhere(seen map[row]bool, step string) bool {
 	for r := range seen {
 		if r.step == step {

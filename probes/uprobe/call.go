@@ -33,6 +33,18 @@ type Call struct {
 	depth uint64
 	ended bool
 	lost  uint64 // records that were lost before it began
+	high  uint64 // the highest number of a goroutine that was seen before
+}
+
+// uid is the uid of the pod that the call is about; empty: it is not known, or there are several.
+func (c *Call) uid() string {
+	if len(c.Values) == 0 {
+		return ""
+	}
+	if p, ok := c.Values[0].(probes.PodRef); ok {
+		return p.UID
+	}
+	return ""
 }
 
 // Stop is that a thread was signalled at a place.

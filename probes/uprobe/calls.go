@@ -30,6 +30,8 @@ type calls struct {
 	known   uint64          // how many of them have been reported
 
 	goroutines map[uint64]*goroutine
+	keepPast   bool                      // calls that have ended are asked for
+	high       uint64                    // the highest number of a goroutine
 	room       int                       // for goroutines, before some are forgotten
 	pending    map[uint64]*pendingRecord // by goroutine
 	beliefs    map[*step]belief
@@ -91,10 +93,11 @@ func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) 
 	if !c.believes(at.step, pods) {
 		return
 	}
+	c.high = max(c.high, r.Goid)
 	g := c.goroutine(r, now)
 	g.endFrom(r.Depth, func(gone *Call) { c.vanish(g, gone, now) })
 	call := &Call{
-		Step: at.step.Step, At: now, Goroutine: r.Goid, Worker: g.worker, Stopped: stopOf(r, at), depth: r.Depth, lost: c.known,
+		Step: at.step.Step, At: now, Goroutine: r.Goid, Worker: g.worker, Stopped: stopOf(r, at), depth: r.Depth, lost: c.known, high: c.high,
 	}
 	call.Values = append(pods, fieldsOf(r, at)...)
 	c.endTurn(g, call)
@@ -178,7 +181,10 @@ func (c *calls) end(g *goroutine, call *Call, now time.Time, err error, values [
 	if call == g.turn {
 		g.turn = nil
 	}
-	if g.idle() {
+	switch {
+	case c.keepPast:
+		g.past = append(g.past[max(0, len(g.past)-mostPast+1):], call)
+	case g.idle():
 		delete(c.goroutines, call.Goroutine)
 	}
 }

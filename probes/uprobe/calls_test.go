@@ -213,3 +213,59 @@ func TestForget(t *testing.T) {
 		s.log = s.log[:0]
 	}
 }
+
+// TestStartedBefore: a goroutine whose start nobody saw was started in the call whose function has
+// its go statement, about the same pod, though that has ended by now; or in none.
+func TestStartedBefore(t *testing.T) {
+	s := newScene(t)
+	w := &Watched{calls: s.calls}
+	s.calls.keepPast = true
+	about := func(uid string) []any { return []any{memory.UID, uid, memory.Namespace, "default", memory.Name, "web"} }
+	const first, second, third = "00000001-1111-4222-8333-444444444444", "00000002-1111-4222-8333-444444444444", "00000003-1111-4222-8333-444444444444"
+	s.enter("toy.sync", 7, 100, about(first)...)
+	s.exit("toy.sync", 7, 100)
+	s.enter("toy.grows", 7, 100, about(first)...)
+	s.exit("toy.grows", 7, 100)
+	s.enter("toy.sync", 7, 100, about(second)...)
+	s.enter("toy.panics", 7, 200, about(second)...)
+	made := func(step string) uint64 {
+		if step == "" {
+			return 1
+		}
+		_, at := s.at(step, false)
+		return at.at + 1
+	}
+	next := func(i int) uint64 { return 1000*numbersApart + uint64(i) }
+	for i, c := range []struct {
+		in, uid string // of the go statement, and of the pod
+		step    string
+		ended   bool
+	}{
+		{"toy.sync", first, "toy.sync", true},
+		{"toy.sync", second, "toy.sync", false},
+		{"toy.sync", third, "", false}, // of a call that is forgotten
+		{"toy.mount", second, "", false},
+		{"", second, "toy.panics", false}, // in a function that is no step's
+		{"", first, "toy.grows", true},
+		{"", third, "", false},
+	} {
+		goid := next(i)
+		r := s.record("toy.mount", false, goid, 50).with(about(c.uid)...)
+		r.Parent, r.Made = 7, made(c.in)
+		w.Take([]record{r.record})
+		got := s.calls.goroutines[goid].parent
+		switch {
+		case got == nil && c.step == "":
+		case got == nil || got.Step.Name != c.step || got.ended != c.ended || got.uid() != c.uid:
+			t.Errorf("one made in %q for %s was started in %+v, not in %s", c.in, c.uid, got, c.step)
+		}
+	}
+	// One that is older than the call, whose own was not seen, was not started in it.
+	s.enter("toy.sync", 7, 300, about(third)...)
+	r := s.record("toy.mount", false, 12, 50).with(about(third)...)
+	r.Parent, r.Made = 7, made("toy.sync")
+	w.Take([]record{r.record})
+	if got := s.calls.goroutines[12].parent; got != nil {
+		t.Errorf("an old goroutine was started in %s", got.Step.Name)
+	}
+}

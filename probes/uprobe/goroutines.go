@@ -2,7 +2,11 @@
 
 package uprobe
 
-import "time"
+import (
+	"runtime"
+	"slices"
+	"time"
+)
 
 // goroutine is one on which calls are open, or that one with open calls has started.
 type goroutine struct {
@@ -10,8 +14,9 @@ type goroutine struct {
 	open    []*Call // the innermost last
 	parent  *Call   // in which the goroutine was started
 	worker  bool
-	turn    *Call // of a worker
-	failed  error // the last error in the turn
+	turn    *Call   // of a worker
+	failed  error   // the last error in the turn
+	past    []*Call // the last that have ended, the last one last
 	seen    time.Time
 }
 
@@ -60,6 +65,57 @@ func (c *calls) started(r *record) {
 	now := c.clock.time(r.Time)
 	c.forget(now)
 	c.goroutines[r.Goid] = &goroutine{parent: top, seen: now}
+}
+
+// mostPast is how many calls of a goroutine are kept that have ended.
+const mostPast = 8
+
+// startedBefore notes in which call a goroutine was started whose first record this is. By then
+// the call may have ended.
+func (c *calls) startedBefore(r *record) {
+	parent := c.goroutines[r.Parent]
+	if parent == nil || c.goroutines[r.Goid] != nil {
+		return
+	}
+	if call := c.starter(parent, r); call != nil {
+		now := c.clock.time(r.Time)
+		c.forget(now)
+		c.goroutines[r.Goid] = &goroutine{parent: call, seen: now}
+	}
+}
+
+// numbersApart is how far the numbers of goroutines are apart at most that are started one after
+// the other: each processor takes 16 at once.
+var numbersApart = 16 * uint64(runtime.NumCPU())
+
+// starter is the call on a goroutine in which that of a record was started: one that began before,
+// with the go statement in its function, about the same pod. Where the statement is in the function
+// of no step, it is a call about this pod, or the one that is open and about none.
+func (c *calls) starter(parent *goroutine, r *record) *Call {
+	made, uid := r.Made-c.bias, r.UID()
+	all := slices.Clone(parent.open)
+	slices.Reverse(all)
+	for _, call := range slices.Backward(parent.past) {
+		all = append(all, call)
+	}
+	if parent.parent != nil {
+		all = append(all, parent.parent)
+	}
+	known := c.plan.callers.Has(made)
+	all = slices.DeleteFunc(all, func(call *Call) bool {
+		return r.Goid+numbersApart < call.high || known && c.plan.callers.Line([]uint64{made}, call.Step.Symbol) == 0
+	})
+	for _, call := range all {
+		if uid != "" && call.uid() == uid {
+			return call
+		}
+	}
+	for _, call := range all {
+		if (uid == "" || call.uid() == "") && (known || !call.ended) {
+			return call
+		}
+	}
+	return nil
 }
 
 // idle reports whether nothing is known of a goroutine that matters to its next call.

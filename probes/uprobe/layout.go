@@ -70,7 +70,7 @@ type record struct {
 	Used                                uint16
 	Values, Flags                       uint8
 	List                                uint32
-	_                                   [2]uint32
+	Made                                uint64 // where the goroutine was started; of a Reader alone
 	Callers                             [maxCallers]uint64
 	Frame, Element, Hi                  uint64
 	Regs, Saved                         [16]uint64

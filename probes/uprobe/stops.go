@@ -114,6 +114,10 @@ func (r *Reader) Read(t *Stopped) []Record {
 	return append([]Record{one}, r.elements(&one, &spec)...)
 }
 
+// madeBelow is how far before the address of a goroutine's function the runtime's g has the one
+// behind its go statement: gopc, ancestors, startpc.
+const madeBelow = 16
+
 // begin has who came, and where to.
 func (r *Reader) begin(t *Stopped, spec *placeSpec) (out Record) {
 	sp := t.SP + uint64(spec.Below)
@@ -123,6 +127,7 @@ func (r *Reader) begin(t *Stopped, spec *placeSpec) (out Record) {
 	out.Goid, _ = r.word(t.G + uint64(r.reading.Layout.Goid))
 	out.Parent, _ = r.word(t.G + uint64(r.reading.Layout.Parent))
 	out.Start, _ = r.word(t.G + uint64(r.reading.Layout.Start))
+	out.Made, _ = r.word(t.G + uint64(r.reading.Layout.Start) - madeBelow)
 	out.Hi, _ = r.word(t.G + 8)
 	out.Depth = out.Hi - sp
 	if spec.Flags&placeExit == 0 {

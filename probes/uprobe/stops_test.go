@@ -208,17 +208,3 @@ func FuzzReader(f *testing.F) {
 		r.Read(&Stopped{SP: sp, G: gAt, BP: register, Registers: [9]uint64{register, register, 1 << 40}})
 	})
 }
-
-// TestNewGoroutines: one is new that comes for the first time, unless its number is that of one
-// made long before.
-func TestNewGoroutines(t *testing.T) {
-	n := newGoroutines{seen: map[uint64]bool{}}
-	for i, c := range []struct {
-		number uint64
-		want   bool
-	}{{100000, true}, {100000, false}, {100001, true}, {99990, true}, {12, false}, {200000, true}, {100002, false}} {
-		if got := n.first(c.number); got != c.want {
-			t.Errorf("%d: goroutine %d is new: %v", i, c.number, got)
-		}
-	}
-}

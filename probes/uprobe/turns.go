@@ -28,7 +28,7 @@ func (c *calls) beginTurn(g *goroutine, begin *Call, now time.Time, values []any
 		return
 	}
 	// It has no frame: what happens in it has one that is deeper than the worker's own.
-	turn := &Call{Step: c.turn, At: now, Goroutine: begin.Goroutine, Parent: g.top(), Worker: true, depth: 1, lost: begin.lost}
+	turn := &Call{Step: c.turn, At: now, Goroutine: begin.Goroutine, Parent: g.top(), Worker: true, depth: 1, lost: begin.lost, high: begin.high}
 	if turn.Parent != nil {
 		turn.depth += turn.Parent.depth
 	}

@@ -15,8 +15,8 @@ import (
 // the kubelet for it.
 func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) *Watched {
 	p.clock = clock{at: began}
-	w := &Watched{calls: newCalls(p, c, h), fresh: newGoroutines{seen: map[uint64]bool{}}}
-	w.calls.lost = func() uint64 { return 0 }
+	w := &Watched{calls: newCalls(p, c, h)}
+	w.calls.lost, w.calls.keepPast = func() uint64 { return 0 }, true
 	return w
 }
 
@@ -24,7 +24,6 @@ func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) *Watched 
 type Watched struct {
 	mu    sync.Mutex
 	calls *calls
-	fresh newGoroutines
 }
 
 // Take takes records, in their order. The handler must not ask what is open.
@@ -33,8 +32,8 @@ func (w *Watched) Take(all []Record) {
 	defer w.mu.Unlock()
 	for i := range all {
 		r := &all[i]
-		if r.Flags&recordElement == 0 && w.fresh.first(r.Goid) {
-			w.calls.started(r)
+		if r.Flags&recordElement == 0 {
+			w.calls.startedBefore(r)
 		}
 		w.calls.take(r)
 	}
@@ -70,32 +69,4 @@ func (w *Watched) All() (out []Running) {
 	}
 	slices.SortFunc(out, func(a, b Running) int { return cmp.Compare(a.Number, b.Number) })
 	return out
-}
-
-// newGoroutines finds out which goroutines are new where nobody sees them being made: those
-// that come for the first time, with a number that is not far below the highest one.
-type newGoroutines struct {
-	seen map[uint64]bool
-	high uint64
-}
-
-const (
-	// numbersApart is how far the numbers of goroutines can be apart that are made one after
-	// the other: each processor takes 16 at once.
-	numbersApart = 16 * 64
-	// maxSeen bounds the goroutines that are remembered.
-	maxSeen = 1 << 16
-)
-
-func (n *newGoroutines) first(number uint64) bool {
-	if n.seen[number] || number > maxGoid {
-		return false
-	}
-	if len(n.seen) >= maxSeen {
-		clear(n.seen)
-	}
-	n.seen[number] = true
-	isNew := number+numbersApart >= n.high
-	n.high = max(n.high, number)
-	return isNew
 }

@@ -107,7 +107,7 @@ struct record {
 	u8 values;
 	u8 flags;     // RECORD_*
 	u32 list;     // the list whose element this is
-	u32 pad;
+	u64 made;     // where the goroutine was started; who has the kubelet stand still reads it
 	u64 callers[CALLERS];  // at an entry: where the functions under way return to, the innermost first
 	// What is read from, and how much is there. Of no interest to the reader.
 	u64 frame, element, hi;
@@ -405,7 +405,8 @@ static always void begin(struct record *r, struct pt_regs *ctx, struct place *p,
 	r->used = 0;
 	r->values = p->reads;
 	r->flags = 0;
-	r->list = r->pad = 0;
+	r->list = 0;
+	r->made = 0;
 	r->frame = sp + 8;
 	r->element = 0;
 	struct layout *l = lookup(&layouts, &zero);

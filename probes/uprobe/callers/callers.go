@@ -77,16 +77,27 @@ func (t *Table) Line(returns []uint64, symbol string) uint32 {
 	return 0
 }
 
-// at is the line of an instruction, if it is of the function of a symbol.
-func (t *Table) at(pc uint64, symbol string) uint32 {
+// Has reports whether the call before an address is in the code of a function that was added.
+func (t *Table) Has(to uint64) bool { return t.code(to-1) != nil }
+
+// code is the function of an instruction.
+func (t *Table) code(pc uint64) *function {
 	at, found := t.find(pc)
 	if !found {
 		at--
 	}
-	if at < 0 || pc >= t.functions[at].end || t.functions[at].symbol != symbol {
+	if at < 0 || pc >= t.functions[at].end {
+		return nil
+	}
+	return &t.functions[at]
+}
+
+// at is the line of an instruction, if it is of the function of a symbol.
+func (t *Table) at(pc uint64, symbol string) uint32 {
+	f := t.code(pc)
+	if f == nil || f.symbol != symbol {
 		return 0
 	}
-	f := &t.functions[at]
 	i, found := slices.BinarySearchFunc(f.lines, uint32(pc-f.begin), func(s stretch, at uint32) int { return cmp.Compare(s.end, at) })
 	if found {
 		i++ // it is behind that one
