@@ -2,6 +2,8 @@ package tui
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -236,25 +238,38 @@ func (m *Model) takePicture() tea.Cmd {
 		theme = gen.Light
 	}
 	text := view.Draw(m.screen(), m.frame.styles)
-	name := "podstep-" + m.clock.now().Format("20060102-150405") + ".svg"
+	name := "podstep-" + m.clock.now().Format("20060102-150405")
 	done, lang := words.Text("picture: %s", "图片：%s"), m.lang
 	return func() tea.Msg {
-		name := absolute(name)
-		return doneMsg{lang.Inf(done, name), writeNew(name, gen.SVG(text, size.Width, size.Height, gen.Options{Theme: theme}))}
+		name, err := writeNew(absolute(name), ".svg", gen.SVG(text, size.Width, size.Height, gen.Options{Theme: theme}))
+		return doneMsg{lang.Inf(done, name), err}
 	}
 }
 
-// writeNew writes a file that is not there yet.
-func writeNew(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// mostOfSecond is how many pictures of one second have names.
+const mostOfSecond = 100
+
+// writeNew writes a file that is not there yet. It gives the file's name, which has a number where
+// there is one of that name.
+func writeNew(base, extension string, text []byte) (name string, err error) {
+	name = base + extension
+	f, err := createNew(name)
+	for n := 2; errors.Is(err, fs.ErrExist) && n <= mostOfSecond; n++ {
+		name = fmt.Sprintf("%s-%d%s", base, n, extension)
+		f, err = createNew(name)
+	}
 	if err != nil {
-		return reason.Errorf("write picture: %v", "写图片：%v", err)
+		return name, reason.Errorf("write picture: %v", "写图片：%v", err)
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return reason.Errorf("write picture %s: %v", "写图片 %s：%v", name, err)
+		return name, reason.Errorf("write picture %s: %v", "写图片 %s：%v", name, err)
 	}
-	return nil
+	return name, nil
+}
+
+func createNew(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // quitLeavingFrame ends the program; what is seen now stays in the terminal.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
 	"github.com/podstep/podstep/tui/tuitest"
@@ -26,19 +26,14 @@ type camera struct {
 // breaks lines.
 func (c *camera) take() string {
 	c.t.Helper()
-	name := ""
-	c.UntilThat("a second without a picture", func(string) bool {
-		name = time.Now().Format("podstep-20060102-150405.svg")
-		_, err := os.Stat(filepath.Join(c.dir, name))
-		return os.IsNotExist(err)
-	})
 	before := c.pictures()
 	c.Press("C-s")
 	c.UntilThat("a picture", func(string) bool { return len(c.pictures()) > len(before) })
-	all := c.pictures()
+	taken := c.pictures()
+	taken = slices.DeleteFunc(taken, func(name string) bool { return slices.Contains(before, name) })
 	var text []byte
 	c.UntilThat("a whole picture", func(string) bool {
-		text, _ = os.ReadFile(all[len(all)-1])
+		text, _ = os.ReadFile(taken[0])
 		return strings.HasSuffix(strings.TrimSpace(string(text)), "</svg>")
 	})
 	seen := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(text), ""))
@@ -50,7 +45,7 @@ func (c *camera) take() string {
 	}, seen)
 }
 
-// pictures are those that were taken, in order.
+// pictures are those that were taken.
 func (c *camera) pictures() []string {
 	all, err := filepath.Glob(filepath.Join(c.dir, "podstep-*.svg"))
 	if err != nil {

@@ -138,7 +138,18 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.press("ctrl+s").sees("write picture", "exists")
+	d.press("ctrl+s").sees("picture: ", "-2.svg")
+	if again, _ := filepath.Glob("podstep-*-2.svg"); len(again) != 1 {
+		t.Errorf("second pictures of a second: %q", again)
+	}
+	dir, err := os.Getwd()
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.press("ctrl+s").sees("write picture", "no such file")
 }
 
 // TestPictureOfAll: whatever is on top of the screen, or is typed, a picture of it is

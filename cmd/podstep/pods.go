@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -31,7 +32,9 @@ the screen says retrying for retry:
   working  the kubelet does something for it
   waiting  for something that normally comes
   running  it runs and is ready
-  done     it has ended, or the kubelet has refused it`,
+  done     it has ended, or the kubelet has refused it
+
+A pod that is named and is not there is an error; a glob may match none.`,
 		Example: `  podstep pods
   podstep pods 'web-*' -o wide
   podstep pods -o json | jq -r '.[] | select(.state == "held") | .name'`,
@@ -61,9 +64,14 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 		return err
 	}
 	pods := answer.Pods
-	if len(pods) == 0 && out.value == "" {
-		a.printf("the kubelet has no such pod (%s)", sel.Written())
-		return nil
+	if len(pods) == 0 {
+		switch {
+		case sel.Name != "" && !sel.HasGlob():
+			return fmt.Errorf("no pod %s on this node; podstep pods shows all", sel.Written())
+		case out.value == "":
+			a.printf("the kubelet has no such pod (%s)", sel.Written())
+			return nil
+		}
 	}
 	data := make([]podJSON, len(pods))
 	for i, p := range pods {
