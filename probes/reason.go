@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Reason is why something is so: a code, with arguments. It is what goes over the
@@ -65,12 +64,13 @@ func (r Reason) Text() Text {
 	if !known {
 		return r.bare()
 	}
-	var pairs []string
-	for name, value := range r.Args {
-		pairs = append(pairs, "{"+name+"}", value)
-	}
-	fill := strings.NewReplacer(pairs...)
-	return Text{En: fill.Replace(text.En), Zh: fill.Replace(text.Zh)}
+	return text.Fill(func(name string) Text {
+		value, ok := r.Args[name]
+		if !ok {
+			value = "?"
+		}
+		return Text{En: value, Zh: value}
+	})
 }
 
 func (r Reason) bare() Text {

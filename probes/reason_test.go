@@ -11,7 +11,7 @@ func TestReason(t *testing.T) {
 	}{
 		{Reason{}, Text{}},
 		{tested.With("what", "a pod", "how", "{what}"), Text{En: "a pod is not {what}", Zh: "{what}的不是a pod"}},
-		{tested.Reason(), Text{En: "{what} is not {how}", Zh: "{how}的不是{what}"}},
+		{tested.Reason(), Text{En: "? is not ?", Zh: "?的不是?"}},
 		{Reason{Code: "newer", Args: map[string]string{"b": "2", "a": "1"}}, Text{En: "newer a=1 b=2", Zh: "newer a=1 b=2"}},
 	} {
 		if got := c.reason.Text(); got != c.want {

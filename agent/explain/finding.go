@@ -67,7 +67,7 @@ func (p Phrase) Text(l words.Lang) string { return p.expand(l, table()[p.Code].T
 func (p Phrase) Brief(l words.Lang) string { return p.expand(l, table()[p.Code].Brief, true) }
 
 func (p Phrase) expand(l words.Lang, t probes.Text, brief bool) string {
-	return words.Fill(l.In(t), func(name string) string { return show(l, p.Args[name], brief) })
+	return probes.Fill(l.In(t), func(name string) string { return show(l, p.Args[name], brief) })
 }
 
 // show is an argument in the reader's language.

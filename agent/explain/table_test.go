@@ -13,14 +13,13 @@ import (
 
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/words"
 )
 
 // arguments are the names of the arguments of texts, in order, each once.
 func arguments(texts ...string) []string {
 	names := map[string]bool{}
 	for _, t := range texts {
-		for _, name := range words.Arguments(t) {
+		for _, name := range probes.Arguments(t) {
 			names[name] = true
 		}
 	}

@@ -6,8 +6,6 @@ package reason
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
@@ -33,21 +31,15 @@ func Sprintf(format probes.Text, args ...any) probes.Text {
 	return probes.Text{En: fmt.Sprintf(format.En, en...), Zh: fmt.Sprintf(format.Zh, zh...)}
 }
 
-// placeholder is a name in braces.
-var placeholder = regexp.MustCompile(`\{\w+\}`)
-
 // fill puts values in the place of their names in braces. One that an agent of
 // another version does not give becomes a question mark.
 func fill(t probes.Text, values map[string]probes.Text) probes.Text {
-	var en, zh []string
-	for _, name := range placeholder.FindAllString(t.En, -1) {
-		v, ok := values[name[1:len(name)-1]]
-		if !ok {
-			v = Plain("?")
+	return t.Fill(func(name string) probes.Text {
+		if v, ok := values[name]; ok {
+			return v
 		}
-		en, zh = append(en, name, v.En), append(zh, name, v.Zh)
-	}
-	return probes.Text{En: strings.NewReplacer(en...).Replace(t.En), Zh: strings.NewReplacer(zh...).Replace(t.Zh)}
+		return Plain("?")
+	})
 }
 
 // Cause reports what a pod is held for.

@@ -29,7 +29,7 @@ func TestProblems(t *testing.T) {
 			}
 			continue
 		}
-		en, zh := placeholder.FindAllString(text.En, -1), placeholder.FindAllString(text.Zh, -1)
+		en, zh := probes.Arguments(text.En), probes.Arguments(text.Zh)
 		slices.Sort(en)
 		slices.Sort(zh)
 		if text.En == "" || text.Zh == "" || !slices.Equal(en, zh) {

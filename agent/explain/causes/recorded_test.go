@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -84,7 +85,7 @@ func whole(t *testing.T, file string, f *Finding) {
 	for _, text := range []string{
 		c.Title.En, c.Title.Zh, c.Text.En, c.Text.Zh, c.Refute.En, c.Refute.Zh, c.Clock.En, c.Clock.Zh, c.Chain.En, c.Chain.Zh, c.Shows.En, c.Shows.Zh,
 	} {
-		for _, name := range words.Arguments(text) {
+		for _, name := range probes.Arguments(text) {
 			if _, ok := f.Args[name]; !ok {
 				t.Errorf("%s: %s has no argument {%s} for %q", file, c.ID, name, text)
 			}

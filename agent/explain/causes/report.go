@@ -241,7 +241,7 @@ func (f *Finding) Advice(l words.Lang) (out []Do) {
 const maxArgument = 300
 
 func (f *Finding) in(l words.Lang, t probes.Text) string {
-	return words.Fill(l.In(t), func(name string) string {
+	return probes.Fill(l.In(t), func(name string) string {
 		return words.Cut(words.OneLine(f.Args[name]), maxArgument)
 	})
 }
@@ -253,7 +253,7 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 // known: half a command is of no use.
 func (f *Finding) command(run string) (out string, ok bool) {
 	ok = true
-	out = words.Fill(run, func(name string) string {
+	out = probes.Fill(run, func(name string) string {
 		v := words.OneLine(f.Args[name])
 		switch {
 		case v == "":

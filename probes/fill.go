@@ -1,4 +1,4 @@
-package words
+package probes
 
 import "regexp"
 
@@ -20,6 +20,14 @@ func Fill(text string, arg func(name string) string) string {
 		out += counted(v, text[m[4]:m[5]])
 	}
 	return out + text[end:]
+}
+
+// Fill puts arguments into a text, as the function does, in each language.
+func (t Text) Fill(arg func(name string) Text) Text {
+	return Text{
+		En: Fill(t.En, func(name string) string { return arg(name).En }),
+		Zh: Fill(t.Zh, func(name string) string { return arg(name).Zh }),
+	}
 }
 
 // Arguments are the names of the arguments of a text, in order.
