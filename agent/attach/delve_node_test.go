@@ -3,6 +3,7 @@
 package attach_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -277,6 +278,40 @@ func seeds(t *testing.T, l *labtest.Lab) {
 		}
 	}
 	t.Logf("%d functions that walkthroughs name are steps that Delve sees, at %d others a breakpoint can be", steps, places)
+}
+
+// TestDelveAsked: requests that have the kubelet stand still come at any time; no call is seen
+// twice for it, and each one that begins ends.
+func TestDelveAsked(t *testing.T) {
+	l := shared.For(t)
+	a := attachDelve(t, l, "--allow-holds")
+	ctx, stop := context.WithCancel(t.Context())
+	asked := make(chan int)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ { // each has another goroutine be wanted somewhere
+			_, _, _ = l.Podstep("break", "add", fmt.Sprintf("default/none-%d", n), "--step", "sync.volumes", "--expires", "2s")
+		}
+		asked <- n
+	}()
+	const pods = 6
+	for i := range pods {
+		name := fmt.Sprintf("asked-%d", i)
+		l.Create(threePod(name))
+		l.UntilReady(name)
+		l.Delete(name)
+		l.UntilGone(name)
+		for _, e := range l.Story(name) {
+			if e.Kind == probes.Exit && strings.Contains(e.Error, "did not return") {
+				t.Errorf("%s: the end of %s was not seen", name, e.Step)
+			}
+		}
+	}
+	stop()
+	t.Logf("%d requests meanwhile", <-asked)
+	a.End(syscall.SIGINT)
+	a.left()
+	notTraced(t, l)
 }
 
 // delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 is the whole of it.

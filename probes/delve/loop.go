@@ -122,6 +122,7 @@ func (p *process) isRunning() bool {
 // handle handles a stop: threads that came to places.
 func (p *process) handle(hits []hit, at time.Time) error {
 	var records []uprobe.Record
+	p.twice.stop()
 	for _, th := range hits {
 		number, step := p.places[th.pc]
 		if !step && !p.lines[th.pc] {
@@ -130,6 +131,9 @@ func (p *process) handle(hits []hit, at time.Time) error {
 		stop, err := p.target.stopped(th.tid)
 		if err != nil {
 			return err
+		}
+		if p.twice.is(th.pc, stop) {
+			continue
 		}
 		held := false
 		if step {

@@ -53,6 +53,7 @@ type process struct {
 	steps     map[uint64]*lineStep // goroutines that go on by line
 	passing   map[uint64]uint64    // where goroutines go on, which then come to the breakpoint there
 	inside    nesting
+	twice     twice
 	noted     map[string]bool // what was said already of lines at which nobody is held
 	kick      chan struct{}   // there are requests
 
@@ -195,7 +196,8 @@ func (p *process) do(what func()) {
 			running, t := p.running, p.target
 			p.mu.Unlock()
 			if running {
-				go func() { _ = t.halt() }()
+				p.twice.halting()
+				go func() { _ = t.halt(); p.twice.halting() }()
 			}
 			select {
 			case <-done:
