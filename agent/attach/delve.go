@@ -70,7 +70,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
 	handler := delve.Handler{
-		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Began, p) },
+		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Began, b.Goroutines, p) },
 		Records: func(all []uprobe.Record) { p.watched.Take(all) },
 		Held:    p.held, Ended: func(e holdproc.Ended) { p.holder.ended(e) },
 		Stats: p.stats, Note: func(text string) { h.Note(text, nil) }, Lost: h.Agent.Lost,

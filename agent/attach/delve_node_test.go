@@ -281,9 +281,11 @@ func seeds(t *testing.T, l *labtest.Lab) {
 }
 
 // TestDelveAsked: requests that have the kubelet stand still come at any time; no call is seen
-// twice for it, and each one that begins ends.
+// twice for it, and each one that begins ends, also of a pod whose worker is older than podstep.
 func TestDelveAsked(t *testing.T) {
 	l := shared.For(t)
+	l.Create(threePod("older"))
+	l.UntilReady("older")
 	a := attachDelve(t, l, "--allow-holds")
 	ctx, stop := context.WithCancel(t.Context())
 	asked := make(chan int)
@@ -294,17 +296,22 @@ func TestDelveAsked(t *testing.T) {
 		}
 		asked <- n
 	}()
-	const pods = 6
-	for i := range pods {
-		name := fmt.Sprintf("asked-%d", i)
-		l.Create(threePod(name))
-		l.UntilReady(name)
+	for i := range 7 {
+		name := "older"
+		if i > 0 {
+			name = fmt.Sprintf("asked-%d", i)
+			l.Create(threePod(name))
+			l.UntilReady(name)
+		}
 		l.Delete(name)
 		l.UntilGone(name)
 		for _, e := range l.Story(name) {
 			if e.Kind == probes.Exit && strings.Contains(e.Error, "did not return") {
 				t.Errorf("%s: the end of %s was not seen", name, e.Step)
 			}
+		}
+		if turns := rows(l.Story(name)); !turns[row{"term.terminating", "worker.turn"}] {
+			t.Errorf("%s: it was not seen to be terminated in a turn of its worker: %v", name, turns)
 		}
 	}
 	stop()

@@ -46,6 +46,7 @@ func (p *process) begin() (err error) {
 	if _, err := p.target.set(addresses); err != nil {
 		return err
 	}
+	p.begun.Goroutines = p.reader.Goroutines()
 	p.begun.Variables = p.target.knows()
 	p.begun.Parks = p.target.own != nil && p.target.own.why == nil
 	p.begun.Stood = time.Since(stood)

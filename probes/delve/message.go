@@ -61,7 +61,9 @@ type Begun struct {
 	// of records count from then.
 	Stood time.Duration
 	Began time.Time
-	Err   string
+	// Goroutines is the highest number that a goroutine may have had then; 0: it is not known.
+	Goroutines uint64
+	Err        string
 }
 
 // Stats are what the debugger process has done since it began.

@@ -31,7 +31,8 @@ type calls struct {
 
 	goroutines map[uint64]*goroutine
 	keepPast   bool                      // calls that have ended are asked for
-	high       uint64                    // the highest number of a goroutine
+	high       uint64                    // the highest number of a goroutine that was seen
+	old        uint64                    // the highest one before anything was seen
 	room       int                       // for goroutines, before some are forgotten
 	pending    map[uint64]*pendingRecord // by goroutine
 	beliefs    map[*step]belief

@@ -260,12 +260,20 @@ func TestStartedBefore(t *testing.T) {
 			t.Errorf("one made in %q for %s was started in %+v, not in %s", c.in, c.uid, got, c.step)
 		}
 	}
-	// One that is older than the call, whose own was not seen, was not started in it.
+	// One that is older than the call, whose own was not seen, was not started in it; nor one that
+	// is older than podstep.
 	s.enter("toy.sync", 7, 300, about(third)...)
 	r := s.record("toy.mount", false, 12, 50).with(about(third)...)
 	r.Parent, r.Made = 7, made("toy.sync")
 	w.Take([]record{r.record})
-	if got := s.calls.goroutines[12].parent; got != nil {
-		t.Errorf("an old goroutine was started in %s", got.Step.Name)
+	s.calls.old = next(100)
+	s.enter("toy.sync", 8, 300, about(first)...)
+	again := s.record("toy.mount", false, next(100), 50).with(about(first)...)
+	again.Parent, again.Made = 8, made("toy.sync")
+	w.Take([]record{again.record})
+	for _, number := range []uint64{12, next(100)} {
+		if got := s.calls.goroutines[number].parent; got != nil {
+			t.Errorf("the old goroutine %d was started in %s", number, got.Step.Name)
+		}
 	}
 }

@@ -74,7 +74,7 @@ const mostPast = 8
 // the call may have ended.
 func (c *calls) startedBefore(r *record) {
 	parent := c.goroutines[r.Parent]
-	if parent == nil || c.goroutines[r.Goid] != nil {
+	if parent == nil || c.goroutines[r.Goid] != nil || r.Goid <= c.old {
 		return
 	}
 	if call := c.starter(parent, r); call != nil {
@@ -85,8 +85,8 @@ func (c *calls) startedBefore(r *record) {
 }
 
 // numbersApart is how far the numbers of goroutines are apart at most that are started one after
-// the other: each processor takes 16 at once.
-var numbersApart = 16 * uint64(runtime.NumCPU())
+// the other.
+var numbersApart = numbersTaken * uint64(runtime.NumCPU())
 
 // starter is the call on a goroutine in which that of a record was started: one that began before,
 // with the go statement in its function, about the same pod. Where the statement is in the function

@@ -25,6 +25,7 @@ type plan struct {
 	unseen  map[string]probes.Reason
 	layout  layoutSpec
 	callers *callers.Table // of the catalogue's functions
+	numbers uint64         // the address of the highest number of a goroutine; 0: it is not known
 }
 
 // step is a step that is seen.
@@ -58,6 +59,7 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		return nil, err
 	}
 	out := &plan{layout: layout, unseen: map[string]probes.Reason{}, callers: callersIn(c, p)}
+	out.numbers, _ = p.numbersAt()
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		switch {

@@ -15,6 +15,9 @@ type Reading struct {
 	Reads  []readSpec
 	// Wraps are how errors' texts are found, by the address of the method Error.
 	Wraps map[uint64]wrapSpec
+	// Numbers is the address of the highest number of a goroutine that was taken, 0 if that is
+	// not known.
+	Numbers uint64
 }
 
 // ReadPlace is a place of a Reading.
@@ -33,6 +36,9 @@ type Record = record
 // Reading is what the probe would have the kernel read.
 func (p *Probe) Reading() Reading {
 	r := Reading{Layout: p.plan.layout, Reads: p.plan.reads, Wraps: p.errors.wraps()}
+	if p.plan.numbers != 0 {
+		r.Numbers = p.plan.numbers + p.bias
+	}
 	for _, at := range p.plan.places {
 		spec := at.spec
 		spec.Below = uint32(at.wideBelow)
@@ -191,6 +197,15 @@ func (p part) words(at uint64, into []uint64) bool {
 		into[i] = binary.LittleEndian.Uint64(p.bytes[at-p.begin+uint64(8*i):])
 	}
 	return true
+}
+
+// Goroutines is the highest number that a goroutine may have by now; 0: it is not known.
+func (r *Reader) Goroutines() uint64 {
+	if r.reading.Numbers == 0 {
+		return 0
+	}
+	highest, _ := r.word(r.reading.Numbers)
+	return highest
 }
 
 // Goroutine is the number of the goroutine whose g is at an address; 0: it cannot be read.

@@ -29,7 +29,7 @@ func (c *calls) beginTurn(g *goroutine, begin *Call, now time.Time, values []any
 	}
 	// It has no frame: what happens in it has one that is deeper than the worker's own.
 	turn := &Call{Step: c.turn, At: now, Goroutine: begin.Goroutine, Parent: g.top(), Worker: true, depth: 1, lost: begin.lost, high: begin.high}
-	if turn.Parent != nil {
+	if len(g.open) > 0 { // on this goroutine
 		turn.depth += turn.Parent.depth
 	}
 	turn.Values = slices.Clone(begin.Values[:1]) // the pod

@@ -49,6 +49,25 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestTurnOfStarted: what happens in a turn is in it, however deep the call is on the stack of its
+// own goroutine in which the worker's was started.
+func TestTurnOfStarted(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.grows", 6, 5000, web()...)
+	s.start(7, 6)
+	s.enterWorker("toy.begin", 200, "uid", uid1)
+	s.exit("toy.begin", 7, 200, "kind", "sync", "ok", 1)
+	s.enterWorker("toy.sync", 200, web()...)
+	const pod = "{" + uid1 + "   }"
+	s.want(
+		"enter toy.grows ["+webRef+"]",
+		"enter toy.begin ["+pod+"] in toy.grows by worker",
+		"exit toy.begin [false sync true] <nil> after 1",
+		"enter toy.turn ["+pod+" sync] in toy.grows by worker",
+		"enter toy.sync ["+webRef+" <nil>] in toy.turn by worker",
+	)
+}
+
 // TestTurnUnderWay: a probe that comes in the middle of a worker's life sees its next turn,
 // and a turn that panics ends with its goroutine's outer calls.
 func TestTurnUnderWay(t *testing.T) {

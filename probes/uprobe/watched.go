@@ -4,6 +4,7 @@ package uprobe
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -11,12 +12,15 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Watch makes calls of records of a Reader whose times count from began. Nobody looks into
-// the kubelet for it.
-func (p *Probe) Watch(c *probes.Catalogue, began time.Time, h Handler) *Watched {
+// Watch makes calls of records of a Reader whose times count from began. No goroutine had a number
+// above highest then; 0: it is not known which are new. Nobody looks into the kubelet for it.
+func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Handler) *Watched {
 	p.clock = clock{at: began}
 	w := &Watched{calls: newCalls(p, c, h)}
 	w.calls.lost, w.calls.keepPast = func() uint64 { return 0 }, true
+	if w.calls.old = highest; highest == 0 {
+		w.calls.old = math.MaxUint64
+	}
 	return w
 }
 
