@@ -116,9 +116,9 @@ func (p *process) setLines() {
 		p.linesID = 0
 	}
 	p.lines = want
-	for goroutine, address := range p.passing {
+	for g, address := range p.passing {
 		if !want[address] {
-			delete(p.passing, goroutine)
+			delete(p.passing, g)
 		}
 	}
 	if len(fresh) == 0 {
@@ -134,13 +134,16 @@ func (p *process) setLines() {
 // wantsLine reports whether somebody may want goroutines held at an address.
 func (p *process) wantsLine(address uint64) bool { return p.lines[address] }
 
+// passes reports whether a goroutine, whose g is at an address, was parked at the place where it
+// is, and goes on.
+func (p *process) passes(address, g uint64) bool {
+	at, is := p.passing[g]
+	delete(p.passing, g)
+	return is && at == address
+}
+
 // atLine handles a thread that stands at a line.
 func (p *process) atLine(tid int, address, g, goroutine uint64) error {
-	if p.passing[goroutine] == address { // it was parked here, and goes on
-		delete(p.passing, goroutine)
-		return nil
-	}
-	delete(p.passing, goroutine)
 	s := p.steps[goroutine]
 	if s == nil {
 		if err := p.stranger(address); err != nil || !p.wanted.Lines[p.linked(address)] || !p.inside.inPod(goroutine) {
@@ -239,7 +242,7 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 		p.setLines()
 	}
 	if place.Next == at && p.lines[address] {
-		p.passing[goroutine] = address
+		p.passing[g] = address
 	}
 	go p.watch(h.wait)
 	return nil

@@ -129,11 +129,12 @@ func (p *process) handle(hits []hit, at time.Time) error {
 		if !step && !p.lines[th.pc] {
 			continue
 		}
-		stop, err := p.target.stopped(th.tid)
+		regs, err := p.target.registers(th.tid)
 		if err != nil {
 			return err
 		}
-		if p.twice.is(th.pc, stop) {
+		twice, stop := p.twice.is(regs), stopped(th.tid, regs)
+		if p.passes(th.pc, stop.G) || twice {
 			continue
 		}
 		held := false

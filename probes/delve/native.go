@@ -116,16 +116,6 @@ func (n *native) goOn() (hits []hit, err error) {
 	return hits, nil
 }
 
-// argumentsOf are the registers in which Go passes arguments, in their order.
-func argumentsOf(r *unix.PtraceRegs) (out [9]uint64) {
-	for name, v := range map[string]uint64{
-		"RAX": r.Rax, "RBX": r.Rbx, "RCX": r.Rcx, "RDI": r.Rdi, "RSI": r.Rsi, "R8": r.R8, "R9": r.R9, "R10": r.R10, "R11": r.R11,
-	} {
-		out[argument[name]] = v
-	}
-	return out
-}
-
 // setRegs sets the registers of a thread that stands still.
 func (n *native) setRegs(tid int, to *unix.PtraceRegs) error {
 	th, err := n.thread(tid)

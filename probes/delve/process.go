@@ -51,7 +51,7 @@ type process struct {
 	lines     map[uint64]bool      // addresses of breakpoints that are at no place of a step
 	linesID   int                  // Delve's number of them; 0: there are none
 	steps     map[uint64]*lineStep // goroutines that go on by line
-	passing   map[uint64]uint64    // where goroutines go on, which then come to the breakpoint there
+	passing   map[uint64]uint64    // where goroutines go on, which then come to the breakpoint there, by g
 	inside    nesting
 	twice     twice
 	noted     map[string]bool // what was said already of lines at which nobody is held

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/memory"
 	"github.com/podstep/podstep/probes/uprobe"
@@ -132,52 +133,46 @@ func (t *target) goOn() (hits []hit, err error) {
 	return hits, nil
 }
 
-// stopped is what is known of a thread that stands still, but for its place.
-func (t *target) stopped(tid int) (out uprobe.Stopped, err error) {
-	out.TID = tid
+// registers are those of a thread that stands still.
+func (t *target) registers(tid int) (*unix.PtraceRegs, error) {
 	if t.own != nil {
-		regs, err := t.own.regs(tid)
-		if err != nil {
-			return out, err
-		}
-		out.SP, out.BP, out.G = regs.Rsp, regs.Rbp, regs.R14
-		out.Registers = argumentsOf(regs)
-		return out, nil
+		return t.own.regs(tid)
 	}
-	var registers rpc2.ListRegistersOut
-	if err := t.call("ListRegisters", rpc2.ListRegistersIn{ThreadID: tid}, &registers); err != nil {
-		return out, fmt.Errorf("read the registers of thread %d: %w", tid, err)
+	var answer rpc2.ListRegistersOut
+	if err := t.call("ListRegisters", rpc2.ListRegistersIn{ThreadID: tid}, &answer); err != nil {
+		return nil, fmt.Errorf("read the registers of thread %d: %w", tid, err)
 	}
-	for _, r := range registers.Regs {
+	out := &unix.PtraceRegs{}
+	for _, r := range answer.Regs {
 		hex, _, _ := strings.Cut(r.Value, " ")
 		v, err := strconv.ParseUint(strings.TrimPrefix(hex, "0x"), 16, 64)
 		if err != nil {
 			continue
 		}
-		switch name := strings.ToUpper(r.Name); name {
-		case "RSP":
-			out.SP = v
-		case "RBP":
-			out.BP = v
-		case "R14":
-			out.G = v
-		default:
-			if i, ok := argument[name]; ok {
-				out.Registers[i] = v
-			}
+		if to, ok := general(out)[strings.ToUpper(r.Name)]; ok {
+			*to = v
 		}
 	}
 	return out, nil
 }
 
-// argument are the registers in which Go passes arguments, by name, with their number.
-var argument = func() map[string]int {
-	out := map[string]int{}
+// general are the general registers by the names that Delve has for them.
+func general(r *unix.PtraceRegs) map[string]*uint64 {
+	return map[string]*uint64{
+		"RIP": &r.Rip, "RSP": &r.Rsp, "RBP": &r.Rbp, "RAX": &r.Rax, "RBX": &r.Rbx, "RCX": &r.Rcx, "RDX": &r.Rdx, "RSI": &r.Rsi, "RDI": &r.Rdi,
+		"R8": &r.R8, "R9": &r.R9, "R10": &r.R10, "R11": &r.R11, "R12": &r.R12, "R13": &r.R13, "R14": &r.R14, "R15": &r.R15,
+	}
+}
+
+// stopped is what is known of a thread by its registers, but for its place.
+func stopped(tid int, r *unix.PtraceRegs) uprobe.Stopped {
+	out := uprobe.Stopped{TID: tid, SP: r.Rsp, BP: r.Rbp, G: r.R14}
+	all := general(r)
 	for i, name := range memory.Registers["amd64"] {
-		out[name] = i
+		out.Registers[i] = *all[name]
 	}
 	return out
-}()
+}
 
 // longestRead is what Delve reads of the memory at once, in bytes.
 const longestRead = 1000

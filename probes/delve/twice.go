@@ -4,9 +4,8 @@ package delve
 
 import (
 	"sync/atomic"
-	"time"
 
-	"github.com/podstep/podstep/probes/uprobe"
+	"golang.org/x/sys/unix"
 )
 
 // Delve has a program stand still by sending it SIGTRAP. A thread that is to run the instruction
@@ -17,15 +16,9 @@ import (
 
 // twice finds out which goroutines come to a place for the second time so. The zero value is ready.
 type twice struct {
-	stops  atomic.Int64    // how often the kubelet stood still
-	halted atomic.Int64    // the last stop before Delve was asked to have it stand still
-	last   map[uint64]came // by g
-}
-
-// came is a goroutine that came to a place.
-type came struct {
-	pc   uint64
-	with uprobe.Stopped
+	stops  atomic.Int64               // how often the kubelet stood still
+	halted atomic.Int64               // the last stop before Delve was asked to have it stand still
+	last   map[uint64]unix.PtraceRegs // with which goroutines came, by g
 }
 
 const (
@@ -44,13 +37,16 @@ func (t *twice) halting() { t.halted.Store(t.stops.Load()) }
 
 // is reports whether the goroutine of a thread that stands at a place did so before, with the same
 // registers, when the kubelet was asked to stand still.
-func (t *twice) is(pc uint64, s uprobe.Stopped) bool {
-	s.At, s.Place, s.TID = time.Time{}, 0, 0
-	now := came{pc, s}
-	if t.last == nil || len(t.last) >= mostCame {
-		t.last = map[uint64]came{}
+func (t *twice) is(r *unix.PtraceRegs) bool {
+	var now unix.PtraceRegs
+	to := general(&now)
+	for name, v := range general(r) {
+		*to[name] = *v
 	}
-	before, known := t.last[s.G]
-	t.last[s.G] = now
+	if t.last == nil || len(t.last) >= mostCame {
+		t.last = map[uint64]unix.PtraceRegs{}
+	}
+	before, known := t.last[r.R14]
+	t.last[r.R14] = now
 	return known && before == now && t.stops.Load()-t.halted.Load() <= haltLasts
 }

@@ -4,34 +4,32 @@ package delve
 
 import (
 	"testing"
-	"time"
 
-	"github.com/podstep/podstep/probes/uprobe"
+	"golang.org/x/sys/unix"
 )
 
 // TestTwice: a goroutine has come to a place twice only if it has the same registers there, and the
 // kubelet was asked to stand still shortly before.
 func TestTwice(t *testing.T) {
-	thread := 0
-	at := func(g, sp uint64) uprobe.Stopped {
-		thread++
-		return uprobe.Stopped{TID: thread, G: g, SP: sp, At: time.Now(), Registers: [9]uint64{1, 2, 3}}
+	syscall := uint64(0)
+	at := func(pc, g, sp uint64) *unix.PtraceRegs {
+		syscall++ // means nothing
+		return &unix.PtraceRegs{Rip: pc, R14: g, Rsp: sp, R13: 1, Orig_rax: syscall}
 	}
 	var w twice
 	for i, c := range []struct {
 		halt, late bool
-		pc         uint64
-		with       uprobe.Stopped
+		with       *unix.PtraceRegs
 		want       bool
 	}{
-		{true, false, 100, at(1, 8), false},
-		{false, false, 100, at(1, 8), true},
-		{false, true, 100, at(1, 8), false}, // a loop, long after
-		{true, false, 100, at(2, 8), false}, // another goroutine
-		{false, false, 100, at(1, 8), true},
-		{true, false, 100, at(1, 16), false}, // deeper
-		{false, false, 104, at(1, 16), false},
-		{false, true, 104, at(1, 16), false},
+		{true, false, at(100, 1, 8), false},
+		{false, false, at(100, 1, 8), true},
+		{false, true, at(100, 1, 8), false}, // a loop, long after
+		{true, false, at(100, 2, 8), false}, // another goroutine
+		{false, false, at(100, 1, 8), true},
+		{true, false, at(100, 1, 16), false}, // deeper
+		{false, false, at(104, 1, 16), false},
+		{false, true, at(104, 1, 16), false},
 	} {
 		if c.halt {
 			w.halting()
@@ -42,8 +40,8 @@ func TestTwice(t *testing.T) {
 			}
 		}
 		w.stop()
-		if got := w.is(c.pc, c.with); got != c.want {
-			t.Errorf("%d: goroutine %d came to %d twice: %v", i, c.with.G, c.pc, got)
+		if got := w.is(c.with); got != c.want {
+			t.Errorf("%d: goroutine %d came to %d twice: %v", i, c.with.R14, c.with.Rip, got)
 		}
 	}
 }
