@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-delve/delve/service/api"
-
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -179,14 +177,8 @@ func (p *process) stranger(address uint64) error {
 // follow has a goroutine run the call at which it stands, and be held in the function that is
 // called, if it can be.
 func (p *process) follow(s *lineStep, tid int) error {
-	if _, err := p.target.run(api.DebuggerCommand{Name: api.SwitchThread, ThreadID: tid}); err != nil {
-		return err
-	}
-	if _, err := p.target.run(api.DebuggerCommand{Name: api.StepInstruction}); err != nil {
-		return err
-	}
 	own := p.target.own
-	regs, err := own.regs(tid)
+	regs, err := p.target.step(tid)
 	if err != nil {
 		return err
 	}

@@ -138,23 +138,42 @@ func (n *native) setRegs(tid int, to *unix.PtraceRegs) error {
 	return th.RestoreRegisters(one)
 }
 
-// mostSteps is how far the instruction of a breakpoint is from that behind its place.
-const mostSteps = 3
+const (
+	// mostSteps is how far the instruction of a breakpoint is from that behind its place.
+	mostSteps = 3
+	// mostTraps bounds how often a step may end before its instruction: see twice.
+	mostTraps = 5
+)
 
 // stepTo has a thread that stands at a breakpoint go on to an address, or to the one behind
 // the breakpoint if that is further, and gives its registers there.
 func (t *target) stepTo(tid int, address uint64) (*unix.PtraceRegs, error) {
-	if _, err := t.run(api.DebuggerCommand{Name: api.SwitchThread, ThreadID: tid}); err != nil {
-		return nil, err
-	}
 	for range mostSteps {
-		if _, err := t.run(api.DebuggerCommand{Name: api.StepInstruction}); err != nil {
-			return nil, err
-		}
-		regs, err := t.own.regs(tid)
+		regs, err := t.step(tid)
 		if err != nil || t.own.program.Linked(regs) >= address {
 			return regs, err
 		}
 	}
 	return nil, fmt.Errorf("the thread does not come to %#x", address)
+}
+
+// step has a thread run one instruction, and gives its registers.
+func (t *target) step(tid int) (*unix.PtraceRegs, error) {
+	before, err := t.own.regs(tid)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.run(api.DebuggerCommand{Name: api.SwitchThread, ThreadID: tid}); err != nil {
+		return nil, err
+	}
+	for range mostTraps {
+		if _, err := t.run(api.DebuggerCommand{Name: api.StepInstruction}); err != nil {
+			return nil, err
+		}
+		regs, err := t.own.regs(tid)
+		if err != nil || regs.Rip != before.Rip {
+			return regs, err
+		}
+	}
+	return nil, fmt.Errorf("the thread does not run the instruction at %#x", before.Rip)
 }
