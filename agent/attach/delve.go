@@ -73,7 +73,8 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Began, b.Goroutines, p) },
 		Records: func(all []uprobe.Record) { p.watched.Take(all) },
 		Held:    p.held, Ended: func(e holdproc.Ended) { p.holder.ended(e) },
-		Stats: p.stats, Note: func(text string) { h.Note(text, nil) }, Lost: h.Agent.Lost,
+		Stats: p.stats, Note: func(text string) { h.Note(text, nil) },
+		Lost: p.lost,
 	}
 	options := delve.Options{PID: k.PID, Started: k.Started, Remote: p.target.remote, NotWithin: p.probe.Locking(), Lines: p.lineRule()}
 	var ready delve.Ready
@@ -98,6 +99,15 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 		ready.Delve, begun.Stood.Round(time.Millisecond), map[bool]string{true: "its goroutine alone", false: "the whole kubelet, for 8 s at most"}[begun.Parks])
 	h.Go(p.watchEnd)
 	return nil
+}
+
+// lost counts reports of the debugger process that found no room.
+func (p *debugged) lost(n int) {
+	if p.watched == nil {
+		p.host.Agent.Lost(n)
+		return
+	}
+	p.watched.Lost(n)
 }
 
 // watchEnd notes that Delve has gone.

@@ -141,7 +141,7 @@ func (p *inside) Lost(n int) { p.host.Agent.Lost(n) }
 
 // Refused notes that a step is not shown any more.
 func (p *inside) Refused(s *probes.Step, why string) {
-	p.host.Note(fmt.Sprintf("the uprobe probe does not show %s: %s; its table of where values lie does not fit this kubelet", s.Name, why), nil)
+	p.host.Note(fmt.Sprintf("the %s probe does not show %s: %s; its table of where values lie does not fit this kubelet", p.host.name, s.Name, why), nil)
 }
 
 // agrees reports whether a call's pod, as it was read from memory, is the one that the API

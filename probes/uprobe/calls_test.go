@@ -277,3 +277,23 @@ func TestStartedBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchedLost: the end of a call that was not seen may be among what was lost; of one that
+// began later it is not.
+func TestWatchedLost(t *testing.T) {
+	s := newScene(t)
+	w := &Watched{calls: s.calls}
+	s.calls.lost = func() uint64 { return w.lost }
+	s.enter("toy.sync", 7, 100, web()...)
+	w.Lost(2)
+	s.enter("toy.sync", 7, 100, web()...)
+	s.enter("toy.sync", 7, 100, web()...)
+	s.want(
+		"enter toy.sync ["+webRef+" <nil>]",
+		"lost 2",
+		"exit toy.sync [] it is not known how the function returned: records were lost after 1",
+		"enter toy.sync ["+webRef+" <nil>]",
+		"exit toy.sync [] the function did not return: it panicked, or its goroutine has ended after 1",
+		"enter toy.sync ["+webRef+" <nil>]",
+	)
+}

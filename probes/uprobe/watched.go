@@ -17,7 +17,7 @@ import (
 func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Handler) *Watched {
 	p.clock = clock{at: began}
 	w := &Watched{calls: newCalls(p, c, h)}
-	w.calls.lost, w.calls.keepPast = func() uint64 { return 0 }, true
+	w.calls.lost, w.calls.keepPast = func() uint64 { return w.lost }, true
 	if w.calls.old = highest; highest == 0 {
 		w.calls.old = math.MaxUint64
 	}
@@ -28,6 +28,15 @@ func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Ha
 type Watched struct {
 	mu    sync.Mutex
 	calls *calls
+	lost  uint64 // records
+}
+
+// Lost notes that some records will not come.
+func (w *Watched) Lost(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost += uint64(n)
+	w.calls.losses()
 }
 
 // Take takes records, in their order. The handler must not ask what is open.
