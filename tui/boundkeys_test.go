@@ -170,6 +170,7 @@ func otherKeys(t *testing.T) (file *settings.File, now map[string]string) {
 // in and whatever is done there, nothing on it names a usual key.
 func TestOtherKeysAreNamed(t *testing.T) {
 	file, now := otherKeys(t)
+	t.Chdir(t.TempDir()) // for pictures
 	states := map[string]func(*desk){
 		"started":  func(d *desk) { d.live(d.w.creation(web)) },
 		"no pod":   func(d *desk) { d.live() },

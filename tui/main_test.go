@@ -1,0 +1,20 @@
+//go:build !sim && !node
+
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestMain fails where a test has left a picture or a recording in the directory of the source.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if left, _ := filepath.Glob("podstep-*"); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "the tests left %q here\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
