@@ -30,11 +30,27 @@ func (p *Program) Phase(w *Wait, g uint64, regs *unix.PtraceRegs) Phase {
 	if called, err := p.Waiting(g); err == nil && called.isParked() {
 		return Between // in the system call: it handles a signal
 	}
-	now, err := p.Goroutine(regs)
-	if err != nil || now.G == g && now.isParked() {
-		return Between
+	if now, err := p.Goroutine(regs); err == nil {
+		if now.G == g && now.isParked() {
+			return Between
+		}
+		return Ended
 	}
-	return Ended
+	// The thread is on a stack of the runtime's own: for this goroutine, or with none.
+	own, known := p.machine(regs.R14)
+	if of, ok := p.machine(g); known && ok && own != of {
+		return Ended
+	}
+	return Between
+}
+
+// machine is the address of the runtime's m on which a goroutine is; 0: it is on none.
+func (p *Program) machine(g uint64) (m uint64, ok bool) {
+	b := make([]byte, 8)
+	if ReadMemory(p.PID, g+threadAt, b) != nil {
+		return 0, false
+	}
+	return word(b, 0), true
 }
 
 // DebugCall is the function of the runtime from which a parked goroutine seems to wait.
