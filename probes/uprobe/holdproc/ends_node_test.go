@@ -93,8 +93,16 @@ func TestSignals(t *testing.T) {
 }
 
 // TestSignalsUntraced: signals to a thread that is held, and to the program, do not end the hold
-// either while nobody traces the thread: the thread gets them when the hold is over.
+// either while nobody traces the thread: the thread gets them when the hold is over. The one does
+// by which every thread is to make a system call: the program waits for this thread.
 func TestSignalsUntraced(t *testing.T) {
+	const everyThread = unix.Signal(33)
+	for _, ends := range []unix.Signal{park.Signal, everyThread} {
+		t.Run(fmt.Sprintf("ended by %d", ends), func(t *testing.T) { signalsUntraced(t, ends) })
+	}
+}
+
+func signalsUntraced(t *testing.T, ends unix.Signal) {
 	y, g, c, place := setup(t, "", calm)
 	h := c.hold(g, place, time.Hour)
 	kill(t, c.PID(), unix.SIGKILL)
@@ -117,7 +125,7 @@ func TestSignalsUntraced(t *testing.T) {
 	if now := parked(t, y.PID); now.TID != w.TID || now.Since != w.Since || now.Until != w.Until {
 		t.Errorf("parked is %+v, and was %+v", now, w)
 	}
-	if err := w.LetGo(); err != nil {
+	if err := unix.Tgkill(y.PID, w.TID, ends); err != nil {
 		t.Fatal(err)
 	}
 	y.Moved(before, y.All()...)

@@ -16,5 +16,6 @@
 // there is no time at which the program needs a debugger. docs/adr/0019 has the whole.
 //
 // A signal lets the goroutine go at once: Signal to its thread, by anybody who may send
-// one. One that comes late does nothing. All other signals are blocked while the thread waits.
+// one. One that comes late does nothing. All others are blocked while the thread waits,
+// but for the one by which each thread is to make a system call; it lets the goroutine go, too.
 package park

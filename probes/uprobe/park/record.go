@@ -25,9 +25,13 @@ const (
 	untilAt   = 56
 )
 
+// everyThread is the signal by which Go's runtime and the C library have each thread make a
+// system call, such as setuid: they wait for all of them, with the world stopped.
+const everyThread = 33
+
 // blocked are the signals that the thread does not get while it waits, the first as the lowest
-// bit: all but the one that ends the wait.
-const blocked = ^(uint64(1) << (Signal - 1))
+// bit: all but the one that ends the wait, and one that others wait for.
+const blocked = ^(uint64(1)<<(Signal-1) | 1<<(everyThread-1))
 
 var magic = [8]byte{'p', 'o', 'd', 's', 't', 'e', 'p', 2}
 
