@@ -25,7 +25,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 		return d
 	}
 	if id == 0 {
-		return nil
+		return s.groupDetail(n, v)
 	}
 	st := s.h.Step(id)
 	s.aboutStep(id, v, d)
@@ -51,6 +51,27 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	s.evidence(&c, ref, v, d)
 	s.sourceOf(st, ref, d)
 	return d
+}
+
+// groups are what the rows are for that have others beneath them, and are about no step.
+var groups = map[byte]probes.Text{
+	keyChapter: words.Text("A part of the story. The times beside its rows count from its beginning.", "经过的一个部分。各行旁的时间从该部分开始时算起。"),
+	keyReports: words.Text("What was reported here and says what other rows say as well.", "此处上报的、其他行已经说明的内容。"),
+	keyRoutine: words.Text("Calls here that only look, and change nothing: the kubelet makes them again and again.", "此处只查看、不改变任何东西的调用：kubelet 会反复进行。"),
+	keyUnseen:  words.Text("Stages of the pod's way that no probe sees here.", "此处没有探针能看到的阶段。"),
+}
+
+// groupDetail is about a row that has others beneath it, and is about no step.
+func (s *State) groupDetail(n *line, v *view) *screen.Detail {
+	p, about := s.of(s.pod), groups[n.key.kind]
+	if stage := s.stageOf(n); stage != nil {
+		about = stage.Text
+	}
+	if p == nil || about.En == "" {
+		return nil
+	}
+	r := s.row(p, n, v)
+	return &screen.Detail{Mark: none, Top: s.detailTop, Title: r.Label, Took: r.Took, Text: s.lang.In(about)}
 }
 
 // heldDetail is about the call at which the pod is held: until when it is.

@@ -1,10 +1,12 @@
 package state
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -68,6 +70,19 @@ func (s *State) unseenIn(c outline.Chapter, at int) (n int) {
 	return n
 }
 
+// stageOf is the stage that a line is about; nil: it is about none that is known.
+func (s *State) stageOf(n *line) *probes.Stage {
+	if n.key.kind != keyStage {
+		return nil
+	}
+	name := insideOf[outline.Chapter(n.key.a%chapters)][n.key.b]
+	all := s.h.Catalogue().Stages
+	if i := slices.IndexFunc(all, func(st probes.Stage) bool { return st.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
 // unseenRow puts one of the rows of what is not seen into words.
 func (s *State) unseenRow(n *line, v *view, r *screen.Row) {
 	r.Mark = screen.RowUnseen
@@ -82,12 +97,9 @@ func (s *State) unseenRow(n *line, v *view, r *screen.Row) {
 		}
 		r.Error = s.lang.Inf(words.Text("%s (%d steps); only a woven kubelet shows it", "%s（%d 个步骤），只有织入的 kubelet 才能显示"), from, s.unseenIn(c, v.at))
 	case keyStage:
-		stage := stages[n.key.b]
-		r.Label = stage
-		for _, st := range s.h.Catalogue().Stages {
-			if st.Name == stage {
-				r.Label = s.lang.In(st.Title)
-			}
+		r.Label = stages[n.key.b]
+		if st := s.stageOf(n); st != nil {
+			r.Label = s.lang.In(st.Title)
 		}
 		r.Note = s.lang.Inf(words.Text("%d steps", "%d 个步骤"), n.times)
 	case keyHidden:
