@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -197,6 +198,40 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(parent) })
 	return filepath.Join(parent, "n")
+}
+
+// killedTest has this test be the one that is killed.
+const killedTest = "PODSTEP_KILLED_TEST"
+
+// TestLabOfKilledTest: a lab ends with the tests that have started it, however they end.
+func TestLabOfKilledTest(t *testing.T) {
+	if os.Getenv(killedTest) != "" {
+		fmt.Println(labtest.StartSim(t).Dir)
+		select {}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), killedTest+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	dir := strings.TrimSpace(line)
+	if err != nil || !filepath.IsAbs(dir) {
+		t.Fatalf("the test printed %q: %v", line, err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	state, err := lab.ReadState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := watchParts(t, &labtest.Lab{State: state})
+	kill(t, cmd.Process.Pid)
+	_ = cmd.Wait()
+	wait()
 }
 
 // command is a sim lab in dir that is not started yet.

@@ -14,10 +14,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -153,19 +154,12 @@ func Command(runtime, dir string, flags ...string) (*exec.Cmd, error) {
 func (l *Lab) launch(cmd *exec.Cmd) error {
 	r := l.run
 	cmd.Stderr = &r.errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	for _, f := range cmd.ExtraFiles {
-		_ = f.Close() // it is the child's now
-	}
-	r.cmd = cmd
 	line := make(chan string, 1)
-	go r.follow(out, line)
+	started := make(chan error, 1)
+	go r.run(cmd, started, line)
+	if err := <-started; err != nil {
+		return err
+	}
 	select {
 	case first := <-line:
 		if !strings.HasPrefix(first, "ready") {
@@ -178,9 +172,26 @@ func (l *Lab) launch(cmd *exec.Cmd) error {
 	return l.connect()
 }
 
-// follow gives the first line that podstep-lab prints, and waits for its end.
-func (r *run) follow(out io.Reader, line chan<- string) {
+// run starts podstep-lab, gives the first line that it prints, and waits for its end. However this
+// process ends, the lab does so, too: its signal comes with the end of the thread that started it,
+// which is this goroutine's own.
+func (r *run) run(cmd *exec.Cmd, started chan<- error, line chan<- string) {
+	runtime.LockOSThread()
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		started <- err
+		return
+	}
+	for _, f := range cmd.ExtraFiles {
+		_ = f.Close() // it is the child's now
+	}
+	r.cmd = cmd
 	defer close(r.ended)
+	started <- nil
 	s := bufio.NewScanner(out)
 	s.Scan()
 	line <- s.Text()
