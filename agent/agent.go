@@ -27,7 +27,7 @@ type Options struct {
 	// InKubelet: the agent is in the kubelet's own process, whose program has the functions
 	// of the steps, and their lines.
 	InKubelet bool
-	// Probes are what sees the steps, the most telling first. What comes by the
+	// Probes are what sees the steps, the one that sees most first. What comes by the
 	// hook is the first one's.
 	Probes []probes.Abilities
 	// LeftOut are probes that there could be, with the reason why there are not.

@@ -209,7 +209,7 @@ func (b *breakpoint) isAt(address uint64) bool {
 }
 
 // setLimits sees to it that nothing lives for ever: a fault acts once unless
-// told otherwise, and every breakpoint ends.
+// the request says otherwise, and every breakpoint ends.
 func (b *breakpoint) setLimits() {
 	switch b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Delay:

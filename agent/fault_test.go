@@ -59,7 +59,7 @@ func TestJournalRecovers(t *testing.T) {
 			r.journal.out.Unlock()
 			r.journal.put(note("last"))
 			if len(dropped.Fields) != 1 || dropped.Fields[0].Name != "note" || dropped.Fields[0].GetNumber() != 1 {
-				t.Errorf("what was lost is told as %v", dropped)
+				t.Errorf("what was lost is reported as %v", dropped)
 			}
 			r.untilNote(w, "last")
 			for _, e := range r.nodeEvents() {

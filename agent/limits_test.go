@@ -128,7 +128,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("who looks sees %v, %v", st, err)
 	}
 	if info, err := r.svc.Info(t.Context(), &agentpb.InfoRequest{}); err != nil || !info.ReadOnly {
-		t.Errorf("a client is not told: %v", err)
+		t.Errorf("a client gets no such error: %v", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestLossIsReported(t *testing.T) {
 		}
 	}
 	if seen+lost != put || lost < more {
-		t.Errorf("of %d events %d came and %d are told to be lost", put, seen, lost)
+		t.Errorf("of %d events %d came and %d are reported as lost", put, seen, lost)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestOutsideFailed(t *testing.T) {
 	}
 }
 
-// TestOutsideErrorStands: from outside no turn of a worker tells that a pod is
+// TestOutsideErrorStands: from outside no turn of a worker shows that a pod is
 // in trouble; the same call doing well says that it is no more.
 func TestOutsideErrorStands(t *testing.T) {
 	r := newRig(t, Options{Probes: seesCalls()})

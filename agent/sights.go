@@ -7,7 +7,7 @@ import (
 )
 
 // sights are the calls of late that were seen by one of several probes which see
-// their step, so that those can be told that another one sees too. Probes are
+// their step, so that those can be found that another one sees too. Probes are
 // neither quick nor in order: the inner sight of a call, such as that of the
 // runtime's socket, may come in before the outer one, and when the call is over.
 type sights struct {

@@ -60,7 +60,7 @@ func (r *rig) loop(step string, in []any, body func() error) error {
 	})
 }
 
-// loopAdd is HandlePodAdditions on the sync loop; it returns what tells that
+// loopAdd is HandlePodAdditions on the sync loop; it returns what reports that
 // the worker, which it starts, is through.
 func (r *rig) loopAdd(p *v1.Pod) <-chan struct{} {
 	worker := make(chan struct{})
@@ -124,7 +124,7 @@ func TestStepThroughNode(t *testing.T) {
 			t.Errorf("%s has a lease of %v", at(h), lease)
 		}
 		if st, err := r.svc.Pods(t.Context(), &agentpb.PodsRequest{}); err != nil || st.Pods[0].State != "held" || st.Pods[0].Step != h.Step {
-			t.Errorf("%s: pods tell %v, %v", want, st, err)
+			t.Errorf("%s: pods have %v, %v", want, st, err)
 		}
 	}
 	r.releaseAll("continue")

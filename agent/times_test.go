@@ -224,7 +224,7 @@ func (r *rig) streamed(something func()) []*agentpb.Event {
 	r.watch(w, false)
 	defer r.journal.unwatch(w)
 	something()
-	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "more"}) // what was lost is told with the next event
+	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "more"}) // what was lost is reported with the next event
 	var out []*agentpb.Event
 	for {
 		events, err := w.next(r.t.Context())

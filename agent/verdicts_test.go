@@ -161,7 +161,7 @@ func TestVerdictOfCutHistory(t *testing.T) {
 				different++
 			}
 			if after.Mark.String() != st.State {
-				t.Fatalf("at event %d %s is %s by the agent and %v on a screen that it has told", at, p.FullName(), st.State, after.Mark)
+				t.Fatalf("at event %d %s is %s by the agent and %v on a screen that it has sent them to", at, p.FullName(), st.State, after.Mark)
 			}
 		}
 	}

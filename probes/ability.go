@@ -41,7 +41,7 @@ type Knows struct {
 }
 
 // Abilities are what a probe can do: data, from which an agent, its clients and
-// the screen tell what to expect.
+// the screen show what to expect.
 type Abilities struct {
 	// Probe is the probe's name, the one in its events.
 	Probe string

@@ -121,7 +121,7 @@ type Step struct {
 	// Story is what a call of the step means to the story of its pod.
 	Story Story `yaml:"story"`
 
-	// Pod is how to tell, from the function's arguments or results, which
+	// Pod is how to find, from the function's arguments or results, which
 	// pods a call is about.
 	Pod PodSource `yaml:"pod"`
 	// Fields are shown when the function is entered, Results when it returns.
@@ -429,7 +429,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	}
 	add(s.Name == "", "has no name")
 	if s.Outside() {
-		add(!s.plainlyOutside(), "is told by "+string(s.Seen)+", but has something of a function")
+		add(!s.plainlyOutside(), "is reported by "+string(s.Seen)+", but has something of a function")
 	} else {
 		_, err := ParseSymbol(s.Symbol)
 		add(err != nil, "symbol cannot be read")

@@ -52,7 +52,7 @@ func TestOutside(t *testing.T) {
 		seen[s.Seen]++
 		stage := s.Stage == "cluster" || s.Stage == "reported"
 		if s.Report() != stage {
-			t.Errorf("step %q of stage %s is told by %q", s.Name, s.Stage, s.Seen)
+			t.Errorf("step %q of stage %s is reported by %q", s.Name, s.Stage, s.Seen)
 		}
 		if !s.Outside() {
 			continue
@@ -62,7 +62,7 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	if seen[ByAPI] == 0 || seen[ByKubelet] == 0 || seen[ByRuntime] == 0 || seen[ByCall] == 0 || len(seen) != 5 {
-		t.Errorf("steps by who tells them: %v", seen)
+		t.Errorf("steps by who reports them: %v", seen)
 	}
 	for path, steps := range c.Packages() {
 		for _, s := range steps {

@@ -12,7 +12,7 @@ import (
 type Func struct {
 	// Package is the import path.
 	Package string
-	// Receiver is the receiver's type name, or "" for a function; Pointer tells
+	// Receiver is the receiver's type name, or "" for a function; Pointer says
 	// whether it is *Receiver.
 	Receiver string
 	Pointer  bool

@@ -108,7 +108,7 @@ func (m *Model) keep(name string, value any) tea.Cmd {
 	return func() tea.Msg { return keptMsg{file.Keep()} }
 }
 
-// settle takes what the settings say of the screen, and tells what is wrong with them.
+// settle takes what the settings say of the screen, and reports what is wrong with them.
 func (m *Model) settle() {
 	file := m.opts.Settings
 	m.actions = withKeys(file)

@@ -161,7 +161,7 @@ const keyCount = 500
 // keyEvery is no multiple of a frame, so that keys come at any moment of one.
 const keyEvery = 41 * time.Millisecond
 
-// keyToFrame presses keys under a load, and tells for each how long it took until
+// keyToFrame presses keys under a load, and returns for each how long it took until
 // its frame; and what part of a core the program took meanwhile.
 func keyToFrame(t *testing.T, size tea.WindowSizeMsg, l load) (took []time.Duration, cpu float64) {
 	f := newFlood(t, l)

@@ -11,7 +11,7 @@ import (
 
 // onHangup calls gone when the terminal behind f is. The signal for that goes
 // to the terminal's own session only: a podstep that was started in another, as
-// by su, is told by nothing but the terminal itself. The goroutine ends with
+// by su, learns it from nothing but the terminal itself. The goroutine ends with
 // stop, at the latest after a second.
 func onHangup(f *os.File, gone func()) (stop func()) {
 	done := make(chan struct{})
@@ -23,7 +23,7 @@ func onHangup(f *os.File, gone func()) (stop func()) {
 				return
 			default:
 			}
-			// No events are asked for: hang-ups and errors are told all the same.
+			// No events are asked for: hang-ups and errors are reported all the same.
 			fds := []unix.PollFd{{Fd: fd}}
 			n, err := unix.Poll(fds, 1000)
 			if err != nil && !errors.Is(err, unix.EINTR) {

@@ -307,7 +307,7 @@ func TestFormerPodStays(t *testing.T) {
 	d.press("H").sees("the pod is gone").called()
 }
 
-// TestBreakpointHits: a pod that comes to a breakpoint of the person's is told of,
+// TestBreakpointHits: a pod that comes to a breakpoint of the person's is reported,
 // and the keys still act on the one that is selected.
 func TestBreakpointHits(t *testing.T) {
 	d := twoPods(t)

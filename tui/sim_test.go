@@ -32,7 +32,7 @@ func TestSurroundings(t *testing.T) {
 	p.Usable()
 }
 
-// TestNoColour draws no colour at all, and still tells the selected line.
+// TestNoColour draws no colour at all, and still marks the selected line.
 func TestNoColour(t *testing.T) {
 	l := shared.For(t)
 	term := tuitest.Start(t, 100, 30, append(utf8, "NO_COLOR=1"), labtest.Bin(t, "podstep"), "--socket", l.State.Agent)

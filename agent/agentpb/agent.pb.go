@@ -385,7 +385,7 @@ const (
 	Problem_CONTROL_PLANE Problem_Code = 48
 	// SYSTEM_CRITICAL: by its priority. A cause of CRITICAL_POD. Args: class.
 	Problem_SYSTEM_CRITICAL Problem_Code = 49
-	// PRIORITY_UNKNOWN: a pod in kube-system whose priority nobody has told yet. A
+	// PRIORITY_UNKNOWN: a pod in kube-system whose priority is not known yet. A
 	// cause of CRITICAL_POD.
 	Problem_PRIORITY_UNKNOWN Problem_Code = 50
 	// BREAKPOINT_NOT_FOUND: Args: breakpoint.
@@ -983,7 +983,7 @@ type Event struct {
 	Kind Kind  `protobuf:"varint,4,opt,name=kind,proto3,enum=podstep.agent.v1.Kind" json:"kind,omitempty"`
 	// step is the index in InfoResponse.steps, plus one. Zero: no step.
 	Step uint32 `protobuf:"varint,5,opt,name=step,proto3" json:"step,omitempty"`
-	// pod is Pod.id of a pod that this stream has told before. Zero: the node.
+	// pod is Pod.id of a pod that this stream has sent before. Zero: the node.
 	Pod    uint32 `protobuf:"varint,6,opt,name=pod,proto3" json:"pod,omitempty"`
 	Span   uint64 `protobuf:"varint,7,opt,name=span,proto3" json:"span,omitempty"`
 	Parent uint64 `protobuf:"varint,8,opt,name=parent,proto3" json:"parent,omitempty"`
@@ -1850,7 +1850,7 @@ func (x *Limits) GetBreakpoints() uint32 {
 	return 0
 }
 
-// Peer is the process that asked for something, as the kernel tells it.
+// Peer is the process that asked for something, as the kernel reports it.
 type Peer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Uid           uint32                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`

@@ -47,9 +47,9 @@ type AgentClient interface {
 	// Watch streams events: first, if asked for, what the flight recorder
 	// remembers, then what happens. Nothing is lost or doubled in between.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Batch], error)
-	// Pods tells what every pod is doing.
+	// Pods returns what every pod is doing.
 	Pods(ctx context.Context, in *PodsRequest, opts ...grpc.CallOption) (*PodsResponse, error)
-	// Stats tells how the agent itself is doing.
+	// Stats returns how the agent itself is doing.
 	Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsResponse, error)
 	AddBreakpoint(ctx context.Context, in *AddBreakpointRequest, opts ...grpc.CallOption) (*Breakpoint, error)
 	ListBreakpoints(ctx context.Context, in *ListBreakpointsRequest, opts ...grpc.CallOption) (*ListBreakpointsResponse, error)
@@ -235,9 +235,9 @@ type AgentServer interface {
 	// Watch streams events: first, if asked for, what the flight recorder
 	// remembers, then what happens. Nothing is lost or doubled in between.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[Batch]) error
-	// Pods tells what every pod is doing.
+	// Pods returns what every pod is doing.
 	Pods(context.Context, *PodsRequest) (*PodsResponse, error)
-	// Stats tells how the agent itself is doing.
+	// Stats returns how the agent itself is doing.
 	Stats(context.Context, *StatsRequest) (*StatsResponse, error)
 	AddBreakpoint(context.Context, *AddBreakpointRequest) (*Breakpoint, error)
 	ListBreakpoints(context.Context, *ListBreakpointsRequest) (*ListBreakpointsResponse, error)

@@ -18,9 +18,9 @@ func (f *StackFrame) Written() string {
 	return fmt.Sprintf("%s:%d", path.Base(f.GetFile()), f.GetLine())
 }
 
-// End tells in what time, from when the agent answered, it lets the pod go by
+// End returns in what time, from when the agent answered, it lets the pod go by
 // itself. timer is the timer of the kubelet before which that is; "" if the lease
-// ends sooner. Agents before v0.2 tell only what is left of lease and budget.
+// ends sooner. Agents before v0.2 send only what is left of lease and budget.
 func (h *HoldInfo) End() (in time.Duration, timer string) {
 	switch lease, budget := h.GetLease().AsDuration(), h.GetBudget(); {
 	case h.GetEnds() != nil && h.GetEndsBy() == EndsByLease:

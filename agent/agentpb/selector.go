@@ -42,7 +42,7 @@ func ParsePods(s string) (*PodSelector, error) {
 	return sel, CheckNamespace(sel.Namespace)
 }
 
-// CheckNamespace tells what is wrong with the name of a namespace or a glob for
+// CheckNamespace returns what is wrong with the name of a namespace or a glob for
 // one; "" is any namespace.
 func CheckNamespace(name string) error {
 	if name == "" {
@@ -66,7 +66,7 @@ func checkName(what, name string, plain *regexp.Regexp, most int) error {
 
 func isGlob(s string) bool { return strings.ContainsAny(s, `*?[]\^`) }
 
-// HasGlob tells whether the selector may mean pods of several names.
+// HasGlob reports whether the selector may mean pods of several names.
 func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.GetNamespace()) }
 
 // Written is how a person would write the selector, e.g. "default/web" or "any

@@ -20,7 +20,7 @@ import (
 // Options state what to attach to, and with what.
 type Options struct {
 	Kubelet kubelets.Kubelet
-	// Probes are the kinds of probes to host, the most telling first: where several
+	// Probes are the kinds of probes to host, the one that sees most first: where several
 	// see a step, it is said to be the first one's.
 	Probes []Kind
 	// LeftOut are the kinds of probes that are not to be hosted, with the reason.

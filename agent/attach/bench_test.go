@@ -235,7 +235,7 @@ func (b *bench) callAll(w *way, callers int, until time.Time) int64 {
 // printEvents prints how many events podstep has published, and how many it lost.
 func (b *bench) printEvents() {
 	s := b.stats()
-	fmt.Printf("  podstep told of %d events, dropped %v\n", s.Events, s.Dropped)
+	fmt.Printf("  podstep published %d events, dropped %v\n", s.Events, s.Dropped)
 }
 
 func (b *bench) stats() *agentpb.StatsResponse {

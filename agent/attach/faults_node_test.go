@@ -127,7 +127,7 @@ func find(t *testing.T, story []probes.Event, kind probes.Kind, step string) pro
 	return probes.Event{}
 }
 
-// failedOnce checks that the first call failed as it was told to, and no other.
+// failedOnce checks that the first call failed as the fault has it, and no other.
 func failedOnce(t *testing.T, l *labtest.Lab, pod, step, text string) {
 	t.Helper()
 	var ends []string

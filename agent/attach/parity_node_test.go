@@ -173,7 +173,7 @@ func sameStories(t *testing.T, inside, attached *labtest.Lab, pod string) (in, o
 func unseenAttached(c seenCall) bool {
 	switch c.step {
 	case "cri.ImageStatus":
-		// The question does not say for which pod it is asked. It is told as a pod's
+		// The question does not say for which pod it is asked. It is published as a pod's
 		// only when no other pod can have asked it.
 		return true
 	case "cri.ExecSync":

@@ -21,7 +21,7 @@ func TestPublisherOrder(t *testing.T) {
 	}
 	p.close()
 	if !slices.Equal(got, want) {
-		t.Errorf("told in the order %v", got)
+		t.Errorf("published in the order %v", got)
 	}
 	if p.begin(func() {}, 1) {
 		t.Error("a publisher that is closed takes more")
@@ -63,16 +63,16 @@ func TestPublisherAwait(t *testing.T) {
 	cancel()
 	late := false
 	if p.await(ctx, func() { late = true }, 1) {
-		t.Error("it is told, by nobody")
+		t.Error("it is published, by nobody")
 	}
 	go p.run()
 	published := false
 	if !p.await(context.Background(), func() { published = true }, 1) || !published {
-		t.Error("it is not told")
+		t.Error("it is not published")
 	}
 	p.close()
 	if !late {
-		t.Error("what somebody waited for in vain is not told")
+		t.Error("what somebody waited for in vain is not published")
 	}
 }
 
@@ -86,6 +86,6 @@ func TestPublisherPanic(t *testing.T) {
 	go p.run()
 	p.close()
 	if len(failed) != 1 || len(published) != 1 || p.bytes != 0 {
-		t.Errorf("failed %v, told %v, %d bytes left", failed, published, p.bytes)
+		t.Errorf("failed %v, published %v, %d bytes left", failed, published, p.bytes)
 	}
 }

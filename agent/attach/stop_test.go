@@ -136,10 +136,10 @@ func dialPath(t *testing.T, path string) runtimeapi.RuntimeServiceClient {
 	return runtimeapi.NewRuntimeServiceClient(c)
 }
 
-// calling makes calls all the time, until it is told to stop.
+// calling makes calls all the time, until stop is called.
 type calling struct {
 	t       *testing.T
-	made    chan struct{} // told of calls that were made, as it has room
+	made    chan struct{} // gets calls that were made, as it has room
 	stop    atomic.Bool
 	callers sync.WaitGroup
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The CRI has streams that last as long as their connection, and lists that come
-// in pieces. A kubelet that is told to use them does so through podstep, goes on
+// in pieces. A kubelet that is configured to use them does so through podstep, goes on
 // when it comes and goes, and so does another client that listens.
 func TestStreams(t *testing.T) {
 	containerd := labtest.Bin(t, "containerd-2.4/containerd")

@@ -49,7 +49,7 @@ func NewOTLP(about *About, send func([]*tracepb.ResourceSpans) error, close func
 }
 
 // A batch is given away when it has as many spans, or about as many bytes. Collectors
-// take 4 MiB in a message if not told otherwise.
+// take 4 MiB in a message by default.
 const (
 	batchSpans = 512
 	batchBytes = 1 << 20

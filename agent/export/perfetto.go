@@ -58,7 +58,7 @@ func (l *lane) inner() *calls.Call {
 }
 
 // nudge is how much later than it was a slice may begin. Of two slices that begin at
-// one nanosecond the viewer could not tell which is in which.
+// one nanosecond the viewer could not find out which is in which.
 const nudge = 1000
 
 // begin opens a call's slice.

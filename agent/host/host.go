@@ -133,7 +133,7 @@ func Start(o Options) (stop func(), err error) {
 	return stop, nil
 }
 
-// releaseOnSignal lets held pods go as soon as the kubelet is told to end: it
+// releaseOnSignal lets held pods go as soon as a signal ends the kubelet: it
 // then waits for some of its work.
 //
 // It is called when the kubelet has its first pod. By then the kubelet has its

@@ -44,7 +44,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // Most kubelets sign their certificate themselves. One that is neither signed by
 // the cluster nor the one in the kubelet's files is accepted from an address of
 // this machine only, and only by who logs in with a certificate: then whoever has
-// taken the kubelet's port could tell us wrong pods, but learns nothing that would
+// taken the kubelet's port could send us wrong pods, but learns nothing that would
 // let it log in anywhere. A token would be given away, so it is not sent there.
 func New(api *rest.Config, port Address) (*Port, error) {
 	out := &Port{}

@@ -78,7 +78,7 @@ func (l *Lab) workDir(part string) (string, error) {
 	return dir, nil
 }
 
-// becomes is how this binary is told to become a part.
+// becomes is the variable by which this binary becomes a part.
 func (l *Lab) becomes() []string {
 	if l.state.Cgroup == "" {
 		return []string{"component"}

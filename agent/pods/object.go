@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Annotations by which the kubelet tells mirror pods and pods of a file. The
+// Annotations by which the kubelet marks mirror pods and pods of a file. The
 // hash is in both, and there before the source is.
 const (
 	AnnotationMirror = "kubernetes.io/config.mirror"
@@ -188,7 +188,7 @@ func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Pod[S] {
 }
 
 // learnSandbox takes from a sandbox's configuration what the pod's object would
-// tell, until there is one. It has no version: any object is newer.
+// have, until there is one. It has no version: any object is newer.
 func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 	m := &Meta{labels: map[string]string{}}
 	for k, v := range c.GetLabels() {
@@ -196,7 +196,7 @@ func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 			m.labels[k] = v
 		}
 	}
-	// It does not tell the priority.
+	// It does not have the priority.
 	switch {
 	case c.GetMetadata().GetNamespace() != systemNamespace:
 	case isStatic(c.GetAnnotations()):

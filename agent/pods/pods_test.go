@@ -110,7 +110,7 @@ func TestForgetOld(t *testing.T) {
 }
 
 // TestCritical: pods that the cluster may live by are critical, also as long as
-// nobody has told their priority.
+// their priority is not known.
 func TestCritical(t *testing.T) {
 	const ordinary, static, system, unknown = agentpb.Problem_UNSPECIFIED, agentpb.Problem_CONTROL_PLANE, agentpb.Problem_SYSTEM_CRITICAL, agentpb.Problem_PRIORITY_UNKNOWN
 	low, high := int32(0), int32(SystemCritical)
@@ -131,11 +131,11 @@ func TestCritical(t *testing.T) {
 		{"without a priority", "", []*v1.Pod{object("default", 1, nil, "", "")}, ordinary},
 		{"of the system, ordinary", "", []*v1.Pod{object(sys, 1, &low, "", "")}, ordinary},
 		{"of the system, without a priority", "", []*v1.Pod{object(sys, 1, nil, "", "")}, unknown},
-		{"of the system, told later", "", []*v1.Pod{object(sys, 1, nil, "", ""), object(sys, 2, &low, "", "")}, ordinary},
-		{"of the system, told before", "", []*v1.Pod{object(sys, 1, &low, "", ""), object(sys, 2, nil, "", "")}, ordinary},
+		{"of the system, known later", "", []*v1.Pod{object(sys, 1, nil, "", ""), object(sys, 2, &low, "", "")}, ordinary},
+		{"of the system, known before", "", []*v1.Pod{object(sys, 1, &low, "", ""), object(sys, 2, nil, "", "")}, ordinary},
 		{"of the system, critical before", "", []*v1.Pod{object(sys, 1, &high, "", ""), object(sys, 2, nil, "", "")}, system},
 		{"of the system, by its sandbox", sys, nil, unknown},
-		{"of the system, by its sandbox, told later", sys, []*v1.Pod{object(sys, 1, &low, "", "")}, ordinary},
+		{"of the system, by its sandbox, known later", sys, []*v1.Pod{object(sys, 1, &low, "", "")}, ordinary},
 		{"of the system, by its sandbox, critical", sys, []*v1.Pod{object(sys, 1, &high, "", "")}, system},
 		{"ordinary, by its sandbox", "default", nil, ordinary},
 		{"by class alone", "", []*v1.Pod{object("default", 1, nil, "system-node-critical", "")}, system},

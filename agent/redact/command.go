@@ -22,7 +22,7 @@ func List(name string, words []string) []string {
 }
 
 // Command shows of a command its program and the names of its options. Of all else
-// nobody can tell what is a secret: a script, a password that stands alone.
+// nobody can know what is a secret: a script, a password that stands alone.
 func Command(words []string) []string {
 	out := options(words)
 	if len(words) > 0 && strings.IndexByte(words[0], ' ') < 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // Peer is the process at the other end of a connection, as the kernel
-// tells it. The zero value is nobody.
+// reports it. The zero value is nobody.
 type Peer struct {
 	uid uint32
 	pid int32

@@ -118,7 +118,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "after ") {
-		t.Fatalf("a full disk is told as %v", err)
+		t.Fatalf("a full disk is reported as %v", err)
 	}
 	d.room = 1 << 20
 	if again := w.Add(s.batch(50)); !errors.Is(again, syscall.ENOSPC) {
@@ -235,6 +235,6 @@ func TestFollowEnds(t *testing.T) {
 	r.Follow(ctx)
 	cancel()
 	if _, err := r.Next(); !errors.Is(err, context.Canceled) {
-		t.Errorf("a reader that was told to end says %v", err)
+		t.Errorf("a reader that was ended says %v", err)
 	}
 }

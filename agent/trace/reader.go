@@ -194,7 +194,7 @@ type source struct {
 }
 
 // look is how often a file that is followed is looked at. Not all file systems
-// tell when a file grows.
+// know when a file grows.
 const look = 200 * time.Millisecond
 
 func (s *source) Read(b []byte) (int, error) {

@@ -77,24 +77,24 @@ func TestPods(t *testing.T) {
 	}
 	early := d.Pod(1)
 	if early == nil || early.Name != "" || d.Pod(1) != early {
-		t.Errorf("a pod that was never told is %+v", early)
+		t.Errorf("a pod that was never sent is %+v", early)
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
 	known := d.Pod(1)
 	if known.Name != "web" || early.Name != "" {
-		t.Errorf("a pod that was told late is %+v, and was %+v", known, early)
+		t.Errorf("a pod that was sent late is %+v, and was %+v", known, early)
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}})
 	if d.Pod(1) != known {
-		t.Error("a pod that is told again is another one")
+		t.Error("a pod that is sent again is another one")
 	}
 	for id := range uint32(3 * maxUnknown) {
 		if d.Pod(id+10) == nil {
-			t.Fatal("an event of a pod that was never told is the node's")
+			t.Fatal("an event of a pod that was never sent is the node's")
 		}
 	}
 	if len(d.pods) > maxUnknown+10 {
-		t.Errorf("%d pods are remembered that nobody told", len(d.pods))
+		t.Errorf("%d pods are remembered that nobody sent", len(d.pods))
 	}
 	d.AddPods([]*agentpb.Pod{{Id: 1, Namespace: "default", Name: "db", Uid: "v"}})
 	if d.Pod(1).Name != "db" || known.Name != "web" {

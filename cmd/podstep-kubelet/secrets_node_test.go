@@ -126,7 +126,7 @@ func wantSilence(t *testing.T, where, text string) {
 	}
 	for _, w := range words {
 		if i := strings.Index(text, w); i >= 0 {
-			t.Errorf("%s tells %q: ...%s...", where, w, text[max(0, i-300):min(len(text), i+300)])
+			t.Errorf("%s has %q: ...%s...", where, w, text[max(0, i-300):min(len(text), i+300)])
 		}
 	}
 }

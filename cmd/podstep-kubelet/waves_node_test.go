@@ -64,7 +64,7 @@ func TestWaves(t *testing.T) {
 	same(t, newest, live)
 
 	if c.missing > c.reported {
-		t.Errorf("%d events are missing, and %d were told to be", c.missing, c.reported)
+		t.Errorf("%d events are missing, and %d were reported to be", c.missing, c.reported)
 	}
 	if left := podLines(t, l, "wave-*"); len(left) > 0 {
 		t.Errorf("podstep still lists %d of the pods, such as %+v", len(left), left[0])
@@ -195,6 +195,6 @@ func memory(t *testing.T, pid int) int {
 			return n << 10
 		}
 	}
-	t.Fatalf("process %d tells no VmRSS", pid)
+	t.Fatalf("process %d has no VmRSS", pid)
 	return 0
 }

@@ -17,7 +17,7 @@ import (
 const usage = `usage:
   podstep-weave go build|test|run|install ...  runs the go command so that it weaves
   podstep-weave toolexec TOOL ARGS...          for go build -toolexec='podstep-weave toolexec'
-  podstep-weave report PROGRAM                 tells what was woven into a program
+  podstep-weave report PROGRAM                 prints what was woven into a program
 `
 
 func main() {

@@ -275,7 +275,7 @@ func presence(s stepJSON) string {
 	return "no: " + s.Missing
 }
 
-// shortSymbol leaves out the import path, which the file tells as well. A step
+// shortSymbol leaves out the import path, which the file shows as well. A step
 // that is no function has neither.
 func shortSymbol(s stepJSON) string {
 	if s.Seen != "" {

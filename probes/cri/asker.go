@@ -21,7 +21,7 @@ type Wanted struct {
 	// volume.
 	Container string
 	Image     string
-	// Init tells an init container; Sidecar one that goes on running.
+	// Init marks an init container; Sidecar one that goes on running.
 	Init, Sidecar bool
 }
 

@@ -29,7 +29,7 @@ type Pod struct {
 	// shared and not to be changed.
 	Labels map[string]string
 	// Source is where the kubelet has the pod from: api, file or http. It is
-	// empty if the sandbox does not tell.
+	// empty if the sandbox does not have it.
 	Source  string
 	Sandbox string
 	// Ready reports that the sandbox has not stopped.
@@ -37,7 +37,7 @@ type Pod struct {
 	Created time.Time
 }
 
-// Static tells a pod that is no object of the API server.
+// Static marks a pod that is no object of the API server.
 func (p *Pod) Static() bool { return p.Source != "" && p.Source != "api" }
 
 // Config is what is known of the configuration of the pod's sandbox.
@@ -64,7 +64,7 @@ type Identities struct {
 	max int
 
 	mu         sync.RWMutex
-	seq        uint64 // counts what is learnt, to tell what came during a load
+	seq        uint64 // counts what is learnt, to find what came during a load
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
 	loading    bool
@@ -189,7 +189,7 @@ func (x *Identities) Learn(r Request, a Answer) {
 	x.learnStatus(a)
 }
 
-// learnStatus takes what the answers of status calls tell. The caller holds mu.
+// learnStatus takes what the answers of status calls have. The caller holds mu.
 func (x *Identities) learnStatus(a Answer) {
 	switch a := a.message.(type) {
 	case *runtimeapi.PodSandboxStatusResponse:

@@ -42,7 +42,7 @@ func methodOf(t testing.TB, r Request) *Method {
 	return nil
 }
 
-// whose tells whose an id is, as text.
+// whose is whose an id is, as text.
 func whose(x *Identities, id string) string {
 	p, ok := x.Pod(id)
 	if !ok {
@@ -55,7 +55,7 @@ func TestLearn(t *testing.T) {
 	x := NewIdentities()
 	learn(t, x, &runtimeapi.RunPodSandboxRequest{Config: sandbox1}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s1"})
 	learn(t, x, &runtimeapi.CreateContainerRequest{PodSandboxId: "s1", Config: container1, SandboxConfig: sandbox1}, &runtimeapi.CreateContainerResponse{ContainerId: "c1"})
-	// The sandbox of this one is not known: its config tells.
+	// The sandbox of this one is not known: its config shows it.
 	learn(t, x, &runtimeapi.CreateContainerRequest{PodSandboxId: "s0", Config: container1, SandboxConfig: sandbox1}, &runtimeapi.CreateContainerResponse{ContainerId: "c0"})
 	for _, id := range []string{"s1", "c1", "s0", "c0"} {
 		if got := whose(x, id); got != "default/web u1" {

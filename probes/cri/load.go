@@ -19,7 +19,7 @@ const (
 	reloadAfter = 5 * time.Second
 )
 
-// Labels by which the kubelet tells whose a container is.
+// Labels by which the kubelet marks whose a container is.
 const (
 	labelName      = "io.kubernetes.pod.name"
 	labelNamespace = "io.kubernetes.pod.namespace"
@@ -28,7 +28,7 @@ const (
 
 // Load asks the runtime for all sandboxes and containers that there are, and
 // returns how many pods they belong to. What was known before and is not in the
-// lists is forgotten, what calls tell meanwhile is kept.
+// lists is forgotten, what calls show meanwhile is kept.
 func (x *Identities) Load(ctx context.Context, conn grpc.ClientConnInterface) (n int, err error) {
 	mark, ok := x.beginLoad()
 	if !ok {
@@ -74,7 +74,7 @@ func list(ctx context.Context, conn grpc.ClientConnInterface) ([]*runtimeapi.Pod
 	client := runtimeapi.NewRuntimeServiceClient(conn)
 	large := grpc.MaxCallRecvMsgSize(maxList)
 	// Sandboxes come first: a container's sandbox is then in the list, but for
-	// one that was made in between, whose container tells its pod by labels.
+	// one that was made in between, whose container has its pod in labels.
 	s, err := client.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{}, large)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask the runtime for its sandboxes: %w", err)

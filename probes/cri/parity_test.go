@@ -36,7 +36,7 @@ func (rawCodec) Unmarshal(b []byte, v any) error {
 }
 func (rawCodec) Name() string { return "proto" }
 
-// wire is a runtime that answers as it is told, and keeps what went over the
+// wire is a runtime that answers as the test has it, and keeps what went over the
 // wire last.
 type wire struct {
 	mu      sync.Mutex

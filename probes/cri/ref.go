@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Ref states whom a call is about, as far as its request tells.
+// Ref states whom a call is about, as far as its request shows.
 type Ref struct {
 	// Pod is whose sandbox config the request carries. Its UID is empty if it
 	// carries none.

@@ -97,7 +97,7 @@ func checkPullImage(q *runtimeapi.PullImageRequest, a *runtimeapi.PullImageRespo
 	return nil
 }
 
-// failedPullImage: the code of an unknown error tells nothing, and the client
+// failedPullImage: the code of an unknown error says nothing, and the client
 // leaves it out.
 func failedPullImage(_ *runtimeapi.PullImageRequest, code codes.Code, err error) error {
 	if code != codes.Unknown {

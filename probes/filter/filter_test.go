@@ -264,7 +264,7 @@ func TestMatchPod(t *testing.T) {
 	}
 }
 
-// TestNamesPods: what a person filters pods by is told from what they filter events by.
+// TestNamesPods: what a person filters pods by is separate from what they filter events by.
 func TestNamesPods(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "err": false, "kind=hold or kind=release": false, "error~refused": false, "field.image~busybox": false, "slow>2s step~cri.*": false,

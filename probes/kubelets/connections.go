@@ -137,7 +137,7 @@ type sockets struct {
 const maxDescriptors = 1 << 16
 
 // peers looks at the sockets of a process by having the kernel make copies of
-// them for us for a moment: only then does it tell whom they are connected to.
+// them for us for a moment: only then does it show whom they are connected to.
 // The process does not notice.
 func peers(pid int) (sockets, error) {
 	var s sockets

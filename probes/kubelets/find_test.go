@@ -158,7 +158,7 @@ func TestFind(t *testing.T) {
 			}),
 		},
 		{
-			name: "k3s agent with a runtime of its own, told by flags",
+			name: "k3s agent with a runtime of its own, by flags",
 			is: made{exe: "/srv/k3s/data/0123/bin/k3s", args: []string{"k3s", "--debug", "agent", "--data-dir=/srv/k3s", "--container-runtime-endpoint=/run/crio/crio.sock",
 				"--kubelet-arg=hostname-override=agent-1"}},
 			files: map[string]string{"host/srv/k3s/agent/kubelet.kubeconfig": "x: y\n"},

@@ -147,7 +147,7 @@ func (k *Kubelet) microK8sFlags(own flagSet) flagSet {
 	return parseArgsFile(string(text), snapVariables(file))
 }
 
-// snapVariables are those that a snap's files speak of, told from where the
+// snapVariables are those that a snap's files speak of, found from where the
 // files are: /var/snap/NAME/REVISION/args/kubelet.
 func snapVariables(file string) *strings.Replacer {
 	data := path.Dir(path.Dir(file))

@@ -39,7 +39,7 @@ const (
 // begins at Root.
 type Kubelet struct {
 	PID int
-	// Started is when, in the kernel's ticks since the machine's start: it tells
+	// Started is when, in the kernel's ticks since the machine's start: it shows
 	// the process from a later one with its PID.
 	Started uint64
 	// Program is the path of its executable, "" if that may not be seen.

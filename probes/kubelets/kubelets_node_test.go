@@ -100,7 +100,7 @@ func checkConfigz(t *testing.T, l *labtest.Lab, k Kubelet) {
 	}
 	k.Version = ""
 	if updated, err = Configz(l.Context(), k, client); err != nil || updated.Version == "" {
-		t.Errorf("its metrics tell version %q, %v", updated.Version, err)
+		t.Errorf("its metrics have version %q, %v", updated.Version, err)
 	}
 	if _, err := Configz(l.Context(), k, http.DefaultClient); err == nil {
 		t.Error("a certificate that nobody knows is trusted")

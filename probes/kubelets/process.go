@@ -24,7 +24,7 @@ type process struct {
 	args      []string
 	// exe is the program's path, "" if we may not see it.
 	exe string
-	// withoutKubelet: it could have one inside, but was told to have none.
+	// withoutKubelet: it could have one inside, but a flag disables it.
 	withoutKubelet bool
 }
 

@@ -148,9 +148,9 @@ func TestConnections(t *testing.T) {
 		endpoint   string
 		problem    string
 	}{
-		{"as it was told", runtime, []string{runtime, other, runtime}, runtime, ""},
+		{"as its flags have it", runtime, []string{runtime, other, runtime}, runtime, ""},
 		{"by another name", dir + "/link.sock", []string{dir + "/link.sock", other}, dir + "/link.sock", ""},
-		{"another than it was told", dir + "/none.sock", []string{runtime, other}, runtime,
+		{"another than its flags have", dir + "/none.sock", []string{runtime, other}, runtime,
 			"its flags and files name the runtime " + dir + "/none.sock, but it is connected to " + runtime},
 		{"to one that was renamed", replaced, []string{replaced, other}, replaced,
 			"it is connected to " + replaced + ".new, and no socket is called so now: its runtime is taken to be at " + replaced},

@@ -24,7 +24,7 @@ func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Ha
 	return w
 }
 
-// Watched are the calls of which a Reader's records tell.
+// Watched are the calls that a Reader's records are of.
 type Watched struct {
 	mu    sync.Mutex
 	calls *calls

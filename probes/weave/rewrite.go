@@ -36,7 +36,7 @@ type Place struct {
 }
 
 // Package weaves steps into the files of the package with that import path.
-// hash is what the woven package tells of itself, see
+// hash is what the woven package reports of itself, see
 // probes.Catalogue.PackageHash. A step whose function is not there is an error
 // that names the step.
 func Package(path, hash string, steps []*probes.Step, files []File) (*Woven, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Mark is the compiler flag with which the go command is told that a package
+// Mark is the compiler flag by which the go command knows that a package
 // is to be woven, and what its result depends on. It is taken out before the
 // compiler sees it. See Command.
 const Mark = "-podstep-weave"

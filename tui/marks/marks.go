@@ -81,7 +81,7 @@ type Bookmark struct {
 // Bookmarks are the places, in the order of the session.
 type Bookmarks struct{ list []Bookmark }
 
-// same tells whether two bookmarks are one. The first event of a row may be another one
+// same reports whether two bookmarks are one. The first event of a row may be another one
 // later.
 func same(a, b Bookmark) bool {
 	named := a.Row != "" && !a.restored && !b.restored

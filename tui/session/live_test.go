@@ -220,7 +220,7 @@ func TestLiveSilent(t *testing.T) {
 	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	a.mu.Unlock()
 	if !errors.As(n.Link.Why, new(silentError)) {
-		t.Errorf("the silence is told as %v", n.Link.Why)
+		t.Errorf("the silence is reported as %v", n.Link.Why)
 	}
 	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkLive })
 }
@@ -277,7 +277,7 @@ func TestLiveComesBack(t *testing.T) {
 	stop()
 	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	if n.Link.Why == nil || n.Link.Retry.IsZero() {
-		t.Errorf("the end is told as %+v", n.Link)
+		t.Errorf("the end is reported as %+v", n.Link)
 	}
 	if _, err := l.Step(t.Context(), &agentpb.StepRequest{}); err == nil {
 		t.Error("one can step without an agent")
@@ -285,7 +285,7 @@ func TestLiveComesBack(t *testing.T) {
 	newAgent(2).serve(t, path)
 	n = until(t, l, func(n News) bool { return n.Info != nil })
 	if n.Info.Pid != 2 {
-		t.Errorf("the other agent is told as %v", n.Info)
+		t.Errorf("the other agent is reported as %v", n.Info)
 	}
 }
 

@@ -272,7 +272,7 @@ func (s *simulated) agree(t *testing.T, given *Holds) {
 	}
 }
 
-// lateAgent holds at event 7, which it sends when it is told to.
+// lateAgent holds at event 7, which it sends when the test asks for it.
 type lateAgent struct {
 	*agent
 	send chan struct{}

@@ -91,7 +91,7 @@ func TestAttachedChinese(t *testing.T) {
 	golden(t, "attached-zh", dump(s.Screen(allRows)))
 }
 
-// TestAttachedDetails: calls with request and answer, and what is told of a step
+// TestAttachedDetails: calls with request and answer, and what is shown of a step
 // at which no pod is held, or that is not seen.
 func TestAttachedDetails(t *testing.T) {
 	for name, step := range map[string]string{"create": "cri.CreateContainer", "looks": "cri.PodSandboxStatus", "report": "reported.container"} {
@@ -368,7 +368,7 @@ func TestAttachedCallsAlone(t *testing.T) {
 	}
 }
 
-// TestNote: what the agent says of itself is told in its own words.
+// TestNote: what the agent says of itself is shown in its own words.
 func TestNote(t *testing.T) {
 	l := newAgentScript(t, attached(t).info)
 	l.seen("note text=the_runtime_was_restarted")

@@ -35,8 +35,8 @@ func anotherAgent(info *agentpb.InfoResponse) *agentpb.InfoResponse {
 	return other
 }
 
-// TestFormerPods: pods that only a former agent told of are gone until the one
-// that is there now tells of them, by an event or in its list.
+// TestFormerPods: pods that only a former agent sent are gone until the one
+// that is there now sends them, by an event or in its list.
 func TestFormerPods(t *testing.T) {
 	for _, probe := range []string{"woven", "cri"} {
 		t.Run(probe, func(t *testing.T) {

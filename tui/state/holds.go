@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// liveHold is a hold as the agent told it last, with when it ends.
+// liveHold is a hold as the agent sent it last, with when it ends.
 type liveHold struct {
 	*agentpb.HoldInfo
 	pod int
@@ -32,10 +32,10 @@ type holdEnd struct {
 	free bool
 }
 
-// endOf is when a hold ends that the agent told of at a time.
+// endOf is when a hold ends that the agent sent at a time.
 func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd { return endAfter(h, at.UnixNano()) }
 
-// endOfEvent is when a hold ends, by the event that tells of its beginning.
+// endOfEvent is when a hold ends, by the event of its beginning.
 func endOfEvent(raw []byte, began int64) holdEnd {
 	h := &agentpb.HoldInfo{Lease: durationOf(raw, "lease"), Ends: durationOf(raw, "ends"), EndsBy: wire.Lookup(raw, "endsBy").String()}
 	if left := durationOf(raw, "budget"); left != nil {
@@ -58,7 +58,7 @@ func endAfter(h *agentpb.HoldInfo, from int64) holdEnd {
 	return holdEnd{at: from + int64(in), timer: words.Clean(timer), free: h.GetBudget() == nil}
 }
 
-// SetHolds tells which pods are held, as of a time.
+// SetHolds sets which pods are held, as of a time.
 func (s *State) SetHolds(holds []*agentpb.HoldInfo, at time.Time) {
 	s.version++
 	s.holds = s.holds[:0]
@@ -76,7 +76,7 @@ func (s *State) podOf(p *agentpb.Pod) int {
 	return none
 }
 
-// SetPods tells what the agent says of every pod.
+// SetPods sets what the agent says of every pod.
 func (s *State) SetPods(pods []*agentpb.PodState) {
 	s.version++
 	s.states = make(map[string]*agentpb.PodState, len(pods))
@@ -125,8 +125,8 @@ func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why
 	return history.Since(v.now, why.at), why
 }
 
-// banner tells of all holds: of the selected pod's if it is held, else of the
-// one that goes on first. Live, it tells of those there are, wherever the reader
+// banner shows all holds: of the selected pod's if it is held, else of the
+// one that goes on first. Live, it shows those there are, wherever the reader
 // looks.
 func (s *State) banner(v *view) *screen.HoldBanner {
 	if s.link == screen.LinkReplay {
@@ -191,7 +191,7 @@ func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 	return l.Inf(words.Text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
 }
 
-// askedBy says which process asked for a hold, by the event that tells of it;
+// askedBy says which process asked for a hold, by the event of its beginning;
 // empty if that is not there, or does not say.
 func (s *State) askedBy(p *life.Pod) string {
 	raw := s.h.Raw(p.HeldAt)

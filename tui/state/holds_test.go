@@ -37,7 +37,7 @@ func TestHoldEnds(t *testing.T) {
 		"a timer, less its margin": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Budget: budget, Ends: durationpb.New(24 * time.Second), EndsBy: "grace"},
 			[]*agentpb.Field{duration("lease", lease), word("timer", "grace"), duration("budget", 30*time.Second), duration("ends", 24*time.Second), word("endsBy", "grace")},
 			holdEnd{int64(24 * time.Second), "grace", false}},
-		"the lease, as told": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Ends: durationpb.New(lease), EndsBy: "lease"},
+		"the lease, as sent": {&agentpb.HoldInfo{Lease: durationpb.New(lease), Ends: durationpb.New(lease), EndsBy: "lease"},
 			[]*agentpb.Field{duration("lease", lease), duration("ends", lease), word("endsBy", "lease")}, holdEnd{int64(lease), "", true}},
 	} {
 		if got := endOf(c.info, time.Unix(0, 0)); got != c.want {

@@ -18,7 +18,7 @@ func TestNewAgent(t *testing.T) {
 		s.Add(b)
 	}
 	n, pods := s.Events(), s.h.Pods()
-	s.SetInfo(r.info) // the same agent tells all of it again
+	s.SetInfo(r.info) // the same agent sends all of it again
 	for _, b := range r.batches {
 		s.Add(b)
 	}
@@ -43,7 +43,7 @@ func TestNewAgent(t *testing.T) {
 	}
 }
 
-// TestForgets: a session that keeps little still shows what goes on, and tells
+// TestForgets: a session that keeps little still shows what goes on, and says
 // what is gone.
 func TestForgets(t *testing.T) {
 	info, batches := many(t, 40_000, 1)

@@ -32,7 +32,7 @@ func (r *recording) upTo(n int) *State {
 }
 
 // TestAnyPlace: a session that goes back to a place shows what one showed that
-// had come no further. Only what is expected may be told better later.
+// had come no further. Only what is expected may be known better later.
 func TestAnyPlace(t *testing.T) {
 	r := record(t)
 	samePlaces(t, r, r.play(words.English), 53)
@@ -100,7 +100,7 @@ func seen(s *State) string {
 	return b.String()
 }
 
-// TestAt: rows tell when they began, since their chapter did.
+// TestAt: rows show when they began, since their chapter did.
 func TestAt(t *testing.T) {
 	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held"} {

@@ -55,7 +55,7 @@ const (
 	inList   aside = iota
 	filtered       // the filter does not select it
 	notYet         // it came later than what is shown
-	former         // an agent before told of it, the one that is there now does not
+	former         // an agent before sent it, the one that is there now does not
 )
 
 var asideWords = [...]probes.Text{
@@ -64,7 +64,7 @@ var asideWords = [...]probes.Text{
 	former:   words.Text("not known to this agent", "现在的代理不知道它"),
 }
 
-// asideOf tells whether a pod is in the list, or why not.
+// asideOf reports whether a pod is in the list, or why not.
 func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
 	listed := v.at == s.h.End() && s.states[s.of(i).Entity.UID] != nil
 	switch {
@@ -183,7 +183,7 @@ func restarts(p *life.Pod) int {
 	return n
 }
 
-// selects tells whether the filter selects a pod: by its name, or by the error
+// selects reports whether the filter selects a pod: by its name, or by the error
 // of its last turn.
 func (s *State) selects(i int, p *life.Pod) bool {
 	e, _ := s.h.Event(p.Failed)

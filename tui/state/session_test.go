@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// recording is what a real agent sent: what it told about itself, and its
+// recording is what a real agent sent: what it sent about itself, and its
 // batches.
 type recording struct {
 	info    *agentpb.InfoResponse

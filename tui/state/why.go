@@ -25,7 +25,7 @@ func (s *State) whyOf(i int, v *view) screen.Why {
 	return w
 }
 
-// whyLine is why the selected pod is where it is: by what was gathered, if that tells
+// whyLine is why the selected pod is where it is: by what was gathered, if that shows it
 // more, or else by its story.
 func (s *State) whyLine(v *view) screen.Why {
 	w := s.whyOf(s.pod, v)

@@ -14,9 +14,9 @@ import (
 // seed is something that walkthroughs of the kubelet name; see docs/tours/seeds.yaml.
 type seed struct {
 	Name, Step, Symbol, Gone, Word, Zh, Asked, Unseen string
-	// InText is the walk whose text names it.
-	InText string `yaml:"told"`
-	Was    []string
+
+	Text string // the walk whose text names it
+	Was  []string
 }
 
 // TestSeeds: between them the walks show all that is in seeds.yaml.
@@ -34,7 +34,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, list := range [][]seed{seeds.Functions, seeds.Numbered, seeds.Things, seeds.Questions} {
 		for _, s := range list {
-			if s.Step == "" && s.InText == "" && s.Asked == "" {
+			if s.Step == "" && s.Text == "" && s.Asked == "" {
 				t.Errorf("%s: nothing says where it is", s.Name)
 			}
 			checkStep(t, all, c, s)
@@ -44,7 +44,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, s := range seeds.Functions {
 		if n := countOf(s.Step != "", s.Symbol != "", s.Gone != ""); n != 1 {
-			t.Errorf("%s: is a step, or is told of with its symbol, or is gone: one of them", s.Name)
+			t.Errorf("%s: is a step, or is named in a text with its symbol, or is gone: one of them", s.Name)
 		}
 		if s.Symbol != "" && isStep(c, s.Symbol) {
 			t.Errorf("%s: is a step of the catalogue by now; say so", s.Name)
@@ -99,12 +99,12 @@ func checkStep(t *testing.T, all []Tour, c *probes.Catalogue, s seed) {
 
 // checkInText: the walk's text names it, in both languages.
 func checkInText(t *testing.T, all []Tour, s seed) {
-	if s.InText == "" {
+	if s.Text == "" {
 		return
 	}
-	tour := Find(all, s.InText)
+	tour := Find(all, s.Text)
 	if tour == nil {
-		t.Errorf("%s: there is no walk %s", s.Name, s.InText)
+		t.Errorf("%s: there is no walk %s", s.Name, s.Text)
 		return
 	}
 	word := s.Name
@@ -117,7 +117,7 @@ func checkInText(t *testing.T, all []Tour, s seed) {
 	}
 	en, zh := tour.words()
 	if !strings.Contains(en, strings.ToLower(word)) || !strings.Contains(zh, strings.ToLower(other)) {
-		t.Errorf("%s: walk %s does not say %q and %q", s.Name, s.InText, word, other)
+		t.Errorf("%s: walk %s does not say %q and %q", s.Name, s.Text, word, other)
 	}
 }
 

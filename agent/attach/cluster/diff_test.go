@@ -89,7 +89,7 @@ func compare(t *testing.T, got []Report, want ...string) {
 		lines = append(lines, line(t, s))
 	}
 	if !slices.Equal(lines, want) {
-		t.Errorf("told\n  %s\nwant\n  %s", strings.Join(lines, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(lines, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
@@ -114,7 +114,7 @@ func TestWanted(t *testing.T) {
 		{"deleted before", nil, deleted, fromObject, []string{
 			"cluster.bound node=node-1 generation=2 containers=[init app] since=+1 from=object @1",
 			"cluster.deleting grace=30 until=+90 since=+60 from=object @60"}},
-		{"deleted, told", deleted, deleted, live, nil},
+		{"deleted, published", deleted, deleted, live, nil},
 		{"less grace", deleted, with(deleted, func(p *v1.Pod) {
 			grace, until := int64(0), at(60)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &until, &grace

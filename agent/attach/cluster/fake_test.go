@@ -358,7 +358,7 @@ func (h *collector) until(step string, want ...string) Report {
 			}
 			h.waiting = append(h.waiting, s)
 		case <-end:
-			h.t.Fatalf("%s %v was not told, but\n  %s", step, want, strings.Join(h.past, "\n  "))
+			h.t.Fatalf("%s %v was not published, but\n  %s", step, want, strings.Join(h.past, "\n  "))
 		}
 	}
 }

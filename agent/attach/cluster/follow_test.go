@@ -46,7 +46,7 @@ func TestFollow(t *testing.T) {
 
 	f.put(podsPath, "ADDED", namedPod("d"))
 	if s := h.until("cluster.bound"); s.Pod.Name != "d" || s.Values[len(s.Values)-1] != nil {
-		t.Errorf("told %s of %s", line(t, s), s.Pod.Name)
+		t.Errorf("published %s of %s", line(t, s), s.Pod.Name)
 	}
 	f.put(eventsPath, "ADDED", eventOf("d", "Scheduled"))
 	h.until("reported.event", "reason=Scheduled")
@@ -134,10 +134,10 @@ func TestTooOld(t *testing.T) {
 		}
 	}
 	if bound != 3 {
-		t.Errorf("that three pods are bound was told %d times: %v", bound, h.past)
+		t.Errorf("that three pods are bound was published %d times: %v", bound, h.past)
 	}
 	if running != 1 {
-		t.Errorf("that b runs was told %d times: %v", running, h.past)
+		t.Errorf("that b runs was published %d times: %v", running, h.past)
 	}
 	var lists []string
 	for _, a := range f.requests(podsPath) {

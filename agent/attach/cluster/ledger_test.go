@@ -44,7 +44,7 @@ func (b *book) steps(want string) {
 		got = append(got, s.Step)
 	}
 	if strings.Join(got, " ") != want {
-		b.t.Errorf("told %v, want %s", got, want)
+		b.t.Errorf("published %v, want %s", got, want)
 	}
 	b.reports = nil
 }

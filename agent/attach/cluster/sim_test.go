@@ -62,7 +62,7 @@ func TestNode(t *testing.T) {
 		known := h.until("cluster.kubelet", "known=true", "source=file")
 		bound := h.until("cluster.bound")
 		if uid(bound.Pod) != known.Pod.UID || bound.Pod.UID == known.Pod.UID {
-			t.Errorf("the mirror %s of %s is not told to be of %s", bound.Pod.UID, uid(bound.Pod), known.Pod.UID)
+			t.Errorf("the mirror %s of %s is not published as one of %s", bound.Pod.UID, uid(bound.Pod), known.Pod.UID)
 		}
 		h.until("reported.phase", "phase=Running")
 		if err := os.Remove(file); err != nil {
@@ -140,6 +140,6 @@ func (h *collector) inOrder(want ...string) {
 		}
 	}
 	if next < len(want) {
-		h.t.Errorf("%q was not told after %q:\n  %s", want[next], want[:next], strings.Join(h.past, "\n  "))
+		h.t.Errorf("%q was not published after %q:\n  %s", want[next], want[:next], strings.Join(h.past, "\n  "))
 	}
 }

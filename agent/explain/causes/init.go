@@ -125,7 +125,7 @@ func initAgain(c *Case) (out []Finding) {
 	return out
 }
 
-// sandboxChanged is the event by which the kubelet tells of a new sandbox.
+// sandboxChanged is the event by which the kubelet reports a new sandbox.
 func (c *Case) sandboxChanged() *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		if e := &c.Cluster.Events[i]; e.Kind == "Pod" && e.Reason == "SandboxChanged" && c.counts(e, &EventMatch{Any: true, Fresh: time.Hour}) {

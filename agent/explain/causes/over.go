@@ -62,7 +62,7 @@ const (
 	spamEvery = 5 * time.Minute
 )
 
-// tries is how often what an event tells has come.
+// tries is how often what an event reports has come.
 func (c *Case) tries(e *evidence.Event, m *EventMatch) int {
 	if m.Again != againVolume {
 		return e.Count
@@ -90,7 +90,7 @@ func operationOf(message string) string {
 	return of
 }
 
-// nextOperation is when the operation on a volume that an event tells of is tried
+// nextOperation is when the operation on a volume that an event is about is tried
 // again.
 func (c *Case) nextOperation(e *evidence.Event) time.Time {
 	wait := longestBackOff

@@ -155,7 +155,7 @@ const (
 	statusFresh = 30 * time.Second
 )
 
-// refusedStatus finds in the kubelet's log that what it tells the API server of the pod is
+// refusedStatus finds in the kubelet's log that what it reports to the API server of the pod is
 // refused again and again. Once means nothing: the next try mostly goes well.
 func refusedStatus(c *Case) (out []Finding) {
 	if c.Phase == Ended || c.Phase == Refused {

@@ -108,7 +108,7 @@ var (
 	errored    = regexp.MustCompile(`probe errored[^:]*: (.*)`)
 )
 
-// probeCause is the id of the cause that a readiness probe's message tells, with its
+// probeCause is the id of the cause that a readiness probe's message has, with its
 // arguments.
 func (c *Case) probeCause(message string, p *corev1.Probe, args Args) string {
 	if m := errored.FindStringSubmatch(message); m != nil {

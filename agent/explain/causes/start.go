@@ -127,7 +127,7 @@ func startFailed(c *Case) (out []Finding) {
 }
 
 // genericOf is the cause for a waiting container of which nothing more is known, with
-// the message that tells of it; empty: none.
+// the message that reports it; empty: none.
 func (c *Case) genericOf(k container) (id, message string) {
 	w := k.State.Waiting
 	switch {

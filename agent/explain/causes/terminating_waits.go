@@ -83,7 +83,7 @@ func unreleasedVolumes(c *Case) (out []Finding) {
 	return append(out, c.undetached()...)
 }
 
-// waitsForVolumes tells by the kubelet's goroutines and log, and by what the machine still
+// waitsForVolumes finds out by the kubelet's goroutines and log, and by what the machine still
 // has, for what the pod's worker waits.
 func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 	if seen := c.stacks("WaitForUnmount"); len(seen) > 0 {

@@ -105,7 +105,7 @@ func writePage(w *bufio.Writer, p proofs) {
 
 # Causes
 
-The %d causes that `+"`podstep why`"+` knows. Of %d of them no event and no waiting reason of the API server tells; they are marked *silent*.
+The %d causes that `+"`podstep why`"+` knows. %d of them show in no event and no waiting reason of the API server; they are marked *silent*.
 
 Each is proven by a snapshot of evidence by which it is named first. The snapshots are in `+"`agent/explain/causes/testdata/recorded`"+`, and the tests explain them again. *node*: a pod was stuck so on a real node, with containerd (%d causes); *lab*: on a simulated node, with a real control plane and the kubelet's own code (%d); *made*: the snapshot was written by hand after the kubelet's source (%d). The columns are the ways of looking: the API server alone; near, on the node without a probe; attached; woven. An empty cell says that nothing was recorded in that way, not that it finds nothing.
 

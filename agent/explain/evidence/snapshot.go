@@ -9,7 +9,7 @@ import (
 )
 
 // Snapshot is what is known of a pod at one moment. A nil pointer and an empty
-// list mean that nothing is known; Unseen tells why, if it was looked for, and
+// list mean that nothing is known; Unseen says why, if it was looked for, and
 // Origins from where and when the rest is.
 type Snapshot struct {
 	// Taken is when the last item came.
@@ -54,7 +54,7 @@ const (
 	Trace Source = "trace"   // a trace file: events of the pod, at that time
 )
 
-// Origin tells from where a part of a snapshot is, and when it came.
+// Origin is from where a part of a snapshot is, and when it came.
 type Origin struct {
 	Source Source    `json:"source"`
 	What   string    `json:"what"` // such as pods/web, /healthz/syncloop, ListPodSandbox

@@ -102,7 +102,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// sleeper is a source that does not answer before it is told to.
+// sleeper is a source that does not answer before it is released.
 type sleeper struct{ done chan struct{} }
 
 func (sleeper) Names() (evidence.Source, string) { return evidence.Node, "mounts" }

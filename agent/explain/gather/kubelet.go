@@ -119,7 +119,7 @@ type port struct {
 	dump  []routine
 }
 
-// podOf is what is kept of each of the kubelet's pods, to tell whose a goroutine may be.
+// podOf is what is kept of each of the kubelet's pods, to find out whose a goroutine may be.
 type podOf struct {
 	uid     string
 	leaving bool // it is being ended, or has ended

@@ -309,7 +309,7 @@ type runtimeDirs struct {
 	Root string // of its images and containers
 }
 
-// dirsOf asks a runtime for its directories: containerd tells its whole configuration,
+// dirsOf asks a runtime for its directories: containerd returns its whole configuration,
 // of which nothing else is read.
 func dirsOf(ctx context.Context, k *kubelets.Kubelet) (out runtimeDirs) {
 	conn, err := dialRuntime(ctx, k)

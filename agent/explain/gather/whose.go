@@ -65,7 +65,7 @@ func (p *port) own(of *Subject, s *evidence.Snapshot) {
 	}
 }
 
-// owners tells whose goroutines are.
+// owners finds out whose goroutines are.
 type owners struct {
 	name, uid string // the pod's UID, as the API server and as the kubelet has it
 	pods      []podOf
@@ -84,8 +84,8 @@ const probeWorker = "/prober.(*worker).run"
 // maxKept bounds how many goroutines go into a snapshot.
 const maxKept = 100
 
-// sort gives the goroutines of the pod and of the node. Those of which it cannot be
-// told whose they are count as the pod's if no other pod can have them, with no UID;
+// sort gives the goroutines of the pod and of the node. Those of which it does not
+// find out whose they are count as the pod's if no other pod can have them, with no UID;
 // doubtful is how many others there are.
 func (o *owners) sort(all []routine) (kept []evidence.Goroutine, doubtful int) {
 	o.ask(all)

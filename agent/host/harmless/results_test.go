@@ -136,7 +136,7 @@ func (res results) failed() (out []key) {
 }
 
 // differing are the tests whose result is not the same. A test program is
-// listed only if its tests do not tell why.
+// listed only if its tests do not show why.
 func differing(a, b results) (out []key) {
 	var programs []key
 	explained := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcd serves until it is told to end. Its only argument is an etcd configuration file.
+// etcd serves until a signal ends it. Its only argument is an etcd configuration file.
 func etcd(args []string) int {
 	if len(args) != 1 {
 		fmt.Fprintln(os.Stderr, "etcd wants one configuration file")

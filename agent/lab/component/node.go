@@ -17,7 +17,7 @@ import (
 
 func kubelet(args []string) int { return simnode.Main(args) }
 
-// containerRuntime simulates a container runtime until it is told to end.
+// containerRuntime simulates a container runtime until a signal ends it.
 func containerRuntime(args []string) int {
 	var o simcri.Options
 	var address string

@@ -48,7 +48,7 @@ func (i *image) spec() *runtimeapi.Image {
 }
 
 // known are images that people use in examples: what they weigh, packed, and
-// what they run when they are not told.
+// what they run when their container has no command.
 var known = map[string]struct {
 	size    int64
 	command []string

@@ -163,7 +163,7 @@ func (s *Server) RemovePodSandbox(ctx context.Context, r *runtimeapi.RemovePodSa
 	return &runtimeapi.RemovePodSandboxResponse{}, nil
 }
 
-// UpdatePodSandboxResources accepts what it is told: a sandbox uses nothing.
+// UpdatePodSandboxResources accepts any resources: a sandbox uses none.
 func (s *Server) UpdatePodSandboxResources(_ context.Context, r *runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -159,7 +159,7 @@ func TestStep(t *testing.T) {
 	}
 	step := probes.MustLoad().Step("sync.cgroup")
 	if len(h.values) != 2 || len(h.values[0]) != 1+len(step.Fields) || len(h.values[1]) != 1+len(step.Results) || h.values[0][0] != it {
-		t.Errorf("the hook was told %v", h.values)
+		t.Errorf("the hook got %v", h.values)
 	}
 	h.fault = filepath.ErrBadPattern
 	other := pod("b", "", "")

@@ -40,7 +40,7 @@ import (
 // skipped are the functions that cannot work on a simulated machine, and what
 // follows when they return at once.
 var skipped = []string{
-	"boot.oomwatcher", // no watcher: /dev/kmsg needs root, and would tell of the real machine
+	"boot.oomwatcher", // no watcher: /dev/kmsg needs root, and would report on the real machine
 	"boot.nodeip",     // every address is fine: the node's is 127.0.0.1
 }
 
@@ -59,7 +59,7 @@ func (f *flags) addTo(fs *pflag.FlagSet) {
 	fs.StringVar(&f.pressure, "pressure-file", "", "file that says what the node runs short of")
 }
 
-// Main runs the kubelet with its own flags, and ours, until it is told to end.
+// Main runs the kubelet with its own flags, and ours, until a signal ends it.
 // It returns the exit code.
 func Main(args []string) int {
 	var f flags

@@ -79,7 +79,7 @@ func (m *machine) VersionInfo() (*cadvisorv1.VersionInfo, error) {
 }
 
 // ContainerInfoV2 knows of one cgroup, the topmost. What containers use, the
-// runtime tells.
+// runtime reports.
 func (m *machine) ContainerInfoV2(name string, _ cadvisorv2.RequestOptions) (map[string]cadvisorv2.ContainerInfo, error) {
 	now := time.Now()
 	used := pressure.Capacity.Memory - m.free().Memory

@@ -159,7 +159,7 @@ func (s *soak) kubelet(path string, params map[string]string) ([]byte, error) {
 func number(text []byte, pattern string) (int64, error) {
 	m := regexp.MustCompile(pattern).FindSubmatch(text)
 	if m == nil {
-		return 0, fmt.Errorf("the kubelet tells no %s", pattern)
+		return 0, fmt.Errorf("the kubelet reports no %s", pattern)
 	}
 	f, err := strconv.ParseFloat(string(m[1]), 64)
 	return int64(f), err

@@ -26,7 +26,7 @@ func (s *soak) report(before, after *baseline, health *labtest.Health) {
 	}
 	o := s.seen
 	line("events seen", "%d", o.events)
-	line("events lost, as told to who watches", "%v", o.drops)
+	line("events lost, as reported to who watches", "%v", o.drops)
 	line("events lost, as the agent counts", "%v", after.stats.Dropped)
 	line("verdicts that agent and events agree on", "%v", o.verdicts)
 	faults := 0

@@ -206,7 +206,7 @@ func (s *soak) conclude(before, after *baseline) {
 }
 
 // untilSeen waits until the observer has seen the end of every hold: events
-// come later than what they tell of.
+// come later than what they report.
 func (s *soak) untilSeen() {
 	for end := time.Now().Add(slack); time.Now().Before(end); s.sit(time.Second / 10) {
 		if s.pods.is(func() bool { return s.pods.standing == 0 }) {

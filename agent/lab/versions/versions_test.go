@@ -32,7 +32,7 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-// TestFlags: a node of the machine's containerd is not told of another.
+// TestFlags: a node of the machine's containerd has no flag for another.
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PODSTEP_BIN", dir)

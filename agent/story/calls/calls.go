@@ -73,13 +73,13 @@ func (c *Call) Goes() bool { return !c.over }
 
 // Taker is who wants the calls.
 type Taker interface {
-	// Began is told of each call of which the beginning was seen.
+	// Began takes each call of which the beginning was seen.
 	Began(*Call)
-	// Ended is told of each call once, with all that is known of it.
+	// Ended takes each call once, with all that is known of it.
 	Ended(*Call) error
-	// Held is told of a hold on exit as it ends: of a call that is over.
+	// Held takes a hold on exit as it ends: of a call that is over.
 	Held(*Call, *Hold) error
-	// Marked is told of an event about no call that goes on.
+	// Marked takes an event about no call that goes on.
 	Marked(*probes.Event) error
 }
 

@@ -178,7 +178,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(from), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
-		// A call fails because one in it did: that one tells why.
+		// A call fails because one in it did: that one shows why.
 		for up := r.around(sp); up >= 0; up = r.parents[up] {
 			r.story.Steps[up].Failed, r.story.Steps[up].Error = false, ""
 		}

@@ -68,7 +68,7 @@ func (c *Call) Text(name string) string {
 	return ""
 }
 
-// Flag tells whether a flag is set.
+// Flag reports whether a flag is set.
 func (c *Call) Flag(name string) bool {
 	if b, ok := c.Results[name].(bool); ok {
 		return b
@@ -130,7 +130,7 @@ func (h *History) LastEnter(pod, at int, roles ...probes.Role) int {
 	return None
 }
 
-// GoesOn tells whether a pod is in a call of a role that began at a time or later,
+// GoesOn reports whether a pod is in a call of a role that began at a time or later,
 // on whatever goroutine.
 func (h *History) GoesOn(pod int, role probes.Role, from int64, at int) bool {
 	return h.Back(pod, at, func(_ int, sp *Span) bool { return sp.Start >= from && h.Role(sp.Step) == role && !sp.Over(at) }) != None

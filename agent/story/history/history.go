@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// DefaultLimit is how many bytes of events a history keeps if not told otherwise.
+// DefaultLimit is how many bytes of events a history keeps by default.
 const DefaultLimit = 160 << 20
 
 // maxPods bounds the pods of a history: a foreign stream may name any number.

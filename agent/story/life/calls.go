@@ -13,7 +13,7 @@ import (
 // What follows takes the events of a probe that sees no turns: the kubelet's calls
 // to its runtime, and what is reported of a pod.
 
-// Changes tells whether a call changes something for its pod; enter is the event
+// Changes reports whether a call changes something for its pod; enter is the event
 // that began it. All other calls only look, and are made around these all the
 // time.
 func Changes(h *history.History, step history.StepID, enter *history.Record) bool {
@@ -115,7 +115,7 @@ func (l *Lives) callShows(p *Pod, role probes.Role, r *history.Record) {
 
 var notFound = []byte("code = NotFound")
 
-// isGone tells whether a call has removed the sandbox that the pod has, or has found
+// isGone reports whether a call has removed the sandbox that the pod has, or has found
 // that it is not there. Of a pod of which nobody reports that it is to be here, that
 // is the end.
 func (l *Lives) isGone(p *Pod, r *history.Record) bool {

@@ -28,7 +28,7 @@ func (l *Lives) FinalizersOf(p *Pod) []string {
 	return finalizersOf(l.h.Raw(p.Finalizers))
 }
 
-// Lingers tells whether the node has done its part of a deletion, and the API
+// Lingers reports whether the node has done its part of a deletion, and the API
 // server still has the pod's object: most often because of its finalizers.
 func (l *Lives) Lingers(p *Pod) bool {
 	if p.Removed || !p.Doomed {

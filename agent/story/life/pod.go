@@ -106,7 +106,7 @@ const (
 
 func (p Phase) String() string { return Phases[p] }
 
-// Over tells whether none of the pod's containers will run any more.
+// Over reports whether none of the pod's containers will run any more.
 func (p Phase) Over() bool { return p == Succeeded || p == Failed }
 
 func indexOf(of []string, b []byte) uint8 {

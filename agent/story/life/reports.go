@@ -140,7 +140,7 @@ func (l *Lives) unblocked(p *Pod, r *history.Record) (out []int) {
 	return out
 }
 
-// isOf tells whether the report at a position is of the same container as another,
+// isOf reports whether the report at a position is of the same container as another,
 // or is not kept.
 func (l *Lives) isOf(pos int, r *history.Record) bool {
 	raw := l.h.Raw(pos)
@@ -198,7 +198,7 @@ var failures = map[string]bool{
 	"PostStartHookError": true, "CreatePodSandboxError": true, "KillContainerError": true, "PreStartHookError": true,
 }
 
-// IsFailure tells whether a container that waits for that reason waits because
+// IsFailure reports whether a container that waits for that reason waits because
 // something failed.
 func IsFailure(reason string) bool { return failures[reason] }
 

@@ -112,7 +112,7 @@ func (p *Pod) merged(r *history.Record) {
 	}
 }
 
-// ofMirror tells whether an event of a static pod is about its mirror in the API:
+// ofMirror reports whether an event of a static pod is about its mirror in the API:
 // the pod stays when its mirror goes.
 func ofMirror(r *history.Record) bool { return r.Field("mirror").Flag() }
 

@@ -103,7 +103,7 @@ func (o *Outlines) nameContainer(p *Pod, r *history.Record) {
 // quietConditions are those that say what another one, or a call, says as well.
 var quietConditions = map[string]bool{"PodScheduled": true, "Initialized": true, "ContainersReady": true}
 
-// quiet tells whether a call or report goes into a fold by itself: one that had a
+// quiet reports whether a call or report goes into a fold by itself: one that had a
 // row of its own would hide what matters.
 func (o *Outlines) quiet(p *Pod, r *history.Record) Quiet {
 	field := func(name string) string { return string(r.Field(name).Text) }

@@ -83,13 +83,13 @@ func (o *Outlines) entered(p *Pod, r *history.Record) {
 	o.newItem(p, sp, r)
 }
 
-// IsLife tells steps in which a goroutine spends its life.
+// IsLife reports whether a goroutine spends its life in a step.
 func (o *Outlines) IsLife(id history.StepID) bool {
 	role := o.h.Role(id)
 	return role == probes.RoleLife || role == probes.RoleWorker
 }
 
-// stays tells whether an item may still grow: one that has long ended does not, or
+// stays reports whether an item may still grow: one that has long ended does not, or
 // the outline would change where nobody looks any more.
 func (o *Outlines) stays(p *Pod, i int) bool {
 	it := p.Items.At(i)
@@ -122,12 +122,12 @@ func (o *Outlines) newItem(p *Pod, sp *history.Span, r *history.Record) {
 	o.addItem(p, Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None, Sub: o.sub(p, r)})
 }
 
-// endsTurn tells what the worker does after a turn.
+// endsTurn reports whether a role is of what the worker does after a turn.
 func endsTurn(role probes.Role) bool {
 	return role == probes.RoleTransition || role == probes.RoleComplete || role == probes.RoleEnd
 }
 
-// ofWorker tells whether a call is made by the worker itself.
+// ofWorker reports whether a call is made by the worker itself.
 func (o *Outlines) ofWorker(sp *history.Span) bool {
 	up := o.h.Span(sp.Parent)
 	return up == nil || o.h.Role(up.Step) == probes.RoleWorker

@@ -57,7 +57,7 @@ func (t *Segments) add(o *Outlines, p *Pod, i int) {
 	seg.count(step, it.Sub, failed, i)
 }
 
-// ItemFailed tells whether something in an item had failed at a position; zero
+// ItemFailed reports whether something in an item had failed at a position; zero
 // means by now.
 func (o *Outlines) ItemFailed(it *Item, at int) bool {
 	sp := o.h.Span(it.Fault)
@@ -106,7 +106,7 @@ func (t *Segments) narrow(o *Outlines, p *Pod, e *Entry) {
 	}
 }
 
-// has tells whether an item that is no turn is counted by an entry.
+// has reports whether an item that is no turn is counted by an entry.
 func (t *Segments) has(o *Outlines, p *Pod, e *Entry, i int) bool {
 	it := p.Items.At(i)
 	if it == nil || it.Turn != None {

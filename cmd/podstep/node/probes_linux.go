@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/probes/reasons"
 )
 
-// registered are the probes that podstep attach can host, the most telling first.
+// registered are the probes that podstep attach can host, the one that sees most first.
 // A probe is registered here and nowhere else.
 var registered = []attach.Kind{attach.CRI, attach.Uprobe, attach.Delve, attach.API, attach.KubeletList}
 

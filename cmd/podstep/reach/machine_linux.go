@@ -108,7 +108,7 @@ func (m *host) kernelCheck() Check {
 	return warn("kernel", "/proc cannot be read", "mount /proc")
 }
 
-// cgroupCheck tells the version as systemd and the kubelet do: a unified
+// cgroupCheck finds the version as systemd and the kubelet do: a unified
 // hierarchy has its list of controllers at the top.
 func (m *host) cgroupCheck() Check {
 	if _, err := os.Stat(m.path("sys/fs/cgroup/cgroup.controllers")); err == nil {

@@ -285,7 +285,7 @@ func TestWovenReach(t *testing.T) {
 }
 
 // TestTaken: whether a podstep is attached, stands still, or has left something behind,
-// is told by who serves the path and who the name beside it.
+// is found by who serves the path and who the name beside it.
 func TestTaken(t *testing.T) {
 	const path = "/run/containerd/containerd.sock"
 	const nobody = -1

@@ -12,9 +12,9 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// takenCheck tells of a kubelet between whom and whose runtime a podstep is, or was:
+// takenCheck reports a kubelet between whom and whose runtime a podstep is, or was:
 // the runtime's own socket has another name then. Whether it is attached now, stands
-// still or is gone is told by who serves the two names.
+// still or is gone is found by who serves the two names.
 func (m *host) takenCheck(ctx context.Context, k *kubelets.Kubelet) (c Check, taken bool) {
 	aside := k.Aside()
 	if aside == "" {

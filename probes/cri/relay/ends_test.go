@@ -39,7 +39,7 @@ func TestResetCodes(t *testing.T) {
 			reported = w.end(t).st // a client makes a call that was not begun once more
 		}
 		if status.Code(err) != reported.Code() {
-			t.Errorf("reset with %v: the client has %v, the watcher was told %v", http2.ErrCode(i), err, reported)
+			t.Errorf("reset with %v: the client has %v, the watcher got %v", http2.ErrCode(i), err, reported)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestWhoseConnectionEnded(t *testing.T) {
 			next[*http2.DataFrame](runtime)
 			tt.end(client, runtime, c)
 			if e := w.end(t); e.st.Code() != codes.Unavailable || e.st.Message() != tt.want {
-				t.Errorf("the watcher was told %v, want %s", e.st, tt.want)
+				t.Errorf("the watcher got %v, want %s", e.st, tt.want)
 			}
 		})
 	}

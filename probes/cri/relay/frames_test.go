@@ -376,7 +376,7 @@ func TestUnknownFrames(t *testing.T) {
 					t.Fatalf("%x became %x, %v", bytesOf, got, err)
 				}
 				if e := w.end(t); e.st.Code() != codes.Unknown {
-					t.Errorf("the watcher was told %v", e.st)
+					t.Errorf("the watcher got %v", e.st)
 				}
 				if !c.isRaw() || c.Calls() == nil || len(c.Calls()) > 0 {
 					t.Errorf("it is still looked at: %v", c.Calls())
@@ -395,7 +395,7 @@ func TestUnknownFramesWhileHeld(t *testing.T) {
 	await(t, h.held, "the hold")
 	runtime.conn.Write([]byte{0, 0, 1, frameReset, 0, 0, 0, 0, 9, 5})
 	if e := h.end(t); e.st.Code() != codes.Unavailable {
-		t.Errorf("the watcher was told %v", e.st)
+		t.Errorf("the watcher got %v", e.st)
 	}
 	if _, err := client.ReadFrame(); err == nil {
 		t.Error("the connection goes on")
@@ -417,7 +417,7 @@ func TestHalfClose(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if e := w.end(t); e.st.Code() != codes.OK {
-		t.Errorf("the watcher was told %v", e.st)
+		t.Errorf("the watcher got %v", e.st)
 	}
 	runtime.conn.CloseWrite()
 	if _, err := client.ReadFrame(); err != io.EOF {

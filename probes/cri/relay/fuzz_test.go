@@ -16,7 +16,7 @@ import (
 )
 
 // FuzzRelay: whatever the two sides say, nothing panics or hangs, each call that
-// was told has an end, and what nobody wants to see arrives as it was sent.
+// got has an end, and what nobody wants to see arrives as it was sent.
 func FuzzRelay(f *testing.F) {
 	up, down := story(f)
 	for _, watched := range []bool{false, true} {

@@ -99,7 +99,7 @@ func (f *fakeRuntime) Version(ctx context.Context, r *cri.VersionRequest) (*cri.
 	return &cri.VersionResponse{Version: r.Version}, nil
 }
 
-// RunPodSandbox waits for its end if it is told to.
+// RunPodSandbox waits for its end if the test asks for it.
 func (f *fakeRuntime) RunPodSandbox(ctx context.Context, r *cri.RunPodSandboxRequest) (*cri.RunPodSandboxResponse, error) {
 	f.note(r.RuntimeHandler)
 	close(channel(f, f.begun, r.RuntimeHandler))
@@ -244,7 +244,7 @@ type ending struct {
 	st     *status.Status
 }
 
-// watcher records, and holds what it is told to.
+// watcher records, and holds what the test asks it to.
 type watcher struct {
 	wants func(method string) bool
 	gate  func(c *Call, message []byte) func(context.Context) error

@@ -118,7 +118,7 @@ func (r *headerReader) decode(fragment []byte) error {
 	return r.decoder.Close()
 }
 
-// encodePlain writes a header block that leans on nothing the reader was told
+// encodePlain writes a header block that leans on nothing the reader got
 // before. It begins by emptying the reader's table, so it is right whatever the
 // peer has put there, and stays right: the table is never filled again.
 func encodePlain(fields []hpack.HeaderField) []byte {

@@ -192,7 +192,7 @@ func TestRefuse(t *testing.T) {
 					t.Errorf("the client got %.300v", got.Proto())
 				}
 				if e := h.end(t); e.answer != nil || e.st.Proto().String() != tt.want.Proto().String() {
-					t.Errorf("the watcher was told %.300v", e.st.Proto())
+					t.Errorf("the watcher got %.300v", e.st.Proto())
 				}
 			}
 			if f.saw("web" + strings.Repeat("x", 20<<10)) {
@@ -226,7 +226,7 @@ func TestClientGivesUpWhileHeld(t *testing.T) {
 				t.Errorf("the client has %v", got)
 			}
 			if e := h.end(t); e.st.Code() != tt.want && e.st.Code() != codes.Unavailable {
-				t.Errorf("the watcher was told %v", e.st)
+				t.Errorf("the watcher got %v", e.st)
 			}
 			other := dial(t, r.listening)
 			if err := await(t, version(testContext(t), other, "other", 1), "another call"); err != nil {
@@ -284,7 +284,7 @@ func TestDeadlineWhileHeld(t *testing.T) {
 		t.Errorf("the client has %v", got)
 	}
 	if e := h.end(t); e.st.Code() != codes.DeadlineExceeded {
-		t.Errorf("the watcher was told %v", e.st)
+		t.Errorf("the watcher got %v", e.st)
 	}
 	if err := await(t, version(testContext(t), c, "other", 1), "another call"); err != nil {
 		t.Error(err)
@@ -312,7 +312,7 @@ func TestRuntimeDiesMidCall(t *testing.T) {
 			t.Errorf("the client has %v", got)
 		}
 		if e := h.end(t); e.st.Code() != codes.Unavailable {
-			t.Errorf("the watcher was told %v", e.st)
+			t.Errorf("the watcher got %v", e.st)
 		}
 	}
 	await(t, h.given, "the end of the gate's context")

@@ -326,7 +326,7 @@ func TestWatcherSees(t *testing.T) {
 	}
 	_, err := c.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: "sb"})
 	if e := w.end(t); e.answer != nil || e.st.String() != status.Convert(err).String() || len(e.st.Details()) != 2 {
-		t.Errorf("the watcher was told %v %v, the client %v", e.st, e.st.Details(), err)
+		t.Errorf("the watcher got %v %v, the client %v", e.st, e.st.Details(), err)
 	}
 	if calls := r.first(t).Calls(); len(calls) != 0 {
 		t.Errorf("under way: %v", calls)

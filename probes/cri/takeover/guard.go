@@ -307,7 +307,7 @@ func (w *watchman) act() error {
 	if err != nil || s == nil {
 		return err // the state stays for podstep restore
 	}
-	// What the names alone tell: the runtime may have made its socket anew just
+	// What the names alone show: the runtime may have made its socket anew just
 	// when podstep died. It takes the lock, or it could be another podstep's work.
 	if _, err := p.tidy(); err != nil {
 		return err

@@ -189,7 +189,7 @@ func IsHeld(err error) bool {
 	return errors.As(err, &held)
 }
 
-// tidy clears what a dead podstep has left, from what the names alone tell:
+// tidy clears what a dead podstep has left, from what the names alone show:
 // whoever is not served is not the runtime's.
 func (p *place) tidy() ([]string, error) {
 	second, err := p.stat(p.backup())

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// playBlind is a holder to which the kernel tells no events: it lives in a user
+// playBlind is a holder to which the kernel reports no events: it lives in a user
 // namespace whose inotify instances are used up.
 func playBlind(args []string) error {
 	cmd := exec.Command("/proc/self/exe", append([]string{"unseen"}, args...)...)

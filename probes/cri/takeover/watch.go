@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// lookPitch is for what the directory's events do not tell.
+	// lookPitch is for what the directory's events do not show.
 	lookPitch = time.Second
 	// A socket that was just made listens a moment later.
 	soonPitch, soonLooks = 20 * time.Millisecond, 100

@@ -43,7 +43,7 @@ type Counts struct {
 const size = int(unsafe.Sizeof(Counts{}))
 
 // Start puts the agent behind the hook of the test program of that package. It
-// is to be called when the woven packages are initialised: they tell what was
+// is to be called when the woven packages are initialised: they report what was
 // woven as they are.
 func Start(pkg string) {
 	dir := os.Getenv(Env)

@@ -35,7 +35,7 @@ func (w word) literal() (string, bool) {
 	return b.String(), true
 }
 
-// pattern tells whether the shell would look for files that match [...].
+// pattern reports whether the shell would look for files that match [...].
 func (w word) pattern() bool {
 	for _, p := range w {
 		if p.plain() && strings.ContainsAny(p.text, "[]") && (len(w) > 1 || len(p.text) > 1) {
