@@ -78,7 +78,7 @@ func (l *Lab) workDir(part string) (string, error) {
 	return dir, nil
 }
 
-// becomes is the variable by which this binary becomes a part.
+// becomes are the arguments with which this binary becomes a part.
 func (l *Lab) becomes() []string {
 	if l.state.Cgroup == "" {
 		return []string{"component"}
