@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/agent/lab/labtest"
@@ -239,45 +237,6 @@ func byLine(t *testing.T, l *labtest.Lab, name string) {
 	if out := step(t, l, "step", name); out.On != "enter" {
 		t.Errorf("by step it goes on to %+v", out)
 	}
-}
-
-// seeds looks for each function that the walkthroughs name: it is a step that Delve sees, or a
-// breakpoint can be there; if not, the compiler has left no copy of it.
-func seeds(t *testing.T, l *labtest.Lab) {
-	t.Helper()
-	var all struct {
-		Functions []struct{ Name, Step, Symbol string }
-	}
-	text, err := os.ReadFile("../../docs/tours/seeds.yaml")
-	if err == nil {
-		err = yaml.Unmarshal(text, &all)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, seen := probes.MustLoad(), l.SeenBy("delve")
-	steps, places := 0, 0
-	for _, f := range all.Functions {
-		symbol := f.Symbol
-		if s := c.Step(f.Step); s != nil {
-			if s.Outside() || seen[f.Step] {
-				steps++
-				continue
-			}
-			symbol = s.Symbol
-		}
-		if symbol == "" {
-			continue // there is no such function any more
-		}
-		if _, out, code := l.Podstep("break", "add", "default/none", "--at", symbol, "--expires", "1s"); code == 0 {
-			places++
-		} else if !strings.Contains(out, "no function") && !strings.Contains(out, "no goroutine can be held") {
-			t.Errorf("%s: %s", f.Name, out)
-		} else {
-			t.Logf("not to be reached: %s: %s", f.Name, out)
-		}
-	}
-	t.Logf("%d functions that walkthroughs name are steps that Delve sees, at %d others a breakpoint can be", steps, places)
 }
 
 // TestDelveAsked: requests that have the kubelet stand still come at any time; no call is seen
