@@ -1,20 +1,23 @@
 # podstep is built here, and nothing is installed by hand: `make help`.
 
-# The kubelet's version, which its clients want to know.
+# The kubelet's version, as the kubelet reports it to its clients.
 KUBERNETES := v1.36.3
 LDFLAGS := -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)
-# kubectl in podstep-lab needs no plugins of kustomize that are Go: they would keep every method of every package in it,
-# and make the system's linker link it. Vet and tests have the tag too, to share what is compiled.
-NOPLUGINS := kustomize_disable_go_plugin_support
-# podstep-lab is large, and nobody debugs it: without symbols it is linked in half the time.
-WEAVE = $(BIN)/podstep-weave go build -tags $(NOPLUGINS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(BIN)/
-# Others that podstep is to work with: kubelets, containerds (2.4 has the CRI's list streams), and crictl.
+# These tags leave out gRPC's traces in HTML and kubectl's plugins in Go. Both look up methods by name, so the linker would
+# keep every method of every package; the plugins also need the system's linker for podstep-lab. podstep uses neither. Vet
+# and tests have the tags too, so that they share the compiled packages.
+TAGS := grpcnotrace,kustomize_disable_go_plugin_support
+# The lab is a module of its own, the only one that needs Kubernetes. podstep-lab is large, and nobody debugs it. Without
+# symbols it is linked in half the time.
+WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(OUT)/
+# Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
 KUBELETS := v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
 CONTAINERD24 := v2.4.2
 CRI_TOOLS := v1.36.0
 BIN := bin
-# Where `make run` has its node.
+OUT = $(abspath $(BIN))
+# The directory of `make run`'s node.
 LAB := .lab
 
 .DEFAULT_GOAL := help
@@ -24,33 +27,37 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: weave ## all programs, into bin/; the kubelets are woven
-	$(WEAVE) ./cmd/podstep ./cmd/podstep-lab ./cmd/podstep-kubelet
+build: podstep weave ## all programs, into bin/; the kubelets are woven
+	$(WEAVE) ./cmd/podstep-lab ./cmd/podstep-kubelet
 	@$(BIN)/podstep-weave report $(BIN)/podstep-kubelet | tail -n 1
 
-# Nothing that podstep links has steps, so it is the same woven or not.
 .PHONY: build-run
-build-run: weave
-	$(WEAVE) ./cmd/podstep ./cmd/podstep-lab
+build-run: podstep weave
+	$(WEAVE) ./cmd/podstep-lab
+
+.PHONY: podstep
+podstep: ## podstep alone
+	@mkdir -p $(BIN)
+	go build -tags $(TAGS) -o $(BIN)/ ./cmd/podstep
 
 .PHONY: weave
 weave:
 	@mkdir -p $(BIN)
 	go build -o $(BIN)/podstep-weave ./cmd/podstep-weave
 
-# Systems that podstep is built for, without the rest.
+# The systems for which `make cross` builds podstep, without the other programs.
 SYSTEMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64.exe
 
 .PHONY: cross
 cross: ## podstep for other systems: builds all of them
 	@mkdir -p $(BIN)
 	@for s in $(SYSTEMS); do arch=$${s#*-}; \
-		GOOS=$${s%-*} GOARCH=$${arch%.exe} CGO_ENABLED=0 go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/podstep-$$s ./cmd/podstep || exit 1; done
+		GOOS=$${s%-*} GOARCH=$${arch%.exe} CGO_ENABLED=0 go build -tags $(TAGS) -ldflags "-s -w" -o $(BIN)/podstep-$$s ./cmd/podstep || exit 1; done
 
 .PHONY: kubelet
 kubelet: ## an unmodified kubelet, to compare with
 	@mkdir -p $(BIN)
-	go build -ldflags "$(LDFLAGS) -s -w" -o $(BIN)/kubelet k8s.io/kubernetes/cmd/kubelet
+	cd lab && go build -ldflags "$(LDFLAGS) -s -w" -o $(OUT)/kubelet k8s.io/kubernetes/cmd/kubelet
 
 .PHONY: kubelets
 kubelets: ## unmodified kubelets of other versions, as they are released (some minutes each)
@@ -58,11 +65,11 @@ kubelets: ## unmodified kubelets of other versions, as they are released (some m
 
 .PHONY: kubelets-debug
 kubelets-debug: ## unmodified kubelets with debug information, optimised and not
-	go build -ldflags "$(LDFLAGS)" -o $(BIN)/kubelet-debug k8s.io/kubernetes/cmd/kubelet
-	go build -gcflags 'all=-N -l' -ldflags "$(LDFLAGS)" -o $(BIN)/kubelet-debug-N-l k8s.io/kubernetes/cmd/kubelet
+	cd lab && go build -ldflags "$(LDFLAGS)" -o $(OUT)/kubelet-debug k8s.io/kubernetes/cmd/kubelet
+	cd lab && go build -gcflags 'all=-N -l' -ldflags "$(LDFLAGS)" -o $(OUT)/kubelet-debug-N-l k8s.io/kubernetes/cmd/kubelet
 
 .PHONY: dlv
-dlv: ## Delve's own command, for tests and measurements beside it
+dlv: ## Delve's own command, for tests and comparisons
 	go build -o $(BIN)/dlv github.com/go-delve/delve/cmd/dlv
 
 .PHONY: containerd2
@@ -79,45 +86,56 @@ run: build-run ## a whole node of your own, with the kubelet's own code, in the 
 	$(BIN)/podstep lab --dir $(LAB)
 
 .PHONY: walk
-walk: build ## start a real node with containerd and print one pod's way through it (root)
+walk: build ## start a real node with containerd and print the story of one pod (root)
 	BIN=$(BIN) LAB=$(LAB) scripts/walk.sh docs/examples/web.yaml
 
-# Tests leave vetting to lint, which would look at all dependencies once more.
+# Tests do not vet: lint does, and vetting would look at all dependencies once more.
 TEST := go test -vet=off -count=1
-AGAIN := scripts/test-again.sh
+
+.PHONY: tools
+tools: ## gotestsum and staticcheck, in go.mod's versions
+	@mkdir -p $(BIN)/tools
+	go build -o $(BIN)/tools/ gotest.tools/gotestsum honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: test
 test: ## unit tests: no root, no network
-	go test -vet=off -tags $(NOPLUGINS) ./...
+	go test -vet=off -p 4 -tags $(TAGS) ./...
+	cd lab && go test -vet=off -p 4 -tags $(TAGS) ./...
+
+.PHONY: test-install
+test-install: ## go install of podstep in a new home, from a module proxy of files
+	$(TEST) -tags install -timeout 20m -v -run TestGoInstall ./cmd/podstep
 
 .PHONY: test-sim
-test-sim: build ## tests on the simulated node, the UI in a terminal among them (tmux); no root
-	PODSTEP_BIN=$(CURDIR)/$(BIN) $(AGAIN) './agent/lab/... ./agent/attach/... ./tui/...' -vet=off -count=1 -tags sim,$(NOPLUGINS) -timeout 30m -p 1
+test-sim: build tools ## tests on the simulated node, the UI in a terminal among them (tmux); no root
+	PODSTEP_BIN=$(OUT) scripts/tests.sh sim-screen sim-lab sim-stuck
 
 .PHONY: test-cri
 test-cri: ## the CRI's own validation of the simulated runtime
-	$(TEST) -tags critest -timeout 20m -v ./agent/lab/simcri/critest
+	cd lab && $(TEST) -tags critest,$(TAGS) -timeout 20m -v ./simcri/critest
 
 .PHONY: test-node
-test-node: build kubelet crictl dlv ## tests on the real node (root; `make node-deps` first)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/test-node.sh -vet=off -count=1 -tags node,$(NOPLUGINS) -timeout 40m -p 1
+test-node: build kubelet crictl dlv tools ## tests on the real node (root; `make node-deps` first)
+	PODSTEP_BIN=$(OUT) scripts/tests.sh $$(scripts/tests.sh | grep ^node-)
 
 .PHONY: test-long
-test-long: build ## two hours of the soak, of which test-node has ten minutes (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(NOPLUGINS) -timeout 170m -v -run TestSoak ./agent/lab/soak
+test-long: build ## two hours of the soak; CI runs four minutes of it (root)
+	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run TestSoak ./soak
 
+VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestStreams'
 .PHONY: test-versions
 test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags node,$(NOPLUGINS) -timeout 40m -v -p 1 -run 'Versions|TestStreams' ./agent/lab ./agent/attach
+	PODSTEP_BIN=$(OUT) $(VERSIONS) ./agent/attach
+	cd lab && PODSTEP_BIN=$(OUT) $(VERSIONS) .
 
 .PHONY: test-vm
 test-vm: build-run kubelet ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux (root; `make vm-deps` first)
 	@scripts/vm.sh $(BIN)/vm
-	PODSTEP_BIN=$(CURDIR)/$(BIN) PODSTEP_VM=$(CURDIR)/$(BIN)/vm $(TEST) -tags vm,$(NOPLUGINS) -timeout 120m -v ./agent/lab/vm
+	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_VM=$(OUT)/vm $(TEST) -tags vm,$(TAGS) -timeout 120m -v ./vm
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
-	$(TEST) -tags harmless -timeout 60m -v ./agent/host/harmless
+	cd lab && $(TEST) -tags harmless -timeout 60m -v ./harmless
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for a while
@@ -125,36 +143,45 @@ fuzz: ## each fuzz target for a while
 
 .PHONY: bench
 bench: build kubelet dlv ## measure against peers, in one run (root)
-	PODSTEP_BIN=$(CURDIR)/$(BIN) scripts/bench.sh
+	PODSTEP_BIN=$(OUT) scripts/bench.sh
 
-# Build tags of tests.
-TAGS := node sim critest bench harmless pictures vm
-# For each set of tags vet looks at all dependencies anew, which takes as long as a quarter of their build. So there are
-# two sets: files for sim are instead of those for node. That what has one tag alone compiles, staticcheck finds out.
+# Build tags of tests. Files for sim replace files for node, so there are two sets. All other tags can be set together.
+NODE_TAGS := node,install,critest,bench,harmless,pictures,vm,$(TAGS)
+SIM_TAGS := sim,$(TAGS)
+# Vet and staticcheck look at all dependencies anew for each set of tags, so vet gets only the packages with files for sim.
+define MATRIX
+plain: -tags=$(TAGS)
+node: -tags=$(NODE_TAGS)
+sim: -tags=$(SIM_TAGS)
+endef
+export MATRIX
 
 .PHONY: lint
-lint: ## formatting, vet, staticcheck, and the arrows between packages
+lint: tools ## formatting, vet and staticcheck of both modules
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
-	go vet -tags $$(echo $(filter-out sim,$(TAGS)) $(NOPLUGINS) | tr ' ' ,) ./...
-	go vet -tags sim,$(NOPLUGINS) $$(git grep -l '^//go:build.*\<sim\>' '*.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
-	{ echo "plain: -tags=$(NOPLUGINS)"; for tag in $(TAGS); do echo "$$tag: -tags=$$tag,$(NOPLUGINS)"; done; } | go tool staticcheck -matrix ./...
-	go test -vet=off -run 'TestArrows|TestNever|TestArchitecture|TestPackageComments' .
+	go vet -tags $(NODE_TAGS) ./...
+	go vet -tags $(SIM_TAGS) ./tui ./agent/attach/cluster
+	echo "$$MATRIX" | $(BIN)/tools/staticcheck -matrix ./...
+	cd lab && go vet -tags $(NODE_TAGS) ./...
+	cd lab && go vet -tags $(SIM_TAGS) . ./stuck
+	cd lab && echo "$$MATRIX" | $(OUT)/tools/staticcheck -matrix ./...
 
 .PHONY: generate
-generate: ## what is made from something else: protocol, docs pages
+generate: ## make all generated files again: protocol, docs pages
 	scripts/generate-proto.sh
-	go generate ./...
+	go run ./cmd/gen
+	go generate ./probes/uprobe ./cmd/podstep
 
 .PHONY: pictures
-pictures: build kubelet ## the pictures in docs/pictures, taken of the screen on a simulated node (tmux); that beside a running kubelet takes root
-	PODSTEP_BIN=$(CURDIR)/$(BIN) $(TEST) -tags pictures -timeout 10m -run TestPictures ./docs/pictures
+pictures: build kubelet ## the pictures in docs/pictures, taken of the screen on a simulated node (tmux); the one of podstep attach takes root
+	PODSTEP_BIN=$(OUT) $(TEST) -tags pictures,$(TAGS) -timeout 10m -run TestPictures ./docs/pictures
 
 .PHONY: node-deps
 node-deps: ## install containerd, runc, CNI plugins and busybox (Debian, root)
 	scripts/node-deps.sh
 
 .PHONY: vm-deps
-vm-deps: ## install what makes and runs the virtual machine of test-vm (Debian, root)
+vm-deps: ## install the programs that make and run the virtual machine of test-vm (Debian, root)
 	apt-get install -y --no-install-recommends debootstrap e2fsprogs qemu-system-x86 busybox-static
 
 .PHONY: clean

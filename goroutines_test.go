@@ -19,7 +19,7 @@ const guards = "probes/hook/guard.go"
 // package hook.
 func TestKubeletGoroutinesAreGuarded(t *testing.T) {
 	all := list(t)
-	const kubelet = "cmd/podstep-kubelet"
+	const kubelet = "lab/cmd/podstep-kubelet"
 	checked := 0
 	for _, dep := range append(all[kubelet].Deps, module+"/"+kubelet) {
 		own, ours := strings.CutPrefix(dep, module+"/")

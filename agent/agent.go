@@ -24,24 +24,21 @@ type Options struct {
 	KubeletVersion string
 	// Node is the node's name.
 	Node string
-	// InKubelet: the agent is in the kubelet's own process, whose program has the functions
-	// of the steps, and their lines.
+	// InKubelet: the agent runs in the kubelet's own process. Only then does it find the lines of the steps' functions.
 	InKubelet bool
-	// Probes are what sees the steps, the one that sees most first. What comes by the
-	// hook is the first one's.
+	// Probes see the steps. The one that sees most comes first; calls that come by the hook count as its calls.
 	Probes []probes.Abilities
-	// LeftOut are probes that there could be, with the reason why there are not.
+	// LeftOut are the probes that were not started, each with the reason.
 	LeftOut []LeftOut
-	// Starting: the probes are yet to start, and say so by Probe.State.
+	// Starting: the probes have not started yet. Each calls Probe.State when it runs.
 	Starting bool
-	// Lab: the node is there for one person, who may have it stand still. Pods
-	// may then also be held where the catalogue's rule is probes.HoldNode.
+	// Lab: the node serves one person, and may stand still. Pods may then also be held where the catalogue's rule is
+	// probes.HoldNode.
 	Lab bool
-	// ReadOnly: the agent serves only those who look. It holds no pod and injects
-	// no fault, whoever asks.
+	// ReadOnly: the agent only shows. It holds no pod and injects no fault, whoever asks.
 	ReadOnly bool
-	// Differs has the names of steps whose function is not the one that the
-	// catalogue was read from. No pod is held there, nor in what they call.
+	// Differs names the steps whose function differs from the one that the catalogue was read from. No pod is held in
+	// such a function, nor in what it calls.
 	Differs map[string]bool
 	// RecorderBytes bounds the flight recorder in memory.
 	RecorderBytes int64
@@ -58,9 +55,8 @@ const (
 	defaultQueueEvents   = 1 << 16
 	// DefaultLease is how long a hold lives by itself.
 	DefaultLease = 5 * time.Minute
-	// DefaultNodeLease is DefaultLease for a hold during which the node stands
-	// still. The kubelet itself bears five minutes of it; what the node's other
-	// pods wait for (starts, ends, readiness) bears less.
+	// DefaultNodeLease is the default lease of a hold during which the whole node stands still. The kubelet itself
+	// bears five minutes of that. The starts, ends and readiness of the node's other pods bear less.
 	DefaultNodeLease = 2 * time.Minute
 	// DefaultWait is how long to wait for a pod to come to a step.
 	DefaultWait = 2 * time.Minute
@@ -80,7 +76,7 @@ type Agent struct {
 	worker  uint8  // the role of a pod's worker
 	other   uint8  // the role of a goroutine of which nothing is known
 	caller  *timer // the deadline that came with a call
-	// debugger is how long a debugger has the whole kubelet stand still.
+	// debugger is the timer of a hold for which a debugger stops the whole kubelet.
 	debugger *timer
 	timers   []timer
 
@@ -92,8 +88,8 @@ type Agent struct {
 	faults   struct{ fails, delays atomic.Uint64 }
 	lines    func() map[string]place // found when somebody first asks
 	spanIDs  atomic.Uint64
-	// clock is when the wall clock was read last, in the agent's time, and by how
-	// much it is ahead of that.
+	// clock.read is when the wall clock was last read, in nanoseconds since the agent began. clock.offset is by how
+	// much the wall clock was ahead of that.
 	clock   struct{ read, offset atomic.Int64 }
 	closed  chan struct{}
 	closing sync.Once
@@ -108,16 +104,16 @@ type stepInfo struct {
 	// shape of the values that woven code gives.
 	enterPods, exitPods   int
 	enterNames, exitNames []wire.Name
-	hold                  [2]probes.HoldRule // by side: enter, exit; as far as the catalogue goes
-	noHold                *agentpb.Problem   // why it is no
+	hold                  [2]probes.HoldRule // by side, enter and exit: the catalogue's rule, or HoldNo where this agent forbids holds
+	noHold                *agentpb.Problem   // why hold says no
 	reach                 []reach            // by probe
 	first                 uint8              // the first probe that sees it
-	shared                bool               // several do
-	differs               bool               // the function is not that of the catalogue
+	shared                bool               // several probes see it
+	differs               bool               // see Options.Differs
 	late                  bool               // enter is published only if something comes of the call
-	means                 probes.Role        // to the story, see probes.Story
-	makes                 bool               // a sandbox or a container, whose id is the first result
-	keeps                 bool               // the fields of its enter are needed after that
+	means                 probes.Role        // the step's role in the story, see probes.Story
+	makes                 bool               // its call makes a sandbox or a container, whose id is the first result
+	keeps                 bool               // the fields of its enter are needed after the enter event
 }
 
 // sides of a step.
@@ -150,7 +146,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		if info.differs = opts.Differs[info.Name]; info.differs {
 			info.forbidHolds(problem(agentpb.Problem_FUNCTION_DIFFERS, args{"version": probes.KubernetesVersion}))
 		}
-		a.reaches(&info)
+		a.fillReach(&info)
 		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
 	}
@@ -201,7 +197,7 @@ func (a *Agent) newStepInfo(c *probes.Catalogue, s *probes.Step) stepInfo {
 	return info
 }
 
-// forbidHolds has no pod held at the step, whatever the catalogue says.
+// forbidHolds forbids holds at the step, whatever the catalogue says.
 func (s *stepInfo) forbidHolds(why *agentpb.Problem) {
 	s.hold, s.noHold = [2]probes.HoldRule{probes.HoldNo, probes.HoldNo}, why
 }
@@ -214,8 +210,8 @@ func (a *Agent) Attach() {
 	}
 }
 
-// Close lets every held pod go, takes the agent off the hook, and ends it.
-// Whoever calls it, and however often, it has ended when Close returns.
+// Close lets every held pod go, takes the agent off the hook, and ends it. It may be called several times, by any
+// goroutine: each call returns after the agent has ended.
 func (a *Agent) Close() { a.closing.Do(a.close) }
 
 func (a *Agent) close() {
@@ -229,10 +225,10 @@ func (a *Agent) close() {
 	a.journal.close()
 }
 
-// now is the wall clock and the time since the agent began, in nanoseconds.
+// now returns the wall clock, in unix nanoseconds, and the nanoseconds since the agent began.
 //
-// To read both clocks costs nearly twice as much as to read one. So the wall
-// clock is what it was, plus the time since then, for clockAge at a time.
+// To read both clocks costs nearly twice as much as to read one. So now reads the wall clock once in clockAge, and adds
+// the time that has passed since.
 func (a *Agent) now() (wall, mono int64) {
 	mono = int64(time.Since(a.started))
 	if read := a.clock.read.Load(); read != 0 && mono-read < int64(clockAge) {
@@ -245,8 +241,8 @@ func (a *Agent) now() (wall, mono int64) {
 	return wall, mono
 }
 
-// clockAge is for how long the wall clock is not read again. It bounds for how
-// long events have a wrong time after somebody has set the clock.
+// clockAge is how long a reading of the wall clock is reused. After somebody sets the clock, events have a wrong time
+// for at most that long.
 const clockAge = 10 * time.Millisecond
 
 // roles numbers the kinds of goroutines.

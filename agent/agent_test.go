@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,12 +20,12 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// rig is an agent, and a kubelet played by the test: calls go through the hook,
-// as woven code's do.
+// rig is an agent, with a kubelet that the test plays: calls go through the hook, as woven code's do.
 type rig struct {
 	t *testing.T
 	*Agent
@@ -49,8 +48,8 @@ func newRig(t *testing.T, opts Options) *rig {
 	return &rig{t, a, &service{agent: a}, c}
 }
 
-// seesAll is a probe that sees everything, and holds and fails it, but for these
-// steps, of which it holds none.
+// seesAll returns a probe that sees every step, and can hold it and make it fail, but holds none of the steps in
+// noHold.
 func seesAll(noHold ...string) []probes.Abilities {
 	can := probes.Abilities{Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true}, Steps: map[string]probes.Ability{}}
 	for _, s := range probes.MustLoad().Steps {
@@ -63,7 +62,7 @@ func seesAll(noHold ...string) []probes.Abilities {
 	return []probes.Abilities{can}
 }
 
-// seesCalls is a probe that sees all that seesAll does, but no turns.
+// seesCalls returns a probe that sees all that seesAll sees, but no turns.
 func seesCalls() []probes.Abilities {
 	all := seesAll()
 	all[0].Knows = probes.Knows{Reports: true}
@@ -75,10 +74,10 @@ var unheld = probes.NewReason("test.unheld", probes.Text{En: "not at {step}", Zh
 // Begin begins a call that the rig's probe sees from outside.
 func (r *rig) Begin(seen Seen) *Call { return r.probes[0].Begin(seen) }
 
-// Stopping asks it of the rig's probe.
+// Stopping asks the rig's probe.
 func (r *rig) Stopping(step string) bool { return r.probes[0].Stopping(step) }
 
-// addBreakpoint adds one that lives by itself.
+// addBreakpoint adds a breakpoint that does not depend on a connection.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	return r.Agent.addBreakpoint(context.Background(), spec, context.Background(), server.Peer{})
 }
@@ -103,7 +102,7 @@ func (r *rig) call(step string, in, out []any, body func() error) (err error) {
 	return err
 }
 
-// sync is one turn of a pod's worker, on the calling goroutine.
+// sync makes one turn of a pod's worker, on the calling goroutine.
 func (r *rig) sync(p *v1.Pod, body func() error) error {
 	return r.call("worker.loop", []any{p.UID}, nil, func() error {
 		return r.call("worker.turn", nil, nil, func() error {
@@ -112,12 +111,26 @@ func (r *rig) sync(p *v1.Pod, body func() error) error {
 	})
 }
 
+// startContainer makes a turn of a pod's worker that starts a container. The channel is closed when the turn is over.
+func (r *rig) startContainer(p *v1.Pod) (done chan struct{}) {
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.sync(p, func() error {
+			_ = r.call("sync.genstatus", []any{p}, nil, nil)
+			return r.call("rt.sync", []any{p}, nil, func() error {
+				return r.call("cri.StartContainer", []any{"c1"}, nil, nil)
+			})
+		})
+	}()
+	return done
+}
+
 func newPod(ns, name string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID("uid-" + ns + "-" + name), ResourceVersion: "1"}}
 }
 
-// events waits until everything so far is in the recorder and returns a pod's
-// story.
+// events waits until everything so far is in the recorder, and returns a pod's story.
 func (r *rig) events(pod string) []*agentpb.Event {
 	r.t.Helper()
 	w, err := r.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: pod}})
@@ -129,16 +142,12 @@ func (r *rig) events(pod string) []*agentpb.Event {
 	defer r.journal.unwatch(w)
 	var out []*agentpb.Event
 	for _, k := range w.history.all() {
-		e := &agentpb.Event{}
-		if err := proto.Unmarshal(k.data, e); err != nil {
-			r.t.Fatal(err)
-		}
-		out = append(out, e)
+		out = append(out, eventtest.Decode(r.t, k.data))
 	}
 	return out
 }
 
-// settle returns when the journal has handed on what it was given.
+// settle waits until the journal has handed on what it was given.
 func (r *rig) settle() {
 	r.t.Helper()
 	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
@@ -154,8 +163,7 @@ func (r *rig) settle() {
 			r.t.Fatal(err)
 		}
 		for _, k := range events {
-			e := &agentpb.Event{}
-			if proto.Unmarshal(k.data, e) == nil && e.Error == "settle" {
+			if eventtest.Decode(r.t, k.data).Error == "settle" {
 				return
 			}
 		}
@@ -209,9 +217,8 @@ func TestStoryNests(t *testing.T) {
 	}
 }
 
-// TestMergeIsToldLate: who was added, updated or removed is known as merge
-// ends; then each pod's story has it in its place, with what was decided, and
-// pods that nothing was decided about have nothing.
+// TestMergeIsReportedLate: only the end of merge says which pods were added, updated or removed. Each of their stories
+// then has merge in its place, with the decision. Other pods' stories do not have it.
 func TestMergeIsReportedLate(t *testing.T) {
 	r := newRig(t, Options{})
 	add, same := newPod("default", "add"), newPod("default", "same")
@@ -239,8 +246,7 @@ func TestMergeIsReportedLate(t *testing.T) {
 	wantNames(t, r.names(r.events("same")), []string{"ENTER merge.firstseen", "EXIT merge.firstseen"})
 }
 
-// TestListedPods: a source sends all pods of the node each time; only those
-// that changed have an event.
+// TestListedPods: a source sends all pods of the node each time; only pods that changed get an event.
 func TestListedPods(t *testing.T) {
 	r := newRig(t, Options{})
 	a, b := newPod("default", "a"), newPod("default", "b")
@@ -257,8 +263,8 @@ func TestListedPods(t *testing.T) {
 	}
 }
 
-// TestRemoved: a pod is listed until its source has it no more and its worker
-// has ended, and again when its source has it again.
+// TestRemoved: a pod is listed until its source no longer has it and its worker has ended, and again when its source
+// has it again.
 func TestRemoved(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -312,16 +318,15 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestLateChild: a goroutine may begin its call when the idle call that started
-// it is over. What has ended without a word has no enter then, which would have
-// no exit.
+// TestLateChild: a goroutine may begin its call after the idle call that started it has ended. A call that has ended
+// without an event then gets no enter, because it would get no exit.
 func TestLateChild(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
 	s := r.c.Step("vol.process")
 	ptr, _ := hook.Enter(s.ID, hook.List(p))
 	begin, done := make(chan struct{}), make(chan struct{})
-	go func() { // has its labels, and with them its span, from here
+	go func() { // it has this goroutine's labels, and with them its span, from here
 		defer close(done)
 		<-begin
 		_ = r.call("vol.spec", []any{p, "config"}, nil, nil)
@@ -352,7 +357,7 @@ func TestFileComesBack(t *testing.T) {
 	wantNames(t, r.names(r.events("static")), slices.Concat(once, []string{"ENTER loop.remove", "EXIT loop.remove"}, once))
 }
 
-// TestIDs: the runtime's ids are known as soon as the call that made them ends.
+// TestIDs: the runtime's ids are known as soon as the call that made the sandbox or container ends.
 func TestIDs(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -394,17 +399,9 @@ func TestHoldStepContinue(t *testing.T) {
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(p), Step: "sync.pod", Times: 1}); err != nil {
 		t.Fatal(err)
 	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = r.sync(p, func() error {
-			_ = r.call("sync.genstatus", []any{p}, nil, nil)
-			return r.call("rt.sync", []any{p}, nil, func() error {
-				return r.call("cri.StartContainer", []any{"c1"}, nil, nil)
-			})
-		})
-	})
+	done := r.startContainer(p)
 	r.held(p)
-	// Everything that can be asked can be asked of a held pod.
+	// A client can ask everything about a held pod.
 	if st, err := r.svc.Pods(t.Context(), &agentpb.PodsRequest{}); err != nil || st.Pods[0].State != "held" || st.Pods[0].Holds[0].Step != "sync.pod" {
 		t.Errorf("pods: %v, %v", st, err)
 	}
@@ -431,9 +428,35 @@ func TestHoldStepContinue(t *testing.T) {
 	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err != nil {
 		t.Fatal(err)
 	}
-	wg.Wait()
+	<-done
 	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err == nil {
 		t.Error("continue of a pod that is not held is no error")
+	}
+}
+
+// TestStepMeetsBreakpoint: a step ends where a breakpoint holds its pod, with that hold. Nothing of the step stays armed.
+func TestStepMeetsBreakpoint(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	r.pods.Object(p)
+	r.breakAt(p, "sync.pod", agentpb.On_ON_ENTER)
+	r.breakAt(p, "rt.sync", agentpb.On_ON_ENTER)
+	done := r.startContainer(p)
+	r.held(p)
+	h := r.step(p, agentpb.StepMode_UNTIL, "cri.StartContainer")
+	if at(h) != "rt.sync enter" || h.Cause != agentpb.Cause_CAUSE_BREAKPOINT {
+		t.Errorf("the step ended at %s, held for %v", at(h), h.Cause)
+	}
+	if w := r.pods.Object(p).State.pending.Load(); w != nil {
+		t.Errorf("still armed: %+v", w)
+	}
+	if h := r.step(p, agentpb.StepMode_NEXT_CRI, ""); at(h) != "cri.StartContainer enter" || h.Cause != agentpb.Cause_CAUSE_STEP {
+		t.Errorf("the next step ended at %s, held for %v", at(h), h.Cause)
+	}
+	r.releaseAll("continue")
+	<-done
+	if n := r.holds.armed.Load(); n != 0 {
+		t.Errorf("%d holds are armed at the end", n)
 	}
 }
 
@@ -537,8 +560,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotHeld: where others would wait, and for whom the node lives by, a hold
-// is refused.
+// TestNotHeld: a hold is refused where other pods would wait, and for pods on which the node depends.
 func TestNotHeld(t *testing.T) {
 	r := newRig(t, Options{})
 	for _, step := range []string{"merge.merge", "loop.add", "admit.can", "status.patch", "no.such.step", "[", "stage:nothing"} {
@@ -590,16 +612,15 @@ func TestAmbiguous(t *testing.T) {
 	r := newRig(t, Options{})
 	r.pods.Object(newPod("a", "web"))
 	r.pods.Object(newPod("b", "web"))
-	if _, err := r.one(&agentpb.PodSelector{Name: "web"}); err == nil {
+	if _, err := r.onePod(&agentpb.PodSelector{Name: "web"}); err == nil {
 		t.Error("two pods match, and one was chosen")
 	}
-	if p, err := r.one(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.UID != "uid-b-web" {
+	if p, err := r.onePod(&agentpb.PodSelector{Namespace: "b", Name: "web"}); err != nil || p.UID != "uid-b-web" {
 		t.Errorf("b/web is %v, %v", p, err)
 	}
 }
 
-// TestTimesBesideEachOther: of calls that come at the same moment, a breakpoint
-// acts as many times as it is set to.
+// TestTimesInParallel: of calls that come at the same moment, a breakpoint acts on exactly as many as it is set to.
 func TestTimesInParallel(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")

@@ -10,10 +10,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// BenchmarkHistory measures the longest time for which live delivery stands
-// still while a client is given a history of 500,000 events, and beside it the
-// same when the history is made whole while nothing is handed on, as it once
-// was.
+// BenchmarkHistory measures the longest pause of live delivery while a client is given a history of 500,000 events. It
+// also measures the pause if the whole history is made at once while nothing is handed on, as it once was.
 func BenchmarkHistory(b *testing.B) {
 	const events, pods = 500_000, 200
 	a, err := New(probes.MustLoad(), Options{Probes: seesAll(), QueueEvents: 1 << 20, RecorderBytes: 1 << 30})
@@ -52,8 +50,8 @@ func BenchmarkHistory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// longestPause is the longest time between two events at a client that reads
-// them as they come, while read is called.
+// longestPause returns the longest time between two events at a client that reads them as they come, while read is
+// called.
 func longestPause(b *testing.B, a *Agent, read func(*watcher) int, atLeast int) time.Duration {
 	b.Helper()
 	live, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
@@ -93,7 +91,7 @@ func longestPause(b *testing.B, a *Agent, read func(*watcher) int, atLeast int) 
 	return <-longest
 }
 
-// sorted is how a history was made once.
+// sorted makes a history in the former way.
 func (r *recorder) sorted(w *watcher) (out []kept) {
 	for _, s := range r.stories {
 		reader := storyReader{pod: s.pod, parts: s.parts, last: s.parts[len(s.parts)-1].data}

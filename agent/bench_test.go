@@ -24,8 +24,8 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// The function that is measured: a step on the pod's worker with one field and
-// one result, in the shape that the weaver gives it.
+// benchStep is the step that is measured: on the pod's worker, with one field and one result, in the shape that the
+// weaver gives it.
 var benchStep = probes.MustLoad().Step("sync.pod").ID
 
 //go:noinline
@@ -73,10 +73,9 @@ func BenchmarkHookOff(b *testing.B) {
 	b.ReportMetric(off-plain, "ns-added/call")
 }
 
-// BenchmarkHookShare measures what part of one line of klog at V(4) a step costs
-// that is on and watched. Both take turns, a thousand calls each, and the
-// medians are compared: a machine that does something else meanwhile slows
-// some of the turns only.
+// BenchmarkHookShare measures the cost of a step that is on and watched, as a part of the cost of one line of klog at
+// V(4). Both take turns, a thousand calls each, and the medians are compared: if the machine does something else
+// meanwhile, that slows only some of the turns.
 func BenchmarkHookShare(b *testing.B) {
 	p := newPod("default", "web")
 	a := benchAgent(b)
@@ -176,7 +175,7 @@ type discard struct{}
 func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                             { return nil }
 
-// drained waits until the agent's goroutine has taken all that was queued.
+// drained waits until the agent's goroutine has taken everything that was queued.
 func (j *journal) drained() { <-j.kept() }
 
 func drain(ctx context.Context, w *watcher) {
@@ -214,7 +213,7 @@ func BenchmarkThroughput(b *testing.B) {
 		b.Fatal(err)
 	}
 	p := newPod("default", "web")
-	// As fast as the client takes them: what is on its way fits the queues.
+	// Events are made as fast as the client takes them, so that those on the way fit into the queues.
 	onTheWay := make(chan struct{}, watcherEvents/4)
 	b.ResetTimer()
 	go func() {
@@ -245,8 +244,7 @@ func BenchmarkThroughput(b *testing.B) {
 	b.ReportMetric(float64(dropped), "dropped")
 }
 
-// BenchmarkMemory measures what an event costs in the flight recorder, by its
-// own count and by the heap's.
+// BenchmarkMemory measures what an event costs in the flight recorder, by the recorder's own count and by the heap's.
 func BenchmarkMemory(b *testing.B) {
 	const events = 200_000
 	for range b.N {

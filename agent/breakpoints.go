@@ -38,17 +38,16 @@ type breakpoint struct {
 	seen    uint32 // times it applied, with those skipped by after
 	hits    uint32 // times it acted
 	timer   *time.Timer
-	// client ends when the breakpoint is to, at the latest; forget stops the
-	// waiting for that.
+	// The breakpoint is removed when client is done. forget stops the waiting for that.
 	client context.Context
 	forget func() bool
-	peer   server.Peer // asked for it
-	missed uint32      // pods that it let pass for want of room
+	peer   server.Peer // the process that asked for it
+	missed uint32      // pods that passed because there was no room for one more hold
 	seq    uint64      // of the last event before it was set
-	found  []Found     // the places of spec.at; none: it is at steps
+	found  []Found     // the places that spec.at names; none for a breakpoint at steps
 }
 
-// breakpoints has those there are.
+// breakpoints is the table of the breakpoints.
 type breakpoints struct {
 	mu    sync.RWMutex
 	last  uint32
@@ -56,7 +55,7 @@ type breakpoints struct {
 	armed func(int32)
 }
 
-// AddBreakpoint checks and adds one.
+// addBreakpoint checks a breakpoint and adds it.
 func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, peer server.Peer) (*agentpb.Breakpoint, error) {
 	if err := a.mayAct(); err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func (a *Agent) putBreakpoint(b *breakpoint) (*agentpb.Breakpoint, error) {
 	return a.protoOf(b), nil
 }
 
-// side is the side of calls on which it acts.
+// side returns the side of a call on which the breakpoint acts.
 func (b *breakpoint) side() int {
 	if b.spec.GetOn() != agentpb.On_ON_ENTER || b.spec.GetSlowerThan() != nil {
 		return exit
@@ -174,7 +173,7 @@ func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpoint
 	return b, nil
 }
 
-// finder looks for places in the code; nil: no probe can.
+// finder returns the function with which a probe finds places in the code, or nil if no probe can.
 func (a *Agent) finder() func(context.Context, string) ([]Found, error) {
 	for _, p := range a.probes {
 		if d := p.debugger.Load(); d != nil && d.Find != nil && p.works() {
@@ -184,9 +183,10 @@ func (a *Agent) finder() func(context.Context, string) ([]Found, error) {
 	return nil
 }
 
-// stopInside holds a pod for the first breakpoint that is where its goroutine is.
+// stopInside holds a pod for the oldest breakpoint at the place that its goroutine has come to.
 func (t *breakpoints) stopInside(a *Agent, s *span, ps *podSpan, at Found) {
-	suits := func(b *breakpoint) bool { return b.isAt(at.Address) && b.applies(s, ps.pod, enter, "") }
+	here := crossing{s, ps, enter, ""}
+	suits := func(b *breakpoint) bool { return b.isAt(at.Address) && b.applies(a, here) }
 	b := t.first(suits)
 	if b == nil {
 		return
@@ -200,7 +200,7 @@ func (t *breakpoints) stopInside(a *Agent, s *span, ps *podSpan, at Found) {
 		return
 	}
 	a.putEnter(s, ps)
-	a.hold(s, ps, enter, "", terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, at.Frame}, nil)
+	a.hold(here, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, at.Frame}, a.endStep(ps.pod))
 }
 
 // isAt reports whether an address is one of the breakpoint's places.
@@ -208,8 +208,8 @@ func (b *breakpoint) isAt(address uint64) bool {
 	return slices.ContainsFunc(b.found, func(f Found) bool { return f.Address == address })
 }
 
-// setLimits sees to it that nothing lives for ever: a fault acts once unless
-// the request says otherwise, and every breakpoint ends.
+// setLimits bounds the breakpoint's life: a fault acts once unless the request says otherwise, and every breakpoint
+// expires.
 func (b *breakpoint) setLimits() {
 	switch b.spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Delay:
@@ -238,7 +238,7 @@ func (t *breakpoints) remove(id uint32) *breakpoint {
 	return b
 }
 
-// drop takes one away that is there. The caller holds mu.
+// drop removes a breakpoint that is in the table. The caller holds mu.
 func (t *breakpoints) drop(b *breakpoint) {
 	b.timer.Stop()
 	b.forget()
@@ -263,19 +263,19 @@ func (t *breakpoints) list() []*breakpoint {
 	return out
 }
 
-// stop does what the first breakpoint says that applies here, and reports whether
-// there was one. Unless the pod may be held, and there is room for one more, only
-// those apply that do not hold.
-func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText string, may bool) (acted bool, fault error) {
-	p := ps.pod
+// stop acts by the oldest breakpoint that applies here, and reports whether there was one. If the pod may not be held,
+// or there is no room for one more hold, only breakpoints that make a step fail apply. fault is the error with which
+// the step is to fail, or nil.
+func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault error) {
+	s, ps := at.span, at.part
 	room := may && a.holds.reserve(a.limits())
 	if room {
 		defer a.holds.free()
 	}
-	b := t.hit(s, p, side, errText, room)
+	b := t.hit(a, at, room)
 	if b == nil {
 		if may && !room {
-			t.miss(a, s, ps, func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(s, p, side, errText) })
+			t.miss(a, s, ps, func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(a, at) })
 		}
 		return false, nil
 	}
@@ -292,22 +292,21 @@ func (t *breakpoints) stop(a *Agent, s *span, ps *podSpan, side int, errText str
 		a.faults.delays.Add(1)
 		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.Fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
-		a.hold(s, ps, side, errText, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer, nil}, nil)
+		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer, nil}, nil)
 	default:
-		a.hold(s, ps, side, errText, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, nil}, nil)
+		a.hold(at, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, nil}, a.endStep(ps.pod))
 	}
 	return true, nil
 }
 
-// why is what a pod is held for by the breakpoint.
+// why returns the cause of the breakpoint's holds.
 func (b *breakpoint) why() cause { return cause{agentpb.Cause_CAUSE_BREAKPOINT, b.id} }
 
 // stageCRI is the stage of the calls to the runtime.
 const stageCRI = "cri"
 
-// faultError is the error of a step that is made to fail. One of the CRI is as
-// the runtime would give it: a text such as "NotFound: no such sandbox" begins
-// with its code.
+// faultError returns the error of a step that is made to fail. For a call to the runtime it is the error that the
+// runtime would return: a message such as "NotFound: no such sandbox" begins with its code.
 func faultError(step *stepInfo, message string) error {
 	if step.Stage != stageCRI {
 		return errors.New(message + injected)
@@ -325,11 +324,11 @@ func faultError(step *stepInfo, message string) error {
 
 const injected = " (injected by podstep)"
 
-// hit finds the breakpoint that applies, and counts.
-func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *breakpoint {
+// hit returns the breakpoint that acts here, or nil, and counts the hit.
+func (t *breakpoints) hit(a *Agent, at crossing, may bool) *breakpoint {
 	for {
 		b := t.first(func(b *breakpoint) bool {
-			return b.steps[s.step.ID] && (may && !b.fails() || b.fails() && s.mayFail()) && b.applies(s, p, side, errText)
+			return b.steps[at.span.step.ID] && (may && !b.fails() || b.fails() && at.span.mayFail()) && b.applies(a, at)
 		})
 		if b == nil {
 			return nil
@@ -340,12 +339,12 @@ func (t *breakpoints) hit(s *span, p *pod, side int, errText string, may bool) *
 			}
 			return nil
 		}
-		// Another call, beside this one, was the last that it acted on.
+		// At the same time another call was the last that the breakpoint acted on.
 	}
 }
 
-// miss counts a pod that the first breakpoint that suits lets pass, since there is
-// no room for one more hold. The pod's story says so the first time.
+// miss counts a pod that passes the oldest suitable breakpoint because there is no room for one more hold. The first
+// time, it puts a note into the pod's story.
 func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, suits func(*breakpoint) bool) {
 	b := t.first(suits)
 	if b == nil {
@@ -362,7 +361,7 @@ func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, suits func(*breakpoin
 	}
 }
 
-// first is the oldest breakpoint that suits.
+// first returns the oldest breakpoint that suits, or nil.
 func (t *breakpoints) first(suits func(*breakpoint) bool) (found *breakpoint) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -374,8 +373,8 @@ func (t *breakpoints) first(suits func(*breakpoint) bool) (found *breakpoint) {
 	return found
 }
 
-// count counts a hit, and takes the breakpoint away if that was its last. It
-// reports whether the breakpoint acts on it, and whether it was still there.
+// count counts a hit, and removes the breakpoint after its last one. It reports whether the breakpoint acts on this
+// hit, and whether it was still in the table.
 func (t *breakpoints) count(b *breakpoint) (acts, there bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -399,31 +398,31 @@ func (b *breakpoint) fails() bool {
 	return fails
 }
 
-func (b *breakpoint) applies(s *span, p *pod, side int, errText string) bool {
+func (b *breakpoint) applies(a *Agent, at crossing) bool {
 	if slow := b.spec.GetSlowerThan(); slow != nil {
-		if side != exit || time.Since(time.Unix(0, s.wall)) < slow.AsDuration() {
+		if at.side != exit || at.took(a) < slow.AsDuration() {
 			return false
 		}
 	} else {
 		switch b.spec.GetOn() {
 		case agentpb.On_ON_ENTER:
-			if side != enter {
+			if at.side != enter {
 				return false
 			}
 		case agentpb.On_ON_EXIT:
-			if side != exit {
+			if at.side != exit {
 				return false
 			}
 		case agentpb.On_ON_ERROR:
-			if side != exit || errText == "" {
+			if at.side != exit || at.err == "" {
 				return false
 			}
 		}
 	}
-	return b.client.Err() == nil && p.Is(b.pods) && checkForce(p, b.spec.GetForce()) == nil
+	return b.client.Err() == nil && at.part.pod.Is(b.pods) && checkForce(at.part.pod, b.spec.GetForce()) == nil
 }
 
-// pointProto is the breakpoint as a message.
+// pointProto returns the breakpoint as a message.
 func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
 	a.points.mu.RLock()
 	defer a.points.mu.RUnlock()

@@ -20,10 +20,10 @@ var update = goflag.Bool("update", false, "write the generated page anew")
 // caller is a way by which the kubelet's code comes to steps.
 type caller struct {
 	name string
-	// says what it is, for the page.
+	// message describes the caller, for the page.
 	message string
-	// path are the steps that enclose the call, from outside in. A path that has
-	// goes or leaves starts a goroutine there, which makes the call.
+	// path are the steps that enclose the call, from outside in. Where a path has goes or leaves, a goroutine is
+	// started there that makes the call.
 	path []string
 	// holds are the rules by which a pod may be held there.
 	holds string
@@ -35,7 +35,7 @@ const (
 	goes = "go"
 	// leaves: the same, but the function has returned by then.
 	leaves = "go, returned"
-	// others: the path so far is about another pod.
+	// others: the path up to here is about another pod.
 	others = "another pod"
 )
 
@@ -46,8 +46,7 @@ func along(steps []string, more ...string) []string {
 	return append(append([]string{}, steps...), more...)
 }
 
-// callers are those that the kubelet of the catalogue's version has, and some
-// that it has not.
+// callers are the callers in the kubelet of the catalogue's version, and some that it does not have.
 var callers = []caller{
 	{"worker", "the pod's worker", inTurn, "yes worker"},
 	{"kill", "a goroutine that the worker starts to kill one container, and waits for", along(inKill, goes), "yes worker"},
@@ -75,7 +74,7 @@ var callers = []caller{
 	{"request", "the goroutine of a request to the kubelet", []string{"http.exec"}, "own http"},
 }
 
-// comeTo calls a step by a path, and reports whether a pod may be held there.
+// comeTo calls a step by a path, and returns, by side, whether a pod may be held there.
 func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) {
 	if len(path) == 0 {
 		cur := hook.Current()
@@ -90,7 +89,7 @@ func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) 
 	first, rest := path[0], path[1:]
 	about := p
 	if first == others {
-		// So is the step itself then about p, and all around it about the other.
+		// The step itself is about p, and all calls around it are about the other pod.
 		first, rest, about = rest[0], rest[1:], newPod("default", "other")
 	}
 	inside := func() { may = r.comeTo(rest, step, p) }
@@ -119,7 +118,7 @@ func (r *rig) comeTo(path []string, step *probes.Step, p *v1.Pod) (may [2]bool) 
 	return may
 }
 
-// values are what woven code gives at the entry of a step about p.
+// values returns what woven code passes at the entry of a step about p.
 func (r *rig) values(step string, p *v1.Pod) []any {
 	switch r.c.Step(step).Pod.Kind {
 	case probes.PodObject:
@@ -136,9 +135,8 @@ func (r *rig) values(step string, p *v1.Pod) []any {
 	return nil
 }
 
-// TestCallers: a step at which a pod may be held is reached by every caller that
-// the kubelet has, and holds only those that the callers' table allows. The
-// table is docs/holds.md.
+// TestCallers: each step at which a pod may be held is called by every caller that the kubelet has. Only calls that the
+// callers' table allows are held. The table is in docs/holds.md.
 func TestCallers(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -172,7 +170,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// allows is what the table says, from the catalogue alone.
+// allows reports what the table says, from the catalogue alone.
 func (c caller) allows(step *stepInfo, side int) bool {
 	rule := string(step.hold[side])
 	if step.Root && c.begins(step) {
@@ -194,8 +192,8 @@ func (c caller) allows(step *stepInfo, side int) bool {
 	return (rule == "yes" || rule == "worker") && strings.Contains(c.holds, "worker")
 }
 
-// begins reports whether a goroutine may begin with the step: the caller has just
-// started one of which nothing is known, or is at home there.
+// begins reports whether a goroutine may begin with the step: the caller has just started one of which nothing is
+// known, or its goroutine is the step's own.
 func (c caller) begins(step *stepInfo) bool {
 	return len(c.path) == 0 || strings.HasPrefix(c.path[len(c.path)-1], goes) && !c.awaited() ||
 		strings.HasSuffix(c.holds, " "+step.Goroutine) && step.means != probes.RoleWorker
@@ -232,9 +230,8 @@ func writeCallers(w *bytes.Buffer) {
 	fmt.Fprintln(w, strings.Repeat("---|", len(callers)))
 }
 
-// TestSandboxReadyIsNotHeld: the goroutine that OnPodSandboxReady starts writes a
-// status that it copied earlier. Held, it would overwrite what the worker wrote
-// meanwhile.
+// TestSandboxReadyIsNotHeld: the goroutine that OnPodSandboxReady starts writes a status that it copied earlier. If it
+// were held, it would overwrite what the worker wrote meanwhile.
 func TestSandboxReadyIsNotHeld(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")

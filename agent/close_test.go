@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// TestCloseAtOnce: many close the agent at the same time: the signal, the
-// kubelet that has returned, a test's end.
+// TestCloseAtOnce: several goroutines may close the agent at the same time: for a signal, for the kubelet that has
+// returned, at a test's end.
 func TestCloseAtOnce(t *testing.T) {
 	c := probes.MustLoad()
 	for range 50 {

@@ -10,28 +10,27 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// Half of what compressed events take are times and numbers of calls, which look
-// like noise to a compressor. Before a block is compressed its events are put into
-// columns: of each number what is not expected after the events before it in the
-// block, and the bytes of their fields. A block is read by the process that wrote
-// it, so the form has no version; what clients get are the very bytes that were
+// Half the size of compressed events is times and numbers of calls, which look like noise to a compressor. So the
+// events of a block are put into columns before it is compressed. A column has, for each event, the difference between
+// a number and its expected value, which follows from the events before it in the block. The fields stay as their
+// bytes. The process that wrote a block reads it, so the form has no version. Clients get the very bytes that were
 // taken apart.
 
-// The columns of a block. The last one is what is left, without a length.
+// The columns of a block. Each but the last has its length in front.
 const (
 	shapeColumn  = iota // place among the shapes of the block, plus 2; 0: verbatim, 1: a new one
 	newColumn           // new shapes
 	seqColumn           // after the one before
 	monoColumn          // after the one before
-	offsetColumn        // of the wall clock, to that of the one before
-	refColumn           // place of the call among those that go on, counted from the last one; 0: none
-	spanColumn          // after that of the last call that began; if there is no place
-	parentColumn        // to the one that is expected
+	offsetColumn        // wall clock less mono, less that of the event before
+	refColumn           // place of the call among the open ones, counted from the last one; 0: none
+	spanColumn          // only if refColumn has 0: span, less that of the event before
+	parentColumn        // less the expected parent
 	podColumn           // to that of the event before
 	syncColumn          // to that of the event before
-	lengthColumn        // duration, to the one that is expected
-	sizeColumn          // of the fields, plus 1; 0: they are those of the last event of the shape
-	textColumn          // fields, errors, and events that are none of our making
+	lengthColumn        // duration, less the expected one
+	sizeColumn          // of a text, plus 1; 0: the fields are those of the last event of the shape
+	textColumn          // fields, errors, and events that are kept verbatim
 	columnCount
 )
 
@@ -42,18 +41,18 @@ type shape struct {
 	line                   uint32 // of the caller
 }
 
-// openCall is a call that goes on.
+// openCall is a call that has not ended.
 type openCall struct {
 	span, parent uint64
 	mono         int64
 }
 
-// maxOpen bounds the calls that are looked through.
+// maxOpen bounds the open calls that a columnModel remembers.
 const maxOpen = 64
 
-// columnModel is what the events of a block so far let expect.
+// columnModel predicts an event from those before it in the block.
 type columnModel struct {
-	last   wire.Header // of the event before; Span is that of the last call that began
+	last   wire.Header // of the event before
 	shapes []shape
 	fields [][]byte // of the last event of each shape
 	open   []openCall
@@ -64,8 +63,8 @@ func (m *columnModel) reset() {
 	m.last, m.shapes, m.fields, m.open = wire.Header{}, m.shapes[:0], m.fields[:0], m.open[:0]
 }
 
-// find is the place of a call, counted from the last one; 0: it is not there.
-func (m *columnModel) find(span uint64) int {
+// findOpen returns the place of an open call, counted from the last one, or 0 if the call is not there.
+func (m *columnModel) findOpen(span uint64) int {
 	for i := len(m.open) - 1; i >= 0; i-- {
 		if m.open[i].span == span {
 			return len(m.open) - i
@@ -74,7 +73,8 @@ func (m *columnModel) find(span uint64) int {
 	return 0
 }
 
-// expected is what the call at a place lets expect of an event.
+// expected returns the open call at a place, as far as an event's numbers can be expected from it. For place 0 that is
+// the parent alone: the last open call.
 func (m *columnModel) expected(ref int) (of openCall) {
 	switch n := len(m.open); {
 	case ref > 0:
@@ -85,7 +85,7 @@ func (m *columnModel) expected(ref int) (of openCall) {
 	return of
 }
 
-// length is the duration that is expected of an event.
+// length returns the expected duration of an event: for the exit of an open call, the time since the enter.
 func length(h *wire.Header, ref int, of openCall) int64 {
 	if ref > 0 && h.Kind == agentpb.Kind_EXIT {
 		return h.Mono - of.mono
@@ -93,8 +93,8 @@ func length(h *wire.Header, ref int, of openCall) int64 {
 	return 0
 }
 
-// saw takes an event that was put into the columns, or read from them.
-func (m *columnModel) saw(h *wire.Header, ref int) {
+// update brings the model up to date with an event that was put into the columns, or read from them.
+func (m *columnModel) update(h *wire.Header, ref int) {
 	m.last, h = *h, &m.last
 	h.ErrorText = nil
 	switch n := len(m.open); {
@@ -139,7 +139,7 @@ func (w *columnWriter) add(raw []byte) {
 	w.putInt(seqColumn, int64(h.Seq-last.Seq))
 	w.putInt(monoColumn, h.Mono-last.Mono)
 	w.putInt(offsetColumn, h.Time-h.Mono-(last.Time-last.Mono))
-	ref := w.find(h.Span)
+	ref := w.findOpen(h.Span)
 	w.put(refColumn, uint64(ref))
 	if ref == 0 {
 		w.putInt(spanColumn, int64(h.Span-last.Span))
@@ -151,7 +151,7 @@ func (w *columnWriter) add(raw []byte) {
 	w.putInt(lengthColumn, h.Duration-length(&h, ref, of))
 	w.addFields(at, raw[len(w.head):len(raw)-len(w.tail)])
 	w.putText(h.ErrorText)
-	w.saw(&h, ref)
+	w.update(&h, ref)
 }
 
 func (w *columnWriter) addShape(s shape) (at int) {
@@ -176,7 +176,7 @@ func (w *columnWriter) addFields(at int, fields []byte) {
 	w.fields[at] = fields
 }
 
-// putText puts a text, whose length plus one says that it is there.
+// putText puts a text, and its length plus one. A length column of 0 stands for no text.
 func (w *columnWriter) putText(b []byte) {
 	w.put(sizeColumn, uint64(len(b))+1)
 	w.columns[textColumn] = append(w.columns[textColumn], b...)
@@ -204,7 +204,7 @@ type columnReader struct {
 	bad     bool
 }
 
-// readColumns appends events, each with its length in front.
+// readColumns appends the events of a block to out, each with its length in front.
 func readColumns(out, block []byte) ([]byte, error) {
 	var r columnReader
 	for i := range textColumn {
@@ -227,15 +227,15 @@ func readColumns(out, block []byte) ([]byte, error) {
 
 func (r *columnReader) get(column int) uint64 {
 	v, n := binary.Uvarint(r.columns[column])
-	return took(r, column, v, n)
+	return advance(r, column, v, n)
 }
 
 func (r *columnReader) getInt(column int) int64 {
 	v, n := binary.Varint(r.columns[column])
-	return took(r, column, v, n)
+	return advance(r, column, v, n)
 }
 
-func took[T int64 | uint64](r *columnReader, column int, v T, n int) T {
+func advance[T int64 | uint64](r *columnReader, column int, v T, n int) T {
 	if n <= 0 {
 		r.bad = true
 		return 0
@@ -259,7 +259,7 @@ func (r *columnReader) text() (b []byte, ok bool) {
 	return b, true
 }
 
-// next appends the next event, unless it sets bad.
+// next appends the next event to b, or sets bad.
 func (r *columnReader) next(b []byte) []byte {
 	code := r.get(shapeColumn)
 	if code == 0 {
@@ -284,7 +284,7 @@ func (r *columnReader) next(b []byte) []byte {
 	h.ErrorText, _ = r.text()
 	b = append(h.AppendHead(b), fields...)
 	b = wire.AppendTail(b, h.ErrorText, h.Duration, h.Probe, h.CallerLine)
-	r.saw(&h, ref)
+	r.update(&h, ref)
 	return b
 }
 

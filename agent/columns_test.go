@@ -26,8 +26,7 @@ func inColumns(t *testing.T, w *columnWriter, events [][]byte) (size int) {
 	return len(block)
 }
 
-// TestSpoiltColumns: columns that are not as they were written are an error, or
-// other events, and nothing worse.
+// TestSpoiltColumns: changed columns give an error, or other events, and nothing worse.
 func TestSpoiltColumns(t *testing.T) {
 	_, batches, err := tracetest.Read(recordings[0])
 	if err != nil {
@@ -53,7 +52,7 @@ func TestSpoiltColumns(t *testing.T) {
 	}
 }
 
-// TestColumns: what was put into columns is read back, byte by byte.
+// TestColumns: events that were put into columns are read back, byte by byte.
 func TestColumns(t *testing.T) {
 	var w columnWriter
 	for _, file := range recordings {

@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/server"
 )
 
-// serve serves the rig's agent and returns what connects to it.
+// serve serves the rig's agent, and returns a function that connects to it.
 func (r *rig) serve() (connect func() (agentpb.AgentClient, *grpc.ClientConn)) {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "s")
@@ -37,8 +37,8 @@ func (r *rig) serve() (connect func() (agentpb.AgentClient, *grpc.ClientConn)) {
 	}
 }
 
-// TestWhileConnected: what a client asked for that is gone, however it went,
-// holds no pod any more; what it asked for to stay, and what others hold, does.
+// TestWhileConnected: when a client is gone, in whatever way, its holds and breakpoints that live with its connection
+// end. Those that it asked for to stay, and those of others, go on.
 func TestWhileConnected(t *testing.T) {
 	r := newRig(t, Options{})
 	connect := r.serve()
@@ -70,12 +70,12 @@ func TestWhileConnected(t *testing.T) {
 	_ = other.Close()
 	<-done // past the breakpoint too
 	for len(r.points.list()) > 1 {
-		runtime.Gosched() // it is taken away on a goroutine of its own
+		runtime.Gosched() // another goroutine removes it
 	}
 	if left := r.points.list(); len(left) != 1 || left[0].spec.GetWhileConnected() {
 		t.Errorf("breakpoints left: %v, want the one that was to stay", left)
 	}
-	if len(r.holds.of(r.pods.Object(q))) != 1 {
+	if len(r.holds.forPod(r.pods.Object(q))) != 1 {
 		t.Error("a hold that was to stay is gone with its client")
 	}
 	for _, e := range r.events("web") {

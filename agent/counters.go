@@ -8,14 +8,14 @@ import (
 
 // Counters are what the agent has done since it began.
 type Counters struct {
-	// Holds are those that have begun, and HoldsNow those that go on. Held is for how long
-	// pods were held, each by itself. A delay is no hold.
+	// Holds counts the holds that have begun, HoldsNow those that go on. Held is the sum of how long each of them
+	// lasted. A delay counts as no hold.
 	Holds    uint64
 	HoldsNow int
 	Held     time.Duration
-	// Fails and Delays are the faults that were injected.
+	// Fails and Delays count the faults that were injected.
 	Fails, Delays uint64
-	// Events are those that were published, and Lost those that were not, by kind.
+	// Events counts the events that were published. Lost counts, by kind, those that were lost.
 	Events uint64
 	Lost   map[string]uint64
 }
@@ -28,7 +28,7 @@ func (a *Agent) Counters() Counters {
 	return out
 }
 
-// delays reports whether it is a fault that only takes time.
+// delays reports whether the hold is an injected delay.
 func (h *hold) delays() bool { return h.why.Cause == agentpb.Cause_CAUSE_DELAY }
 
 func (t *holdTable) count(out *Counters) {

@@ -9,8 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// TestCounters: holds, delays and failures are counted each by itself, and a hold counts
-// while it goes on.
+// TestCounters: holds, delays and failures are counted separately, and a hold counts while it goes on.
 func TestCounters(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -36,7 +35,7 @@ func TestCounters(t *testing.T) {
 	if during.Holds != 1 || during.HoldsNow != 1 || during.Held <= 0 || during.Fails != 1 || during.Delays != 1 || during.Events == 0 {
 		t.Errorf("while a pod is held: %+v", during)
 	}
-	h.let(agentpb.ReleaseContinue)
+	h.release(agentpb.ReleaseContinue)
 	<-done
 	if after := r.Counters(); after.Holds != 1 || after.HoldsNow != 0 || after.Held < during.Held {
 		t.Errorf("then: %+v", after)

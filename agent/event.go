@@ -18,7 +18,7 @@ type event struct {
 	parent   uint64
 	sync     uint32
 	role     uint8
-	probe    uint8 // index plus one, of what saw it; 0: what its step says
+	probe    uint8 // index plus one of the probe that saw it; 0: the step's first probe
 	fields   []field
 	wire     fieldBytes // more fields
 	err      string

@@ -10,15 +10,16 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
 
 func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
 
-// messageOf is a field as a message.
+// messageOf returns a field as a message.
 func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).Protos()[0] }
 
-// TestEncode holds the hand-written encoding against the generated one.
+// TestEncode compares the hand-written encoding with the generated one.
 func TestEncode(t *testing.T) {
 	e := event{
 		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: &pod{ID: 9},
@@ -35,10 +36,7 @@ func TestEncode(t *testing.T) {
 	for i := range e.fields {
 		want.Fields = append(want.Fields, messageOf(e.fields[i]))
 	}
-	got := &agentpb.Event{}
-	if err := proto.Unmarshal(e.appendTo(nil), got); err != nil {
-		t.Fatal(err)
-	}
+	got := eventtest.Decode(t, e.appendTo(nil))
 	if !proto.Equal(got, want) {
 		t.Errorf("encoded:\n%v\nwant:\n%v", got, want)
 	}

@@ -9,12 +9,10 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// unreadable is a string that nobody can read: it says that it has bytes, at
-// the address 0.
+// unreadable returns a string that cannot be read: it claims to have 8 bytes at the address 0.
 func unreadable() string { return *(*string)(unsafe.Pointer(&[2]uintptr{0, 8})) }
 
-// TestJournalRecovers: an event at which the journal fails is lost, with a word
-// of it, and those around it are not.
+// TestJournalRecovers: an event at which the journal panics is lost and counted. The events around it are not lost.
 func TestJournalRecovers(t *testing.T) {
 	note := func(err string) event { return event{kind: agentpb.Kind_NOTE, err: err} }
 	for name, fail := range map[string]func(r *rig, w *watcher) (undo func()){
@@ -103,7 +101,7 @@ func (r *rig) untilDrop(w *watcher) *agentpb.Event {
 	}
 }
 
-// nodeEvents is the node's story.
+// nodeEvents returns the node's story.
 func (r *rig) nodeEvents() []*agentpb.Event {
 	r.t.Helper()
 	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
@@ -116,7 +114,7 @@ func (r *rig) nodeEvents() []*agentpb.Event {
 	return decoded(r.t, w.history.all())
 }
 
-// TestPodSeenFails: what the host does at the first pod must not cost an event.
+// TestPodSeenFails: a panic in PodSeen must not cost an event.
 func TestPodSeenFails(t *testing.T) {
 	r := newRig(t, Options{PodSeen: func() { panic("of a test") }})
 	_ = r.sync(newPod("default", "web"), nil)

@@ -9,24 +9,23 @@ const stageBoot = "boot"
 
 // runs is what the agent knows of the goroutine that makes a call.
 type runs struct {
-	// goroutine is that of hook.Goroutine, or what a probe outside of the kubelet
-	// tells goroutines by; zero: it is not known.
+	// goroutine is the number that hook.Goroutine, or a probe outside of the kubelet, gives the goroutine; zero: it is
+	// not known.
 	goroutine uintptr
 	role      uint8
-	// proven: a step that encloses the call says whose goroutine it is. Otherwise
-	// the role is only the one that the call's step mostly has.
+	// proven: a step that encloses the call says whose goroutine it is. Otherwise the role is just the usual one of the
+	// call's step.
 	proven bool
-	// worker is the pod whose worker makes the call, or waits for the goroutine
-	// that does. nil: it is no pod's worker, as far as is proven.
+	// worker is the pod whose worker makes the call, or waits for the goroutine that makes it. nil: that is proven for
+	// no pod's worker.
 	worker *pod
 	// ended is set when the function returns. What its goroutines do from then on
 	// is no longer its own.
 	ended atomic.Bool
 }
 
-// findGoroutine finds out whose goroutine makes the call s, which is that of the
-// number. cur is the innermost call of this goroutine, or of the one that started
-// it; it may be nil.
+// findGoroutine finds out whose goroutine makes the call s. goroutine is its number. cur is the innermost call of this
+// goroutine, or of the one that started it; it may be nil.
 func (a *Agent) findGoroutine(s, cur *span, goroutine uintptr) {
 	s.goroutine = goroutine
 	if s.step.Root {
@@ -47,14 +46,14 @@ func (a *Agent) findGoroutine(s, cur *span, goroutine uintptr) {
 	}
 }
 
-// encloses reports whether the goroutine of s counts as that of up: it is the same,
-// or the function that started it waits for it.
+// encloses reports whether the goroutine of s counts as the goroutine of up: it is the same, or up started it and waits
+// for it. A call that has ended encloses nothing.
 func (up *span) encloses(s *span) bool {
 	return up != nil && !up.ended.Load() && (up.goroutine == s.goroutine || up.step.Awaits)
 }
 
-// unproven is the role of a goroutine of which only the step is known. That a
-// pod's worker mostly comes to the step does not make it a worker.
+// unproven returns the role of a goroutine of which only the step is known. It never assumes a pod's worker, even at a
+// step to which mostly workers come.
 func (a *Agent) unproven(step *stepInfo) uint8 {
 	switch a.roles.names[step.role] {
 	case roleWorker, roleKill:
@@ -63,7 +62,6 @@ func (a *Agent) unproven(step *stepInfo) uint8 {
 	return step.role
 }
 
-// onWorkerOf reports whether the worker of p makes the call, or waits for the
-// goroutine that does. Stepping stays there: health probes and volume operations
-// go on beside it, and have breakpoints of their own.
+// onWorkerOf reports whether the worker of p makes the call, or waits for the goroutine that makes it. Stepping stays
+// on the worker: health probes and volume operations go on beside it, and have breakpoints of their own.
 func (s *span) onWorkerOf(p *pod) bool { return s.worker != nil && s.worker == p }

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// Fields that the agent reads, by name. The catalogue makes sure that steps of
-	// the roles that it reads them of have them.
+	// Fields that the agent reads, by name. The catalogue guarantees that steps of the roles in readsFields have them.
 	fieldWaitsKill = "waitsForKill"
 
 	// The goroutines of the catalogue that the agent knows.
@@ -33,8 +32,8 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	s := newSpan(step)
 	s.wall, s.start = a.now()
 	a.findGoroutine(s, spanOf(cur), hook.Goroutine())
-	// Of each step, also of those that the names in the source lead to from one line alone: of
-	// calls through an interface or a function's value they lead to none, or to another one.
+	// The line is found for every step, even if only one line of the source calls it by name: a call through an
+	// interface or a function value comes from a line without that name.
 	if up := s.parent; up != nil && up.goroutine == s.goroutine {
 		s.line = callsite.Line(up.step.Symbol)
 	}
@@ -53,38 +52,37 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	if p != nil && step.means == probes.RoleTurn {
 		p.State.sync.Add(1)
 	}
-	if s.late {
-		if p == nil {
-			return &s.Span, nil
-		}
-		// Whoever stops the pod here wants to see the call, whatever comes of it.
-		if !t.keep() {
-			return &s.Span, nil
-		}
-		return &s.Span, a.stop(s, &s.one, enter, "")
-	}
-	if s.many != nil {
+	return &s.Span, a.announceEnter(s, p, &t)
+}
+
+// announceEnter publishes the beginning of a call that is about some pods, and stops the call if somebody wants that here.
+// p is the only pod that it is about, or nil.
+func (a *Agent) announceEnter(s *span, p *pod, t *taker) error {
+	switch {
+	case s.late:
+		// The call is published when it ends. If the pod is stopped here, it is published now, whatever comes of it.
+	case s.many != nil:
 		parts := s.parts()
 		for _, ps := range parts {
 			a.putNew(s, ps, t.wire)
 		}
 		a.followMany(s)
 		if !t.keep() {
-			return &s.Span, nil
+			return nil
 		}
-		return &s.Span, a.stopMany(s, parts, enter, "")
+		return a.stopMany(s, parts, enter, "")
+	default:
+		if s.one.id != 0 {
+			a.putNew(s, &s.one, t.wire)
+		}
+		if p != nil {
+			a.follow(s, p)
+		}
 	}
-	if s.one.id != 0 {
-		a.putNew(s, &s.one, t.wire)
+	if p == nil || !t.keep() {
+		return nil
 	}
-	if p == nil {
-		return &s.Span, nil
-	}
-	a.follow(s, p)
-	if !t.keep() {
-		return &s.Span, nil
-	}
-	return &s.Span, a.stop(s, &s.one, enter, "")
+	return a.stop(s, &s.one, enter, "")
 }
 
 // enterPods finds the pods of a call as it begins, and its profiler labels.
@@ -107,7 +105,7 @@ func (a *Agent) enterPods(s *span, t *taker) []hook.Label {
 		p = s.parent.inherited()
 	}
 	if p == nil && s.step.Pod.Kind == probes.PodInherit {
-		return pods.NodeLabels // somebody else's call of what pods call too
+		return pods.NodeLabels // the kubelet calls the function for others than pods too
 	}
 	s.one.pod, s.one.id = p, a.spanIDs.Add(1)
 	if p == nil {
@@ -117,10 +115,9 @@ func (a *Agent) enterPods(s *span, t *taker) []hook.Label {
 	return p.ProfilerLabels()
 }
 
-// putEnter publishes the enter event of a call in one pod's story, once, after
-// those of the calls it happens in. It returns false for a call that has ended
-// without a word. The lock is held until the event is out, so that neither what
-// happens in the call nor its exit comes before it.
+// putEnter publishes the enter event of a call in one pod's story, once. The enters of the calls around it come first.
+// putEnter returns false for a call that has ended without an event. It holds the lock until the event is out, so that
+// neither the call's exit nor an event within the call comes before it.
 func (a *Agent) putEnter(s *span, ps *podSpan) bool {
 	if ps.emitted.Load() {
 		return true
@@ -133,19 +130,19 @@ func (a *Agent) putEnter(s *span, ps *podSpan) bool {
 	return ps.emitted.Load()
 }
 
-// putNew is putEnter for a call that nobody else knows of yet.
+// putNew is putEnter for a call that no other goroutine knows yet.
 func (a *Agent) putNew(s *span, ps *podSpan, shown fieldBytes) {
 	ps.parent = a.parentID(s, ps.pod)
 	e := event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}
-	if s.parent.is(ps.pod, ps.parent) {
+	if s.parent.hasID(ps.pod, ps.parent) {
 		e.line = s.line
 	}
 	a.putWire(s, ps, &e, shown)
 	ps.emitted.Store(true)
 }
 
-// is reports whether a call has an id in the story of p.
-func (s *span) is(p *pod, id uint64) bool {
+// hasID reports whether the call has this id in the story of p. It is false for id 0.
+func (s *span) hasID(p *pod, id uint64) bool {
 	if s == nil || id == 0 {
 		return false
 	}
@@ -153,14 +150,13 @@ func (s *span) is(p *pod, id uint64) bool {
 	return ps != nil && ps.id == id
 }
 
-// parentID is the id, in the story of p, of the call that s happens in. Calls
-// whose enter is late publish it now. A call about other pods is no parent, nor is
-// one that ended without a word.
+// parentID returns the id that the call around s has in the story of p, or 0. A call whose enter is late publishes it
+// now. A call about other pods is no parent, nor is a call that ended without an event.
 func (a *Agent) parentID(s *span, p *pod) uint64 {
 	for up := s.parent; up != nil; up = up.parent {
 		ps := up.part(p)
 		if ps == nil && p != nil && up.step.Pod.Kind == probes.PodUpdates {
-			ps = up.add(p, &a.spanIDs)
+			ps = up.addPod(p, &a.spanIDs)
 		}
 		if ps != nil && a.putEnter(up, ps) {
 			return ps.id
@@ -206,7 +202,7 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		return
 	}
 	end.wall, end.mono = a.now()
-	if a.leave(s, end, &t) && !s.fault && t.keep() {
+	if a.putExit(s, end, &t) && !s.fault && t.keep() {
 		// A fault at exit would change what was done; only enter has them.
 		_ = a.stop(s, &s.one, exit, end.err)
 	}
@@ -219,12 +215,11 @@ type ending struct {
 	wall, mono int64
 }
 
-// leave reports that a call has ended. It returns whether the call is about one
-// pod, which may now be stopped.
-func (a *Agent) leave(s *span, end ending, t *taker) bool {
+// putExit publishes the exit of a call. It reports whether the call is about one pod, which may now be stopped.
+func (a *Agent) putExit(s *span, end ending, t *taker) bool {
 	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, err: end.err, duration: end.mono - s.start}
 	if s.many != nil {
-		a.leaveMany(s, t, &last)
+		a.putExits(s, t, &last)
 		return false
 	}
 	if p := t.pod; p != nil && !s.one.emitted.Load() {
@@ -244,7 +239,7 @@ func (a *Agent) leave(s *span, end ending, t *taker) bool {
 	return p != nil
 }
 
-// outcome is the error with which a call ended, as text.
+// outcome returns the error with which a call ended, as text.
 func outcome(how hook.Outcome, err error) string {
 	switch {
 	case how == hook.Panicked:
@@ -257,14 +252,14 @@ func outcome(how hook.Outcome, err error) string {
 	return ""
 }
 
-// endIdle ends a call of which nothing came, if its step says that this is
-// worth no event. See endQuietly.
+// endIdle ends a call without an event if nothing came of it and its step is Idle. It reports whether it did. See
+// endQuietly.
 func (s *span) endIdle(end ending) bool {
 	return s.step.Idle && end.err == "" && s.endQuietly(end.how)
 }
 
-// endQuietly ends a call without a word, if it can be so ended. If calls in it
-// published its enter, it gets its exit.
+// endQuietly ends a call without an event, if that is possible, and reports whether it did. If calls within it have
+// published its enter, it needs an exit.
 func (s *span) endQuietly(how hook.Outcome) bool {
 	if !s.late || how != hook.Returned {
 		return false
@@ -279,10 +274,10 @@ func (s *span) endQuietly(how hook.Outcome) bool {
 	return quiet
 }
 
-// leaveMany puts out the exit events of a call that is about several pods.
-func (a *Agent) leaveMany(s *span, t *taker, last *event) {
+// putExits publishes the exits of a call that is about several pods.
+func (a *Agent) putExits(s *span, t *taker, last *event) {
 	for _, o := range t.list {
-		s.add(o.Pod, &a.spanIDs).object = o.UID
+		s.addPod(o.Pod, &a.spanIDs).object = o.UID
 	}
 	var emitted []*podSpan
 	for _, ps := range s.parts() {
@@ -312,22 +307,21 @@ func (a *Agent) leaveMany(s *span, t *taker, last *event) {
 	}
 }
 
-// learnID remembers whose sandbox or container it is that a call made.
+// learnID notes that the sandbox or container that a call made belongs to p.
 func (a *Agent) learnID(p *pod, t *taker) {
 	if t.made != "" {
 		a.pods.Learn(t.made, p)
 	}
 }
 
-// readsFields has the roles of which the agent reads fields of the enter, as the
-// call begins.
+// readsFields has the roles of steps whose fields the agent reads when a call begins.
 var readsFields = map[probes.Role]bool{probes.RoleUpdate: true}
 
 // makes reports whether a call of the role makes a sandbox or a container, whose id
 // is its first result.
 func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.RoleCreate }
 
-// follow does what the beginning of a step asks of the agent.
+// follow updates the agent's state when a call begins.
 func (a *Agent) follow(s *span, p *pod) {
 	switch s.step.means {
 	case probes.RoleUpdate:
@@ -347,7 +341,7 @@ func (a *Agent) followMany(s *span) {
 	}
 }
 
-// unfollow does what the end of a step asks of the agent.
+// unfollow updates the agent's state when a call ends.
 func (a *Agent) unfollow(s *span, p *pod) {
 	if s.step.means == probes.RoleWorker {
 		a.dropPending(p, agentpb.ReleaseWorkerEnded)

@@ -13,15 +13,13 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// historyKeeps bounds what a history keeps in memory that the recorder has let
-// go of: once the recorder has taken so many bytes since the history was begun,
-// the rest of the history is cut. All histories together keep no more than
-// that, since they share what they keep.
+// historyKeeps bounds the memory, in bytes, that a history keeps after the recorder has dropped it. Once the recorder
+// has taken so many bytes since the history began, the rest of the history is cut. Histories share what they keep, so
+// the bound holds for all of them together.
 const historyKeeps = 16 << 20
 
-// history is what the recorder had of the events that a watcher wants, at the
-// moment at which the watcher began. It copies no events: the recorder's parts
-// only ever grow at their end. The stories are merged while they are sent.
+// history has the events that a watcher wants and that the recorder had when the watcher began. It copies no events:
+// the recorder's parts only ever grow at their end. The stories are merged while they are sent.
 type history struct {
 	taken int64 // recorder.taken at that moment
 
@@ -29,15 +27,15 @@ type history struct {
 	readers readerHeap
 	steps   map[uint32]bool
 	left    int64  // events that are not yet read, of any step
-	last    moment // of the event that was read last; at first, of the first
+	last    moment // of the event that was read last; before that, of the first event
 	begun   bool   // readers is a heap
 	zstd    *zstd.Decoder
 	columns []byte // for zstd to decode into
 	cut     bool
 }
 
-// history takes what the recorder has of the stories that w wants. It is used
-// under journal.out, and as quick as that asks for.
+// history returns what the recorder has of the stories that w wants. The caller holds journal.out, so it has to be
+// quick.
 func (r *recorder) history(w *watcher) *history {
 	h := &history{taken: r.taken, steps: w.steps}
 	for _, s := range r.stories {
@@ -63,7 +61,7 @@ func (r *recorder) history(w *watcher) *history {
 	return h
 }
 
-// begin is the first event of a story; false: it has none.
+// begin returns the moment of a story's first event; false: it has none.
 func (s *story) begin() (moment, bool) {
 	switch {
 	case len(s.packed) > 0:
@@ -75,7 +73,7 @@ func (s *story) begin() (moment, bool) {
 	return moment{}, false
 }
 
-// beginsAt notes when the history begins: with the earliest of its stories.
+// beginsAt lets the history begin at this moment, unless it begins before.
 func (h *history) beginsAt(begin moment) {
 	if h.last.seq == 0 || begin.seq < h.last.seq {
 		h.last = begin
@@ -89,8 +87,7 @@ func (h *history) isRead() bool {
 	return len(h.readers) == 0
 }
 
-// unpack reads a compressed block. One that cannot be read is a fault, and is
-// reported as lost.
+// unpack reads a compressed block. A block that cannot be read counts as a fault, and is reported as lost.
 func (h *history) unpack(p *packed) []byte {
 	if h.zstd == nil {
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(2*packBlock))
@@ -150,15 +147,14 @@ func (h *history) read() (out []kept) {
 	return out
 }
 
-// drop is an event that reports how much of the history was cut. The caller holds
-// mu.
+// drop returns an event that reports how much of the history was cut. The caller holds mu.
 func (h *history) drop() kept {
 	e := event{seq: h.last.seq, wall: h.last.wall, mono: h.last.mono, kind: agentpb.Kind_DROP, fields: []field{number("history", h.left)}}
 	return kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)}
 }
 
-// cutAt ends a history that is too old, by what the recorder has taken
-// in all: the client does not read, or slower than events come.
+// cutAt ends a history if the recorder has taken too much since it began: the client does not read, or reads more
+// slowly than events come. taken is what the recorder has taken in all, in bytes.
 func (h *history) cutAt(taken int64) {
 	if taken-h.taken <= historyKeeps {
 		return
@@ -172,16 +168,15 @@ func (h *history) cutAt(taken int64) {
 // storyReader reads one story.
 type storyReader struct {
 	pod    *pod
-	key    uint64 // seq of next; if there is no next, what is to come is not before it
+	key    uint64 // seq of next; without next, no event to come has a lower one
 	next   []byte
 	data   []byte // rest of the part that is being read
 	packed []packed
 	parts  []*part
-	last   []byte // data of the last part, as it was: the recorder adds to it
+	last   []byte // data of the last part when the history began: the recorder appends to it
 }
 
-// advance goes to the next event of the steps that are wanted; false: there is
-// none.
+// advance goes to the next event of a step that is wanted; false: there is none.
 func (r *storyReader) advance(h *history) bool {
 	for {
 		for len(r.data) > 0 {

@@ -23,9 +23,9 @@ type hold struct {
 	id     uint32
 	pod    *pod
 	span   *span
-	part   *podSpan // of span, that is about pod
+	part   *podSpan // the part of span in pod's story
 	side   int
-	inside *agentpb.StackFrame // the line at which it is held, neither at the begin nor at the end
+	inside *agentpb.StackFrame // the line at which it is held; nil: at the call's begin or end
 	node   bool                // the node stands still meanwhile
 	why    cause
 	since  time.Time
@@ -33,14 +33,14 @@ type hold struct {
 	budget *budget
 	err    string
 
-	peer   server.Peer // asked for the hold
+	peer   server.Peer // the process that asked for the hold
 	ends   time.Time   // when the agent lets the pod go by itself
-	endsBy string      // by what: the lease, or the name of a timer
+	endsBy string      // what then ends it: the lease, or the name of a timer
 
 	once     sync.Once
 	released chan struct{}
 	reason   string
-	by       server.Peer // let the pod go; nobody if the agent did
+	by       server.Peer // the process that let the pod go; none if the agent did
 
 	begun    bool   // the HOLD event was put; guarded by holdTable.mu, until got is given the hold
 	seq      uint64 // of the HOLD event; 0: it was dropped
@@ -54,21 +54,21 @@ type cause struct {
 	breakpoint uint32
 }
 
-// String is what events say.
+// String returns the cause as events state it.
 func (c cause) String() string {
 	return reason.Cause(&agentpb.HoldInfo{Cause: c.Cause, Breakpoint: c.breakpoint}).En
 }
 
-// terms are those on which a pod is held.
+// terms are the terms on which a pod is held.
 type terms struct {
 	why    cause
-	lease  time.Duration   // zero: the default of where the pod is held
-	client context.Context // its end is the hold's
-	peer   server.Peer     // asked for it
+	lease  time.Duration   // zero: the default, by where the pod is held
+	client context.Context // the hold ends when it is done
+	peer   server.Peer     // the process that asked for it
 	inside *agentpb.StackFrame
 }
 
-// gaveUp is closed when nobody waits for the call any more.
+// gaveUp returns a channel that is closed when the call's caller gives up; nil: that is not seen.
 func (s *span) gaveUp() <-chan struct{} {
 	if s.caller == nil {
 		return nil
@@ -76,43 +76,41 @@ func (s *span) gaveUp() <-chan struct{} {
 	return s.caller.Done()
 }
 
-// let lets the pod go on. The reason of the first call counts, one of those of
-// agentpb.
-func (h *hold) let(reason string) { h.letBy(reason, server.Peer{}) }
+// release lets the pod go on, for one of the release reasons of agentpb. The reason of the first call counts.
+func (h *hold) release(reason string) { h.releaseBy(reason, server.Peer{}) }
 
-// letBy is let for a process that asks for it.
-func (h *hold) letBy(reason string, by server.Peer) {
+// releaseBy is release for a process that asks for it.
+func (h *hold) releaseBy(reason string, by server.Peer) {
 	h.once.Do(func() {
 		h.reason, h.by = reason, by
 		close(h.released)
 	})
 }
 
-// holdTable has the holds there are.
+// holdTable is the table of the holds.
 type holdTable struct {
-	// armed counts pending holds and breakpoints: while it is zero a step costs
-	// nothing but this look.
+	// armed counts pending holds and breakpoints. While it is zero, a step costs only the reading of it.
 	armed atomic.Int32
-	// byLine counts the pending holds among them that are at lines, and at no step.
+	// byLine counts those of the pending holds that are at lines and at no step.
 	byLine atomic.Int32
-	// onArmed are called when something is armed, and when nothing is any more. To come
-	// back to zero may be noted under a lock of who calls.
+	// onArmed are called when something is armed, and when the count returns to zero. In the second case they may be
+	// called with the caller's lock held.
 	onArmed   []*func() // never changed in place
 	onArmedMu sync.Mutex
 
-	// taken counts the holds, and those that are about to be.
+	// taken counts the holds, and the room that is reserved for holds.
 	taken atomic.Int32
 
 	mu    sync.Mutex
 	last  uint32
 	all   map[uint32]*hold
-	begun uint64        // holds that have begun, in all; delays are none
-	held  time.Duration // of those that have ended
+	begun uint64        // holds that have begun, in all, without delays
+	held  time.Duration // how long the holds that have ended lasted, in all
 }
 
 func (t *holdTable) init() { t.all = map[uint32]*hold{} }
 
-// arm counts what is armed. Who arms calls announce after it, without a lock.
+// arm adds n to the armed count. If n is positive, the caller must then call announce, without holding a lock.
 func (t *holdTable) arm(n int32) {
 	if t.armed.Add(n) == 0 {
 		t.announce()
@@ -127,7 +125,7 @@ func (t *holdTable) pend(w *pendingHold, n int32) {
 	t.arm(n)
 }
 
-// announce has the probes know whether anything is armed.
+// announce calls onArmed, so that the probes look whether anything is armed.
 func (t *holdTable) announce() {
 	t.onArmedMu.Lock()
 	all := t.onArmed
@@ -159,8 +157,7 @@ func (t *holdTable) add(h *hold) {
 	t.all[h.id] = h
 }
 
-// begin puts the HOLD event. From then on the hold is listed: whoever lists holds
-// has all those, and only those, of which there is an event.
+// begin puts the HOLD event. From then on the hold is listed: list returns exactly the holds that have an event.
 func (t *holdTable) begin(h *hold, put func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,8 +178,8 @@ func (t *holdTable) end(h *hold, put func() uint64) {
 	h.endedSeq = put()
 }
 
-// list returns the holds of a pod, or of all pods for nil, that have begun, oldest
-// first, and the number of the last event that was put as they were read.
+// list returns the holds that have begun, oldest first, of a pod or, for nil, of all pods. seq is the number of the
+// last event that was put as they were read.
 func (t *holdTable) list(a *Agent, p *pod) (begun []*hold, seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,21 +187,21 @@ func (t *holdTable) list(a *Agent, p *pod) (begun []*hold, seq uint64) {
 	return begun, a.journal.last()
 }
 
-// remove is for a hold whose call fails.
+// remove takes the hold out of the list if end did not, because the call panicked.
 func (t *holdTable) remove(h *hold) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, h.id)
 }
 
-// of returns the holds of a pod, or of all pods for nil, oldest first.
-func (t *holdTable) of(p *pod) []*hold {
+// forPod returns the holds of a pod, or of all pods for nil, oldest first.
+func (t *holdTable) forPod(p *pod) []*hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sorted(p)
 }
 
-// sorted is of for a caller that holds mu.
+// sorted is forPod for a caller that holds mu.
 func (t *holdTable) sorted(p *pod) []*hold {
 	var out []*hold
 	for _, h := range t.all {
@@ -216,24 +213,23 @@ func (t *holdTable) sorted(p *pod) []*hold {
 	return out
 }
 
-// stop is called at each side of a step that is about one pod, on the
-// kubelet's goroutine. It holds the pod there if somebody wants it, and returns
-// the error with which the step is to fail, if it is to.
+// stop is called at each side of a step that is about one pod, on the kubelet's goroutine. It holds the pod there if
+// somebody wants that. It returns the error with which the step is to fail, or nil.
 func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if a.holds.armed.Load() == 0 {
 		return nil
 	}
 	may := a.mayHold(s, ps.pod, side)
-	if may && a.stopPending(s, ps, side, errText) {
+	at := crossing{s, ps, side, errText}
+	if may && a.stopPending(at) {
 		return nil
 	}
-	_, err := a.points.stop(a, s, ps, side, errText, may)
+	_, err := a.points.stop(a, at, may)
 	return err
 }
 
-// stopMany is stop for a call that is about several pods. Pods that a person
-// follows are held one after the other; a breakpoint acts once, on the first pod
-// that it is about: it is one call that stands still.
+// stopMany is stop for a call that is about several pods. Pods with a pending hold are held one after the other. A
+// breakpoint acts once, on the first pod that it applies to, because one call stands still.
 func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) error {
 	if a.holds.armed.Load() == 0 {
 		return nil
@@ -241,13 +237,13 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
 	stopped := false
 	for _, ps := range parts {
-		stopped = a.stopPending(s, ps, side, errText) || stopped
+		stopped = a.stopPending(crossing{s, ps, side, errText}) || stopped
 	}
 	if stopped {
 		return nil
 	}
 	for _, ps := range parts {
-		if acted, err := a.points.stop(a, s, ps, side, errText, true); acted {
+		if acted, err := a.points.stop(a, crossing{s, ps, side, errText}, true); acted {
 			return err
 		}
 	}
@@ -255,20 +251,21 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 }
 
 // stopPending holds the pod if a person asked for a hold at such a place.
-func (a *Agent) stopPending(s *span, ps *podSpan, side int, errText string) bool {
-	w := ps.pod.State.pending.Load()
-	if w == nil || !w.place(s, side) || !a.take(ps.pod, w) {
+func (a *Agent) stopPending(at crossing) bool {
+	p := at.part.pod
+	w := p.State.pending.Load()
+	if w == nil || !w.place(at.span, at.side) || !a.claimPending(p, w) {
 		return false
 	}
 	defer a.holds.free()
-	a.putEnter(s, ps)
-	a.hold(s, ps, side, errText, w.terms, w.got)
+	a.putEnter(at.span, at.part)
+	a.hold(at, w.terms, w.got)
 	return true
 }
 
-// take takes a pending hold whose pod has come to its place, and room for it, which the caller
-// gives back.
-func (a *Agent) take(p *pod, w *pendingHold) bool {
+// claimPending takes the pending hold of a pod that has come to the hold's place, and reserves room, which the caller
+// frees. It returns false if the hold is no longer pending, or if there is no room.
+func (a *Agent) claimPending(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
 	}
@@ -281,27 +278,40 @@ func (a *Agent) take(p *pod, w *pendingHold) bool {
 	return true
 }
 
-// hold stops the calling goroutine until the hold is released, its lease is
-// over, its client is gone, or a timer is about to trip. got, if not nil, is
-// given the hold. The caller has reserved room for it.
-func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, got chan<- *hold) {
+// crossing is one pod at one side of a call. err is the text of the call's error, at its exit.
+type crossing struct {
+	span *span
+	part *podSpan
+	side int
+	err  string
+}
+
+// took returns how long the call has been under way.
+func (c crossing) took(a *Agent) time.Duration {
+	return time.Since(a.started) - time.Duration(c.span.start)
+}
+
+// hold stops the calling goroutine until the hold is released, its lease is over, its client is gone, or a timer is
+// about to trip. It sends the hold to got, unless that is nil. The caller has reserved room for the hold.
+func (a *Agent) hold(at crossing, on terms, got chan<- *hold) {
 	now := time.Now()
-	p, node := ps.pod, a.standsStill(s, side) || isStandstill(s.caller)
+	s, ps, p := at.span, at.part, at.part.pod
+	node := a.standsStill(s, at.side) || isStandstill(s.caller)
 	h := &hold{
-		pod: p, span: s, part: ps, side: side, inside: on.inside, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: errText,
+		pod: p, span: s, part: ps, side: at.side, inside: on.inside, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: at.err,
 		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.ends, h.endsBy = h.end(now)
 	defer close(h.ended)
 	a.holds.add(h)
 	defer a.holds.remove(h)
-	// Who says that the pod may not be held any more does so before it looks
-	// for holds; so this hold is either seen by it, or sees it.
+	// releasePod sets its flag before it looks for holds. So either it finds this hold, or the check below sees the
+	// flag.
 	if no := mayNotBeHeld(p); no != "" {
-		h.let(no)
+		h.release(no)
 	}
-	at := h.on()
-	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(at)}) })
+	step := h.on()
+	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(step)}) })
 	if got != nil {
 		got <- h
 	}
@@ -309,24 +319,24 @@ func (a *Agent) hold(s *span, ps *podSpan, side int, errText string, on terms, g
 	defer t.Stop()
 	select {
 	case <-s.gaveUp():
-		h.let(agentpb.ReleaseCallGivenUp)
+		h.release(agentpb.ReleaseCallGivenUp)
 	case <-h.released:
 	case <-t.C:
-		h.let(h.endReason())
+		h.release(h.endReason())
 	case <-on.client.Done():
-		h.let(agentpb.ReleaseClientGone)
+		h.release(agentpb.ReleaseClientGone)
 	case <-a.closed:
-		h.let(agentpb.ReleaseAgentEnds)
+		h.release(agentpb.ReleaseAgentEnds)
 	}
-	if side == enter && h.inside == nil {
-		s.goesOn(time.Now())
+	if at.side == enter && h.inside == nil {
+		a.goesOn(s, time.Now())
 	}
 	a.holds.end(h, func() uint64 {
-		return a.put(s, ps, 0, event{kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)), fields: h.endFields(at)})
+		return a.put(s, ps, 0, event{kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)), fields: h.endFields(step)})
 	})
 }
 
-// end is when and by what the hold ends, if nobody lets the pod go before.
+// end returns when the hold ends by itself, and what then ends it: the lease or a timer.
 func (h *hold) end(now time.Time) (at time.Time, by string) {
 	if b := h.budget; b != nil {
 		if e := b.end.Add(-margin(b.end.Sub(now))); e.Before(h.lease) {
@@ -336,7 +346,7 @@ func (h *hold) end(now time.Time) (at time.Time, by string) {
 	return h.lease, agentpb.EndsByLease
 }
 
-// endReason is why the hold ends when nobody lets the pod go before.
+// endReason returns the reason for which the hold ends by itself.
 func (h *hold) endReason() string {
 	if h.endsBy == agentpb.EndsByLease {
 		return agentpb.ReleaseLease
@@ -344,7 +354,7 @@ func (h *hold) endReason() string {
 	return agentpb.ReleaseTimer
 }
 
-// endFields are those of the RELEASE event.
+// endFields returns the fields of the RELEASE event.
 func (h *hold) endFields(on string) []field {
 	out := []field{text("on", on), text("reason", h.reason)}
 	if h.reason == agentpb.ReleaseTimer {
@@ -355,7 +365,7 @@ func (h *hold) endFields(on string) []field {
 
 var sideNames = [2]string{"enter", "exit"}
 
-// on is where in the call the pod is held.
+// on returns where in the call the pod is held: at enter, at exit, or inside.
 func (h *hold) on() string {
 	if h.inside != nil {
 		return agentpb.Inside
@@ -366,7 +376,7 @@ func (h *hold) on() string {
 func (h *hold) fields(on string) []field {
 	out := []field{text("on", on)}
 	if h.inside != nil {
-		out = append(out, text("line", h.inside.Written()), text("function", values.Text(h.inside.GetFunction())))
+		out = append(out, text("line", values.Text(h.inside.Written())), text("function", values.Text(h.inside.GetFunction())))
 	}
 	out = append(out, text("why", h.why.String()), wire.Duration("lease", h.lease.Sub(h.since)))
 	if h.node {
@@ -383,8 +393,8 @@ func (h *hold) fields(on string) []field {
 func (a *Agent) releasePod(p *pod, reason string) {
 	p.State.noHold.Store(&reason)
 	a.dropPending(p, reason)
-	for _, h := range a.holds.of(p) {
-		h.let(reason)
+	for _, h := range a.holds.forPod(p) {
+		h.release(reason)
 	}
 }
 
@@ -396,14 +406,14 @@ func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
 	for _, p := range a.pods.All() {
 		a.dropPending(p, reason)
 	}
-	all := a.holds.of(nil)
+	all := a.holds.forPod(nil)
 	for _, h := range all {
-		h.letBy(reason, by)
+		h.releaseBy(reason, by)
 	}
 	return all
 }
 
-// proto is a hold that has begun as a message.
+// proto returns a hold that has begun, as a message.
 func (h *hold) proto() *agentpb.HoldInfo {
 	now := time.Now()
 	out := &agentpb.HoldInfo{

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// linger is how long an event waits for company. Nobody sees it.
+	// linger is how long an event waits for more to come. No person notices it.
 	linger = 5 * time.Millisecond
-	// sharedChunk is how much memory is taken at once for what watchers share.
+	// sharedChunk is how much memory is allocated at once for the events that watchers share, in bytes.
 	sharedChunk = 64 << 10
 )
 
@@ -33,26 +33,25 @@ type journal struct {
 	// dropping: something is in dropped.
 	dropping bool
 	closed   bool
-	// doneSeq is the number of the last event that was kept, and waiting are those who
-	// wait for one.
+	// doneSeq is the number of the last event that was kept. waiting are the callers that wait for one to be kept.
 	doneSeq  uint64
 	waiting  []waiter
 	sweeps   *time.Timer // until the next sweep; nil: none is to come
 	sweepDue bool
 
-	// out is held while events are kept and handed on, so that who begins to
-	// watch sees each event once: from the recorder or live.
+	// out is held while events are kept and handed on, so that a new watcher sees each event once: from the recorder or
+	// live.
 	out      sync.Mutex
 	recorder *recorder
 	verdicts *verdicts
 	watchers map[*watcher]struct{}
-	shared   chunk // has what the watchers are to send
-	blocks   chunk // has compressed stories
+	shared   chunk // the events in the watchers' queues
+	blocks   chunk // compressed stories
 	done     chan struct{}
-	// podSeen is called once, at the first event about a pod; nil: it was.
+	// podSeen is called once, at the first event about a pod; nil: it has been called.
 	podSeen func()
-	// forget drops what is remembered of pods that have long been gone, and reports
-	// whether there is more that it will drop later; nil: nothing is.
+	// forget drops pods that have long been gone, and reports whether there will be more to drop later; nil: none is
+	// ever dropped.
 	forget func(now int64) (more bool)
 	buf    []byte // the event that is being handed on
 	handed uint64 // seq of the event that was handed on last; guarded by out
@@ -65,11 +64,10 @@ func newJournal(limit int, r *recorder, v *verdicts, clock func() (wall, mono in
 	return j
 }
 
-// put queues an event, with the time of now if it has none. When the queue is
-// full the event is dropped and counted; those that are spared find twice as
-// much room.
+// put queues an event, with the current time if it has none. When the queue is full, put drops and counts the event.
+// For spared events the queue has twice as much room.
 //
-// put returns the number that the event has; 0 if it is dropped.
+// put returns the event's number, or 0 if it dropped the event.
 func (j *journal) put(e event) uint64 { return j.putWire(&e, nil) }
 
 // putWire is put for an event that has more fields, which it copies.
@@ -102,23 +100,22 @@ func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 	return e.seq
 }
 
-// lastOf is the number of the last event about a pod that was put.
+// lastOf returns the number of the last event about a pod that was put.
 func (j *journal) lastOf(p *pod) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return p.State.seq
 }
 
-// last is the number of the last event that was put.
+// last returns the number of the last event that was put.
 func (j *journal) last() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seq
 }
 
-// spared reports whether an event of that kind finds room where others are
-// dropped: it says what podstep did to a pod, or how much was lost. There are few
-// of those.
+// spared reports whether an event of that kind still finds room when others are dropped. Spared events say what podstep
+// did to a pod, or how much was lost. There are few of them.
 func spared(k agentpb.Kind) bool {
 	switch k {
 	case agentpb.Kind_HOLD, agentpb.Kind_RELEASE, agentpb.Kind_FAULT, agentpb.Kind_DROP:
@@ -127,8 +124,7 @@ func spared(k agentpb.Kind) bool {
 	return false
 }
 
-// drop counts events that are lost, and has run publish a drop event. The caller holds
-// mu.
+// drop counts lost events, and makes run publish a drop event. The caller holds mu.
 func (j *journal) drop(k agentpb.Kind, n uint64) {
 	j.dropped[k] += n
 	j.dropping = true
@@ -154,10 +150,10 @@ func (j *journal) close() {
 	<-j.done
 }
 
-// take waits for events and takes them all. It leaves a moment for more to
-// come: a pod's steps follow each other closely, and waking the agent and every
-// client for each of them costs the machine more than the steps' events do.
-func (j *journal) take() (batch queue, open bool) {
+// takeBatch waits for events and takes them all. It waits a moment longer for more to come: a pod's steps follow each
+// other closely, and waking the agent and every client for each of them costs the machine more than the steps' events
+// do. It returns false when the journal is closed and empty.
+func (j *journal) takeBatch() (batch queue, open bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.queue.len() == 0 && !j.dropping && !j.sweepDue && !j.closed {
@@ -169,15 +165,14 @@ func (j *journal) take() (batch queue, open bool) {
 		j.mu.Lock()
 	}
 	batch, j.queue, j.spare = j.queue, j.spare, queue{}
-	if drop, any := j.drops(); any {
+	if drop, any := j.dropEvent(); any {
 		batch.add(&drop, nil)
 	}
 	return batch, batch.len() > 0 || !j.closed
 }
 
-// drops makes an event of what was dropped since the last one. The caller
-// holds mu.
-func (j *journal) drops() (event, bool) {
+// dropEvent returns an event that counts what was dropped since the last one; false: nothing was. The caller holds mu.
+func (j *journal) dropEvent() (event, bool) {
 	e := event{kind: agentpb.Kind_DROP}
 	j.dropping = false
 	for k, n := range j.dropped {
@@ -197,8 +192,7 @@ func (j *journal) drops() (event, bool) {
 	return e, true
 }
 
-// run is the agent's goroutine. A panic in a turn costs what is left of the
-// turn, at worst; the next turn follows.
+// run is the agent's goroutine. A panic costs at worst the rest of its turn; the next turn follows.
 func (j *journal) run() {
 	defer close(j.done)
 	for open := true; open; {
@@ -209,7 +203,7 @@ func (j *journal) run() {
 // turn keeps the events that came, and hands them on. It returns false when the
 // journal is closed and empty.
 func (j *journal) turn() (open bool) {
-	batch, open := j.take()
+	batch, open := j.takeBatch()
 	if !open {
 		return false
 	}
@@ -245,7 +239,7 @@ type waiter struct {
 	kept chan struct{}
 }
 
-// kept is closed when all events that were put before are kept.
+// kept returns a channel that is closed when all events that were put so far are kept.
 func (j *journal) kept() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -258,7 +252,7 @@ func (j *journal) kept() <-chan struct{} {
 	return w.kept
 }
 
-// wakeWaiting wakes those who wait for the events of a batch.
+// wakeWaiting wakes the callers that wait for the events of a batch.
 func (j *journal) wakeWaiting(batch *queue) {
 	if batch.len() == 0 {
 		return
@@ -283,12 +277,11 @@ func (j *journal) isSweepDue() bool {
 	return due
 }
 
-// keep encodes an event, gives it to the recorder and to the watchers. The
-// caller holds out.
+// keep encodes an event, and gives it to the verdicts, the recorder and the watchers. The caller holds out.
 func (j *journal) keep(e *event) {
 	j.handed = e.seq
 	j.buf = e.appendTo(j.buf[:0])
-	hook.Guard(func() { j.verdicts.take(e, j.buf) })
+	hook.Guard(func() { j.verdicts.addEvent(e, j.buf) })
 	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
 	j.hand(e, j.buf)
 	if !recorded {
@@ -326,7 +319,7 @@ func (j *journal) lookForPod(batch *queue) {
 	call()
 }
 
-// hand gives an event to those who want it. The caller holds out.
+// hand gives an event to the watchers that want it. The caller holds out.
 func (j *journal) hand(e *event, encoded []byte) {
 	var shared []byte
 	for w := range j.watchers {
@@ -345,8 +338,7 @@ func (j *journal) hand(e *event, encoded []byte) {
 	}
 }
 
-// watch adds a watcher. With history it is first given what the recorder
-// remembers.
+// watch adds a watcher. With history, the watcher is first given what the recorder remembers.
 func (j *journal) watch(w *watcher, history bool) error {
 	j.out.Lock()
 	defer j.out.Unlock()

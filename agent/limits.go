@@ -20,9 +20,9 @@ type limits struct {
 }
 
 var (
-	// nodeLimits are those of a node that others live by.
+	// nodeLimits are the limits of a node on which others depend.
 	nodeLimits = limits{lease: time.Hour, wait: time.Hour, delay: 10 * time.Minute, expires: 24 * time.Hour, holds: 16}
-	// labLimits are those of a node that is there for one person.
+	// labLimits are the limits of a lab: a node for one person.
 	labLimits = limits{lease: 24 * time.Hour, wait: 24 * time.Hour, delay: time.Hour, expires: 24 * time.Hour, holds: 1024}
 )
 
@@ -40,8 +40,8 @@ func (l *limits) proto() *agentpb.Limits {
 	}
 }
 
-// within reads a duration that a client asks for, and refuses one that is longer
-// than the most, or nothing. Zero: the client asks for none.
+// within returns the duration that a client asks for, or zero if it asks for none. It refuses a duration that is longer
+// than most, or not positive. what names the duration in the error.
 func within(what string, d *durationpb.Duration, most time.Duration) (time.Duration, error) {
 	if d == nil {
 		return 0, nil
@@ -56,8 +56,7 @@ func within(what string, d *durationpb.Duration, most time.Duration) (time.Durat
 	return asked, nil
 }
 
-// leaseAndWait reads the two durations of a hold. A lease of zero is the default
-// of wherever the pod will be held.
+// leaseAndWait returns the two durations of a hold. A lease of zero is the default of wherever the pod will be held.
 func (l *limits) leaseAndWait(lease, wait *durationpb.Duration) (leaseFor, waitFor time.Duration, err error) {
 	if leaseFor, err = within("lease", lease, l.lease); err != nil {
 		return 0, 0, err
@@ -93,7 +92,7 @@ func (l *limits) check(spec *agentpb.AddBreakpointRequest) error {
 	return nil
 }
 
-// unlessZero is nil for a duration of zero, which is a breakpoint's default.
+// unlessZero returns d, or nil for a duration of zero, which stands for a breakpoint's default.
 func unlessZero(d *durationpb.Duration) *durationpb.Duration {
 	if d.GetSeconds() == 0 && d.GetNanos() == 0 {
 		return nil
@@ -101,13 +100,12 @@ func unlessZero(d *durationpb.Duration) *durationpb.Duration {
 	return d
 }
 
-// tooMany is the error of a hold for which there is no room.
+// tooMany returns the error of a hold for which there is no room.
 func (a *Agent) tooMany() error {
 	return reason.Failed(codes.ResourceExhausted, problem(agentpb.Problem_TOO_MANY_HELD, args{"count": itoa(uint32(a.limits().holds))}))
 }
 
-// mayAct refuses what changes the course of pods, if the agent serves only those
-// who look.
+// mayAct returns an error if the agent is read-only. Holds, steps and breakpoints ask it first.
 func (a *Agent) mayAct() error {
 	if a.opts.ReadOnly {
 		return reason.Failed(codes.PermissionDenied, problem(agentpb.Problem_READ_ONLY, nil))

@@ -18,8 +18,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// TestLimits: whatever asks for more than the agent grants is refused, with the
-// limit in the sentence.
+// TestLimits: a request for more than the agent grants is refused, with the limit in the sentence.
 func TestLimits(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -108,7 +107,7 @@ func TestHoldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestReadOnly: an agent for those who look does nothing to a pod, whoever asks.
+// TestReadOnly: a read-only agent does nothing to a pod, whoever asks.
 func TestReadOnly(t *testing.T) {
 	r := newRig(t, Options{ReadOnly: true})
 	p := newPod("default", "web")
@@ -139,8 +138,7 @@ type holdStream struct {
 
 func (s holdStream) Context() context.Context { return s.ctx }
 
-// TestDiffers: where the kubelet's function is not that of the catalogue, and in
-// what it calls, no pod is held.
+// TestDiffers: no pod is held in a function that differs from the catalogue's, nor in what it calls.
 func TestDiffers(t *testing.T) {
 	r := newRig(t, Options{Differs: map[string]bool{"rt.sync": true}})
 	p := newPod("default", "web")
@@ -154,7 +152,7 @@ func TestDiffers(t *testing.T) {
 	_ = r.sync(p, func() error { return r.call("rt.sync", []any{p}, nil, compute) }) // would hang if it were held
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.sync(p, compute) }()
-	r.held(p).let("continue")
+	r.held(p).release("continue")
 	<-done
 }
 

@@ -13,8 +13,8 @@ type place struct {
 	line int
 }
 
-// lineStride is how far apart the runtime is asked which function an address is
-// in, in bytes. Woven functions are longer: the hook alone takes as much.
+// lineStride is the distance, in bytes, between the addresses of which the runtime is asked for the function. Woven
+// functions are longer: the hook alone takes as much.
 const lineStride = 128
 
 // findLines finds functions in this program, by symbol. It walks the program's
@@ -35,7 +35,7 @@ func findLines(symbols map[string]bool) map[string]place {
 				continue
 			}
 			last = entry
-			// The address may be in a function that was inlined; entry is not.
+			// pc may be in a function that was inlined; entry is not.
 			if f = runtime.FuncForPC(entry); symbols[f.Name()] {
 				file, line := f.FileLine(entry)
 				found[f.Name()] = place{file, line}
@@ -45,8 +45,8 @@ func findLines(symbols map[string]bool) map[string]place {
 	return found
 }
 
-// stepLines are the places of the steps, by symbol. A function literal has no
-// name of its own that would tell it from others.
+// stepLines returns the places of the steps, by symbol. It leaves out function literals: they have no name that tells
+// them apart.
 func (a *Agent) stepLines() map[string]place {
 	if !a.opts.InKubelet {
 		return nil

@@ -9,8 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestFindLines finds a function that this program has, and holds its line
-// against its source.
+// TestFindLines finds a function of this program, and compares its line with the source.
 func TestFindLines(t *testing.T) {
 	_ = new(v1.Pod).DeepCopy() // so that the linker keeps it
 	const symbol = "k8s.io/api/core/v1.(*PodSpec).DeepCopyInto"

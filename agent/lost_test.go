@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// TestLossIsTold: when the queue overflows, a watcher that has no room either is
-// still gets how much was lost, and sees every fault that was injected.
+// TestLossIsReported: when the queue overflows, even a watcher without room is told how much was lost, and gets every
+// injected fault.
 func TestLossIsReported(t *testing.T) {
 	const more, faults = 100, 10
 	r := newRig(t, Options{})
@@ -55,8 +55,7 @@ func TestLossIsReported(t *testing.T) {
 	}
 }
 
-// handedOn reports whether the journal has nothing left that it has not handed to
-// the watcher.
+// handedOn reports whether the journal has handed everything to the watcher.
 func (r *rig) handedOn(w *watcher) bool {
 	j := r.journal
 	j.mu.Lock()

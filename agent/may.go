@@ -7,9 +7,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// mayHold reports whether this goroutine may be stopped here for p, by the
-// catalogue's rule and by whose goroutine it is proven to be: without harm to
-// other pods or, in a lab, while all of them wait.
+// mayHold reports whether this goroutine may be stopped here for p. That depends on the catalogue's rule, and on the
+// goroutine's proven owner: other pods must come to no harm, except that in a lab all of them may have to wait.
 func (a *Agent) mayHold(s *span, p *pod, side int) bool {
 	if s.isForbidden() || !s.mayStop(side) {
 		return false
@@ -25,9 +24,8 @@ func (a *Agent) mayHold(s *span, p *pod, side int) bool {
 	return false
 }
 
-// isForbidden reports whether the call happens in a step within which a pod is not
-// to be held here, or in a function that is not the one that the catalogue was
-// read from: there it is not known which locks are held.
+// isForbidden reports whether the call happens within a step in which the catalogue forbids this hold, or in a function
+// that differs from the one that the catalogue was read from: nobody knows which locks are held there.
 func (s *span) isForbidden() bool {
 	if s.step.differs {
 		return true
@@ -40,9 +38,8 @@ func (s *span) isForbidden() bool {
 	return false
 }
 
-// standsStill reports whether other pods wait while the call is held here. That
-// may be in a lab only, and on the goroutine that the step is at home on:
-// evictions and housekeeping come to some of these steps too, and are to go on.
+// standsStill reports whether other pods wait while the call is held here. Such a hold is allowed only in a lab, and
+// only on the step's own goroutine: evictions and housekeeping come to some of these steps too, and must go on.
 func (a *Agent) standsStill(s *span, side int) bool {
 	if !a.opts.Lab || !s.proven || s.role != s.step.role {
 		return false
@@ -56,7 +53,7 @@ func (a *Agent) standsStill(s *span, side int) bool {
 	return false
 }
 
-// leaseOr is the lease that was asked for, or the default.
+// leaseOr returns the lease that was asked for, or the default.
 func leaseOr(asked time.Duration, node bool) time.Duration {
 	switch {
 	case asked > 0:
@@ -67,17 +64,17 @@ func leaseOr(asked time.Duration, node bool) time.Duration {
 	return DefaultLease
 }
 
-// Stops is where somebody may want pods stopped at a step.
+// Stops says at which sides of a step somebody may want pods stopped.
 type Stops struct {
 	// Enter and Exit are the sides.
 	Enter, Exit bool
-	// Every: pods that are not known yet may be wanted too. Otherwise only those of Wanted are.
+	// Every: any pod may be wanted, even one that is not known yet. Otherwise only the pods of Probe.Wanted are.
 	Every bool
 }
 
-// Stops is what of the step somebody may want stopped that this probe can stop. A probe
-// that has to prepare for it asks again after each call of what it gave to OnArmed, and
-// now and then: what is wanted no more is not announced.
+// Stops returns the sides of the step at which somebody may want a pod stopped and this probe can stop it. A probe that
+// has to prepare for a stop asks again whenever the function that it gave to OnArmed is called. It also asks now and
+// then, because nothing announces that a stop is no longer wanted.
 func (p *Probe) Stops(step string) (out Stops) {
 	a := p.agent
 	if a.holds.armed.Load() == 0 {
@@ -91,7 +88,7 @@ func (p *Probe) Stops(step string) (out Stops) {
 	t := &a.points
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all) // what is armed and no breakpoint
+	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all) // more is armed than breakpoints and holds at lines
 	sides := [2]bool{}
 	for side := range sides {
 		sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds[side]
@@ -105,11 +102,11 @@ func (p *Probe) Stops(step string) (out Stops) {
 	return out
 }
 
-// Stopping reports whether somebody may want a pod stopped before calls of that step which
-// this probe sees. If not, Stop does nothing there.
+// Stopping reports whether somebody may want a pod stopped at the entry of that step and this probe can stop it. If
+// not, Stop does nothing there.
 func (p *Probe) Stopping(step string) bool { return p.Stops(step).Enter }
 
-// Wanted are the uids of the pods that somebody wants to be held at their next place.
+// Wanted returns the uids of the pods that somebody wants held at their next step.
 func (p *Probe) Wanted() (uids []string) {
 	for _, pod := range p.agent.pods.All() {
 		if w := pod.State.pending.Load(); w != nil && w.inside == 0 {

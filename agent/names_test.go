@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestNamesAreInTheCatalogue: what the agent knows by name must be there.
+// TestNamesAreInTheCatalogue: the catalogue has every name that the agent's code has.
 func TestNamesAreInTheCatalogue(t *testing.T) {
 	c := probes.MustLoad()
 	for role, field := range map[probes.Role]string{
@@ -37,5 +37,5 @@ func TestNamesAreInTheCatalogue(t *testing.T) {
 	}
 }
 
-// madeNow are the results by which the runtime names what it has just made.
+// madeNow are the results with the ids of what the runtime has just made.
 var madeNow = map[string]bool{"podSandboxID": true, "containerID": true}

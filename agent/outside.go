@@ -21,32 +21,30 @@ type Seen struct {
 	Step string
 	// At is when the call began.
 	At time.Time
-	// Values are what woven code gives at the step's entry: the pod, if the step
-	// says where it is, then its fields. What the probe cannot read is nil; they
-	// may end early.
+	// Values are what woven code passes at the step's entry: the pod, if the step says where it is, then its fields. A
+	// value that the probe cannot read is nil. The last values may be missing.
 	Values []any
-	// UID is the pod of a step that says nothing of its pod; it may be empty.
+	// UID is the uid of the pod, for a step whose values do not name it. It may be empty.
 	UID string
 	// Parent is the call in which this one happens, as the same probe sees it.
 	// nil: in none, or it is not known.
 	Parent *Call
-	// Line is where in the function of Parent's step this call was made, on its goroutine;
-	// zero: it is not known.
+	// Line is the line in the function of Parent's step at which this call was made, on the same goroutine; zero: it is
+	// not known.
 	Line uint32
-	// Goroutine is what the probe tells goroutines by; zero: it cannot. Whether a
-	// call is on the goroutine of a pod's worker is then taken from the step.
+	// Goroutine is the number by which the probe tells goroutines apart; zero: it cannot. Then the step says whether
+	// the call is on the goroutine of a pod's worker.
 	Goroutine uint64
 	// Worker: the probe knows that the goroutine is that of a pod's worker.
 	Worker bool
 }
 
-// Call is a call that a probe outside of the kubelet sees. A nil one is that of
-// a step that is not there, or that is about somebody else's pod; all that is
-// done with it does nothing.
+// Call is a call that a probe outside of the kubelet sees. Begin returns nil for a step that the probe does not see,
+// and for a call that is part of no story. All methods of a nil Call do nothing.
 type Call struct {
 	agent *Agent
 	span  *span
-	// stops: the call has ended, and may be stopped there; err is its error.
+	// stops: the call has ended, and may be stopped at its exit. err is its error, as text.
 	stops bool
 	err   string
 }
@@ -86,12 +84,12 @@ func (p *Probe) Begin(seen Seen) *Call {
 		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
 		return &Call{agent: a, span: s}
 	}
-	a.begun(s)
+	a.beginCall(s)
 	return &Call{agent: a, span: s}
 }
 
-// begun notes that a call has begun that no other probe has seen.
-func (a *Agent) begun(s *span) {
+// beginCall begins a call that no other probe has seen: it starts the call's timers and publishes its enter.
+func (a *Agent) beginCall(s *span) {
 	p := s.only()
 	if p != nil && s.step.means == probes.RoleTurn {
 		p.State.sync.Add(1)
@@ -114,8 +112,8 @@ func (a *Agent) begun(s *span) {
 	a.follow(s, p)
 }
 
-// outsideGoroutine finds out whose goroutine makes a call that is seen from
-// outside. A probe that tells goroutines apart proves it as the hook does.
+// outsideGoroutine finds out whose goroutine makes a call that is seen from outside. If the probe tells goroutines
+// apart, that is proven in the same way as for a call that the hook sees.
 func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 	var parent *span
 	if seen.Parent != nil {
@@ -130,8 +128,8 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 	}
 	s.parent, s.role, s.proven = parent, s.step.role, true
 	if a.roles.names[s.role] == roleKill {
-		// Inside, the worker is told from the goroutine that it starts to kill a
-		// container. From outside they are one after the other.
+		// Inside the kubelet, the worker differs from the goroutine that it starts to kill a container. Seen from
+		// outside, one follows the other.
 		s.role = a.worker
 	}
 }
@@ -139,9 +137,8 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 // Armed reports whether anything is armed that may hold a pod.
 func (p *Probe) Armed() bool { return p.agent.holds.armed.Load() > 0 }
 
-// OnArmed has f called when something is armed, and when nothing is any more, until the
-// function that it returns is called. Who arms waits until f returns; when nothing is armed
-// any more f must not wait for anybody.
+// OnArmed makes the agent call f when something is armed, and when nothing is armed any more. forget ends that. The
+// goroutine that arms waits until f returns. When nothing is armed any more, f must not wait for anybody.
 func (p *Probe) OnArmed(f func()) (forget func()) {
 	t, id := &p.agent.holds, &f
 	t.onArmedMu.Lock()
@@ -154,18 +151,17 @@ func (p *Probe) OnArmed(f func()) (forget func()) {
 	}
 }
 
-// Looker answers what a debugger knows of a goroutine that is held, by its number.
+// Looker returns what a debugger knows of a held goroutine. The goroutine is given by its number.
 type Looker func(ctx context.Context, goroutine uint64, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
 
-// Debugger answers questions about goroutines that are held at calls which a probe sees, and
-// has them held at lines of the kubelet's code.
+// Debugger answers questions about goroutines that are held at a probe's calls, and holds them at lines of the
+// kubelet's code.
 type Debugger struct {
 	Look Looker
-	// Find looks for a place in the code, in Delve's syntax. Find and Step are nil if no pod is
-	// held at lines.
+	// Find looks for a place in the code, in Delve's syntax. Find and Step are nil if the debugger holds no pod at
+	// lines.
 	Find func(ctx context.Context, at string) ([]Found, error)
-	// Step has a goroutine that is held be held again at a line, once it is let go; Forget
-	// takes that back.
+	// Step makes the debugger hold a held goroutine again, at a line, after it is let go. Forget takes that back.
 	Step   func(ctx context.Context, goroutine uint64, mode agentpb.StepMode) error
 	Forget func(goroutine uint64)
 }
@@ -176,10 +172,10 @@ type Found struct {
 	Frame   *agentpb.StackFrame
 }
 
-// OnDebug makes a debugger the probe's.
+// OnDebug gives the probe a debugger.
 func (p *Probe) OnDebug(d *Debugger) { p.debugger.Store(d) }
 
-// Places are the addresses of the places at which breakpoints are to hold, that are no steps'.
+// Places returns the addresses of the places in the code at which breakpoints hold. Breakpoints at steps have none.
 func (p *Probe) Places() map[uint64]bool {
 	out := map[uint64]bool{}
 	for _, b := range p.agent.points.list() {
@@ -190,8 +186,8 @@ func (p *Probe) Places() map[uint64]bool {
 	return out
 }
 
-// StopInside holds the pod of a call if somebody wants it held where its goroutine is, at a
-// line inside of the call, until it is let go or ctx ends.
+// StopInside holds the pod of a call whose goroutine has come to a line inside of the call, if somebody wants that. The
+// hold ends when the pod is let go, or when ctx ends.
 func (c *Call) StopInside(ctx context.Context, at Found) {
 	if c == nil {
 		return
@@ -207,33 +203,32 @@ func (c *Call) StopInside(ctx context.Context, at Found) {
 	c.agent.stopInside(s, c.span.goroutine, at)
 }
 
-// Standstill is the context for Stop and its kin of a probe that has the whole kubelet stand
-// still for the hold, until a time at the latest.
+// Standstill makes the context that a probe passes to Stop, StopEnded or StopInside when its hold stops the whole
+// kubelet. The context ends at that time.
 func Standstill(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithValue(ctx, standstill{}, true), until)
 }
 
-// standstill is the key of such a context's value.
+// standstill is the key of the value that Standstill puts into a context.
 type standstill struct{}
 
-// isStandstill reports whether a context is of Standstill; nil is none.
+// isStandstill reports whether Standstill made the context, which may be nil.
 func isStandstill(ctx context.Context) bool { return ctx != nil && ctx.Value(standstill{}) != nil }
 
-// Stop holds the call if somebody wants its pod held here, until it is let go
-// or the caller's context ends, whose deadline is a timer like any other. It
-// returns the error with which the call is to fail, if it is to; one of the CRI
-// has a gRPC status.
+// Stop holds the call if somebody wants its pod held here, unless it has ended meanwhile. The hold ends when the pod is let go, or when the caller's
+// context ends; its deadline is a timer like any other. Stop returns the error with which the call is to fail, or nil.
+// For a call of the CRI the error has a gRPC status.
 func (c *Call) Stop(caller context.Context) error {
-	if c == nil || c.span.only() == nil {
+	if c == nil || c.span.only() == nil || c.span.ended.Load() {
 		return nil
 	}
 	c.span.caller = caller
 	return c.agent.stop(c.span, &c.span.one, enter, "")
 }
 
-// End notes that the call has ended. The values are those that woven code gives
-// at the step's exit: whether the call is quiet, the pod if only the exit names it
-// it, then its results. What the probe cannot read is nil; they may end early.
+// End notes that the call has ended. The values are those that woven code passes at the step's exit: whether the call
+// is quiet, the pod if only the exit names it, then the results. A value that the probe cannot read is nil. The last
+// values may be missing.
 func (c *Call) End(at time.Time, err error, values []any) {
 	if c == nil {
 		return
@@ -255,13 +250,12 @@ func (c *Call) End(at time.Time, err error, values []any) {
 		return
 	}
 	t.takeAll(values[min(1, len(values)):])
-	if a.leave(s, end, &t) && t.keep() {
+	if a.putExit(s, end, &t) && t.keep() {
 		c.stops, c.err = true, end.err
 	}
 }
 
-// StopEnded is Stop for a call that has ended and has not gone on to its caller yet. No
-// call is made to fail there.
+// StopEnded is Stop for a call that has ended but has not returned to its caller yet. It makes no call fail.
 func (c *Call) StopEnded(caller context.Context) {
 	if c == nil || !c.stops {
 		return
@@ -270,8 +264,8 @@ func (c *Call) StopEnded(caller context.Context) {
 	_ = c.agent.stop(c.span, &c.span.one, exit, c.err)
 }
 
-// putSight puts it into the story that one more probe has seen a call begin or
-// end: a note in the span of the probe that saw the call first.
+// putSight puts a note into the story: one more probe has seen a call begin or end. The note is in the span of the
+// probe that saw the call first.
 func (a *Agent) putSight(s *span, side int, at *ending, shown fieldBytes) {
 	p := s.one.pod
 	a.journal.putWire(&event{
@@ -290,11 +284,11 @@ func (a *Agent) stepNamed(name string) *stepInfo {
 	return &a.steps[i]
 }
 
-// Object takes what an object states of a pod.
+// Object learns what an object states about its pod.
 func (a *Agent) Object(o *v1.Pod) { a.pods.Object(o) }
 
-// Sandbox takes what the configuration of a pod's sandbox states of the pod, and
-// whose the ids of sandboxes and containers are.
+// Sandbox learns what the configuration of a pod's sandbox states about the pod. ids are the pod's sandboxes and
+// containers.
 func (a *Agent) Sandbox(c *runtimeapi.PodSandboxConfig, ids ...string) {
 	p := a.pods.Sandbox(c)
 	if p == nil {
@@ -305,8 +299,7 @@ func (a *Agent) Sandbox(c *runtimeapi.PodSandboxConfig, ids ...string) {
 	}
 }
 
-// Owner is the uid of the pod that a sandbox or container belongs to; empty if
-// nobody has reported.
+// Owner returns the uid of the pod that a sandbox or container belongs to; empty if no probe has reported it.
 func (a *Agent) Owner(id string) types.UID {
 	if p := a.pods.CRI(id); p != nil {
 		return types.UID(p.UID)

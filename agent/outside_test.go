@@ -17,6 +17,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -27,7 +28,7 @@ func sandboxOf(p *v1.Pod) *runtimeapi.PodSandboxConfig {
 	}
 }
 
-// run is RunPodSandbox seen from outside.
+// run begins a RunPodSandbox that is seen from outside.
 func (r *rig) run(p *v1.Pod) *Call {
 	return r.Begin(Seen{Step: "cri.RunPodSandbox", At: time.Now(), Values: []any{sandboxOf(p), sandboxOf(p), "runc"}})
 }
@@ -37,8 +38,7 @@ func (r *rig) stateOf(p *v1.Pod) *agentpb.PodState {
 	return r.state(r.pods.Known(string(p.UID)))
 }
 
-// TestWhoSees: Info has what each probe can do at each step, and what all can
-// together that have not failed.
+// TestWhoSees: Info says what each probe can do at each step, and what all that have not failed can do together.
 func TestWhoSees(t *testing.T) {
 	why := unheld.With("step", "x")
 	seen := func(name string, step string) probes.Abilities {
@@ -53,21 +53,21 @@ func TestWhoSees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(info.Probes) != 3 || info.Probe != "woven" || info.Probes[1].Name != "api" {
+		if len(info.Probes) != 3 || info.Probes[0].Name != "woven" || info.Probes[1].Name != "api" {
 			t.Errorf("the probes are %v", info.Probes)
 		}
 		return info.Steps[r.c.Step(name).ID]
 	}
 	bound, pod := step("cluster.bound"), step("sync.pod")
-	if !bound.Seen || bound.Probe != "api" || len(bound.Abilities) != 2 || bound.Abilities[0].Unseen != nil && bound.Abilities[0].Probe != 1 {
+	if len(bound.Abilities) != 2 || bound.Abilities[0].Unseen != nil && bound.Abilities[0].Probe != 1 {
 		t.Errorf("of cluster.bound it says %v", bound)
 	}
-	if !pod.Seen || pod.Probe != "" || pod.HoldEnter != "no" || pod.Why == "" || len(pod.Abilities) != 3 || pod.Abilities[2].HoldEnter != "no" {
+	if pod.HoldEnter != "no" || len(pod.Abilities) != 3 || pod.Abilities[2].HoldEnter != "no" {
 		t.Errorf("of sync.pod it says %v", pod)
 	}
 	r.Probe("api").State(agentpb.ProbeState_PROBE_FAILED, why)
-	if s := step("cluster.bound"); s.Seen || !strings.Contains(s.Why, "has failed: not at x") {
-		t.Errorf("of cluster.bound it says, of a probe that has failed, %v", s)
+	if why := wire.Unseen(r.info(), step("cluster.bound")).En; !strings.Contains(why, "has failed: not at x") {
+		t.Errorf("of cluster.bound it says, of a probe that has failed, %q", why)
 	}
 }
 
@@ -88,8 +88,7 @@ func TestOutsideCallIsAStory(t *testing.T) {
 	})
 }
 
-// TestOutsideLine: from where a call was made is part of its beginning, if its story has it
-// in the call that made it.
+// TestOutsideLine: an enter has the line that made the call, if the story has the call within its caller.
 func TestOutsideLine(t *testing.T) {
 	r := newRig(t, Options{})
 	p, other := newPod("default", "web"), newPod("default", "other")
@@ -109,8 +108,7 @@ func TestOutsideLine(t *testing.T) {
 	}
 }
 
-// TestOutsideFailed: what a probe that has failed saw begin does not keep a pod
-// working for ever.
+// TestOutsideFailed: a call whose begin was seen by a probe that then failed does not keep a pod working for ever.
 func TestOutsideFailed(t *testing.T) {
 	r := newRig(t, Options{Probes: seesCalls()})
 	p := newPod("default", "web")
@@ -125,8 +123,8 @@ func TestOutsideFailed(t *testing.T) {
 	}
 }
 
-// TestOutsideErrorStands: from outside no turn of a worker shows that a pod is
-// in trouble; the same call doing well says that it is no more.
+// TestOutsideErrorStands: from outside, no turn of a worker shows that a pod is in trouble. When the same call
+// succeeds, the pod no longer is.
 func TestOutsideErrorStands(t *testing.T) {
 	r := newRig(t, Options{Probes: seesCalls()})
 	p := newPod("default", "web")
@@ -191,8 +189,7 @@ func TestOutsideHold(t *testing.T) {
 		t.Errorf("the caller gave up: error %v, reason %q", err, h.reason)
 	}
 
-	// A debugger has the whole kubelet stand still for the hold: the agent ends it before the
-	// debugger would.
+	// A debugger stops the whole kubelet for the hold. The agent ends the hold before the debugger would.
 	hold()
 	until := time.Now().Add(time.Second)
 	ctx, cancel = Standstill(t.Context(), until)
@@ -208,14 +205,14 @@ func TestOutsideHold(t *testing.T) {
 
 	hold()
 	done = stop(t.Context())
-	r.held(p).let("continue")
+	r.held(p).release("continue")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
-// TestOutsideHoldLeavesTime: a hold leaves a call the time that it needs for its work, and
-// one that stops a container the grace period as well; at most half of what there is.
+// TestOutsideHoldLeavesTime: a hold leaves a call the time that it needs for its work, but at most half of the time
+// that there is. A call that stops a container needs the grace period as well.
 func TestOutsideHoldLeavesTime(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -246,8 +243,8 @@ func TestOutsideHoldLeavesTime(t *testing.T) {
 	}
 }
 
-// TestOutsideArmed: a probe gets to know that something is armed before who arms goes on,
-// and when nothing is any more; not after it has asked to be left out.
+// TestOutsideArmed: a probe is told that something is armed before the goroutine that arms goes on, and is told when
+// nothing is armed any more. Once it has asked for no more, it is told nothing.
 func TestOutsideArmed(t *testing.T) {
 	r := newRig(t, Options{})
 	p := r.probes[0]
@@ -275,8 +272,8 @@ func TestOutsideArmed(t *testing.T) {
 	}
 }
 
-// TestOutsideStopping: a person who steps has all calls looked at before which a
-// pod may be held, and no others; a fault those that it is for.
+// TestOutsideStopping: when a person steps, the probe looks at all calls before which a pod may be held, and at no
+// others. For a fault it looks at the fault's calls.
 func TestOutsideStopping(t *testing.T) {
 	r := newRig(t, Options{Probes: seesAll("cri.ContainerStatus", "cri.PullImage")})
 	want := func(when string, steps ...string) {
@@ -306,8 +303,7 @@ func TestOutsideStopping(t *testing.T) {
 	want("at last")
 }
 
-// TestOutsideStep: from call to call, also from what the pod's worker does to
-// what it has a goroutine of its own do.
+// TestOutsideStep: stepping goes from call to call, also from the pod's worker to the goroutine that it starts.
 func TestOutsideStep(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -343,7 +339,7 @@ func TestOutsideNoHold(t *testing.T) {
 	}
 }
 
-// TestOutsideNobody: what is about no pod that is known, or no step, does nothing.
+// TestOutsideNobody: a call about no known pod, or of no known step, does nothing.
 func TestOutsideNobody(t *testing.T) {
 	r := newRig(t, Options{})
 	for _, seen := range []Seen{
@@ -362,8 +358,7 @@ func TestOutsideNobody(t *testing.T) {
 	}
 }
 
-// TestOutsideFaults: a call may be made to fail also where no pod may be held,
-// for its own pod alone.
+// TestOutsideFaults: a call may be made to fail even where no pod may be held, for its own pod alone.
 func TestOutsideFaults(t *testing.T) {
 	r := newRig(t, Options{Probes: seesAll("cri.PullImage")})
 	web, other := newPod("default", "web"), newPod("default", "other")
@@ -387,8 +382,8 @@ func TestOutsideFaults(t *testing.T) {
 	}
 }
 
-// TestLeftOut: what a probe could do that was left out is known: whoever wants it gets the
-// reason at once, and does not wait.
+// TestLeftOut: the abilities of a probe that was left out are known. A client that wants one of them gets the reason at
+// once, and does not wait.
 func TestLeftOut(t *testing.T) {
 	why := unheld.With("step", "home")
 	r := newRig(t, Options{
@@ -409,16 +404,16 @@ func TestLeftOut(t *testing.T) {
 	if last := info.Probes[1]; last.State != agentpb.ProbeState_PROBE_STOPPED || last.Reason.GetCode() != why.Code {
 		t.Errorf("the probe that was left out is %v", last)
 	}
-	if s := info.Steps[r.c.Step("cri.RunPodSandbox").ID]; s.Seen || s.Why != "the woven probe is off: not at home" {
-		t.Errorf("of a step that it would see the agent says %v", s)
+	if why := wire.Unseen(info, info.Steps[r.c.Step("cri.RunPodSandbox").ID]).En; why != "the woven probe is off: not at home" {
+		t.Errorf("of a step that it would see the agent says %q", why)
 	}
-	if s := info.Steps[r.c.Step("cluster.bound").ID]; !s.Seen || s.Probe != "" {
-		t.Errorf("of a step that another probe sees the agent says %v", s)
+	if why := wire.Unseen(info, info.Steps[r.c.Step("cluster.bound").ID]).En; why != "" {
+		t.Errorf("of a step that another probe sees the agent says %q", why)
 	}
 }
 
-// TestStops: a breakpoint wants all pods stopped at its own side of its steps, and who steps
-// both sides of all at which this pod may be held.
+// TestStops: for a breakpoint, all pods are to be stopped at its side of its steps. For a person who steps, a pod is to
+// be stopped at both sides of all steps at which it may be held.
 func TestStops(t *testing.T) {
 	r := newRig(t, Options{Probes: seesAll()})
 	want := func(when, step string, stops Stops) {
@@ -446,8 +441,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestLines: a pod is held at a line inside of a call, by a breakpoint and step by step; other
-// goroutines, and pods that nobody means, are not.
+// TestLines: a breakpoint, and stepping, hold a pod at a line inside of a call. Other goroutines and other pods are not
+// held.
 func TestLines(t *testing.T) {
 	r := newRig(t, Options{Probes: seesAll()})
 	at := Found{0x4711, &agentpb.StackFrame{Function: "kubelet.(*Kubelet).SyncPod", File: "/src/kubelet.go", Line: 2010}}
@@ -505,7 +500,7 @@ func TestLines(t *testing.T) {
 	p := r.pods.Known("uid-default-web")
 	held := func() *hold {
 		for {
-			if all := r.holds.of(p); len(all) == 1 {
+			if all := r.holds.forPod(p); len(all) == 1 {
 				return all[0]
 			}
 			time.Sleep(time.Millisecond)
@@ -529,7 +524,7 @@ func TestLines(t *testing.T) {
 	if got := r.probes[0].Wanted(); len(got) > 0 {
 		t.Errorf("by line %v are wanted at steps", got)
 	}
-	held().let(agentpb.ReleaseContinue)
+	held().release(agentpb.ReleaseContinue)
 	<-done
 	if len(stepped) != 3 || len(forgotten) != 0 || len(r.probes[0].Places()) != 0 {
 		t.Errorf("stepped %v, forgotten %v, with breakpoints at %v", stepped, forgotten, r.probes[0].Places())

@@ -13,28 +13,24 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// Most of what the recorder has after a while is of pods that are gone, and
-// nobody may ever ask for it. The collector of a Go program lets the heap grow
-// to twice what is live, so each byte that is kept costs the kubelet two. Stories
-// of pods that are gone are therefore put into columns and compressed, and read
-// back for who asks.
+// Most of what the recorder has after a while is of pods that are gone, and nobody may ever ask for it. The collector
+// of a Go program lets the heap grow to twice what is live, so each byte that is kept costs the kubelet two. Stories of
+// pods that are gone are therefore put into columns and compressed. They are read back when a client asks for them.
 const (
-	// packAfter is how long a story of a pod that is gone must have been silent.
+	// packAfter is how long a story must have been silent before it is compressed, once its pod is gone.
 	packAfter = 30 * time.Second
 	// sweepEvery is how often the recorder looks for such stories while there
 	// are events.
 	sweepEvery = 10 * time.Second
-	// packBlock is how much is compressed as one, in bytes. Who reads a story
-	// has one block of it in memory.
+	// packBlock is how much is compressed as one, in bytes. A reader of a story has one block of it in memory.
 	packBlock = 64 << 10
 	// packTurn is how much is compressed in one sweep: the journal does nothing
 	// else meanwhile. If there is more, the next sweep comes after packPause.
 	packTurn  = 1 << 20
 	packPause = 200 * time.Millisecond
 
-	// packChunk is how much memory is taken at once for what is compressed. Pieces
-	// of all sizes among what the kubelet allocates and soon drops would keep
-	// several times their own size from it.
+	// packChunk is how much memory is allocated at once for compressed blocks, in bytes. Allocated one by one, in all
+	// sizes, blocks would keep the kubelet from reusing several times their own size of memory around them.
 	packChunk = 256 << 10
 
 	packedOverhead = 96 // of the structures around the data, in bytes
@@ -45,16 +41,15 @@ type packed struct {
 	data   []byte
 	plain  int // size of the events, each with its length in front
 	events int64
-	parts  int64 // that it was
+	parts  int64 // the number of parts that were compressed
 	begin  moment
 }
 
 func (p *packed) size() int64 { return int64(cap(p.data)) + packedOverhead }
 
-// packable are stories to compress, as many as one sweep does, and how long
-// after it the next one is worth while; 0: none is. Those that were silent for the
-// longest come first, since they are dropped first: what is compressed together
-// is then free again together.
+// packable returns the stories to compress in one sweep. next is how long after it another sweep is worth while; 0:
+// none is. The stories that have been silent for the longest come first. They are also dropped first, so memory that is
+// filled together is freed together.
 func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 	for _, s := range r.stories {
 		switch {
@@ -76,8 +71,7 @@ func (r *recorder) packable(now int64) (stories []*story, next time.Duration) {
 	return stories, next
 }
 
-// packer compresses stories. It is for one sweep: it takes as much memory as many
-// stories.
+// packer compresses stories. It is dropped after one sweep, since it takes as much memory as many stories.
 type packer struct {
 	z    *zstd.Encoder
 	room *chunk
@@ -86,8 +80,8 @@ type packer struct {
 	plain, data []byte
 }
 
-// pack compresses the parts of a story. It changes nothing of it, so that it needs
-// no lock on the goroutine that changes the recorder.
+// pack compresses the parts of a story. It does not change the story, so it needs no lock on the goroutine that changes
+// the recorder.
 func (z *packer) pack(s *story) (out []packed) {
 	var block packed
 	flush := func() {
@@ -120,7 +114,7 @@ func (z *packer) pack(s *story) (out []packed) {
 	return out
 }
 
-// replace puts what pack made of a story in place of its parts.
+// replace replaces the parts of a story by what pack made of them.
 func (r *recorder) replace(s *story, by []packed) {
 	for _, p := range s.parts {
 		r.count(s, -int64(cap(p.data))-partOverhead)
@@ -171,10 +165,9 @@ func newPacker(room *chunk) (*packer, error) {
 	return &packer{z: z, room: room}, nil
 }
 
-// sweep compresses stories of pods that are gone, unless a client reads history:
-// it would keep them as they were. It is called on the journal's goroutine, the
-// only one that changes the recorder, and holds out only as long as others must
-// not look.
+// sweep compresses stories of pods that are gone. It compresses none while a client reads history, because the history
+// would keep the uncompressed parts in memory. It is called on the journal's goroutine, the only one that changes the
+// recorder. It holds out only while others must not look.
 func (j *journal) sweep() {
 	now, _ := j.clock()
 	j.out.Lock()
@@ -221,7 +214,7 @@ func (j *journal) readsHistory() bool {
 	return false
 }
 
-// armSweep has the journal sweep after that time, unless it is to sweep already.
+// armSweep makes the journal sweep after that time, unless a sweep is already planned.
 func (j *journal) armSweep(after time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -20,8 +20,7 @@ import (
 // realNode is two minutes of a real node.
 const realNode = "trace/testdata/node.podstep"
 
-// churn gives an agent the events of a real node, again and again, each time of
-// other pods.
+// churn gives an agent the events of a real node, again and again, each time with other pods.
 type churn struct {
 	*Agent
 	crowd *tracetest.Crowd
@@ -41,7 +40,7 @@ func newChurn(t testing.TB, a *Agent) *churn {
 	return &churn{Agent: a, crowd: crowd}
 }
 
-// round plays the recording once. All its pods are gone then, unless stay.
+// round plays the recording once. All its pods are gone then, unless stay is set.
 func (c *churn) round(t testing.TB, n int, stay bool) {
 	t.Helper()
 	c.pods = map[uint32]*pod{}
@@ -68,7 +67,7 @@ func (c *churn) round(t testing.TB, n int, stay bool) {
 	}
 }
 
-// put puts an event of the recording, as if it were of now.
+// put puts an event of the recording, with the time of now.
 func (c *churn) put(t testing.TB, raw []byte, n int) {
 	h, err := wire.ReadHeader(raw)
 	if err != nil {
@@ -105,7 +104,7 @@ func fieldsOf(t testing.TB, raw []byte) (out []field) {
 	return out
 }
 
-// late has the agent's clock go on by d.
+// late moves the agent's clock on by d.
 func (a *Agent) late(d time.Duration) {
 	a.journal.out.Lock()
 	defer a.journal.out.Unlock()
@@ -144,8 +143,7 @@ func allKept(t testing.TB, a *Agent, req *agentpb.WatchRequest) []kept {
 	return w.history.all()
 }
 
-// TestPackedStories: what is compressed is read back as it was, whoever asks,
-// and goes on when the pod does.
+// TestPackedStories: a compressed story is read back as it was, by every reader, and goes on when the pod does.
 func TestPackedStories(t *testing.T) {
 	a, err := New(probes.MustLoad(), Options{Probes: seesAll()})
 	if err != nil {
@@ -178,7 +176,7 @@ func TestPackedStories(t *testing.T) {
 		}
 	}
 	c.check(t)
-	// One that is gone comes again, goes, and is compressed again.
+	// A gone pod comes again, goes, and is compressed again.
 	p := gonePod(t, a)
 	for range 2 {
 		for range 10 {
@@ -210,7 +208,7 @@ func TestPackedStories(t *testing.T) {
 	c.check(t)
 }
 
-// check counts what the recorder counts.
+// check counts anew what the recorder counts, and compares.
 func (c *churn) check(t testing.TB) {
 	t.Helper()
 	r := c.journal.recorder
@@ -233,7 +231,7 @@ func (c *churn) check(t testing.TB) {
 	}
 }
 
-// gonePod is a pod with a compressed story.
+// gonePod returns a pod with a compressed story.
 func gonePod(t testing.TB, a *Agent) *pod {
 	t.Helper()
 	for p, s := range a.journal.recorder.stories {
@@ -245,7 +243,7 @@ func gonePod(t testing.TB, a *Agent) *pod {
 	return nil
 }
 
-// TestPackedIsBounded: compressed stories count, and the oldest goes first.
+// TestPackedIsBounded: compressed stories are counted, and the oldest is dropped first.
 func TestPackedIsBounded(t *testing.T) {
 	a, err := New(probes.MustLoad(), Options{Probes: seesAll(), RecorderBytes: 2 << 20})
 	if err != nil {
@@ -276,8 +274,7 @@ func TestPackedIsBounded(t *testing.T) {
 	}
 }
 
-// TestNotPacked: stories of pods that are there, or that somebody reads, stay as
-// they are.
+// TestNotPacked: a story stays uncompressed while its pod is there, or while a client reads history.
 func TestNotPacked(t *testing.T) {
 	a, err := New(probes.MustLoad(), Options{Probes: seesAll()})
 	if err != nil {
@@ -315,8 +312,7 @@ func TestNotPacked(t *testing.T) {
 	}
 }
 
-// TestSweepComes: after events of a pod that is gone there is a sweep, though
-// nothing else happens.
+// TestSweepComes: after events of a gone pod there is a sweep, even if nothing else happens.
 func TestSweepComes(t *testing.T) {
 	r := newRig(t, Options{})
 	_ = r.sync(newPod("default", "web"), nil)
@@ -339,8 +335,7 @@ func TestSweepComes(t *testing.T) {
 	}
 }
 
-// TestForgottenPodHasItsStory: a pod that has long been gone is forgotten, and its
-// story is not.
+// TestForgottenPodHasItsStory: a pod that has long been gone is forgotten, but its story is not.
 func TestForgottenPodHasItsStory(t *testing.T) {
 	r := newRig(t, Options{})
 	for i := range 128 {
@@ -360,9 +355,8 @@ func TestForgottenPodHasItsStory(t *testing.T) {
 	}
 }
 
-// TestNothingStays: on a node that falls silent once its pods are gone, the agent
-// comes to keep nothing of them but their compressed stories, and then sweeps no
-// more.
+// TestNothingStays: when a node falls silent after its pods are gone, the agent soon keeps nothing of them but their
+// compressed stories. Then it sweeps no more.
 func TestNothingStays(t *testing.T) {
 	r := newRig(t, Options{})
 	const many = 300
@@ -401,7 +395,7 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// comesAndGoes has a pod come and go.
+// comesAndGoes makes a pod come and go.
 func (r *rig) comesAndGoes(i int) weak.Pointer[pod] {
 	o := newPod("default", fmt.Sprint(i))
 	_ = r.call("source.api.send", []any{[]any{o}}, nil, nil)
@@ -413,7 +407,7 @@ func (r *rig) comesAndGoes(i int) weak.Pointer[pod] {
 	return weak.Make(p)
 }
 
-// keeps counts what the agent keeps for so many pods, besides compressed stories.
+// keeps counts the things that the agent keeps for so many pods, besides compressed stories.
 func (r *rig) keeps(pods int) map[string]int {
 	kept := map[string]int{
 		"pods": len(r.pods.All()), "verdicts": r.verdicts.h.Pods() - 1, "pods of the world": len(r.verdicts.lives.Now().Pods) - 1,
@@ -431,7 +425,7 @@ func (r *rig) keeps(pods int) map[string]int {
 	return kept
 }
 
-// sweepNext does what the journal does when its timer fires; false: it has none.
+// sweepNext does what the journal does when its timer fires. It returns false if there is no timer.
 func (r *rig) sweepNext() bool {
 	j := r.journal
 	j.mu.Lock()
@@ -444,8 +438,7 @@ func (r *rig) sweepNext() bool {
 	return armed
 }
 
-// TestForgottenStays: an event about a pod that was forgotten makes it known to
-// nobody again.
+// TestForgottenStays: an event about a forgotten pod does not make the pod known again.
 func TestForgottenStays(t *testing.T) {
 	r := newRig(t, Options{})
 	r.comesAndGoes(0)
@@ -463,9 +456,8 @@ func TestForgottenStays(t *testing.T) {
 	}
 }
 
-// BenchmarkChurn measures what the agent keeps in the heap after 720 pods have
-// come and gone with a real node's events, and 60 stay: with the stories of
-// those that are gone as they were, and compressed.
+// BenchmarkChurn measures what the agent keeps in the heap after 720 pods have come and gone with a real node's events,
+// while 60 stay: once with the stories of gone pods uncompressed, and once compressed.
 func BenchmarkChurn(b *testing.B) {
 	heap := func() float64 {
 		var m runtime.MemStats

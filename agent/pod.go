@@ -14,8 +14,8 @@ import (
 // pod is a pod that the agent has seen.
 type pod = pods.Pod[podState]
 
-// podState is what the agent keeps of a pod. Everything but what has a lock can be
-// read without: the kubelet's goroutines do so at every step.
+// podState is what the agent keeps of a pod. A field without a named lock can be read without one: the kubelet's
+// goroutines read them at every step.
 type podState struct {
 	seq     uint64        // of the last event about it; guarded by journal.mu
 	sync    atomic.Uint32 // turns of its worker so far
@@ -23,18 +23,17 @@ type podState struct {
 	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
 	pending atomic.Pointer[pendingHold]
 	noHold  atomic.Pointer[string] // why it may not be held any more
-	// place is its place in the history of the verdicts, and learned is set when that
-	// knows its name; forgotten is set when the table has dropped it. They are guarded
-	// by verdicts.mu.
+	// place is the pod's place in the history of the verdicts. learned: that history knows the pod's name. forgotten:
+	// the table of pods has dropped the pod. verdicts.mu guards all three.
 	place              int
 	learned, forgotten bool
 	// running are the kubelet's timers that run for the pod.
 	running running
 }
 
-// one finds the one pod that is meant. Of two pods of the same name, one after
-// the other, it is the one that lives.
-func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
+// onePod returns the one pod that a request means. If several pods had the name one after the other, it is the one that
+// lives.
+func (a *Agent) onePod(req *agentpb.PodSelector) (*pod, error) {
 	s, err := pods.NewSelector(req)
 	if err != nil {
 		return nil, err
@@ -56,15 +55,15 @@ func (a *Agent) one(req *agentpb.PodSelector) (*pod, error) {
 	case len(live) == 1:
 		return live[0], nil
 	case len(live) > 1:
-		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": req.Written(), "pods": list(live)})
+		return nil, invalid(agentpb.Problem_POD_AMBIGUOUS, args{"count": strconv.Itoa(len(live)), "pod": req.Written(), "pods": podNames(live)})
 	case len(gone) > 0:
 		return nil, notFound(agentpb.Problem_POD_GONE, args{"pod": req.Written()})
 	}
 	return nil, notFound(agentpb.Problem_POD_NOT_FOUND, args{"pod": req.Written()})
 }
 
-// list names some pods.
-func list(pods []*pod) string {
+// podNames returns the names of at most five of the pods, as a text.
+func podNames(pods []*pod) string {
 	var names []string
 	for _, p := range pods {
 		names = append(names, p.FullName())
@@ -76,7 +75,7 @@ func list(pods []*pod) string {
 	return strings.Join(names, ", ")
 }
 
-// mayNotBeHeld is why the pod may not be held any more, or empty.
+// mayNotBeHeld returns why the pod may not be held any more, or "".
 func mayNotBeHeld(p *pod) string {
 	if no := p.State.noHold.Load(); no != nil {
 		return *no
@@ -84,7 +83,8 @@ func mayNotBeHeld(p *pod) string {
 	return ""
 }
 
-// checkForce refuses pods that the node or the cluster lives by.
+// checkForce returns an error for a pod that may not be held any more and, without force, for a pod on which the node
+// or the cluster depends.
 func checkForce(p *pod, force bool) error {
 	if no := mayNotBeHeld(p); no != "" {
 		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.FullName(), "reason": no})
@@ -95,8 +95,8 @@ func checkForce(p *pod, force bool) error {
 	return nil
 }
 
-// gracePeriod is how long the pod may take to end, as its object says: the grace
-// of its deletion if it is deleted, else of its spec.
+// gracePeriod returns how long the pod may take to end, by its object: the grace of its deletion if it is deleted, else
+// the grace of its spec.
 func gracePeriod(p *pod) time.Duration {
 	if m := p.Meta(); m != nil && m.Grace != nil {
 		return *m.Grace

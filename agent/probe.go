@@ -16,14 +16,14 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Probe is one of the agent's probes, through which what it sees comes in.
+// Probe is one of the agent's probes. It reports what it sees to the agent.
 type Probe struct {
 	agent *Agent
 	index uint8
 	can   probes.Abilities
 	mu    sync.Mutex // is held while state changes and its event is queued
 	state atomic.Pointer[probeState]
-	// debugger answers questions about goroutines; nil: it cannot.
+	// debugger answers questions about goroutines; nil: the probe has none.
 	debugger atomic.Pointer[Debugger]
 }
 
@@ -66,15 +66,14 @@ func (a *Agent) addProbes() {
 	}
 }
 
-// LeftOut is a probe that was not started. What it could do is known, so that whoever
-// misses it gets to know why.
+// LeftOut is a probe that was not started. Its abilities are known, so that a person who misses it is told why.
 type LeftOut struct {
 	Can probes.Abilities
 	Why probes.Reason
 }
 
-// reaches fills in what the probes can do at a step.
-func (a *Agent) reaches(s *stepInfo) {
+// fillReach fills in what the probes can do at a step.
+func (a *Agent) fillReach(s *stepInfo) {
 	seers := 0
 	for i, p := range a.probes {
 		r := newReach(p.can.At(s.Name))
@@ -89,7 +88,7 @@ func (a *Agent) reaches(s *stepInfo) {
 	}
 }
 
-// Probe is the agent's probe of that name, or nil.
+// Probe returns the agent's probe of that name, or nil.
 func (a *Agent) Probe(name string) *Probe {
 	i := slices.IndexFunc(a.probes, func(p *Probe) bool { return p.can.Probe == name })
 	if i < 0 {
@@ -107,9 +106,8 @@ func (p *Probe) works() bool {
 	return true
 }
 
-// State notes that the probe is in another state, and why. Whoever watches is
-// sent an event about it. The state that the probe is in already is no news, and
-// one that has failed stays so.
+// State sets the state of the probe and the reason for it, and sends watchers an event. It does nothing if the probe
+// has failed before, or if nothing changes.
 func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +128,8 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 	p.agent.journal.put(e)
 }
 
-// Remark puts a remark in place of the reason for the state of a probe that works, for who
-// asks how it fares. What changes all the time is no event.
+// Remark sets a remark in place of the reason for the state of a running probe. Clients see it when they ask for the
+// state. A remark may change all the time, so it makes no event.
 func (p *Probe) Remark(remark probes.Reason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,8 +146,8 @@ const (
 	fieldSeen   = "seen"
 )
 
-// reportsState reports whether the event says how a probe fares. It is for all who
-// watch, whatever else they want: what they do not see may be for that.
+// reportsState reports whether the event says how a probe fares. Every watcher gets such an event, whatever else it
+// wants: it may explain why the watcher does not see something.
 func (e *event) reportsState() bool {
 	return e.kind == agentpb.Kind_NOTE && e.probe != 0 && e.step == 0
 }
@@ -162,7 +160,7 @@ func (p *Probe) proto() *agentpb.Probe {
 	}
 }
 
-// sees reports whether any probe sees the step that works.
+// sees reports whether a probe that works sees the step.
 func (a *Agent) sees(s *stepInfo) bool {
 	return a.anyReach(s, func(r *reach) bool { return r.sees })
 }
@@ -186,7 +184,7 @@ func (a *Agent) anyReach(s *stepInfo, is func(*reach) bool) bool {
 	return false
 }
 
-// whyNoHold says why no pod can be held at the step.
+// whyNoHold returns why no pod can be held at the step.
 func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
 	if s.hold[side] != probes.HoldNo {
 		for i, p := range a.probes {
@@ -202,8 +200,8 @@ func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
 	return s.noHold
 }
 
-// whyNoFail says why no probe makes the step fail: because that one which sees it cannot, or
-// because the step returns no error.
+// whyNoFail returns why no probe makes the step fail: the probe that sees the step cannot, or the step returns no
+// error.
 func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
 	for i, p := range a.probes {
 		if why := p.can.At(s.Name).NoFail; s.reach[i].sees && p.works() && !why.IsZero() {
@@ -215,8 +213,8 @@ func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
 	return problem(agentpb.Problem_STEP_CANNOT_FAIL, nil)
 }
 
-// whyNotSeen says why no probe sees the step: that one which would see it does not work,
-// or the first reason that a probe gives.
+// whyNotSeen returns why no probe sees the step: a probe that would see it does not work. If there is no such probe, it
+// returns the first reason that a probe gives.
 func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
 	out := problem(agentpb.Problem_STEP_NOT_SEEN, nil)
 	for i, p := range a.probes {
@@ -233,8 +231,8 @@ func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
 	return out
 }
 
-// whyNothingHolds says why no pod can be held at any step: that the probe which could do so
-// does not work. It is nil if a pod can be held somewhere.
+// whyNothingHolds returns why no pod can be held at any step: the probe that could hold one does not work. It returns
+// nil if a pod can be held somewhere.
 func (a *Agent) whyNothingHolds() *agentpb.Problem {
 	var why *agentpb.Problem
 	for i := range a.steps {
@@ -255,7 +253,7 @@ func (a *Agent) whyNothingHolds() *agentpb.Problem {
 	return why
 }
 
-// abilities are what the probes can do at the step, as messages.
+// abilities returns what the probes can do at the step, as messages.
 func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 	for i, p := range a.probes {
 		can := p.can.At(s.Name)
@@ -271,7 +269,7 @@ func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 	return out
 }
 
-// rule is the catalogue's rule for a side, if the probe can stop the call there.
+// rule returns the catalogue's rule for a side, or HoldNo if the probe cannot stop the call there.
 func (s *stepInfo) rule(probe uint8, side int) probes.HoldRule {
 	if r := &s.reach[probe]; !r.sees || !r.holds[side] {
 		return probes.HoldNo
@@ -279,19 +277,18 @@ func (s *stepInfo) rule(probe uint8, side int) probes.HoldRule {
 	return s.hold[side]
 }
 
-// mayStop reports whether the call may be stopped on a side by the probe that sees
-// it: a call that two probes see is stopped by the first that can.
+// mayStop reports whether the probe that sees the call may stop it on a side. A call that two probes see is stopped by
+// the first that can.
 func (s *span) mayStop(side int) bool {
 	return s.step.reach[s.probe].holds[side] && (s.same == nil || !s.step.reach[s.same.probe].holds[side])
 }
 
-// mayFail reports whether the call may be made to fail by the probe that sees it.
+// mayFail reports whether the probe that sees the call may make it fail.
 func (s *span) mayFail() bool {
 	return s.step.reach[s.probe].fails && (s.same == nil || !s.step.reach[s.same.probe].fails)
 }
 
-// mark is what an event of the call says of its probe: nothing, if it is the one
-// that the step says.
+// mark returns what an event of the call says of its probe: index plus one, or 0 for the step's first probe.
 func (s *span) mark() uint8 {
 	if s.probe == s.step.first {
 		return 0
@@ -305,7 +302,7 @@ type ProbeState struct {
 	State agentpb.ProbeState
 }
 
-// States are those of the agent's probes.
+// States returns the states of the agent's probes.
 func (a *Agent) States() (out []ProbeState) {
 	for _, p := range a.probes {
 		out = append(out, ProbeState{p.can.Probe, p.state.Load().state})

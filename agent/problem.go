@@ -14,8 +14,7 @@ func problem(code agentpb.Problem_Code, with args) *agentpb.Problem {
 	return &agentpb.Problem{Code: code, Args: with}
 }
 
-// invalid is the error of a request that makes no sense, whatever the state of the
-// node.
+// invalid returns the error of a request that makes no sense, whatever the state of the node.
 func invalid(code agentpb.Problem_Code, with args) error {
 	return reason.Failed(codes.InvalidArgument, problem(code, with))
 }
@@ -24,7 +23,7 @@ func notFound(code agentpb.Problem_Code, with args) error {
 	return reason.Failed(codes.NotFound, problem(code, with))
 }
 
-// refused is the error of a request that the agent does not do now.
+// refused returns the error of a request that the agent cannot do now.
 func refused(code agentpb.Problem_Code, with args) error {
 	return reason.Failed(codes.FailedPrecondition, problem(code, with))
 }

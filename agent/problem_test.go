@@ -21,8 +21,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 )
 
-// TestProblems: a request that is refused is refused with a code, its arguments,
-// and a message that says the same in English.
+// TestProblems: a request is refused with a code, its arguments, and a message that says the same in English.
 func TestProblems(t *testing.T) {
 	can := seesAll("sync.cgroup")
 	for name, x := range can[0].Steps {
@@ -101,8 +100,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestErrorsAreProblems: nothing of the agent makes the error of a request but
-// failed, which gives it a code. The error that a step is made to fail with is none.
+// TestErrorsAreProblems: only reason.Failed makes errors of requests in the agent, and it gives them a code. The error with
+// which a step is made to fail is not one of them.
 func TestErrorsAreProblems(t *testing.T) {
 	files, found := token.NewFileSet(), 0
 	names, err := filepath.Glob("*.go")
@@ -142,8 +141,7 @@ func TestErrorsAreProblems(t *testing.T) {
 	}
 }
 
-// TestSeq: what is answered has the number of the event that made it so, and an
-// answer that comes later includes it.
+// TestSeq: an answer has the number of the event that led to it, and a later answer includes that event.
 func TestSeq(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -187,7 +185,7 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-// TestSeqOfHistory: a stream reports up to which event it has brought all there was.
+// TestSeqOfHistory: a stream says up to which event it has brought all that there was.
 func TestSeqOfHistory(t *testing.T) {
 	r := newRig(t, Options{})
 	client, _ := r.serve()()

@@ -26,7 +26,7 @@ type queued struct {
 	duration     int64
 	pod          *pod
 	err          string
-	fieldsEnd    uint32 // in queue.fields; they begin where the last one's end
+	fieldsEnd    uint32 // where its fields end in queue.fields; they begin where those of the event before end
 	step, sync   uint32
 	line         uint32
 	kind         uint8
@@ -41,8 +41,8 @@ func (q *queue) add(e *event, more fieldBytes) {
 		q.fields = e.fields[i].AppendTo(q.fields)
 	}
 	q.fields = append(q.fields, more...)
-	// Written where it stays, since a copy of the whole costs more while the
-	// garbage collector runs. What reset has left there is zero.
+	// The event is written in place, since copying it as a whole costs more while the garbage collector runs. reset has
+	// left zeros there.
 	n := len(q.events)
 	if n == cap(q.events) {
 		q.events = append(q.events, queued{})
@@ -59,7 +59,7 @@ func (q *queue) add(e *event, more fieldBytes) {
 	}
 }
 
-// event is the event at a place. It is good until the queue is reset.
+// event returns the event at a place. It is valid until the queue is reset.
 func (q *queue) event(i int) event {
 	from, of := uint32(0), &q.events[i]
 	if i > 0 {
@@ -72,8 +72,7 @@ func (q *queue) event(i int) event {
 	}
 }
 
-// reset empties the queue. It keeps some room, and lets go of what the events
-// point at.
+// reset empties the queue. It keeps some room, but no pointer of an event.
 func (q *queue) reset() {
 	clear(q.events)
 	q.events, q.fields = q.events[:0], q.fields[:0]
@@ -85,10 +84,10 @@ func (q *queue) reset() {
 	}
 }
 
-// chunk gives memory for small pieces of bytes, many at a time. It is free
-// again when none of the pieces is needed any more.
+// chunk allocates memory for many small pieces at once. The memory is free again when none of its pieces is needed any
+// more.
 type chunk struct {
-	size int // how much memory is taken at once
+	size int // how much memory is allocated at once, in bytes
 	free []byte
 }
 

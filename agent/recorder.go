@@ -7,15 +7,13 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// recorder is the flight recorder: the recent story of every pod, and of the
-// node, in wire form. It is used under journal.out.
+// recorder is the flight recorder: the recent story of every pod, and of the node, in wire form. It is used under
+// journal.out.
 //
-// It is bounded in all and per pod. What goes first, when there is too much:
-// the middle syncs of a pod, whole, since they repeat each other, and of those
-// the ones in which nothing went wrong; then the stories of pods that are gone,
-// oldest first; then the oldest events of the longest story. The first sync
-// and the last two stay as long as they can. What went is counted in the
-// story.
+// It is bounded in all and per pod. When there is too much, the middle syncs of a pod go first, whole, since they
+// repeat each other: of them, first those in which nothing went wrong. Then go the stories of pods that are gone,
+// oldest first, then the oldest events of the longest story. The first sync and the last two stay as long as they can.
+// The story counts what went.
 type recorder struct {
 	limit    int64
 	podLimit int64
@@ -88,7 +86,7 @@ func (r *recorder) add(e *event, encoded []byte) {
 	}
 }
 
-// part is the part that an event belongs to.
+// part returns the part that an event belongs to. It begins a new one if need be.
 func (s *story) part(e *event, r *recorder) *part {
 	if n := len(s.parts); n > 0 && s.parts[n-1].sync == e.sync && len(s.parts[n-1].data) < int(r.podLimit/4) {
 		return s.parts[n-1]
@@ -143,7 +141,7 @@ func (r *recorder) fold(s *story, i int) {
 	s.fold(moment{p.first, p.wall, p.mono}, p.sync, 1, p.events)
 }
 
-// fold notes what was dropped of a story, and where the first of it began.
+// fold counts what was dropped of a story, and notes the earliest moment at which a dropped part began.
 func (s *story) fold(begin moment, sync uint32, syncs, events int64) {
 	s.syncs += syncs
 	s.lost += events
@@ -161,7 +159,7 @@ func (r *recorder) evict(grows *story) {
 		}
 	}
 	sort.Slice(byAge, func(i, j int) bool { return byAge[i].last < byAge[j].last })
-	goal := r.limit - r.limit/16 // so that it does not come to this for each event
+	goal := r.limit - r.limit/16 // so that not every event evicts
 	for _, s := range byAge {
 		for len(s.parts) > 3 && r.bytes > goal {
 			r.fold(s, 1)
@@ -185,7 +183,7 @@ func (r *recorder) evict(grows *story) {
 	}
 }
 
-// events is how many events are kept.
+// events returns how many events are kept.
 func (s *story) events() (n int64) {
 	for i := range s.packed {
 		n += s.packed[i].events

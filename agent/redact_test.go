@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestStateOfRawError: the state of a pod has whatever the runtime answers.
+// TestStateOfRawError: a pod has a state whatever bytes the runtime answers.
 func TestStateOfRawError(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -42,8 +42,7 @@ type sprint string
 
 func (s sprint) String() string { return string(s) }
 
-// TestNothingLeaves: whatever a step shows, on its way in and out, and however it
-// fails, what is a secret in it is in no event.
+// TestNothingLeaves: whatever a step shows on its way in and out, and however it fails, no event has the secrets in it.
 func TestNothingLeaves(t *testing.T) {
 	r := newRig(t, Options{})
 	set := canary.NewSet()
@@ -82,7 +81,7 @@ func TestNothingLeaves(t *testing.T) {
 	}
 }
 
-// valuesOf are the values of a step, each of whose fields is v.
+// valuesOf returns the values of a step, with v as the value of each of its fields.
 func valuesOf(step *probes.Step, p *v1.Pod, v any) (in, out []any) {
 	switch step.Pod.Kind {
 	case probes.PodNone, probes.PodInherit:
@@ -108,7 +107,8 @@ func valuesOf(step *probes.Step, p *v1.Pod, v any) (in, out []any) {
 	return in, out
 }
 
-// TestAnswersAreCleaned: neither an answer nor an error of a request shows a secret; what the kubelet is given is as it was asked for.
+// TestAnswersAreCleaned: neither an answer nor an error of a request shows a secret. The kubelet gets what was asked
+// for unchanged.
 func TestAnswersAreCleaned(t *testing.T) {
 	set := canary.NewSet()
 	c := set.Value("secret")

@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestRemark: a remark of a probe that works is in its state, and makes no event; that it
-// works still is no news then.
+// TestRemark: the remark of a working probe is in its state, and makes no event. Reporting again that the probe works
+// makes none either.
 func TestRemark(t *testing.T) {
 	w := newTwice(t)
 	p := w.Probe("uprobe")
@@ -30,7 +30,7 @@ func TestRemark(t *testing.T) {
 	}
 }
 
-// TestRemarkIsNoReason: the remark of a probe that works is no reason why a step is not seen.
+// TestRemarkIsNoReason: the remark of a working probe is not given as the reason why a step is not seen.
 func TestRemarkIsNoReason(t *testing.T) {
 	w := newTwice(t)
 	remark := unheld.With("step", "sync.pod")
@@ -44,7 +44,7 @@ func TestRemarkIsNoReason(t *testing.T) {
 	}
 }
 
-// TestWhyNoFail: of a step that a probe cannot make fail, the probe's reason is given.
+// TestWhyNoFail: for a step that a probe cannot make fail, the probe's reason is given.
 func TestWhyNoFail(t *testing.T) {
 	can := inAndOut()[0]
 	step := can.Steps["sync.pod"]

@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// TestReportedState: how a pod is, by what the cluster and the runtime say of it.
-// A report's values are as the catalogue has its fields.
+// TestReportedState: the state of a pod follows from what the cluster and the runtime say of it. A report's values are
+// in the order of the catalogue's fields.
 func TestReportedState(t *testing.T) {
 	type report struct {
 		step   string
@@ -64,7 +64,7 @@ func TestReportedState(t *testing.T) {
 			if got := r.stateOf(p).GetState(); got != c.want {
 				t.Errorf("it is %q, want %q", got, c.want)
 			}
-			_, err := r.one(&agentpb.PodSelector{Name: "web"})
+			_, err := r.onePod(&agentpb.PodSelector{Name: "web"})
 			if gone := err != nil; gone != (c.want == "") {
 				t.Errorf("to be chosen it is %v", err)
 			}

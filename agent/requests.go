@@ -13,7 +13,6 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
-	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -32,11 +31,11 @@ func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResp
 	return s.agent.info(), nil
 }
 
-// info is what the agent says of itself.
+// info returns what the agent states about itself.
 func (a *Agent) info() *agentpb.InfoResponse {
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
-		Started: timestamppb.New(a.started), Probe: a.probes[0].can.Probe, Goroutines: a.roles.names, Lab: a.opts.Lab,
+		Started: timestamppb.New(a.started), Goroutines: a.roles.names, Lab: a.opts.Lab,
 		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(),
 	}
 	for _, p := range a.probes {
@@ -46,16 +45,8 @@ func (a *Agent) info() *agentpb.InfoResponse {
 	for i := range a.steps {
 		st := &a.steps[i]
 		p := &agentpb.Step{
-			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Seen: a.sees(st), Abilities: a.abilities(st),
+			Name: st.Name, Stage: st.Stage, Tier: int32(st.Tier), Abilities: a.abilities(st),
 			HoldEnter: string(a.rule(st, enter)), HoldExit: string(a.rule(st, exit)),
-		}
-		if !p.Seen {
-			p.Why = wire.Unseen(out, p).En
-		} else {
-			p.Why = a.noHoldHere(st)
-			if st.first != 0 {
-				p.Probe = a.probes[st.first].can.Probe
-			}
 		}
 		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
 			p.File, p.Line = moduleFile(at.file), int32(at.line)
@@ -65,27 +56,12 @@ func (a *Agent) info() *agentpb.InfoResponse {
 	return out
 }
 
-// rule is the strongest rule for a side that a probe which works can keep.
+// rule returns the step's rule for a side, or HoldNo if no working probe can hold a pod there.
 func (a *Agent) rule(s *stepInfo, side int) probes.HoldRule {
 	if a.canHold(s, side) {
 		return s.hold[side]
 	}
 	return probes.HoldNo
-}
-
-// noHoldHere is why no pod can be held at the step, if that is for the probes.
-func (a *Agent) noHoldHere(s *stepInfo) string {
-	for side, rule := range s.hold {
-		if rule != probes.HoldNo && a.canHold(s, side) {
-			return ""
-		}
-	}
-	for _, p := range a.probes {
-		if why := p.can.At(s.Name).NoHold; !why.IsZero() {
-			return why.Text().En
-		}
-	}
-	return ""
 }
 
 func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
@@ -110,7 +86,7 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 
 func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
 	a := s.agent
-	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.of(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
+	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.forPod(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.stats(out)
 	return out, nil
 }
@@ -148,14 +124,14 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err := a.mayAct(); err != nil {
 		return nil, err
 	}
-	p, err := a.one(req.GetPods())
+	p, err := a.onePod(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
 	if err := checkForce(p, req.GetForce()); err != nil {
 		return nil, err
 	}
-	if held := a.holds.of(p); len(held) > 0 {
+	if held := a.holds.forPod(p); len(held) > 0 {
 		h := held[0]
 		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": h.on(), "step": h.span.step.Name})
 	}
@@ -182,7 +158,7 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 		return err
 	}
 	// However the stream ends, the pod goes on.
-	defer h.let(agentpb.ReleaseClientGone)
+	defer h.release(agentpb.ReleaseClientGone)
 	if err := stream.Send(h.proto()); err != nil {
 		return err
 	}
@@ -194,13 +170,13 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 	}
 }
 
-// oneHeld is the one pod that is meant, and its holds: at least one.
+// oneHeld returns the one pod that is meant, and its holds: at least one.
 func (a *Agent) oneHeld(sel *agentpb.PodSelector) (*pod, []*hold, error) {
-	p, err := a.one(sel)
+	p, err := a.onePod(sel)
 	if err != nil {
 		return nil, nil, err
 	}
-	held := a.holds.of(p)
+	held := a.holds.forPod(p)
 	if len(held) == 0 {
 		return nil, nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
@@ -241,11 +217,14 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 			return nil, err
 		}
 	}
-	from.letBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
+	from.releaseBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
 	h, err := a.await(ctx, p, w, wait)
 	if err != nil {
 		forget()
 		return nil, err
+	}
+	if h.why != w.why { // a breakpoint was nearer
+		forget()
 	}
 	return h.proto(), nil
 }
@@ -255,14 +234,14 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 	if req.GetAll() {
 		return a.released(ctx, a.releaseAllBy(agentpb.ReleaseContinue, server.PeerFrom(ctx)))
 	}
-	p, err := a.one(req.GetPods())
+	p, err := a.onePod(req.GetPods())
 	if err != nil {
 		return nil, err
 	}
 	armed := a.dropPending(p, agentpb.ReleaseContinue)
-	held := a.holds.of(p)
+	held := a.holds.forPod(p)
 	for _, h := range held {
-		h.letBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
+		h.releaseBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
 	}
 	if len(held) == 0 && !armed {
 		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
@@ -270,8 +249,8 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 	return a.released(ctx, held)
 }
 
-// released answers with holds that were let go, when their pods have gone on: the
-// kubelet's goroutines need a moment to wake.
+// released returns the answer about holds that were let go. It waits until their pods have gone on: the kubelet's
+// goroutines need a moment to wake.
 func (a *Agent) released(ctx context.Context, holds []*hold) (*agentpb.ContinueResponse, error) {
 	out := &agentpb.ContinueResponse{}
 	for _, h := range holds {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// sights are the calls of late that were seen by one of several probes which see
-// their step, so that those can be found that another one sees too. Probes are
-// neither quick nor in order: the inner sight of a call, such as that of the
-// runtime's socket, may come in before the outer one, and when the call is over.
+// sights remembers the latest calls of steps that several probes see, so that a call is recognized when another probe
+// reports it. Probes report neither at once nor in order: the inner sight of a call, such as the one on the runtime's
+// socket, may come in before the outer one, or after the call has ended.
 type sights struct {
 	mu  sync.Mutex
 	all []*sight // oldest first
@@ -23,18 +22,17 @@ type sight struct {
 }
 
 const (
-	// keptSights bounds how many are remembered. A kubelet begins fewer calls to
-	// the runtime while a probe is behind.
+	// keptSights bounds how many calls are remembered. A kubelet begins fewer calls to the runtime while a probe is
+	// behind.
 	keptSights = 512
-	// apart is how much two probes may differ about when a call began: one takes
-	// the time where the kubelet makes the call, one where the runtime gets it.
+	// apart is by how much two probes may differ about when a call began, in nanoseconds: one takes the time where the
+	// kubelet makes the call, the other where the runtime gets it.
 	apart = int64(250 * time.Millisecond)
 )
 
-// match reports whether another probe has seen the call already: a call of the same
-// step about the same pod, at the same time, with nothing in its fields that
-// differs. If so, s becomes that call seen once more. If not, it is remembered as
-// the first sight of its call. A probe sees a call once.
+// match reports whether another probe has seen the call already: a call of the same step about the same pod, at the
+// same time, with no field that differs. If so, s becomes another sight of that call. If not, s is remembered as the
+// first sight of its call. A probe sees a call once.
 func (t *sights) match(s *span) bool {
 	if s.only() == nil {
 		return false
@@ -59,7 +57,7 @@ func (t *sights) match(s *span) bool {
 	return true
 }
 
-// ended notes that a call has ended of which s is the first sight.
+// ended notes that the call whose first sight is s has ended.
 func (t *sights) ended(s *span, mono int64) {
 	if !s.step.shared {
 		return
@@ -73,7 +71,7 @@ func (t *sights) ended(s *span, mono int64) {
 	}
 }
 
-// away is how far apart two probes saw the call begin.
+// away returns the time between the begins of a call as two probes saw them, in nanoseconds.
 func away(x *sight, s *span) int64 { return max(x.span.start-s.start, s.start-x.span.start) }
 
 func (x *sight) suits(s *span) bool {
@@ -81,7 +79,7 @@ func (x *sight) suits(s *span) bool {
 	if first.step != s.step || first.one.pod != s.one.pod || x.end >= 0 && s.start > x.end {
 		return false
 	}
-	// The one that is seen further out began before the other.
+	// The outer sight begins before the inner one.
 	return s.start >= first.start-apart && !first.fields().Differ(s.fields())
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// inAndOut are two probes: one in the kubelet, which sees all and can stop
-// nothing, and one on the socket, which sees the calls to the runtime and can.
+// inAndOut returns two probes. The one in the kubelet sees all and can stop nothing. The one on the socket sees the
+// calls to the runtime and can stop them.
 func inAndOut() []probes.Abilities {
 	in, out := seesAll()[0], probes.Abilities{Probe: "cri", Steps: map[string]probes.Ability{}}
 	in.Probe, in.Knows = "uprobe", probes.Knows{Turns: true, Nesting: true, Workers: true}
@@ -28,7 +28,7 @@ func inAndOut() []probes.Abilities {
 	return []probes.Abilities{in, out}
 }
 
-// twice is an agent of these two probes, and a pod of which both know a sandbox.
+// twice is an agent with these two probes, and a pod of which both know a sandbox.
 type twice struct {
 	*rig
 	pod     *v1.Pod
@@ -42,12 +42,12 @@ func newTwice(t *testing.T) *twice {
 	return &twice{r, p, r.Probe("uprobe"), r.Probe("cri")}
 }
 
-// stop is StopContainer, as a probe sees it at that many milliseconds.
+// stop begins a StopContainer, as a probe sees it at that many milliseconds.
 func (w *twice) stop(by *Probe, id string, ms int, parent *Call) *Call {
 	seen := Seen{Step: "cri.StopContainer", At: w.at(ms), Values: []any{id, id, int64(3)}, Parent: parent}
 	if by == w.in {
 		seen.Goroutine = 7
-		seen.Values = seen.Values[:2] // it reads less
+		seen.Values = seen.Values[:2] // this probe reads fewer values
 	}
 	return by.Begin(seen)
 }
@@ -70,8 +70,7 @@ func twoSights(r *rig) []*agentpb.Event {
 	return w.events("web")
 }
 
-// TestSameCall: a call that two probes see is in the story once, in whatever order
-// they come to say so, and both have said what they saw.
+// TestSameCall: a call that two probes see is in the story once, whichever reports it first, with what both have seen.
 func TestSameCall(t *testing.T) {
 	failed := errors.New("no such container")
 	for name, play := range map[string]func(w *twice, turn *Call){
@@ -183,8 +182,7 @@ func TestOtherCalls(t *testing.T) {
 	}
 }
 
-// TestSameCallIsHeldOnce: of the probes that see a call one stops it, the first
-// that can.
+// TestSameCallIsHeldOnce: if several probes see a call, the first that can stop it does.
 func TestSameCallIsHeldOnce(t *testing.T) {
 	w := newTwice(t)
 	if _, err := w.addBreakpoint(&agentpb.AddBreakpointRequest{
@@ -208,7 +206,7 @@ func TestSameCallIsHeldOnce(t *testing.T) {
 	if h.span.parent == nil || h.part.id != outer.span.one.id {
 		t.Error("it is held as a call of its own")
 	}
-	h.let("continue")
+	h.release("continue")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -232,7 +230,7 @@ func TestSameCallIsHeldOnce(t *testing.T) {
 	}
 }
 
-// TestProbeState: who watches whatever is sent how a probe fares, once a change.
+// TestProbeState: every watcher, whatever it selects, is sent each change of a probe's state once.
 func TestProbeState(t *testing.T) {
 	w := newTwice(t)
 	watch, err := w.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: "nobody"}, Steps: []string{"sync.pod"}})
@@ -245,7 +243,7 @@ func TestProbeState(t *testing.T) {
 		w.in.State(agentpb.ProbeState_PROBE_FAILED, unheld.With("step", "any"))
 	}
 	w.settle()
-	got := watch.take()
+	got := watch.takeBatch()
 	if len(got) != 1 {
 		t.Fatalf("%d events say so", len(got))
 	}

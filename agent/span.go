@@ -16,7 +16,7 @@ type span struct {
 	step   *stepInfo
 	parent *span
 	runs
-	probe uint8 // that sees it
+	probe uint8 // the probe that sees it
 	// same is the call as another probe saw it before; nil: this is the first
 	// sight.
 	same  *span
@@ -24,13 +24,11 @@ type span struct {
 	fault bool  // the step was made to fail
 	start int64 // mono
 	wall  int64
-	// body is when the function went on from a hold at its entry; zero: at once.
+	// body is when the function went on after a hold at its entry; zero: it was not held there.
 	body int64
-	// line is where in the function of the call around it this one was made; zero: that is
-	// not known.
+	// line is the line in the function of the call around it at which this one was made; zero: it is not known.
 	line uint32
-	// caller ends when whoever waits for the call gives up; nil: that is not
-	// seen.
+	// caller is done when the caller gives up the call; nil: that is not seen.
 	caller context.Context
 
 	// one is the call as part of a pod's story, or of the node's; its id is 0
@@ -42,7 +40,7 @@ type span struct {
 	kept *keptFields // nil: none is needed after its event
 }
 
-// keptFields are what is shown on enter and on exit.
+// keptFields are the fields that are shown on enter and on exit.
 type keptFields struct{ enter, exit fieldBytes }
 
 // roomySpan is a span that has room for the fields of its enter.
@@ -52,10 +50,10 @@ type roomySpan struct {
 	room [keptRoom]byte
 }
 
-// fields is what is shown on enter, if it was kept.
+// fields returns what is shown on enter, if it was kept.
 func (s *span) fields() fieldBytes { return s.shown(enter) }
 
-// shown is what is shown on a side, if it was kept.
+// shown returns what is shown on a side, if it was kept.
 func (s *span) shown(side int) fieldBytes {
 	switch {
 	case s.kept == nil:
@@ -80,23 +78,22 @@ func newSpan(step *stepInfo) *span {
 // podSpan is a call as part of one pod's story. A nil pod is the node.
 type podSpan struct {
 	pod *pod
-	// object is the uid of the object by which a list has the pod: its own, or
-	// that of its mirror.
+	// object is the uid of the object that a list has for the pod: its own, or its mirror's.
 	object types.UID
 	id     uint64
-	// updates is how many updates the pod's worker had been sent as this began.
+	// updates is how many updates the pod's worker had been sent when the call began.
 	updates uint32
 
-	// parent is the call that this happens in, once the enter event is out.
+	// parent is the id of the call around this one, once the enter event is out.
 	parent uint64
 
 	mu      sync.Mutex
 	emitted atomic.Bool // the enter event is out; set under mu
-	over    bool        // the call has ended without a word, and stays so
+	over    bool        // the call has ended without an event, and gets none any more
 }
 
-// endSilently ends the call without events, unless calls in it have published its enter. A
-// goroutine that it started may begin its own call later than that.
+// endSilently ends the call without events, unless calls within it have published its enter, and reports whether it
+// did. A goroutine that the call started may begin a call of its own later.
 func (ps *podSpan) endSilently() bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -127,7 +124,7 @@ func spanOf(s *hook.Span) *span {
 	return own
 }
 
-// parts are the stories that the call is part of.
+// parts returns the call as part of each story that it is in.
 func (s *span) parts() []*podSpan {
 	if s.many == nil {
 		if s.one.id == 0 {
@@ -140,7 +137,7 @@ func (s *span) parts() []*podSpan {
 	return append([]*podSpan(nil), s.many.all...)
 }
 
-// part is the call as part of the story of p, or nil.
+// part returns the call as part of the story of p, or nil.
 func (s *span) part(p *pod) *podSpan {
 	if s.many == nil {
 		if s.one.id != 0 && s.one.pod == p {
@@ -158,8 +155,8 @@ func (s *span) part(p *pod) *podSpan {
 	return nil
 }
 
-// add makes the call part of the story of p, if it is not.
-func (s *span) add(p *pod, ids *atomic.Uint64) *podSpan {
+// addPod makes the call part of the story of p, if it is not yet, and returns that part.
+func (s *span) addPod(p *pod, ids *atomic.Uint64) *podSpan {
 	if ps := s.part(p); ps != nil {
 		return ps
 	}
@@ -170,7 +167,7 @@ func (s *span) add(p *pod, ids *atomic.Uint64) *podSpan {
 	return ps
 }
 
-// only is the one pod that the call is about, or nil.
+// only returns the one pod that the call is about, or nil.
 func (s *span) only() *pod {
 	if s == nil || s.many != nil {
 		return nil
@@ -178,7 +175,7 @@ func (s *span) only() *pod {
 	return s.one.pod
 }
 
-// inherited is the pod that a call belongs to by where it happens.
+// inherited returns the pod of the innermost call, from s outwards, that is about one pod; nil: there is none.
 func (s *span) inherited() *pod {
 	for ; s != nil; s = s.parent {
 		if p := s.only(); p != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// A rig's kubelet in small: a source, the mux, the sync loop and the pod's
-// worker, each on a goroutine of its own.
+// A small kubelet for a rig: a source, the mux, the sync loop and the pod's worker, each on a goroutine of its own.
 
 // addPod brings a pod from the API server to its worker, as a kubelet does.
 // The channel is closed when all of it is done.
@@ -53,15 +52,15 @@ func (r *rig) merge(added *v1.Pod) error {
 	})
 }
 
-// loop is a call of the sync loop's own goroutine.
+// loop makes a call on the sync loop's own goroutine.
 func (r *rig) loop(step string, in []any, body func() error) error {
 	return r.call("loop.start", nil, nil, func() error {
 		return r.call("loop.iter", nil, nil, func() error { return r.call(step, in, nil, body) })
 	})
 }
 
-// loopAdd is HandlePodAdditions on the sync loop; it returns what reports that
-// the worker, which it starts, is through.
+// loopAdd makes a call of HandlePodAdditions on the sync loop, which starts the worker. The channel that it returns is
+// closed when the worker is done.
 func (r *rig) loopAdd(p *v1.Pod) <-chan struct{} {
 	worker := make(chan struct{})
 	_ = r.loop("loop.add", []any{[]*v1.Pod{p}}, func() error {
@@ -102,8 +101,8 @@ func at(h *agentpb.HoldInfo) string {
 	return s
 }
 
-// TestStepThroughNode: in a lab a person follows a new pod from the source to
-// its worker, and learns where the node stands still.
+// TestStepThroughNode: in a lab a person follows a new pod from the source to its worker, and is told where the node
+// stands still.
 func TestStepThroughNode(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -170,13 +169,12 @@ func TestStepsOnNode(t *testing.T) {
 				t.Errorf("came to %s, want %s", got, c.want)
 			}
 			r.releaseAll("continue")
-			<-done // the next one's agent shall not see it
+			<-done // the next test's agent must not see it
 		})
 	}
 }
 
-// loopAddThenWork is loopAdd with a worker that has begun, and takes its turn
-// when it is told to.
+// loopAddThenWork is loopAdd with a worker that has begun, and that takes its turn when turn is closed.
 func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
 	var both sync.WaitGroup
 	done := make(chan struct{})
@@ -204,8 +202,7 @@ func (r *rig) loopAddThenWork(p *v1.Pod, turn <-chan struct{}) <-chan struct{} {
 	return done
 }
 
-// TestWorkerMeanwhile: what a pod's worker does about earlier news is not
-// where stepping on the sync loop leads.
+// TestWorkerMeanwhile: stepping on the sync loop does not lead to what a pod's worker does about earlier news.
 func TestWorkerMeanwhile(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -231,8 +228,7 @@ func TestWorkerMeanwhile(t *testing.T) {
 	r.releaseAll("continue")
 }
 
-// TestManyPodsHeld: a call about several pods is held for each pod that a
-// person follows, and once for a breakpoint.
+// TestManyPodsHeld: a call about several pods is held for each pod that a person steps, and once for a breakpoint.
 func TestManyPodsHeld(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	a, b := newPod("default", "a"), newPod("default", "b")
@@ -245,7 +241,7 @@ func TestManyPodsHeld(t *testing.T) {
 		_ = r.loop("loop.remove", []any{[]*v1.Pod{a, b}}, nil)
 	}()
 	r.held(a)
-	if n := len(r.holds.of(nil)); n != 1 {
+	if n := len(r.holds.forPod(nil)); n != 1 {
 		t.Errorf("%d pods are held by one call", n)
 	}
 	r.releaseAll("continue")
@@ -266,14 +262,14 @@ func TestManyPodsHeld(t *testing.T) {
 	r.settleHolds()
 }
 
-// settleHolds returns when nothing is held.
+// settleHolds waits until nothing is held.
 func (r *rig) settleHolds() {
-	for _, h := range r.holds.of(nil) {
+	for _, h := range r.holds.forPod(nil) {
 		<-h.released
 	}
 }
 
-// TestRemovedWhileHeld: a pod that is held as it is removed can still be named.
+// TestRemovedWhileHeld: a pod that is removed while it is held can still be named.
 func TestRemovedWhileHeld(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -291,8 +287,7 @@ func TestRemovedWhileHeld(t *testing.T) {
 	<-done
 }
 
-// TestNodeBudget: the sync loop's own health check ends a hold that was asked to
-// be longer.
+// TestNodeBudget: the sync loop's own health check ends a hold with a longer lease.
 func TestNodeBudget(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -308,8 +303,7 @@ func TestNodeBudget(t *testing.T) {
 	r.releaseAll("continue")
 }
 
-// TestNodeRules: what may be held in a lab and what not, and that a client is
-// told.
+// TestNodeRules: which steps may be held in a lab, and that clients are told.
 func TestNodeRules(t *testing.T) {
 	rules := func(lab bool) map[string]*agentpb.Step {
 		r := newRig(t, Options{Lab: lab})
@@ -340,8 +334,8 @@ func TestNodeRules(t *testing.T) {
 	}
 }
 
-// TestOthersGoOn: in a lab too, evictions that come to a step of the sync loop
-// are not held, and the puller's other calls are not.
+// TestOthersGoOn: in a lab too, evictions that come to a step of the sync loop are not held, nor are the puller's other
+// calls.
 func TestOthersGoOn(t *testing.T) {
 	r := newRig(t, Options{Lab: true})
 	p := newPod("default", "web")
@@ -356,8 +350,7 @@ func TestOthersGoOn(t *testing.T) {
 	_ = r.call("image.dopull", []any{p.UID}, nil, func() error { return r.call("cri.ImageStatus", nil, nil, nil) })
 }
 
-// TestRefusedReasons: each step that a breakpoint cannot act at has its own
-// reason.
+// TestRefusedReasons: each step at which a breakpoint cannot act has its own reason.
 func TestRefusedReasons(t *testing.T) {
 	r := newRig(t, Options{})
 	b, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "worker.*"})

@@ -23,7 +23,7 @@ type pendingHold struct {
 	terms
 	got   chan *hold    // has room for one
 	gone  chan struct{} // closed when the request was taken back
-	cause error         // why; set before gone is closed
+	cause error         // the error of the request; set before gone is closed
 }
 
 // arm makes w the pod's pending hold. There is one at a time.
@@ -37,7 +37,7 @@ func (a *Agent) arm(p *pod, w *pendingHold) error {
 	return nil
 }
 
-// disarm takes the pending hold back. It is false if the pod came to the place first.
+// disarm takes the pending hold back. It returns false if the pod came to the place first.
 func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 	if !p.State.pending.CompareAndSwap(w, nil) {
 		return false
@@ -46,8 +46,8 @@ func (a *Agent) disarm(p *pod, w *pendingHold) bool {
 	return true
 }
 
-// dropPending takes back the pending hold of a pod, for one of the reasons for
-// which a hold ends. It is false if there is none.
+// dropPending takes back the pending hold of a pod, for one of the reasons for which a hold ends. It returns false if
+// there is none.
 func (a *Agent) dropPending(p *pod, reason string) bool {
 	w := p.State.pending.Load()
 	if w == nil || !a.disarm(p, w) {
@@ -58,8 +58,17 @@ func (a *Agent) dropPending(p *pod, reason string) bool {
 	return true
 }
 
-// await waits until the pod is held at such a place. If it does not come
-// there in time, nothing stays armed.
+// endStep ends the step of a pod that a breakpoint is about to hold, as in any debugger. It returns where the client waits
+// for the hold; nil: no step is under way.
+func (a *Agent) endStep(p *pod) chan<- *hold {
+	w := p.State.pending.Load()
+	if w == nil || w.why.Cause != agentpb.Cause_CAUSE_STEP || !a.disarm(p, w) {
+		return nil
+	}
+	return w.got
+}
+
+// await waits until the pod is held by w or, if that is a step, by a breakpoint. If the pod does not come to the place in time, nothing stays armed.
 func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Duration) (*hold, error) {
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -77,11 +86,11 @@ func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Dur
 	if a.disarm(p, w) {
 		return nil, err
 	}
-	// It came there, or the request was taken back, at the same moment.
+	// The pod came there, or the request was taken back, at the same moment.
 	select {
 	case h := <-w.got:
-		if ctx.Err() != nil {
-			h.let(agentpb.ReleaseClientGone)
+		if ctx.Err() != nil && h.why == w.why {
+			h.release(agentpb.ReleaseClientGone)
 			return nil, err
 		}
 		return h, nil
@@ -90,16 +99,16 @@ func (a *Agent) await(ctx context.Context, p *pod, w *pendingHold, wait time.Dur
 	}
 }
 
-// entry reports whether it is the entry of a step that is worth stopping at
-// unasked: most calls of a late one come to nothing.
+// entry reports whether the pod is at the entry of a call at which stepping stops without being asked to. It does not
+// stop at late calls, since most of them come to nothing.
 func entry(s *span, side int) bool { return side == enter && !s.late }
 
-// nextPlace suits the first entry of a step of the pod's worker.
+// nextPlace returns a place that suits the next entry of a step on the pod's worker.
 func nextPlace(p *pod) func(*span, int) bool {
 	return func(s *span, side int) bool { return entry(s, side) && s.onWorkerOf(p) }
 }
 
-// placeFor reports which place suits a way of stepping, from where h holds.
+// placeFor returns the place that suits the way of stepping that the request names, from where h holds.
 func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bool, error) {
 	from := h.span
 	onward := a.onward(h)
@@ -141,7 +150,7 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 	return nil, invalid(agentpb.Problem_BAD_MODE, args{"mode": req.GetMode().String()})
 }
 
-// byLine reports whether a way of stepping is by line of the kubelet's code.
+// byLine reports whether a way of stepping goes by lines of the kubelet's code.
 func byLine(mode agentpb.StepMode) bool {
 	switch mode {
 	case agentpb.StepMode_LINE_OVER, agentpb.StepMode_LINE_INTO, agentpb.StepMode_LINE_OUT:
@@ -150,7 +159,7 @@ func byLine(mode agentpb.StepMode) bool {
 	return false
 }
 
-// stepByLine has the debugger hold the goroutine of h at a line, once it is let go.
+// stepByLine makes the debugger hold the goroutine of h at a line, after it is let go. forget takes that back.
 func (a *Agent) stepByLine(ctx context.Context, h *hold, mode agentpb.StepMode) (forget func(), err error) {
 	d := a.probes[h.span.probe].debugger.Load()
 	if d == nil || d.Step == nil {
@@ -163,8 +172,7 @@ func (a *Agent) stepByLine(ctx context.Context, h *hold, mode agentpb.StepMode) 
 	return func() { d.Forget(goroutine) }, nil
 }
 
-// stopInside holds a pod at a line inside of a call if a person steps it there, or a breakpoint
-// is there.
+// stopInside holds a pod at a line inside of a call if a person steps it there, or if a breakpoint is there.
 func (a *Agent) stopInside(s *span, goroutine uintptr, at Found) {
 	ps := &s.one
 	p := ps.pod
@@ -172,28 +180,26 @@ func (a *Agent) stopInside(s *span, goroutine uintptr, at Found) {
 		return
 	}
 	if w := p.State.pending.Load(); w != nil && w.inside == goroutine && w.inside != 0 {
-		if a.take(p, w) {
+		if a.claimPending(p, w) {
 			defer a.holds.free()
 			a.putEnter(s, ps)
 			on := w.terms
 			on.inside = at.Frame
-			a.hold(s, ps, enter, "", on, w.got)
+			a.hold(crossing{s, ps, enter, ""}, on, w.got)
 			return
 		}
 	}
 	a.points.stopInside(a, s, ps, at)
 }
 
-// pipeline is the order in which a pod's news passes through goroutines. Who
-// steps on one of them follows the pod to the next. The puller works while the
-// worker waits for it.
+// pipeline is the order in which news of a pod passes through goroutines. A person who steps on one of them follows the
+// pod to the next. The puller works while the worker waits for it.
 var pipeline = map[string]int{
 	"source:api": 1, "source:file": 1, "source:http": 1, roleMux: 2, roleSyncLoop: 3, roleWorker: 4, rolePuller: 4,
 }
 
-// onward reports whether a call is where the pod goes from where h holds it: on
-// the same goroutine, or on one that comes later in the pipeline. A worker
-// counts only once the sync loop has sent it something since: what it does
+// onward returns a function that reports whether a call is ahead of the pod that h holds: on the same goroutine, or on
+// one that comes later in the pipeline. A worker counts only if the sync loop has sent it something since. What it does
 // about earlier news happens beside the sync loop, not after it.
 func (a *Agent) onward(h *hold) func(*span) bool {
 	from := h.span
@@ -224,8 +230,9 @@ func (s *span) sends() bool {
 	return false
 }
 
-// outOf suits the end of the call about the pod that h happens in; if the pod
-// may not be held there, the first entry outside of it.
+// outOf returns the place for stepping out of the call of h. It suits the end of the nearest call around it at whose
+// end the pod may be held, and every entry outside of that call. If there is no such call, it suits the entries outside
+// of the call of h.
 func (a *Agent) outOf(h *hold) func(*span, int) bool {
 	from, onward := h.span, a.onward(h)
 	up := from.parent

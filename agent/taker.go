@@ -30,7 +30,7 @@ type taker struct {
 	names []wire.Name
 	pod   *pod                    // if the call is about one
 	list  []pods.Listed[podState] // if it is about several
-	ops   map[*pod]string         // what is done to them, of PodUpdates
+	ops   map[*pod]string         // for PodUpdates: what is done to each pod
 	made  string                  // the id of what the call made
 
 	// At exit: how the call ended, and whether it did so without a word.
@@ -57,14 +57,14 @@ func (t *taker) atExit(a *Agent, s *span, how hook.Outcome) {
 	t.wire = t.empty()
 }
 
-// empty is the room, empty. The compiler does not see that it is in t, and
-// leaves t on the stack: nobody keeps wire but kept, which copies it.
+// empty returns the room, without content. The compiler does not see that it is in t, and so leaves t on the stack.
+// That is safe because only kept lets wire outlive t, and it copies it.
 func (t *taker) empty() fieldBytes {
 	return unsafe.Slice(hook.NoEscape(&t.room[0]), takerRoom)[:0]
 }
 
-// Quiet takes whether the call is worth no event. If so, and it is not part of
-// any story yet, it has ended here.
+// Quiet is told whether the call is worth no event. If it is worth none, and is not part of any story yet, Quiet ends
+// it. It reports whether it did.
 func (t *taker) Quiet(quiet bool) bool {
 	t.quiet = quiet && t.s.endQuietly(t.how)
 	return t.quiet
@@ -110,7 +110,7 @@ func (t *taker) takeAll(values []any) {
 	}
 }
 
-// kept is what was taken, to be kept.
+// kept returns the fields that were taken, in memory that outlives t.
 func (t *taker) kept() fieldBytes {
 	if len(t.wire) == 0 {
 		return nil
@@ -121,8 +121,8 @@ func (t *taker) kept() fieldBytes {
 	return t.wire
 }
 
-// keep has the span keep what was taken, if somebody may want the call stopped
-// here: then it is shown. It returns whether that is so.
+// keep saves the fields in the span if something is armed, since a call that is stopped here shows them. It reports
+// whether something is armed.
 func (t *taker) keep() bool {
 	if t.a.holds.armed.Load() == 0 {
 		return false
@@ -131,7 +131,7 @@ func (t *taker) keep() bool {
 	return true
 }
 
-// save has the span keep what was taken.
+// save saves the fields that were taken in the span.
 func (t *taker) save() {
 	k := t.s.kept
 	if k == nil {

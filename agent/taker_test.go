@@ -4,17 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/values"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// TestStepAllocates: entry and exit of a step cost two allocations at most while
-// somebody watches, whatever is in its fields.
+// TestStepAllocates: entry and exit of a watched step cost at most two allocations, whatever its fields have.
 func TestStepAllocates(t *testing.T) {
 	r := newRig(t, Options{})
 	w, err := r.newWatcher(&agentpb.WatchRequest{})
@@ -53,8 +52,8 @@ func wovenLate(id int, p *v1.Pod, version string, phase v1.PodPhase, quiet bool)
 	}
 }
 
-// TestNilCostsTheRest: a nil pointer among the values costs the fields from
-// there on, not those before, and not the event.
+// TestNilCostsTheRest: a nil pointer among the values costs its own field and those after it, but not the fields before
+// it, nor the event.
 func TestNilCostsTheRest(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -68,8 +67,7 @@ func TestNilCostsTheRest(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsNoMore: what was a burst gives its memory back, and an event is
-// the same on the other side of the queue.
+// TestQueueKeepsNoMore: the queue gives back the memory of a burst, and an event comes out of it unchanged.
 func TestQueueKeepsNoMore(t *testing.T) {
 	var q queue
 	names := values.Names([]probes.Field{{Name: "n"}})
@@ -79,10 +77,7 @@ func TestQueueKeepsNoMore(t *testing.T) {
 	}
 	for _, i := range []int{0, 1, 777, keptQueue} {
 		e := q.event(i)
-		got := &agentpb.Event{}
-		if err := proto.Unmarshal(e.appendTo(nil), got); err != nil {
-			t.Fatal(err)
-		}
+		got := eventtest.Decode(t, e.appendTo(nil))
 		if got.Seq != uint64(i) || got.Error != "no" || got.Fields[0].GetNumber() != int64(i) || len(got.Fields[1].GetText()) != i%200 {
 			t.Errorf("event %d is %v", i, got)
 		}

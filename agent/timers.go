@@ -26,13 +26,13 @@ type timer struct {
 const maxTimers = 8
 
 // running are the timers of a pod that run, by index: when each was started, in
-// unix nanoseconds; zero: it does not run.
+// nanoseconds since the agent began; zero: it does not run.
 type running [maxTimers]atomic.Int64
 
-// Fields of steps that start timers: the grace period of the kill, in seconds.
+// graceFields are the fields, of a step that starts timers, that have the grace period of the kill, in seconds.
 var graceFields = []string{"gracePeriod", "gracePeriodOverride"}
 
-// stopFields are those of a call that stops a container: what it gives the container.
+// stopFields are the fields, of a call that stops a container, that have the time it gives the container, in seconds.
 var stopFields = []string{"timeout"}
 
 // loadTimers reads the timers of the catalogue.
@@ -65,16 +65,16 @@ func (a *Agent) loadTimers(c *probes.Catalogue) error {
 }
 
 // startTimers notes that the function of s starts its timers.
-func (a *Agent) startTimers(s *span) { s.setTimers(s.wall) }
+func (a *Agent) startTimers(s *span) { s.setTimers(max(1, s.start)) }
 
 // goesOn notes that the function of s was held at its entry and goes on: only now
 // does it start its timers.
-func (s *span) goesOn(at time.Time) {
-	s.body = at.UnixNano()
+func (a *Agent) goesOn(s *span, at time.Time) {
+	s.body = max(1, int64(at.Sub(a.started)))
 	s.setTimers(s.body)
 }
 
-// endTimers notes that they run no more.
+// endTimers notes that the timers of s run no more.
 func (a *Agent) endTimers(s *span) { s.setTimers(0) }
 
 func (s *span) setTimers(at int64) {
@@ -94,13 +94,14 @@ type budget struct {
 	end   time.Time
 }
 
-// budgetOf finds the first timer that runs out if the call s stands still from
-// now: of those that its step names, and the calls it happens in. nil: none runs.
+// budgetOf returns the timer that runs out first if the call s stands still from now on. It looks at the timers of the
+// step, at those of the steps around it, and at the caller's deadline. nil: none runs.
 func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 	first := a.callerBudget(s, p, now)
 	for up := s; up != nil; up = up.parent {
 		for _, t := range up.step.timers {
-			end, runs := t.end(s, p)
+			at, runs := t.end(s, p)
+			end := a.started.Add(time.Duration(at))
 			if runs && end.After(now) && (first == nil || end.Before(first.end)) {
 				first = &budget{t, end}
 			}
@@ -109,28 +110,27 @@ func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
 	return first
 }
 
-// end is when the timer runs out for p. It does not run if the function that
-// starts it is not under way: a hold at the entry of that very function, or at
-// its exit, costs nothing of it.
-func (t *timer) end(s *span, p *pod) (at time.Time, runs bool) {
+// end returns when the timer runs out for p, in nanoseconds since the agent began, and whether it runs. It runs only while the function that starts it is
+// under way: a hold at the entry of that very function, or at its exit, costs nothing of it.
+func (t *timer) end(s *span, p *pod) (at int64, runs bool) {
 	if t.sidecars && !hasSidecars(p) {
 		return at, false
 	}
-	if from := s.parent.find(t.from); from != nil {
+	if from := s.parent.findStep(t.from); from != nil {
 		if from.ended.Load() {
 			return at, false
 		}
-		return time.Unix(0, max(from.wall, from.body)).Add(t.length(from, p)), true
+		return max(from.start, from.body) + int64(t.length(from, p)), true
 	}
 	if s.step.Name == t.from {
 		return at, false
 	}
 	started := p.State.running[t.index].Load()
-	return time.Unix(0, started).Add(t.length(nil, p)), started != 0
+	return started + int64(t.length(nil, p)), started != 0
 }
 
-// find is the innermost call of that step, from s outwards, or nil.
-func (s *span) find(step string) *span {
+// findStep returns the innermost call of that step, from s outwards, or nil.
+func (s *span) findStep(step string) *span {
 	for ; s != nil; s = s.parent {
 		if s.step.Name == step {
 			return s
@@ -139,7 +139,7 @@ func (s *span) find(step string) *span {
 	return nil
 }
 
-// length is how long the timer runs, if from started it.
+// length returns how long the timer runs. from is the call that started it, or nil.
 func (t *timer) length(from *span, p *pod) time.Duration {
 	if t.after > 0 {
 		return t.after
@@ -150,7 +150,7 @@ func (t *timer) length(from *span, p *pod) time.Duration {
 	return gracePeriod(p)
 }
 
-// graceIn is the grace period that one of the fields of a call states, or the pod's.
+// graceIn returns the grace period that one of the fields of a call states, or the pod's.
 func graceIn(s *span, fields []string, p *pod) time.Duration {
 	for _, name := range fields {
 		if seconds, ok := wire.Lookup(s.fields(), name).Number(); ok {
@@ -160,8 +160,8 @@ func graceIn(s *span, fields []string, p *pod) time.Duration {
 	return gracePeriod(p)
 }
 
-// callerBudget is the deadline of whoever waits for the call, if it has one, less the
-// time that the call needs for its work: at most half of what there is.
+// callerBudget returns the deadline of the call's caller, if it has one, less the time that the call needs for its
+// work: at most half of the time that is left. A debugger's standstill ends at its deadline.
 func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
 	if s.caller == nil {
 		return nil
@@ -180,8 +180,8 @@ func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
 	return &budget{a.caller, end.Add(-min(needs, end.Sub(now)/2))}
 }
 
-// margin is how long before the timer a hold ends, so that the pod is under
-// way again when it runs out.
+// margin returns how long before the end of a timer a hold ends, so that the pod is under way again when the timer runs
+// out. left is the time until then.
 func margin(left time.Duration) time.Duration { return min(5*time.Second, left/10) }
 
 func (b *budget) proto(now time.Time) *agentpb.Budget {

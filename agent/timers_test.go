@@ -12,10 +12,10 @@ import (
 	"github.com/podstep/podstep/agent/pods"
 )
 
-// seconds is a pointer to a number of them.
+// seconds returns a pointer to n.
 func seconds(n int64) *int64 { return &n }
 
-// killed is a pod whose deletion says that it may take less than its spec says.
+// killed returns a pod whose deletion allows it less time than its spec.
 func killed(sidecar bool) *v1.Pod {
 	p := newPod("default", "web")
 	p.Spec.TerminationGracePeriodSeconds = seconds(300)
@@ -38,8 +38,8 @@ func (r *rig) inKill(p *v1.Pod, override any, body func() error) error {
 	})
 }
 
-// TestTimers: the budget of a hold is the timer that really runs, with the time
-// that is really left; a hold that costs nothing has none.
+// TestTimers: the budget of a hold is the timer that really runs, with the time that is really left. A hold that costs
+// no timer has no budget.
 func TestTimers(t *testing.T) {
 	hook := func(r *rig, p *v1.Pod, grace int64) func() error {
 		return func() error {
@@ -102,8 +102,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestTimersAfterHold: a timer starts when the function goes on from a hold at its
-// entry, however long that was, and not when the function was called.
+// TestTimersAfterHold: a timer starts when the function goes on after a hold at its entry, however long that was, and
+// not when the function was called.
 func TestTimersAfterHold(t *testing.T) {
 	for from, c := range map[string]struct {
 		at, timer string
@@ -131,9 +131,9 @@ func TestTimersAfterHold(t *testing.T) {
 			go func() { defer close(done); _ = c.run(r, p) }()
 			h := r.held(p)
 			// The hold has lasted longer than the timer runs.
-			h.span.wall -= int64(10 * time.Minute)
+			h.span.start -= int64(10 * time.Minute)
 			r.breakAt(p, c.at, agentpb.On_ON_ENTER)
-			h.let("continue")
+			h.release("continue")
 			for r.held(p).span.step.Name != c.at {
 				runtime.Gosched()
 			}
@@ -146,7 +146,7 @@ func TestTimersAfterHold(t *testing.T) {
 	}
 }
 
-// mount is a volume operation, on a goroutine that the reconciler starts.
+// mount begins a volume operation, on a goroutine that the reconciler starts.
 func (r *rig) mount(p *v1.Pod) func() error {
 	return func() error {
 		done := make(chan error)
@@ -160,9 +160,8 @@ func (r *rig) mount(p *v1.Pod) func() error {
 	}
 }
 
-// TestStaticBeforeMirror: a static pod of the control plane is protected from the
-// first time that it is seen, when it has neither a priority nor a mirror nor the
-// name of its source.
+// TestStaticBeforeMirror: a static pod of the control plane is protected from the first time that it is seen, although
+// it then has no priority, no mirror, and no source in its annotations.
 func TestStaticBeforeMirror(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("kube-system", "kube-apiserver-node")

@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// maker is a function of the agent that makes events of a kind, and a way to
-// have it make one.
+// maker is a function of the agent that makes events of a kind, and a way to make it do so.
 type maker struct {
 	function string
 	kind     agentpb.Kind
@@ -28,7 +27,7 @@ type maker struct {
 // makers are all functions of the agent that make events.
 var makers = []maker{
 	{"Agent.putNew", agentpb.Kind_ENTER, oneTurn},
-	{"Agent.leave", agentpb.Kind_EXIT, oneTurn},
+	{"Agent.putExit", agentpb.Kind_EXIT, oneTurn},
 	{"Agent.hold", agentpb.Kind_HOLD, oneHold},
 	{"Agent.hold", agentpb.Kind_RELEASE, oneHold},
 	{"breakpoints.stop", agentpb.Kind_FAULT, oneFault},
@@ -40,7 +39,7 @@ var makers = []maker{
 		return r.streamed(func() { r.probes[0].State(agentpb.ProbeState_PROBE_STOPPED, probes.Reason{}) })
 	}},
 	{"Agent.putSight", agentpb.Kind_NOTE, twoSights},
-	{"journal.drops", agentpb.Kind_DROP, func(r *rig) []*agentpb.Event {
+	{"journal.dropEvent", agentpb.Kind_DROP, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Lost(3) })
 	}},
 	{"watcher.addDrops", agentpb.Kind_DROP, oneWatcherDrop},
@@ -48,8 +47,8 @@ var makers = []maker{
 	{"history.drop", agentpb.Kind_DROP, oneCut},
 }
 
-// TestEventsHaveTimes: whoever makes an event, it has a time. Zero is 1970 on
-// the screen, and before everything else in a trace.
+// TestEventsHaveTimes: every event has a time, whichever function makes it. Zero would be 1970 on the screen, and
+// before everything else in a trace.
 func TestEventsHaveTimes(t *testing.T) {
 	for _, m := range makers {
 		t.Run(m.function+" "+m.kind.String(), func(t *testing.T) {
@@ -67,8 +66,7 @@ func TestEventsHaveTimes(t *testing.T) {
 	}
 }
 
-// TestMakersAreAll: no function of the agent makes events that makers does not
-// know.
+// TestMakersAreAll: makers has every function of the agent that makes events.
 func TestMakersAreAll(t *testing.T) {
 	found := map[string]bool{}
 	names, err := filepath.Glob("*.go")
@@ -84,7 +82,7 @@ func TestMakersAreAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			// queue.event gives back an event that somebody else made.
+			// queue.event returns an event that another function made.
 			if f, ok := d.(*ast.FuncDecl); ok && makesEvent(f) && functionName(f) != "queue.event" {
 				found[functionName(f)] = true
 			}
@@ -139,7 +137,7 @@ func oneHold(r *rig) []*agentpb.Event {
 		r.t.Fatal(err)
 	}
 	go func() { done <- r.sync(p, nil) }()
-	r.held(p).let("test")
+	r.held(p).release("test")
 	<-done
 	return r.events("web")
 }
@@ -240,16 +238,12 @@ func (r *rig) streamed(something func()) []*agentpb.Event {
 func decoded(t testing.TB, all []kept) (out []*agentpb.Event) {
 	t.Helper()
 	for _, k := range all {
-		e := &agentpb.Event{}
-		if err := proto.Unmarshal(k.data, e); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, e)
+		out = append(out, eventtest.Decode(t, k.data))
 	}
 	return out
 }
 
-// oneMiss is a pod that a breakpoint lets pass for want of room.
+// oneMiss lets a pod pass a breakpoint for want of room.
 func oneMiss(r *rig) []*agentpb.Event {
 	r.holds.taken.Store(r.limits().holds)
 	p := newPod("default", "web")

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// verdictBytes bounds the events that verdicts keep: enough for the calls that
-	// go on. What pods refer to is kept beside them.
+	// verdictBytes bounds the events that verdicts keep: enough for the calls that go on. Events that pods refer to are
+	// kept beside them.
 	verdictBytes = 1 << 20
 	// verdictCalls is how many calls of a pod verdicts remember at least.
 	verdictCalls = 64
 )
 
-// verdicts has what every pod is doing. It is worked out from the events, in their
-// order, by the code by which a client works it out: package life. So the agent
-// and its clients never disagree.
+// verdicts knows what every pod is doing. It finds that out from the events, in their order, by package life, which
+// clients use too. So the agent and its clients never disagree.
 type verdicts struct {
 	mu    sync.Mutex
 	h     *events.History
@@ -38,9 +37,8 @@ func newVerdicts(info *agentpb.InfoResponse, c *probes.Catalogue) *verdicts {
 	return &verdicts{h: h, lives: life.NewPresent(h)}
 }
 
-// take takes the next event. The journal calls it before anybody is sent the
-// event.
-func (v *verdicts) take(e *event, raw []byte) {
+// addEvent takes the next event into account. The journal calls it before any client is sent the event.
+func (v *verdicts) addEvent(e *event, raw []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := e.pod
@@ -78,9 +76,9 @@ func (v *verdicts) forget(p *pod) {
 	p.State.place, p.State.learned, p.State.forgotten = 0, false, true
 }
 
-// of is the verdict on a pod at a time since the agent began; nil: it is gone, or
-// no event has named it yet.
-func (v *verdicts) of(p *pod, mono int64) *agentpb.PodState {
+// stateOf returns the state of a pod at a time since the agent began, in nanoseconds; nil: the pod is gone, or no event
+// has named it yet.
+func (v *verdicts) stateOf(p *pod, mono int64) *agentpb.PodState {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !p.State.learned {
@@ -99,10 +97,10 @@ func (v *verdicts) of(p *pod, mono int64) *agentpb.PodState {
 	}
 }
 
-// state is what a pod is doing, by the events that were put; nil: it is gone.
+// state returns what a pod is doing, by the events that were put; nil: it is gone.
 func (a *Agent) state(p *pod) *agentpb.PodState {
 	_, mono := a.now()
-	out := a.verdicts.of(p, mono)
+	out := a.verdicts.stateOf(p, mono)
 	if out == nil {
 		return nil
 	}
@@ -114,7 +112,7 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 	return out
 }
 
-// settle waits until the verdicts include every event that was put before.
+// settle waits until the verdicts include every event that was put before the call.
 func (a *Agent) settle(ctx context.Context) error {
 	select {
 	case <-a.journal.kept():

@@ -17,11 +17,10 @@ import (
 	"github.com/podstep/podstep/tui/state"
 )
 
-// recordings are traces of a woven kubelet on the real node, of the lab, and of a
-// kubelet that nobody rebuilt.
+// recordings are traces of a woven kubelet on a real node, of the lab, and of a kubelet that was not rebuilt.
 var recordings = []string{"trace/testdata/node.podstep", "../tui/state/testdata/lab.podstep", "../tui/state/testdata/attached.podstep"}
 
-// replayed is a recording as the agent and a screen take it.
+// replayed is a recording that is replayed to an agent and to a screen.
 type replayed struct {
 	v    *verdicts
 	s    *state.State
@@ -34,8 +33,8 @@ func newReplayed(info *agentpb.InfoResponse) *replayed {
 	return &replayed{newVerdicts(info, probes.MustLoad()), s, map[uint32]*pod{}}
 }
 
-// take gives an event to both. It returns the event's pod, or nil.
-func (r *replayed) take(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod {
+// addEvent gives an event to both. It returns the event's pod, or nil.
+func (r *replayed) addEvent(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod {
 	t.Helper()
 	for _, p := range pods {
 		if r.pods[p.Id] == nil {
@@ -49,21 +48,21 @@ func (r *replayed) take(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod {
 		t.Fatal(err)
 	}
 	p := r.pods[head.Pod]
-	r.v.take(&event{pod: p}, raw)
+	r.v.addEvent(&event{pod: p}, raw)
 	r.s.Add(&agentpb.Batch{Pods: pods, Events: [][]byte{raw}})
 	return p
 }
 
-// verdictOf is the agent's verdict on a pod, as text.
+// verdictOf returns the agent's verdict on a pod, as text.
 func (r *replayed) verdictOf(p *pod, now int64) string {
-	st := r.v.of(p, now)
+	st := r.v.stateOf(p, now)
 	if st == nil {
 		return "gone"
 	}
 	return fmt.Sprintf("%s since %v", st.State, time.Unix(0, 0).Add(time.Duration(st.Since.AsTime().UnixNano()-r.v.h.Origin())).UTC().Format("15:04:05.000000"))
 }
 
-// onScreen is the screen's.
+// onScreen returns the screen's verdict on a pod, as text.
 func (r *replayed) onScreen(row *screen.PodRow, now int64) string {
 	if row.Mark == life.Gone {
 		return "gone"
@@ -71,8 +70,8 @@ func (r *replayed) onScreen(row *screen.PodRow, now int64) string {
 	return fmt.Sprintf("%s since %v", row.Mark, time.Unix(0, now-int64(row.For)).UTC().Format("15:04:05.000000"))
 }
 
-// TestOneVerdict replays recordings to the agent and to a screen, and compares
-// what they make of each pod at every event.
+// TestOneVerdict replays recordings to the agent and to a screen, and compares their verdicts on each pod at every
+// event.
 func TestOneVerdict(t *testing.T) {
 	for _, file := range recordings {
 		t.Run(file, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestOneVerdict(t *testing.T) {
 					if i > 0 {
 						pods = nil
 					}
-					if p := r.take(t, raw, pods); p != nil {
+					if p := r.addEvent(t, raw, pods); p != nil {
 						n := r.compare(t, kinds)
 						if compared += n; t.Failed() {
 							return
@@ -103,7 +102,7 @@ func TestOneVerdict(t *testing.T) {
 	}
 }
 
-// compare compares all pods that are on the screen.
+// compare compares the verdicts on all pods that are on the screen.
 func (r *replayed) compare(t *testing.T, kinds map[string]int) (n int) {
 	t.Helper()
 	now := r.v.lives.Now().Time
@@ -125,8 +124,8 @@ func (r *replayed) compare(t *testing.T, kinds map[string]int) (n int) {
 	return n
 }
 
-// TestVerdictOfCutHistory: a client that was sent only the end of a story has the
-// agent's verdict while nothing new happens.
+// TestVerdictOfCutHistory: a client that was sent only the end of a story has the agent's verdict as long as nothing
+// new happens.
 func TestVerdictOfCutHistory(t *testing.T) {
 	info, batches, err := tracetest.Read(recordings[1])
 	if err != nil {
@@ -141,14 +140,14 @@ func TestVerdictOfCutHistory(t *testing.T) {
 	for _, b := range batches {
 		for _, raw := range b.Events {
 			at++
-			p := whole.take(t, raw, b.Pods)
+			p := whole.addEvent(t, raw, b.Pods)
 			cut.s.Add(&agentpb.Batch{Pods: b.Pods})
 			if at < total/2 || p == nil {
 				continue
 			}
 			cut.s.Add(&agentpb.Batch{Events: [][]byte{raw}})
 			now := whole.v.lives.Now().Time
-			st := whole.v.of(p, now)
+			st := whole.v.stateOf(p, now)
 			if st == nil {
 				continue
 			}

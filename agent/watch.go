@@ -39,14 +39,13 @@ func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingSe
 	}
 }
 
-// maxSentPods bounds the pods that a sender remembers. A client takes it well
-// that it is sent a pod again.
+// maxSentPods bounds the pods that a sender remembers. It does a client no harm to be sent a pod again.
 const maxSentPods = 2048
 
 // sender sends batches, and each pod before its first event.
 type sender struct {
 	stream grpc.ServerStreamingServer[agentpb.Batch]
-	sent   map[*pod]bool // whether it had its name
+	sent   map[*pod]bool // whether its name was sent, too
 }
 
 func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
@@ -64,8 +63,8 @@ func (s *sender) batch(events []kept) error {
 	return s.stream.Send(b)
 }
 
-// pod is what is to be sent of a pod before an event of it; nil: nothing. A pod
-// may be known by its uid before it is by its name.
+// pod returns what is to be sent of a pod before an event of it; nil: nothing. A pod that was sent by its uid alone is
+// sent again once its name is known.
 func (s *sender) pod(of *pod) *agentpb.Pod {
 	if of == nil || s.sent[of] {
 		return nil

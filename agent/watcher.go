@@ -18,14 +18,14 @@ const (
 	// A watcher that does not keep up loses events beyond these.
 	watcherEvents = 1 << 16
 	watcherBytes  = 16 << 20
-	// watchersBytes is what the queues of all watchers may hold together. Each
-	// has an equal share of it, so that who does not read costs others nothing.
+	// watchersBytes bounds the queues of all watchers together. Each has an equal share of it, so that a client that
+	// does not read costs others nothing.
 	watchersBytes = 64 << 20
 	// holdBytes is the part of a share that is kept free for events that are spared.
 	holdBytes = 256 << 10
 	// keptOverhead is what an event takes in a queue besides its bytes.
 	keptOverhead = 64
-	// One message to a client holds at most so much.
+	// One message to a client ends when it has this much.
 	batchEvents = 1024
 	batchBytes  = 256 << 10
 )
@@ -152,8 +152,8 @@ func (w *watcher) fits(events, bytes int, kind agentpb.Kind) bool {
 	return events <= watcherEvents && bytes <= w.share-holdBytes
 }
 
-// setShare gives the watcher its share of what all may hold. Those before it
-// may have had more: the newest events go, as if they had come too late.
+// setShare sets the watcher's share of watchersBytes. If its queue has more, the newest events are dropped, as if they
+// had come too late.
 func (w *watcher) setShare(share int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,11 +189,10 @@ func (w *watcher) flush() {
 	}
 }
 
-// next waits for events and takes those that fit in one message. They are good
-// until it is called again.
+// next waits for events and returns those that fit in one message. They are valid until next is called again.
 func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	for {
-		if out := w.take(); len(out) > 0 {
+		if out := w.takeBatch(); len(out) > 0 {
 			return out, nil
 		}
 		select {
@@ -204,7 +203,7 @@ func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	}
 }
 
-func (w *watcher) take() []kept {
+func (w *watcher) takeBatch() []kept {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, size := 0, 0

@@ -20,7 +20,7 @@ func (r *rig) watcher(req *agentpb.WatchRequest) *watcher {
 	return w
 }
 
-// watch adds a watcher, which the test takes away again, or the rig's end.
+// watch adds a watcher. The test removes it, or the rig does so at its end.
 func (r *rig) watch(w *watcher, history bool) {
 	r.t.Helper()
 	if err := r.journal.watch(w, history); err != nil {
@@ -53,7 +53,7 @@ func TestManyWatchers(t *testing.T) {
 	r.watch(one, true)
 }
 
-// queued is what the queues of all watchers hold.
+// queued returns how many bytes the queues of all watchers hold.
 func (j *journal) queued() (bytes int) {
 	j.out.Lock()
 	defer j.out.Unlock()
@@ -67,8 +67,8 @@ func (j *journal) queued() (bytes int) {
 	return bytes
 }
 
-// TestDeafWatchers: clients that do not read hold no more than their share, the
-// first of them too, and one that reads is sent everything.
+// TestDeafWatchers: clients that do not read, even the first of them, hold no more than their share. A client that
+// reads is sent everything.
 func TestDeafWatchers(t *testing.T) {
 	r := newRig(t, Options{})
 	large := strings.Repeat("x", 4<<10)
@@ -77,7 +77,7 @@ func TestDeafWatchers(t *testing.T) {
 		w := r.watcher(&agentpb.WatchRequest{Node: true})
 		r.watch(w, false)
 		deaf = append(deaf, w)
-		// As much as one may hold alone.
+		// As much as one watcher may hold alone.
 		for range 2 * watcherBytes / (maxWatchers - 1) / len(large) {
 			r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
 		}
@@ -109,8 +109,7 @@ func TestDeafWatchers(t *testing.T) {
 	}
 }
 
-// TestHoldsFindRoom: a client that has not read for long is sent the holds all
-// the same, but not without end.
+// TestHoldsFindRoom: a client that has not read for long is still sent the holds, but not without bound.
 func TestHoldsFindRoom(t *testing.T) {
 	w := &watcher{share: 1 << 20, dropped: map[agentpb.Kind]int64{}}
 	e := &event{kind: agentpb.Kind_ENTER}
@@ -135,8 +134,8 @@ func TestHoldsFindRoom(t *testing.T) {
 	}
 }
 
-// TestHistoryThenLive: whenever a watcher begins, it is sent every event once,
-// in order, though events come meanwhile and stories grow.
+// TestHistoryThenLive: whenever a watcher begins, it is sent every event once, in order, even if events come meanwhile
+// and stories grow.
 func TestHistoryThenLive(t *testing.T) {
 	r := newRig(t, Options{})
 	const pods, events, watchers = 20, 30_000, 8
@@ -166,7 +165,7 @@ func TestHistoryThenLive(t *testing.T) {
 	all.Wait()
 }
 
-// checkInOrder watches with history until there were so many events.
+// checkInOrder watches with history until so many events have come.
 func (r *rig) checkInOrder(events int) {
 	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
 	if err == nil {
@@ -204,8 +203,8 @@ func (r *rig) checkInOrder(events int) {
 	}
 }
 
-// TestHistoryIsCut: a client that does not read what it asked for does not keep
-// what the recorder has let go of.
+// TestHistoryIsCut: a client that does not read the history that it asked for does not keep events that the recorder
+// has dropped.
 func TestHistoryIsCut(t *testing.T) {
 	r := newRig(t, Options{RecorderBytes: 4 << 20})
 	large := strings.Repeat("x", 4<<10)
@@ -236,7 +235,7 @@ func TestHistoryIsCut(t *testing.T) {
 	}
 }
 
-// batches takes what a sender sends.
+// batches takes the batches that a sender sends.
 type batches struct {
 	grpc.ServerStreamingServer[agentpb.Batch]
 	pods, events int
@@ -247,8 +246,7 @@ func (b *batches) Send(batch *agentpb.Batch) error {
 	return nil
 }
 
-// TestSenderForgets: what a sender remembers of pods does not grow for ever, and
-// a pod is sent before its events all the same.
+// TestSenderForgets: the pods that a sender remembers are bounded, and each pod is still sent before its events.
 func TestSenderForgets(t *testing.T) {
 	out := &batches{}
 	s := newSender(out)
@@ -267,18 +265,17 @@ func TestSenderForgets(t *testing.T) {
 	if len(s.sent) > maxSentPods {
 		t.Errorf("the sender remembers %d pods", len(s.sent))
 	}
-	// Without its name and with it.
+	// Each pod comes without its name, and with it.
 	if want := 2 * 3 * maxSentPods; out.pods < want || out.pods > want+10 {
 		t.Errorf("%d pods were sent, want %d", out.pods, want)
 	}
 }
 
-// TestQueueIsBounded: the queue takes holds when it takes nothing else, but not
-// without end.
+// TestQueueIsBounded: the queue takes holds when it takes nothing else any more, but not without bound.
 func TestQueueIsBounded(t *testing.T) {
 	const limit = 100
 	clock := func() (wall, mono int64) { return 1, 1 }
-	j := newJournal(limit, newRecorder(1<<20), nil, clock) // nobody takes from it
+	j := newJournal(limit, newRecorder(1<<20), nil, clock) // no goroutine takes events from it
 	for _, kind := range []agentpb.Kind{agentpb.Kind_ENTER, agentpb.Kind_HOLD, agentpb.Kind_RELEASE} {
 		for range 10 * limit {
 			j.put(event{kind: kind})

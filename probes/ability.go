@@ -1,29 +1,28 @@
 package probes
 
-// Ability is what a probe can do at a step while it runs, and why not. The zero
-// value is that of a step which is not seen.
+// Ability is what a probe can do at a step while it runs, and the reasons for what it cannot do. The zero value is
+// that of a step that is not seen.
 type Ability struct {
 	// Entry and Exit: it sees the call begin, and end.
 	Entry, Exit bool
-	// Arguments and Results: it reads the step's Fields and Results, but for
-	// Missing.
+	// Arguments and Results: it reads the step's Fields and Results, except those in Missing.
 	Arguments, Results bool
 	// Missing are the names of fields that it cannot read.
 	Missing []string
-	// HoldEnter and HoldExit: it can stop the call there. Whether a pod may be held
-	// is for the catalogue to say, and for what is known of the goroutine.
+	// HoldEnter and HoldExit: it can stop the call there. The catalogue, and what is known of the goroutine, decide
+	// whether a pod may be held.
 	HoldEnter, HoldExit bool
-	// Fail: it can have the call return an error without doing its work.
+	// Fail: it can make the call return an error without doing its work.
 	Fail bool
 
-	// Unseen, NoHold and NoFail are why not.
+	// Unseen, NoHold and NoFail are the reasons why it does not see, hold or fail the call.
 	Unseen, NoHold, NoFail Reason
 }
 
 // Sees reports whether anything of the step is seen.
 func (a *Ability) Sees() bool { return a.Entry || a.Exit }
 
-// Everything is the ability of a probe that the step hides nothing from.
+// Everything returns the ability of a probe that can do everything at a step.
 func Everything() Ability {
 	return Ability{Entry: true, Exit: true, Arguments: true, Results: true, HoldEnter: true, HoldExit: true, Fail: true}
 }
@@ -53,13 +52,13 @@ type Abilities struct {
 	NotSeen Reason
 }
 
-// As are the same abilities, of a probe of another name.
+// As returns the same abilities under another probe's name.
 func (a Abilities) As(probe string) Abilities {
 	a.Probe = probe
 	return a
 }
 
-// At is what the probe can do at a step.
+// At returns what the probe can do at a step.
 func (a *Abilities) At(step string) Ability {
 	if x, ok := a.Steps[step]; ok {
 		return x

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 //go:embed catalogue/*.yaml catalogue/functions.sum
@@ -47,51 +45,10 @@ type Stage struct {
 	Text  Text   `yaml:"text"`
 }
 
-// Text is something for a person to read, in each language podstep speaks.
-type Text struct {
-	En string `yaml:"en" json:"en"`
-	Zh string `yaml:"zh" json:"zh"`
-}
-
-// UnmarshalYAML reads a text. YAML puts a space where a long text goes on in the
-// next line, which Chinese has no use for.
-func (t *Text) UnmarshalYAML(n *yaml.Node) error {
-	type plain Text // without this method
-	if err := n.Decode((*plain)(t)); err != nil {
-		return err
-	}
-	t.Zh = joinChinese(t.Zh)
-	return nil
-}
-
-// joinChinese takes out spaces between two Chinese characters, and those beside
-// Chinese punctuation.
-func joinChinese(s string) string {
-	runes := []rune(s)
-	out := runes[:0:0]
-	for i, r := range runes {
-		if r == ' ' && i > 0 && i+1 < len(runes) && joined(runes[i-1], runes[i+1]) {
-			continue
-		}
-		out = append(out, r)
-	}
-	return string(out)
-}
-
-func joined(left, right rune) bool {
-	return wide(left) && wide(right) || punctuates(left) || punctuates(right)
-}
-
-func punctuates(r rune) bool { return strings.ContainsRune("，。：；、？！（）“”", r) }
-
-// wide tells Chinese characters and their punctuation from Latin ones.
-func wide(r rune) bool { return r >= 0x2e80 }
-
-// Step is one function of the kubelet's pod pipeline, or something about a pod
-// that others than the kubelet's code report: see Seen.
+// Step is one function of the kubelet's pod pipeline, or something about a pod that a source outside the kubelet's
+// code reports: see Seen.
 type Step struct {
-	// ID is the step's place in the catalogue. It is what woven code carries,
-	// and means nothing outside one build.
+	// ID is the step's place in the catalogue. Woven code carries it. It means nothing outside one build.
 	ID int `yaml:"-"`
 	// Stage is the name of the stage whose file holds the step.
 	Stage string `yaml:"-"`
@@ -108,34 +65,34 @@ type Step struct {
 	// Symbol is the function as the linker names it. For a closure it is the
 	// function that encloses it.
 	Symbol string `yaml:"symbol"`
-	// Closure is which function literal in Symbol is meant: the name of the
-	// variable it is assigned to, or "return" for one that is returned. The
-	// compiler's numbers for closures change with every edit and are not used.
+	// Closure selects a function literal in Symbol: by the name of the variable it is assigned to, or by "return"
+	// if it is returned. The compiler's numbers for closures change with every edit, so they are not used.
 	Closure string `yaml:"closure"`
 	// File is where the function is, relative to its module.
 	File string `yaml:"file"`
-	// Sum is FunctionSum of the function that the catalogue was read from; empty
-	// for a step that is no function.
+	// CRI is the method that the function calls, such as ImageService.PullImage, if the function is one of the
+	// kubelet's CRI client.
+	CRI string `yaml:"cri"`
+	// Sum is the FunctionSum of the function's source, as the catalogue was read from it. It is empty for a step
+	// that is no function.
 	Sum string `yaml:"-"`
 
 	// Story is what a call of the step means to the story of its pod.
 	Story Story `yaml:"story"`
 
-	// Pod is how to find, from the function's arguments or results, which
-	// pods a call is about.
+	// Pod states how to find the pods that a call is about, from the function's arguments or results.
 	Pod PodSource `yaml:"pod"`
 	// Fields are shown when the function is entered, Results when it returns.
 	// The function's error needs no mention.
 	Fields  []Field `yaml:"fields"`
 	Results []Field `yaml:"results"`
-	// Quiet is a Go expression over arguments and named results; a call for
-	// which it is true is no event. It keeps functions that are called for
-	// every pod every second, mostly for nothing, out of the story.
+	// Quiet is a Go expression over arguments and named results. A call for which it is true makes no event. It
+	// keeps functions that are called for every pod every second, mostly for nothing, out of the story.
 	Quiet string `yaml:"quiet"`
-	// QuietMemory, if set, is to Quiet what Field.Memory is to Field.Expr.
+	// QuietMemory, if set, is what a probe without a compiler reads in place of Quiet.
 	QuietMemory string `yaml:"quietMemory" json:"-"`
-	// Idle makes a call quiet in which no other step happened and that did not
-	// fail: the cheap kind of Quiet, for loops that look at every pod.
+	// Idle makes a call quiet if it did not fail and no other step happened in it. It is the cheap kind of Quiet,
+	// for loops that look at every pod.
 	Idle bool `yaml:"idle"`
 
 	// Goroutine is the kind of goroutine the function runs on.
@@ -143,23 +100,21 @@ type Step struct {
 	// Root marks a function in which a goroutine spends its life: its span has
 	// no parent, and what it calls belongs to Goroutine.
 	Root bool `yaml:"root"`
-	// Starts marks the first function of a goroutine that one operation has to
-	// itself. Its span keeps the parent it was started from, and what it calls
-	// belongs to Goroutine.
+	// Starts marks the first function of a goroutine that serves one operation only. Its span keeps the parent that
+	// it was started from, and what it calls belongs to Goroutine.
 	Starts bool `yaml:"starts"`
-	// Carries marks a function by which the goroutines that it starts know their pod. A probe
-	// that looks at few steps looks at it, whatever its tier.
+	// Carries marks a function by which the goroutines that it starts know their pod. A probe that looks at few
+	// steps looks at this one too, whatever its tier.
 	Carries bool `yaml:"carries"`
-	// Awaits marks a function that waits for the goroutines that it starts, so
-	// that what these call belongs to the goroutine of the function.
+	// Awaits marks a function that waits for the goroutines that it starts. What these call belongs to the
+	// goroutine of the function.
 	Awaits bool `yaml:"awaits"`
 
 	Hold   Hold     `yaml:"hold"`
 	Timers []string `yaml:"timers"`
 
-	// Skip lets the host of the kubelet have the function return at once, with
-	// zero results: see hook.Skip. It is for what cannot work in a lab without
-	// root, and nothing that a client asks for.
+	// Skip lets the program that hosts the kubelet make the function return at once, with zero results: see
+	// hook.Skip. It is for functions that cannot work in a lab without root. A client cannot ask for it.
 	Skip bool `yaml:"skip"`
 }
 
@@ -171,15 +126,13 @@ const (
 	ByAPI Witness = "api"
 	// ByKubelet: the kubelet's own list of its pods.
 	ByKubelet Witness = "kubelet"
-	// ByRuntime: the runtime, asked for what it has. The probe that passes on the
-	// kubelet's calls asks it.
+	// ByRuntime: the runtime. The probe that passes on the kubelet's calls asks it what it has.
 	ByRuntime Witness = "cri"
-	// ByCall: no source, but the kubelet's calls as they pass. It is for those that are no
-	// steps of their own.
+	// ByCall: no source, but the kubelet's calls as they pass. It is for calls that are no steps of their own.
 	ByCall Witness = "call"
 )
 
-// description is the source, in words.
+// description returns, in words, which source reports the step.
 func (w Witness) description() string {
 	switch w {
 	case ByKubelet:
@@ -192,8 +145,8 @@ func (w Witness) description() string {
 	return "the API server reports it"
 }
 
-// Outside reports whether the step is no function of the kubelet, so that only a
-// podstep beside the kubelet can see it.
+// Outside reports whether the step is no function of the kubelet. Then only a podstep beside the kubelet can see
+// it.
 func (s *Step) Outside() bool { return s.Seen != "" }
 
 // Report reports whether the step is a report of a source, and no call.
@@ -218,14 +171,14 @@ const (
 	PodUID PodKind = "uid"
 	// PodSandboxConfig: a *runtimeapi.PodSandboxConfig.
 	PodSandboxConfig PodKind = "sandboxConfig"
-	// PodCRIID: the id of a container or a sandbox, as a string. The agent
-	// learns whose it is from the calls that made it.
+	// PodCRIID: the id of a container or a sandbox, as a string. The agent learns its pod from the call that made
+	// it.
 	PodCRIID PodKind = "criID"
-	// PodUpdates: at exit, lists of pods by what was decided about them.
+	// PodUpdates: at exit, several lists of pods, one for each thing that was decided about them.
 	PodUpdates PodKind = "updates"
 )
 
-// PodSource states where the pod is in a call.
+// PodSource states how the pod of a call is found.
 type PodSource struct {
 	Kind PodKind `yaml:"kind"`
 	// Expr is a Go expression over the function's receiver, arguments and, if
@@ -236,16 +189,15 @@ type PodSource struct {
 	// Updates are, for PodUpdates, the expressions ([]*v1.Pod) and the word for
 	// each, such as ADD.
 	Updates []Update `yaml:"updates"`
-	// Memory is to Expr what Field.Memory is to Field.Expr; or MemoryInherits.
+	// Memory, if set, is what a probe without a compiler reads in place of Expr; or it is MemoryInherits.
 	Memory string `yaml:"memory" json:"-"`
 }
 
-// MemoryInherits stands for the pod of the enclosing step, which a probe without
-// a compiler can go by where woven code has a variable of the function around a
-// closure.
+// MemoryInherits stands for the pod of the enclosing step. A probe without a compiler uses it in a closure, where
+// woven code reads a variable of the function around it.
 const MemoryInherits = "inherits"
 
-// Read is Field.Read of the pod.
+// Read returns the expression that a probe without a compiler is to read.
 func (p *PodSource) Read() string { return cmp.Or(p.Memory, p.Expr) }
 
 // Update is one list of pods that a step decided about in the same way.
@@ -254,18 +206,20 @@ type Update struct {
 	Expr string `yaml:"expr"`
 }
 
-// Field is a value worth showing. Expr is a Go expression that is evaluated
-// in the function itself: at entry over receiver and arguments, at exit over
-// the results too. A step that is no function has none.
+// Field is a value worth showing. Expr is a Go expression that is evaluated in the function itself: at entry over
+// receiver and arguments, at exit over the results too. It is empty for a step that is no function.
 type Field struct {
 	Name string `yaml:"name"`
 	Expr string `yaml:"expr"`
 	// Memory, if set, is what a probe without a compiler reads in place of Expr: a
 	// simpler expression of the same value. See package memory.
 	Memory string `yaml:"memory" json:"-"`
+	// CRI, in a step that is a call of the CRI, is where the value is in the request or, for a
+	// result, in the answer: a path such as status.network.ip. See package cri.
+	CRI string `yaml:"cri" json:"-"`
 }
 
-// Read is the expression that a probe without a compiler is to read.
+// Read returns the expression that a probe without a compiler is to read.
 func (f *Field) Read() string { return cmp.Or(f.Memory, f.Expr) }
 
 // HoldRule states whether a pod may be held at one side of a step.
@@ -274,16 +228,14 @@ type HoldRule string
 const (
 	// HoldYes: only the pod's worker comes here, holding no lock.
 	HoldYes HoldRule = "yes"
-	// HoldWorker: others come here too. As with HoldYes the pod may be held only
-	// if worker.loop of this pod is seen to enclose the call, on this goroutine or
-	// on one that waits for it (see Step.Awaits).
+	// HoldWorker: not only the pod's worker comes here. As with HoldYes the pod may be held only if worker.loop of
+	// this pod is seen to enclose the call, on this goroutine or on one that waits for it (see Step.Awaits).
 	HoldWorker HoldRule = "worker"
-	// HoldOwn: a goroutine of one health probe or volume operation, seen to be one
-	// by a step that is Root or Starts; it alone waits.
+	// HoldOwn: a goroutine of one health probe or volume operation comes here. An enclosing step that is Root or
+	// Starts shows that it is one. Only that goroutine waits.
 	HoldOwn HoldRule = "own"
-	// HoldNode: the goroutine or a lock that is held serves many pods. Only in a
-	// lab, which is there for one person, may a pod be held; the node stands
-	// still meanwhile. Elsewhere it is HoldNo.
+	// HoldNode: the goroutine, or a lock that is held, serves many pods. A pod may be held only in a lab, which
+	// serves one person; the node stands still meanwhile. Elsewhere this is HoldNo.
 	HoldNode HoldRule = "node"
 	// HoldNo: other pods would wait too.
 	HoldNo HoldRule = "no"
@@ -296,8 +248,8 @@ type Hold struct {
 	// NotWithin names steps within which the kubelet holds a lock, or has promised
 	// to be quick, when it comes here: a pod is not held within them.
 	NotWithin []string `yaml:"notWithin"`
-	// Needs is how much of the caller's deadline a call needs for its own work, beside the
-	// grace period if it stops a container: a hold before it ends that long before.
+	// Needs is how much of the caller's deadline the call needs for its own work, besides the grace period if it
+	// stops a container. A hold ends that long before the deadline.
 	Needs time.Duration `yaml:"needs"`
 	Why   Text          `yaml:"why"`
 }
@@ -324,7 +276,7 @@ const (
 	AfterGrace = "grace"
 	// AfterCaller stands for the deadline that comes with a call.
 	AfterCaller = "caller"
-	// AfterDebugger stands for how long a debugger has the whole kubelet stand still.
+	// AfterDebugger stands for how long a debugger stops the whole kubelet.
 	AfterDebugger = "debugger"
 )
 
@@ -460,15 +412,15 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
 		add(f.Name == "" || (f.Expr == "") != s.Outside(), "a field lacks its name or expression")
 		add(f.Memory != "" && f.Expr == "", "a field without an expression has another for memory")
+		add((f.CRI == "") != (s.CRI == ""), "a field has its path in the CRI's messages in a call of the CRI, and only there")
 	}
 	return out
 }
 
-// plainlyOutside reports whether a step that others report has nothing that only a
-// function has.
+// plainlyOutside reports whether a step that is no function has nothing that only a function has.
 func (s *Step) plainlyOutside() bool {
 	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig, ByCall: PodNone}
-	ofFunction := s.Symbol + s.Closure + s.File + s.Pod.Expr + s.Quiet
+	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet
 	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

@@ -42,8 +42,7 @@ func TestParseSymbol(t *testing.T) {
 	}
 }
 
-// TestOutside: what others report has nothing of a function, and the rest has
-// nobody who reports it.
+// TestOutside: a step that a source reports has nothing of a function, and any other step has no source.
 func TestOutside(t *testing.T) {
 	c := MustLoad()
 	seen := map[Witness]int{}
@@ -73,13 +72,15 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOutsideIsChecked: a step that others report cannot be one of a function too.
+// TestOutsideIsChecked: a step that a source reports cannot be one of a function too.
 func TestOutsideIsChecked(t *testing.T) {
 	c := MustLoad()
 	for name, change := range map[string]func(*Step){
 		"nothing":       func(*Step) {},
 		"a symbol":      func(s *Step) { s.Symbol = "a/b.F" },
 		"an expression": func(s *Step) { s.Fields = []Field{{Name: "node", Expr: "pod.Name"}} },
+		"a method":      func(s *Step) { s.CRI = "RuntimeService.Version" },
+		"a path":        func(s *Step) { s.Fields = []Field{{Name: "node", CRI: "node"}} },
 		"a pod's":       func(s *Step) { s.Pod.Expr = "pod" },
 		"quiet":         func(s *Step) { s.Quiet = "true" },
 		"a hold":        func(s *Step) { s.Hold.Enter = HoldYes },

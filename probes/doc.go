@@ -7,4 +7,4 @@
 // it imports nothing else of podstep.
 package probes
 
-//go:generate sh -c "go run ./stepsdoc > ../docs/steps.md"
+//go:generate go -C .. run ./cmd/gen steps

@@ -56,7 +56,7 @@ type Event struct {
 	Step  string `json:"step"`
 	// Pod is nil for events of the node.
 	Pod *Pod `json:"pod,omitempty"`
-	// Span is the call; Parent the call of this pod that it happened in, or 0.
+	// Span is the call. Parent is the call of the same pod in which it happened, or 0.
 	Span   uint64 `json:"span,omitempty"`
 	Parent uint64 `json:"parent,omitempty"`
 	// Sync counts the turns of this pod's worker, from 1; 0 is before the first.
@@ -66,18 +66,17 @@ type Event struct {
 	Error     string         `json:"error,omitempty"`
 	// DurationNs is how long the step took (exit) or the hold lasted (release).
 	DurationNs int64 `json:"durationNs,omitempty"`
-	// Probe is what saw it: woven, cri, delve, uprobe or log.
+	// Probe is the probe that saw it: woven, cri, delve, uprobe or log.
 	Probe string `json:"probe"`
-	// CallerLine is, on enter, the line from which the function of Parent's step called
-	// this one, in that function's file; 0: it is not known.
+	// CallerLine is, on enter, the line of the Parent step's function that called this one, in that function's
+	// file; 0 if it is not known.
 	CallerLine uint32 `json:"callerLine,omitempty"`
 }
 
 // RawJSON is a field that is a document, such as a CRI request.
 type RawJSON = json.RawMessage
 
-// Lost reports what a drop event is about: how many events of which kinds were lost,
-// or why one was.
+// Lost describes what a drop event reports as lost: how many events of which kinds, or why one was lost.
 func (e *Event) Lost() string {
 	if e.Error != "" {
 		return e.Error
@@ -96,8 +95,8 @@ func (e *Event) Sight() (side string, is bool) {
 	return side, is && e.Kind == Note && e.Span != 0
 }
 
-// ProbeState reports whether the event says how its probe fares from now on: starting,
-// running, retrying, failed or stopped, and why.
+// ProbeState reports whether the event gives a new state of its probe. The state is starting, running, retrying,
+// failed or stopped; why is the reason.
 func (e *Event) ProbeState() (state string, why Reason, is bool) {
 	state, is = e.Fields["state"].(string)
 	if !is || e.Kind != Note || e.Step != "" || e.Span != 0 {

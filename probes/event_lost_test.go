@@ -2,7 +2,7 @@ package probes
 
 import "testing"
 
-// TestLost: a drop event says what was lost, in an order that stays.
+// TestLost: a drop event describes what was lost, in an order that stays.
 func TestLost(t *testing.T) {
 	for want, e := range map[string]Event{
 		"12 enter, 9 exit":           {Kind: Drop, Fields: map[string]any{"exit": int64(9), "enter": int64(12)}},

@@ -2,11 +2,11 @@ package probes
 
 import "regexp"
 
-// argument is where a text has an argument, and what is counted by it.
+// argument matches an argument in a text, with the noun behind it that it counts.
 var argument = regexp.MustCompile(`\{(\w+)\}(?: (times|pods|containers|volumes)\b)?`)
 
-// Fill puts arguments into a text, each where it has {its name}. In English one of something
-// is not written as several are: {n} times is once if n is 1.
+// Fill puts arguments into a text, each in place of its {name}. In English a count of one has its noun in the
+// singular, and 1 times is once.
 func Fill(text string, arg func(name string) string) string {
 	out, end := "", 0
 	for _, m := range argument.FindAllStringSubmatchIndex(text, -1) {
@@ -30,7 +30,7 @@ func (t Text) Fill(arg func(name string) Text) Text {
 	}
 }
 
-// Arguments are the names of the arguments of a text, in order.
+// Arguments returns the names of the arguments of a text, in order.
 func Arguments(text string) (names []string) {
 	for _, m := range argument.FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])

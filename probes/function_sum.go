@@ -47,7 +47,7 @@ func (c *Catalogue) loadSums(files fs.FS, dir string) error {
 		if !ok {
 			return fmt.Errorf("read catalogue: %s has a line %q", sumsFile, name)
 		}
-		// A step that is no more leaves its line until the file is generated.
+		// The line of a step that was removed stays until the file is generated again.
 		if s := c.byName[name]; s != nil {
 			s.Sum = sum
 		}

@@ -28,7 +28,7 @@ func FuzzParseBinary(f *testing.F) {
 	})
 }
 
-// FuzzParseSymbol: what is taken apart can be put together again.
+// FuzzParseSymbol: a symbol that is taken apart can be put together again.
 func FuzzParseSymbol(f *testing.F) {
 	f.Add("k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod")
 	f.Add("a/b.T.M")

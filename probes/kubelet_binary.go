@@ -13,9 +13,8 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Binary is a kubelet's program, as far as its symbols describe it. They are read from
-// .gopclntab, which the Go runtime needs for its own stack traces and which therefore
-// survives stripping.
+// Binary is what the symbols of a kubelet's program show of it. They are read from .gopclntab, which the Go runtime
+// needs for its own stack traces and which therefore survives stripping.
 type Binary struct {
 	// KubernetesVersion is like v1.36.3, or empty if the program does not state it.
 	KubernetesVersion string
@@ -53,7 +52,7 @@ func ReadBinary(path string) (*Binary, error) {
 	return b, nil
 }
 
-// ParseBinary reads a kubelet whose file is in data, which it keeps.
+// ParseBinary reads a kubelet from the bytes of its file. It keeps data.
 func ParseBinary(data []byte) (*Binary, error) {
 	r := bytes.NewReader(data)
 	file, err := elf.NewFile(r)
@@ -112,7 +111,7 @@ func (b *Binary) Has(s *Step) (ok bool, why string) {
 //
 //	pkg.Outer.func1    pkg.Caller.Outer.func1    pkg.Caller.func2.Outer.3
 //
-// Names do not have which of several is meant. The file shows at least that it is
+// A name does not show which of several literals is meant. The file shows at least that it is
 // not a namesake in another package.
 func (b *Binary) hasClosure(s *Step) (ok bool, why string) {
 	if len(b.Literals(s)) > 0 {
@@ -127,8 +126,8 @@ func (b *Binary) hasClosure(s *Step) (ok bool, why string) {
 	return false, b.without("no such function")
 }
 
-// outerOf is the name of the function that has a literal, by the literal's, which ends with
-// .func1, .1 or the like, or with several numbers if it is in another literal.
+// outerOf returns the name of the function that has a literal. The literal's name ends with .func1, .1 or the like,
+// or with several numbers if it is in another literal.
 func outerOf(name []byte) (outer []byte, ok bool) {
 	for end := len(name); ; end = len(outer) {
 		digits := end
@@ -148,8 +147,8 @@ func outerOf(name []byte) (outer []byte, ok bool) {
 	}
 }
 
-// Outer is the name of the function that has a literal, by the literal's; of a function that
-// is none it is its own.
+// Outer returns the name of the function that has the named literal. For a function that is no literal it returns
+// the function's own name.
 func Outer(function string) string {
 	if outer, ok := outerOf([]byte(function)); ok {
 		return string(outer)
@@ -157,8 +156,8 @@ func Outer(function string) string {
 	return function
 }
 
-// Code is a function of a binary: its code is at [Entry, End) of the addresses that the
-// file has. Line is where its source begins.
+// Code is a function of a binary. Its code is at the addresses [Entry, End) of the file. Line is where its source
+// begins.
 type Code struct {
 	Name       string
 	Entry, End uint64
@@ -183,8 +182,8 @@ func codeOf(fn *pclntab.Func) Code {
 	return Code{Name: fn.Name, Entry: fn.Entry, End: fn.End, Line: fn.Line()}
 }
 
-// Literals are the function literals in the step's function, also where the compiler has
-// put this into others.
+// Literals returns the function literals in the step's function, also where the compiler has put this function into
+// others.
 func (b *Binary) Literals(s *Step) (all []Code) {
 	outer := []byte("." + withoutPackage(s.Symbol))
 	for _, l := range b.literals {
@@ -198,7 +197,7 @@ func (b *Binary) Literals(s *Step) (all []Code) {
 	return all
 }
 
-// Within are the function literals in a function, also those in literals.
+// Within returns the function literals in a function, also those in other literals.
 func (b *Binary) Within(symbol string) (all []Code) {
 	for _, l := range b.literals {
 		if string(l.outer) != symbol {
@@ -211,7 +210,7 @@ func (b *Binary) Within(symbol string) (all []Code) {
 	return all
 }
 
-// Line is where the step's function begins, as it was when it was compiled.
+// Line returns the file and line at which the step's function began when it was compiled.
 func (b *Binary) Line(s *Step) (file string, line int, ok bool) {
 	f, ok := b.Functions.ByName(s.Symbol)
 	if !ok {
@@ -227,10 +226,10 @@ func (b *Binary) without(what string) string {
 	return what + " in kubelet " + b.KubernetesVersion
 }
 
-// withoutPackage is the symbol after its import path: (*Kubelet).SyncPod.
+// withoutPackage returns the symbol without its import path, such as (*Kubelet).SyncPod.
 func withoutPackage(symbol string) string {
 	slash := strings.LastIndexByte(symbol, '/')
-	// Type arguments have slashes too; what is before the bracket counts.
+	// Type arguments have slashes too; only those before the bracket count.
 	if bracket := strings.IndexByte(symbol, '['); bracket >= 0 && slash > bracket {
 		slash = strings.LastIndexByte(symbol[:bracket], '/')
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fakeKubelet is a program with the import paths of the kubelet, and a function
-// for each fate that the compiler has in store for one.
+// fakeKubelet is a program with the import paths of the kubelet. It has a function for each thing that the compiler
+// may do to one.
 var fakeKubelet = map[string]string{
 	"go.mod": "module k8s.io/kubernetes\n\ngo 1.25\n",
 	"cmd/kubelet/main.go": `package main
@@ -193,7 +193,7 @@ func TestReadBinaryErrors(t *testing.T) {
 	}
 }
 
-// withoutTable renames the section, which is what a missing one looks like.
+// withoutTable renames the section: a missing one looks the same.
 func withoutTable(t *testing.T, program []byte) []byte {
 	t.Helper()
 	out := bytes.Replace(program, []byte(".gopclntab\x00"), []byte(".gopclnXXX\x00"), 1)
@@ -228,7 +228,7 @@ func TestWithoutPackage(t *testing.T) {
 	}
 }
 
-// TestOuter: a literal has the name of its function, and of literals around it, in its own.
+// TestOuter: the name of a literal has the names of its function and of the literals around it.
 func TestOuter(t *testing.T) {
 	for name, want := range map[string]string{
 		"k8s.io/a.F": "k8s.io/a.F", "k8s.io/a.F.func1": "k8s.io/a.F", "k8s.io/a.(*T).F.func12": "k8s.io/a.(*T).F", "k8s.io/a.F.func1.2": "k8s.io/a.F",

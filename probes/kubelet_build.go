@@ -10,8 +10,8 @@ import (
 	"runtime/debug"
 )
 
-// Build is what the build information of a program says about the kubelet in
-// it. It is read at once, where ReadBinary reads every function.
+// Build is what the build information of a program says about the kubelet in it. It is quick to read, while
+// ReadBinary reads every function.
 type Build struct {
 	// Kubelet: it is the kubelet's own command.
 	Kubelet bool
@@ -21,8 +21,7 @@ type Build struct {
 	Woven bool
 }
 
-// maxProgram is larger than any kubelet: what is larger is not read, whatever
-// it says of its sections.
+// maxProgram is larger than any kubelet. A larger program is not read, whatever it says of its sections.
 const maxProgram = 1 << 30
 
 // ReadBuild reads the build information of a program of that size.
@@ -37,8 +36,8 @@ func ReadBuild(r io.ReaderAt, size int64) (*Build, error) {
 	return b, nil
 }
 
-// ReadVersion reads the version of Kubernetes in a program of that size, "" if
-// the program does not state. All of its data may have to be searched.
+// ReadVersion reads the version of Kubernetes in a program of that size. It returns "" if the program does not
+// state it. It may have to search all of the program's data.
 func ReadVersion(r io.ReaderAt, size int64) (string, error) {
 	file, info, err := openBuild(r, size)
 	if err != nil {
@@ -80,8 +79,8 @@ func linked(info *debug.BuildInfo, module string) bool {
 	return false
 }
 
-// sane reports whether a section can be read whole: no Go linker compresses
-// read-only data, and what unpacks itself could be of any size.
+// sane reports whether a section can be read whole. No Go linker compresses read-only data, and a compressed
+// section could unpack to any size.
 func sane(s *elf.Section) bool {
 	return s == nil || s.Flags&elf.SHF_COMPRESSED == 0 && s.Size <= maxProgram
 }

@@ -54,8 +54,7 @@ func TestReadBuildErrors(t *testing.T) {
 	}
 }
 
-// TestInsaneSection: a section that says to be larger than any program, or that
-// unpacks itself, is not read.
+// TestInsaneSection: a section is not read if it claims to be larger than any program, or is compressed.
 func TestInsaneSection(t *testing.T) {
 	for _, s := range []*elf.Section{
 		{SectionHeader: elf.SectionHeader{Size: maxProgram + 1}},

@@ -8,17 +8,16 @@ import (
 	"testing"
 )
 
-// inlined are the steps that an unmodified kubelet has no function for: its
-// compiler puts these into the functions around them, and nothing is left of
-// one that does nothing.
+// inlined are the steps that an unmodified kubelet has no function for: its compiler puts these into the functions
+// around them. Of a function that does nothing, nothing is left.
 var inlined = map[string]bool{
 	"merge.updatePodsFunc": true, "worker.turn": true,
 	"boot.flexvolume": true, "boot.os": true, "source.config": true, "source.updates": true,
 	"rt.result": true, "resize.allowed": true,
 }
 
-// TestKubelets holds the catalogue against kubelets as they were built: in the
-// woven one every step is there, in the unmodified one all but the inlined.
+// TestKubelets compares the catalogue with kubelets as they were built: the woven one has every step, the
+// unmodified one all but the inlined.
 func TestKubelets(t *testing.T) {
 	bin := os.Getenv("PODSTEP_BIN")
 	if bin == "" {

@@ -21,9 +21,9 @@ var (
 	inlineNUL = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
 )
 
-// kubernetesVersion asks those who know, the surest first: the stamp that
-// kubelet --version prints, the module, and what the linker left of the stamp
-// in a build whose flags were not recorded (-trimpath, as releases are built).
+// kubernetesVersion returns the version from the surest source that has it: the stamp that kubelet --version
+// prints, the module, or what the linker left of the stamp in a build whose flags were not recorded (-trimpath, as
+// releases are built).
 func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
 	if m := stamp.FindStringSubmatch(setting(build, "-ldflags")); m != nil {
 		return m[1]
@@ -48,9 +48,8 @@ func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
 	return ""
 }
 
-// stampedVersion looks for the string that -X version.gitVersion= leaves: the
-// linker ends such a string with a NUL, which Go's own strings lack. It is
-// believed only if all that look so are the same.
+// stampedVersion looks for the string that -X version.gitVersion= leaves. The linker ends such a string with a NUL,
+// which Go's own strings lack. The version counts only if all such strings are the same.
 func stampedVersion(file *elf.File) string {
 	section := file.Section(".rodata")
 	if section == nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// TestMemoryIsWhereTheCompilerPutIt: the registers, stack slots and offsets of the
-// table for the catalogue's kubelet are those of the kubelet that is built here,
-// by what the compiler wrote for debuggers.
+// TestMemoryIsWhereTheCompilerPutIt: the table for the catalogue's kubelet has the registers, stack slots and
+// offsets of the kubelet that is built here, as the compiler wrote them for debuggers.
 func TestMemoryIsWhereTheCompilerPutIt(t *testing.T) {
 	bin := os.Getenv("PODSTEP_BIN")
 	if bin == "" {
@@ -46,7 +45,7 @@ func TestMemoryIsWhereTheCompilerPutIt(t *testing.T) {
 			}
 		}
 		if s == nil || side == memory.Exit || side == memory.Error || side == memory.Quiet || s.Pod.Exit || s.Closure != "" {
-			return // where results are is not written for debuggers at the entry
+			return // for the entry, the compiler does not write where results are
 		}
 		arg, part, _ := strings.Cut(v.Form.From, ".")
 		if got, known := d.args[s.Symbol][arg]; known {
@@ -70,7 +69,7 @@ type location struct {
 	offset    int64
 }
 
-// has reports whether the argument, or if not whole a part of it, is at a place.
+// has reports whether the argument is at a place. If whole is not set, a part of it is enough.
 func (l location) has(p memory.Place, whole bool) bool {
 	if p.In == memory.Stack {
 		return l.stack && (l.offset == int64(p.At) || !whole && l.offset <= int64(p.At))
@@ -83,8 +82,8 @@ func (l location) has(p memory.Place, whole bool) bool {
 type debug struct {
 	t     *testing.T
 	lists []byte
-	// args has the arguments of functions, and structs the members of structs by
-	// the type's name with the last part of its package's path.
+	// args has the arguments of functions. structs has the members of structs, by the type's name with the last
+	// part of its package's path.
 	args    map[string]map[string]location
 	structs map[string][]*dwarf.StructType
 }
@@ -165,7 +164,7 @@ func (d *debug) read(data *dwarf.Data, symbols map[string]bool) {
 	}
 }
 
-// first reads the first entry of a location list, which is that of the entry.
+// first reads the first entry of a location list, which is for the function's entry.
 func (d *debug) first(at int64) (l location, ok bool) {
 	b := d.lists[at:]
 	uleb := func() int64 {
@@ -237,8 +236,8 @@ func sleb(b []byte) (n int64, size int) {
 	}
 }
 
-// member gives the offsets that a member has in the structs of a name, which may
-// be several; known is false if none of them has it.
+// member returns the offsets that a member has in the structs of a name, which may be several. known is false if
+// none of them has it.
 func (d *debug) member(typ, path string) (at []int64, known bool) {
 	path, length := strings.CutSuffix(path, "."+memory.Len)
 	for _, s := range d.structs[typ] {

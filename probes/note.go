@@ -2,19 +2,18 @@ package probes
 
 import "fmt"
 
-// StoryNote states what a row of a story says about a call behind the step's title. A
-// step without one shows its results, or else its fields, in their order.
+// StoryNote states what a row of a story shows of a call behind the step's title. For a step without a note, the
+// row shows the results, or else the fields, in their order.
 type StoryNote struct {
 	// None: the title says it all.
 	None bool `yaml:"none"`
-	// Text stands for every call.
+	// Text is shown for every call.
 	Text Text `yaml:"text"`
-	// Show are the fields and results whose values are shown, in this order, and As
-	// says how.
+	// Show are the fields and results whose values are shown, in this order. As is how they are shown.
 	Show []string `yaml:"show"`
 	As   Format   `yaml:"as"`
-	// Flag is a field or result that is true or false. With Show, the values are
-	// shown where it is true; without, Yes or No are.
+	// Flag is a field or result that is true or false. With Show, the values are shown if it is true. Without Show,
+	// Yes or No is shown.
 	Flag string `yaml:"flag"`
 	Yes  Text   `yaml:"yes"`
 	No   Text   `yaml:"no"`
@@ -28,8 +27,7 @@ func (n *StoryNote) Given() bool {
 // Format is how the values of a note are put into words.
 type Format string
 
-// The formats. Their fields are those of StoryNote.Show, by place; FormatInfos has
-// how many each takes.
+// The formats. They take the fields of StoryNote.Show, in their order. Formats has how many each takes.
 const (
 	FormatShort          Format = ""
 	FormatWhole          Format = "whole"
@@ -81,7 +79,7 @@ var Formats = []FormatInfo{
 	{FormatEvent, 1, "the message of an Event; a warning's is shown as an error"},
 }
 
-// info describes the format, or is nil for one that is none of Formats.
+// info returns the description of the format, or nil if it is none of Formats.
 func (f Format) info() *FormatInfo {
 	for i := range Formats {
 		if Formats[i].Format == f {

@@ -6,27 +6,24 @@ import (
 	"slices"
 )
 
-// Reason is why something is so: a code, with arguments. It is what goes over the
-// wire; the words are found where somebody reads them, in the reader's language.
-// The zero value is no reason.
+// Reason is why something is so: a code with arguments. Only these go over the wire. The program that shows the
+// reason finds the words, in the reader's language. The zero value is no reason.
 type Reason struct {
 	Code string
-	// Args are the arguments by name, texts of others' such as an error.
+	// Args are the arguments by name: texts that others wrote, such as an error's.
 	Args map[string]string
 }
 
-// ReasonCode is a code of which the words are known.
+// ReasonCode is a code whose words are known.
 type ReasonCode string
 
 // reasonTexts are the words of all codes that packages of this program have
 // declared.
 var reasonTexts = map[ReasonCode]Text{}
 
-// NewReason declares a code and its words, in which "{error}" stands for the
-// argument error. It is called for the package variables of probes/reasons, which
-// every program has that shows reasons. A code
-// that is declared twice, or lacks a language, is a fault of the program: it
-// panics.
+// NewReason declares a code and its words, in which "{error}" stands for the argument error. It is called for the
+// package variables of probes/reasons, which every program that shows reasons has. It panics if a code is declared
+// twice, or lacks a language: that is a fault of the program.
 func NewReason(code string, text Text) ReasonCode {
 	c := ReasonCode(code)
 	if _, is := reasonTexts[c]; is || code == "" || text.En == "" || text.Zh == "" {
@@ -36,7 +33,7 @@ func NewReason(code string, text Text) ReasonCode {
 	return c
 }
 
-// With is the reason with arguments: names and values in turn.
+// With returns the reason with arguments: names and values in turn.
 func (c ReasonCode) With(args ...string) Reason {
 	r := Reason{Code: string(c)}
 	for pair := range slices.Chunk(args, 2) {
@@ -48,14 +45,14 @@ func (c ReasonCode) With(args ...string) Reason {
 	return r
 }
 
-// Reason is the reason without arguments.
+// Reason returns the reason without arguments.
 func (c ReasonCode) Reason() Reason { return Reason{Code: string(c)} }
 
 // IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r.Code == "" }
 
-// Text is the reason in words. A code that this program does not know, of a newer
-// podstep, is shown with its arguments.
+// Text returns the reason in words. A code that this program does not know, of a newer podstep, is shown with its
+// arguments.
 func (r Reason) Text() Text {
 	if r.IsZero() {
 		return Text{}
@@ -81,7 +78,7 @@ func (r Reason) bare() Text {
 	return Text{En: out, Zh: out}
 }
 
-// OfError is the reason that an error is.
+// OfError returns the reason for an error: its text.
 func OfError(err error) Reason { return ofError.With("error", err.Error()) }
 
 var ofError = NewReason("error", Text{En: "{error}", Zh: "{error}"})

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Role is what a step means to the story of a pod: which fact about the pod is
-// learned from a call of it. Readers of stories go by roles; a step without one
-// is shown, and changes nothing of what is known of the pod. Roles is the list
-// of all, with what each means.
+// Role is what a step means to the story of a pod: the fact about the pod that its calls show. Readers of stories
+// go by roles. A step without one is shown, but changes nothing that is known of the pod. Roles lists them all,
+// with their meanings.
 type Role string
 
 // The pod's worker and its turns.
@@ -35,6 +34,7 @@ const (
 	RoleStatus    Role = "status"
 	RoleSetStatus Role = "setStatus"
 	RoleCanDelete Role = "canDelete"
+	RoleCache     Role = "cache"
 )
 
 // What a turn does inside the kubelet.
@@ -65,7 +65,7 @@ const (
 	RoleContainerStatus Role = "containerStatus"
 )
 
-// The reports: what others than the kubelet's code make known of a pod.
+// The reports: what sources outside the kubelet's code make known of a pod.
 const (
 	RoleBound          Role = "bound"
 	RoleChanged        Role = "changed"
@@ -113,6 +113,7 @@ var Roles = []RoleInfo{
 	{Role: RoleStatus, Text: "works out the pod's status", Results: []string{"phase", "reason", "conditions"}},
 	{Role: RoleSetStatus, Text: "stores the pod's status", Fields: []string{"phase"}, Results: []string{"changed"}},
 	{Role: RoleCanDelete, Text: "is asked of pods whose object is being deleted: may it go?", Fields: []string{"finalizers"}, Results: []string{"canBeDeleted"}},
+	{Role: RoleCache, Text: "stores what the runtime has of the pod; gone says that it has nothing any more", Fields: []string{"gone"}},
 
 	{Role: RoleVolumes, Text: "waits until the pod's volumes are mounted", Fields: []string{"volumes"}},
 	{Role: RoleVolumeOperation, Text: "is one operation on a volume; its error is why the volume is not there", Results: []string{"eventErr"}},
@@ -149,7 +150,7 @@ var Roles = []RoleInfo{
 	{Role: RoleEvent, Text: "reports an Event about the pod", Fields: []string{"type", "reason", "message", "object", "since", "from"}, Report: true},
 }
 
-// Info describes the role, or is nil for a role that is none of Roles.
+// Info returns the description of the role, or nil if it is none of Roles.
 func (r Role) Info() *RoleInfo {
 	i := slices.IndexFunc(Roles, func(i RoleInfo) bool { return i.Role == r })
 	if i < 0 {
@@ -158,13 +159,11 @@ func (r Role) Info() *RoleInfo {
 	return &Roles[i]
 }
 
-// Change states whether a call changes something of the pod on the node, or only
-// looks.
+// Change states whether a call changes something of the pod on the node, or only looks.
 type Change string
 
 const (
-	// ChangeNever: the call only looks, or what it changes is of no account to
-	// who watches the pod.
+	// ChangeNever: the call only looks, or changes nothing that matters to a person who watches the pod.
 	ChangeNever Change = ""
 	// ChangeAlways: sandbox, containers, images or resources of the pod are
 	// changed, or are about to be.
@@ -175,7 +174,7 @@ const (
 	ChangeUntimed Change = "untimed"
 )
 
-// Turn is what a turn of the pod's worker is for, by what usually happens in it.
+// Turn is what a turn of the pod's worker is for. The calls that are usual in a turn depend on it.
 type Turn string
 
 // The kinds of turns.
@@ -216,8 +215,8 @@ type Story struct {
 	// About are the fields of the enter that state what a call is about. Calls of
 	// the step that are about different things are counted apart.
 	About []string `yaml:"about"`
-	// Usual are the steps that a call usually makes, by the turn that it happens
-	// in, in order: what is expected until turns were seen.
+	// Usual are the steps that a call usually makes, in order, by the turn in which it happens. They are expected
+	// until turns were seen.
 	Usual map[Turn][]string `yaml:"usual"`
 	// Planned says on which part of the turn's plan the call depends.
 	Planned Planned `yaml:"planned"`
@@ -227,16 +226,15 @@ type Story struct {
 	Routine bool `yaml:"routine"`
 	// Opens marks a call that is no more than the calls made in it.
 	Opens bool `yaml:"opens"`
-	// Joins marks a call that has no row of its own, but that of the call in which
-	// it is made.
+	// Joins marks a call that has no row of its own: the row of the call in which it is made stands for both.
 	Joins bool      `yaml:"joins"`
 	Note  StoryNote `yaml:"note"`
 }
 
-// OfRole are the steps of a role, in the catalogue's order.
+// OfRole returns the steps of a role, in the catalogue's order.
 func (c *Catalogue) OfRole(r Role) []*Step { return c.byRole[r] }
 
-// storyProblems finds what is wrong with what a step means.
+// storyProblems finds what is wrong with the Story of a step.
 func (s *Step) storyProblems(c *Catalogue) (out []string) {
 	add := func(bad bool, format string, args ...any) {
 		if bad {
@@ -272,7 +270,7 @@ func (s *Step) storyProblems(c *Catalogue) (out []string) {
 	return out
 }
 
-// roleProblems finds what keeps a step from having its role.
+// roleProblems finds why a step cannot have its role.
 func (s *Step) roleProblems() (out []string) {
 	add := func(bad bool, format string, args ...any) {
 		if bad {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// several are the roles of which there may be more than one step.
+// several are the roles that more than one step may have.
 var several = map[Role]bool{RoleLife: true, RoleWork: true, RoleTransition: true}
 
-// TestRoles: each role is described once and is the meaning of some step.
+// TestRoles: each role is described once, and some step has it.
 func TestRoles(t *testing.T) {
 	c := MustLoad()
 	seen := map[Role]bool{}
@@ -26,7 +26,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestStoryWords: each word that a step can mean something by is used.
+// TestStoryWords: each word for what a step means is used.
 func TestStoryWords(t *testing.T) {
 	changes, planned, turns, formats := map[Change]bool{}, map[Planned]bool{}, map[Turn]bool{}, map[Format]bool{}
 	used := map[string]bool{}
@@ -62,7 +62,7 @@ func TestStoryWords(t *testing.T) {
 	}
 }
 
-// TestStoryIsChecked: a step cannot mean what its fields do not show.
+// TestStoryIsChecked: a step cannot have a meaning that its fields do not show.
 func TestStoryIsChecked(t *testing.T) {
 	for name, test := range map[string]struct {
 		step   string

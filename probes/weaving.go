@@ -55,8 +55,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Packages returns the steps by the import path of their function. Steps that
-// are no function are in no package.
+// Packages returns the steps by the import path of their function. Steps that are no function are left out.
 func (c *Catalogue) Packages() map[string][]*Step {
 	out := map[string][]*Step{}
 	for i := range c.Steps {

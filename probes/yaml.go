@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadYAML reads a file that is built into the program, which has one YAML
-// document, into what into points to. A field that is not in into is an error.
+// ReadYAML decodes the one YAML document of a file that is built into the program. A field that into does not have
+// is an error.
 func ReadYAML(files fs.FS, name string, into any) error {
 	b, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All measurements, each beside what it is compared with. Wants a quiet machine.
+# Runs all measurements, each with the one that it is compared with. Needs a quiet machine.
 # BENCH_BUILD=no leaves out the cold builds, which take some minutes.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ go test -run '^$' -bench 'Memory|Churn|History' -benchtime 1x ./agent | grep Ben
 awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
 	END {printf "enter plus exit, watched: %d ns (aim 600); %.2f of a klog V(4) line, %.2f of an OpenTelemetry span (aim 0.20)\n", p, p/k, p/o}' "$PODSTEP_BIN/bench.out"
 
-# TestBenchDelve compares it with what a hit costs otherwise.
+# TestBenchDelve compares this, the cost of a woven hit, with those of other probes.
 HOOK_NS=$(awk '/HookOn\/podstep/ {print $3; exit}' "$PODSTEP_BIN/bench.out")
 export HOOK_NS
 
@@ -29,7 +29,7 @@ echo "== the screen"
 go test -tags bench -v -count=1 -timeout 20m -run TestBench ./tui
 
 echo "== a simulated node"
-go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/lab
+(cd lab && go test -tags bench -v -count=1 -timeout 10m -run TestBench .)
 
 echo "== calls that pass through podstep attach"
 go test -tags bench -v -count=1 -timeout 10m -run TestBench ./agent/attach
@@ -42,12 +42,13 @@ echo "== what podstep attach costs the API server"
 go test -tags bench -v -count=1 -timeout 20m -run TestBench ./agent/attach/cluster
 
 echo "== pods on the real node"
-go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet
+(cd lab && go test -tags bench -v -count=1 -timeout 30m -run TestBench ./cmd/podstep-kubelet)
 
 [ "$BENCH_BUILD" = yes ] || exit 0
 echo "== cold builds of the kubelet"
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
+cd lab
 t0=$(now)
 GOCACHE="$cache/plain" go build -ldflags "$flags" -o "$cache/kubelet" k8s.io/kubernetes/cmd/kubelet
 t1=$(now)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds containerd, its shim and ctr from their module, as it is.
-# containerd.sh VERSION DIR, such as: containerd.sh v2.2.9 bin/containerd-2. Does nothing if they are there.
+# Builds containerd, its shim and ctr from their module, unchanged: containerd.sh VERSION DIR, such as
+# containerd.sh v2.2.9 bin/containerd-2. Does nothing if DIR already has this version.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ build() { # PROGRAM TAGS
 	GOWORK=off CGO_ENABLED=0 go -C "$source" build -trimpath -tags "$2" \
 		-ldflags "-s -w -X $package/version.Version=$version -X $package/version.Package=$package" -o "$dir/" "./cmd/$1"
 }
-# The tags are those of its releases.
+# These are the tags of containerd's releases.
 build containerd urfave_cli_no_docs
 build ctr urfave_cli_no_docs
 build containerd-shim-runc-v2 urfave_cli_no_docs,no_grpc

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds crictl from its module, as it is.
-# crictl.sh VERSION OUT, such as: crictl.sh v1.36.0 bin/crictl. Does nothing if that is there.
+# Builds crictl from its module, unchanged: crictl.sh VERSION OUT, such as crictl.sh v1.36.0 bin/crictl.
+# Does nothing if OUT already is this version.
 set -eu
 cd "$(dirname "$0")/.."
 

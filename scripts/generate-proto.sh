@@ -1,6 +1,6 @@
 #!/bin/sh
-# Generates agent/agentpb from its .proto. Needs protoc; the plugins are tools
-# of go.mod.
+# Generates agent/agentpb from its .proto. Needs protoc. The plugins are
+# tools in go.mod.
 set -eu
 cd "$(dirname "$0")/.."
 bin=$(mktemp -d)

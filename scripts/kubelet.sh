@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds an unmodified kubelet as its release is built: stripped, static, without the paths of the machine that built it.
-# kubelet.sh VERSION OUT, such as: kubelet.sh v1.34.4 bin/kubelet-v1.34.4. Does nothing if that is there.
+# kubelet.sh VERSION OUT, such as: kubelet.sh v1.34.4 bin/kubelet-v1.34.4. Does nothing if OUT already is this version.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,8 @@ mkdir -p "$(dirname "$out")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The kubelet's libraries are directories beside it, which the module proxy serves as modules of their own: those of v1.34.4 are v0.34.4.
+# In Kubernetes' repository the kubelet's libraries are directories beside it. The module proxy serves them as modules of
+# their own: the libraries of v1.34.4 are v0.34.4.
 go mod download "$module"
 source=$(go list -m -f '{{.Dir}}' "$module")
 sed "s|=> \./staging/src/\(k8s\.io/[^ ]*\)\$|=> \1 v0.${version#v1.}|" "$source/go.mod" >"$work/go.mod"
@@ -24,7 +25,7 @@ cat "$source/go.sum" >"$work/go.sum"
 GOWORK=off CGO_ENABLED=0 go -C "$source" build -mod=mod -modfile="$work/go.mod" -trimpath -tags selinux,notest \
 	-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$work/kubelet" ./cmd/kubelet
 
-# A kubelet that runs keeps its file.
+# A kubelet that is running from OUT keeps its old file.
 mv -f "$work/kubelet" "$out"
 echo "$module" >"$built"
 echo "$out is built"

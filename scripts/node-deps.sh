@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what podstep-lab --runtime containerd uses of the machine, and tmux, in which tests look at the screen. For Debian and its kin; elsewhere install the same by hand.
+# Installs the programs of the machine that podstep-lab --runtime containerd uses, and tmux, in which tests run the screen.
+# For Debian and its derivatives; on other systems install the same programs by hand.
 set -eu
 
 if ! command -v apt-get >/dev/null; then

@@ -3,7 +3,7 @@
 # and mke2fs. Does nothing if it is there and made by this very script.
 #
 # DIR gets disk.img, kernel, initrd, and key and host.pub, by which ssh gets in. The files have the labels of Debian's
-# SELinux policy, so that no boot has to give them. What a node has besides, agent/lab/vm brings when it boots the disk.
+# SELinux policy, so that no boot has to give them. What a node has besides, lab/vm brings when it boots the disk.
 set -eu
 script=$(realpath "$0")
 dir=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts a real node, walks one pod through it, from creation to gone, and
-# prints what happens. Everything ends with it.
+# Starts a real node, creates and deletes one pod on it, and prints the pod's
+# story. The node ends with the script.
 set -eu
 
 manifest=$1
@@ -23,7 +23,7 @@ lab=$!
 until grep -q '^ready' "$log"; do
 	if ! kill -0 "$lab" 2>/dev/null; then
 		lab=
-		exit 1 # it has said why
+		exit 1 # podstep-lab has printed why
 	fi
 	sleep 0.1
 done

@@ -15,8 +15,7 @@ import (
 // text is something for a person to read, in each language.
 type text = probes.Text
 
-// scope is when an action's keys count. Of two actions with the same key the
-// one whose scope is narrower has it.
+// scope says when an action's keys count. If two actions have the same key, the one with the narrower scope gets it.
 type scope int
 
 const (
@@ -67,25 +66,24 @@ type action struct {
 	scope scope
 	group group
 	title text
-	// hint is the word or two in the footer. Without one it is never there.
+	// hint is the word or two in the footer. An action without a hint is never there.
 	hint text
-	// rank is how much it is wanted in the footer now; the highest come first,
-	// and those of zero do not come.
+	// rank says how much the action is wanted in the footer now. The highest ranks come first; an action of rank
+	// zero is left out.
 	rank func(*Model) int
-	// off is why it does nothing now; the zero text if it does.
+	// off returns why the action does nothing now; the zero text if it does something.
 	off func(*Model) text
-	// moves names the pod that it acts on now, empty if there is none; the
-	// footer, the palette and the help page say so. Nil: it acts on no pod.
+	// moves names the pod that the action acts on now, empty if there is none; the footer, the palette and the help
+	// page show it. Nil: the action acts on no pod.
 	moves func(*Model) string
-	// brief is the footer's hint where that names the pod itself.
+	// brief returns the footer's hint for an action whose hint names the pod itself.
 	brief func(*Model) string
 	do    func(*Model) tea.Cmd
-	// onTop: its keys count while something is on top of the screen, or typed, as well.
+	// onTop: the keys count as well while something is on top of the screen or a line is typed.
 	onTop bool
 }
 
-// actions is the table. It is made by init, because what actions do leads back
-// to the table: help and palette list it.
+// actions is the table. init makes it, because help and palette, which are actions, list the table themselves.
 var actions []action
 
 func init() {
@@ -115,7 +113,7 @@ func (m *Model) active(s scope) bool {
 	return true
 }
 
-// scopeReasons are why an action is not there outside of its scope.
+// scopeReasons say why an action does nothing outside of its scope.
 var scopeReasons = map[scope]text{
 	inReplay:   words.Text("only while a trace file is replayed", "仅在回放跟踪文件时可用"),
 	inTimeline: words.Text("only in the timeline", "仅在时间线中可用"),
@@ -127,8 +125,8 @@ var scopeReasons = map[scope]text{
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),
 }
 
-// why reports why an action does nothing now; empty if it does.
-func (m *Model) why(a *action) string {
+// offReason returns why an action does nothing now; empty if it does something.
+func (m *Model) offReason(a *action) string {
 	if !m.active(a.scope) {
 		return m.text(scopeReasons[a.scope])
 	}
@@ -153,8 +151,8 @@ func (m *Model) lookup(key string) *action {
 	return nil
 }
 
-// lookupOnTop finds the action of a key whatever is on top. What is there has the keys
-// that write, move or leave for itself: only those with Ctrl or Alt, and F1 to F12, count.
+// lookupOnTop finds the action of a key while something is on top of the screen. What is on top takes the keys that
+// write, move or leave. So only keys with Ctrl or Alt count, and F1 to F12.
 func (m *Model) lookupOnTop(key string) *action {
 	function := len(key) > 1 && key[0] == 'f'
 	if !function && !strings.HasPrefix(key, "ctrl+") && !strings.HasPrefix(key, "alt+") {
@@ -168,14 +166,14 @@ func (m *Model) lookupOnTop(key string) *action {
 
 // run does an action, or says why not.
 func (m *Model) run(a *action) tea.Cmd {
-	if why := m.why(a); why != "" {
+	if why := m.offReason(a); why != "" {
 		m.notice(m.text(a.title) + ": " + why)
 		return nil
 	}
 	return a.do(m)
 }
 
-// keyName is how a key is written for people.
+// keyName returns a key as people write it.
 func keyName(key string) string {
 	switch key {
 	case "up":
@@ -202,11 +200,11 @@ func keyName(key string) string {
 	return key
 }
 
-// keyPlace is where a text names the key of an action.
+// keyPlace matches the places where a text names the key of an action.
 var keyPlace = regexp.MustCompile(`\{key:[a-z.0-9]+\}`)
 
-// named fills in the keys that a text names: {key:hold.pod} becomes the first key that
-// the action has in the table, as write writes it.
+// named fills in the keys that a text names: it replaces {key:hold.pod} by the first key of that action in the
+// table, as write spells it.
 func named(table []action, s string, write func(key string) string) string {
 	return keyPlace.ReplaceAllStringFunc(s, func(place string) string {
 		id := strings.TrimSuffix(strings.TrimPrefix(place, "{key:"), "}")
@@ -217,7 +215,7 @@ func named(table []action, s string, write func(key string) string) string {
 	})
 }
 
-// keyInFormat is how a key is written in what is formatted: one may be %.
+// keyInFormat returns a key's name for a format string, in which a % is doubled.
 func keyInFormat(key string) string { return strings.ReplaceAll(keyName(key), "%", "%%") }
 
 // keyNames lists all keys of an action.
@@ -229,5 +227,5 @@ func (a *action) keyNames() string {
 	return strings.Join(names, " ")
 }
 
-// rank gives an action the same place in the footer whatever is on the screen.
+// rank returns a rank function that always returns n.
 func rank(n int) func(*Model) int { return func(*Model) int { return n } }

@@ -75,7 +75,7 @@ func offHold(m *Model) text {
 	return text{}
 }
 
-// askHold asks before a pod is stopped: its name, the node, what will wait.
+// askHold asks before it holds the pod. The question names the pod, the node, and what will wait.
 func (m *Model) askHold() tea.Cmd {
 	if m.marked.Len() > 0 {
 		return m.askHoldMarked()
@@ -99,7 +99,7 @@ func (m *Model) askHold() tea.Cmd {
 				return nil
 			}
 			what := m.textf(words.Text("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
-			return m.wait(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Hold(ctx, req) })
+			return m.awaitHold(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Hold(ctx, req) })
 		},
 	})
 	return nil
@@ -154,7 +154,7 @@ func offNoPod(m *Model) text {
 	return text{}
 }
 
-// holdName is whom H holds.
+// holdName names the pods that H holds.
 func (m *Model) holdName() string {
 	if n := m.marked.Len(); n > 0 {
 		return m.textf(words.Text("%d marked", "已标记的 %d 个"), n)
@@ -178,7 +178,7 @@ func (m *Model) askHoldMarked() tea.Cmd {
 	m.push(&ask.Dialog{
 		Title: m.textf(words.Text("Hold the marked pods (%d)?", "停住已标记的 Pod（%d 个）？"), len(pods)),
 		Text: []string{
-			m.textf(words.Text("On node %s each stops at its next step and waits there: %s. All other pods go on.", "在节点 %s 上，它们各自停在下一步并等待：%s。其他 Pod 照常运行。"), m.node(), m.listed(names)),
+			m.textf(words.Text("On node %s each stops at its next step and waits there: %s. All other pods go on.", "在节点 %s 上，它们各自停在下一步并等待：%s。其他 Pod 照常运行。"), m.node(), m.listNames(names)),
 			m.text(words.Text("Each goes on when you let it, when podstep ends, or by itself before a timer of the kubelet trips.", "你放行、podstep 退出，或 kubelet 的某个定时器即将触发时，它们会继续。")),
 		},
 		Danger:  true,
@@ -188,7 +188,7 @@ func (m *Model) askHoldMarked() tea.Cmd {
 				return nil
 			}
 			what := m.textf(words.Text("waiting for the marked pods (%d) to come to a step", "等待 %d 个 Pod 到达某个步骤"), len(pods))
-			return many(m, what, pods, probes.Pod.NamespacedName, func(ctx context.Context, c session.Control, p probes.Pod) (*agentpb.HoldInfo, error) {
+			return doWithEach(m, what, pods, probes.Pod.NamespacedName, func(ctx context.Context, c session.Control, p probes.Pod) (*agentpb.HoldInfo, error) {
 				return c.Hold(ctx, &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: p.Namespace, Name: p.Name, Uid: p.UID}})
 			})
 		},
@@ -196,15 +196,16 @@ func (m *Model) askHoldMarked() tea.Cmd {
 	return nil
 }
 
-// manyMsg is what came of something that was done with several pods at once.
+// manyMsg reports the result of something that was done with several pods at once.
 type manyMsg struct {
 	of   *pending
 	held int
 	err  error
 }
 
-// many does what ends with a held pod with several at once. Esc gives it up.
-func many[T any](m *Model, what string, all []T, name func(T) string, do func(context.Context, session.Control, T) (*agentpb.HoldInfo, error)) tea.Cmd {
+// doWithEach does something with each of several pods or holds at once. Each do ends with a held pod. Esc gives up
+// all of them.
+func doWithEach[T any](m *Model, what string, all []T, name func(T) string, do func(context.Context, session.Control, T) (*agentpb.HoldInfo, error)) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &pending{text: what, cancel: cancel}
 	m.pending, m.shownNotice = p, nil
@@ -230,7 +231,7 @@ func (m *Model) takeMany(msg manyMsg) {
 	}
 }
 
-// markedHolds are the holds of the marked pods, one of each pod.
+// markedHolds returns the holds of the marked pods, one of each pod.
 func (m *Model) markedHolds() (out []*agentpb.HoldInfo) {
 	seen := map[string]bool{}
 	for _, h := range m.holds {

@@ -59,7 +59,7 @@ var lookActions = []action{
 		do: (*Model).copySelected},
 }
 
-// rankUnless ranks what leads to a view, while another is shown.
+// rankUnless returns a rank for an action that leads to a view: n, while another view is shown.
 func rankUnless(what screen.Main, n int) func(*Model) int {
 	return func(m *Model) int {
 		if m.main() == what {
@@ -80,7 +80,7 @@ func (m *Model) showWhy() tea.Cmd {
 	return m.gather()
 }
 
-// rankStack ranks a look at the stack where the selected pod is held while a debugger works.
+// rankStack ranks the action that shows the stack, while the selected pod is held and a debugger works.
 func rankStack(m *Model) int {
 	for _, p := range m.info.GetProbes() {
 		switch p.GetState() {
@@ -94,7 +94,7 @@ func rankStack(m *Model) int {
 	return 0
 }
 
-// debugger is the probe that has stacks and variables.
+// debugger is the name of the probe that has stacks and variables.
 const debugger = "delve"
 
 // openStack asks a debugger about the selected pod, which is held.
@@ -123,7 +123,7 @@ func (m *Model) openCompare() tea.Cmd {
 	return nil
 }
 
-// offOnePod reports why there are no two pods to compare.
+// offOnePod returns why there are no two pods to compare.
 func offOnePod(m *Model) text {
 	if _, ok := m.selected(); !ok {
 		return words.Text("no pod is selected", "没有选中 Pod")
@@ -134,7 +134,7 @@ func offOnePod(m *Model) text {
 	return text{}
 }
 
-// offNobody is why nothing can be asked about the selected pod.
+// offNobody returns why nothing can be asked about the selected pod.
 func offNobody(m *Model) text {
 	switch {
 	case m.control == nil:
@@ -145,7 +145,7 @@ func offNobody(m *Model) text {
 	return offNoPod(m)
 }
 
-// rankLog wants the logs of a pod in the footer that does not do well.
+// rankLog ranks the logs high if the selected pod is in trouble.
 func rankLog(m *Model) int {
 	if m.opts.About == nil || m.control == nil {
 		return 0
@@ -170,7 +170,7 @@ func openAbout(what about.What) func(*Model) tea.Cmd {
 	}
 }
 
-// stackDesk is the screen as a stack uses it.
+// stackDesk gives a stack what it needs of the screen.
 type stackDesk struct{ m *Model }
 
 func (d stackDesk) Text(t probes.Text) string     { return d.m.text(t) }
@@ -192,7 +192,7 @@ func (m *Model) askFilter() tea.Cmd {
 		}
 		return nil, err
 	})
-	// What is typed counts at once; what makes no sense yet does not.
+	// What is typed takes effect at once, except text that is no filter yet.
 	in.Typed = m.setFilter
 	in.Left = func(was string) { _ = m.setFilter(was) }
 	in.Help = filterHelp(m.lang)
@@ -209,7 +209,7 @@ func (m *Model) setFilter(expr string) error {
 	return nil
 }
 
-// copySelected gives the selected thing to the terminal's clipboard (OSC 52).
+// copySelected copies the selected thing to the terminal's clipboard (OSC 52).
 func (m *Model) copySelected() tea.Cmd {
 	s := m.screen()
 	var lines []string
@@ -233,7 +233,7 @@ func (m *Model) copySelected() tea.Cmd {
 
 func inRange(i, n int) bool { return i >= 0 && i < n }
 
-// detailText is a step's detail as plain lines.
+// detailText returns a step's detail as plain lines.
 func detailText(d *screen.Detail) []string {
 	lines := []string{d.Step + " " + d.Title}
 	for _, v := range append(append([]screen.Value{}, d.Args...), d.Results...) {

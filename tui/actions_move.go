@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// intent wraps what only changes what is shown.
+// intent makes a command of a function that only changes what is shown.
 func intent(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		do(m)
@@ -58,7 +58,7 @@ var moveActions = []action{
 		hint: words.Text("held pod", "被停住的 Pod"), rank: rankElsewhere, off: offNoHold, moves: (*Model).nextHeldName, brief: (*Model).toNextHeld, do: intent((*Model).selectHeld)},
 }
 
-// findActions find a text, and open and close what texts are in.
+// findActions find a text, and open and close the rows in which texts are.
 var findActions = []action{
 	{id: "find.text", keys: []string{"ctrl+f"}, group: groupMove, title: words.Text("Find a text in this pane", "在此窗格中查找文字"),
 		do: (*Model).askFind},
@@ -85,9 +85,8 @@ func (m *Model) nextError(dir int) {
 	}
 }
 
-// nextHeld is the hold that J goes to: of the pod that is held next after the
-// selected one, in the order in which they were held, and round; if the selected
-// pod is not held, the one that the banner names. Nil if no pod is held.
+// nextHeld returns the hold that J goes to. If the selected pod is held, that is a hold of the next held pod, in the
+// order in which the pods were held, and round. If not, it is the hold that the banner names. Nil if no pod is held.
 func (m *Model) nextHeld() *agentpb.HoldInfo {
 	here := m.heldHere()
 	if here == nil {
@@ -103,7 +102,7 @@ func (m *Model) nextHeld() *agentpb.HoldInfo {
 	return here
 }
 
-// bannerHold is the hold of the pod that the banner names.
+// bannerHold returns the hold of the pod that the banner names.
 func (m *Model) bannerHold() *agentpb.HoldInfo {
 	b := m.screen().Hold
 	for _, h := range m.holds {
@@ -116,7 +115,7 @@ func (m *Model) bannerHold() *agentpb.HoldInfo {
 
 func (m *Model) selectHeld() { m.toHold(m.nextHeld()) }
 
-// toHold goes to where a pod is held.
+// toHold selects the place where a pod is held.
 func (m *Model) toHold(h *agentpb.HoldInfo) {
 	if h == nil {
 		return
@@ -134,8 +133,7 @@ func offNoHold(m *Model) text {
 	return text{}
 }
 
-// rankElsewhere wants the held pods in the footer while another is selected, or
-// there are several.
+// rankElsewhere ranks the way to the held pods, while another pod is selected or several are held.
 func rankElsewhere(m *Model) int {
 	switch {
 	case len(m.holds) == 0:
@@ -148,7 +146,7 @@ func rankElsewhere(m *Model) int {
 	return 0
 }
 
-// askFind asks for a text, and goes to where it is as it is typed.
+// askFind asks for a text, and goes to the first match while it is typed.
 func (m *Model) askFind() tea.Cmd {
 	_, rows := m.rows()
 	if rows == nil {
@@ -176,8 +174,7 @@ func (m *Model) askFind() tea.Cmd {
 	return nil
 }
 
-// rows are those of the pane that has the keys, and which list that is; nil: it has
-// none.
+// rows returns the rows of the pane that has the keys, and the name of that list; nil if the pane has none.
 func (m *Model) rows() (name any, rows find.List) {
 	if s := m.screen(); s.Focus == screen.PaneDetail && s.Detail != nil {
 		return screen.PaneDetail, detailRows{m, s, view.DetailText(s, m.frame.styles)}
@@ -185,8 +182,7 @@ func (m *Model) rows() (name any, rows find.List) {
 	return m.state.Rows()
 }
 
-// detailRows are the lines of a detail as they are drawn. The first that is seen is
-// the selected one.
+// detailRows are the lines of a detail as they are drawn. The first visible line counts as the selected one.
 type detailRows struct {
 	m     *Model
 	s     *screen.Screen
@@ -198,7 +194,7 @@ func (r detailRows) Text(i int) string { return r.lines[i] }
 func (r detailRows) At() int           { return r.s.Detail.Top }
 func (r detailRows) Go(i int)          { r.m.state.ScrollDetail(i) }
 
-// Version is that of the texts themselves.
+// Version is a hash of the texts themselves.
 func (r detailRows) Version() uint64 {
 	h := fnv.New64a()
 	for _, l := range r.lines {
@@ -224,8 +220,8 @@ func (m *Model) findNext(dir int) {
 	}
 }
 
-// lookFor has the screen show what is looked for, and where.
-func (m *Model) lookFor(s *screen.Screen) {
+// showFinding puts into the screen the text that is looked for, and where it is.
+func (m *Model) showFinding(s *screen.Screen) {
 	s.Finding = nil
 	if m.find.Text() == "" {
 		return
@@ -237,9 +233,8 @@ func (m *Model) lookFor(s *screen.Screen) {
 	}
 }
 
-// here is the selected row or event as a bookmark has it; false: nothing of the kind
-// is selected.
-func (m *Model) here() (marks.Bookmark, bool) {
+// bookmarkHere returns the selected row or event as a bookmark; false if no row or event is selected.
+func (m *Model) bookmarkHere() (marks.Bookmark, bool) {
 	s := m.screen()
 	if e := s.Events(); e != nil {
 		if !inRange(e.Cursor, len(e.Rows)) {
@@ -257,9 +252,9 @@ func rowMark(uid string, r *screen.Row) marks.Bookmark {
 	return marks.Bookmark{Pos: r.Event, UID: uid, Row: r.ID}
 }
 
-// bookmark sets a bookmark at what is selected, or takes it away.
+// bookmark sets a bookmark at the selected row or event, or takes it away.
 func (m *Model) bookmark() tea.Cmd {
-	here, ok := m.here()
+	here, ok := m.bookmarkHere()
 	if !ok {
 		m.notice(m.text(words.Text("bookmarks are set in the pipeline and in the events; nothing is selected there", "书签设在流水线和事件中；那里没有选中任何内容")))
 		return nil
@@ -282,9 +277,9 @@ func offNoBookmark(m *Model) text {
 	return text{}
 }
 
-// nextBookmark goes to a bookmark, in the view that it was set in.
+// nextBookmark goes to the next bookmark, in the view in which it was set.
 func (m *Model) nextBookmark(dir int) {
-	here, ok := m.here()
+	here, ok := m.bookmarkHere()
 	if !ok {
 		here.Pos = m.state.Events()
 	}
@@ -303,7 +298,7 @@ func (m *Model) nextBookmark(dir int) {
 	m.notice(m.textf(words.Text("bookmark %d of %d", "书签 %d，共 %d 个"), k, m.places.Len()))
 }
 
-// toRow goes to the row of a bookmark. It reports whether that is there.
+// toRow goes to the row of a bookmark. It reports whether the row is there.
 func (m *Model) toRow(to marks.Bookmark) bool {
 	m.state.SetMain(screen.MainStory)
 	if to.UID == "" {
@@ -313,12 +308,12 @@ func (m *Model) toRow(to marks.Bookmark) bool {
 	}
 	m.state.RevealRow(to.Row)
 	m.frame.stale = true
-	here, ok := m.here()
+	here, ok := m.bookmarkHere()
 	return ok && to.Is(here)
 }
 
-// sign puts the signs of marks and bookmarks on the rows that are seen.
-func (m *Model) sign(s *screen.Screen) {
+// signRows puts the signs of marks and bookmarks on the rows that are seen.
+func (m *Model) signRows(s *screen.Screen) {
 	s.Pods.Marked = m.marked.Len()
 	for i := range s.Pods.Rows {
 		s.Pods.Rows[i].Marked = m.marked.Has(s.Pods.Rows[i].UID)
@@ -338,7 +333,7 @@ func (m *Model) sign(s *screen.Screen) {
 	}
 }
 
-// rankPane wants the way to the other panes in the footer where not all are seen.
+// rankPane ranks the way to the other panes high where not all panes are seen.
 func rankPane(m *Model) int {
 	s := m.screen()
 	l := view.Arrange(m.frame.options.Width, m.frame.options.Height, view.ArrangementOf(s))
@@ -351,7 +346,7 @@ func rankPane(m *Model) int {
 	return 10
 }
 
-// nextPaneName is the footer's hint for the pane that Tab goes to.
+// nextPaneName returns the footer's hint for the pane that Tab goes to.
 func (m *Model) nextPaneName() string {
 	switch s := m.screen(); {
 	case s.Focus == screen.PaneDetail:

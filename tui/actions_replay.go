@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// scrubParts is into how many parts a file is divided for scrubbing.
+// scrubParts is the number of parts into which scrubbing divides a file.
 const scrubParts = 50
 
 func seeking(to func(*Model) time.Duration) func(*Model) tea.Cmd {
@@ -37,7 +37,7 @@ var replayActions = append([]action{
 		do: seeking(func(m *Model) time.Duration { return m.replay.of })},
 }, tenths()...)
 
-// tenths are the keys 1 to 9: so many tenths into the file.
+// tenths returns the actions of the keys 1 to 9: go that many tenths into the file.
 func tenths() (out []action) {
 	for n := 1; n <= 9; n++ {
 		digit := strconv.Itoa(n)

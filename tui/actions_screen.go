@@ -11,15 +11,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/docs/pictures/gen"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/picture"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/settings"
 	"github.com/podstep/podstep/tui/view"
 )
 
-// resizePercent is how much of the width a key gives to a pane or takes.
+// resizePercent is how much of the width a key gives to a pane or takes from it.
 const resizePercent = 4
 
 var screenActions = []action{
@@ -46,7 +46,7 @@ var screenActions = []action{
 
 var leaveActions = []action{
 	{id: "leave.out", keys: []string{"esc"}, group: groupLeave, title: words.Text("One level out; never ends podstep", "返回上一级；不会退出"),
-		do: (*Model).out},
+		do: (*Model).goOut},
 	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
 	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as {key:leave.quit} does, and leave what is seen in the terminal", "像 {key:leave.quit} 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
 	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as {key:leave.quit} does, but only once", "随时退出；像 {key:leave.quit} 一样先询问，再按一次不再询问"), do: (*Model).quit},
@@ -66,7 +66,7 @@ func (m *Model) switchLang() tea.Cmd {
 	m.lang = otherLang(m.lang)
 	m.state.SetLang(m.lang)
 	m.showLink()
-	return m.keep(settings.Language, string(m.lang))
+	return m.keepSetting(settings.Language, string(m.lang))
 }
 
 func otherLang(l words.Lang) words.Lang {
@@ -76,8 +76,8 @@ func otherLang(l words.Lang) words.Lang {
 	return words.Chinese
 }
 
-// out goes one level out: from what is on top to what is below.
-func (m *Model) out() tea.Cmd {
+// goOut goes one level out: from what is on top of the screen to what is below.
+func (m *Model) goOut() tea.Cmd {
 	switch {
 	case m.pending != nil:
 		m.stopWaiting()
@@ -98,8 +98,8 @@ func (m *Model) out() tea.Cmd {
 // keptMsg reports that a choice was written into the settings, or why not.
 type keptMsg struct{ err error }
 
-// keep writes a choice into the settings.
-func (m *Model) keep(name string, value any) tea.Cmd {
+// keepSetting writes a choice into the settings.
+func (m *Model) keepSetting(name string, value any) tea.Cmd {
 	file := m.opts.Settings
 	if file == nil {
 		return nil
@@ -108,8 +108,8 @@ func (m *Model) keep(name string, value any) tea.Cmd {
 	return func() tea.Msg { return keptMsg{file.Keep()} }
 }
 
-// settle takes what the settings say of the screen, and reports what is wrong with them.
-func (m *Model) settle() {
+// applySettings takes over what the settings say of the screen, and reports what is wrong with them.
+func (m *Model) applySettings() {
 	file := m.opts.Settings
 	m.actions = withKeys(file)
 	m.setSort(screen.PodSort(file.Get(settings.Sort)))
@@ -131,8 +131,8 @@ func (m *Model) settle() {
 	}
 }
 
-// withKeys is the table of actions with the keys that a person gave some of them.
-// Keys that another action has, or that an action cannot have, are not given.
+// withKeys returns the table of actions with the keys that a person gave some of them. It refuses a key that another
+// action has, or that the action cannot have.
 func withKeys(file *settings.File) []action {
 	table := slices.Clone(actions)
 	place := map[string]int{}
@@ -151,7 +151,7 @@ func withKeys(file *settings.File) []action {
 			table[i].keys = k.Keys
 		}
 	}
-	for again := true; again; { // an action that gets its own keys back may take another's
+	for again := true; again; { // an action that gets its own keys back may collide with another
 		again = false
 		for _, k := range given {
 			i, is := place[k.Action]
@@ -193,7 +193,7 @@ func (m *Model) nextSort() tea.Cmd {
 	all := screen.PodSorts
 	m.setSort(all[(slices.Index(all, m.sort)+1)%len(all)])
 	m.notice(m.textf(words.Text("pods: %s", "Pod 排序：%s"), m.text(view.SortWord(m.sort))))
-	return m.keep(settings.Sort, string(m.sort))
+	return m.keepSetting(settings.Sort, string(m.sort))
 }
 
 var columnTitles = map[screen.PodColumn]text{
@@ -228,29 +228,29 @@ func (m *Model) toggleColumn(c screen.PodColumn) tea.Cmd {
 	m.columns = append([]screen.PodColumn{}, now...)
 	m.state.SetColumns(m.columns)
 	m.notice(m.textf(words.Text("columns: %s", "列：%s"), strings.Join(names, ", ")))
-	return m.keep(settings.Columns, names)
+	return m.keepSetting(settings.Columns, names)
 }
 
-// takePicture writes what is seen into a file of its own, here.
+// takePicture writes the present screen into a new file in the working directory.
 func (m *Model) takePicture() tea.Cmd {
-	size, theme := m.frame.options, gen.Dark
+	size, theme := m.frame.options, picture.Dark
 	if size.Theme == view.Light || size.LightGround && size.Theme != view.Dark {
-		theme = gen.Light
+		theme = picture.Light
 	}
 	text := view.Draw(m.screen(), m.frame.styles)
 	name := "podstep-" + m.clock.now().Format("20060102-150405")
 	done, lang := words.Text("picture: %s", "图片：%s"), m.lang
 	return func() tea.Msg {
-		name, err := writeNew(absolute(name), ".svg", gen.SVG(text, size.Width, size.Height, gen.Options{Theme: theme}))
+		name, err := writeNew(absolute(name), ".svg", picture.SVG(text, size.Width, size.Height, picture.Options{Theme: theme}))
 		return doneMsg{lang.Inf(done, name), err}
 	}
 }
 
-// mostOfSecond is how many pictures of one second have names.
+// mostOfSecond bounds the names for pictures that are taken within one second.
 const mostOfSecond = 100
 
-// writeNew writes a file that is not there yet. It gives the file's name, which has a number where
-// there is one of that name.
+// writeNew writes a new file. It returns the file's name, which has a number if a file of the plain name is there
+// already.
 func writeNew(base, extension string, text []byte) (name string, err error) {
 	name = base + extension
 	f, err := createNew(name)
@@ -272,7 +272,7 @@ func createNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// quitLeavingFrame ends the program; what is seen now stays in the terminal.
+// quitLeavingFrame ends the program and leaves the present screen in the terminal.
 func (m *Model) quitLeavingFrame() tea.Cmd {
 	m.last = view.Draw(m.screen(), m.frame.styles)
 	return m.quit()

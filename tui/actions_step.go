@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// stepping makes the action of a way of stepping.
+// stepping returns the action for a way of stepping.
 func stepping(id string, mode agentpb.StepMode, wanted int, title, hint text, keys ...string) action {
 	return action{
 		id: id, keys: keys, group: groupStep, title: title, hint: hint,
@@ -42,7 +42,7 @@ var stepActions = []action{
 		rank: rankHeld(92), off: offNoTarget, moves: (*Model).targetName, do: (*Model).letGo},
 }
 
-// offNoAgent is the reason when nothing can be done to pods at all.
+// offNoAgent returns why nothing can be done to pods at all.
 func offNoAgent(m *Model) text {
 	switch {
 	case m.control == nil:
@@ -53,7 +53,7 @@ func offNoAgent(m *Model) text {
 	return text{}
 }
 
-// offNoHolds is the reason when no pod can be held or let go.
+// offNoHolds returns why no pod can be held or let go.
 func offNoHolds(m *Model) text {
 	if why := offNoAgent(m); why != (text{}) || !m.info.GetReadOnly() {
 		return why
@@ -77,7 +77,7 @@ func offNotHeld(m *Model) text {
 	return text{}
 }
 
-// offNoTarget is offNotHeld for what acts on the marked pods if there are any.
+// offNoTarget is offNotHeld for an action that acts on the marked pods if there are any.
 func offNoTarget(m *Model) text {
 	if m.marked.Len() == 0 {
 		return offNotHeld(m)
@@ -94,7 +94,7 @@ func offNoTarget(m *Model) text {
 	return text{}
 }
 
-// targetName is whom the keys act on that step and let go.
+// targetName names the pods on which the keys for stepping and letting go act.
 func (m *Model) targetName() string {
 	if m.marked.Len() == 0 {
 		return m.heldName()
@@ -108,13 +108,13 @@ func (m *Model) targetName() string {
 // stepMarked lets the marked pods that are held go on to their next places.
 func (m *Model) stepMarked(mode agentpb.StepMode, what text) tea.Cmd {
 	holds := m.markedHolds()
-	return many(m, m.textf(words.Text("%d marked pods go on: %s", "已标记的 %d 个 Pod 继续：%s"), len(holds), m.text(what)), holds, nameOfHold,
+	return doWithEach(m, m.textf(words.Text("%d marked pods go on: %s", "已标记的 %d 个 Pod 继续：%s"), len(holds), m.text(what)), holds, nameOfHold,
 		func(ctx context.Context, c session.Control, h *agentpb.HoldInfo) (*agentpb.HoldInfo, error) {
 			return c.Step(ctx, &agentpb.StepRequest{Mode: mode, Pods: session.Only(h.GetPod())})
 		})
 }
 
-// letMarkedGo lets the marked pods go that are held.
+// letMarkedGo lets those of the marked pods go that are held.
 func (m *Model) letMarkedGo() tea.Cmd {
 	holds := m.markedHolds()
 	return m.act(m.textf(words.Text("%d marked pods go on", "已放行 %d 个已标记的 Pod"), len(holds)), func(ctx context.Context, c session.Control) error {
@@ -126,8 +126,8 @@ func (m *Model) letMarkedGo() tea.Cmd {
 	})
 }
 
-// modeNeeds has the ways of stepping that need a probe which sees more than calls
-// to the runtime, and why the others cannot go them.
+// modeNeeds lists the ways of stepping that need a probe which sees more than calls to the runtime. why says why
+// other probes do not do.
 var modeNeeds = map[agentpb.StepMode]struct {
 	sees func(probes.Knows) bool
 	why  text
@@ -140,8 +140,7 @@ var modeNeeds = map[agentpb.StepMode]struct {
 func seesNesting(k probes.Knows) bool { return k.Nesting }
 func seesTurns(k probes.Knows) bool   { return k.Turns }
 
-// offSeen is why a pod cannot go on in a way of stepping with the probes that there
-// are.
+// offSeen returns why the present probes do not allow a way of stepping.
 func (m *Model) offSeen(mode agentpb.StepMode) text {
 	if need, ok := modeNeeds[mode]; ok && !need.sees(m.state.Knows()) {
 		return need.why
@@ -149,7 +148,7 @@ func (m *Model) offSeen(mode agentpb.StepMode) text {
 	return text{}
 }
 
-// offMode is why a pod cannot go on in a way of stepping.
+// offMode returns why a pod cannot go on in a way of stepping.
 func offMode(mode agentpb.StepMode) func(*Model) text {
 	return func(m *Model) text {
 		if why := offNoTarget(m); why != (text{}) {
@@ -159,8 +158,7 @@ func offMode(mode agentpb.StepMode) func(*Model) text {
 	}
 }
 
-// rankMode ranks a way of stepping while the selected pod is held, if it can be
-// gone here at all.
+// rankMode ranks a way of stepping while the selected pod is held, if that way is possible here at all.
 func rankMode(mode agentpb.StepMode, n int) func(*Model) int {
 	held := rankHeld(n)
 	return func(m *Model) int {
@@ -181,14 +179,14 @@ func rankHeld(n int) func(*Model) int {
 	}
 }
 
-// step lets the pod of a hold go on to the next place. The request has the mode.
+// step lets the pod of a hold go on to its next place, in the way that the request's mode says.
 func (m *Model) step(h *agentpb.HoldInfo, req *agentpb.StepRequest, what text) tea.Cmd {
 	if h == nil {
 		return nil
 	}
 	req.Pods = session.Only(h.GetPod())
 	name := podName(h.GetPod())
-	return m.wait(m.textf(words.Text("%s goes on: %s", "%s 继续：%s"), name, m.text(what)),
+	return m.awaitHold(m.textf(words.Text("%s goes on: %s", "%s 继续：%s"), name, m.text(what)),
 		func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Step(ctx, req) })
 }
 
@@ -207,8 +205,8 @@ func (m *Model) letGo() tea.Cmd {
 	})
 }
 
-// askUntil asks for the name of a step. The pod is the one that is selected now,
-// whatever is when the name is there.
+// askUntil asks for the name of a step. The pod is the one that is selected now, even if another one is selected by
+// the time the name is typed.
 func (m *Model) askUntil() tea.Cmd {
 	h := m.heldHere()
 	if h == nil {

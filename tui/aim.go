@@ -8,22 +8,21 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// aim is a call that is to be selected because of a key. Its events have come: the
-// session sees to that.
+// aim is a call that a key selects. The session delivers the call's events before.
 type aim struct {
 	// uid is empty for the node itself.
 	uid  string
 	step string
-	// span is the call that is meant; zero means the latest of the step.
+	// span is the number of the call; zero means the latest call of the step.
 	span uint64
 }
 
 // goToHold selects the call that a pod is held at.
 func (m *Model) goToHold(h *agentpb.HoldInfo) {
-	m.take(aim{uid: h.GetPod().GetUid(), step: h.GetStep()})
+	m.selectAim(aim{uid: h.GetPod().GetUid(), step: h.GetStep()})
 }
 
-// aimAtHold is goToHold for a walk.
+// aimAtHold selects, for a walk, the call that a pod is held at.
 func (m *Model) aimAtHold(h *agentpb.HoldInfo) {
 	m.showStop(aim{uid: h.GetPod().GetUid(), step: h.GetStep()}, podName(h.GetPod()))
 }
@@ -39,19 +38,18 @@ func (m *Model) aimAtEvent(e *probes.Event) {
 	}
 }
 
-// showStop selects where a walk has come to, if the person follows it: who has
-// selected another pod since the walk's key stays there.
+// showStop selects the place that a walk has come to. A person who has selected another pod since the walk's key is
+// left there.
 func (m *Model) showStop(a aim, name string) bool {
 	if m.strayed && a.uid != m.selectedUID() {
 		m.notice(m.textf(words.Text("the walk has come to %s, which is not selected", "导览已到达 %s，它未被选中"), name))
 		return false
 	}
-	m.take(a)
+	m.selectAim(a)
 	return true
 }
 
-// byHand notes, around a key or a click, whether the person has gone to another
-// pod on their own.
+// byHand runs do, for a key or a click, and notes whether the person has gone to another pod by it.
 func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {
 	before := m.selectedUID()
 	cmd := do()
@@ -61,8 +59,9 @@ func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {
 	return cmd
 }
 
-// take selects the call. The pod's is selected as far as it is known.
-func (m *Model) take(a aim) {
+// selectAim selects the aim's pod, and in its story the aim's call, or if that call is not there the latest call of
+// the aim's step. It selects nothing if the pod is not known.
+func (m *Model) selectAim(a aim) {
 	known := true
 	if a.uid == "" {
 		m.state.SelectPod(0)

@@ -14,16 +14,16 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// Gatherer finds out what is known of a pod outside of its story. It takes a few seconds at
-// most, and changes nothing.
+// Gatherer finds out what other sources than its story say of a pod. It takes a few seconds at most, and changes
+// nothing.
 type Gatherer interface {
 	Pod(context.Context, evidence.Name) *evidence.Snapshot
-	// Unscheduled are the pods that have no node, each with its object alone.
+	// Unscheduled returns the pods that have no node, each with its object alone.
 	Unscheduled(context.Context) ([]*evidence.Snapshot, error)
 }
 
-// How often the selected pod is asked about: while its causes are shown, and while it
-// does not do well. One that does well is not asked about.
+// How often podstep asks about the selected pod: while its causes are shown, and while the pod is in trouble. It
+// does not ask about a pod that does well.
 const (
 	askShown   = 3 * time.Second
 	askTrouble = 10 * time.Second
@@ -32,24 +32,24 @@ const (
 // askNodeless is how often the API server is asked for pods that have no node.
 const askNodeless = 10 * time.Second
 
-// asking is what is asked about the selected pod.
+// asking keeps when podstep asked what, so that it does not ask too often.
 type asking struct {
-	uid   string    // that was asked about last
+	uid   string    // of the pod that was asked about last
 	began time.Time // when that was
-	goes  bool      // the answer has not come yet
+	goes  bool      // a question is on its way
 
 	nodeless     time.Time // when pods without a node were asked for last
 	nodelessGoes bool
 }
 
-// nodelessMsg are the pods that have no node, and why.
+// nodelessMsg brings the pods that have no node, and why.
 type nodelessMsg struct {
 	pods []*causes.Report
 	err  error
 }
 
-// askForNodeless asks for the pods that have no node, if that is due. There may be
-// hundreds: they are explained before the answer comes to the model.
+// askForNodeless asks for the pods that have no node, if it is time. There may be hundreds, so they are explained in
+// the background before the message comes.
 func (m *Model) askForNodeless() tea.Cmd {
 	now := m.clock.now()
 	if m.opts.Gather == nil || !m.linked || m.asking.nodelessGoes || now.Sub(m.asking.nodeless) < askNodeless {
@@ -67,7 +67,7 @@ func (m *Model) askForNodeless() tea.Cmd {
 	}
 }
 
-// takeNodeless shows them. If they cannot be had, those before stay.
+// takeNodeless shows the pods that have no node. After an error those from before stay.
 func (m *Model) takeNodeless(msg nodelessMsg) {
 	m.asking.nodelessGoes = false
 	if msg.err == nil {
@@ -75,13 +75,13 @@ func (m *Model) takeNodeless(msg nodelessMsg) {
 	}
 }
 
-// gatheredMsg is what was found out about a pod.
+// gatheredMsg brings what was found out about a pod.
 type gatheredMsg struct {
 	uid      string
 	snapshot *evidence.Snapshot
 }
 
-// gather asks about the selected pod, if that is worth it and due.
+// gather asks about the selected pod, if it is in trouble or its causes are shown, and if it is time.
 func (m *Model) gather() tea.Cmd {
 	pod, ok := m.selected()
 	if !ok || m.opts.Gather == nil || !m.linked || m.asking.goes {
@@ -102,7 +102,7 @@ func (m *Model) gather() tea.Cmd {
 	}
 }
 
-// askEvery is how often the selected pod is to be asked about; 0: not at all.
+// askEvery returns how often to ask about the selected pod; 0: not at all.
 func (m *Model) askEvery() time.Duration {
 	switch {
 	case m.main() == screen.MainWhy:

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// TestAttachedScreen: podstep attach and an unmodified kubelet, by keys: a pod
-// is held before its sandbox, goes from call to call, is let go, and when the
-// screen is left the runtime's socket is the runtime's own again.
+// TestAttachedScreen runs podstep attach on an unmodified kubelet, by keys. A pod is held before its sandbox, goes
+// from call to call, and is let go. After the screen is left, the runtime has its socket back.
 func TestAttachedScreen(t *testing.T) {
 	l := start(t, "--kubelet", labtest.Bin(t, "kubelet"))
 	before, err := l.Socket()
@@ -45,7 +44,7 @@ func TestAttachedScreen(t *testing.T) {
 	p.UntilGone("HELD")
 	l.UntilReady("web")
 	p.Until("web runs and is ready")
-	p.Press("B", "x") // it would hold the next pod of that name
+	p.Press("B", "x") // the breakpoint would hold the next pod of that name
 	p.nothingLeft()
 	p.Press("q")
 	p.Usable()

@@ -4,30 +4,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// attachedDesk is a screen on an agent that is attached to a kubelet: it sees the
-// calls to the runtime, and holds pods before some of them.
+// attachedDesk is a screen with an agent that is attached to a kubelet: the agent sees the calls to the runtime, and
+// holds pods before some of them.
 func attachedDesk(t *testing.T) *desk {
 	t.Helper()
 	w := newWorld()
-	w.info.Probe, w.info.Lab = "cri", false
+	w.info.Probes, w.info.Lab = []*agentpb.Probe{{Name: "cri", State: agentpb.ProbeState_PROBE_RUNNING}}, false
 	for _, s := range w.info.Steps {
-		switch {
+		switch can := s.Abilities[0]; {
 		case s.Stage != "cri":
-			s.Seen, s.Why = false, "happens inside the kubelet"
+			s.Abilities[0] = &agentpb.Ability{HoldEnter: "no", HoldExit: "no", Unseen: &agentpb.Reason{Code: "happens inside the kubelet"}}
 		case s.Name == "cri.PodSandboxStatus":
-			s.HoldEnter, s.HoldExit, s.Why = "no", "no", "PLEG makes this call too"
+			can.HoldEnter, can.HoldExit, can.NoHold = "no", "no", &agentpb.Reason{Code: "PLEG makes this call too"}
 		}
+		s.HoldEnter, s.HoldExit = s.Abilities[0].HoldEnter, s.Abilities[0].HoldExit
 	}
 	d := newDesk(t, w, Options{})
 	d.m.offered = true
 	return d.live(w.creation(web))
 }
 
-// TestAttachedStepping: one goes from call to call; what goes by the worker's
-// turns or by calls in others says why it does not.
+// TestAttachedStepping: a pod goes from call to call. Ways of stepping that need turns or nested calls say why they
+// do nothing.
 func TestAttachedStepping(t *testing.T) {
 	d := attachedDesk(t)
 	d.press("H", "right", "enter").called("hold web")
@@ -40,8 +42,8 @@ func TestAttachedStepping(t *testing.T) {
 	d.press("c").called("continue u-web")
 }
 
-// TestAttachedHolds: a step at which no pod is held here is refused with the
-// reason, wherever it is named.
+// TestAttachedHolds: a step at which this agent holds no pod is refused with the reason, wherever the person names
+// it.
 func TestAttachedHolds(t *testing.T) {
 	for _, c := range []struct{ step, why string }{
 		{"cri.PodSandboxStatus", "PLEG makes this call too"}, {"sync.volumes", "happens inside the kubelet"},
@@ -62,8 +64,7 @@ func TestAttachedHolds(t *testing.T) {
 	}
 }
 
-// TestAttachedWalks: walks go through the kubelet, and are there with the reason
-// why not here.
+// TestAttachedWalks: walks lead through the kubelet. Here they are listed, with the reason why they cannot be taken.
 func TestAttachedWalks(t *testing.T) {
 	d := attachedDesk(t)
 	all, err := tours.Load()

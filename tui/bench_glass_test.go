@@ -11,8 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// counting is the model, with the number of keys it has taken as the title of the
-// window: a frame with that title shows what the key did.
+// counting is the model, and puts the number of keys that it has taken into the title of the window. So a frame with
+// that title shows the effect of the key.
 type counting struct {
 	*Model
 	keys int
@@ -34,7 +34,7 @@ func (c *counting) View() tea.View {
 	return v
 }
 
-// glass is what a terminal would get. It reports when the frame with a title came.
+// glass stands for a terminal. It reports when the frame with a title came.
 type glass chan seen
 
 type seen struct {
@@ -56,7 +56,7 @@ func (g glass) Write(b []byte) (int, error) {
 	}
 }
 
-// until collects frames until that of a key.
+// until collects frames until the frame of a key.
 func (g glass) until(t *testing.T, keys int, frames map[int]time.Time) {
 	t.Helper()
 	patience := time.After(time.Minute)

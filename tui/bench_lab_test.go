@@ -16,22 +16,22 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/marks"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// Measurements of the screen in a terminal, on a sim lab that has many pods: the
-// kubelet's own code, and all that a person would have there.
+// Measurements of the screen in a terminal, on a sim lab with many pods: the kubelet's own code, and all else that a
+// person would have there.
 
-// crowded is a sim lab of n pods at most, with a screen on it.
+// crowded is a sim lab of at most n pods, with a screen.
 type crowded struct {
 	t     *testing.T
 	lab   *labtest.Lab
 	agent *client.Client
 	pid   int // of podstep
 	*tuitest.Terminal
-	// quiet is how long keys took before there was a pod.
+	// quiet has the times that keys took before there was a pod.
 	quiet []time.Duration
 }
 
@@ -55,8 +55,7 @@ func openCrowded(t *testing.T, n int) *crowded {
 	return c
 }
 
-// key is how long it takes until a key's frame is in the terminal, as far as somebody
-// can tell who looks every 20 ms.
+// key returns how long it takes until a key's frame is in the terminal. It looks every 20 ms.
 func (c *crowded) key() time.Duration {
 	c.t.Helper()
 	const page = "One row up"
@@ -86,7 +85,7 @@ func (c *crowded) create(n int, pod func(name string) *corev1.Pod) {
 	}
 }
 
-// all asks whether there are so many pods of which something is so.
+// all returns a function that reports whether n pods meet a condition.
 func (c *crowded) all(n int, is func(*corev1.Pod) bool) func() bool {
 	return func() bool {
 		c.t.Helper()
@@ -104,8 +103,7 @@ func (c *crowded) all(n int, is func(*corev1.Pod) bool) func() bool {
 	}
 }
 
-// until presses keys until something is done, for which it asks every second, and prints
-// what that cost.
+// until presses keys until done returns true, which it calls every second. It prints what that cost.
 func (c *crowded) until(what string, done func() bool) {
 	c.t.Helper()
 	before, cpu, began := c.stats(), labtest.CPUTime(c.t, c.pid), time.Now()
@@ -126,12 +124,12 @@ func (c *crowded) until(what string, done func() bool) {
 	for _, n := range after.Dropped {
 		dropped += n
 	}
-	at := func(d []time.Duration, part float64) time.Duration { return d[int(part*float64(len(d)-1))] }
+	quantile := func(d []time.Duration, part float64) time.Duration { return d[int(part*float64(len(d)-1))] }
 	fmt.Printf("%s: %v, %.0f events/s, %d dropped; podstep %.1f%% of one core; key to frame median %v, 95th percentile %v, with no pod %v, %v; ratio %.2f, %.2f\n",
 		what, took.Round(100*time.Millisecond), float64(after.Events-before.Events)/took.Seconds(), dropped,
 		100*float64(labtest.CPUTime(c.t, c.pid)-cpu)/float64(took),
-		at(keys, 0.5).Round(time.Millisecond), at(keys, 0.95).Round(time.Millisecond), at(c.quiet, 0.5).Round(time.Millisecond), at(c.quiet, 0.95).Round(time.Millisecond),
-		float64(at(keys, 0.5))/float64(at(c.quiet, 0.5)), float64(at(keys, 0.95))/float64(at(c.quiet, 0.95)))
+		quantile(keys, 0.5).Round(time.Millisecond), quantile(keys, 0.95).Round(time.Millisecond), quantile(c.quiet, 0.5).Round(time.Millisecond), quantile(c.quiet, 0.95).Round(time.Millisecond),
+		float64(quantile(keys, 0.5))/float64(quantile(c.quiet, 0.5)), float64(quantile(keys, 0.95))/float64(quantile(c.quiet, 0.95)))
 	if shown := strings.Contains(c.Screen(), " lost"); shown != (dropped > 0) {
 		c.t.Errorf("%d events were dropped, which the screen shows: %v:\n%s", dropped, shown, c.Screen())
 	}
@@ -155,8 +153,8 @@ func (c *crowded) choose(pod string) {
 	c.Until("› default/" + pod + " ")
 }
 
-// TestBenchRestarts has 110 pods, as many as a kubelet takes, crash and start again
-// together. The selection stays, and those that fail come first.
+// TestBenchRestarts makes 110 pods, as many as a kubelet takes, crash and start again together. The selection stays,
+// and the pods that fail come first.
 func TestBenchRestarts(t *testing.T) {
 	const pods, restarts = 110, 3
 	c := openCrowded(t, pods)

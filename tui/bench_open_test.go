@@ -15,9 +15,8 @@ import (
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// TestBenchOpen measures how long podstep replay takes to have a million events
-// on the screen of a terminal, and what memory that takes, next to a file of a
-// thousand.
+// TestBenchOpen measures how long podstep replay takes to show a million events in a terminal, and how much memory
+// that takes. It compares them with a file of a thousand events.
 func TestBenchOpen(t *testing.T) {
 	took, peak := open(t, 1_000_000)
 	smallTook, smallPeak := open(t, 1000)
@@ -25,8 +24,8 @@ func TestBenchOpen(t *testing.T) {
 		took.Round(time.Millisecond), peak>>10, smallTook.Round(time.Millisecond), smallPeak>>10, float64(took)/float64(smallTook), float64(peak)/float64(smallPeak))
 }
 
-// open gives the time until the last second of the trace is on the screen, and
-// the KiB of memory that the program has had at most.
+// open returns the time until the last second of the trace is on the screen, and the peak memory of the program in
+// KiB.
 func open(t *testing.T, events int) (took time.Duration, peak int) {
 	t.Helper()
 	bin := os.Getenv("PODSTEP_BIN")

@@ -17,19 +17,19 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/agent/trace/tracetest"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
 
-// Measurements of the screen, with the events of a real node. Each is next to
-// what it is compared with, in the same run.
+// Measurements of the screen, with the events of a real node. Each is printed next to the one that it is compared
+// with, from the same run.
 
 const (
-	// recorded has 26 pods and 166 events a second, and a quarter of the pods are gone
-	// at any time; so many replicas of it make more than 500 that are not.
+	// recorded has 26 pods and 166 events a second. A quarter of the pods are gone at any time; this many replicas
+	// of it have more than 500 pods that are not.
 	recorded = "../agent/trace/testdata/node.podstep"
 	replicas = 28
 )
@@ -54,10 +54,10 @@ func batch(t testing.TB, c *tracetest.Crowd, n int) *agentpb.Batch {
 	return b
 }
 
-// load is what a node does to a screen.
+// load is the load that a node puts on a screen.
 type load struct {
 	perSecond int
-	// pace is how much faster than recorded the events are played, to be so many.
+	// pace is how much faster than recorded the events are played, so that perSecond is right.
 	pace float64
 	// held are the pods that are held, each with a lease.
 	held int
@@ -65,11 +65,11 @@ type load struct {
 
 func (l load) String() string { return fmt.Sprintf("%d events/s, %d pods held", l.perSecond, l.held) }
 
-// loads are what is measured, the first beside which the others are.
+// loads are the loads that are measured. The others are compared with the first.
 var loads = []load{{}, {perSecond: 10_000, pace: 2.15}, {perSecond: 5000, pace: 1.08, held: 50}}
 
-// flood is a session in which events arrive without end, and the answers of the
-// agent to what a screen asks it every second.
+// flood is a session in which events arrive without end. It also has the agent's answers to what a screen asks it
+// every second.
 type flood struct {
 	*world
 	news          chan session.News
@@ -77,8 +77,7 @@ type flood struct {
 	past, batches []*agentpb.Batch
 }
 
-// newFlood makes the events of a load: what there was, and what comes while keys are
-// pressed.
+// newFlood makes the events of a load: those from before, and those that come while keys are pressed.
 func newFlood(t *testing.T, l load) *flood {
 	f := &flood{world: newWorld(), news: make(chan session.News, 1), crowd: crowd(t, max(l.pace, 1))}
 	const events = 200_000
@@ -97,7 +96,7 @@ func newFlood(t *testing.T, l load) *flood {
 	return f
 }
 
-// answers are what the agent says when it is asked.
+// answers returns the agent's answers.
 func (f *flood) answers() session.News {
 	now := time.Now()
 	n := session.News{Poll: &session.Poll{At: now, Pods: podStates(f.crowd)}, Holds: &session.Holds{At: now}}
@@ -119,8 +118,8 @@ func (f *flood) Next(ctx context.Context) (session.News, error) {
 	}
 }
 
-// run brings the batches at the pace of frames, as a session does, and the answers of
-// the agent. Who is slow to take them gets them later, but all of them.
+// run brings the batches at the pace of frames, as a session does, and the answers of the agent. A slow reader gets
+// them later, but gets them all.
 func (f *flood) run(ctx context.Context) {
 	tick, poll := time.NewTicker(frameTime), time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -149,11 +148,11 @@ func (f *flood) run(ctx context.Context) {
 	}
 }
 
-// frameTime is that of package session.
+// frameTime is the frameTime of package session.
 const frameTime = 16 * time.Millisecond
 
-// presses are keys that a person presses while looking around: through the pods,
-// into a story, to the timeline and the events, into the palette and out.
+// presses are the keys of a person who looks around: through the pods, into a story, to the timeline and the events,
+// into the palette and out.
 var presses = strings.Fields("j j j enter j j l h tab k t + m } - e j k G w esc p / w e esc g G ] [ F F J J ? esc : t esc L L z z")
 
 const keyCount = 500
@@ -161,8 +160,8 @@ const keyCount = 500
 // keyEvery is no multiple of a frame, so that keys come at any moment of one.
 const keyEvery = 41 * time.Millisecond
 
-// keyToFrame presses keys under a load, and returns for each how long it took until
-// its frame; and what part of a core the program took meanwhile.
+// keyToFrame presses keys under a load. It returns how long each key took until its frame, and how much of a core
+// the program used meanwhile.
 func keyToFrame(t *testing.T, size tea.WindowSizeMsg, l load) (took []time.Duration, cpu float64) {
 	f := newFlood(t, l)
 	first := f.answers()
@@ -185,7 +184,7 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, l load) (took []time.Durat
 		}
 	}
 	send("p")
-	g.until(t, 1, frames) // the past has been taken in
+	g.until(t, 1, frames) // the events from before have been taken
 	before, began := labtest.CPUTime(t, os.Getpid()), time.Now()
 	go f.run(ctx)
 	tick := time.NewTicker(keyEvery)
@@ -206,8 +205,7 @@ func keyToFrame(t *testing.T, size tea.WindowSizeMsg, l load) (took []time.Durat
 	return waits(pressed[:], frames), cpu
 }
 
-// waits are the times from keys to frames. Keys that came close together share a
-// frame, that of the last.
+// waits returns the times from keys to frames. Keys that came close together share the frame of the last one.
 func waits(pressed []time.Time, frames map[int]time.Time) []time.Duration {
 	var took []time.Duration
 	var next time.Time
@@ -228,19 +226,18 @@ func keyBytes(name string) []byte {
 	case "tab":
 		return []byte("\t")
 	case "esc":
-		return []byte("\x1b[27u") // not to be taken for Alt with the next key
+		return []byte("\x1b[27u") // else the next key would be read with Alt
 	}
 	return []byte(name)
 }
 
-// at is the time that a part of all takes at most.
-func at(sorted []time.Duration, part float64) time.Duration {
+// quantile returns the longest time among the fastest part of all.
+func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[int(part*float64(len(sorted)-1))].Round(100 * time.Microsecond)
 }
 
-// TestBenchKeyToFrame measures from a key to the frame that shows what it did, with
-// events arriving for 500 pods and some of them held, next to the same node when
-// nothing happens on it and nobody is held.
+// TestBenchKeyToFrame measures the time from a key to the frame that shows its effect, while events arrive for 500
+// pods and some of them are held. It compares that with a quiet node of as many pods, none of them held.
 func TestBenchKeyToFrame(t *testing.T) {
 	for _, size := range benchSizes {
 		var quiet []time.Duration
@@ -249,15 +246,15 @@ func TestBenchKeyToFrame(t *testing.T) {
 			if i == 0 {
 				quiet = took
 			}
-			ratio := func(part float64) float64 { return float64(at(took, part)) / float64(at(quiet, part)) }
+			ratio := func(part float64) float64 { return float64(quantile(took, part)) / float64(quantile(quiet, part)) }
 			fmt.Printf("key to frame %dx%d, %v: median %v, 99th percentile %v (aim 50ms), worst %v; of a quiet screen's %.2f, %.2f; %.0f%% of a core\n",
-				size.Width, size.Height, l, at(took, 0.5), at(took, 0.99), at(took, 1), ratio(0.5), ratio(0.99), 100*cpu)
+				size.Width, size.Height, l, quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1), ratio(0.5), ratio(0.99), 100*cpu)
 		}
 	}
 }
 
-// TestBenchFrame compares the cost of one frame with few events behind it and
-// with many, of the same pods. Each frame has new events in it.
+// TestBenchFrame compares the cost of one frame after few events and after many, of the same pods. Each frame has
+// new events in it.
 func TestBenchFrame(t *testing.T) {
 	const frames = 300
 	views := []struct {
@@ -305,7 +302,7 @@ func TestBenchFrame(t *testing.T) {
 	}
 }
 
-// podStates is what an agent says of pods with nothing wrong, and of those it holds.
+// podStates returns what an agent says of healthy pods, and of those that it holds.
 func podStates(c *tracetest.Crowd) (all []*agentpb.PodState) {
 	held := map[uint32]*agentpb.HoldInfo{}
 	for _, h := range c.Held() {

@@ -21,10 +21,10 @@ import (
 	"github.com/podstep/podstep/tui/settings"
 )
 
-// notAsKeys are keys whose names mean something else in a sentence.
+// notAsKeys are keys whose names have another meaning in a sentence.
 var notAsKeys = []string{"a", "A", "I", "End", "Delete", "/", "-", ":", ".", ",", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
-// usualKeys are the names of the keys that actions have if nobody gave them others.
+// usualKeys returns the names of the keys that actions have unless a person gives them others.
 func usualKeys() map[string]string {
 	names := map[string]string{}
 	for _, a := range actions {
@@ -37,7 +37,7 @@ func usualKeys() map[string]string {
 	return names
 }
 
-// keysIn finds the usual keys that a text names, each as a word of its own.
+// keysIn returns the usual keys that a text names, each as a word of its own.
 func keysIn(text string, usual map[string]string) (found []string) {
 	for _, w := range strings.FieldsFunc(strings.TrimLeft(text, ";"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.Han, r) || strings.ContainsRune("，。；：（）“”\"", r)
@@ -64,8 +64,8 @@ func TestKeysIn(t *testing.T) {
 	}
 }
 
-// ofNoAction are texts that name keys of what is typed into or read, or of the terminal:
-// no action has these, and they cannot be given others.
+// ofNoAction are texts that name keys of a line that is typed, of a page, or of the terminal. These keys belong to
+// no action, and a person cannot change them.
 var ofNoAction = []string{
 	"Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。",
 	"name a step; Tab completes", "请输入步骤名；按 Tab 补全",
@@ -74,8 +74,8 @@ var ofNoAction = []string{
 	"keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", "keys：%s：%q 不是按键；请写成 s、S、ctrl+s、f2、enter 这样",
 }
 
-// TestTextsNameNoUsualKey: no text of the screen says which key an action has: where
-// one is to be named, the table is asked.
+// TestTextsNameNoUsualKey: no text of the screen spells out the key of an action. A text that names a key has it
+// from the table.
 func TestTextsNameNoUsualKey(t *testing.T) {
 	usual, texts, places := usualKeys(), 0, map[string]int{}
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -115,7 +115,7 @@ func TestTextsNameNoUsualKey(t *testing.T) {
 	}
 }
 
-// sentencesIn are the texts for people that a file has: arguments of what makes one.
+// sentencesIn returns the texts for people in a file: the arguments of functions that make such texts.
 func sentencesIn(f *ast.File) (out []*ast.BasicLit) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -139,8 +139,8 @@ func sentencesIn(f *ast.File) (out []*ast.BasicLit) {
 	return out
 }
 
-// otherKeys are settings that give every action a key that none had; new gives that of
-// an action, as a terminal reports it.
+// otherKeys returns settings that give every action a key that no action had. now has the key of each action, as a
+// terminal reports it.
 func otherKeys(t *testing.T) (file *settings.File, now map[string]string) {
 	t.Helper()
 	var text strings.Builder
@@ -150,10 +150,10 @@ func otherKeys(t *testing.T) (file *settings.File, now map[string]string) {
 		if a.id == "leave.interrupt" {
 			continue
 		}
-		now[a.id] = string(rune('Ա' + i)) // letters that no action has
+		now[a.id] = string(rune('Ա' + i)) // letters that are the key of no action
 		fmt.Fprintf(&text, "  %s: %q\n", a.id, now[a.id])
 	}
-	now["hold.pod"] = "%" // which is a character of formats, too
+	now["hold.pod"] = "%" // a character that formats use, too
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	out := strings.Replace(text.String(), fmt.Sprintf("hold.pod: %q", string(rune('Ա'+slices.IndexFunc(actions, func(a action) bool { return a.id == "hold.pod" })))), `hold.pod: "%"`, 1)
 	if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
@@ -166,8 +166,8 @@ func otherKeys(t *testing.T) (file *settings.File, now map[string]string) {
 	return file, now
 }
 
-// TestOtherKeysAreNamed: with another key for every action, whatever state the screen is
-// in and whatever is done there, nothing on it names a usual key.
+// TestOtherKeysAreNamed: if every action has another key, nothing on the screen names a usual key, in any state of
+// the screen and after any action.
 func TestOtherKeysAreNamed(t *testing.T) {
 	file, now := otherKeys(t)
 	t.Chdir(t.TempDir()) // for pictures
@@ -214,7 +214,7 @@ func TestOtherKeysAreNamed(t *testing.T) {
 	}
 }
 
-// namesNoUsualKey looks at all of a screen that may name keys.
+// namesNoUsualKey checks all parts of a screen that may name keys.
 func namesNoUsualKey(t *testing.T, d *desk, when string) {
 	t.Helper()
 	d.m.frame.touch()
@@ -240,7 +240,7 @@ func namesNoUsualKey(t *testing.T, d *desk, when string) {
 	}
 	for i := range d.m.actions {
 		look("a title", d.m.text(d.m.actions[i].title))
-		look("a reason", d.m.why(&d.m.actions[i]))
+		look("a reason", d.m.offReason(&d.m.actions[i]))
 	}
 	if l := d.m.top(); l != nil {
 		if q, is := l.Layer.(*ask.Dialog); is {
@@ -249,7 +249,7 @@ func namesNoUsualKey(t *testing.T, d *desk, when string) {
 	}
 }
 
-// TestOtherKeyIsNamed: the key that is named is the one that the action has.
+// TestOtherKeyIsNamed: the screen names the key that the action really has.
 func TestOtherKeyIsNamed(t *testing.T) {
 	file, now := otherKeys(t)
 	d := newDesk(t, newWorld(), Options{Settings: file})

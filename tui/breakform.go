@@ -14,12 +14,12 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// field is one line of a form: text to type, or one of a few words.
+// field is one line of a form: text to type, or a choice among a few words.
 type field struct {
 	label text
 	help  text
 	line  ask.Line
-	of    []text // words to choose from; nil for text
+	of    []text // words to choose from; nil: the field is text
 	at    int
 }
 
@@ -41,7 +41,7 @@ const (
 	actDelay
 )
 
-// breakForm asks for a breakpoint.
+// breakForm is the form for a new breakpoint.
 type breakForm struct {
 	m      *Model
 	fields [fieldCount]field
@@ -71,7 +71,7 @@ func newBreakForm(m *Model, pods, steps string) *breakForm {
 	return f
 }
 
-// askBreak asks for a breakpoint, with what is selected filled in.
+// askBreak opens the form for a breakpoint, with the selected pod and step filled in.
 func (m *Model) askBreak() tea.Cmd {
 	pods, steps := "", ""
 	if pod, ok := m.selected(); ok {
@@ -150,7 +150,7 @@ func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Item is a click on a field.
+// Item takes a click on a field.
 func (f *breakForm) Item(i int) (tea.Cmd, bool) {
 	if inRange(i, fieldCount) {
 		f.cursor, f.offers = i, nil
@@ -158,7 +158,7 @@ func (f *breakForm) Item(i int) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Press is a click on a button: 0 is Cancel, 1 is Add.
+// Press takes a click on a button: 0 is Cancel, 1 is Add.
 func (f *breakForm) Press(button int) (tea.Cmd, bool) {
 	if button == 0 {
 		return nil, true
@@ -171,7 +171,7 @@ func (f *breakForm) Press(button int) (tea.Cmd, bool) {
 	return f.m.addBreak(req), true
 }
 
-// complete puts in the next completion; false if there is none.
+// complete inserts the next completion; it returns false if there is none.
 func (f *breakForm) complete(in *field) bool {
 	if f.offers == nil && in.line.String() == "" {
 		return false // Tab goes on
@@ -231,7 +231,7 @@ func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
 	return o
 }
 
-// timesWords reports what the number of times means.
+// timesWords returns what a number of times means.
 func (f *breakForm) timesWords(value string) string {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
 		return value
@@ -242,7 +242,7 @@ func (f *breakForm) timesWords(value string) string {
 	return value + f.m.text(words.Text(" (once)", "（一次）"))
 }
 
-// hint reports what to type: the completions there are, or an example.
+// hint says what to type: it lists completions, or gives an example.
 func (f *breakForm) hint() string {
 	offers := f.offers
 	if offers == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/podstep/podstep/tui/ask"
 )
 
-// request makes what the agent is asked, or says what is wrong.
+// request makes the request to the agent, or says what is wrong with the form.
 func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 	steps, place, err := f.where()
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 	return req, f.setAction(req)
 }
 
-// where is what the breakpoint is at: steps, or a place in the kubelet's code.
+// where returns the place of the breakpoint: steps, or a place in the kubelet's code.
 func (f *breakForm) where() (steps, place string, err error) {
 	steps = strings.TrimSpace(f.fields[fieldSteps].line.String())
 	hold := f.fields[fieldAction].at == actHold
@@ -59,7 +59,7 @@ func (f *breakForm) where() (steps, place string, err error) {
 	return steps, "", nil
 }
 
-// line is how a place with a line ends.
+// line matches the end of a place that names a line.
 var line = regexp.MustCompile(`:[0-9]+$`)
 
 // isPlace reports whether a text is a place in the kubelet's code, in Delve's syntax: a
@@ -86,7 +86,7 @@ func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
 	return nil
 }
 
-// addBreak sets a breakpoint, after asking where the node would stand still.
+// addBreak sets a breakpoint. It asks first if a hold there would stop the whole node.
 func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
 	_, holds := req.Action.(*agentpb.AddBreakpointRequest_Hold)
 	if holds && m.standsStill(req.Step, req.On) {

@@ -11,19 +11,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/tui"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// camera takes pictures of a screen, which the screen writes into dir.
+// camera makes a screen write pictures of itself into dir.
 type camera struct {
 	*tuitest.Terminal
 	t   *testing.T
 	dir string
 }
 
-// take presses the key for a picture, and gives its text: as it is, and without what
-// breaks lines.
+// take presses the key for a picture. It returns the picture's text: as it is, and without line breaks.
 func (c *camera) take() string {
 	c.t.Helper()
 	before := c.pictures()
@@ -45,7 +45,7 @@ func (c *camera) take() string {
 	}, seen)
 }
 
-// pictures are those that were taken.
+// pictures returns the pictures that were taken.
 func (c *camera) pictures() []string {
 	all, err := filepath.Glob(filepath.Join(c.dir, "podstep-*.svg"))
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *camera) pictures() []string {
 	return all
 }
 
-// TestSimPicturesOfCanaries: pictures of pods whose secrets are known have none of them,
-// in each view, of each error, and on the pages about a pod but that of its logs.
+// TestSimPicturesOfCanaries: pictures of pods with known secrets contain none of the secrets. The pictures are of
+// each view, of each error, and of the pages about a pod except its logs.
 func TestSimPicturesOfCanaries(t *testing.T) {
 	l := start(t)
 	set := labtest.NewCanaries(t, l, "canary")
@@ -100,13 +100,16 @@ func TestSimPicturesOfCanaries(t *testing.T) {
 			return strings.Contains(screen, "Why") && !strings.Contains(screen, "asking")
 		})
 		look("the causes")
-		for key, title := range map[string]string{"K": "The pod as the kubelet has it", "X": "Events of the pod"} {
-			c.Press(key)
-			c.Until(title)
+		for _, page := range tui.Pictured {
+			if page.Key == "" {
+				continue
+			}
+			c.Press(page.Key)
+			c.Until(page.Title)
 			c.UntilGone("asking")
-			look(title)
-			look(title, "G")
-			c.Escape(title)
+			look(page.Title)
+			look(page.Title, "G")
+			c.Escape(page.Title)
 		}
 		c.Press("D")
 		c.Until("Compare with another pod")

@@ -13,8 +13,8 @@ import (
 // maxOffers bounds the completions of a line.
 const maxOffers = 20
 
-// stepsLike gives names of steps: those that begin so, then those that have the
-// letters in the name or the title.
+// stepsLike returns names of steps: first those that begin with typed, then those that have its letters in the name
+// or the title.
 func stepsLike(c *probes.Catalogue, typed string) (out []string) {
 	seen := map[string]bool{}
 	add := func(name string) {
@@ -50,7 +50,7 @@ func (s stepTitles) String(i int) string {
 	return s[i].Name + " " + s[i].Title.En + " " + s[i].Title.Zh
 }
 
-// completeFilter gives ways to go on with a filter. It knows the pods.
+// completeFilter returns completions of a filter, with the names of the present pods.
 func (m *Model) completeFilter(typed string) (out []string) {
 	values := func(key string) (names []string) {
 		for _, r := range m.pods() {
@@ -71,7 +71,7 @@ func (m *Model) completeFilter(typed string) (out []string) {
 	return out
 }
 
-// filterHelp is a line of examples of the filter language.
+// filterHelp returns a line of examples of the filter language.
 func filterHelp(l words.Lang) string {
 	var parts []string
 	for _, d := range filter.Describe(string(l)) {

@@ -13,12 +13,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/cluster"
@@ -27,9 +28,9 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// world is a session of the test: nothing happens in it by itself.
+// world is a test's session: nothing happens in it by itself.
 type world struct {
-	// mu is for calls that are made at once.
+	// mu serves calls that are made at the same time.
 	mu     sync.Mutex
 	info   *agentpb.InfoResponse
 	file   string
@@ -37,15 +38,15 @@ type world struct {
 	holds  []*agentpb.HoldInfo
 	points []*agentpb.Breakpoint
 	past   []*agentpb.Batch
-	// records is what a recording has; nil: no file is written.
+	// records is the content of a recording; nil: no file is written.
 	records []*agentpb.Batch
 	fail    error
-	// notHeld is what letting a pod go fails with; nil: nothing.
+	// notHeld is the error of letting a pod go; nil if that succeeds.
 	notHeld error
 	seq     uint64
 	spans   uint64
 	last    uint32
-	// shown are the holds of which there was an event.
+	// shown are the holds whose event has come.
 	shown map[uint32]*agentpb.HoldInfo
 
 	// What runs of walks find, and what they made.
@@ -57,17 +58,9 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{shown: map[uint32]*agentpb.HoldInfo{}, info: &agentpb.InfoResponse{
-		Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 1, Probe: "woven", Lab: true,
-		Started: timestamppb.New(time.Unix(1e9, 0)), Goroutines: []string{"worker"},
-	}}
-	for _, s := range probes.MustLoad().Steps {
-		w.info.Steps = append(w.info.Steps, &agentpb.Step{
-			Name: s.Name, Stage: s.Stage, Tier: int32(s.Tier), Seen: true,
-			HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
-		})
-	}
-	return w
+	info := agenttest.Info()
+	info.Lab, info.Started = true, timestamppb.New(time.Unix(1e9, 0))
+	return &world{shown: map[uint32]*agentpb.HoldInfo{}, info: info}
 }
 
 var errNothing = fmt.Errorf("nothing is new: %w", context.Canceled)
@@ -89,14 +82,14 @@ func (w *world) call(format string, args ...any) error {
 	return w.fail
 }
 
-// held puts the one pod there is to a step, by a breakpoint or, if that is 0, since
-// somebody asked for it.
+// held moves the only pod to a step and holds it there, by a breakpoint or, if that is 0, at somebody's request.
 func (w *world) held(breakpoint uint32, step string) *agentpb.HoldInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last++
 	h := &agentpb.HoldInfo{
 		Id: w.last, Pod: web, Step: step, On: "enter", Cause: causeOf(breakpoint), Breakpoint: breakpoint, Lease: durationpb.New(5 * time.Minute),
+		Ends: durationpb.New(5 * time.Minute), EndsBy: agentpb.EndsByLease,
 		Since: timestamppb.New(time.Unix(1e9, 0)),
 	}
 	w.holds = []*agentpb.HoldInfo{h}
@@ -206,7 +199,7 @@ func (w *world) Record(ctx context.Context, path string) (int, error) {
 
 func (w *world) BeginWalk(string) WalkRun { return fakeRun{w} }
 
-// fakeRun is a run of a walk in the world: it makes no pod but hello.
+// fakeRun is a run of a walk in the world. It makes no pod but hello.
 type fakeRun struct{ w *world }
 
 func (r fakeRun) ID() string { return "run" }
@@ -245,30 +238,21 @@ var (
 	hello = &agentpb.Pod{Id: 2, Namespace: "default", Name: "hello", Uid: "u-hello"}
 )
 
-// event makes one event; span zero begins a new one.
+// event makes one event. A span of zero begins a new span.
 func (w *world) event(kind agentpb.Kind, step string, p *agentpb.Pod, span, parent uint64, fields ...*agentpb.Field) []byte {
-	n := slices.IndexFunc(w.info.Steps, func(s *agentpb.Step) bool { return s.Name == step })
-	if n < 0 {
-		panic("the catalogue has no step " + step)
-	}
 	w.seq++
-	raw, err := proto.Marshal(&agentpb.Event{
-		Seq: w.seq, Time: 1e18 + int64(w.seq)*1e7, Mono: int64(w.seq) * 1e7, Kind: kind, Step: uint32(n + 1),
+	return eventtest.Encode(&agentpb.Event{
+		Seq: w.seq, Time: 1e18 + int64(w.seq)*1e7, Mono: int64(w.seq) * 1e7, Kind: kind, Step: eventtest.Step(w.info, step),
 		Pod: p.GetId(), Span: span, Parent: parent, Sync: 1, Fields: fields, Duration: 1e6,
 	})
-	if err != nil {
-		panic(err)
-	}
-	return raw
 }
 
-// creation is the beginning of a pod's story, up to where its sandbox is asked
-// for.
+// creation is the beginning of a pod's story, up to the request for its sandbox.
 func (w *world) creation(p *agentpb.Pod) *agentpb.Batch {
 	w.spans += 10
 	s := w.spans
 	return &agentpb.Batch{Pods: []*agentpb.Pod{p}, Events: [][]byte{
-		w.event(agentpb.Kind_ENTER, "sync.pod", p, s, 0, textField("updateType", "create")),
+		w.event(agentpb.Kind_ENTER, "sync.pod", p, s, 0, eventtest.Field("updateType", "create")),
 		w.event(agentpb.Kind_ENTER, "sync.dirs", p, s+1, s),
 		w.event(agentpb.Kind_EXIT, "sync.dirs", p, s+1, s),
 		w.event(agentpb.Kind_ENTER, "sync.volumes", p, s+2, s),
@@ -278,19 +262,15 @@ func (w *world) creation(p *agentpb.Pod) *agentpb.Batch {
 	}}
 }
 
-func textField(name, value string) *agentpb.Field {
-	return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
-}
-
-// desk is a person at the keys of a model. Whatever a key causes has happened
-// when it returns: there are no goroutines and no time but the test's.
+// desk is a person at the keys of a model. All effects of a key have happened when press returns: there are no
+// goroutines, and no time but the test's.
 type desk struct {
 	t     testing.TB
 	m     *Model
 	w     *world
 	now   time.Time
 	waits []tea.Msg
-	// park keeps commands from running, so that a wait can be looked at.
+	// park keeps commands from running, so that a test can look at a wait.
 	park   bool
 	parked []tea.Cmd
 	quit   bool
@@ -313,7 +293,7 @@ func newDesk(t testing.TB, w *world, o Options) *desk {
 	return d
 }
 
-// live connects, and delivers what there was.
+// live connects, and delivers the events from before.
 func (d *desk) live(batches ...*agentpb.Batch) *desk {
 	d.deliver(session.News{Info: d.w.info, Link: &session.LinkNews{Link: screen.LinkLive}, Batches: batches, CaughtUp: true})
 	d.poll()
@@ -332,21 +312,21 @@ func (d *desk) poll() {
 	d.deliver(n)
 }
 
-// heldNow is the news of the holds, with the events that they follow from.
+// heldNow returns news of the holds, with the events that led to them.
 func (w *world) heldNow(at time.Time) session.News {
 	b := &agentpb.Batch{}
 	for id, h := range w.shown {
 		if !slices.ContainsFunc(w.holds, func(o *agentpb.HoldInfo) bool { return o.Id == id }) {
 			delete(w.shown, id)
 			b.Pods = append(b.Pods, h.Pod)
-			b.Events = append(b.Events, w.event(agentpb.Kind_RELEASE, h.Step, h.Pod, 0, 0, textField("on", h.On)))
+			b.Events = append(b.Events, w.event(agentpb.Kind_RELEASE, h.Step, h.Pod, 0, 0, eventtest.Field("on", h.On)))
 		}
 	}
 	for _, h := range w.holds {
 		if w.shown[h.Id] == nil {
 			w.shown[h.Id] = h
 			b.Pods = append(b.Pods, h.Pod)
-			b.Events = append(b.Events, w.event(agentpb.Kind_HOLD, h.Step, h.Pod, 0, 0, textField("on", h.On)))
+			b.Events = append(b.Events, w.event(agentpb.Kind_HOLD, h.Step, h.Pod, 0, 0, eventtest.Field("on", h.On)))
 		}
 	}
 	return session.News{Batches: []*agentpb.Batch{b}, Holds: &session.Holds{At: at, List: w.holds}}
@@ -354,7 +334,7 @@ func (w *world) heldNow(at time.Time) session.News {
 
 func (d *desk) send(msg tea.Msg) {
 	if held, ok := msg.(heldMsg); ok && held.hold != nil {
-		// A session answers when it has given the hold out.
+		// A session answers only after it has delivered the hold.
 		d.deliver(d.w.heldNow(d.now))
 	}
 	_, cmd := d.m.Update(msg)
@@ -391,7 +371,7 @@ func (d *desk) run(cmd tea.Cmd) {
 	}
 }
 
-// unpark lets commands run that were kept.
+// unpark runs the commands that were kept from running.
 func (d *desk) unpark() {
 	d.park = false
 	some := d.parked
@@ -447,7 +427,7 @@ func keyPress(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg(k)
 }
 
-// look is the screen without colours.
+// look returns the screen without colours.
 func (d *desk) look() string { return ansi.Strip(d.m.View().Content) }
 
 func (d *desk) sees(texts ...string) *desk {
@@ -468,7 +448,7 @@ func (d *desk) seesNot(s string) *desk {
 	return d
 }
 
-// squeeze makes text comparable that was broken into lines.
+// squeeze makes a text comparable that was broken into lines.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (d *desk) called(want ...string) *desk {
@@ -480,5 +460,5 @@ func (d *desk) called(want ...string) *desk {
 	return d
 }
 
-// ledgerOf is the ledger through which a model acts.
+// ledgerOf returns the ledger through which a model acts.
 func ledgerOf(m *Model) *session.Ledger { return m.control.(*session.Ledger) }

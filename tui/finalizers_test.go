@@ -1,22 +1,22 @@
 package tui
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/tui/session"
 )
 
-// TestFinalizers: a pod whose object the API server still has is never said to
-// have ended; what it waits for is said.
+// TestFinalizers: the screen never says that a pod has ended whose object the API server still has. It says what the
+// pod waits for.
 func TestFinalizers(t *testing.T) {
 	d := started(t)
 	happens := func(events ...[]byte) {
 		d.deliver(session.News{Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: events}}})
 	}
-	list := func(json string) *agentpb.Field {
-		return &agentpb.Field{Name: "finalizers", Value: &agentpb.Field_Json{Json: json}}
-	}
+	list := func(text string) *agentpb.Field { return eventtest.Field("finalizers", json.RawMessage(text)) }
 	asked := func(span uint64, fields ...*agentpb.Field) []byte {
 		return d.w.event(agentpb.Kind_ENTER, "status.candelete", web, span, 0, fields...)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestFind: a text is found in the pane that has the keys as it is typed, n and N go
-// round, and Esc ends it. Meanwhile n steps no pod.
+// TestFind: a text is found, while it is typed, in the pane that has the keys. n and N go round, and Esc ends the
+// search. Meanwhile n steps no pod.
 func TestFind(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindInEveryPane: events, pods, causes and details are rows, too.
+// TestFindInEveryPane: events, pods, causes and details are searched as rows, too.
 func TestFindInEveryPane(t *testing.T) {
 	d := started(t)
 	d.press("e", "ctrl+f").write("update").sees(`"update" 1 of 1`).press("enter", "esc")
@@ -71,8 +71,7 @@ func TestOpenAll(t *testing.T) {
 	}
 }
 
-// TestSortPods: the list is in the order that was chosen, and says how many pods of
-// how many the filter selects.
+// TestSortPods: the list has the chosen order, and says how many of the pods the filter selects.
 func TestSortPods(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	names := func() (out []string) {

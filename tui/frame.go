@@ -13,24 +13,23 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// frame is what is on the screen, and what it was made from. It is drawn again
-// only if something has come in between.
+// frame is the picture on the screen, and what it was made from. It is drawn again only if a message has come since.
 type frame struct {
 	options view.Options
-	// fixed: the theme was chosen, not found out.
+	// fixed: a person chose the theme, so podstep does not adapt it.
 	fixed  bool
 	styles *view.Styles
-	// stale: the screen, dirty: the text is of before the last message.
+	// stale says that screen, and dirty that the text, is older than the last message.
 	stale, dirty bool
 	screen       *screen.Screen
-	// drawn is the screen that text was made of.
+	// drawn is the screen from which the text was made.
 	drawn *screen.Screen
 	text  string
-	// cursor is where something is typed.
+	// cursor is the place where something is typed.
 	cursor *tea.Cursor
 }
 
-// touch says that what is shown may have changed.
+// touch notes that the picture may have changed.
 func (f *frame) touch() { f.stale, f.dirty = true, true }
 
 func (f *frame) resize(width, height int) {
@@ -44,7 +43,7 @@ func (f *frame) restyle() {
 	}
 }
 
-// choose takes the theme of that name; "auto" waits for the terminal's ground.
+// choose takes the theme of that name; "auto" waits until the terminal reports its background.
 func (f *frame) choose(name string) {
 	i := slices.Index(themeNames, name)
 	if f.fixed = i > 0; f.fixed {
@@ -52,7 +51,7 @@ func (f *frame) choose(name string) {
 	}
 }
 
-// background takes the theme that goes with the terminal's ground.
+// background takes the theme that goes with the terminal's background.
 func (f *frame) background(dark bool) {
 	f.options.LightGround = !dark
 	if f.fixed {
@@ -66,7 +65,7 @@ func (f *frame) background(dark bool) {
 	f.restyle()
 }
 
-// colours sets how many the terminal has.
+// colours sets how many colours the terminal has.
 func (f *frame) colours(p colorprofile.Profile) {
 	if few := p <= colorprofile.ANSI; few != f.options.FewColours {
 		f.options.FewColours = few
@@ -74,7 +73,7 @@ func (f *frame) colours(p colorprofile.Profile) {
 	}
 }
 
-// View draws what is to be seen.
+// View draws the present screen.
 func (m *Model) View() tea.View {
 	v := tea.NewView("")
 	v.AltScreen = true
@@ -96,8 +95,8 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// typedAt is where the terminal's own cursor goes: an input method shows there
-// what it is about to give. Nil if nothing is typed.
+// typedAt returns where the terminal's own cursor goes: an input method shows there what it is about to enter. Nil
+// if nothing is typed.
 func (m *Model) typedAt() *tea.Cursor {
 	if s := m.screen(); s.Input == nil && s.Over == nil {
 		return nil
@@ -108,9 +107,8 @@ func (m *Model) typedAt() *tea.Cursor {
 	return nil
 }
 
-// screen is what is to be seen now. How many rows fit depends on which parts
-// there are, and those on what the state says; so it is asked twice when the
-// parts have changed since the last frame.
+// screen returns the present screen. How many rows fit depends on which parts the screen has, and the parts depend
+// on the state. So the state is asked twice if the parts have changed since the last frame.
 func (m *Model) screen() *screen.Screen {
 	f := &m.frame
 	if !f.stale && f.screen != nil {
@@ -125,7 +123,7 @@ func (m *Model) screen() *screen.Screen {
 	sizes := view.Sizes(f.screen, f.styles)
 	for range 2 {
 		f.screen = m.state.Screen(sizes)
-		f.stale = false // to who asks while it is dressed
+		f.stale = false // cleared first, because dress asks for the screen again
 		m.dress(f.screen)
 		fits := view.Sizes(f.screen, f.styles)
 		if fits == sizes {
@@ -136,18 +134,18 @@ func (m *Model) screen() *screen.Screen {
 	return f.screen
 }
 
-// What the size is taken for before the terminal has reported it.
+// The size until the terminal has reported it.
 const defaultWidth, defaultHeight = 80, 24
 
-// dress adds what is not the state's: what is typed, what is on top, hints.
+// dress adds the parts that the state does not have: what is typed, what is on top, hints.
 func (m *Model) dress(s *screen.Screen) {
 	s.Lang = m.lang
 	s.Notice = m.shownNotice
 	if m.pending != nil && s.Notice == nil {
 		s.Notice = &screen.Notice{Text: m.pending.text + " · " + m.text(words.Text("{key:leave.out} stops waiting", "按 {key:leave.out} 停止等待"))}
 	}
-	m.lookFor(s)
-	m.sign(s)
+	m.showFinding(s)
+	m.signRows(s)
 	if m.input != nil {
 		s.Input = m.input.Draw()
 	}
@@ -168,13 +166,13 @@ func (m *Model) dress(s *screen.Screen) {
 	}
 }
 
-// maxHints is how many hints the footer has, without the one for help.
+// maxHints bounds the hints in the footer, without the one for help.
 const maxHints = 6
 
 // helpKey is the way to the help page, which the footer always names.
 const helpKey = "{key:screen.help}"
 
-// hints are what the footer says: the actions that are wanted most now.
+// hints returns the footer's hints: the actions that are wanted most now.
 func (m *Model) hints() []screen.Hint {
 	type ranked struct {
 		*action
@@ -195,7 +193,7 @@ func (m *Model) hints() []screen.Hint {
 	for _, a := range some[:min(len(some), maxHints)] {
 		hints = append(hints, m.hintOf(a.action))
 	}
-	return append(together(hints), screen.Hint{Key: m.text(words.Text(helpKey, helpKey)), Text: m.text(words.Text("help", "帮助"))})
+	return append(groupByPod(hints), screen.Hint{Key: m.text(words.Text(helpKey, helpKey)), Text: m.text(words.Text("help", "帮助"))})
 }
 
 func (m *Model) timelineShown() bool { return m.main() == screen.MainTimeline }
@@ -204,7 +202,7 @@ func (m *Model) main() screen.Main   { return m.screen().Main }
 
 func (m *Model) zoomed() bool { return m.screen().Zoom }
 
-// selectedBreak is the breakpoint that the list of them has selected.
+// selectedBreak returns the number of the breakpoint that is selected in their list.
 func (m *Model) selectedBreak() (uint32, bool) {
 	b := m.screen().Breaks()
 	if b == nil || !inRange(b.Cursor, len(b.Rows)) {
@@ -219,7 +217,7 @@ var (
 	themeNames = screen.ThemeNames
 )
 
-// themeTitles are the themes in words.
+// themeTitles name the themes in words.
 var themeTitles = []text{
 	words.Text("dark", "深色"), words.Text("light", "浅色"), words.Text("high contrast", "高对比"),
 	words.Text("without red and green", "红绿色盲友好"), words.Text("the terminal's own colours", "终端自带的 16 色"),
@@ -232,5 +230,5 @@ func (m *Model) nextTheme() tea.Cmd {
 	f.options.Theme = themes[next]
 	f.restyle()
 	m.notice(m.textf(words.Text("theme: %s", "主题：%s"), m.text(themeTitles[next])))
-	return m.keep(settings.Theme, themeNames[next+1])
+	return m.keepSetting(settings.Theme, themeNames[next+1])
 }

@@ -4,5 +4,5 @@ package tui
 
 import "os"
 
-// onHangup has nothing to look at: here a terminal that goes ends podstep with it.
+// onHangup does nothing: on these systems podstep ends with its terminal.
 func onHangup(*os.File, func()) (stop func()) { return func() {} }

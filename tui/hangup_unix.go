@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onHangup calls gone when the terminal behind f is. The signal for that goes
-// to the terminal's own session only: a podstep that was started in another, as
-// by su, learns it from nothing but the terminal itself. The goroutine ends with
-// stop, at the latest after a second.
+// onHangup calls gone when the terminal behind f goes away. The signal for that reaches only the terminal's own
+// session. A podstep that was started in another session, as su does, has to watch the terminal itself. The
+// goroutine ends within a second after stop is called.
 func onHangup(f *os.File, gone func()) (stop func()) {
 	done := make(chan struct{})
 	fd := int32(f.Fd())
@@ -23,7 +22,7 @@ func onHangup(f *os.File, gone func()) (stop func()) {
 				return
 			default:
 			}
-			// No events are asked for: hang-ups and errors are reported all the same.
+			// No events are asked for: the kernel reports hang-ups and errors all the same.
 			fds := []unix.PollFd{{Fd: fd}}
 			n, err := unix.Poll(fds, 1000)
 			if err != nil && !errors.Is(err, unix.EINTR) {

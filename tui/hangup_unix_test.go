@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHangup: the other end of what podstep reads from goes away.
+// TestHangup: the other end of podstep's input goes away.
 func TestHangup(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

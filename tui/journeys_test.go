@@ -10,12 +10,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// TestNewcomer: with only the screen to go by, a pod is held at the creation of
-// its sandbox, stepped to the next call to the runtime, its request is seen, and
-// it is let go.
+// TestNewcomer: guided by the screen alone, a person holds a pod at the creation of its sandbox, steps it to the
+// next call to the runtime, sees the call's request, and lets the pod go.
 func TestNewcomer(t *testing.T) {
 	p := open(t, 160, 50)
 	p.noWalk()
@@ -37,8 +36,7 @@ func TestNewcomer(t *testing.T) {
 	p.atHome("newcomer")
 }
 
-// atHome does, by keys alone, what people are used to from other programs of this
-// kind, and leaves with Q.
+// atHome does, by keys alone, things that people know from other programs of this kind, and leaves with Q.
 func (p *place) atHome(pod string) {
 	p.t.Helper()
 	p.Press("p", "g", "C-f")
@@ -77,12 +75,11 @@ func (p *place) atHome(pod string) {
 	}
 	p.Press("Q")
 	p.Usable()
-	p.Resize(160, 80) // so that what was left above the prompt is seen
+	p.Resize(160, 80) // makes the picture above the prompt visible
 	p.Until("default/" + pod)
 }
 
-// TestEndsLetGo: however the program ends, what it held goes on, and the
-// terminal is as it was.
+// TestEndsLetGo: however the program ends, the pods that it held go on, and the terminal is as before.
 func TestEndsLetGo(t *testing.T) {
 	for i, c := range []struct {
 		name   string

@@ -9,17 +9,16 @@ import (
 	"github.com/podstep/podstep/tui/ask"
 )
 
-// layered is a layer, and since when it is there.
+// layered is a layer, and the time when it appeared.
 type layered struct {
 	ask.Layer
 	since time.Time
-	// async: it appeared by itself, not because of a key.
+	// async: the layer appeared by itself, not because of a key.
 	async bool
 }
 
-// What appears by itself takes keys only when none was pressed for a while: a
-// key may have been on its way to something else. The patience for that ends,
-// so that who types on and on is not locked out.
+// A layer that appears by itself takes keys only after a quiet time: a key may have been on its way to something
+// else. The layer does not wait for ever, so that a person who types without a pause can reach it.
 const (
 	quietTime   = 400 * time.Millisecond
 	quietAtMost = 1500 * time.Millisecond
@@ -42,7 +41,7 @@ func (m *Model) push(l ask.Layer) {
 	m.layers = append(m.layers, &layered{Layer: l, since: m.clock.now()})
 }
 
-// appear puts a layer on top that nobody has asked for just now.
+// appear puts a layer on top for which the person has not pressed a key.
 func (m *Model) appear(l ask.Layer) tea.Cmd {
 	m.layers = append(m.layers, &layered{Layer: l, since: m.clock.now(), async: true})
 	return m.clock.after(quietTime, wakeMsg{})
@@ -55,7 +54,7 @@ func (m *Model) top() *layered {
 	return m.layers[len(m.layers)-1]
 }
 
-// key takes one key: what is on top has it first.
+// key takes one key. What is on top of the screen gets it first.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	defer func() { m.lastKey = m.clock.now() }()
 	name := k.String()
@@ -74,7 +73,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.shownNotice = nil
 		cmd, done := l.Key(k)
 		if done {
-			m.drop(l)
+			m.dropLayer(l)
 		}
 		return cmd
 	}
@@ -95,7 +94,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) drop(l *layered) {
+func (m *Model) dropLayer(l *layered) {
 	for i, other := range m.layers {
 		if other == l {
 			m.layers = append(m.layers[:i:i], m.layers[i+1:]...)
@@ -104,7 +103,7 @@ func (m *Model) drop(l *layered) {
 	}
 }
 
-// paste is typed text, if something is being typed.
+// paste passes pasted text to the line or layer in which text is typed.
 func (m *Model) paste(s string) tea.Cmd {
 	if l := m.top(); l != nil {
 		if on, ok := l.Layer.(ask.Pastable); ok && l.armed(m) {

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// on opens the screen on a lab that only this test uses.
-func on(t *testing.T, l *labtest.Lab, flags ...string) *place {
+// openOn opens the screen on a test's own lab.
+func openOn(t *testing.T, l *labtest.Lab, flags ...string) *place {
 	t.Helper()
 	command := append([]string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}, flags...)
 	p := &place{t: t, lab: l, own: true, agent: dial(t, l.State.Agent), Terminal: tuitest.Start(t, 120, 36, utf8, command...)}
@@ -24,7 +24,7 @@ func on(t *testing.T, l *labtest.Lab, flags ...string) *place {
 	return p
 }
 
-// kubelet signals the lab's kubelet.
+// kubelet sends a signal to the lab's kubelet.
 func (p *place) kubelet(s syscall.Signal) {
 	p.t.Helper()
 	if err := unix.Kill(p.lab.State.Pids["kubelet"], s); err != nil {
@@ -41,8 +41,8 @@ func (p *place) stop() {
 	})
 }
 
-// TestKilledWithBreakpoint: who is killed at a breakpoint of his leaves neither
-// the pod held nor the breakpoint, for the pods to come.
+// TestKilledWithBreakpoint: a screen that is killed at its breakpoint leaves neither the pod held nor the breakpoint
+// armed for other pods.
 func TestKilledWithBreakpoint(t *testing.T) {
 	for name, end := range map[string]func(*place){
 		"kill -9":                func(p *place) { p.signal(syscall.SIGKILL) },
@@ -65,11 +65,10 @@ func TestKilledWithBreakpoint(t *testing.T) {
 	}
 }
 
-// TestAgentStops: an agent that does not answer any more, as when the machine
-// does not get to it or a debugger has its process, is told. The pod goes on when
-// it wakes, and the screen as well.
+// TestAgentStops: the screen says so when an agent does not answer, because its machine is busy or a debugger has
+// its process. The pod and the screen go on when the agent wakes.
 func TestAgentStops(t *testing.T) {
-	p := on(t, start(t))
+	p := openOn(t, start(t))
 	p.holdAtSandbox("asleep")
 	p.stop()
 	p.Until("has not answered")
@@ -80,7 +79,7 @@ func TestAgentStops(t *testing.T) {
 	p.lab.UntilReady("asleep")
 	p.nothingLeft()
 
-	// To leave needs no answer either.
+	// Leaving needs no answer either.
 	p.holdAtSandbox("left")
 	p.stop()
 	leave(p.Terminal)
@@ -97,7 +96,7 @@ func TestLabEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := on(t, l.For(t))
+	p := openOn(t, l.For(t))
 	p.holdAtSandbox("last")
 	p.Press("?") // in the middle of something
 	p.Until("type to search")

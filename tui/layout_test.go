@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// TestLayoutStays: as the cursor goes down the rows of a pod's story, over steps, groups, reports
-// and what the kubelet has yet to do, the panes stay where they are.
+// TestLayoutStays: the panes stay where they are while the cursor goes down a pod's story, over steps, groups,
+// reports and steps to come.
 func TestLayoutStays(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 50}} {
 		for _, folded := range []bool{false, true} {
@@ -36,7 +36,7 @@ func TestLayoutStays(t *testing.T) {
 	}
 }
 
-// lines are the lines of a screen that divide panes, with where they are.
+// lines returns the lines that divide the panes of a screen, with their places.
 func lines(screen string) string {
 	var out []string
 	for y, line := range strings.Split(screen, "\n") {

@@ -14,28 +14,28 @@ import (
 // leaving is the question before the program ends.
 type leaving struct{ ask.Dialog }
 
-// quit ends the program, after asking if something ends with it.
+// quit ends the program. It asks first if something else ends with it.
 func (m *Model) quit() tea.Cmd {
 	if l := m.top(); l != nil {
 		if _, asked := l.Layer.(*leaving); asked {
-			return m.end()
+			return m.quitNow()
 		}
 	}
 	d := m.askLeave()
 	if d == nil {
-		return m.end()
+		return m.quitNow()
 	}
 	m.push(d)
 	return nil
 }
 
-// end ends the program without asking.
-func (m *Model) end() tea.Cmd {
+// quitNow ends the program without asking.
+func (m *Model) quitNow() tea.Cmd {
 	m.stopWaiting()
 	return tea.Quit
 }
 
-// askLeave is the question, which names what ends; nil if nothing does.
+// askLeave returns the question, which names what ends with the program; nil if nothing does.
 func (m *Model) askLeave() *leaving {
 	lab, held := m.labRuns(), m.ownHeld()
 	if !lab && len(held) == 0 {
@@ -52,9 +52,9 @@ func (m *Model) askLeave() *leaving {
 	switch {
 	case len(held) == 0:
 	case lab:
-		d.Text = append(d.Text, m.textf(words.Text("Held now: %s.", "现在被停住的：%s。"), m.listed(held)))
+		d.Text = append(d.Text, m.textf(words.Text("Held now: %s.", "现在被停住的：%s。"), m.listNames(held)))
 	default:
-		d.Text = append(d.Text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listed(held)))
+		d.Text = append(d.Text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listNames(held)))
 	}
 	d.Text = append(d.Text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
 	d.Chose = func(button int) tea.Cmd {
@@ -62,12 +62,12 @@ func (m *Model) askLeave() *leaving {
 			m.last = ""
 			return nil
 		}
-		return m.end()
+		return m.quitNow()
 	}
 	return d
 }
 
-// labRuns reports whether the node ends with the screen, and has not yet.
+// labRuns reports whether the node ends with the screen, and still runs.
 func (m *Model) labRuns() bool {
 	if !m.opts.Lab {
 		return false
@@ -91,8 +91,7 @@ func (m *Model) labWords() string {
 	}
 }
 
-// ownHeld are the names of the pods that are let go when the program ends: those
-// that others hold stay held.
+// ownHeld returns the names of the pods that are let go when the program ends. Pods that others hold stay held.
 func (m *Model) ownHeld() (names []string) {
 	l, ok := m.control.(*session.Ledger)
 	if !ok {
@@ -108,10 +107,10 @@ func (m *Model) ownHeld() (names []string) {
 	return names
 }
 
-// listedNames is how many names a sentence has, before it counts.
+// listedNames bounds how many names a sentence lists before it gives a number.
 const listedNames = 5
 
-func (m *Model) listed(names []string) string {
+func (m *Model) listNames(names []string) string {
 	if over := len(names) - listedNames; over > 0 {
 		names = append(names[:listedNames:listedNames], fmt.Sprintf(m.text(words.Text("and %d more", "等另外 %d 个")), over))
 	}

@@ -65,7 +65,7 @@ func TestLeaveAsks(t *testing.T) {
 	}
 }
 
-// TestLeaveDoesNotAsk where nothing is lost: nothing is held, others hold, the lab
+// TestLeaveDoesNotAsk: the program ends without a question if nothing is lost: nothing is held, others hold, the lab
 // has ended by itself, or a trace file is replayed.
 func TestLeaveDoesNotAsk(t *testing.T) {
 	others := func(t *testing.T) *desk {
@@ -93,7 +93,7 @@ func TestLeaveDoesNotAsk(t *testing.T) {
 	}
 }
 
-// TestLeaveNamesSome of many held pods, and counts the rest.
+// TestLeaveNamesSome: of many held pods the question names some, and counts the rest.
 func TestLeaveNamesSome(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	for range 5 {
@@ -105,8 +105,7 @@ func TestLeaveNamesSome(t *testing.T) {
 	c.press("q").sees("Held pods go on: default/web-1,", "and 3 more.")
 }
 
-// TestStateFile: the place is the environment's, and is done without where there
-// is none.
+// TestStateFile: the environment says where the file is. Without a place the screen does without the file.
 func TestStateFile(t *testing.T) {
 	for _, c := range []struct{ state, home, want string }{
 		{"/s", "/h", "/s/podstep/state.json"}, {"", "/h", "/h/.local/state/podstep/state.json"},
@@ -132,8 +131,8 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// TestOfferedOnce: who has finished a walk is offered the first one no more, also
-// in another session; where nothing can be remembered it is offered again.
+// TestOfferedOnce: a person who has finished a walk is not offered the first one again, not even in another session.
+// If nothing can be remembered, it is offered again.
 func TestOfferedOnce(t *testing.T) {
 	open := func(path string) *desk {
 		w := newWorld()
@@ -157,8 +156,8 @@ func TestOfferedOnce(t *testing.T) {
 	}
 }
 
-// TestTimesByDefault: a breakpoint of the dialog acts as often as one of the
-// command line, and the dialog says how often that is.
+// TestTimesByDefault: a breakpoint of the dialog acts as often as one of the command line, and the dialog says how
+// often.
 func TestTimesByDefault(t *testing.T) {
 	d := started(t)
 	d.press("b").sees("0 (every time, every pod)").write("cri.RunPodSandbox")

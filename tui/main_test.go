@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain fails where a test has left a picture or a recording in the directory of the source.
+// TestMain fails if a test has left a picture or a recording in the source directory.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if left, _ := filepath.Glob("podstep-*"); len(left) > 0 {

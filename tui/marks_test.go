@@ -23,8 +23,8 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// TestMarkedPods: keys that hold, step and let go act on the marked pods, all at
-// once, and on no other; they say so. Esc takes the marks away.
+// TestMarkedPods: keys that hold, step and let go act on all marked pods at once and on no other, and the screen
+// says so. Esc takes the marks away.
 func TestMarkedPods(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	c.m.state.SetFocus(screen.PanePods)
@@ -37,7 +37,7 @@ func TestMarkedPods(t *testing.T) {
 		c.w.calls = nil
 	}
 	c.press("g", "space", "j", "space").sees("marked pods: 2", "2 marked")
-	c.press("G") // the node is selected: it is not meant
+	c.press("G") // the node is selected: the keys do not act on it
 	c.press("s").sees("no marked pod is held").called()
 	c.press("H").sees("Hold the marked pods (2)?", "default/web-1, default/web-2").press("enter").called()
 	c.press("H", "right", "enter")
@@ -71,8 +71,7 @@ func (a *asker) Logs(context.Context, *evidence.Snapshot) []evidence.ContainerLo
 	return []evidence.ContainerLog{{Container: "app", Lines: []string{"hello from within"}}}
 }
 
-// TestAbout: one key each shows the pod's object, logs and events; without anybody to
-// ask it says so.
+// TestAbout: three keys show the pod's object, logs and events. If nobody can be asked, the screen says so.
 func TestAbout(t *testing.T) {
 	d := started(t)
 	d.press("K").sees("neither the kubelet nor the API server can be asked")
@@ -88,7 +87,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// TestBookmarks: they lead back, from wherever one is and whatever is closed.
+// TestBookmarks: bookmarks lead back, from any place and into closed rows.
 func TestBookmarks(t *testing.T) {
 	d := started(t)
 	d.press(";").sees("there is no bookmark; ' sets one")
@@ -116,8 +115,7 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-// TestPicture: what is seen is written to a file that the footer names, and never
-// over another.
+// TestPicture: the screen is written to a file, which the footer names. It never replaces another file.
 func TestPicture(t *testing.T) {
 	t.Chdir(t.TempDir())
 	d := started(t)
@@ -132,7 +130,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("%q is not in the picture", want)
 		}
 	}
-	for range 3 { // there is one for each second that may be meant
+	for range 3 { // one file for each second in which the picture may be taken
 		d.now = d.now.Add(-time.Second)
 		if err := os.WriteFile("podstep-"+d.now.Format("20060102-150405")+".svg", nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -152,8 +150,7 @@ func TestPicture(t *testing.T) {
 	d.press("ctrl+s").sees("write picture", "no such file")
 }
 
-// TestPictureOfAll: whatever is on top of the screen, or is typed, a picture of it is
-// taken, and it stays.
+// TestPictureOfAll: a picture can be taken of whatever is on top of the screen or is typed, and that stays.
 func TestPictureOfAll(t *testing.T) {
 	on := map[string]int{}
 	for name, reach := range map[string]func(*desk){
@@ -204,8 +201,8 @@ func TestPictureOfAll(t *testing.T) {
 	}
 }
 
-// TestLeaveWithFrame: Q leaves what was seen in the terminal, q does not, nor does
-// who stays.
+// TestLeaveWithFrame: Q leaves the last picture in the terminal. q does not, and neither does a Q that is taken
+// back.
 func TestLeaveWithFrame(t *testing.T) {
 	d := started(t)
 	var out strings.Builder
@@ -228,8 +225,7 @@ func TestLeaveWithFrame(t *testing.T) {
 	}
 }
 
-// TestSmallFooters: where one pane is seen alone, the footer says how to come to
-// another.
+// TestSmallFooters: if only one pane is seen, the footer says how to come to another.
 func TestSmallFooters(t *testing.T) {
 	d := started(t)
 	for _, size := range [][2]int{{60, 16}, {40, 10}} {
@@ -241,8 +237,7 @@ func TestSmallFooters(t *testing.T) {
 	d.seesNot("Tab pods")
 }
 
-// TestBookmarkOfAnotherPod: a bookmark at an event leads to the pod of the event, of
-// which the list then is.
+// TestBookmarkOfAnotherPod: a bookmark at an event leads to the event's pod. The list then has that pod's events.
 func TestBookmarkOfAnotherPod(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	c.m.state.SelectPodNamed("default", "web-1")
@@ -256,7 +251,7 @@ func TestBookmarkOfAnotherPod(t *testing.T) {
 	c.press("ctrl+f").write("sync.pod").sees(`"sync.pod" 1 of 1`)
 }
 
-// opened is a screen on a recording, with the state in a directory.
+// opened is a screen on a recording, which remembers in the directory state.
 func opened(t *testing.T, recording, state string) *desk {
 	t.Helper()
 	info, batches, err := tracetest.Read(recording)
@@ -270,7 +265,7 @@ func opened(t *testing.T, recording, state string) *desk {
 	return d
 }
 
-// keptFiles are the files of bookmarks.
+// keptFiles returns the files of bookmarks.
 func keptFiles(t *testing.T, state string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(state, "bookmarks", "*"))
@@ -280,9 +275,9 @@ func keptFiles(t *testing.T, state string) []string {
 	return files
 }
 
-// TestKeptBookmarks: the bookmarks of a recording are there when it, or a copy of it, is
-// opened again, at the same rows and events; another recording has none of them. With
-// none left, nothing is kept. The recording itself is not changed.
+// TestKeptBookmarks: when a recording or a copy of it is opened again, its bookmarks are there, at the same rows and
+// events. Another recording has none of them. If all are taken away, no file is left. The recording itself is not
+// changed.
 func TestKeptBookmarks(t *testing.T) {
 	const lab, other = "state/testdata/lab.podstep", "../agent/trace/testdata/node.podstep"
 	state := t.TempDir()
@@ -310,7 +305,7 @@ func TestKeptBookmarks(t *testing.T) {
 	}
 	for _, path := range []string{lab, copied} {
 		again := opened(t, path, state).sees("bookmarks: 2; ; goes to the next")
-		again.press("0") // before the events of the bookmarks
+		again.press("0") // a moment before the events of the bookmarks
 		for i, k := range []string{"bookmark 1 of 2", "bookmark 2 of 2"} {
 			if again.press(";").sees(k); here(again) != want[i] {
 				t.Errorf("%s: %s leads to %q, want %q", path, k, here(again), want[i])
@@ -329,8 +324,8 @@ func TestKeptBookmarks(t *testing.T) {
 	}
 }
 
-// TestBookmarksNotKept: what cannot be read, or written, is named and left as it is; and
-// without a place to keep them, bookmarks say that they end.
+// TestBookmarksNotKept: a file that cannot be read or written is named and left as it is. If there is no place to
+// keep bookmarks, the screen says that they end with it.
 func TestBookmarksNotKept(t *testing.T) {
 	const lab = "state/testdata/lab.podstep"
 	state := t.TempDir()
@@ -367,8 +362,7 @@ func TestBookmarksNotKept(t *testing.T) {
 	started(t).press("e", "G", "'").sees("bookmark set until podstep ends")
 }
 
-// TestRecordedBookmarks: bookmarks that are set on a live screen are there when the
-// recording made of it is opened.
+// TestRecordedBookmarks: bookmarks that are set on a live screen are there when its recording is opened.
 func TestRecordedBookmarks(t *testing.T) {
 	state, path := t.TempDir(), filepath.Join(t.TempDir(), "x.podstep")
 	w := newWorld()

@@ -36,7 +36,7 @@ type Model struct {
 	state *state.State
 	info  *agentpb.InfoResponse
 	lang  words.Lang
-	// linked: there is an agent that answers.
+	// linked: an agent answers.
 	linked bool
 	link   session.LinkNews
 
@@ -53,7 +53,7 @@ type Model struct {
 	walk        *walk.Walk
 	replay      *replayClock
 	record      *recording
-	// recorded are the files of the recordings that have ended.
+	// recorded are the files of the recordings that have ended in this run.
 	recorded []string
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
@@ -64,35 +64,34 @@ type Model struct {
 	columns []screen.PodColumn
 	marked  marks.Pods
 	places  marks.Bookmarks
-	// keeper keeps the bookmarks of the recording that is replayed; sought: what was
-	// kept has been asked for.
+	// keeper keeps the bookmarks of the recording that is replayed. sought: the kept bookmarks have been asked for.
 	keeper *keeper
 	sought bool
 	sort   screen.PodSort
-	// offered: the first walk has been offered, or need not be.
+	// offered: the first walk has been offered, or is not to be offered.
 	offered  bool
 	caughtUp bool
 	asking   asking
 	mouse    bool
 	drag     bool
-	// lastKey is when a key was last pressed: what appears by itself takes no
-	// key that may have been meant for something else.
+	// lastKey is when a key was last pressed. A layer that appears by itself takes no key that may have been meant
+	// for something else.
 	lastKey time.Time
 
 	frame frame
-	// last is what was seen when the person left with it; empty: they did not.
+	// last is the last picture if the person asked to leave it in the terminal, else empty.
 	last string
 	// profile is what the terminal can show.
 	profile colorprofile.Profile
 }
 
-// clock is the wall clock and what waits by it. Tests have their own.
+// clock is the wall clock, with a timer. Tests have their own.
 type clock struct {
 	now   func() time.Time
 	after func(time.Duration, tea.Msg) tea.Cmd
 }
 
-// wallClock is the clock of the world.
+// wallClock is the real clock.
 var wallClock = clock{
 	now: time.Now,
 	after: func(d time.Duration, msg tea.Msg) tea.Cmd {
@@ -100,8 +99,7 @@ var wallClock = clock{
 	},
 }
 
-// newModel makes the model. Nothing of it is shown before the session's first
-// news and the terminal's size.
+// newModel makes the model. It shows nothing before the session's first news and the terminal's size have come.
 func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model {
 	m := &Model{
 		ctx: ctx, opts: o, session: s, control: s.Control(), clock: c, lang: o.Lang,
@@ -110,7 +108,7 @@ func newModel(ctx context.Context, s session.Session, o Options, c clock) *Model
 	m.state = state.New(m.info, probes.MustLoad(), m.lang)
 	m.frame.options = view.Options{NoColour: o.NoColour}
 	m.frame.choose(o.Theme)
-	m.settle()
+	m.applySettings()
 	if o.ASCII {
 		m.frame.options.Glyphs = view.ASCII
 	}
@@ -133,16 +131,16 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// newsMsg is news of the session.
+// newsMsg brings news of the session.
 type newsMsg struct {
 	news session.News
 	err  error
 }
 
-// tickMsg comes every second: countdowns go on.
+// tickMsg comes every second, so that countdowns go on.
 type tickMsg struct{}
 
-// wakeMsg draws the screen again, when something is so by time alone.
+// wakeMsg makes the screen be drawn again when only time has passed.
 type wakeMsg struct{}
 
 func (m *Model) nextNews() tea.Cmd {
@@ -204,7 +202,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// tick is what goes on by itself every second.
+// tick does what happens by itself every second.
 func (m *Model) tick() tea.Cmd {
 	m.state.Tick(m.clock.now())
 	m.showLink()
@@ -214,22 +212,21 @@ func (m *Model) tick() tea.Cmd {
 	return tea.Batch(m.walkLook(), m.gather(), m.askForNodeless())
 }
 
-// text gives a text in the reader's language, with the keys that actions have now.
+// text returns a text in the reader's language, with the keys that actions have now.
 func (m *Model) text(t text) string { return named(m.actions, m.lang.In(t), keyName) }
 
-// textf is text with values.
+// textf formats a text in the reader's language, with the keys that actions have now.
 func (m *Model) textf(t text, args ...any) string {
 	return fmt.Sprintf(named(m.actions, m.lang.In(t), keyInFormat), args...)
 }
 
-// notice shows what came of a key.
+// notice shows what a key did.
 func (m *Model) notice(s string) { m.setNotice(s, false) }
 
 // fail shows what went wrong.
 func (m *Model) fail(err error) { m.setNotice(m.text(reason.Error(err)), true) }
 
-// A notice stays until the next key, but not for ever: it stands where the
-// footer says what can be done next.
+// A notice stays until the next key, but not for ever: it takes the place of the hints in the footer.
 const (
 	noticeTime = 4 * time.Second
 	errorTime  = 15 * time.Second
@@ -243,7 +240,7 @@ func (m *Model) setNotice(s string, isError bool) {
 	}
 }
 
-// node is the node's name, for sentences.
+// node returns the node's name, for sentences.
 func (m *Model) node() string {
 	if n := m.info.GetNode(); n != "" {
 		return n
@@ -251,10 +248,10 @@ func (m *Model) node() string {
 	return "?"
 }
 
-// within bounds a call that does not wait for a pod.
+// within returns a context for a call that does not wait for a pod.
 func (m *Model) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(m.ctx, callTime)
 }
 
-// callTime is how long an agent may take to answer what it knows.
+// callTime is how long an agent may take to answer without waiting for a pod.
 const callTime = 10 * time.Second

@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// started is a desk with one pod that is at its sandbox.
+// started is a desk with one pod, which is at its sandbox.
 func started(t *testing.T) *desk {
 	t.Helper()
 	w := newWorld()
@@ -50,12 +50,12 @@ func TestActionTable(t *testing.T) {
 	}
 }
 
-// TestMovesByEveryHand: who knows vi moves by letters, all others by arrows.
+// TestMovesByEveryHand: every move has letters for people who know vi, and arrows for all others.
 func TestMovesByEveryHand(t *testing.T) {
 	vim := func(k string) bool { return len(k) == 1 || k == "ctrl+u" || k == "ctrl+d" }
 	for _, a := range moveActions {
 		if a.id == "move.held" || strings.HasPrefix(a.id, "move.pane") || strings.HasPrefix(a.id, "move.error") {
-			continue // there is nothing like it in vi, or nothing but it
+			continue // the move is not in vi, or only has vi's keys
 		}
 		if !slices.ContainsFunc(a.keys, vim) || !slices.ContainsFunc(a.keys, func(k string) bool { return !vim(k) }) {
 			t.Errorf("%s needs a key for vi users and one for others: %q", a.id, a.keys)
@@ -63,7 +63,7 @@ func TestMovesByEveryHand(t *testing.T) {
 	}
 }
 
-// TestDangerousKeysAsk: what stops pods is not a slip away from what reads.
+// TestDangerousKeysAsk: a slip on a key cannot stop pods.
 func TestDangerousKeysAsk(t *testing.T) {
 	d := started(t)
 	d.press("H")
@@ -100,8 +100,7 @@ func TestUntilRefusesNoStep(t *testing.T) {
 	d.press("esc").seesNot("nowhere").called()
 }
 
-// TestWaiting: a step that takes its time is waited for, Esc gives it up, and
-// until then no other begins.
+// TestWaiting: the screen waits for a step that takes time, and Esc gives it up. Until then no other step begins.
 func TestWaiting(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
@@ -124,7 +123,7 @@ func TestReleaseAll(t *testing.T) {
 	d.press("C").called("continue all").sees("no pod was held")
 }
 
-// TestEsc goes one level out each time, and never ends the program.
+// TestEsc: Esc goes one level out each time, and never ends the program.
 func TestEsc(t *testing.T) {
 	d := started(t)
 	d.press("/").write("step~cri.*").press("enter")
@@ -163,7 +162,7 @@ func TestInterruptAnywhere(t *testing.T) {
 	}
 }
 
-// TestTypingIsTyping: letters that are keys elsewhere are letters in a line.
+// TestTypingIsTyping: in a line, letters that are keys elsewhere are letters.
 func TestTypingIsTyping(t *testing.T) {
 	d := started(t)
 	d.press("/").write("jkqH")
@@ -192,7 +191,7 @@ func TestFilterCountsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDisabledActionsGiveReasons in the palette, on their key, and in help.
+// TestDisabledActionsGiveReasons: in the palette, on their key, and in help.
 func TestDisabledActionsGiveReasons(t *testing.T) {
 	w := newWorld()
 	w.file = "x.podstep"
@@ -245,8 +244,8 @@ func TestHelpFindsByKey(t *testing.T) {
 	d.press("esc", "?").write("runtime").sees("next call to the runtime")
 }
 
-// TestHelpHasEachHeadingOnce: a heading stands before each group, so the actions of a
-// group have to stand together; also those that a search leaves.
+// TestHelpHasEachHeadingOnce: a heading stands before each group. So the actions of a group stand together, even
+// those that a search leaves.
 func TestHelpHasEachHeadingOnce(t *testing.T) {
 	for _, typed := range []string{"", "the", "hold"} {
 		d := started(t)
@@ -313,8 +312,7 @@ func TestBreakpointForm(t *testing.T) {
 	d.press("x").called("remove")
 }
 
-// TestBreakpointAtPlace: where a step is asked for a place in the code does as well, to hold
-// pods as they come there.
+// TestBreakpointAtPlace: instead of a step a person can give a place in the code, to hold pods that come there.
 func TestBreakpointAtPlace(t *testing.T) {
 	for _, at := range []string{"pkg/kubelet/kubelet.go:1900", "kubelet.go:1900", "(*Kubelet).makePodDataDirs", "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod:12"} {
 		d := started(t)
@@ -359,8 +357,8 @@ func TestErrorsAreShown(t *testing.T) {
 	d.press("H", "right", "enter").sees("came to no such place")
 }
 
-// TestReconnect: the header says so, nothing can be done meanwhile, and what
-// another agent sends is not mixed up with what was.
+// TestReconnect: the header says that the agent is gone, and nothing can be done meanwhile. The events of another
+// agent are not mixed up with those from before.
 func TestReconnect(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
@@ -425,7 +423,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestStack: what a debugger knows of the held pod is on top of the screen, until Esc.
+// TestStack: what a debugger knows about the held pod is on top of the screen until Esc.
 func TestStack(t *testing.T) {
 	d := started(t)
 	d.press("V").sees("is not held; H holds it").called()
@@ -450,7 +448,7 @@ func TestStackWaits(t *testing.T) {
 	d.seesNot("Stack and variables · default/web")
 }
 
-// TestCompare: D asks for the other pod, and shows both; without another one it says so.
+// TestCompare: D asks for the other pod, and shows both. If there is no other, the screen says so.
 func TestCompare(t *testing.T) {
 	started(t).press("D").sees("there is no other pod")
 	w := newWorld()

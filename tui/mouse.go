@@ -10,7 +10,7 @@ import (
 // wheelRows is how many rows the wheel moves.
 const wheelRows = 3
 
-// mouseEvent does what is clicked. Everything that the mouse can do, a key can.
+// mouseEvent carries out a click, a drag or a turn of the wheel. A key can do everything that the mouse can do.
 func (m *Model) mouseEvent(msg tea.MouseMsg) tea.Cmd {
 	if !m.mouse || m.frame.styles == nil {
 		return nil
@@ -59,7 +59,7 @@ func (m *Model) wheel(at tea.Mouse) {
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
-	// What the person clicks at is what was drawn last, wherever it would be now.
+	// The person clicks at what was drawn last, even if it would be elsewhere now.
 	shown := m.frame.drawn
 	if shown == nil {
 		shown = m.screen()
@@ -110,7 +110,7 @@ func (m *Model) clickLayer(l *layered, t view.Target) tea.Cmd {
 		cmd, done = on.Item(t.Index)
 	}
 	if done {
-		m.drop(l)
+		m.dropLayer(l)
 	}
 	return cmd
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// point finds a place of the screen at which something is.
+// point finds a place on the screen at which a target is.
 func (d *desk) point(what string, is func(view.Target) bool) (x, y int) {
 	d.t.Helper()
 	d.look()

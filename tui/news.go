@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// takeNews gives news to the state, and asks for the next.
+// takeNews passes news to the state, and asks for the next news.
 func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
@@ -27,7 +27,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	m.state.Tick(m.clock.now())
 	if n.Info != nil {
-		m.meet(n.Info)
+		m.meetAgent(n.Info)
 	}
 	if n.Link != nil {
 		if m.linked && n.Link.Why != nil {
@@ -71,8 +71,8 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// meet takes over from another agent, or from the first.
-func (m *Model) meet(info *agentpb.InfoResponse) {
+// meetAgent takes over from another agent, or from none.
+func (m *Model) meetAgent(info *agentpb.InfoResponse) {
 	if !wire.SameAgent(m.info, info) {
 		m.holds, m.breaks = nil, nil
 		if l, ok := m.control.(*session.Ledger); ok {
@@ -98,9 +98,8 @@ func (m *Model) takeHolds(h *session.Holds) {
 	m.state.SetHolds(h.List, h.At)
 }
 
-// newlyHeld says that a pod has come to a breakpoint of the person's, if it is not
-// the one that they look at. The selection stays: the next key must not act on
-// another pod than the one before.
+// newlyHeld reports that a pod has come to one of the person's breakpoints, if it is not the pod that they look at.
+// The selection stays: the next key must not act on another pod than the keys before.
 func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 	l, ok := m.control.(*session.Ledger)
 	if !ok || m.shownNotice != nil || m.walk != nil {
@@ -112,7 +111,7 @@ func (m *Model) newlyHeld(holds []*agentpb.HoldInfo) {
 	}
 }
 
-// showLink keeps the header's word about the connection up to date.
+// showLink keeps the header's words about the connection up to date.
 func (m *Model) showLink() {
 	switch {
 	case m.replay != nil:
@@ -127,7 +126,7 @@ func (m *Model) showLink() {
 	}
 }
 
-// pending is a pod that is waited for.
+// pending is a pod for which the screen waits.
 type pending struct {
 	text   string
 	cancel context.CancelFunc
@@ -140,14 +139,14 @@ type heldMsg struct {
 	err  error
 }
 
-// doneMsg is what came of a call.
+// doneMsg reports the result of a call.
 type doneMsg struct {
 	text string
 	err  error
 }
 
-// wait does what ends with a held pod. Esc gives it up.
-func (m *Model) wait(what string, do func(context.Context, session.Control) (*agentpb.HoldInfo, error)) tea.Cmd {
+// awaitHold runs do, which ends when a pod is held. Esc gives it up.
+func (m *Model) awaitHold(what string, do func(context.Context, session.Control) (*agentpb.HoldInfo, error)) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &pending{text: what, cancel: cancel}
 	m.pending = p
@@ -184,9 +183,8 @@ func (m *Model) takeHeld(msg heldMsg) tea.Cmd {
 	return nil
 }
 
-// arrived goes to where a pod is held, which the session has delivered by now. Who has
-// gone to another pod meanwhile stays there. A pod that has gone on again is not
-// gone to.
+// arrived selects the place where a pod is held. The session has delivered the hold's events by now. A person who
+// has gone to another pod meanwhile is left there, and so is the selection if the hold has ended already.
 func (m *Model) arrived(h *agentpb.HoldInfo) {
 	m.shownNotice = nil
 	if !m.holdGoesOn(h) {
@@ -204,7 +202,7 @@ func (m *Model) holdGoesOn(h *agentpb.HoldInfo) bool {
 	return slices.ContainsFunc(m.holds, func(o *agentpb.HoldInfo) bool { return o.GetId() == h.GetId() })
 }
 
-// act does what needs no waiting, and says what came of it.
+// act runs do, which need not wait for a pod, and reports its result.
 func (m *Model) act(done string, do func(context.Context, session.Control) error) tea.Cmd {
 	control := m.control
 	return func() tea.Msg {
@@ -223,7 +221,7 @@ func (m *Model) takeDone(msg doneMsg) tea.Cmd {
 	return nil
 }
 
-// heldHere is the hold of the selected pod, or nil.
+// heldHere returns the hold of the selected pod, or nil.
 func (m *Model) heldHere() *agentpb.HoldInfo {
 	pod, ok := m.selected()
 	if !ok {
@@ -238,7 +236,7 @@ func (m *Model) heldHere() *agentpb.HoldInfo {
 	return nil
 }
 
-// lastOf is the hold that began last: the news among the holds.
+// lastOf returns the hold that began last.
 func lastOf(holds []*agentpb.HoldInfo) (last *agentpb.HoldInfo) {
 	for _, h := range holds {
 		if last == nil || h.GetId() > last.GetId() {

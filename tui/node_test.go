@@ -11,23 +11,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/agent/lab"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labstate"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// What these tests run on: containerd and runc, and a kubelet that may not stand
-// still as a whole.
+// These tests run on containerd and runc, with a kubelet that may not stand still as a whole.
 const runtime = tours.Containerd
 
 var launch, start = labtest.Launch, labtest.Start
 
-// TestKubeletKilled: the agent dies with the kubelet that it is in. The screen
-// says so, in the middle of whatever it is, and goes on with the next kubelet,
-// which knows of no hold.
+// TestKubeletKilled: the agent dies with its kubelet. The screen says so, in the middle of anything, and goes on
+// with the next kubelet, which knows of no hold.
 func TestKubeletKilled(t *testing.T) {
-	p := on(t, start(t, "--restart-kubelet"))
+	p := openOn(t, start(t, "--restart-kubelet"))
 	p.holdAtSandbox("survivor")
 	p.Press("b")
 	p.Until("Breakpoint")
@@ -41,7 +39,7 @@ func TestKubeletKilled(t *testing.T) {
 	p.nothingLeft()
 	p.lab.Reload()
 
-	// It is a whole screen again.
+	// The screen is complete again.
 	p.holdAtSandbox("next")
 	p.Press("C")
 	p.UntilGone("HELD")
@@ -51,10 +49,10 @@ func TestKubeletKilled(t *testing.T) {
 	p.nothingLeft()
 }
 
-// TestKubeletKilledOnWalk: a walk ends with the agent that it held a pod by.
+// TestKubeletKilledOnWalk: a walk ends when the agent dies that held its pod.
 func TestKubeletKilledOnWalk(t *testing.T) {
 	l := start(t, "--restart-kubelet")
-	p := on(t, l, "--tour", "creation")
+	p := openOn(t, l, "--tour", "creation")
 	p.Until("n begins")
 	p.Press("n")
 	p.UntilThat("the first stop", func(s string) bool { return strings.Contains(s, "n does it") })
@@ -71,8 +69,8 @@ func TestKubeletKilledOnWalk(t *testing.T) {
 	p.Usable()
 }
 
-// TestContainerdVerb: one command starts a node and opens the screen on it. However it
-// ends, the node does too, and nothing of it is left.
+// TestContainerdVerb: one command starts a node and opens the screen on it. However the command ends, the node ends
+// as well, and nothing of it is left.
 func TestContainerdVerb(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -89,14 +87,14 @@ func TestContainerdVerb(t *testing.T) {
 			}
 			dir := filepath.Join(parent, "l")
 			t.Cleanup(func() {
-				if err := lab.Clean(dir); err != nil {
+				if err := labtest.Clean(dir); err != nil {
 					t.Error(err)
 				}
 				os.RemoveAll(parent)
 			})
 			term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "lab", "--dir", dir, "--runtime", string(runtime))
 			term.Until("A first walk?")
-			state, err := lab.ReadState(dir)
+			state, err := labstate.Read(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,23 +10,23 @@ import (
 	"github.com/podstep/podstep/tui/walk"
 )
 
-// Options state how the UI looks and what it begins with.
+// Options say how the UI looks and what it begins with.
 type Options struct {
 	Lang words.Lang
 	// Theme is one of Themes.
 	Theme string
-	// ASCII draws with no other characters; NoColour without colours.
+	// ASCII draws with ASCII characters alone, NoColour without colours.
 	ASCII, NoColour bool
 	NoMouse         bool
-	// Plain is which switch chose plain lines; empty for the screen.
+	// Plain names the switch that chose plain lines; empty for the screen.
 	Plain string
 	// Lab: the node was started for this screen.
 	Lab bool
 	// LabEnded is closed when that node has ended.
 	LabEnded <-chan struct{}
-	// Settings are what the person chose for good; nil for none.
+	// Settings are what the person chose for good; nil if nothing is kept.
 	Settings *settings.File
-	// StateFile is where the screen remembers what was done, empty for nowhere.
+	// StateFile is the file in which the screen remembers what was done; empty if it remembers nothing.
 	StateFile string
 	// Tour is the walk to begin with, by name.
 	Tour string
@@ -34,35 +34,35 @@ type Options struct {
 	Filter string
 	// Record is the file to record to from the beginning.
 	Record string
-	// Cluster is where walks make their objects.
+	// Cluster makes the objects of walks.
 	Cluster Cluster
-	// About is asked for a pod's object, events and logs; nil: nobody can be asked.
+	// About gets a pod's object, events and logs; nil if nobody can be asked.
 	About about.Asker
 	// Gather finds out why a pod is stuck; nil: nobody can be asked.
 	Gather Gatherer
 }
 
-// Cluster is where walks make their objects.
+// Cluster makes the objects of walks.
 type Cluster interface {
 	// BeginWalk begins a run of the walk of that name.
 	BeginWalk(walk string) WalkRun
 }
 
-// WalkRun is what one run of a walk does.
+// WalkRun acts for one run of a walk.
 type WalkRun = walk.Run
 
-// Themes are the names of the themes.
+// Themes returns the names of the themes.
 func Themes() []string { return slices.Clone(themeNames) }
 
-// Terminal is what is known of the terminal before it is used.
+// Terminal says what is known of the terminal before it is used.
 type Terminal struct {
 	// In and Out report whether keys come from a terminal and lines go to one.
 	In, Out bool
 	Getenv  func(string) string
 }
 
-// Adapt fills in what the settings and the environment say and the person did not.
-// Language, theme and the switches that are set already stay.
+// Adapt fills in from the settings and the environment what the person did not set. It leaves a language, a theme
+// and switches that are set.
 func (o *Options) Adapt(t Terminal) {
 	if o.Lang == "" {
 		o.Lang = words.Lang(o.Settings.Get(settings.Language))
@@ -80,7 +80,7 @@ func (o *Options) Adapt(t Terminal) {
 	}
 }
 
-// plainBecause reports what in the environment asks for plain lines.
+// plainBecause names the part of the environment that asks for plain lines; empty if none does.
 func plainBecause(t Terminal) string {
 	switch a := strings.ToLower(t.Getenv("ACCESSIBLE")); {
 	case a != "" && a != "0" && a != "false":
@@ -95,8 +95,8 @@ func plainBecause(t Terminal) string {
 	return ""
 }
 
-// utf8Locale reports whether the terminal can be expected to show Unicode. Without
-// any locale that is not said, and most terminals do.
+// utf8Locale reports whether the terminal can be expected to show Unicode. It is true if no locale is set, because
+// most terminals show it.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {

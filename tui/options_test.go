@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"os"
 	"testing"
 
 	"github.com/podstep/podstep/probes/words"
@@ -37,16 +36,5 @@ func TestAdapt(t *testing.T) {
 				t.Errorf("options %+v, want %+v", got, c.want)
 			}
 		})
-	}
-}
-
-// TestKeysDoc: the page of keys is made from the table of actions.
-func TestKeysDoc(t *testing.T) {
-	page, err := os.ReadFile("../docs/keys.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(page) != string(KeysDoc()) {
-		t.Error("docs/keys.md is stale; run go generate ./tui")
 	}
 }

@@ -25,7 +25,7 @@ func (m *Model) openPalette() tea.Cmd {
 	return nil
 }
 
-// openHelp lists all keys. It is searched by what they do, and by the key.
+// openHelp lists all keys. A person searches it by what the keys do, and by the key.
 func (m *Model) openHelp() tea.Cmd {
 	p := ask.NewPicker(screen.OverHelp, m.text(words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
 	p.ByKey = true
@@ -33,8 +33,8 @@ func (m *Model) openHelp() tea.Cmd {
 	return nil
 }
 
-// useful orders commands in the palette: what can be done now, what cannot, and
-// last what everybody does by keys, the group of moves.
+// useful orders the commands of the palette: first those that do something now, then those that do not, and last the
+// group of moves, which everybody does by keys.
 func useful(c *ask.Choice, moves string) int {
 	switch {
 	case c.Group == moves:
@@ -50,7 +50,7 @@ func (m *Model) actionChoices() (out []ask.Choice) {
 		a := &m.actions[i]
 		c := ask.Choice{
 			ID: a.id, Group: m.text(groupTitles[a.group]), Text: m.text(a.title), Also: a.id,
-			Key: a.keyNames(), Off: m.why(a), Do: func() tea.Cmd { return a.do(m) },
+			Key: a.keyNames(), Off: m.offReason(a), Do: func() tea.Cmd { return a.do(m) },
 		}
 		if a.moves != nil && c.Off == "" && a.moves(m) != "" {
 			c.Text += " · " + a.moves(m)
@@ -60,7 +60,7 @@ func (m *Model) actionChoices() (out []ask.Choice) {
 	return out
 }
 
-// podChoices are the pods, and why those in trouble are.
+// podChoices returns the pods, each pod in trouble with the reason.
 func (m *Model) podChoices() (out []ask.Choice) {
 	group := m.text(words.Text("Pods", "Pod"))
 	for _, r := range m.pods() {
@@ -76,8 +76,8 @@ func (m *Model) podChoices() (out []ask.Choice) {
 	return out
 }
 
-// stepChoices are the steps of the catalogue: choosing one goes there in the
-// story of the selected pod, or shows what it is for.
+// stepChoices returns the steps of the catalogue. Choosing one goes there in the story of the selected pod, or shows
+// what the step is for.
 func (m *Model) stepChoices() (out []ask.Choice) {
 	group := m.text(words.Text("Steps", "步骤"))
 	for i := range m.catalogue().Steps {
@@ -110,7 +110,7 @@ func (m *Model) toStep(s *probes.Step) tea.Cmd {
 
 func (m *Model) catalogue() *probes.Catalogue { return probes.MustLoad() }
 
-// unseen is why no probe sees a step; empty if one does.
+// unseen returns why no probe sees a step; empty if one does.
 func (m *Model) unseen(step string) string {
 	if why, is := m.state.Unseen(step); is {
 		return m.textf(words.Text("not seen here: %s", "此处看不到：%s"), why)
@@ -118,8 +118,8 @@ func (m *Model) unseen(step string) string {
 	return ""
 }
 
-// checkHold refuses a step at which this agent holds no pod, and says why. What
-// is a pattern of several the agent looks at itself.
+// checkHold refuses a step at which this agent holds no pod, and says why. The agent itself checks a pattern of
+// several steps.
 func (m *Model) checkHold(name string) error {
 	if why, is := m.state.NoHold(name); is {
 		return fmt.Errorf("%s", m.textf(words.Text("a pod cannot be held at %s: %s", "不能停在 %s：%s"), name, why))
@@ -127,11 +127,10 @@ func (m *Model) checkHold(name string) error {
 	return nil
 }
 
-// completeStep gives the steps that what was typed may mean: by name, or by a
-// part of it.
+// completeStep returns the steps that the typed text may mean: by name, or by a part of it.
 func (m *Model) completeStep(typed string) (out []string) { return stepsLike(m.catalogue(), typed) }
 
-// checkStep refuses what is the name of no step.
+// checkStep refuses a name that no step has.
 func (m *Model) checkStep(glob string) error {
 	if glob == "" {
 		return fmt.Errorf("%s", m.text(words.Text("name a step; Tab completes", "请输入步骤名；按 Tab 补全")))

@@ -21,7 +21,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
@@ -31,20 +31,19 @@ var shared = labtest.NewShared(launch)
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// place is a node with a screen on it, and a client of the agent next to it.
+// place is a node with a screen on it, and a client of its agent.
 type place struct {
 	t     *testing.T
 	lab   *labtest.Lab
 	agent *client.Client
 	// own: the lab ends with the test.
 	own bool
-	// config is where settings are kept.
+	// config is the directory of the settings.
 	config string
 	*tuitest.Terminal
 }
 
-// utf8 is an environment that says nothing about colours and languages, and in
-// which nothing is remembered from another test.
+// utf8 is an environment without words about colours and languages. Nothing from another test is remembered in it.
 var utf8 = []string{"LANG=C.UTF-8", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "NO_COLOR=", "ACCESSIBLE=", "TERM=tmux-256color", "XDG_STATE_HOME=/proc/none", "XDG_CONFIG_HOME=/proc/none"}
 
 func open(t *testing.T, width, height int, flags ...string) *place {
@@ -68,16 +67,15 @@ func dial(t *testing.T, socket string) *client.Client {
 	return c
 }
 
-// nothingLeft waits until nothing is held and armed. A test that leaves
-// something behind runs out of time here.
+// nothingLeft waits until nothing is held or armed. A test that leaves something behind runs out of time here.
 func (p *place) nothingLeft() {
 	p.t.Helper()
 	if p.t.Failed() {
-		return // it stopped somewhere on its way
+		return // the test stopped somewhere on its way
 	}
 	c, err := client.Dial(context.Background(), p.agent.Path)
 	if err != nil {
-		return // the agent is gone, and with it what it held
+		return // the agent is gone, and its holds with it
 	}
 	defer c.Close()
 	waitUntil(p.t, "nothing is held and armed", func(ctx context.Context) bool {
@@ -91,7 +89,7 @@ func (p *place) nothingLeft() {
 	})
 }
 
-// waitUntil asks again and again what no event shows.
+// waitUntil waits for a condition that no event reports, by checking again and again.
 func waitUntil(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), labtest.Patience)
@@ -107,7 +105,7 @@ func waitUntil(t *testing.T, what string, is func(context.Context) bool) {
 	}
 }
 
-// waitHeld waits until a pod is held, for the agent.
+// waitHeld waits until the agent says that a pod is held.
 func (p *place) waitHeld(step string) {
 	p.t.Helper()
 	waitUntil(p.t, "a pod is held at "+step, func(ctx context.Context) bool {
@@ -131,8 +129,7 @@ func (p *place) noWalk() {
 	p.Escape("A first walk?")
 }
 
-// holdAtSandbox creates a pod that is held before its sandbox is asked for, by
-// keys alone.
+// holdAtSandbox creates a pod and holds it before the request for its sandbox, by keys alone.
 func (p *place) holdAtSandbox(name string) {
 	p.t.Helper()
 	p.Press("b")
@@ -155,14 +152,14 @@ func (p *place) holdAtSandbox(name string) {
 	p.Until("HELD  default/" + name)
 }
 
-// leave ends podstep while it holds a pod: it asks first.
+// leave ends podstep while it holds a pod, which makes podstep ask first.
 func leave(term *tuitest.Terminal) {
 	term.Press("q")
 	term.Until("End podstep?")
 	term.Press("Enter")
 }
 
-// choose selects a pod by the palette.
+// choose selects a pod in the palette.
 func (p *place) choose(name string) {
 	p.t.Helper()
 	p.Until("default/" + name)
@@ -173,7 +170,7 @@ func (p *place) choose(name string) {
 	p.Until("› default/" + name)
 }
 
-// touch changes a pod, so that its worker looks at it.
+// touch changes a pod, so that its worker has a turn.
 func (p *place) touch(name string) {
 	p.t.Helper()
 	_, err := p.lab.Client.CoreV1().Pods("default").Patch(p.lab.Context(), name, types.StrategicMergePatchType,
@@ -183,7 +180,7 @@ func (p *place) touch(name string) {
 	}
 }
 
-// pid is that of the podstep in the terminal.
+// pid returns the process of the podstep in the terminal.
 func (p *place) pid() int {
 	p.t.Helper()
 	out, err := exec.Command("pgrep", "-f", "-n", "^"+regexp.QuoteMeta(labtest.Bin(p.t, "podstep")+" --socket "+p.lab.State.Agent)).Output()

@@ -18,9 +18,9 @@ import (
 type recording struct {
 	path string
 	stop context.CancelFunc
-	// ended is closed when the file is complete, and the bookmarks are kept with it.
+	// ended is closed when the file is complete and the bookmarks are kept with it.
 	ended chan struct{}
-	// places are the bookmarks at events that it may have.
+	// places are the bookmarks at events that the file may have.
 	places atomic.Pointer[[]marks.Kept]
 }
 
@@ -29,11 +29,11 @@ type recordMsg struct {
 	of     *recording
 	events int
 	err    error
-	// lost is why the bookmarks are not kept with it.
+	// lost says why the bookmarks are not kept with the file.
 	lost error
 }
 
-// toggleRecord asks for a file, or ends the recording.
+// toggleRecord asks for a file to record to, or ends the recording.
 func (m *Model) toggleRecord() tea.Cmd {
 	if m.record != nil {
 		m.record.stop()
@@ -67,7 +67,7 @@ func (m *Model) startRecord(path string) tea.Cmd {
 	}
 }
 
-// keepPlaces keeps with the recording the bookmarks that were set on the screen.
+// keepPlaces keeps the bookmarks that were set on the screen, for the recording.
 func (r *recording) keepPlaces(stateFile string) error {
 	all := *r.places.Load()
 	if len(all) == 0 {
@@ -97,7 +97,7 @@ func (m *Model) takeRecord(msg recordMsg) {
 	m.notice(m.textf(words.Text("%d events recorded to %s", "已录制 %d 个事件到 %s"), msg.events, msg.of.path))
 }
 
-// absolute is a path that is still right in another directory.
+// absolute returns a path that is also right in another directory.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -18,15 +18,15 @@ import (
 	"github.com/podstep/podstep/tui/settings"
 )
 
-// remembered is what the screen knows from one time to the next, in StateFile. It
-// is a comfort: where it cannot be read or written, the screen does without.
+// remembered is what the screen keeps in StateFile from one run to the next. If the file cannot be read or written,
+// the screen does without it.
 type remembered struct {
 	// Walks are the guided walks that were finished, by name.
 	Walks []string `json:"walks,omitempty"`
 }
 
-// StateFile is where the screen remembers, in XDG_STATE_HOME or where that is by
-// default; empty if there is no home.
+// StateFile returns the file in which the screen remembers: in XDG_STATE_HOME, or in the default of that; empty if
+// there is no home.
 func StateFile(getenv func(string) string) string {
 	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -39,7 +39,7 @@ func StateFile(getenv func(string) string) string {
 	return filepath.Join(dir, "podstep", "state.json")
 }
 
-// maxState bounds the file, which is others' to write as well.
+// maxState bounds the bytes of the file, which other programs can write as well.
 const maxState = 64 << 10
 
 func recall(path string) (r remembered) {
@@ -71,13 +71,13 @@ func (m *Model) finishedWalk(name string) tea.Cmd {
 	return func() tea.Msg {
 		if r := recall(path); !slices.Contains(r.Walks, name) {
 			r.Walks = append(r.Walks, name)
-			_ = r.write(path) // then it is offered again, no more
+			_ = r.write(path) // on an error the first walk is only offered again
 		}
 		return nil
 	}
 }
 
-// walked reports whether any walk was ever finished here.
+// walked reports whether any walk was ever finished.
 func (m *Model) walked() bool {
 	return m.opts.StateFile != "" && len(recall(m.opts.StateFile).Walks) > 0
 }
@@ -85,16 +85,16 @@ func (m *Model) walked() bool {
 // keeper writes the bookmarks of one recording, whenever they change.
 type keeper struct {
 	recording string // the path of its file
-	file      string // where the bookmarks are kept
-	// missing are those whose events the recording does not have: it may be a part of
-	// the one in which they were set.
+	file      string // the file with the bookmarks
+	// missing are the bookmarks whose events the recording does not have. It may be a part of the recording in which
+	// they were set.
 	missing []marks.Kept
 
 	mu  sync.Mutex
 	all []marks.Kept
 }
 
-// newKeeper finds where the bookmarks of a recording are kept; it may not be read yet.
+// newKeeper finds the file for the bookmarks of a recording. It does not read that file.
 func newKeeper(stateFile, recording string) (*keeper, error) {
 	id, err := session.Identity(recording)
 	if err != nil {
@@ -103,7 +103,7 @@ func newKeeper(stateFile, recording string) (*keeper, error) {
 	return &keeper{recording: absolute(recording), file: filepath.Join(filepath.Dir(stateFile), "bookmarks", id+".json")}, nil
 }
 
-// read gives the bookmarks that are kept. There may be none.
+// read returns the bookmarks that are kept. There may be none.
 func (k *keeper) read() ([]marks.Kept, error) {
 	info, err := os.Stat(k.file)
 	switch {
@@ -125,15 +125,15 @@ func (k *keeper) read() ([]marks.Kept, error) {
 	return all, nil
 }
 
-// set is the bookmarks from now on. write writes them.
+// set replaces the bookmarks. It does not write them.
 func (k *keeper) set(all []marks.Kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all = all
 }
 
-// write puts the bookmarks into the file: those that there are now, so that of two
-// writes the later one counts, whichever comes first. With none there is no file.
+// write writes the present bookmarks into the file. So if two writes overlap, the file ends with the latest
+// bookmarks, whichever write comes first. With no bookmarks there is no file.
 func (k *keeper) write() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -158,14 +158,14 @@ func (k *keeper) put() error {
 	return settings.Replace(k.file, text)
 }
 
-// bookmarksMsg has the bookmarks that were kept with the recording that is replayed.
+// bookmarksMsg brings the bookmarks that were kept with the recording that is replayed.
 type bookmarksMsg struct {
 	keeper *keeper
 	all    []marks.Kept
 	err    error
 }
 
-// readBookmarks reads what was kept with the recording, when all of it is there.
+// readBookmarks reads the bookmarks that were kept with the recording, once all of it has been read.
 func (m *Model) readBookmarks() tea.Cmd {
 	state, file := m.opts.StateFile, m.session.File()
 	if file == "" || state == "" || m.sought {
@@ -182,8 +182,8 @@ func (m *Model) readBookmarks() tea.Cmd {
 	}
 }
 
-// takeBookmarks sets the bookmarks that were kept, and keeps those that are set from now
-// on. What cannot be read is left as it is.
+// takeBookmarks sets the bookmarks that were kept, and starts to keep those that are set from now on. It leaves a
+// file that cannot be read as it is.
 func (m *Model) takeBookmarks(msg bookmarksMsg) tea.Cmd {
 	if msg.err != nil {
 		m.fail(reason.Errorf("the bookmarks of this recording cannot be read, and those that are set now are not kept: %v",
@@ -205,15 +205,14 @@ func (m *Model) takeBookmarks(msg bookmarksMsg) tea.Cmd {
 	return nil
 }
 
-// keeps reports whether the bookmarks outlast the program: those at a recording do, if
-// there is where to keep them.
+// keeps reports whether the bookmarks outlast the program. They do if they belong to a recording and there is a
+// place to keep them.
 func (m *Model) keeps() bool {
 	reading := m.session.File() != "" && m.opts.StateFile != "" && !m.caughtUp
 	return m.keeper != nil || m.record != nil && m.opts.StateFile != "" || reading
 }
 
-// keepBookmarks keeps the bookmarks with the recording that is replayed, or with the one
-// that is being made.
+// keepBookmarks keeps the bookmarks with the recording that is replayed, or with the one that is being made.
 func (m *Model) keepBookmarks() tea.Cmd {
 	all := m.places.Keep(m.state.SeqAt)
 	if m.record != nil {

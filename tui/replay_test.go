@@ -52,8 +52,7 @@ func TestReplayClock(t *testing.T) {
 	}
 }
 
-// TestReplayLength: a file is as long as what is in it, however long ago it was
-// recorded.
+// TestReplayLength: a file is as long as its events, however long ago it was recorded.
 func TestReplayLength(t *testing.T) {
 	w := newWorld()
 	w.file = "x.podstep"
@@ -83,7 +82,7 @@ func TestReplayPlays(t *testing.T) {
 	d.press(")").sees("×2")
 }
 
-// TestReplayFault: a file that is cut short is shown as far as it goes.
+// TestReplayFault: a file that is cut short is shown as far as it can be read.
 func TestReplayFault(t *testing.T) {
 	replaying(t, errors.New("the trace is damaged at byte 7")).sees("damaged at byte 7", "default/web")
 }

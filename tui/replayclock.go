@@ -9,24 +9,23 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// replayClock moves through a trace file. The state shows the world as it was
-// at a moment; this is what chooses the moment.
+// replayClock chooses the moment of a trace file that is shown. The state shows the world as it was at that moment.
 type replayClock struct {
-	// at is where we are, of how long the file is.
+	// at is the present place in the file, of its length.
 	at, of time.Duration
 	speed  float64
-	// playing is set while time goes on; from and since are where and when that
-	// began, so that nothing adds up to a drift.
+	// playing is set while time goes on. from is the place and since the time at which that began. Time is counted
+	// from there, so that no error adds up.
 	playing bool
 	from    time.Duration
 	since   time.Time
-	// turn tells the ticks of this play from those of one that was stopped.
+	// turn tells the ticks of this play from those of an earlier one that was stopped.
 	turn int
-	// moved: a person has chosen a moment; until then it is the end.
+	// moved: a person has chosen a moment. Until then the clock is at the end.
 	moved bool
 }
 
-// playMsg moves a playing replay on.
+// playMsg moves a playing replay forward.
 type playMsg struct{ turn int }
 
 // playEvery is how often a playing replay moves.
@@ -36,9 +35,9 @@ var speeds = []float64{0.1, 0.25, 0.5, 1, 2, 5, 10, 50}
 
 func newReplayClock() *replayClock { return &replayClock{speed: 1} }
 
-// grew takes in that more of the file has been read.
+// grew notes that more of the file has been read.
 func (r *replayClock) grew(m *Model) {
-	m.showLink() // how long the file is does not go by what time it is now
+	m.showLink() // first: a replay's length does not depend on the present time
 	at, of := m.state.Position()
 	r.of = of
 	if !r.moved {
@@ -47,7 +46,7 @@ func (r *replayClock) grew(m *Model) {
 	m.showLink()
 }
 
-// text is the header's word on it.
+// text returns the header's words about the replay.
 func (r *replayClock) text(m *Model) string {
 	word := m.text(words.Text("replay", "回放"))
 	if r.playing {
@@ -63,7 +62,7 @@ func (r *replayClock) text(m *Model) string {
 	return out
 }
 
-// minutes is a moment as 01:40, or 1:01:40 for long files.
+// minutes writes a moment as 01:40, or as 1:01:40 in long files.
 func minutes(d time.Duration) string {
 	s := int(max(0, d) / time.Second)
 	if s >= 3600 {
@@ -98,7 +97,7 @@ func (r *replayClock) toggle(m *Model) tea.Cmd {
 	return m.clock.after(playEvery, playMsg{r.turn})
 }
 
-// takePlay moves on by the time that has passed.
+// takePlay moves forward by the time that has passed.
 func (m *Model) takePlay(msg playMsg) tea.Cmd {
 	r := m.replay
 	if r == nil || !r.playing || msg.turn != r.turn {

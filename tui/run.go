@@ -19,13 +19,12 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// releaseTime is how long letting go may take when the program ends. What is
-// not let go by then goes on when the agent finds the connection closed.
+// releaseTime is how long podstep may take to let pods go when the program ends. Pods that are not let go by then go
+// on when the agent finds the connection closed.
 const releaseTime = 5 * time.Second
 
-// Run shows a session until the person leaves. However it ends, what was held
-// through it is let go first. The few lines that are to stay are written to out
-// when the terminal is as it was.
+// Run shows a session until the person leaves. However it ends, it first lets go what was held through it. When the
+// terminal is restored, Run writes to out the few lines that are to stay.
 func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,8 +57,7 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	return nil
 }
 
-// ending lets go what is held, once, whatever comes first: the person, a
-// signal, a panic.
+// ending lets go what is held, once, whatever ends the program first: the person, a signal, a panic.
 type ending struct {
 	ledger *session.Ledger
 	cancel context.CancelFunc
@@ -80,14 +78,14 @@ func (e *ending) release() {
 	})
 }
 
-// leave lets go and ends the program.
+// leave lets go what is held, and ends the program.
 func (e *ending) leave() {
 	e.release()
 	e.cancel()
 }
 
-// onSignals lets go at a signal before anything is done about the screen: the
-// terminal may be gone, and writing to it may block.
+// onSignals lets go at a signal, before it touches the screen: the terminal may be gone, and writing to it may
+// block.
 func (e *ending) onSignals() (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
@@ -115,12 +113,11 @@ func (m *Model) finishRecording() {
 	select {
 	case <-r.ended:
 		m.recorded = append(m.recorded, absolute(r.path))
-	case <-time.After(releaseTime): // it had not begun, or the disk does not answer
+	case <-time.After(releaseTime): // the recording had not begun, or the disk does not answer
 	}
 }
 
-// farewell is what is left in the terminal: what was wrong, what was recorded,
-// what was let go.
+// farewell returns the lines that are left in the terminal: what was wrong, what was recorded, what was let go.
 func (m *Model) farewell(e *ending) (lines []string) {
 	if m.frame.screen != nil && m.frame.screen.Why.Text != "" {
 		lines = append(lines, m.frame.screen.Why.Text)
@@ -137,8 +134,8 @@ func (m *Model) farewell(e *ending) (lines []string) {
 	return lines
 }
 
-// printLast leaves in the terminal what was seen, if the person left so, in the
-// colours that the terminal has.
+// printLast leaves the last picture in the terminal, if the person asked for that, in the colours that the terminal
+// has.
 func (m *Model) printLast(out io.Writer) {
 	if m.last == "" {
 		return

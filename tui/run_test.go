@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFarewell: what stays in the terminal says what was wrong, what was
-// recorded, and what was let go, or not.
+// TestFarewell: the lines that stay in the terminal say what was wrong, what was recorded, and what was or was not
+// let go.
 func TestFarewell(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter", "r", "ctrl+u").write("x.podstep").press("enter")
@@ -21,8 +21,8 @@ func TestFarewell(t *testing.T) {
 	}
 }
 
-// TestEndingOnce: the person, a signal and a panic may all end it; it is let go
-// once, and whoever comes second waits until that is done.
+// TestEndingOnce: the person, a signal and a panic may all end the program. It lets go once, and the second one
+// waits until that is done.
 func TestEndingOnce(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")

@@ -16,16 +16,17 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/view"
 )
 
-// busyCluster is a cluster of the test, in which pods come, are held, fail and go.
+// busyCluster is a test's cluster, in which pods come, are held, fail and go.
 type busyCluster struct {
 	*desk
 	pods  []*agentpb.Pod
-	spans map[string]uint64 // the worker's turn that is open, by uid
+	spans map[string]uint64 // the worker's open turn, by uid
 	made  uint32
 }
 
@@ -45,8 +46,7 @@ func newBusyCluster(t *testing.T, o Options) *busyCluster {
 	return c
 }
 
-// pod makes a pod. Every third one has the name of one before, as those of a
-// StatefulSet have.
+// pod makes a pod. Every third pod has the name of an earlier one, as in a StatefulSet.
 func (c *busyCluster) pod() *agentpb.Pod {
 	c.made++
 	name := fmt.Sprintf("web-%d", c.made)
@@ -65,14 +65,14 @@ func (c *busyCluster) create() {
 	c.pods = append(c.pods, p)
 	c.w.spans += 10
 	c.spans[p.Uid] = c.w.spans
-	c.emit(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, textField("updateType", "create")))
+	c.emit(p, c.w.event(agentpb.Kind_ENTER, "sync.pod", p, c.w.spans, 0, eventtest.Field("updateType", "create")))
 }
 
-// hold has a pod come to a breakpoint of the person's.
+// hold lets a pod come to one of the person's breakpoints.
 func (c *busyCluster) hold(p *agentpb.Pod) {
 	c.w.last++
 	c.w.holds = append(c.w.holds, &agentpb.HoldInfo{
-		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: 1, Lease: durationpb.New(time.Duration(c.w.last) * time.Second),
+		Id: c.w.last, Pod: p, Step: "cri.RunPodSandbox", On: "enter", Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: 1, Ends: durationpb.New(time.Duration(c.w.last) * time.Second), EndsBy: agentpb.EndsByLease,
 		Since: timestamppb.New(c.now),
 	})
 	c.poll()
@@ -93,18 +93,14 @@ func (c *busyCluster) poll() {
 	c.deliver(n)
 }
 
-// happens is one thing that happens without a key or a click.
+// happens makes one thing happen without a key or a click.
 func (c *busyCluster) happens(r *rand.Rand) string {
 	p := c.pods[r.IntN(len(c.pods))]
 	c.now = c.now.Add(time.Duration(r.IntN(3000)) * time.Millisecond)
 	failed := func(raw []byte) []byte {
-		e := &agentpb.Event{}
-		if err := proto.Unmarshal(raw, e); err != nil {
-			panic(err)
-		}
+		e := eventtest.Decode(c.t, raw)
 		e.Error = "no such image"
-		raw, _ = proto.Marshal(e)
-		return raw
+		return eventtest.Encode(e)
 	}
 	turn := func(kind agentpb.Kind, fields ...*agentpb.Field) []byte {
 		return c.w.event(kind, "worker.turn", p, c.spans[p.Uid]+1, 0, fields...)
@@ -134,7 +130,7 @@ func (c *busyCluster) happens(r *rand.Rand) string {
 		c.send(tickMsg{})
 		return "a second passes"
 	case 8:
-		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Cause: agentpb.Cause_CAUSE_STEP, Lease: durationpb.New(time.Minute)}
+		h := &agentpb.HoldInfo{Id: c.w.last + 1, Pod: p, Step: "sync.pod", On: "enter", Cause: agentpb.Cause_CAUSE_STEP, Ends: durationpb.New(time.Minute), EndsBy: agentpb.EndsByLease}
 		c.w.last++
 		c.w.holds = append(slices.DeleteFunc(slices.Clone(c.w.holds), func(o *agentpb.HoldInfo) bool { return o.Pod == p }), h)
 		c.send(heldMsg{of: c.m.pending, hold: h})
@@ -187,8 +183,8 @@ func TestHeldPodsKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestSelectionStays: whatever happens, only a key or a click selects another pod.
-// What the next key acts on is the pod that is seen as selected.
+// TestSelectionStays: whatever happens, only a key or a click selects another pod. The next key acts on the pod that
+// is seen as selected.
 func TestSelectionStays(t *testing.T) {
 	ways := map[string]struct {
 		o    Options
@@ -244,8 +240,8 @@ func (c *busyCluster) staysAs(r *rand.Rand, events int) {
 	}
 }
 
-// TestSelectionStaysInReplay: a trace file goes to and fro, also to before the
-// selected pod was there.
+// TestSelectionStaysInReplay: the selection stays while a trace file goes to and fro, even to before the selected
+// pod was there.
 func TestSelectionStaysInReplay(t *testing.T) {
 	w := newWorld()
 	w.file = "x.podstep"
@@ -275,8 +271,8 @@ func twoPods(t *testing.T) *desk {
 	return d
 }
 
-// TestFilteredOut: the selected pod stays when the filter leaves it out, with a
-// word that says so, and from there the next one is chosen.
+// TestFilteredOut: the selected pod stays when the filter leaves it out, with a word that says so. The person can
+// move on from there.
 func TestFilteredOut(t *testing.T) {
 	d := twoPods(t)
 	d.m.state.SetFocus(screen.PanePods)
@@ -291,7 +287,7 @@ func TestFilteredOut(t *testing.T) {
 	d.press("/", "ctrl+u").write("pod=nosuch").press("enter").sees("No pod matches the filter", "outside the filter")
 }
 
-// TestFormerPodStays selected, and no key acts on it.
+// TestFormerPodStays: the pod stays selected, and no key acts on it.
 func TestFormerPodStays(t *testing.T) {
 	d := twoPods(t)
 	w := d.w
@@ -307,8 +303,8 @@ func TestFormerPodStays(t *testing.T) {
 	d.press("H").sees("the pod is gone").called()
 }
 
-// TestBreakpointHits: a pod that comes to a breakpoint of the person's is reported,
-// and the keys still act on the one that is selected.
+// TestBreakpointHits: the screen reports a pod that comes to one of the person's breakpoints. The keys still act on
+// the selected pod.
 func TestBreakpointHits(t *testing.T) {
 	d := twoPods(t)
 	w := d.w
@@ -326,8 +322,8 @@ func TestBreakpointHits(t *testing.T) {
 	d.press("J", "c").called("continue u-hello")
 }
 
-// TestNextHeld: J goes through the held pods and round; the banner names the
-// selected one first, and the footer says whom the keys move.
+// TestNextHeld: J goes through the held pods and round. The banner prefers the selected pod, and the footer says
+// which pod the keys move.
 func TestNextHeld(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	first, second, third := c.pods[0], c.pods[1], c.pods[2]
@@ -372,8 +368,7 @@ func TestWhomKeysMove(t *testing.T) {
 	}
 }
 
-// TestArrivesElsewhere: who has gone to another pod while one was on its way stays
-// there.
+// TestArrivesElsewhere: a person who has gone to another pod, while one was on its way, is left there.
 func TestArrivesElsewhere(t *testing.T) {
 	d := twoPods(t)
 	d.press("H", "right", "enter")
@@ -387,8 +382,7 @@ func TestArrivesElsewhere(t *testing.T) {
 	d.sees("default/web is held; J goes there")
 }
 
-// TestClickWhatIsSeen: a click is at what was drawn, not at what has come to that
-// line since.
+// TestClickWhatIsSeen: a click selects what was drawn at its place, not what has come there since.
 func TestClickWhatIsSeen(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	c.look()
@@ -397,15 +391,15 @@ func TestClickWhatIsSeen(t *testing.T) {
 		t.Fatalf("line %d is no pod", y)
 	}
 	seen, _ := view.Hit(c.m.frame.drawn, c.m.frame.styles, 3, y)
-	c.hold(c.pods[2]) // the list is in another order now, and not drawn yet
+	c.hold(c.pods[2]) // the list has a new order, which is not drawn yet
 	c.send(tea.MouseClickMsg{X: 3, Y: y, Button: tea.MouseLeft})
 	if key, _, _ := c.m.state.Selected(); key != seen.Pod {
 		t.Errorf("pod %d was seen there, %d is selected", seen.Pod, key)
 	}
 }
 
-// TestBreakpointStaysSelected: x removes the breakpoint that is seen as selected,
-// whatever has come and gone since; when that is gone, none.
+// TestBreakpointStaysSelected: x removes the breakpoint that is seen as selected, whatever has come and gone since.
+// If that one is gone, x removes none.
 func TestBreakpointStaysSelected(t *testing.T) {
 	d := started(t)
 	for i := range 3 {
@@ -431,8 +425,8 @@ func TestBreakpointStaysSelected(t *testing.T) {
 	d.press("j", "x").called("remove")
 }
 
-// TestWalkLeavesSelection: a walk selects where it has come to because of its key;
-// who has gone to another pod since stays there.
+// TestWalkLeavesSelection: after a walk's key, the place that the walk comes to is selected. A person who has gone
+// to another pod since is left there.
 func TestWalkLeavesSelection(t *testing.T) {
 	for _, strays := range []bool{false, true} {
 		d := walking(t)
@@ -461,8 +455,8 @@ func TestWalkLeavesSelection(t *testing.T) {
 	}
 }
 
-// TestFilterWithError: a filter with an error is not applied, nor is what was typed before
-// the error.
+// TestFilterWithError: a filter with an error is not applied, and neither is the part that was typed before the
+// error.
 func TestFilterWithError(t *testing.T) {
 	d := twoPods(t)
 	d.press("/").write("err").press("enter")

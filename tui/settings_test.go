@@ -37,8 +37,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsKept: what is chosen on the screen is so the next time, and nothing
-// else in the file changes.
+// TestSettingsKept: a choice on the screen is in force the next time, and nothing else in the file changes.
 func TestSettingsKept(t *testing.T) {
 	d, path := settled(t, "# by hand\nlanguage: en\n")
 	d.press("A").sees("by name")
@@ -56,8 +55,8 @@ func TestSettingsKept(t *testing.T) {
 	}
 }
 
-// TestSettingsKeys: a key that an action got does it, its usual one no more; what
-// cannot be is named, and the usual keys stay.
+// TestSettingsKeys: a key that a person gave an action runs the action, and its usual key no longer does. A key that
+// cannot be given is named, and the usual keys stay.
 func TestSettingsKeys(t *testing.T) {
 	d, _ := settled(t, "keys:\n  look.events: [E, f5]\n  look.timeline: e\n")
 	if s := d.m.shownNotice; s != nil {
@@ -83,8 +82,7 @@ func TestSettingsKeys(t *testing.T) {
 	}
 }
 
-// TestBadSettings: a file that makes no sense is named, and podstep starts; nothing
-// is written into it.
+// TestBadSettings: podstep names a file that makes no sense, starts all the same, and writes nothing into the file.
 func TestBadSettings(t *testing.T) {
 	d, path := settled(t, "theme: [\n")
 	d.sees(path, "line 1", "default/web")
@@ -94,7 +92,7 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestFlagsBeforeSettings: who says it on the command line means it.
+// TestFlagsBeforeSettings: the command line counts more than the settings.
 func TestFlagsBeforeSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte("theme: light\nlanguage: zh\n"), 0o600); err != nil {

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/agent/client"
-	"github.com/podstep/podstep/agent/lab"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labstate"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// TestAgentDies: the screen says that the agent is gone, and goes on when
-// another is there. What was held is not.
+// TestAgentDies: the screen says that the agent is gone, and goes on when another comes. Pods that were held are not
+// held any more.
 func TestAgentDies(t *testing.T) {
 	l := labtest.StartSim(t, "--restart-kubelet")
 	command := []string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}
@@ -50,9 +50,8 @@ func TestAgentDies(t *testing.T) {
 	p.Usable()
 }
 
-// TestLabKilledAndStartedAgain: a lab that is killed and started again in its
-// directory has none of the pods that it had, and the screen lists none of them
-// as if it had.
+// TestLabKilledAndStartedAgain: a lab that is killed and started again in its directory has none of its former pods.
+// The screen does not list them as if it had.
 func TestLabKilledAndStartedAgain(t *testing.T) {
 	l := labtest.StartSim(t)
 	command := []string{labtest.Bin(t, "podstep"), "--socket", l.State.Agent}
@@ -73,7 +72,7 @@ func TestLabKilledAndStartedAgain(t *testing.T) {
 	waitUntil(t, "the parts of the killed lab have ended", func(context.Context) bool {
 		return unix.Kill(l.State.Pids["kubelet"], 0) != nil
 	})
-	cmd, err := labtest.Command(lab.RuntimeSim, l.Dir)
+	cmd, err := labtest.Command(labstate.Sim, l.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +110,12 @@ func TestLabVerb(t *testing.T) {
 	term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "lab", "--dir", filepath.Join(dir, "l"))
 	term.Until("kube-apiserver") // progress
 	term.Until("A first walk?")
-	state, err := lab.ReadState(filepath.Join(dir, "l"))
+	state, err := labstate.Read(filepath.Join(dir, "l"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first key wakes the dialog, if it came as somebody was typing. A look at
-	// the screen between two keys may be older than the first one's effect.
+	// The first key wakes the dialog, if that came while the person was typing. A look at the screen between two
+	// keys may be older than the effect of the first one.
 	time.Sleep(time.Second)
 	term.Press("Enter")
 	term.Until("n begins")
@@ -129,7 +128,7 @@ func TestLabVerb(t *testing.T) {
 	}
 }
 
-// TestLabVerbKilled: with kill -9 the node ends as well.
+// TestLabVerbKilled: the node ends even if the command is ended by kill -9.
 func TestLabVerbKilled(t *testing.T) {
 	dir, err := os.MkdirTemp("", "verb")
 	if err != nil {
@@ -138,7 +137,7 @@ func TestLabVerbKilled(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "lab", "--dir", filepath.Join(dir, "l"))
 	term.Until(" live ")
-	state, err := lab.ReadState(filepath.Join(dir, "l"))
+	state, err := labstate.Read(filepath.Join(dir, "l"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,17 +8,17 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// What these tests run on: everything here is simulated.
+// These tests run on a node that is all simulated.
 const runtime = tours.Sim
 
 var launch, start = labtest.LaunchSim, labtest.StartSim
 
-// TestSurroundings: what the environment and the switches ask of the screen.
+// TestSurroundings: the screen follows the environment and the switches.
 func TestSurroundings(t *testing.T) {
 	p := open(t, 100, 30, "--ascii")
 	p.noWalk()
@@ -45,7 +45,7 @@ func TestNoColour(t *testing.T) {
 	term.Usable()
 }
 
-// TestPlain: lines without a screen, and the first says why.
+// TestPlain: podstep prints lines without a screen, and the first one says why.
 func TestPlain(t *testing.T) {
 	l := shared.For(t)
 	term := tuitest.Start(t, 100, 30, append(utf8, "ACCESSIBLE=1"), labtest.Bin(t, "podstep"), "--socket", l.State.Agent)

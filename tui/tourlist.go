@@ -21,7 +21,7 @@ var tourActions = []action{
 		hint: words.Text("end the walk", "结束导览"), rank: rank(80), do: (*Model).endWalk},
 }
 
-// rankRead ranks reading the card high where it has little room.
+// rankRead ranks reading the card high where the card has little room.
 func rankRead(m *Model) int {
 	if m.frame.options.Height < 30 {
 		return 98
@@ -29,7 +29,7 @@ func rankRead(m *Model) int {
 	return 40
 }
 
-// question is the question of the present stop, or nil.
+// question returns the question of the present stop, or nil.
 func (m *Model) question() *tours.Question {
 	if m.walk == nil {
 		return nil
@@ -70,9 +70,8 @@ func (m *Model) listTours() tea.Cmd {
 	return nil
 }
 
-// offerTour starts the walk that was asked for when podstep was started, or
-// offers the first one on a lab in which nothing runs yet, to who has finished
-// none before.
+// offerTour starts the walk that was asked for on the command line. Otherwise it offers the first walk, on a lab in
+// which nothing runs yet, to a person who has never finished a walk.
 func (m *Model) offerTour() tea.Cmd {
 	if !m.caughtUp || !m.linked || (m.offered && m.opts.Tour == "") {
 		return nil

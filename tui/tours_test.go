@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// TestTours walks every walk that this node allows to its end by keys alone, and
-// takes away what it made. Nothing is left held or armed.
+// TestTours takes every walk that this node allows to its end, by keys alone, and deletes what the walk made.
+// Nothing is left held or armed.
 func TestTours(t *testing.T) {
 	all, err := tours.Load()
 	if err != nil {
@@ -32,7 +34,7 @@ func TestTours(t *testing.T) {
 				p.Press("n")
 				p.arrive(i+1, len(stops))
 				if holds(stop) {
-					p.Until("HELD")
+					p.untilHeldOnce(stop)
 				}
 				if strings.Contains(p.Screen(), "a answers") {
 					p.Press("a")
@@ -55,7 +57,7 @@ func TestTours(t *testing.T) {
 	}
 }
 
-// leaves reports whether something is there at the end of a walk.
+// leaves reports whether a walk leaves anything at its end.
 func leaves(stops []*tours.Stop) bool {
 	var all tours.Tour
 	gone := map[string]bool{}
@@ -68,7 +70,7 @@ func leaves(stops []*tours.Stop) bool {
 	return slices.ContainsFunc(all.Cleanup(), func(a tours.Action) bool { return !gone[string(a.Do)+a.Object] })
 }
 
-// stopsHere are the stops that a walk has on this node.
+// stopsHere returns the stops that a walk has on this node.
 func stopsHere(tour *tours.Tour) (stops []*tours.Stop) {
 	for i := range tour.Stops {
 		if stop := &tour.Stops[i]; stop.In(runtime) {
@@ -78,13 +80,26 @@ func stopsHere(tour *tours.Tour) (stops []*tours.Stop) {
 	return stops
 }
 
-// holds reports whether a pod is held at a stop here: only a simulated node may
-// stand still.
+// holds reports whether a walk holds a pod at a stop here: only a simulated node may stand still.
 func holds(stop *tours.Stop) bool {
 	return stop.Hold == tours.HoldPod || stop.Hold == tours.HoldNode && runtime == tours.Sim
 }
 
-// arrive waits until a walk is at a stop, and ready to go on.
+// untilHeldOnce waits until a pod is held at a stop, or was held. A node that stands still goes on by itself when
+// its kubelet wants to kill the pod. The eviction manager kills the next pod every ten seconds.
+func (p *place) untilHeldOnce(stop *tours.Stop) {
+	p.t.Helper()
+	p.UntilThat("a pod held", func(s string) bool {
+		if strings.Contains(s, "HELD") {
+			return true
+		}
+		return stop.Hold == tours.HoldNode && slices.ContainsFunc(p.lab.Recorded(), func(e probes.Event) bool {
+			return e.Kind == probes.Released && e.Step == stop.Step && e.Fields["reason"] == agentpb.ReleasePodKilled
+		})
+	})
+}
+
+// arrive waits until a walk is at a stop and ready to go on.
 func (p *place) arrive(at, stops int) {
 	p.t.Helper()
 	here := regexp.MustCompile(fmt.Sprintf(`Walk .*\b%d/%d\b`, at, stops))

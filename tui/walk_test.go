@@ -13,6 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
@@ -49,11 +50,11 @@ func walking(t *testing.T) *desk {
 	return d
 }
 
-// helloHeld is the pod at the walk's breakpoint.
+// helloHeld returns the hold of the pod at the walk's breakpoint.
 func (d *desk) helloHeld(attempt int64) *agentpb.HoldInfo {
 	h := d.w.held(d.w.points[len(d.w.points)-1].Id, "cri.RunPodSandbox")
 	h.Pod = hello
-	h.Fields = []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: attempt}}}
+	h.Fields = []*agentpb.Field{eventtest.Field("attempt", attempt)}
 	return h
 }
 
@@ -89,7 +90,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// refusal is an error of the agent, as a client gives it.
+// refusal is an error of the agent, as a client returns it.
 type refusal struct{ error }
 
 func refusalOf(t *testing.T, code agentpb.Problem_Code) error {
@@ -104,8 +105,8 @@ func refusalOf(t *testing.T, code agentpb.Problem_Code) error {
 func (r refusal) Unwrap() error      { return r.error }
 func (r refusal) Words() probes.Text { return reason.Problem(reason.ProblemOf(r.error)) }
 
-// TestWalkHoldIsOver: a pod whose lease was over before the walk lets it go is no
-// reason to stop; another refusal is, and is said in the reader's language.
+// TestWalkHoldIsOver: a walk goes on if its pod's lease ended before the walk lets the pod go. Any other refusal
+// stops it, and is shown in the reader's language.
 func TestWalkHoldIsOver(t *testing.T) {
 	for code, want := range map[agentpb.Problem_Code]string{
 		agentpb.Problem_NOT_HELD:  "等待 sync.volumes",
@@ -126,8 +127,8 @@ func TestWalkHoldIsOver(t *testing.T) {
 	}
 }
 
-// TestWalkEndsAnywhere: at no moment does an ended walk leave a breakpoint or a
-// held pod behind, not even one that was on its way.
+// TestWalkEndsAnywhere: at whatever moment a walk ends, it leaves no breakpoint and no held pod behind, not even one
+// that was on its way.
 func TestWalkEndsAnywhere(t *testing.T) {
 	for stop := range 4 {
 		d := walking(t)
@@ -174,7 +175,7 @@ func TestWalkWarnsWhenItTakesLong(t *testing.T) {
 	}
 }
 
-// TestRecordedWalk reads what was there before it began.
+// TestRecordedWalk: the walk reads the events from before it began.
 func TestRecordedWalk(t *testing.T) {
 	w := newWorld()
 	d := newDesk(t, w, Options{})
@@ -186,7 +187,7 @@ func TestRecordedWalk(t *testing.T) {
 	tour.Stops = tour.Stops[1:2]
 	d.park = true
 	d.run(d.m.startWalk(tour))
-	// A key that would do nothing yet is not offered.
+	// The card does not offer a key that would do nothing yet.
 	if wait := d.m.walk.Card().Wait; strings.Contains(wait, "n begins") {
 		t.Errorf("while the past is read the card says %q", wait)
 	}

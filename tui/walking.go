@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/tui/walk"
 )
 
-// walkDesk is the screen as a guided walk uses it.
+// walkDesk gives a guided walk what it needs of the screen.
 type walkDesk struct{ m *Model }
 
 func (d walkDesk) Now() time.Time            { return d.m.clock.now() }
@@ -51,7 +51,7 @@ func (m *Model) startWalk(t *tours.Tour) tea.Cmd {
 	return cmd
 }
 
-// walkOff reports why a walk cannot be taken here.
+// walkOff says why a walk cannot be taken here; empty if it can.
 func (m *Model) walkOff(t *tours.Tour) string {
 	if why := offNoHolds(m); why != (text{}) {
 		return m.text(why)
@@ -65,7 +65,7 @@ func (m *Model) walkOff(t *tours.Tour) string {
 	return ""
 }
 
-// followWalk is the walk's key: it goes on, and what it comes to is selected.
+// followWalk handles the walk's key: the walk goes on, and the place that it comes to is selected.
 func (m *Model) followWalk() tea.Cmd {
 	m.strayed = false
 	cmd := m.walk.Next()
@@ -75,7 +75,7 @@ func (m *Model) followWalk() tea.Cmd {
 	return cmd
 }
 
-// walkLook has a walk look whether the stop that it waits for has come.
+// walkLook lets the walk check whether the stop that it waits for has come.
 func (m *Model) walkLook() tea.Cmd {
 	if m.walk == nil {
 		return nil
@@ -96,7 +96,7 @@ func (m *Model) endWalk() tea.Cmd {
 	return w.End()
 }
 
-// leaveWalk leaves the walk that is on as it is, if one is.
+// leaveWalk abandons the present walk, if there is one.
 func (m *Model) leaveWalk() {
 	if m.walk != nil {
 		m.walk.Abandon()
@@ -104,7 +104,7 @@ func (m *Model) leaveWalk() {
 	}
 }
 
-// endWalkFor ends a walk when another agent is there: what it held is gone.
+// endWalkFor ends a walk when another agent is there: its holds are gone.
 func (m *Model) endWalkFor(*agentpb.InfoResponse) {
 	if m.walk != nil {
 		m.leaveWalk()

@@ -10,20 +10,19 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// TestWalkTakesAnotherName: where the names of a walk are taken, its commands,
-// its breakpoints and its stops are about other names.
+// TestWalkTakesAnotherName: if the names of a walk are taken, its commands, breakpoints and stops have other names.
 func TestWalkTakesAnotherName(t *testing.T) {
 	d := walking(t)
 	d.w.found, d.w.suffix = cluster.Found{Taken: []string{"pod default/hello"}}, "-2"
 	d.press("n").sees("taken already: pod default/hello", "uses default/hello-2", "kubectl create").called()
 	d.press("n").called("break default/hello-2 cri.RunPodSandbox podstep.dev/walk=run", "do create")
-	// The pod that was there before is not the walk's, whatever it does.
+	// The pod that was there before does not belong to the walk, whatever it does.
 	d.deliver(session.News{Batches: []*agentpb.Batch{d.w.creation(hello)}})
 	d.sees("waiting for sync.dirs")
 }
 
-// TestWalkPassesOverOthers: an event of a pod that has the walk's name and that
-// the walk did not make is not the stop's.
+// TestWalkPassesOverOthers: an event is not the stop's if its pod only has the walk's name and was not made by the
+// walk.
 func TestWalkPassesOverOthers(t *testing.T) {
 	d := walking(t)
 	d.press("n", "n").sees("waiting for sync.dirs")
@@ -34,8 +33,7 @@ func TestWalkPassesOverOthers(t *testing.T) {
 	d.sees("They are there.")
 }
 
-// TestWalkAsksAboutLeftovers: what an earlier walk made is deleted only after a
-// yes, and kept otherwise.
+// TestWalkAsksAboutLeftovers: what an earlier walk made is deleted only after a yes, else kept.
 func TestWalkAsksAboutLeftovers(t *testing.T) {
 	for _, c := range []struct {
 		keys  []string
@@ -53,8 +51,8 @@ func TestWalkAsksAboutLeftovers(t *testing.T) {
 	}
 }
 
-// TestWalkLooksAgain: a name that somebody takes between the look and the
-// creation is looked for anew, and nothing is overwritten.
+// TestWalkLooksAgain: if somebody takes a name between the look and the creation, the walk looks for names again and
+// overwrites nothing.
 func TestWalkLooksAgain(t *testing.T) {
 	d := walking(t)
 	d.press("n")
@@ -68,8 +66,7 @@ func TestWalkLooksAgain(t *testing.T) {
 	}
 }
 
-// TestWalkAsksBeforePressure: a node with pods of others gets short of something
-// only after a yes.
+// TestWalkAsksBeforePressure: if a node has pods of others, it gets short of something only after a yes.
 func TestWalkAsksBeforePressure(t *testing.T) {
 	tour := shortWalk()
 	tour.Stops[3].Act = &tours.Action{Do: tours.Pressure, Object: "memory.available=1Mi"}
@@ -103,8 +100,7 @@ func TestWalkAsksBeforePressure(t *testing.T) {
 	}
 }
 
-// TestWalkEndedWhileItMakes: what was being made when the walk ended is offered
-// for deletion too.
+// TestWalkEndedWhileItMakes: podstep also offers to delete what was being made when the walk ended.
 func TestWalkEndedWhileItMakes(t *testing.T) {
 	d := walking(t)
 	d.press("n")

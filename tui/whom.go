@@ -8,13 +8,13 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// selected is the selected pod; false if none is, or the node itself.
+// selected returns the selected pod; false if no pod or the node itself is selected.
 func (m *Model) selected() (*probes.Pod, bool) {
 	_, pod, ok := m.state.Selected()
 	return pod, ok && pod != nil && pod.Name != ""
 }
 
-// pods are all pods, without the node itself.
+// pods returns all pods, without the node itself.
 func (m *Model) pods() (out []screen.PodRow) {
 	for _, r := range m.state.PodsNamed() {
 		if r.Key != 0 {
@@ -24,10 +24,10 @@ func (m *Model) pods() (out []screen.PodRow) {
 	return out
 }
 
-// heldName is the selected pod's if it is held: the pod that steps.
+// heldName names the selected pod if it is held: the pod that steps.
 func (m *Model) heldName() string { return m.nameOf(m.heldHere()) }
 
-// nextHeldName is that of the pod that J goes to.
+// nextHeldName names the pod that J goes to.
 func (m *Model) nextHeldName() string { return m.nameOf(m.nextHeld()) }
 
 func (m *Model) nameOf(h *agentpb.HoldInfo) string {
@@ -37,7 +37,7 @@ func (m *Model) nameOf(h *agentpb.HoldInfo) string {
 	return podName(h.GetPod())
 }
 
-// selectedName is that of the selected pod.
+// selectedName names the selected pod.
 func (m *Model) selectedName() string {
 	if pod, ok := m.selected(); ok {
 		return pod.NamespacedName()
@@ -45,7 +45,7 @@ func (m *Model) selectedName() string {
 	return ""
 }
 
-// heldPods is how many pods are held.
+// heldPods returns how many pods are held.
 func (m *Model) heldPods() int {
 	pods := map[string]bool{}
 	for _, h := range m.holds {
@@ -54,7 +54,7 @@ func (m *Model) heldPods() int {
 	return len(pods)
 }
 
-// allHeldNames reports which pods are let go with all.
+// allHeldNames says which pods are let go if all are.
 func (m *Model) allHeldNames() string {
 	switch n := m.heldPods(); n {
 	case 0:
@@ -66,7 +66,7 @@ func (m *Model) allHeldNames() string {
 	}
 }
 
-// letAllGo is the footer's hint for letting all pods go.
+// letAllGo returns the footer's hint for letting all pods go.
 func (m *Model) letAllGo() string {
 	if n := m.heldPods(); n > 1 {
 		return m.textf(words.Text("let all %d go", "放行全部 %d 个"), n)
@@ -74,14 +74,14 @@ func (m *Model) letAllGo() string {
 	return m.textf(words.Text("let %s go", "放行 %s"), view.ShortName(m.holds[0].GetPod().GetName(), m.frame.styles))
 }
 
-// toNextHeld is the footer's hint for going to the next held pod.
+// toNextHeld returns the footer's hint for going to the next held pod.
 func (m *Model) toNextHeld() string {
 	return m.textf(words.Text("to %s", "到 %s"), view.ShortName(m.nextHeld().GetPod().GetName(), m.frame.styles))
 }
 
-// hintOf is what the footer says of an action now.
+// hintOf returns the footer's present hint for an action.
 func (m *Model) hintOf(a *action) screen.Hint {
-	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.text(a.hint), Off: m.why(a)}
+	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.text(a.hint), Off: m.offReason(a)}
 	switch {
 	case a.brief != nil:
 		h.Text = a.brief(m)
@@ -91,9 +91,9 @@ func (m *Model) hintOf(a *action) screen.Hint {
 	return h
 }
 
-// together puts the hints about one pod behind each other, where the first of
-// them is, so that the pod is named once.
-func together(hints []screen.Hint) (out []screen.Hint) {
+// groupByPod puts the hints about one pod together, in the place of the first of them, so that the pod is named
+// once.
+func groupByPod(hints []screen.Hint) (out []screen.Hint) {
 	done := map[string]bool{}
 	for i, h := range hints {
 		if h.Pod == "" {

@@ -1,6 +1,5 @@
 package agentpb
 
-// DefaultTimes is how often a breakpoint acts that nobody gave a number for,
-// whichever client sets it: as AddBreakpointRequest.times says, a hold for ever
-// and a fault once.
+// DefaultTimes is the value of AddBreakpointRequest.times for a breakpoint without a given number: a hold acts for
+// ever, a fault once.
 const DefaultTimes = 0

@@ -1,3 +1,3 @@
-// Package agentpb is the protocol between the agent and its clients: agent.proto,
-// and what is generated from it.
+// Package agentpb is the protocol between the agent and its clients: agent.proto, and the code that is generated from
+// it.
 package agentpb

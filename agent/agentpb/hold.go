@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Inside is HoldInfo.on, and the field "on" of events, of a pod that is held at a line inside
-// of a step. The event's fields "line" and "function" have which one.
+// Inside is the value of HoldInfo.on, and of the field "on" of events, for a pod that is held at a line inside of a
+// step. The event's fields "line" and "function" name the line.
 const Inside = "inside"
 
-// Written is the place as people write it, such as kubelet.go:1790; empty if it is not known.
+// Written returns the place as people write it, such as kubelet.go:1790; empty if it is not known.
 func (f *StackFrame) Written() string {
 	if f.GetFile() == "" {
 		return ""
@@ -18,18 +18,11 @@ func (f *StackFrame) Written() string {
 	return fmt.Sprintf("%s:%d", path.Base(f.GetFile()), f.GetLine())
 }
 
-// End returns in what time, from when the agent answered, it lets the pod go by
-// itself. timer is the timer of the kubelet before which that is; "" if the lease
-// ends sooner. Agents before v0.2 send only what is left of lease and budget.
+// End returns after what time, counted from the agent's answer, the agent lets the pod go by itself. timer is the timer
+// of the kubelet because of which it does; "" if it does so because of the lease.
 func (h *HoldInfo) End() (in time.Duration, timer string) {
-	switch lease, budget := h.GetLease().AsDuration(), h.GetBudget(); {
-	case h.GetEnds() != nil && h.GetEndsBy() == EndsByLease:
-		return h.GetEnds().AsDuration(), ""
-	case h.GetEnds() != nil:
-		return h.GetEnds().AsDuration(), h.GetEndsBy()
-	case budget != nil && budget.GetLeft().AsDuration() < lease:
-		return budget.GetLeft().AsDuration(), budget.GetTimer()
-	default:
-		return lease, ""
+	if by := h.GetEndsBy(); by != EndsByLease {
+		timer = by
 	}
+	return h.GetEnds().AsDuration(), timer
 }

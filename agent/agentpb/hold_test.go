@@ -19,9 +19,6 @@ func TestEnd(t *testing.T) {
 	}{
 		{&agentpb.HoldInfo{Lease: seconds(300), Ends: seconds(300), EndsBy: "lease"}, 300 * time.Second, ""},
 		{&agentpb.HoldInfo{Lease: seconds(300), Budget: budget(60), Ends: seconds(50), EndsBy: "syncTimeout"}, 50 * time.Second, "syncTimeout"},
-		{&agentpb.HoldInfo{Lease: seconds(300), Budget: budget(60)}, 60 * time.Second, "syncTimeout"},
-		{&agentpb.HoldInfo{Lease: seconds(30), Budget: budget(60)}, 30 * time.Second, ""},
-		{&agentpb.HoldInfo{Lease: seconds(30)}, 30 * time.Second, ""},
 		{nil, 0, ""},
 	} {
 		if in, timer := c.hold.End(); in != c.in || timer != c.timer {

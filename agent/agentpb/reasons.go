@@ -1,19 +1,18 @@
 package agentpb
 
-// Why a hold ended: what the field "reason" of a RELEASE event says, and the
-// argument "reason" of a Problem. Agents before v0.2 wrote an English sentence
-// there, except for ReleaseContinue and ReleaseStep.
+// The reasons for which a hold ends. They are values of the field "reason" of a RELEASE event, and of the argument
+// "reason" of a Problem.
 const (
-	// ReleaseContinue: Continue was asked for.
+	// ReleaseContinue: a client asked for Continue.
 	ReleaseContinue = "continue"
-	// ReleaseStep: Step was asked for; the pod is held again at the next place.
+	// ReleaseStep: a client asked for Step; the pod is held again at the next place.
 	ReleaseStep = "step"
 	// ReleaseLease: the lease is over.
 	ReleaseLease = "lease"
 	// ReleaseTimer: a timer of the kubelet was about to run out. The event's field
 	// "timer" names it.
 	ReleaseTimer = "timer"
-	// ReleaseClientGone: the client whose hold it was is gone.
+	// ReleaseClientGone: the client of the hold is gone.
 	ReleaseClientGone = "client-gone"
 	// ReleaseCallGivenUp: the kubelet does not wait for the call any more.
 	ReleaseCallGivenUp = "call-given-up"
@@ -27,11 +26,11 @@ const (
 	ReleaseWorkerEnded = "worker-ended"
 )
 
-// EndsByLease is HoldInfo.ends_by, and the field "endsBy" of a HOLD event, of a
-// hold that no timer ends before its lease.
+// EndsByLease is the value of HoldInfo.ends_by, and of the field "endsBy" of a HOLD event, if no timer ends the hold
+// before its lease.
 const EndsByLease = "lease"
 
-// NoteBreakpointFull is the field "note" of a NOTE event: the breakpoint of the
-// field "breakpoint" lets the pod pass, since as many pods are held as may be,
-// which are those of the field "held".
+// NoteBreakpointFull is the value of the field "note" of a NOTE event: a breakpoint lets the pod pass, because as many
+// pods are held as may be. The event's field "breakpoint" has the breakpoint's number, its field "held" the number of
+// held pods.
 const NoteBreakpointFull = "breakpoint-full"

@@ -8,20 +8,18 @@ import (
 	"strings"
 )
 
-// ErrPodForm is the error of ParsePods for what is not of the form NAME,
-// NAMESPACE/NAME or pod/NAME.
+// ErrPodForm is returned by ParsePods for a text that is not of the form NAME, NAMESPACE/NAME or pod/NAME.
 var ErrPodForm = errors.New("write a pod as NAME or NAMESPACE/NAME")
 
-// Names that the API server takes: DNS labels, joined by dots for pods.
+// The names that the API server allows: DNS labels, joined by dots for pods.
 var (
 	plainName      = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	plainNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	globName       = regexp.MustCompile(`^[-a-z0-9.*?\[\]^\\]+$`)
 )
 
-// ParsePods reads how a person names pods: NAME, NAMESPACE/NAME, or pod/NAME as
-// kubectl prints it, where names may be globs; "" is any pod. A namespace that is
-// called pod, pods or po cannot be named so.
+// ParsePods reads a selector as a person writes it: NAME, NAMESPACE/NAME, or pod/NAME as kubectl prints it. Names may
+// be globs; "" is any pod. A namespace called pod, pods or po cannot be given so.
 func ParsePods(s string) (*PodSelector, error) {
 	sel := &PodSelector{Name: s}
 	if s == "" {
@@ -42,8 +40,8 @@ func ParsePods(s string) (*PodSelector, error) {
 	return sel, CheckNamespace(sel.Namespace)
 }
 
-// CheckNamespace returns what is wrong with the name of a namespace or a glob for
-// one; "" is any namespace.
+// CheckNamespace returns an error for a text that is neither the name of a namespace nor a glob for one; "" is any
+// namespace.
 func CheckNamespace(name string) error {
 	if name == "" {
 		return nil
@@ -69,8 +67,8 @@ func isGlob(s string) bool { return strings.ContainsAny(s, `*?[]\^`) }
 // HasGlob reports whether the selector may mean pods of several names.
 func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.GetNamespace()) }
 
-// Written is how a person would write the selector, e.g. "default/web" or "any
-// pod of default". It has the uid only where there is no name, and no labels.
+// Written returns the selector as a person would write it, e.g. "default/web" or "any pod of default". It has the uid
+// only where there is no name, and no labels.
 func (p *PodSelector) Written() string {
 	switch namespace, name := p.GetNamespace(), p.GetName(); {
 	case name == "" && p.GetUid() != "":
@@ -86,8 +84,7 @@ func (p *PodSelector) Written() string {
 	}
 }
 
-// Selects reports whether a pod is one that the name and the namespace mean. Uids and
-// labels are not looked at.
+// Selects reports whether the selector's name and namespace mean a pod. It ignores uids and labels.
 func (p *PodSelector) Selects(namespace, name string) bool {
 	return fits(p.GetNamespace(), namespace) && fits(p.GetName(), name)
 }

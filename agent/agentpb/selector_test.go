@@ -41,7 +41,7 @@ func TestParsePods(t *testing.T) {
 	}
 }
 
-// FuzzParsePods: what is read is written and read again to the same.
+// FuzzParsePods: a selector that was read can be written, and reads to the same again.
 func FuzzParsePods(f *testing.F) {
 	for _, s := range []string{"web", "default/web-*", "pod/web", "a/b/c", "[", `\`} {
 		f.Add(s)

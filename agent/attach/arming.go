@@ -11,23 +11,23 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// arming is what was armed last, in which hold process, and where it could not be.
+// arming records what was armed last: the hold process, its places, and those of them that it refused.
 type arming struct {
 	process stopper
 	places  []holdproc.Place
 	refused map[uint64]park.RefusedError
 }
 
-// rule is on which goroutines a step's calls may be held: those on which one of the functions
-// within is under way, and below it none of notWithin.
+// rule selects the goroutines on which a step's calls may be held: one of the functions within must be under way, and
+// none of notWithin below it.
 type rule struct{ within, notWithin []string }
 
-// worker is the kind of goroutine that a pod has to itself, and killer that which the worker
-// starts for each container that it kills, and waits for.
+// A pod has a goroutine of the kind worker to itself. The worker starts one of the kind killer for each container
+// that it kills, and waits for them.
 const worker, killer = "worker", "kill"
 
-// rules are on which goroutines calls may be held, by step. functions are the symbols of a
-// step's function, the first, and of the literals in it.
+// rules returns on which goroutines calls may be held, by step. functions returns the symbol of a step's function,
+// and then those of the literals in it.
 func rules(c *probes.Catalogue, functions func(step string) []string) map[string]rule {
 	begins := begins(c, functions)
 	out := map[string]rule{}
@@ -45,7 +45,7 @@ func rules(c *probes.Catalogue, functions func(step string) []string) map[string
 	return out
 }
 
-// begins are the functions with which goroutines begin, by their kinds.
+// begins returns the functions with which goroutines begin, by the kind of goroutine.
 func begins(c *probes.Catalogue, functions func(step string) []string) map[string][]string {
 	begins := map[string][]string{}
 	for i := range c.Steps {
@@ -62,17 +62,17 @@ func begins(c *probes.Catalogue, functions func(step string) []string) map[strin
 
 // changed is called when something is armed, and when nothing is any more.
 func (h *holder) changed() {
-	if !h.host.Armed() { // whoever notes that waits for nobody
-		go h.ask(context.Background())
+	if !h.host.Armed() { // the caller does not wait for the disarming
+		go h.update(context.Background())
 		return
 	}
 	ctx, cancel := context.WithTimeout(h.host.Context(), armWithin)
 	defer cancel()
-	h.ask(ctx)
+	h.update(ctx)
 }
 
-// ask has run look at what is wanted, and waits until it has.
-func (h *holder) ask(ctx context.Context) {
+// update makes run look at what is wanted, and waits until it has.
+func (h *holder) update(ctx context.Context) {
 	done := make(chan struct{})
 	select {
 	case h.kick <- done:
@@ -87,8 +87,8 @@ func (h *holder) ask(ctx context.Context) {
 	}
 }
 
-// arm arms what somebody wants stopped now, and nothing else: the hold process first, so
-// that no thread is signalled that it does not trace.
+// arm arms what somebody wants stopped now, and nothing else. It arms the hold process first, so that only threads
+// which that one traces are signalled.
 func (h *holder) arm() error {
 	wanted, places := map[string]uprobe.Armed{}, []holdproc.Place{}
 	for _, at := range h.points {
@@ -105,7 +105,7 @@ func (h *holder) arm() error {
 	}
 	h.mu.Lock()
 	before := h.armed
-	h.armed = len(places) > 0 || len(h.host.Places()) > 0 // from now on: if it fails, it is tried again
+	h.armed = len(places) > 0 || len(h.host.Places()) > 0 // set before arming: if that fails, it is tried again
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(h.host.Context(), answerWithin)
 	defer cancel()
@@ -126,7 +126,7 @@ func (h *holder) arm() error {
 	return nil
 }
 
-// armPlaces has the hold process hold at places. Those at which it cannot are not armed.
+// armPlaces makes the hold process hold at places. It takes those that the hold process refuses out of wanted.
 func (h *holder) armPlaces(ctx context.Context, places []holdproc.Place, wanted map[string]uprobe.Armed) error {
 	process := h.process()
 	if process != h.last.process || !slices.EqualFunc(places, h.last.places, samePlace) {
@@ -154,7 +154,7 @@ func (h *holder) armPlaces(ctx context.Context, places []holdproc.Place, wanted 
 
 func samePlace(a, b holdproc.Place) bool { return a.Address == b.Address }
 
-// goroutines are those of the pods' workers.
+// goroutines returns those of the pods' workers, as far as they are known.
 func (h *holder) goroutines(uids []string) (out []uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,8 +166,7 @@ func (h *holder) goroutines(uids []string) (out []uint64) {
 	return out
 }
 
-// noteWorker remembers the goroutine of a pod's worker by a call of it, and forgets it with
-// its end.
+// noteWorker remembers the goroutine of a pod's worker when a call on it begins, and forgets it when the worker ends.
 func (h *holder) noteWorker(c *uprobe.Call, ended bool) {
 	uid := uidOf(c)
 	if !c.Worker || uid == "" {
@@ -183,7 +182,7 @@ func (h *holder) noteWorker(c *uprobe.Call, ended bool) {
 	}
 }
 
-// uidOf is the uid of the pod that a call is about, if it names one.
+// uidOf returns the uid of the pod that a call is about; empty if the call names none.
 func uidOf(c *uprobe.Call) string {
 	if len(c.Values) == 0 || c.Step.Pod.Exit {
 		return ""

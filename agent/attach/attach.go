@@ -20,21 +20,21 @@ import (
 // Options state what to attach to, and with what.
 type Options struct {
 	Kubelet kubelets.Kubelet
-	// Probes are the kinds of probes to host, the one that sees most first: where several
-	// see a step, it is said to be the first one's.
+	// Probes are the kinds of probes to host, the one that sees most first: a step that several see counts as seen by
+	// the first.
 	Probes []Kind
 	// LeftOut are the kinds of probes that are not to be hosted, with the reason.
 	LeftOut []LeftOut
 	// Socket is the path of the agent's socket.
 	Socket string
-	// ReadOnly: the agent holds no pod and injects no fault, whoever asks.
+	// ReadOnly makes the agent hold no pod and inject no fault for anybody.
 	ReadOnly bool
-	// Kubeconfig is a file of the user's, by which the API server and the
-	// kubelet's /pods are asked; empty: those that are usual on a node.
+	// Kubeconfig is a file of the user's with credentials for the API server and the kubelet's /pods; empty: podstep
+	// tries the usual files of a node.
 	Kubeconfig string
-	// Tier is the tier of the steps that the uprobe probe looks at, with those of lower tiers; zero: 1.
+	// Tier is the highest tier of the steps that the uprobe probe looks at; zero: 1.
 	Tier int
-	// AllowHolds: the uprobe probe may hold pods inside of the kubelet.
+	// AllowHolds lets the uprobe probe hold pods inside the kubelet.
 	AllowHolds bool
 	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; empty: the
 	// delve probe attaches one of its own, if RiskKubelet allows it.
@@ -44,19 +44,20 @@ type Options struct {
 	Metrics string
 	// State is the directory of the state of takeovers; empty: the usual one.
 	State string
-	// Print is given what a person may want to know, a line at a time, by one
-	// goroutine at a time.
+	// Print is called with each line that a person may want to read, by one goroutine at a time.
 	Print func(line string)
 
 	guard []string // the command that starts the guard; nil: this program's
 	relay []string // the same of the relay process
 	hold  []string // and of the hold process
 	debug []string // and of the debugger process
-	// Those of Target; 0: the usual.
+	// For the fields of Target with these names; 0: the defaults.
 	unused, again time.Duration
+	// next finds the kubelet that was started in place of one that has ended; nil: kubelets.Next.
+	next func(context.Context, *kubelets.Kubelet) (kubelets.Kubelet, error)
 }
 
-// Session is an agent for a kubelet that runs, with probes that see it.
+// Session is an agent for a running kubelet, with the probes that see it.
 type Session struct {
 	o      Options
 	target *Target
@@ -64,6 +65,9 @@ type Session struct {
 	server *server.Server
 	hosts  []*Host
 	scrape *metrics.Server // nil: nobody wants metrics
+
+	unfollow  context.CancelFunc // ends following
+	following sync.WaitGroup     // of the goroutine that follows the kubelet
 
 	printing sync.Mutex
 	stop     sync.Once
@@ -118,6 +122,11 @@ func (s *Session) host(c *probes.Catalogue) error {
 	}
 	s.target.note = s.note
 	s.server = agent.Serve(s.agent, l)
+	following, cancel := context.WithCancel(context.Background())
+	s.unfollow = cancel
+	if s.o.Kubelet.PID != 0 {
+		s.following.Go(func() { s.target.follow(following) })
+	}
 	if s.scrape != nil {
 		s.target.metrics = metrics.New(metrics.Source{Agent: s.agent, Kubelet: s.target.Kubelet.Version, Since: time.Now()})
 		s.scrape.Serve(s.target.metrics)
@@ -125,8 +134,7 @@ func (s *Session) host(c *probes.Catalogue) error {
 	return nil
 }
 
-// startProbes makes the probes and starts them, all at once. The error is
-// that of all of them.
+// startProbes makes the probes and starts them, all at once. It fails if all of them fail.
 func (s *Session) startProbes(ctx context.Context) error {
 	errs := make([]error, len(s.o.Probes))
 	for i, k := range s.o.Probes {
@@ -141,27 +149,33 @@ func (s *Session) startProbes(ctx context.Context) error {
 				errs[i] = h.start(ctx)
 			}
 			if errs[i] != nil {
-				h.leaveOut(errs[i])
-				errs[i] = fmt.Errorf("start the %s probe: %w", h.name, errs[i])
+				h.failedToStart(s.o.Probes[i], errs[i])
 			}
 		})
 	}
 	wg.Wait()
-	if slices.Contains(errs, nil) {
+	some := slices.Contains(errs, nil)
+	for i, h := range s.hosts {
+		h.retryOrLeave(s.o.Probes[i], some, errs[i])
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("start the %s probe: %w", h.name, errs[i])
+		}
+	}
+	if some {
 		return nil
 	}
 	return errors.Join(errs...)
 }
 
-// newHost is the host of a probe, which stops when the session does, not with ctx.
+// newHost makes the host of a probe. Its context lives until the probe is stopped, also when ctx has ended.
 func (s *Session) newHost(ctx context.Context, name string) *Host {
 	h := &Host{Probe: s.agent.Probe(name), Agent: s.agent, name: name, session: s}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return h
 }
 
-// Stop detaches: pods that are held go on, and the probes end, each by itself. A
-// probe that lets calls under way come to their end cuts them off when ctx ends.
+// Stop detaches: pods that are held go on, and the probes end, all at once. A probe that waits for calls under way
+// stops waiting when ctx ends.
 func (s *Session) Stop(ctx context.Context) error {
 	s.stop.Do(func() { s.result = s.detach(ctx) })
 	return s.result
@@ -176,7 +190,9 @@ func (s *Session) detach(ctx context.Context) error {
 		wg.Go(func() { errs[i] = h.stop(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(append(errs, s.scrape.Stop(ctx))...)
+	s.unfollow()
+	s.following.Wait()
+	return errors.Join(append(errs, s.target.owed.pay(ctx), s.scrape.Stop(ctx))...)
 }
 
 // note writes to the person at the terminal, and puts the text into the node's story.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/kubelets"
 )
@@ -14,8 +15,7 @@ import (
 // standard are the kinds of probes of this package.
 var standard = []Kind{AllCalls, API, KubeletList}
 
-// TestAbilities: of every step it is known which of the probes see it, or why none
-// does, and what is reported nobody holds.
+// TestAbilities: every step has the probes that see it, or a reason why none does; no probe holds a report.
 func TestAbilities(t *testing.T) {
 	c := probes.MustLoad()
 	var can []probes.Abilities
@@ -77,7 +77,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEndpointsByLink: two names of one socket are taken over once.
+// TestEndpointsByLink: a socket with two names is taken over once.
 func TestEndpointsByLink(t *testing.T) {
 	root := t.TempDir()
 	for _, err := range []error{
@@ -97,7 +97,7 @@ func TestEndpointsByLink(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	now := time.Now()
+	now := clock.Now()
 	call := func(method string, age time.Duration) relayproc.Call {
 		return relayproc.Call{Method: method, Began: now.Add(-age)}
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ import (
 // The parts of a measurement are processes of their own, as on a node. All but
 // the off-the-shelf proxy are this test binary.
 
-// Where a part finds what it is, where it listens and where it connects to.
+// The environment variables that tell a part its name, where it listens and where it connects to.
 const (
 	envPart   = "PODSTEP_BENCH_PART"
 	envListen = "PODSTEP_BENCH_LISTEN"
@@ -42,8 +41,8 @@ const (
 	partNobody  = "podstep, nobody looks"
 	partPodstep = "podstep"
 	partGRPC    = "grpc-proxy"
-	// partApart is podstep as it is: the relay is a process of its own. Its runtime is one
-	// of its own, too, since its path is taken over.
+	// partApart is podstep as people use it: the relay is a process of its own. It has a runtime of its own, too,
+	// since it takes that one's path over.
 	partApart = "podstep and a relay process"
 )
 
@@ -89,21 +88,12 @@ type unseen struct{ *watcher }
 func (unseen) Wants(string) bool { return false }
 func (unseen) Passed()           {}
 
-// attachFrom attaches to a process that is taken for the kubelet of a runtime.
+// attachFrom attaches to a process that plays the kubelet of a runtime.
 func attachFrom(t *testing.T, pid int, runtime string) {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	started, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	s, err := Start(t.Context(), played(Options{
-		Kubelet: kubelets.Kubelet{PID: pid, Started: started, RuntimeEndpoint: runtime, OwnNetwork: true, Root: fmt.Sprintf("/proc/%d/root", pid)},
+		Kubelet: kubelets.Kubelet{PID: pid, Started: startOf(t, pid), RuntimeEndpoint: runtime, OwnNetwork: true, Root: fmt.Sprintf("/proc/%d/root", pid)},
 		Socket:  filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"), Probes: []Kind{CRI},
 	}))
 	if err != nil {
@@ -131,7 +121,7 @@ func startApart(t *testing.T, dir string) *part {
 	return p
 }
 
-// serveEach carries each connection to a socket.
+// serveEach carries each connection that l accepts to the socket to.
 func serveEach(l net.Listener, to string, carry func(client, runtime *net.UnixConn)) {
 	for {
 		client, err := l.Accept()
@@ -156,7 +146,7 @@ func copyBytes(client, runtime *net.UnixConn) {
 	one(client, runtime)
 }
 
-// hosted is the watcher of a session, with an agent that gets everything.
+// hostedBy returns the watcher of a session, with an agent that gets everything.
 func hostedBy(t testing.TB, runtime, socket string) *watcher {
 	s := hostedAt(t, socket)
 	err := s.cri.pods.reach(func(ctx context.Context) (net.Conn, error) {
@@ -172,13 +162,13 @@ func hostedBy(t testing.TB, runtime, socket string) *watcher {
 	return &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
 }
 
-// part is one of them, as the test sees it.
+// part is one part's process, as the test sees it.
 type part struct {
 	name, socket string
 	pid          int
 }
 
-// start starts a part, which listens when start returns.
+// start starts a part, and returns when the part listens.
 func start(t *testing.T, cmd *exec.Cmd, name, socket string) *part {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -203,7 +193,7 @@ func start(t *testing.T, cmd *exec.Cmd, name, socket string) *part {
 			t.Fatalf("%s does not start: %v, %s", name, err, line)
 		}
 	}
-	go io.Copy(io.Discard, r) //nolint:errcheck // what it says at its end
+	go io.Copy(io.Discard, r) //nolint:errcheck // what the part prints at its end
 	return &part{name, socket, cmd.Process.Pid}
 }
 
@@ -229,7 +219,7 @@ func startOffTheShelf(t *testing.T, dir, to string) *part {
 	return start(t, exec.Command(program, socket, to), partGRPC, socket)
 }
 
-// cpu is what a process has used so far.
+// cpu returns the CPU time that a part has used so far.
 func (p *part) cpu(t *testing.T) time.Duration {
 	t.Helper()
 	var ts unix.Timespec
@@ -240,7 +230,7 @@ func (p *part) cpu(t *testing.T) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// own is the memory that a process has besides its program's file, in KiB.
+// own returns the anonymous memory of a part, in KiB.
 func (p *part) own(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))

@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// BenchmarkPublish is what it takes, beside the kubelet's call, to publish it.
+// BenchmarkPublish measures the publishing of a call, which the kubelet does not wait for.
 func BenchmarkPublish(b *testing.B) {
 	dir := b.TempDir()
 	socket := filepath.Join(dir, "runtime.sock")

@@ -11,14 +11,14 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// rhythmFor is over how long CPU is measured.
+// rhythmFor is for how long CPU is measured.
 const rhythmFor = 20 * time.Second
 
 // probed is how many of the pods have an exec probe, every ten seconds.
 const probed = 50
 
-// rhythm makes the calls of a kubelet with many pods, on all ways at the same
-// time, and measures what those in between use.
+// rhythm makes the calls of a kubelet with many pods, on all ways at the same time, and measures the CPU of the
+// parts.
 func (b *bench) rhythm() {
 	n := len(b.ways)
 	used, calls := make([]time.Duration, n), make([]int, n)
@@ -45,7 +45,7 @@ func (b *bench) rhythm() {
 
 func percent(d time.Duration) float64 { return 100 * d.Seconds() / rhythmFor.Seconds() }
 
-// kubelet is one kubelet. It returns how many calls it made.
+// kubelet plays one kubelet until end. It returns how many calls it made.
 func (b *bench) kubelet(w *way, end time.Time) (n int) {
 	call := func(do func(ctx context.Context) error) {
 		n++
@@ -66,7 +66,7 @@ func (b *bench) kubelet(w *way, end time.Time) (n int) {
 
 type calls []func(ctx context.Context) error
 
-// due are the calls of one half of a second.
+// due returns the calls of one half of a second.
 func (w *way) due(half int) (out calls) {
 	second, first := half/2, half%2 == 0
 	if !first {
@@ -111,7 +111,7 @@ func (w *way) execSync(i int) func(context.Context) error {
 	}
 }
 
-// podLives are the calls of a pod's start, and of its end.
+// podLives returns the calls of a pod's start, and of its end.
 func (w *way) podLives(i int) calls {
 	sandbox, container, image := sandboxID(i), containerID(i), &runtimeapi.ImageSpec{Image: "registry.local/web:1"}
 	run := func(ctx context.Context) error {
@@ -155,7 +155,7 @@ func (w *way) podLives(i int) calls {
 		return err
 	}
 	return calls{
-		run, pod, pulled, create, begin, pod, status, // it starts, and PLEG sees that
+		run, pod, pulled, create, begin, pod, status, // the pod starts, and PLEG sees that
 		stop, pod, status, stopPod, pod, status, remove, stopPod, removePod,
 	}
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// maxBenchMessage is what the kubelet and containerd take.
+	// maxBenchMessage is the largest message that the kubelet and containerd accept.
 	maxBenchMessage = 16 << 20
 	// benchPods is how many pods the runtime has, each with one container.
 	benchPods = 200
-	// largeList is how many bytes a list has that is asked for by largeID.
+	// largeList is the size of the list for largeID, in bytes.
 	largeList = 4 << 20
 	largeID   = "large"
-	// benchEvents is how many events the stream of events has.
+	// benchEvents is how many events a stream of events has.
 	benchEvents = 20_000
 )
 
-// benchRuntime is a runtime that has its answers ready, so that what is measured
-// is the way to it. Messages have the sizes of containerd's.
+// benchRuntime is a runtime that has its answers ready, so that only the way to it is measured. Messages have the
+// sizes of containerd's.
 type benchRuntime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
@@ -62,7 +62,7 @@ func sandboxID(i int) string   { return benchID('b', i) }
 func containerID(i int) string { return benchID('c', i) }
 func benchUID(i int) string    { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-// benchIndex is the number of the pod that an id or uid is of.
+// benchIndex returns the number of the pod with an id or uid.
 func benchIndex(id string) int {
 	i, _ := strconv.Atoi(id[len(id)-min(8, len(id)):])
 	return i
@@ -106,7 +106,7 @@ func benchAnnotations() map[string]string {
 	}
 }
 
-// benchCreate is the request for a container as the kubelet makes it.
+// benchCreate returns a request for a container like one of the kubelet.
 func benchCreate(i int) *runtimeapi.CreateContainerRequest {
 	c := &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "web"}, Image: &runtimeapi.ImageSpec{Image: "sha256:" + strings.Repeat("0", 64)},
@@ -212,7 +212,7 @@ func (r *benchRuntime) ImageStatus(_ context.Context, q *runtimeapi.ImageStatusR
 	return &runtimeapi.ImageStatusResponse{Image: &runtimeapi.Image{Id: "sha256:" + strings.Repeat("0", 64), RepoTags: []string{q.GetImage().GetImage()}, Size: 1 << 20}}, nil
 }
 
-// GetContainerEvents sends events as fast as they are taken.
+// GetContainerEvents sends events as fast as the client receives them.
 func (r *benchRuntime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, s runtimeapi.RuntimeService_GetContainerEventsServer) error {
 	for range benchEvents {
 		if err := s.Send(r.event); err != nil {

@@ -28,7 +28,7 @@ import (
 // does besides.
 
 const (
-	// In each round each way has one turn, of so many calls one after the other.
+	// In each round each way has one turn, with this many calls one after the other.
 	unaryRounds = 80
 	unaryCalls  = 50
 
@@ -82,9 +82,8 @@ func (b *bench) add(name string, p *part, socket string) {
 	b.ways = append(b.ways, &way{name, p, runtimeapi.NewRuntimeServiceClient(c), runtimeapi.NewImageServiceClient(c)})
 }
 
-// inTurn calls do for each way in each round, always in another order. Between
-// rounds it waits until podstep has published the calls, so that no other way pays
-// for that.
+// inTurn calls do for each way in each round, in an order that changes. Between rounds it waits until podstep has
+// published the calls, so that no other way pays for that.
 func (b *bench) inTurn(rounds int, do func(i int, w *way)) {
 	for range rounds {
 		for _, i := range rand.Perm(len(b.ways)) {
@@ -94,7 +93,7 @@ func (b *bench) inTurn(rounds int, do func(i int, w *way)) {
 	}
 }
 
-// index is the way of that name.
+// index returns the place of the way with that name.
 func (b *bench) index(name string) int {
 	return slices.IndexFunc(b.ways, func(w *way) bool { return w.name == name })
 }
@@ -130,7 +129,7 @@ func (c benchCall) on(t *testing.T, w *way) {
 	}
 }
 
-// TestBench is all of it.
+// TestBench makes all measurements.
 func TestBench(t *testing.T) {
 	b := newBench(t)
 	fmt.Println(load())
@@ -146,7 +145,7 @@ func TestBench(t *testing.T) {
 	fmt.Println(load())
 }
 
-// load is what the machine does besides.
+// load returns the machine's load averages.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -155,8 +154,8 @@ func load() string {
 	return "load of the machine: " + strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
-// unary measures calls of one caller: those that come right behind another, and
-// those that come after a pause, when caches are cold and processors asleep.
+// unary measures calls of one caller: those right behind another call, and those after a pause, when caches are cold
+// and processors asleep.
 func (b *bench) unary(c benchCall) {
 	warm, cold := make([][]float64, len(b.ways)), make([][]float64, len(b.ways))
 	b.inTurn(unaryRounds, func(i int, w *way) {
@@ -251,7 +250,7 @@ func (b *bench) stats() *agentpb.StatsResponse {
 	return s
 }
 
-// bytes measures how much passes in a second.
+// bytes measures how many bytes pass in a second.
 func (b *bench) bytes(what string, pass func(w *way) (size int)) {
 	rate := make([][]float64, len(b.ways))
 	b.inTurn(rounds, func(i int, w *way) {

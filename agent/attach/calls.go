@@ -14,8 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/cri/relayproc"
 )
 
-// watcher publishes the kubelet's calls as events of the agent, and stops those that somebody
-// wants stopped.
+// watcher publishes the kubelet's calls as events of the agent, and stops the calls that somebody wants stopped.
 type watcher struct {
 	agent     *agent.Agent
 	probe     *agent.Probe
@@ -23,13 +22,13 @@ type watcher struct {
 	pods      *identities
 }
 
-// call is a call of the kubelet on its way.
+// call is one call of the kubelet that is under way.
 type call struct {
 	method  *cri.Method
 	began   time.Time
 	message []byte
 	request cri.Request
-	uid     string // of its pod; empty: not known
+	uid     string // of the pod that the call is about; empty: not known
 	shared  string // why it must not be held, although its method may
 	seen    *agent.Call
 }
@@ -43,7 +42,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	k := &call{method: cri.Any(c.Method), began: c.Began, message: message}
 	c.State = k
 	if !w.probe.Stopping(k.method.Step) {
-		if !w.publisher.begin(func() { w.begin(k) }, len(message)) {
+		if !w.publisher.queueBegin(func() { w.begin(k) }, len(message)) {
 			c.State = nil // its end is not published either
 			w.agent.Lost(1)
 		}
@@ -65,7 +64,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	}
 }
 
-// failed lets a call go on at which we have failed ourselves.
+// failed recovers a panic of podstep's own, and lets the call go on.
 func (w *watcher) failed(fault *error) {
 	if r := recover(); r != nil {
 		*fault = nil
@@ -79,11 +78,11 @@ func (w *watcher) Passed() { w.publisher.awake() }
 // End reports how a call ended.
 func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.Time) {
 	if k, ok := c.State.(*call); ok {
-		w.publisher.end(func() { w.end(k, answer, st, at) }, len(answer))
+		w.publisher.queueEnd(func() { w.end(k, answer, st, at) }, len(answer))
 	}
 }
 
-// begin runs on the publisher's goroutine, as all functions below.
+// begin publishes the begin of a call. It and all functions below run on the publisher's goroutine.
 func (w *watcher) begin(k *call) {
 	r, err := k.method.Request(k.message)
 	k.message = nil
@@ -103,7 +102,7 @@ func (w *watcher) end(k *call, answer []byte, st *status.Status, at time.Time) {
 	w.pods.ended(k.request, a, k.uid)
 }
 
-// read sees in an answer what the kubelet does.
+// read decodes an answer, or the error in its place.
 func (w *watcher) read(k *call, answer []byte, st *status.Status) cri.Answer {
 	switch {
 	case st.Code() != codes.OK:

@@ -6,12 +6,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// TestCanaries: of the secrets of pods that fail in every way, none leaves a podstep
-// beside the kubelet: not by the calls to the runtime, not by what the API server and
-// the kubelet say.
+// TestCanaries: pods fail in every way, and no secret of theirs leaves a podstep beside the kubelet, neither by the
+// calls to the runtime nor by what the API server and the kubelet report.
 func TestCanaries(t *testing.T) {
 	l := shared.For(t)
 	c := labtest.NewCanaries(t, l, "canary")

@@ -16,10 +16,10 @@ import (
 
 // CRI is the probe between the kubelet and its runtime: it sees the calls, and can
 // hold them back.
-var CRI = Kind{Name: "cri", Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.Abilities(c) }, New: newCRI, InPath: true}
+var CRI = Kind{Name: "cri", Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.Abilities(c) }, New: newCRI, InPath: true, Again: true}
 
-// AllCalls is CRI, and sees also the calls that are no steps of their own.
-var AllCalls = Kind{Name: CRI.Name, Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.AllAbilities(c) }, InPath: true, New: func(t *Target) (Probe, error) {
+// AllCalls is CRI, but also sees the calls that are no steps of their own.
+var AllCalls = Kind{Name: CRI.Name, Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities { return cri.AllAbilities(c) }, InPath: true, Again: true, New: func(t *Target) (Probe, error) {
 	p, err := newCRI(t)
 	if r, ok := p.(*relayed); ok {
 		r.all = true
@@ -28,8 +28,8 @@ var AllCalls = Kind{Name: CRI.Name, Abilities: func(c *probes.Catalogue, _ *Targ
 }}
 
 const (
-	// forceAfter is how long a connection of the kubelet may be busy before it is
-	// cut. Only one that never ends a call, or never reads, comes to that.
+	// forceAfter is how long a connection of the kubelet may be busy before it is cut. That happens only to one that
+	// never ends a call, or never reads.
 	forceAfter = 5 * time.Minute
 	// stay is how long a relay process keeps the path for a podstep that comes back.
 	stay = 5 * time.Second
@@ -66,11 +66,10 @@ func endpoints(k *kubelets.Kubelet) (paths []string) {
 	return paths
 }
 
-// Start takes the runtime's sockets over. What passes before it is known whose it
-// is waits to be published.
+// Start takes the runtime's sockets over. Calls that pass before the runtime's pods are known wait to be published.
 func (r *relayed) Start(ctx context.Context, h *Host) error {
-	r.meet(h)
-	err := r.take(ctx)
+	r.prepare(h)
+	err := r.takeSockets(ctx)
 	go r.publisher.run()
 	if err != nil {
 		return errors.Join(err, r.Stop(ctx))
@@ -79,19 +78,19 @@ func (r *relayed) Start(ctx context.Context, h *Host) error {
 	return nil
 }
 
-// meet prepares for what is seen.
-func (r *relayed) meet(h *Host) {
+// prepare makes what publishes the calls.
+func (r *relayed) prepare(h *Host) {
 	r.host, r.pods = h, newIdentities(h)
 	r.publisher.failed = func(v any) { h.Agent.Note("podstep failed to report a call: " + redact.Panic(v)) }
 	r.see = &watcher{agent: h.Agent, probe: h.Probe, publisher: r.publisher, pods: r.pods}
 }
 
-func (r *relayed) take(ctx context.Context) error {
+func (r *relayed) takeSockets(ctx context.Context) error {
 	var live context.Context
 	live, r.stopping = context.WithCancel(r.host.Context())
 	for _, path := range endpoints(&r.target.Kubelet) {
 		s := &socket{relayed: r, path: path}
-		ready, err := s.take(ctx)
+		ready, err := s.takeFirst(ctx)
 		if err != nil {
 			return err
 		}
@@ -102,7 +101,7 @@ func (r *relayed) take(ctx context.Context) error {
 		r.ended.Go(func() { s.keep(live) })
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
-		return r.target.Kubelet.DialSocket(ctx, r.sockets[0].path)
+		return r.target.current().DialSocket(ctx, r.sockets[0].path)
 	}
 	if err := r.pods.reach(dial); err != nil {
 		return err
@@ -113,5 +112,5 @@ func (r *relayed) take(ctx context.Context) error {
 	return nil
 }
 
-// noted puts into the node's story what happened to the runtime's socket.
+// noted puts a note about the runtime's socket into the node's story.
 func (r *relayed) noted(n takeover.Note) { r.host.Note(n.Text, n.Err) }

@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// waitForCalls is how long calls under way are waited for when podstep goes. They do
-	// not need podstep: those that take longer end in the relay process.
+	// waitForCalls is how long podstep waits for calls under way when it ends. They do not need podstep: those that
+	// take longer end in the relay process.
 	waitForCalls = 10 * time.Second
 	// printAgain is how often podstep prints what it waits for.
 	printAgain = 2 * time.Second
 )
 
-// Stop gives the runtime's path back, asks the kubelet to go there, and waits for a while
-// until calls that are under way have come to their end, or until ctx ends. No call is cut
-// off: those that are left end in the relay process, which ends with them. Pods that are
-// held are to go on before.
+// Stop gives the runtime's path back, and makes the kubelet connect to the runtime again. It waits at most
+// waitForCalls for calls under way, or until ctx ends. It cuts no call off: those that are left end in the relay
+// process, which ends with them. The caller must have let held pods go on before.
 func (r *relayed) Stop(ctx context.Context) error {
 	if r.stopping != nil {
 		r.stopping()
@@ -29,21 +28,21 @@ func (r *relayed) Stop(ctx context.Context) error {
 	r.ended.Wait()
 	var errs []error
 	for _, s := range r.sockets {
-		errs = append(errs, s.leave(ctx))
+		errs = append(errs, s.giveBack(ctx))
 	}
 	r.pods.close()
 	r.publisher.close()
 	return errors.Join(errs...)
 }
 
-// leave gives one path back.
-func (s *socket) leave(ctx context.Context) error {
+// giveBack gives one path back.
+func (s *socket) giveBack(ctx context.Context) error {
 	c := s.now()
 	if c == nil {
 		return nil
 	}
-	s.forget()
-	// Giving the path back is short and is done whatever ctx says.
+	s.unsubscribe()
+	// Giving the path back is short, and is done although ctx may have ended.
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitForCalls)
 	defer cancel()
 	printed := time.Now()
@@ -59,7 +58,9 @@ func (s *socket) leave(ctx context.Context) error {
 			s.host.Print("waits for what is under way: %s", list(left.Calls))
 		}
 	})
-	if err != nil {
+	// Whatever became of the relay process and its guard, and whatever they report: the path is the runtime's now, or
+	// this is an error.
+	if err = errors.Join(err, s.ensure(ctx, c.PID())); err != nil {
 		return err
 	}
 	if wait.Err() != nil && last != nil && len(last.Calls) > 0 {

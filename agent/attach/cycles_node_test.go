@@ -13,23 +13,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// The counts are small by default; PODSTEP_CYCLES=1000 PODSTEP_KILLS=100 is
-// the whole of it.
+// The counts are small by default; PODSTEP_CYCLES=1000 PODSTEP_KILLS=100 makes the whole test.
 const (
 	cycles, kills = 6, 5
 	others        = 8 // pods that come and go meanwhile
 )
 
-// used is what a process has open and in memory.
+// used has the open files of a process, and its memory.
 type used struct{ files, mib int }
 
 func (u used) String() string { return fmt.Sprintf("%d files, %d MiB", u.files, u.mib) }
 
-// usage is what the kubelet and its runtime use.
+// usage has what the kubelet and its runtime use.
 type usage struct{ kubelet, runtime used }
 
 func usageOf(t *testing.T, l *labtest.Lab) usage {
@@ -48,20 +47,19 @@ func resident(t *testing.T, pid int) (kib int) {
 	return kib >> 10
 }
 
-// A node may come to use a little more by itself meanwhile: one more connection to the API
-// server, and what pods that come and go leave in a heap. What each round leaves is more.
+// A node may use a little more by itself in the end: one more connection to the API server, and the garbage of pods
+// that come and go. If each round left something, it would be more than that.
 const (
 	someFiles = 4
 	someMiB   = 48
 )
 
-// more reports whether a process uses more than it did, and than it may.
+// more reports whether a process uses more than before, by more than it may.
 func (u used) more(before used) bool {
 	return u.files > before.files+someFiles || u.mib > before.mib+someMiB
 }
 
-// settled waits until hardly more is used than before: pods that have just gone leave some
-// for a moment.
+// settled waits until the node uses hardly more than before: it takes a moment to clean up after pods.
 func (u usage) settled(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	labtest.Eventually(t, fmt.Sprintf("back to about %+v", u), func() bool {
@@ -70,8 +68,7 @@ func (u usage) settled(t *testing.T, l *labtest.Lab) {
 	})
 }
 
-// quiet has some pods come and go, so that whatever the node opens once is open,
-// and counts when they are gone.
+// quiet makes some pods come and go, so that the node has open what it opens once. It counts when they are gone.
 func quiet(t *testing.T, l *labtest.Lab) usage {
 	t.Helper()
 	c := labtest.StartChurn(t, l, "warm", others)
@@ -80,8 +77,8 @@ func quiet(t *testing.T, l *labtest.Lab) usage {
 	return usageOf(t, l)
 }
 
-// podstep comes and goes again and again while pods come and go: in order, and
-// killed at any moment. Nothing is lost, and nothing is left.
+// TestCycles: podstep attaches and detaches again and again while pods come and go, and is also killed at any moment.
+// Nothing is lost, and nothing is left.
 func TestCycles(t *testing.T) {
 	l := shared.For(t)
 	used := quiet(t, l)
@@ -90,7 +87,7 @@ func TestCycles(t *testing.T) {
 	before := socketOf(t, l)
 	comeAndGo(t, l, times(t, "PODSTEP_CYCLES", cycles))
 	beKilled(t, l, times(t, "PODSTEP_KILLS", kills))
-	// The last one's agent socket is still there; who comes next takes it away.
+	// The killed podstep's agent socket is still there; the next podstep removes it.
 	a := attach(t, l)
 	a.End(syscall.SIGINT)
 	a.left()
@@ -113,7 +110,7 @@ func comeAndGo(t *testing.T, l *labtest.Lab, n int) {
 		begin := time.Now()
 		a := attach(t, l)
 		attaching = append(attaching, time.Since(begin))
-		// Each is attached in fact: it sees a pod come.
+		// Each podstep is attached: it sees a pod come.
 		l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
 		own, relays = append(own, resident(t, a.PID)), append(relays, resident(t, a.Relays()[0]))
 		ending = append(ending, a.End(signals[i%len(signals)]))
@@ -130,11 +127,11 @@ func comeAndGo(t *testing.T, l *labtest.Lab, n int) {
 		slices.Min(own), slices.Max(own), slices.Min(relays), slices.Max(relays))
 }
 
-// longestUntilKilled is when podstep is attached, or nearly so.
+// longestUntilKilled is about how long podstep takes to attach.
 const longestUntilKilled = 1500 * time.Millisecond
 
-// beKilled attaches n times and is killed at any moment, alone or with its relay process:
-// that gives the socket back, or its guard does.
+// beKilled attaches n times and kills podstep at any moment, alone or with its relay process. The relay process gives
+// the socket back, or its guard does.
 func beKilled(t *testing.T, l *labtest.Lab, n int) {
 	t.Helper()
 	before := socketOf(t, l)
@@ -154,7 +151,7 @@ func beKilled(t *testing.T, l *labtest.Lab, n int) {
 		}
 		relays := a.Relays()
 		a.Signal(syscall.SIGKILL)
-		if i%2 == 1 { // otherwise the relay process gives the socket back, when podstep does not come back
+		if i%2 == 1 { // otherwise the relay process gives the socket back, since no podstep comes back
 			for _, pid := range relays {
 				kill(t, pid)
 			}
@@ -172,7 +169,7 @@ func beKilled(t *testing.T, l *labtest.Lab, n int) {
 		n, ready, median(back), slices.Max(back))
 }
 
-// Of podstep, its relay process and its guard any may die, or all.
+// TestGuardKilled: the guard is killed, then podstep, and then podstep, relay process and guard together.
 func TestGuardKilled(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
@@ -184,7 +181,7 @@ func TestGuardKilled(t *testing.T) {
 	kill(t, first[0])
 	labtest.Eventually(t, "replaced: the guard", func() bool {
 		now := a.Guards()
-		// It says so when the new one knows what to do.
+		// podstep prints this when the new guard knows what to do.
 		return len(now) == 1 && now[0] != first[0] && strings.Contains(a.Printed(), "there is another one")
 	})
 	a.Signal(syscall.SIGKILL)
@@ -230,7 +227,7 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-// A terminal that is closed ends the screen, and with it all.
+// TestTerminalClosed: a terminal that is closed ends the screen, and with it podstep.
 func TestTerminalClosed(t *testing.T) {
 	l := shared.For(t)
 	before := socketOf(t, l)
@@ -250,7 +247,7 @@ func TestTerminalClosed(t *testing.T) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	_ = terminal.Close()
-	go func() { // a terminal that nobody reads stands still
+	go func() { // a terminal that nobody reads from blocks its writers
 		for b := make([]byte, 4096); ; {
 			if _, err := master.Read(b); err != nil {
 				return
@@ -261,7 +258,7 @@ func TestTerminalClosed(t *testing.T) {
 		s, err := l.Socket()
 		return err == nil && labtest.Parent(s.Server) == cmd.Process.Pid
 	})
-	life(t, l, "unseen") // meanwhile the kubelet comes over
+	life(t, l, "unseen") // meanwhile the kubelet connects through podstep
 	life(t, l, "seen")
 	l.UntilEvent("seen", "start of its container", func(e probes.Event) bool { return e.Step == "cri.StartContainer" })
 	_ = master.Close()

@@ -15,8 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/agent/lab/versions"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
@@ -27,8 +26,8 @@ func attachDelve(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 	return attach(t, l, append([]string{"--probe", "cri,delve,api", "--risk-the-kubelet"}, flags...)...)
 }
 
-// TestDelve: Delve shows the steps of pods' lives in a kubelet without debug information, as
-// docs/inside.md has them, and leaves nothing of itself in it.
+// TestDelve: Delve shows the steps of pods' lives in a kubelet without debug information, as docs/inside.md lists
+// them, and leaves nothing of itself in the kubelet.
 func TestDelve(t *testing.T) {
 	seen, lines := delveLives(t, shared.For(t))
 	lines.Check(t)
@@ -38,7 +37,7 @@ func TestDelve(t *testing.T) {
 // TestDelveVersions: the same with kubelets of other versions, and with those that have debug
 // information, optimised and not; and a pod is held in SyncPod of each, and goes on.
 func TestDelveVersions(t *testing.T) {
-	for _, v := range append(versions.All(), versions.Debug()...) {
+	for _, v := range append(labtest.Versions(), labtest.DebugVersions()...) {
 		if v.Containerd != "" || v.Kubelet == "v1.36" {
 			continue
 		}
@@ -55,7 +54,7 @@ func TestDelveVersions(t *testing.T) {
 	}
 }
 
-// delveLives is what Delve sees of some pods that come and go. It leaves nothing of itself in
+// delveLives makes some pods come and go, and returns what Delve sees of them. It checks that Delve leaves nothing in
 // the kubelet.
 func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines) {
 	t.Helper()
@@ -95,8 +94,8 @@ func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines
 	return all, lines
 }
 
-// delveHolds has Delve hold a pod where its sync begins and let it go. Of a kubelet with debug
-// information it shows variables there.
+// delveHolds makes Delve hold a pod where its sync begins, and lets it go. In a kubelet with debug information Delve
+// must show variables there.
 func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 	t.Helper()
 	h := labtest.WatchHealth(t, l)
@@ -163,9 +162,8 @@ func TestDelveHold(t *testing.T) {
 	h.End(t)
 }
 
-// signalled sends the threads of goroutines that are parked signals that Go programs handle: those
-// for preemption and for children that end. The pod is held on, also where its stack is looked at
-// meanwhile.
+// signalled sends signals that Go programs handle, such as the one for preemption, to threads whose goroutines are
+// parked. The pod stays held, even if somebody looks at its stack meanwhile.
 func signalled(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	kubelet := l.KubeletPID()
@@ -189,7 +187,7 @@ func signalled(t *testing.T, l *labtest.Lab, pod string) {
 	heldStill(t, l, pod)
 }
 
-// heldStill fails with how the last hold of a pod has ended, if it has.
+// heldStill fails if the last hold of a pod has ended, and shows how.
 func heldStill(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	story := l.Story(pod)
@@ -203,8 +201,8 @@ func heldStill(t *testing.T, l *labtest.Lab, pod string) {
 	}
 }
 
-// byLine has a held pod come to a breakpoint at a function that is no step, and go on from there
-// by line; then by step again.
+// byLine lets a held pod go on to a breakpoint at a function that is no step, from there by line, and then by step
+// again.
 func byLine(t *testing.T, l *labtest.Lab, name string) {
 	t.Helper()
 	for at, want := range map[string]string{"no.such": "no function", "kubelet.go:1": "nearest lines", "SyncPod": "2 functions"} {
@@ -239,8 +237,8 @@ func byLine(t *testing.T, l *labtest.Lab, name string) {
 	}
 }
 
-// TestDelveAsked: requests that have the kubelet stand still come at any time; no call is seen
-// twice for it, and each one that begins ends, also of a pod whose worker is older than podstep.
+// TestDelveAsked: requests for which the kubelet stands still come at any time. Still no call is seen twice, and each
+// call that begins ends, also in a pod whose worker is older than podstep.
 func TestDelveAsked(t *testing.T) {
 	l := shared.For(t)
 	l.Create(threePod("older"))
@@ -250,7 +248,7 @@ func TestDelveAsked(t *testing.T) {
 	asked := make(chan int)
 	go func() {
 		n := 0
-		for ; ctx.Err() == nil; n++ { // each has another goroutine be wanted somewhere
+		for ; ctx.Err() == nil; n++ { // each request wants another goroutine somewhere
 			_, _, _ = l.Podstep("break", "add", fmt.Sprintf("default/none-%d", n), "--step", "sync.volumes", "--expires", "2s")
 		}
 		asked <- n
@@ -280,11 +278,11 @@ func TestDelveAsked(t *testing.T) {
 	notTraced(t, l)
 }
 
-// delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 is the whole of it.
+// delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 makes the whole test.
 const delveKills = 4
 
-// TestDelveKilled: podstep is killed at random moments while Delve has breakpoints in the
-// kubelet and pods are held. The kubelet lives, and has none of them any more.
+// TestDelveKilled: podstep is killed at random moments while Delve has breakpoints in the kubelet and pods are held.
+// The kubelet lives, without the breakpoints.
 func TestDelveKilled(t *testing.T) {
 	l := shared.For(t)
 	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)

@@ -12,18 +12,18 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// headless is a headless Delve, Delve's own command.
+// headless is Delve's own command, dlv, without a terminal.
 type headless struct {
 	address string
 	cmd     *exec.Cmd
 	ended   chan struct{}
 }
 
-// startHeadless starts one, on what its arguments name.
+// startHeadless starts a headless Delve with these arguments.
 func startHeadless(t *testing.T, args ...string) *headless {
 	t.Helper()
 	d := &headless{ended: make(chan struct{})}
@@ -54,16 +54,16 @@ func startHeadless(t *testing.T, args ...string) *headless {
 	return d
 }
 
-// end ends it. It leaves a program to which it was attached.
+// end ends the Delve. A program to which it was attached goes on.
 func (d *headless) end(t *testing.T) {
 	t.Helper()
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	<-d.ended
 }
 
-// TestDelveRemote: podstep sees the steps by a headless Delve that somebody else has started for
-// the kubelet. When podstep ends, the kubelet goes on under it; when that Delve ends, podstep
-// reports it. One of another program is refused.
+// TestDelveRemote: podstep sees the steps by a headless Delve that somebody else has started for the kubelet. When
+// podstep ends, the kubelet goes on under that Delve; when that Delve ends, podstep reports it. podstep refuses a
+// Delve of another program.
 func TestDelveRemote(t *testing.T) {
 	l := shared.For(t)
 	kubelet := l.KubeletPID()
@@ -107,15 +107,15 @@ func TestDelveRemote(t *testing.T) {
 	life(t, l, "after-its-end")
 	a.End(syscall.SIGINT)
 	notTraced(t, l)
-	// Delve has the kubelet stand still by SIGTRAP to leave it; where a breakpoint has done so just
-	// then the signal stays pending, and the kubelet that Delve has left dies of it.
+	// To leave the kubelet, Delve stops it by SIGTRAP. If a breakpoint stops it at the same moment, the signal stays
+	// pending, and kills the kubelet after Delve has left.
 	if now := l.KubeletPID(); now != kubelet {
 		t.Logf("that Delve's end was the kubelet's too: it was process %d and is %d", kubelet, now)
 	}
 }
 
-// holdsWhole holds a pod by a Delve that cannot stop one goroutine alone: the whole kubelet stands
-// still, the hold reports that and ends by itself.
+// holdsWhole holds a pod by a Delve that cannot stop one goroutine alone: the whole kubelet stands still. The hold
+// reports that, and ends by itself.
 func holdsWhole(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	l.Must("break", "add", "default/"+pod, "--step", "sync.pod", "--times", "1")

@@ -14,12 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
-// Where walkthroughs of the kubelet have their breakpoints, in the order in which a pod comes
-// there; the names are those of docs/tours/seeds.yaml.
+// The functions at which walkthroughs of the kubelet set breakpoints, in the order in which a pod comes there. The
+// names are those of docs/tours/seeds.yaml.
 var (
 	created = []string{
 		"send", "merge", "updatePodsFunc", "recordFirstSeenTime", "HandlePodAdditions", "canAdmitPod", "UpdatePod",
@@ -53,11 +54,11 @@ func walkedFunctions(t *testing.T) []walked {
 // tables counts the runs of TestDelveTables.
 var tables atomic.Int32
 
-// TestDelveTables: a pod comes to the breakpoints of the walkthroughs, one after the other, from
-// its creation until it is gone: Delve holds it where its own goroutine comes, and shows it where
-// the one of all pods does. Others come and go, and the node stays Ready.
+// TestDelveTables: a pod comes to the breakpoints of the walkthroughs, one after the other, from its creation until
+// it is gone. Delve holds the pod where its own goroutine comes to one, and only shows the call where the goroutine
+// serves all pods. Other pods come and go, and the node stays Ready.
 func TestDelveTables(t *testing.T) {
-	pod := fmt.Sprintf("tables-%d", os.Getpid()+int(tables.Add(1))) // one of a run before may still be known
+	pod := fmt.Sprintf("tables-%d", os.Getpid()+int(tables.Add(1))) // the pod of an earlier run may still be known
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
 	a := attachDelve(t, l, "--allow-holds")
@@ -84,7 +85,7 @@ func TestDelveTables(t *testing.T) {
 	h.End(t)
 }
 
-// steps are the steps of named functions that are seen.
+// steps returns the steps of named functions, as far as they are seen.
 func steps(t *testing.T, l *labtest.Lab, names []string) (out []*agentpb.Step) {
 	t.Helper()
 	info, err := l.Agent().Info(l.Context(), &agentpb.InfoRequest{})
@@ -98,7 +99,7 @@ func steps(t *testing.T, l *labtest.Lab, names []string) (out []*agentpb.Step) {
 			t.Fatalf("docs/tours/seeds.yaml has no %s", name)
 		}
 		at := slices.IndexFunc(info.Steps, func(s *agentpb.Step) bool { return s.Name == all[i].Step })
-		if at < 0 || !info.Steps[at].Seen {
+		if at < 0 || !slices.ContainsFunc(info.Steps[at].Abilities, wire.Sees) {
 			t.Logf("%s is not seen", name)
 			continue
 		}
@@ -107,8 +108,7 @@ func steps(t *testing.T, l *labtest.Lab, names []string) (out []*agentpb.Step) {
 	return out
 }
 
-// armed has breakpoints for a pod at those of named functions where it can be held, and returns
-// their steps.
+// armed sets breakpoints for a pod at those of the named functions where it can be held, and returns their steps.
 func armed(t *testing.T, l *labtest.Lab, pod string, names []string) (out []string) {
 	t.Helper()
 	for _, s := range steps(t, l, names) {
@@ -122,7 +122,7 @@ func armed(t *testing.T, l *labtest.Lab, pod string, names []string) (out []stri
 	return out
 }
 
-// heldAt has a pod come to breakpoints, one after the other, and go on from each.
+// heldAt waits for a pod's holds at breakpoints, one after the other, and lets it go on from each.
 func heldAt(l *labtest.Lab, pod string, steps []string) {
 	for _, s := range steps {
 		untilHeld(l, pod, s)
@@ -144,8 +144,8 @@ func inOrder(t *testing.T, l *labtest.Lab, story []probes.Event, names []string)
 	}
 }
 
-// seeds looks for each function that the walkthroughs name: it is a step that Delve sees, or a
-// breakpoint can be there; if not, the compiler has left no copy of it.
+// seeds looks for each function that the walkthroughs name. It must be a step that Delve sees, or have a place for a
+// breakpoint, unless the compiler has left no copy of it.
 func seeds(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	c, seen := probes.MustLoad(), l.SeenBy("delve")
@@ -160,7 +160,7 @@ func seeds(t *testing.T, l *labtest.Lab) {
 			symbol = s.Symbol
 		}
 		if symbol == "" {
-			continue // there is no such function any more
+			continue // this version of the kubelet has no such function
 		}
 		if _, out, code := l.Podstep("break", "add", "default/none", "--at", symbol, "--expires", "1s"); code == 0 {
 			places++

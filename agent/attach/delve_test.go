@@ -6,8 +6,7 @@ import (
 	"github.com/podstep/podstep/probes/delve"
 )
 
-// TestChosen: the debugger process is sent what changes, and nothing else: the kubelet stands
-// still for it.
+// TestChosen: the debugger process is sent only changes, since the kubelet stands still for each message.
 func TestChosen(t *testing.T) {
 	var sent []delve.Wanted
 	c := &chosen{places: func() map[uint64]bool { return nil }, send: func(w delve.Wanted) { sent = append(sent, w) }}
@@ -15,7 +14,7 @@ func TestChosen(t *testing.T) {
 		if err := c.Want(uids, nil); err != nil {
 			t.Fatal(err)
 		}
-		c.arm(nil)
+		c.sendChanged(nil)
 	}
 	if len(sent) != 3 || !sent[0].UIDs["a"] || len(sent[1].UIDs) != 2 || len(sent[2].UIDs) != 0 {
 		t.Errorf("sent are %+v", sent)

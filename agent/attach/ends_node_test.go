@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// seen waits until podstep sees a pod come, and it goes again.
+// seen creates a pod, waits until podstep sees it, and deletes it.
 func seen(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	l.Create(labtest.TinyPod(pod))
@@ -25,20 +25,26 @@ func seen(t *testing.T, l *labtest.Lab, pod string) {
 	l.UntilGone(pod)
 }
 
-// The kubelet is killed while podstep is attached to it and holds a pod. The
-// next one is seen as well.
+// TestKubeletRestarts: the kubelet is killed while podstep is attached to it and holds a pod. podstep sees the next
+// kubelet as well, through the runtime's path and inside, and holds there what it was asked to hold before.
 func TestKubeletRestarts(t *testing.T) {
 	l := shared.For(t)
-	a := attach(t, l)
-	const pod = "survivor"
+	a := attach(t, l, "--allow-holds")
+	const pod, later = "survivor", "later"
 	l.Must("break", "add", "default/"+pod, "--step", "cri.CreateContainer", "--times", "1")
+	l.Must("break", "add", "default/"+later, "--step", "sync.pod", "--times", "1")
 	l.Create(labtest.TinyPod(pod))
 	untilHeld(l, pod, "cri.CreateContainer")
+	before := l.KubeletPID()
 	l.KillPart("kubelet", syscall.SIGKILL)
-	// Nobody waits for the call any more, so it was never made.
+	// Nobody waits for the held call any more, so it was never passed on.
 	if why := released(l, pod, "cri.CreateContainer").Fields["reason"]; why != agentpb.ReleaseCallGivenUp {
 		t.Errorf("the hold ended because %v", why)
 	}
+	// The calls inside the kubelet that has ended are over, with that reason.
+	l.UntilEvent(pod, "end of the worker's calls in the kubelet that has ended", func(e probes.Event) bool {
+		return e.Kind == probes.Exit && e.Step == "sync.pod" && strings.Contains(e.Error, fmt.Sprintf("process %d, has ended", before))
+	})
 	l.UntilReady(pod)
 	l.UntilEvent(pod, "start of its container", ended("cri.StartContainer"))
 	made := 0
@@ -50,15 +56,25 @@ func TestKubeletRestarts(t *testing.T) {
 	if made != 1 {
 		t.Errorf("%d containers were made, want 1", made)
 	}
+	labtest.Eventually(t, "the uprobe probe works again", func() bool {
+		return strings.Contains(a.Printed(), fmt.Sprintf("the uprobe probe looks into the new kubelet, process %d", l.KubeletPID()))
+	})
 	l.Delete(pod)
 	l.UntilGone(pod)
+	l.Create(labtest.TinyPod(later))
+	untilHeld(l, later, "sync.pod")
+	l.Must("continue", "default/"+later)
+	l.UntilReady(later)
+	l.UntilEvent(later, "end of a step inside", ended("rt.sandbox"))
+	l.Delete(later)
+	l.UntilGone(later)
 	seen(t, l, "next")
 	a.End(syscall.SIGINT)
 	a.left()
 	life(t, l, "after")
 }
 
-// The runtime is killed while podstep stands before it, and while not.
+// TestRuntimeRestarts: the runtime is killed while podstep has its path, and while it has not.
 func TestRuntimeRestarts(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
@@ -88,8 +104,8 @@ func TestRuntimeRestarts(t *testing.T) {
 	life(t, l, "after")
 }
 
-// A pod that is deleted while it is held goes when it is let go: a kubelet does
-// not take back what it has begun.
+// TestDeletedWhileHeld: a pod that is deleted while it is held goes after its release: a kubelet does not take back
+// what it has begun.
 func TestDeletedWhileHeld(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
@@ -109,7 +125,7 @@ func TestDeletedWhileHeld(t *testing.T) {
 	a.left()
 }
 
-// Whoever detaches while a pod is held lets it go.
+// TestDetachWhileHeld: detaching lets held pods go on.
 func TestDetachWhileHeld(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
@@ -127,7 +143,7 @@ func TestDetachWhileHeld(t *testing.T) {
 	l.UntilGone(pod)
 }
 
-// A hold is never longer than the caller's patience: the pod goes on by itself.
+// TestBudget: a hold ends before the caller's deadline: the pod goes on by itself.
 func TestBudget(t *testing.T) {
 	if testing.Short() || os.Getenv("PODSTEP_CYCLES") == "" {
 		t.Skip("takes two minutes: run it with PODSTEP_CYCLES=200")
@@ -138,7 +154,7 @@ func TestBudget(t *testing.T) {
 	l.Must("break", "add", "default/"+pod, "--step", "cri.CreateContainer", "--times", "1", "--lease", "20m")
 	l.Create(labtest.TinyPod(pod))
 	untilHeld(l, pod, "cri.CreateContainer")
-	// Released just before the test's patience, of two minutes too, is over.
+	// The hold ends just before the test's own deadline, which is two minutes too.
 	if why := released(l, pod, "cri.CreateContainer").Fields; why["reason"] != agentpb.ReleaseTimer || why["timer"] != "caller" {
 		t.Errorf("the hold ended because of %v", why)
 	}
@@ -154,7 +170,7 @@ func TestBudget(t *testing.T) {
 	a.left()
 }
 
-// Without an API server that answers, the calls are seen and pods held.
+// TestWithoutAPIServer: without an API server that answers, podstep sees the calls and holds pods.
 func TestWithoutAPIServer(t *testing.T) {
 	l := shared.For(t)
 	text, err := os.ReadFile(l.State.Kubeconfig)
@@ -195,8 +211,8 @@ func TestWithoutAPIServer(t *testing.T) {
 	}
 }
 
-// A second podstep cannot take the runtime's socket, and nobody can attach to a
-// process that is no kubelet. Neither changes anything.
+// TestTurnedAway: a second podstep cannot take the runtime's socket, and none can attach to a process that is no
+// kubelet. Neither attempt changes anything.
 func TestTurnedAway(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)

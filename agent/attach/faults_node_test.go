@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -32,7 +32,7 @@ func untilFaults(l *labtest.Lab, pod string, n int) []probes.Event {
 
 const injected = "injected by podstep"
 
-// Faults are for one pod and a number of times, and then all goes well.
+// TestFaults: a fault hits one pod a number of times, and then all goes well.
 func TestFaults(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
@@ -48,15 +48,15 @@ func TestFaults(t *testing.T) {
 		p.Spec.Containers[0].Image = image
 		l.Create(p)
 	}
-	// Of its pulls two fail by the fault. The third fails by itself, and the pod
-	// says so from then on: that comes in half a minute.
+	// Two of its pulls fail by the fault. The third, half a minute later, fails by itself, and the pod shows that
+	// from then on.
 	l.Until("pull", "without its image", waitsFor("no such image ("+injected+")"))
 
 	t.Run("delay", func(t *testing.T) {
 		l := l.For(t)
 		l.UntilReady("late")
 		story := l.Story("late")
-		begun, ended := find(t, story, probes.Enter, "cri.CreateContainer"), find(t, story, probes.Exit, "cri.CreateContainer")
+		begun, ended := findEvent(t, story, probes.Enter, "cri.CreateContainer"), findEvent(t, story, probes.Exit, "cri.CreateContainer")
 		if took := ended.Time.Sub(begun.Time); took < 3*time.Second || ended.Error != "" {
 			t.Errorf("a call that is delayed by 3s took %v and ended with %q", took, ended.Error)
 		}
@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 	})
 	t.Run("pull", func(t *testing.T) {
 		l := l.For(t)
-		// The other one's pull fails too, but by itself.
+		// The other pod's pull fails too, but by itself.
 		l.Until("never", "without its image", waitsFor(other))
 		for _, e := range l.Story("never") {
 			if e.Kind == probes.Fault || strings.Contains(e.Error, injected) {
@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 	a.left()
 }
 
-// waitsFor recognizes a pod whose container waits with a message that has the text.
+// waitsFor makes a condition for a pod whose container waits with a message that contains the text.
 func waitsFor(text string) func(*corev1.Pod) bool {
 	return func(p *corev1.Pod) bool {
 		for _, c := range p.Status.ContainerStatuses {
@@ -115,8 +115,8 @@ func waitsFor(text string) func(*corev1.Pod) bool {
 	}
 }
 
-// find is the first event of that kind and step.
-func find(t *testing.T, story []probes.Event, kind probes.Kind, step string) probes.Event {
+// findEvent returns the first event of that kind and step.
+func findEvent(t *testing.T, story []probes.Event, kind probes.Kind, step string) probes.Event {
 	t.Helper()
 	for _, e := range story {
 		if e.Kind == kind && e.Step == step {
@@ -127,7 +127,7 @@ func find(t *testing.T, story []probes.Event, kind probes.Kind, step string) pro
 	return probes.Event{}
 }
 
-// failedOnce checks that the first call failed as the fault has it, and no other.
+// failedOnce checks that the first call failed with the fault's text, and no other call failed.
 func failedOnce(t *testing.T, l *labtest.Lab, pod, step, text string) {
 	t.Helper()
 	var ends []string

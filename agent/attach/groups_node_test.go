@@ -13,8 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/cgroups"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/moby/sys/mountinfo"
+
+	"github.com/podstep/podstep/agent/labtest"
 )
 
 // group is a control group of the test's own.
@@ -24,28 +25,28 @@ type group struct {
 	unified bool
 }
 
-// newGroup makes a group where a controller of this machine is.
+// newGroup makes a group in the hierarchy that has a controller.
 func newGroup(t *testing.T, controller string) *group {
 	t.Helper()
-	all, err := cgroups.Hierarchies()
+	all, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	has := func(h cgroups.Hierarchy) bool {
-		if !h.Unified {
-			return slices.Contains(h.Options, controller)
+	has := func(m *mountinfo.Info) bool {
+		if m.FSType == "cgroup" {
+			return slices.Contains(strings.Split(m.VFSOptions, ","), controller)
 		}
-		text, _ := os.ReadFile(filepath.Join(h.Mount, "cgroup.subtree_control"))
+		text, _ := os.ReadFile(filepath.Join(m.Mountpoint, "cgroup.subtree_control"))
 		return controller == "freezer" || slices.Contains(strings.Fields(string(text)), controller)
 	}
-	// Where there are both versions, those of version 1 have the controllers.
-	slices.SortStableFunc(all, func(a, b cgroups.Hierarchy) int { return strings.Compare(fmt.Sprint(a.Unified), fmt.Sprint(b.Unified)) })
+	// On a machine with both versions, version 1 has the controllers.
+	slices.SortStableFunc(all, func(a, b *mountinfo.Info) int { return strings.Compare(a.FSType, b.FSType) })
 	at := slices.IndexFunc(all, has)
 	if at < 0 {
 		t.Skipf("no hierarchy of control groups here has %s", controller)
 	}
-	g := &group{t: t, unified: all[at].Unified}
-	if g.dir, err = os.MkdirTemp(all[at].Mount, "podstep-test-"); err != nil {
+	g := &group{t: t, unified: all[at].FSType == "cgroup2"}
+	if g.dir, err = os.MkdirTemp(all[at].Mountpoint, "podstep-test-"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -99,7 +100,7 @@ func (g *group) thaw() {
 	g.write("freezer.state", "THAWED")
 }
 
-// limit has the kernel end processes of the group when they have that much memory.
+// limit makes the kernel end processes of the group when they use more memory than that.
 func (g *group) limit(bytes int64) {
 	g.t.Helper()
 	if g.unified {
@@ -109,8 +110,8 @@ func (g *group) limit(bytes int64) {
 	g.write("memory.limit_in_bytes", fmt.Sprint(bytes))
 }
 
-// TestFrozen: podstep's control group is frozen, as by docker pause. The relay process and
-// the guard are in none of podstep's: pods come and go, and one that is held goes on.
+// TestFrozen: podstep's control group is frozen, as by docker pause. The relay process and the guard have left it:
+// pods come and go, and one that is held goes on.
 func TestFrozen(t *testing.T) {
 	l, g := shared.For(t), newGroup(t, "freezer")
 	h := labtest.WatchHealth(t, l)
@@ -142,9 +143,9 @@ func TestFrozen(t *testing.T) {
 	h.End(t)
 }
 
-// TestAllFrozen: all three are frozen, as where they may not leave their control group.
-// Nobody of ours can do anything then: podstep restore names who has the path. When they
-// go on, so do the calls, and podstep is attached as before.
+// TestAllFrozen: podstep, its relay process and its guard are all frozen, as if they could not leave their control
+// group. Then no process can give the path back, and podstep restore names the one that has it. When they go on, so
+// do the calls, and podstep is attached as before.
 func TestAllFrozen(t *testing.T) {
 	l, g := shared.For(t), newGroup(t, "freezer")
 	h := labtest.WatchHealth(t, l)
@@ -154,7 +155,7 @@ func TestAllFrozen(t *testing.T) {
 	relay := a.Relays()[0]
 	g.add(a.PID, relay, a.Guards()[0])
 	g.freeze()
-	// Longer than any of them waits for another.
+	// That is longer than any of the three waits for another.
 	for range 4 {
 		if version(t.Context(), l.State.CRI) == nil {
 			t.Error("a call through the path is answered although all that is in it is frozen")
@@ -177,8 +178,8 @@ func TestAllFrozen(t *testing.T) {
 	h.End(t)
 }
 
-// TestOutOfMemory: the kernel ends podstep since its control group has no memory left. The
-// relay process and the guard are in none of podstep's, and the path goes on.
+// TestOutOfMemory: the kernel ends podstep since its control group has no memory left. The relay process and the
+// guard have left the group, and calls go on.
 func TestOutOfMemory(t *testing.T) {
 	l, g := shared.For(t), newGroup(t, "memory")
 	h := labtest.WatchHealth(t, l)
@@ -189,7 +190,7 @@ func TestOutOfMemory(t *testing.T) {
 	w := watchPath(t, l)
 	g.limit(512 << 20)
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", a.PID), []byte("1000"), 0); err != nil {
-		t.Fatal(err) // it is to be ended before the one that takes the memory
+		t.Fatal(err) // the kernel is to end it before the process that takes the memory
 	}
 	hog := exec.Command("sh", "-c", `echo $$ >"$0"/cgroup.procs && exec tail /dev/zero`, g.dir)
 	if err := hog.Start(); err != nil {

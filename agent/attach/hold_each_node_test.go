@@ -14,19 +14,19 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// The defaults are small; PODSTEP_EACH_SECONDS=5 PODSTEP_EACH_OTHERS=20 is the whole of it.
+// The defaults are small; PODSTEP_EACH_SECONDS=5 PODSTEP_EACH_OTHERS=20 makes the whole test.
 const (
 	eachSeconds = 1
 	eachOthers  = others
 )
 
-// TestHoldEach: a pod is held for a while at each step of tier 1 that its worker comes to, from
-// its first to its last, while others come and go. The node is Ready throughout. How long the
-// others took is printed, with nobody held and while one was.
+// TestHoldEach: a pod is held for a while at each step of tier 1 that its worker comes to, from the first to the
+// last, while others come and go. The node is Ready throughout. The test prints how long the others took before and
+// during the holds.
 func TestHoldEach(t *testing.T) {
 	l := shared.For(t)
 	n := times(t, "PODSTEP_EACH_OTHERS", eachOthers)
@@ -56,8 +56,7 @@ func TestHoldEach(t *testing.T) {
 	t.Logf("while one was held the others took %.2f of the time to Ready, %.2f to gone", ratio(c.Times[0].Ready, c.Times[1].Ready), ratio(c.Times[0].Gone, c.Times[1].Gone))
 }
 
-// heldSteps are the steps of tier 1 at which a pod's worker can be held, or a goroutine that
-// it waits for.
+// heldSteps returns the steps of tier 1 at which a pod's worker can be held, or a goroutine for which it waits.
 func heldSteps(t *testing.T, l *labtest.Lab) (out []string) {
 	t.Helper()
 	info, err := l.Agent().Info(l.Context(), &agentpb.InfoRequest{})
@@ -75,7 +74,7 @@ func heldSteps(t *testing.T, l *labtest.Lab) (out []string) {
 	return out
 }
 
-// eachPod has its worker come to as many steps as one pod can.
+// eachPod is a pod whose worker comes to as many steps as one can.
 func eachPod(name string) *corev1.Pod {
 	p := threePod(name)
 	hook := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}
@@ -83,7 +82,7 @@ func eachPod(name string) *corev1.Pod {
 	return p
 }
 
-// liveFor has a pod come and go, which may take it long.
+// liveFor makes a pod come and go within atMost.
 func liveFor(t *testing.T, l *labtest.Lab, p *corev1.Pod, atMost time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), atMost)
@@ -104,7 +103,7 @@ func liveFor(t *testing.T, l *labtest.Lab, p *corev1.Pod, atMost time.Duration) 
 	}
 }
 
-// heldAtEach checks that a pod was held at each of the steps that its worker came to.
+// heldAtEach checks that a pod was held at each of the steps to which its worker came.
 func heldAtEach(t *testing.T, story []probes.Event, steps []string) {
 	t.Helper()
 	came, begun, took := map[string]bool{}, map[uint64]time.Time{}, map[string]time.Duration{}
@@ -137,7 +136,7 @@ func heldAtEach(t *testing.T, story []probes.Event, steps []string) {
 	t.Logf("it was held at %d of %d steps, for %v to %v", len(all), len(steps), slices.Min(all).Round(time.Millisecond), slices.Max(all).Round(time.Millisecond))
 }
 
-// ratio is by how much the median of the second is larger than that of the first.
+// ratio returns the median during divided by the median before.
 func ratio(before, during []time.Duration) float64 {
 	if len(before) == 0 || len(during) == 0 {
 		return 0

@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// tracers are the processes that trace threads of the kubelet.
+// tracers returns the processes that trace threads of the kubelet.
 func tracers(t *testing.T, l *labtest.Lab) (pids []int) {
 	t.Helper()
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", l.KubeletPID()))
@@ -34,8 +34,8 @@ func tracers(t *testing.T, l *labtest.Lab) (pids []int) {
 	return pids
 }
 
-// TestHoldInside: a pod is held inside of a kubelet that nobody rebuilt, and goes on step by
-// step, while others come and go. The kubelet is traced only while something is armed.
+// TestHoldInside: a pod is held inside an unmodified kubelet, and goes on step by step, while others come and go. The
+// kubelet is traced only while something is armed.
 func TestHoldInside(t *testing.T) {
 	l := shared.For(t)
 	kubelet := l.KubeletPID()
@@ -81,8 +81,7 @@ func TestHoldInside(t *testing.T) {
 	}
 }
 
-// stepTo has a held pod go on from step to step until it is held at the last one, or was at
-// most of them.
+// stepTo lets a held pod go on from step to step until it is held at the step last, or has taken most steps.
 func stepTo(t *testing.T, l *labtest.Lab, name, last string, most int) (steps []string) {
 	t.Helper()
 	for at := ""; at != last && len(steps) < most; {
@@ -93,8 +92,7 @@ func stepTo(t *testing.T, l *labtest.Lab, name, last string, most int) (steps []
 	return steps
 }
 
-// noneMissed checks that a pod that is stepped into each next step was held at each that its
-// worker came to.
+// noneMissed checks that a pod that went on step by step was held at each step to which its worker came.
 func noneMissed(t *testing.T, story []probes.Event) {
 	t.Helper()
 	c, held, stepped := probes.MustLoad(), map[uint64]bool{}, false
@@ -115,7 +113,7 @@ func noneMissed(t *testing.T, story []probes.Event) {
 	}
 }
 
-// TestHoldInsideAtExit: a pod is held where a step has ended, with what it has come to.
+// TestHoldInsideAtExit: a pod is held where a step has ended, and the hold shows the step's result.
 func TestHoldInsideAtExit(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l, "--allow-holds")

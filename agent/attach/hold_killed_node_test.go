@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// insideKills is how many of podstep's processes are killed; PODSTEP_INSIDE_KILLS=500 is the
-// whole of it.
+// insideKills is how many of podstep's processes are killed; PODSTEP_INSIDE_KILLS=500 makes the whole test.
 const insideKills = 8
 
 // TestHoldInsideKilled: podstep, its hold process, its relay process and its guard are killed
@@ -46,10 +45,10 @@ func TestHoldInsideKilled(t *testing.T) {
 	t.Logf("killed %v; %d pods came and went meanwhile", killed, c.Count())
 }
 
-// longestUntilKilledInside is when some are held that were not when the last one was killed.
+// longestUntilKilledInside is long enough for pods to be held again after the last kill.
 const longestUntilKilledInside = time.Second
 
-// holdsAll attaches, and has each pod held for a while at some steps.
+// holdsAll attaches, and holds each pod for a while at some steps.
 func holdsAll(t *testing.T, l *labtest.Lab) *attached {
 	t.Helper()
 	a := attach(t, l, "--allow-holds")
@@ -60,12 +59,12 @@ func holdsAll(t *testing.T, l *labtest.Lab) *attached {
 	return a
 }
 
-// victim is whom to kill: the hold process most often, since only it touches the kubelet.
+// victim returns which process to kill: most often the hold process, since only it touches the kubelet.
 func victim(n int) string {
 	return []string{"hold", "podstep", "hold", "relay", "hold", "guard", "hold", "podstep"}[n%8]
 }
 
-// killOne kills one of podstep's processes and waits, unless it was podstep, for the next.
+// killOne kills one of podstep's processes. Unless that was podstep, it waits for the one that takes its place.
 func killOne(t *testing.T, l *labtest.Lab, a *attached, who string) {
 	t.Helper()
 	of := map[string]func() []int{

@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// lease is how long the kernel holds a goroutine that nobody renews: a podstep that
-	// hangs or dies has its pods go on after that, at the latest.
+	// lease is how long a hold lasts that nobody renews: if podstep hangs or dies, its pods go on after that at the
+	// latest.
 	lease = 10 * time.Second
-	// renewEvery is how often a hold is renewed that somebody still wants.
+	// renewEvery is how often a hold that somebody still wants is renewed.
 	renewEvery = 3 * time.Second
-	// meetWithin bounds how long the two halves of a stop wait for each other: what the
-	// program in the kernel reports of the call, and what the hold process does. Of two stops
-	// of a thread at a place the first may have no second half: its signal was lost.
+	// meetWithin bounds how long the two halves of a stop wait for each other: the report of the program in the
+	// kernel, and that of the hold process. The latter never comes if the signal to the thread was lost.
 	meetWithin = time.Second
-	// lookEvery is how often it is looked again what is wanted, while anything is armed.
+	// lookEvery is how often run looks at what is wanted while anything is armed.
 	lookEvery = 100 * time.Millisecond
-	// armWithin is how long who arms something waits for the kubelet to be ready for it, and
-	// answerWithin how long the hold process may take, on a machine that is busy.
+	// A caller that arms something waits at most armWithin until it is armed. The hold process may take answerWithin
+	// for an answer on a busy machine.
 	armWithin, answerWithin = 10 * time.Second, 20 * time.Second
 )
 
-// looker sees the steps inside of the kubelet, and chooses who is to be stopped there.
+// looker sees the steps inside the kubelet, and chooses the threads to stop there.
 type looker interface {
 	Points() []uprobe.Point
 	Functions(step string) []string
@@ -48,53 +47,59 @@ type stopper interface {
 	Err() error
 }
 
-// holder holds pods inside of the kubelet, where the agent wants them held. It has the
-// looker choose the threads that come to such places, and the stopper hold their goroutines;
-// then it asks the agent.
+// holder holds pods inside the kubelet, where the agent wants them held. Its looker chooses the threads that come to
+// such places, and its stopper holds their goroutines. Then the holder asks the agent whether the hold is wanted.
 type holder struct {
 	host   *Host
 	probe  looker
 	start  func(context.Context, holdproc.Handler) (stopper, error)
-	within time.Duration // in which the two halves of a stop meet
+	within time.Duration // how long the two halves of a stop wait for each other
 	points []uprobe.Point
 	rules  map[string]rule // by step
 
-	last   arming             // of run alone
-	kick   chan chan struct{} // who sends gets an answer when all is armed
-	forget func()
+	last        arming             // used by run alone
+	kick        chan chan struct{} // run closes what it receives when all is armed
+	unsubscribe func()
 
 	meetings meetings
 
 	mu      sync.Mutex
-	client  stopper             // the one there is, or was last
+	client  stopper             // the present stopper, or the last one
 	holds   map[uint64]*meeting // by the hold process's number
 	workers map[string]uint64   // goroutines of pods' workers, by uid
 	armed   bool
 	broken  error
 }
 
-// newHolder starts a stopper, of which the two halves of a stop meet within some time. Nothing of
-// the kubelet is touched until something is armed.
+// newHolder starts a stopper. Two halves of a stop wait for each other for the time within. Nothing of the kubelet is
+// touched until something is armed.
 func newHolder(ctx context.Context, h *Host, c *probes.Catalogue, p looker, within time.Duration, start func(context.Context, holdproc.Handler) (stopper, error)) (*holder, error) {
 	out := &holder{
 		host: h, probe: p, within: within, rules: rules(c, p.Functions), kick: make(chan chan struct{}),
 		holds: map[uint64]*meeting{}, workers: map[string]uint64{}, start: start,
 	}
 	for _, at := range p.Points() {
-		if len(out.rules[at.Step.Name].within) > 0 { // otherwise nothing shows whose goroutine it is
+		if len(out.rules[at.Step.Name].within) > 0 { // otherwise nothing shows of which kind a goroutine is
 			out.points = append(out.points, at)
 		}
 	}
 	var err error
-	if out.client, err = out.begin(ctx); err != nil {
+	if out.client, err = out.startStopper(ctx); err != nil {
 		return nil, err
 	}
-	h.Go(out.run)
-	out.forget = h.OnArmed(out.changed)
 	return out, nil
 }
 
-func (h *holder) begin(ctx context.Context) (stopper, error) {
+// begin begins to arm what is wanted, also what was wanted before. The looker must have been started.
+func (h *holder) begin() {
+	h.unsubscribe = h.host.OnArmed(h.changed)
+	h.host.Go(h.run)
+	if h.host.Armed() {
+		h.host.Go(h.changed)
+	}
+}
+
+func (h *holder) startStopper(ctx context.Context) (stopper, error) {
 	return h.start(ctx, holdproc.Handler{Held: h.held, Refused: h.refused, Ended: h.ended, Failed: h.note, Lost: h.host.Agent.Lost})
 }
 
@@ -125,15 +130,15 @@ func (h *holder) run() {
 	}
 }
 
-// process is the stopper that there is, or was last.
+// process returns the present stopper, or the last one if that has ended.
 func (h *holder) process() stopper {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.client
 }
 
-// restart starts another hold process when the one there was has ended, until the probe is
-// to stop. Who was held goes on by itself.
+// restart starts another hold process after one has ended. It tries until the probe is to stop, and returns an error
+// then. Pods that were held go on by themselves.
 func (h *holder) restart() error {
 	for wait := restartSoon; ; wait = min(2*wait, restartLate) {
 		select {
@@ -142,7 +147,7 @@ func (h *holder) restart() error {
 		case <-time.After(wait):
 		}
 		ctx, cancel := context.WithTimeout(h.host.Context(), answerWithin)
-		c, err := h.begin(ctx)
+		c, err := h.startStopper(ctx)
 		cancel()
 		if err != nil {
 			h.note(err)
@@ -172,7 +177,7 @@ func (h *holder) note(err error) {
 	h.broken = err
 	h.mu.Unlock()
 	switch {
-	case h.host.Context().Err() != nil: // it is ending
+	case h.host.Context().Err() != nil || err != nil && h.host.Target().hasEnded(): // it is ending, or the kubelet has
 	case err != nil && before == nil:
 		h.host.Note("podstep cannot hold pods inside the kubelet", err)
 	case err == nil && before != nil:
@@ -180,9 +185,11 @@ func (h *holder) note(err error) {
 	}
 }
 
-// close lets all go on, and ends the hold process.
+// close lets all held pods go on, and ends the hold process.
 func (h *holder) close() {
-	h.forget()
-	_ = h.probe.Arm(nil)
+	if h.unsubscribe != nil {
+		h.unsubscribe()
+		_ = h.probe.Arm(nil)
+	}
 	h.process().Close()
 }

@@ -16,8 +16,7 @@ import (
 const (
 	// askRuntime bounds a question of ours to the runtime.
 	askRuntime = 10 * time.Second
-	// findWithin bounds how long the publisher waits for the answer, and who waits for
-	// the publisher.
+	// findWithin bounds how long the publisher, and the calls that wait for it, wait for such an answer.
 	findWithin = 500 * time.Millisecond
 )
 
@@ -35,9 +34,9 @@ func newIdentities(h *Host) *identities {
 	return &identities{agent: h.Agent, probe: h.Probe, known: cri.NewIdentities(), asker: cri.NewImageAsker(h.Target().specs.wanted)}
 }
 
-// reach sets how the runtime is reached from now on.
+// reach sets how the runtime is dialled.
 func (x *identities) reach(dial func(context.Context) (net.Conn, error)) (err error) {
-	// The address is nobody's: dial knows the way.
+	// The address has no meaning: dial does not use it.
 	x.runtime, err = grpc.NewClient("passthrough:///runtime",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
@@ -50,7 +49,7 @@ func (x *identities) close() {
 	}
 }
 
-// stepSandbox is a pod that the runtime had before podstep came.
+// stepSandbox reports a sandbox that the runtime had before podstep attached.
 const stepSandbox = "cluster.sandbox"
 
 // load asks the runtime for the pods that it has, and reports them to the agent.
@@ -69,9 +68,9 @@ func (x *identities) load(ctx context.Context) error {
 	return nil
 }
 
-// find asks the runtime again if nobody knows whose the id is. One that answers
-// late is not waited for: the ids are known to the next calls then.
-func (x *identities) find(id string) {
+// findOwner asks the runtime again if the owner of an id is not known. It does not wait long for a late answer: the
+// next calls then have the owner.
+func (x *identities) findOwner(id string) {
 	if x.agent.Owner(id) != "" {
 		return
 	}
@@ -114,13 +113,13 @@ func (x *identities) updateAgent() {
 	}
 }
 
-// whose is the uid of the pod that a request is about; empty if it is not known.
+// whose returns the uid of the pod that a request is about; empty if it is not known.
 func (x *identities) whose(r cri.Request) string {
 	switch {
 	case r.Ref.Pod.UID != "":
 		return r.Ref.Pod.UID
 	case r.Ref.ID != "":
-		x.find(r.Ref.ID)
+		x.findOwner(r.Ref.ID)
 		return string(x.agent.Owner(r.Ref.ID))
 	case r.Ref.Image != "":
 		uid, _ := x.asker.Asked(r.Ref.Image)

@@ -49,7 +49,7 @@ func removeSandbox(t *testing.T, s *hosted, sandbox string, err error) {
 	called(t, s, "cri.RemovePodSandbox", &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox}, &runtimeapi.RemovePodSandboxResponse{}, err)
 }
 
-// shown are the names of the pods that podstep pods has.
+// shown returns the names of the pods that podstep pods lists.
 func shown(t *testing.T, s *hosted) (names []string) {
 	t.Helper()
 	c, err := client.Dial(t.Context(), s.o.Socket)
@@ -68,8 +68,8 @@ func shown(t *testing.T, s *hosted) (names []string) {
 	return names
 }
 
-// Where pods are known by calls alone, one is gone with its last sandbox, and
-// there again with a new one.
+// TestGoneWithItsSandbox: a pod that is known by calls alone is gone with its last sandbox, and there again with a
+// new one.
 func TestGoneWithItsSandbox(t *testing.T) {
 	s := hostedSession(t)
 	want := func(when string, want ...string) {
@@ -92,14 +92,14 @@ func TestGoneWithItsSandbox(t *testing.T) {
 	want("with both gone")
 	runPod(t, s, "one", "s1c")
 	want("with one back", "one")
-	// Of a pod that somebody wants it reports nothing.
+	// A pod that somebody wants is not reported as gone.
 	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: "uid-one"}}
 	s.report(cluster.Report{By: probes.ByKubelet, Step: "cluster.kubelet", At: time.Now(), Pod: web, Values: []any{true, nil, nil, nil}})
 	removeSandbox(t, s, "s1c", nil)
 	want("with the sandbox of one gone that the kubelet has", "one")
 }
 
-// A runtime that answers late is not waited for, and its answer is used all the same.
+// TestFindWithSlowRuntime: podstep does not wait for a late answer of the runtime, but uses it when it comes.
 func TestFindWithSlowRuntime(t *testing.T) {
 	s, r := hostedSession(t), playRuntime(t)
 	r.sandboxes = []*runtimeapi.PodSandbox{{
@@ -120,7 +120,7 @@ func TestFindWithSlowRuntime(t *testing.T) {
 	}
 }
 
-// What is known from calls is not asked for.
+// TestFindAsksLittle: podstep does not ask the runtime for ids that it knows from calls.
 func TestFindAsksLittle(t *testing.T) {
 	s, r := hostedSession(t), playRuntime(t)
 	reachPlayed(t, s, r)
@@ -140,7 +140,7 @@ func TestFindAsksLittle(t *testing.T) {
 	}
 }
 
-// learnt is a call that has made a pod's sandbox.
+// learnt returns a call that has made a pod's sandbox, with its answer.
 func learnt(t *testing.T, i int) (cri.Request, cri.Answer) {
 	t.Helper()
 	m := cri.OfStep("cri.RunPodSandbox")

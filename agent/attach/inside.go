@@ -17,11 +17,34 @@ import (
 var Uprobe = Kind{Name: uprobe.Name, Abilities: insideAbilities, New: newInside}
 
 func insideAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
+	return abilitiesInside(c, t, noHoldsByKernel(t))
+}
+
+// noHoldsByKernel returns why no pod can be held through the program in the kernel; none if pods can.
+func noHoldsByKernel(t *Target) probes.Reason {
+	if uprobe.OwnPIDs("/") {
+		return reasons.OwnPIDs.Reason()
+	}
+	return noHolds(t)
+}
+
+// noHolds returns why no thread of the kubelet can be made to wait; none if threads can. The wait is a system call that the
+// kubelet itself never makes.
+func noHolds(t *Target) (why probes.Reason) {
+	if uprobe.Seccomp("/", t.current().PID) {
+		why = reasons.Seccomp.Reason()
+	}
+	return why
+}
+
+// abilitiesInside returns the abilities of a probe that looks into the kubelet, and holds pods there unless cannot
+// states why not.
+func abilitiesInside(c *probes.Catalogue, t *Target, cannot probes.Reason) probes.Abilities {
 	p, err := t.looksInside()
 	if err != nil {
 		return uprobe.NoAbilities(err)
 	}
-	holds := uprobe.Holds{Allowed: t.allowHolds}
+	holds := uprobe.Holds{Allowed: t.allowHolds, Cannot: cannot}
 	if t.criHolds {
 		holds.Except = map[string]probes.Reason{stageCRI: reasons.HeldByCRI.Reason()}
 	}
@@ -30,27 +53,32 @@ func insideAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 
 const stageCRI = "cri"
 
-// inside publishes what is seen inside of the kubelet as events of the agent.
+// inside publishes the calls that are seen inside the kubelet as events of the agent.
 type inside struct {
 	catalogue *probes.Catalogue
 	probe     *uprobe.Probe
 	host      *Host
 	target    *Target
-	holder    *holder // nil: it only looks
-	// refused are steps at which other pods were read than there are. Only the probe's
-	// goroutine uses it.
+	holder    *holder // nil: the probe holds nothing
+	// refused has the steps at which a pod was read under a wrong name. Only the probe's goroutine uses it.
 	refused map[string]bool
 }
 
 func newInside(t *Target) (Probe, error) {
-	p, err := makeInside(t)
+	p, err := newFollowing(uprobe.Name, t, func(t *Target) (processProbe, error) {
+		p, err := makeInside(t)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// makeInside prepares to publish what is seen inside of a kubelet.
+// makeInside prepares the part of a probe that publishes what is seen inside a kubelet.
 func makeInside(t *Target) (*inside, error) {
 	c, err := probes.Load()
 	if err != nil {
@@ -63,10 +91,10 @@ func makeInside(t *Target) (*inside, error) {
 	return &inside{catalogue: c, probe: p, target: t, refused: map[string]bool{}}, nil
 }
 
-// Start has the kernel look at the steps' functions.
+// Start makes the kernel report calls of the steps' functions.
 func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 	p.host = h
-	if p.target.allowHolds {
+	if p.holds(noHoldsByKernel(p.target)) {
 		if p.holder, err = newHolder(ctx, h, p.catalogue, p.probe, meetWithin, p.startHolding); err != nil {
 			return err
 		}
@@ -74,24 +102,38 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 	if err := p.probe.Start(p.catalogue, p); err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}
+	if p.holder != nil {
+		p.holder.begin()
+	}
 	h.Working(nil)
 	h.Go(p.watchCost)
 	return nil
 }
 
-// startHolding starts the hold process.
-func (p *inside) startHolding(ctx context.Context, h holdproc.Handler) (stopper, error) {
-	k := &p.target.Kubelet
-	return holdproc.Start(ctx, holdproc.Options{PID: k.PID, Started: k.Started, NotWithin: p.probe.Locking()}, p.target.hold, h)
+// holds reports whether the probe is to hold pods. cannot is why it cannot, if it cannot; it is printed.
+func (p *inside) holds(cannot probes.Reason) bool {
+	if p.target.allowHolds && !cannot.IsZero() {
+		p.host.Print("no pod can be held inside the kubelet: %s", cannot.Text().En)
+	}
+	return p.target.allowHolds && cannot.IsZero()
 }
 
-// Stop has the kernel forget them.
+// startHolding starts the hold process.
+func (p *inside) startHolding(ctx context.Context, h holdproc.Handler) (stopper, error) {
+	k := p.target.current()
+	return holdproc.Start(ctx, holdproc.Options{PID: k.PID, Started: k.Started, NotWithin: p.probe.Locking(), Packages: lookedAt(p.catalogue)}, p.target.hold, h)
+}
+
+// Stop ends that.
 func (p *inside) Stop(context.Context) error {
 	if p.holder != nil {
 		p.holder.close()
 	}
 	return p.probe.Stop()
 }
+
+// gone ends the calls under way.
+func (p *inside) gone(why error) { p.probe.End(why) }
 
 // Enter publishes that a call has begun.
 func (p *inside) Enter(c *uprobe.Call) {
@@ -104,8 +146,8 @@ func (p *inside) Enter(c *uprobe.Call) {
 	p.stopped(c, func(call *agent.Call, ctx context.Context) { _ = call.Stop(ctx) })
 }
 
-// stopped has the holder hold a call that the program in the kernel has stopped, for as long
-// as stop takes; one that is not shown goes on at once.
+// stopped makes the holder hold a call that the program in the kernel has stopped, until stop returns. A call that is
+// not shown goes on at once.
 func (p *inside) stopped(c *uprobe.Call, stop func(*agent.Call, context.Context)) {
 	if p.holder == nil || c.Stopped == nil {
 		return
@@ -114,7 +156,7 @@ func (p *inside) stopped(c *uprobe.Call, stop func(*agent.Call, context.Context)
 	p.holder.stopped(*c.Stopped, func(ctx context.Context) { stop(call, ctx) })
 }
 
-// begin publishes that a call has begun, within the innermost one around it that is shown.
+// begin publishes that a call has begun, within the innermost shown call around it.
 func (p *inside) begin(c *uprobe.Call) *agent.Call {
 	seen := agent.Seen{Step: c.Step.Name, At: c.At, Values: c.Values, Goroutine: c.Goroutine, Worker: c.Worker}
 	for up := c.Parent; up != nil && seen.Parent == nil; up = up.Parent {
@@ -136,16 +178,16 @@ func (p *inside) Exit(c *uprobe.Call, at time.Time, err error, values []any) {
 	p.stopped(c, (*agent.Call).StopEnded)
 }
 
-// Lost counts what found no room.
+// Lost counts records that were lost for want of room.
 func (p *inside) Lost(n int) { p.host.Agent.Lost(n) }
 
-// Refused notes that a step is not shown any more.
+// Refused notes that a step is not shown any more, and why.
 func (p *inside) Refused(s *probes.Step, why string) {
 	p.host.Note(fmt.Sprintf("the %s probe does not show %s: %s; its table of where values lie does not fit this kubelet", p.host.name, s.Name, why), nil)
 }
 
-// agrees reports whether a call's pod, as it was read from memory, is the one that the API
-// server or the kubelet's list has under its uid. If not, the step is refused.
+// agrees reports whether a call's pod, as read from memory, has the name that the API server or the kubelet's list
+// has for its uid. If not, it refuses the step.
 func (p *inside) agrees(c *uprobe.Call) bool {
 	if len(c.Values) == 0 {
 		return true

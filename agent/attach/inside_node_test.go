@@ -15,20 +15,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/agent/lab/versions"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-var update = flag.Bool("update", false, "write anew what was seen, for go generate ./probes/uprobe/insidedoc")
+var update = flag.Bool("update", false, "write anew what was seen, for go generate ./probes/uprobe")
 
-// seenDir has what was seen of each version of the kubelet, which docs/inside.md shows.
-const seenDir = "../../probes/uprobe/insidedoc/seen"
+// seenDir has the rows that were seen in each version of the kubelet. docs/inside.md shows them.
+const seenDir = "../../probes/uprobe/seen"
 
-// row is a step in the nearest step around it that is of tier 1, or - in none.
+// row is a step with the nearest step of tier 1 around it, or with - if there is none.
 type row struct{ step, parent string }
 
-// rows are those of tier 1 in a story.
+// rows returns the rows of the steps of tier 1 in a story.
 func rows(story []probes.Event) map[row]bool {
 	c := probes.MustLoad()
 	tier1 := map[string]bool{}
@@ -57,8 +56,8 @@ func rows(story []probes.Event) map[row]bool {
 	return out
 }
 
-// lives has some pods come and go, and returns the rows of all their stories, and from where
-// steps were called.
+// lives makes some pods come and go, and returns the rows of all their stories, and the lines from which steps were
+// called.
 func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.CallerLines) {
 	t.Helper()
 	out = map[row]bool{}
@@ -82,15 +81,15 @@ func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.Caller
 	return out, labtest.CallerLinesIn(all)
 }
 
-// sameLines checks the lines from which steps were called in an unmodified kubelet: they are in
-// its source, and those that a woven one has.
+// sameLines checks the lines from which steps were called in an unmodified kubelet: they fit its source, and are the
+// same as in a woven one.
 func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
 	t.Helper()
 	seen.Check(t)
 	compared := 0
 	for call := range seen {
 		known, lines := woven.Known(call), seen.Known(call)
-		if len(known) == 0 || call[1] == "worker.turn" { // a turn that is made of other calls is called from nowhere
+		if len(known) == 0 || call[1] == "worker.turn" { // a turn that is put together from other calls has no caller
 			continue
 		}
 		compared++
@@ -104,7 +103,7 @@ func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
 	}
 }
 
-// notSeen are the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
+// notSeen returns the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
 func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 	t.Helper()
 	for _, s := range l.Steps() {
@@ -117,8 +116,8 @@ func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 	return append([]string{}, out...)
 }
 
-// TestInside: of an unmodified kubelet the uprobe probe sees what a woven kubelet shows,
-// alone and together with the cri probe, and from where steps are called.
+// TestInside: in an unmodified kubelet the uprobe probe, alone and together with the cri probe, sees what a woven
+// kubelet shows, also the lines from which steps are called.
 func TestInside(t *testing.T) {
 	woven, lines := lives(t, labtest.Start(t))
 	l := shared.For(t)
@@ -147,7 +146,7 @@ func TestInside(t *testing.T) {
 // TestInsideVersions: the same with kubelets of other versions; and a pod is held in SyncPod of
 // each, and goes on.
 func TestInsideVersions(t *testing.T) {
-	for _, v := range versions.All() {
+	for _, v := range labtest.Versions() {
 		if v.Containerd != "" || v.Kubelet == "v1.36" {
 			continue
 		}
@@ -160,7 +159,7 @@ func TestInsideVersions(t *testing.T) {
 	}
 }
 
-// holdOnce holds a pod where its sync begins and where its volumes are there, and lets it go.
+// holdOnce holds a pod where its sync begins, and again where its volumes are ready, and lets it go.
 func holdOnce(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
@@ -200,8 +199,8 @@ func attachInside(t *testing.T, l *labtest.Lab, flags ...string) insideSeen {
 	return insideSeen{seen, lines, notSeen(t, l)}
 }
 
-// compareSeen compares what was seen of a kubelet, by way of seeing, with what is recorded.
-// Rows that come by chance are not missed.
+// compareSeen compares the rows that were seen, by the way of seeing, with those that are recorded. Rows that come by
+// chance may be missing.
 func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missing []string) {
 	t.Helper()
 	file := filepath.Join(seenDir, version+".tsv")
@@ -239,8 +238,8 @@ func compareSeen(t *testing.T, version string, by map[string]map[row]bool, missi
 	}
 }
 
-// anywhere reports whether a step was seen, in whatever other one. Delve does not see goroutines
-// being made: of one whose maker is not known any more the rows are in no other.
+// anywhere reports whether a step was seen, within any other step or none. Delve does not see who starts a goroutine,
+// so rows of one whose maker is not known any more are within no other.
 func anywhere(seen map[row]bool, step string) bool {
 	for r := range seen {
 		if r.step == step {
@@ -250,15 +249,16 @@ func anywhere(seen map[row]bool, step string) bool {
 	return false
 }
 
-// steady reports whether each pod has a row: those of its worker, and of calls to the runtime that change something.
+// steady reports whether every pod has the row: one of its worker, or of a call to the runtime that changes
+// something.
 func steady(r row) bool {
 	if r.parent == "-" && strings.HasPrefix(r.step, "cri.") {
-		return false // the cri probe was the first to see it, which is rare
+		return false // this happens only if the cri probe was the first to see the call, which is rare
 	}
 	return strings.HasPrefix(r.step, "worker.") || strings.HasPrefix(r.step, "sync.") || slices.Contains([]string{"cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"}, r.step)
 }
 
-// writeSeen writes it anew; what is not given stays.
+// writeSeen writes a file of seenDir anew. The parts that are not given stay.
 func writeSeen(t *testing.T, file string, by map[string]map[row]bool, missing []string) {
 	t.Helper()
 	by, known := maps.Clone(by), map[string]map[row]bool{}

@@ -12,8 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/uprobe"
 )
 
-// TestAgrees: a step at which a pod is read under another one's name is refused, whatever it
-// reads later.
+// TestAgrees: a step that reads a pod under another pod's name is refused for good.
 func TestAgrees(t *testing.T) {
 	c := probes.MustLoad()
 	a, err := agent.New(c, agent.Options{Probes: []probes.Abilities{uprobe.NoAbilities(errors.New("a test has none"))}})
@@ -22,7 +21,7 @@ func TestAgrees(t *testing.T) {
 	}
 	defer a.Close()
 	s := &Session{target: &Target{}, agent: a}
-	s.target.specs.spec("u1", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	s.target.specs.setSpec("u1", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 	p := &inside{host: &Host{Probe: a.Probe(uprobe.Name), Agent: a, session: s}, refused: map[string]bool{}}
 	for _, x := range []struct {
 		name    string

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// costEvery is how often it is worked out what the uprobe probe costs the kubelet.
+	// costEvery is how often the cost of the uprobe probe to the kubelet is calculated.
 	costEvery = 5 * time.Second
-	// muchCost is the share of a core from which on the node's story has it.
+	// muchCost is the share of a core from which the cost is noted in the node's story.
 	muchCost = 0.05
 )
 
-// watchCost keeps what the probe costs the kubelet with the probe's state, and notes it when it is
-// much for the first time.
+// watchCost keeps the cost of the probe to the kubelet in the probe's state, and notes it when it first reaches
+// muchCost.
 func (p *inside) watchCost() {
 	noted := false
 	before, at := p.probe.Cost(), time.Now()

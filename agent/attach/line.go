@@ -2,33 +2,32 @@ package attach
 
 import (
 	"context"
+	"go/token"
 	"slices"
-	"strings"
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/delve"
 	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
-// debugger is what the agent can ask of Delve. parks: it holds goroutines alone.
+// debugger returns what the agent can ask of Delve. parks states whether Delve holds one goroutine while all others
+// go on.
 func (p *debugged) debugger(parks bool) *agent.Debugger {
-	d := &agent.Debugger{Look: p.look}
+	d := &agent.Debugger{Look: p.answerLook}
 	if p.holder != nil && parks {
-		d.Find, d.Step, d.Forget = p.find, p.step, p.forget
+		d.Find, d.Step, d.Forget = p.findPlace, p.stepLine, p.endStep
 	}
 	return d
 }
 
-// lineRule is on which goroutines is held at lines: those that a pod's worker has, within
-// functions of which it is known whether they take a lock.
+// lineRule selects the goroutines that are held at lines: those of a pod's worker, in packages for which it is known
+// which functions take a lock.
 func (p *debugged) lineRule() delve.LineRule {
-	out := delve.LineRule{Within: p.workers(), Locking: p.probe.Locks(), Packages: map[string]bool{}}
+	out := delve.LineRule{Within: p.workers(), Locking: p.probe.Locks(), Packages: lookedAt(p.catalogue)}
 	for i := range p.catalogue.Steps {
-		symbol := p.catalogue.Steps[i].Symbol
-		slash := strings.LastIndexByte(symbol, '/') + 1
-		name, _, _ := strings.Cut(symbol[slash:], ".")
-		out.Packages[symbol[:slash]+name] = true
 		for _, locked := range p.catalogue.Steps[i].Hold.NotWithin {
 			out.Locking = append(out.Locking, p.catalogue.Step(locked).Symbol)
 		}
@@ -36,18 +35,27 @@ func (p *debugged) lineRule() delve.LineRule {
 	return out
 }
 
-// workers are the functions with which the goroutines of pods' workers begin, and those that
-// workers wait for.
+// lookedAt returns the packages of which it is known which functions have a lock: those that steps are in.
+func lookedAt(c *probes.Catalogue) map[string]bool {
+	out := map[string]bool{}
+	for i := range c.Steps {
+		if symbol := c.Steps[i].Symbol; symbol != "" {
+			out[holdproc.PackageOf(symbol)] = true
+		}
+	}
+	return out
+}
+
+// workers returns the functions with which the goroutines of pods' workers begin, and the goroutines that workers
+// wait for.
 func (p *debugged) workers() []string {
 	all := begins(p.catalogue, p.probe.Functions)
 	return slices.Concat(all[worker], all[killer])
 }
 
-// find looks for a place in the kubelet's code.
-func (p *debugged) find(ctx context.Context, at string) (out []agent.Found, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
-	defer cancel()
-	all, err := p.client.Find(ctx, at)
+// findPlace looks for a place in the kubelet's code.
+func (p *debugged) findPlace(_ context.Context, at string) (out []agent.Found, err error) {
+	all, err := p.client.Find(at)
 	for _, f := range all {
 		out = append(out, agent.Found{Address: f.Address, Frame: frameProto(&f.Frame)})
 	}
@@ -59,25 +67,25 @@ var lineSteps = map[agentpb.StepMode]delve.LineStep{
 	agentpb.StepMode_LINE_OVER: delve.LineOver, agentpb.StepMode_LINE_INTO: delve.LineInto, agentpb.StepMode_LINE_OUT: delve.LineOut,
 }
 
-// step has a goroutine that is held be held again at a line.
-func (p *debugged) step(ctx context.Context, goroutine uint64, mode agentpb.StepMode) error {
+// stepLine makes a held goroutine stop again at a line, which depends on mode.
+func (p *debugged) stepLine(ctx context.Context, goroutine uint64, mode agentpb.StepMode) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	return p.client.Step(ctx, goroutine, lineSteps[mode])
 }
 
-// forget takes that back. If the goroutine is held, or podstep ends, it is taken back already.
-func (p *debugged) forget(goroutine uint64) {
+// endStep takes that back. Nothing is left to take back if the goroutine is held again, or if podstep ends.
+func (p *debugged) endStep(goroutine uint64) {
 	ctx, cancel := context.WithTimeout(p.host.Context(), lookWithin)
 	defer cancel()
 	_ = p.client.Step(ctx, goroutine, delve.LineNone)
 }
 
-// heldInside is that Delve holds a goroutine at a line. The agent is asked whether its pod is to
-// be held, as one that is inside of the innermost call there.
+// heldInside handles Delve's report that it holds a goroutine at a line. It asks the agent whether the pod is to be
+// held, inside the innermost call on that goroutine.
 func (p *debugged) heldInside(h delve.Held) {
 	m := &meeting{held: &h.Held, process: p.holder.process(), ended: make(chan struct{})}
-	p.holder.add(m)
+	p.holder.addHold(m)
 	call := p.innermost(h.Goroutine)
 	p.host.Go(func() {
 		p.holder.hold(m, func(ctx context.Context) {
@@ -86,7 +94,7 @@ func (p *debugged) heldInside(h delve.Held) {
 	})
 }
 
-// innermost is the innermost call on a goroutine that is shown; nil: there is none.
+// innermost returns the innermost shown call on a goroutine; nil: there is none.
 func (p *debugged) innermost(goroutine uint64) *agent.Call {
 	on, _ := p.watched.Of(goroutine)
 	for _, c := range slices.Backward(on.Calls) {
@@ -97,10 +105,10 @@ func (p *debugged) innermost(goroutine uint64) *agent.Call {
 	return nil
 }
 
-// mostGoroutines bounds how many of a pod are listed.
+// mostGoroutines bounds how many goroutines of a pod are listed.
 const mostGoroutines = 32
 
-// goroutines are those on which calls about a pod are under way: first the one that is held.
+// goroutines returns a held goroutine, and then the others on which calls about its pod are under way.
 func (p *debugged) goroutines(held uint64) (out []uprobe.Running) {
 	uids := map[string]bool{}
 	on, ok := p.watched.Of(held)
@@ -131,4 +139,21 @@ func goroutinesProto(all []uprobe.Running) (out []*agentpb.Goroutine) {
 
 func frameProto(f *delve.Frame) *agentpb.StackFrame {
 	return &agentpb.StackFrame{Function: f.Function, File: f.File, Line: int32(f.Line)}
+}
+
+// shownVariables returns, by function, the variables that the catalogue shows as fields of the function's step.
+func shownVariables(c *probes.Catalogue) map[string][]string {
+	out := map[string][]string{}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if s.Symbol == "" || s.Closure != "" {
+			continue
+		}
+		for _, f := range s.Fields {
+			if name := f.Read(); token.IsIdentifier(name) {
+				out[s.Symbol] = append(out[s.Symbol], name)
+			}
+		}
+	}
+	return out
 }

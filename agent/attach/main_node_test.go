@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -27,7 +27,7 @@ var shared = labtest.NewShared(labtest.Launch,
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// times is how often to do something: more where somebody has the time.
+// times returns how often to do something: the number in the environment variable env, or otherwise.
 func times(t *testing.T, env string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(env)
@@ -91,8 +91,8 @@ func life(t *testing.T, l *labtest.Lab, name string) {
 	t.Logf("pod %s was Ready after %v, and gone after %v", name, ready.Round(time.Millisecond), gone.Round(time.Millisecond))
 }
 
-// warnings are what the kubelet warned of in namespace default, by name of what
-// it was about, since the events that are in before.
+// warnings returns the warnings in namespace default, without those whose names are in before, and those for which
+// slowCache is true.
 func warnings(t *testing.T, l *labtest.Lab, before map[string]bool) (out []corev1.Event) {
 	t.Helper()
 	list, err := l.Client.CoreV1().Events("default").List(l.Context(), metav1.ListOptions{FieldSelector: "type=Warning"})
@@ -100,23 +100,23 @@ func warnings(t *testing.T, l *labtest.Lab, before map[string]bool) (out []corev
 		t.Fatal(err)
 	}
 	for _, e := range list.Items {
-		if !before[e.Name] && !slowCache(e.Message) {
+		if !before[e.Name] && !ofBusyNode(e.Message) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// slowCache reports whether a message says that the kubelet waited in vain for
-// its cache of ConfigMaps or Secrets. The kubelet's watch based manager gives
-// the first read of an object one second, and the kubelet then mounts again: a
-// busy machine is too slow for that with podstep and without.
-func slowCache(message string) bool {
-	return strings.Contains(message, "failed to sync") && strings.Contains(message, "cache: timed out waiting for the condition")
+// ofBusyNode reports whether a message is one that a busy node has with podstep and without:
+//   - The kubelet waited in vain for its cache of ConfigMaps or Secrets. Its watch based manager gives the first read of an
+//     object one second, and then mounts again.
+//   - containerd killed a container whose shim ended at that moment. The kubelet then kills it again.
+func ofBusyNode(message string) bool {
+	return strings.Contains(message, "failed to sync") && strings.Contains(message, "cache: timed out waiting for the condition") ||
+		strings.Contains(message, "failed to kill container") && strings.Contains(message, "ttrpc: closed")
 }
 
-// attached is the node while podstep is attached to it, with all that must be as
-// before when it has ended.
+// attached is a podstep that is attached to the node, with the state that must be as before when it has ended.
 type attached struct {
 	*labtest.Attached
 	t      *testing.T
@@ -134,7 +134,7 @@ func attach(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 	return a
 }
 
-// socketOf is the runtime's socket, which must be served.
+// socketOf returns the runtime's socket, which some process must serve.
 func socketOf(t *testing.T, l *labtest.Lab) labtest.Socket {
 	t.Helper()
 	s, err := l.Socket()

@@ -7,60 +7,85 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
-// meetings bring the two halves of stops together: what the program in the kernel reports of
-// the call, and what the hold process does. Each comes by a way of its own, in the order of
-// the stops of its thread. The zero value is ready.
+// meetings bring the two halves of stops together: the report of the program in the kernel about the call, and that
+// of the hold process. Each half comes by its own way, in the order of the stops of its goroutine. One of them may not
+// come at all. The zero value is ready.
 type meetings struct {
 	mu      sync.Mutex
-	waiting map[uprobe.Stop][]*meeting // one half of each has come; the oldest first
+	waiting map[stopKey][]*meeting // meetings of which one half has come, the oldest first
 }
 
-// meeting is one stop of a thread.
+// stopKey has what both halves of a stop know of it: who stopped, and where.
+type stopKey struct {
+	tid              int
+	place, goroutine uint64
+}
+
+func keyOf(at uprobe.Stop) stopKey { return stopKey{at.TID, at.Place, at.Goroutine} }
+
+// meeting is one stop of a thread, with its two halves.
 type meeting struct {
 	came    chan struct{} // closed when the hold process has reported
 	held    *holdproc.Held
 	refused *holdproc.Refused
-	process stopper       // that holds
+	process stopper       // the one that holds the goroutine
 	ended   chan struct{} // closed when the hold has ended
 
-	seen, reported bool // which halves have come; under mu of meetings
+	// Under mu of meetings: which halves have come, and the time that the first of them states.
+	seen, reported bool
+	at             clock.Time
 }
 
-// see is the meeting of a stop of whose call the program in the kernel reports.
+// see returns the meeting of a stop that the program in the kernel has reported. The hold process reports the stop
+// after the time of at, and before the goroutine can stop once more: so it is the first report after that time.
 func (ms *meetings) see(at uprobe.Stop) *meeting {
-	return ms.meet(at, func(m *meeting) *bool { return &m.seen })
-}
-
-// report is the meeting of a stop of which the hold process reports.
-func (ms *meetings) report(at uprobe.Stop) *meeting {
-	return ms.meet(at, func(m *meeting) *bool { return &m.reported })
-}
-
-// meet is the oldest meeting of a stop that waits for a half, or a new one.
-func (ms *meetings) meet(at uprobe.Stop, half func(*meeting) *bool) *meeting {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	all := ms.waiting[at]
-	if len(all) > 0 && !*half(all[0]) {
-		m := all[0]
-		*half(m) = true
-		ms.drop(at, m)
-		return m
+	for _, m := range ms.waiting[keyOf(at)] {
+		if m.reported && m.at >= at.At {
+			m.seen = true
+			ms.drop(at, m)
+			return m
+		}
 	}
-	m := &meeting{came: make(chan struct{}), ended: make(chan struct{})}
-	*half(m) = true
-	if ms.waiting == nil {
-		ms.waiting = map[uprobe.Stop][]*meeting{}
-	}
-	ms.waiting[at] = append(all, m)
+	m := ms.wait(at)
+	m.seen = true
 	return m
 }
 
-// giveUp ends the wait for a meeting's other half. It reports false if that has come.
+// report returns the meeting of a stop that the hold process has reported, at the time of at. It is the last stop that
+// was seen before that time: of an earlier one the report has not come, since the signal was lost.
+func (ms *meetings) report(at uprobe.Stop) *meeting {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range slices.Backward(ms.waiting[keyOf(at)]) {
+		if m.seen && m.at <= at.At {
+			m.reported = true
+			ms.drop(at, m)
+			return m
+		}
+	}
+	m := ms.wait(at)
+	m.reported = true
+	return m
+}
+
+// wait adds a meeting that waits for its other half. The caller has mu.
+func (ms *meetings) wait(at uprobe.Stop) *meeting {
+	m := &meeting{came: make(chan struct{}), ended: make(chan struct{}), at: at.At}
+	if ms.waiting == nil {
+		ms.waiting = map[stopKey][]*meeting{}
+	}
+	ms.waiting[keyOf(at)] = append(ms.waiting[keyOf(at)], m)
+	return m
+}
+
+// giveUp ends the wait for a meeting's other half. It returns false if that half has come.
 func (ms *meetings) giveUp(at uprobe.Stop, m *meeting) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -73,14 +98,15 @@ func (ms *meetings) giveUp(at uprobe.Stop, m *meeting) bool {
 
 // drop takes a meeting out of those that wait. The caller has mu.
 func (ms *meetings) drop(at uprobe.Stop, m *meeting) {
-	ms.waiting[at] = slices.DeleteFunc(ms.waiting[at], func(o *meeting) bool { return o == m })
-	if len(ms.waiting[at]) == 0 {
-		delete(ms.waiting, at)
+	key := keyOf(at)
+	ms.waiting[key] = slices.DeleteFunc(ms.waiting[key], func(o *meeting) bool { return o == m })
+	if len(ms.waiting[key]) == 0 {
+		delete(ms.waiting, key)
 	}
 }
 
-// stopped is that the program in the kernel has asked for a stop of a call. stop asks the
-// agent whether it is wanted, and returns when the call is to go on.
+// stopped handles the report of the program in the kernel that it has asked for a stop of a call. stop asks the agent
+// whether the stop is wanted, and returns when the call is to go on.
 func (h *holder) stopped(at uprobe.Stop, stop func(context.Context)) {
 	m := h.meetings.see(at)
 	h.host.Go(func() {
@@ -100,7 +126,7 @@ func (h *holder) stopped(at uprobe.Stop, stop func(context.Context)) {
 	})
 }
 
-// hold has the goroutine wait for as long as the agent wants, and lets it go then.
+// hold holds the goroutine until stop returns, and then lets it go.
 func (h *holder) hold(m *meeting, stop func(context.Context)) {
 	ctx, cancel := h.during(m)
 	defer cancel()
@@ -111,7 +137,7 @@ func (h *holder) hold(m *meeting, stop func(context.Context)) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-m.ended: // by itself: the agent is to know
+			case <-m.ended: // the hold ended by itself: stop is to return
 				cancel()
 				return
 			case <-m.process.Done():
@@ -126,32 +152,31 @@ func (h *holder) hold(m *meeting, stop func(context.Context)) {
 	m.process.LetGo(m.held.Hold)
 }
 
-// during is the context of a hold, which ends with the probe.
+// during makes the context of a hold, which ends with the probe.
 func (h *holder) during(m *meeting) (context.Context, context.CancelFunc) {
 	if m.held.Whole {
-		return agent.Standstill(h.host.Context(), m.held.Until)
+		return agent.Standstill(h.host.Context(), m.held.Until.Time())
 	}
 	return context.WithCancel(h.host.Context())
 }
 
-// noteRefused notes why a pod was not held, where that is news: a goroutine of another kind
-// is never meant.
+// noteRefused notes why a pod was not held. It notes nothing of a goroutine of another kind: nobody meant that one.
 func (h *holder) noteRefused(r *holdproc.Refused) {
 	if r != nil && r.Reason != holdproc.NotWithin {
 		h.host.Agent.Note("a pod was not held inside the kubelet: " + r.Text)
 	}
 }
 
-// add adds a hold of the stopper's whose call is known.
-func (h *holder) add(m *meeting) {
+// addHold adds a hold of the stopper whose call is known.
+func (h *holder) addHold(m *meeting) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.holds[m.held.Hold] = m
 }
 
-// held is that the hold process has parked a goroutine.
+// held handles the hold process's report that it parked a goroutine.
 func (h *holder) held(r holdproc.Held) {
-	at := uprobe.Stop{TID: r.TID, Place: r.Place}
+	at := uprobe.Stop{TID: r.TID, Place: r.Place, Goroutine: r.Goroutine, At: r.At}
 	m := h.meetings.report(at)
 	h.mu.Lock()
 	m.held, m.process = &r, h.client
@@ -159,22 +184,27 @@ func (h *holder) held(r holdproc.Held) {
 	h.mu.Unlock()
 	close(m.came)
 	time.AfterFunc(h.within, func() {
-		if h.meetings.giveUp(at, m) { // nothing was reported of its call
+		if h.meetings.giveUp(at, m) { // the call was not reported
 			m.process.LetGo(r.Hold)
 		}
 	})
 }
 
-// refused is that the hold process has let a goroutine pass.
+// refused handles the hold process's report that it let a goroutine pass. If the report does not say which one, it
+// meets no call.
 func (h *holder) refused(r holdproc.Refused) {
-	at := uprobe.Stop{TID: r.TID, Place: r.Place}
+	if r.Goroutine == 0 {
+		h.noteRefused(&r)
+		return
+	}
+	at := uprobe.Stop{TID: r.TID, Place: r.Place, Goroutine: r.Goroutine, At: r.At}
 	m := h.meetings.report(at)
 	m.refused = &r
 	close(m.came)
 	time.AfterFunc(h.within, func() { h.meetings.giveUp(at, m) })
 }
 
-// ended is that a hold has ended.
+// ended handles the hold process's report that a hold has ended.
 func (h *holder) ended(r holdproc.Ended) {
 	h.mu.Lock()
 	m := h.holds[r.Hold]

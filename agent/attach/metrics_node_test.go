@@ -13,13 +13,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// scraped are values by metric and labels, as they stand in the text.
+// scraped has the values by metric and labels, written as in the text.
 type scraped map[string]float64
 
-// scrape gets the metrics as Prometheus does; nil if nobody answers.
+// scrape gets the metrics as Prometheus does. It returns nil if nobody answers.
 func scrape(t *testing.T, address string) scraped {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), labtest.Patience)
@@ -45,7 +45,7 @@ func scrape(t *testing.T, address string) scraped {
 	return out
 }
 
-// freePort is a port of 127.0.0.1 that nobody has just now.
+// freePort returns a port of 127.0.0.1 that is free at the moment.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,8 +60,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// histogram checks that the buckets of a method's histogram add up, and returns how many
-// calls are in it.
+// histogram checks that the buckets of a method's histogram add up, and returns its number of calls.
 func (s scraped) histogram(t *testing.T, name, method string) float64 {
 	t.Helper()
 	count := s[fmt.Sprintf(`%s_count{method=%q}`, name, method)]
@@ -79,8 +78,8 @@ func (s scraped) histogram(t *testing.T, name, method string) float64 {
 	return count
 }
 
-// TestMetrics: who scrapes sees the calls that were made, what they took, a hold, and that
-// a relay process was killed.
+// TestMetrics: the metrics show the calls that were made, what they took, a hold, and that a relay process was
+// killed.
 func TestMetrics(t *testing.T) {
 	const started = `podstep_calls_total{code="OK",method="StartContainer"}`
 	l, address := shared.For(t), "127.0.0.1:"+freePort(t)

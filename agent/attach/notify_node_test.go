@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// TestNotify: systemd, or whoever else it is, gets to know when podstep is attached.
+// TestNotify: systemd, or another program that started podstep, is notified when podstep is attached.
 func TestNotify(t *testing.T) {
 	l := shared.For(t)
 	socket := filepath.Join(t.TempDir(), "notify")

@@ -19,17 +19,16 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// oddRuntime is a runtime that does not do all that one should.
+// oddRuntime is a runtime that does not behave as one should.
 type oddRuntime struct {
-	// accept waits before each connection is accepted; nil does not. False: the runtime
-	// hangs up.
+	// accept, if not nil, is called before each connection is accepted. If it returns false, the runtime hangs up.
 	accept func(context.Context) bool
 	refuse bool // nobody listens on the socket any more
-	// answer has the error of a call; nil answers it.
+	// answer returns the error of a call; with a nil error the call is answered.
 	answer func(ctx context.Context, method string) error
 }
 
-// oddListener accepts as the runtime does.
+// oddListener accepts connections as its runtime's accept decides.
 type oddListener struct {
 	net.Listener
 	ctx    context.Context
@@ -78,16 +77,16 @@ func (r oddRuntime) play(t *testing.T) string {
 	return path
 }
 
-// stuck answers no call, also not one that its caller has given up.
+// stuck answers no call, even after its caller has given it up.
 func stuck(context.Context) error { select {} }
 
-// hangs answers no call before its caller gives it up.
+// hangs answers a call only when its caller has given it up.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// only answers calls of one method, and has otherwise answer the others.
+// only answers calls of one method, and passes the others to otherwise.
 func only(method string, otherwise func(context.Context) error) func(context.Context, string) error {
 	return func(ctx context.Context, called string) error {
 		if called == method {
@@ -97,8 +96,8 @@ func only(method string, otherwise func(context.Context) error) func(context.Con
 	}
 }
 
-// playKubelet makes the calls of a kubelet from this process: some methods, each again and
-// again, whatever comes of them. It gives up calls that are hurried after a second.
+// playKubelet makes a kubelet's calls from this process: it calls each method again and again, whatever the results.
+// It gives up hurried calls after a second.
 func playKubelet(t *testing.T, path string, methods ...string) {
 	t.Helper()
 	client := dialPath(t, path)
@@ -136,13 +135,13 @@ func playKubelet(t *testing.T, path string, methods ...string) {
 	t.Cleanup(func() { stop(); callers.Wait() })
 }
 
-// kubeletHere is this process, as a kubelet.
+// kubeletHere returns this process, as a kubelet.
 func kubeletHere(t *testing.T, path string) kubelets.Kubelet {
 	t.Helper()
 	return kubelets.Kubelet{PID: os.Getpid(), Started: started(t), RuntimeEndpoint: path, OwnNetwork: true, Root: fmt.Sprintf("/proc/%d/root", os.Getpid())}
 }
 
-// prints keeps what a session prints.
+// prints keeps the lines that a session prints.
 type prints struct {
 	mu    sync.Mutex
 	lines []string
@@ -179,7 +178,7 @@ func attachHere(t *testing.T, path string) (*Session, *prints, error) {
 	return s, printed, err
 }
 
-// untouched checks that a runtime's directory has its socket alone, the one of before.
+// untouched checks that a runtime's directory has only its socket, the same as before.
 func untouched(t *testing.T, path string, before os.FileInfo) {
 	t.Helper()
 	now, err := os.Lstat(path)

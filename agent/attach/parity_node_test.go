@@ -14,15 +14,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// seenCall is a call of the runtime as a story has it.
+// seenCall is a call to the runtime as it is in a story.
 type seenCall struct {
 	span    uint64
 	step    string
-	worker  bool // made by the pod's worker, by what the woven kubelet says
+	worker  bool // made by the pod's worker, as the woven kubelet reports
 	request string
 	result  string // empty while it is under way
 	err     string
@@ -32,7 +32,7 @@ func (c seenCall) String() string {
 	return fmt.Sprintf("%s %s -> %s %s", c.step, c.request, c.result, c.err)
 }
 
-// calls are those in a story, in the order in which they began.
+// calls returns the calls to the runtime in a story, in the order in which they began.
 func calls(t *testing.T, story []probes.Event) (out []seenCall) {
 	t.Helper()
 	at := map[uint64]int{}
@@ -60,7 +60,7 @@ func calls(t *testing.T, story []probes.Event) (out []seenCall) {
 	return out
 }
 
-// What is seen from beside the kubelet is what is seen from inside, call by call.
+// TestParity: podstep sees the same calls from beside the kubelet as from inside it, one by one.
 func TestParity(t *testing.T) {
 	l := labtest.Start(t)
 	attached := l.WithAgent(filepath.Join(l.Dir, "beside.sock"))
@@ -102,7 +102,7 @@ func TestParity(t *testing.T) {
 	l.UntilEvent("slow", "health probe that takes too long", func(e probes.Event) bool {
 		return e.Kind == probes.Exit && e.Step == "cri.ExecSync" && e.Error != ""
 	})
-	// One more is under way when the pod is deleted.
+	// One more call is under way when the pod is deleted.
 	begun := 0
 	l.UntilEvent("slow", "another health probe", func(e probes.Event) bool {
 		if e.Step == "cri.ExecSync" && e.Kind == probes.Enter {
@@ -144,7 +144,7 @@ func sameCalls(t *testing.T, inside, attached *labtest.Lab, pod string) {
 	if t.Failed() {
 		return
 	}
-	// The worker makes one call after the other; what others do comes between.
+	// The worker makes one call after the other; calls of other goroutines come between.
 	byWorker := func(c seenCall) bool {
 		return slices.Contains([]string{"cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"}, c.step)
 	}
@@ -154,9 +154,8 @@ func sameCalls(t *testing.T, inside, attached *labtest.Lab, pod string) {
 	}
 }
 
-// sameStories reads a pod's calls of both agents, again while they differ: one
-// is read after the other, and the kubelet looks at a pod that is gone for a
-// while yet.
+// sameStories reads a pod's calls from both agents, again while they differ: it reads one after the other, and the
+// kubelet still looks at a pod for a while after it is gone.
 func sameStories(t *testing.T, inside, attached *labtest.Lab, pod string) (in, out []seenCall) {
 	for range 20 {
 		in, out = calls(t, inside.Story(pod)), calls(t, attached.Story(pod))
@@ -169,16 +168,16 @@ func sameStories(t *testing.T, inside, attached *labtest.Lab, pod string) (in, o
 	return in, out
 }
 
-// unseenAttached recognizes calls that cannot be seen from outside.
+// unseenAttached reports whether a call cannot be seen from outside.
 func unseenAttached(c seenCall) bool {
 	switch c.step {
 	case "cri.ImageStatus":
-		// The question does not say for which pod it is asked. It is published as a pod's
-		// only when no other pod can have asked it.
+		// The request does not name the pod for which it is made. It is published as a pod's only when no other pod
+		// can have made it.
 		return true
 	case "cri.ExecSync":
-		// A call whose caller has given up already does not leave the kubelet. Those
-		// are of health probes of a container that has just ended.
+		// A call whose caller has already given up does not leave the kubelet. Health probes of a container that has
+		// just ended make such calls.
 		return c.err == "rpc error: code = Canceled desc = context canceled"
 	}
 	return false
@@ -193,7 +192,7 @@ func texts(all []seenCall, which func(seenCall) bool) (out []string) {
 	return out
 }
 
-// difference is what is in a more often than in b.
+// difference returns the calls that are in a more often than in b.
 func difference(a, b []seenCall) (out []seenCall) {
 	left := map[string]int{}
 	for _, c := range b {

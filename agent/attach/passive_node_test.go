@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// TestPassive: nothing stands in the path, what the API server and the kubelet report is
-// seen, and whoever wants a pod held gets the reason why not.
+// TestPassive: nothing stands in the path. podstep shows what the API server and the kubelet report, and names the
+// reason why it cannot hold a pod.
 func TestPassive(t *testing.T) {
 	l := shared.For(t)
 	before := socketOf(t, l)
@@ -45,8 +45,8 @@ func TestPassive(t *testing.T) {
 	}
 }
 
-// TestAllCalls: calls that are no steps of their own are in the node's story when somebody
-// wants them, by their method alone.
+// TestAllCalls: calls that are no steps of their own are in the node's story if somebody asks for them, with nothing
+// but their method.
 func TestAllCalls(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l, "--all-calls")

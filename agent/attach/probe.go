@@ -14,17 +14,19 @@ import (
 
 // Kind is a kind of probe that a session can host.
 type Kind struct {
-	// Name is that of the probe, in its events and for people.
+	// Name is the probe's name, in its events and for people.
 	Name string
-	// Abilities is what such a probe of a kubelet can do when it runs.
+	// Abilities returns what such a probe of a kubelet can do when it runs.
 	Abilities func(*probes.Catalogue, *Target) probes.Abilities
-	// New prepares a probe of a kubelet. It changes nothing on the machine. The
-	// error is the reason why there can be none here.
+	// New prepares a probe of a kubelet. It changes nothing on the machine. It fails with the reason if this kubelet
+	// can have no such probe.
 	New func(*Target) (Probe, error)
-	// InPath: something of ours stands between the kubelet and others while it works.
+	// InPath: while the probe works, a process of podstep stands between the kubelet and others.
 	InPath bool
-	// OnRequest: it works only if somebody names it.
+	// OnRequest: the probe is hosted only if somebody names it.
 	OnRequest bool
+	// Again: if the probe's start fails, it is tried again, unless no other probe works either.
+	Again bool
 }
 
 // LeftOut is a kind of probe that somebody does not want, and the reason.
@@ -33,8 +35,8 @@ type LeftOut struct {
 	Why  probes.Reason
 }
 
-// abilities are those that the probe would have. What it would not see happens inside the
-// kubelet, and nothing that comes of it is seen either.
+// abilities returns those that the probe would have. A step that it would not see happens inside the kubelet, unless
+// the catalogue has it outside, and gets that as the reason.
 func (l *LeftOut) abilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	can := l.Kind.Abilities(c, t)
 	for name, x := range can.Steps {
@@ -47,16 +49,15 @@ func (l *LeftOut) abilities(c *probes.Catalogue, t *Target) probes.Abilities {
 
 // Probe is one way of seeing the steps of a kubelet that runs.
 type Probe interface {
-	// Start begins to see. It returns when what happens from then on is seen, or will
-	// be as soon as h.Working(nil) says so. If it fails, nothing of it is left on
-	// the machine. Whatever runs on is started with h.Go, and uses h.Context.
+	// Start begins to see. From its return on the probe sees what happens, or from its call of h.Working(nil) on. If
+	// it fails, nothing of it is left on the machine. It starts goroutines with h.Go, and they use h.Context.
 	Start(ctx context.Context, h *Host) error
 	// Stop ends what Start began, and returns when nothing of it is left, at the
 	// latest soon after ctx ends. It is called once, also after h.Failed.
 	Stop(ctx context.Context) error
 }
 
-// Host is what a session is to one of its probes.
+// Host is the part of a session that one of its probes uses.
 type Host struct {
 	// Probe is where the probe reports the calls that it sees, and its state.
 	*agent.Probe
@@ -65,22 +66,33 @@ type Host struct {
 
 	name    string
 	session *Session
+	whole   *Host // of the whole probe, if this is the host of a part of it
 	probe   Probe
 	ctx     context.Context
 	cancel  context.CancelFunc
 	failing sync.Once
 	ending  sync.Once
 	ended   error
+
+	retry bool           // its start has failed, and may be tried again
+	again sync.WaitGroup // of the goroutine that starts the probe again
 }
 
-// Context lives until the probe is to stop.
+// during makes the host of a part of the probe. The context of that part may end earlier.
+func (h *Host) during() *Host {
+	part := &Host{Probe: h.Probe, Agent: h.Agent, name: h.name, session: h.session, whole: h}
+	part.ctx, part.cancel = context.WithCancel(h.ctx)
+	return part
+}
+
+// Context returns a context that lives until the probe is to stop.
 func (h *Host) Context() context.Context { return h.ctx }
 
 // Target is the kubelet.
 func (h *Host) Target() *Target { return h.session.target }
 
-// Go runs what a probe does, on a goroutine of its own. A panic costs the probe, not the
-// process, through which the kubelet's calls may go.
+// Go calls run on a goroutine of its own. A panic in it ends the probe, and not the process, through which the
+// kubelet's calls may go.
 func (h *Host) Go(run func()) {
 	go func() {
 		defer func() {
@@ -92,8 +104,7 @@ func (h *Host) Go(run func()) {
 	}()
 }
 
-// Working notes that the probe sees what it is there for, or, with an error, that
-// it does not now and tries again by itself.
+// Working notes that the probe works, or, with an error, that it sees nothing now and tries again by itself.
 func (h *Host) Working(err error) {
 	if err == nil {
 		h.State(agentpb.ProbeState_PROBE_RUNNING, probes.Reason{})
@@ -103,19 +114,20 @@ func (h *Host) Working(err error) {
 	h.session.printf("the %s probe sees nothing now, and tries again: %v", h.name, err)
 }
 
-// Failed notes that the probe sees nothing any more, and stops it. The others go
-// on.
+// Failed notes that the probe has failed, and stops it. The other probes go on.
 func (h *Host) Failed(err error) {
+	if h.whole != nil {
+		h.whole.Failed(err)
+		return
+	}
 	h.failing.Do(func() {
 		h.State(agentpb.ProbeState_PROBE_FAILED, probes.OfError(err))
 		h.session.printf("the %s probe has failed, and is stopped: %v", h.name, err)
-		if h.probe != nil {
-			go func() {
-				if err := h.stop(context.WithoutCancel(h.ctx)); err != nil {
-					h.Note("stopping the "+h.name+" probe failed", err)
-				}
-			}()
-		}
+		go func() {
+			if err := h.stop(context.WithoutCancel(h.ctx)); err != nil {
+				h.Note("stopping the "+h.name+" probe failed", err)
+			}
+		}()
 	})
 }
 
@@ -127,8 +139,7 @@ func (h *Host) leaveOut(err error) {
 	h.session.printf("the %s probe sees nothing: %v", h.name, err)
 }
 
-// Note puts it into the node's story, and writes it to the person at the terminal. The
-// error may be nil.
+// Note puts a text into the node's story, and writes it to the person at the terminal. The error may be nil.
 func (h *Host) Note(text string, err error) { h.session.note(text, err) }
 
 // Print writes a line to the person at the terminal.
@@ -144,10 +155,11 @@ func (h *Host) start(ctx context.Context) (err error) {
 	return h.probe.Start(ctx, h)
 }
 
-// stop stops the probe, whoever calls it and however often.
+// stop stops the probe once. Later calls return the result of the first.
 func (h *Host) stop(ctx context.Context) error {
 	h.ending.Do(func() {
 		h.cancel()
+		h.again.Wait()
 		if h.probe == nil {
 			return
 		}

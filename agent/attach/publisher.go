@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// The publisher waits for a pause of the calls, but not for long: a kubelet makes
-// calls in rows, and on a busy node no call of a row then waits for a processor
-// on which another one is published. Nobody sees the delay: the screen takes as
+// The publisher waits for a pause of the calls, but not for long. A kubelet makes calls in rows, and on a busy node
+// no call of a row then waits for a processor that publishes another call. Nobody sees the delay: the screen takes as
 // long for a frame or two.
 const (
 	pause  = 2 * time.Millisecond
@@ -21,14 +20,13 @@ const (
 	maxPendingBytes = 64 << 20
 )
 
-// publisher publishes the kubelet's calls as events of the agent, in their order,
-// on a goroutine of its own: decoding a request takes longer than passing it on,
-// and the kubelet waits for the latter only.
+// publisher publishes the kubelet's calls as events of the agent, in their order, on a goroutine of its own. Decoding
+// a request takes longer than passing it on, and the kubelet waits only for the latter.
 type publisher struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []pending
-	came   int // how many were ever put into the queue
+	came   int // how much work was ever queued
 	bytes  int
 	closed bool
 	hurry  chan struct{} // a caller waits for what is in the queue
@@ -36,7 +34,7 @@ type publisher struct {
 	done   chan struct{}
 }
 
-// pending is work that publishes a call, and the bytes that it keeps.
+// pending is work that publishes a call, and the size of the message that it keeps.
 type pending struct {
 	do    func()
 	bytes int
@@ -52,7 +50,7 @@ func newPublisher() *publisher {
 func (p *publisher) run() {
 	defer close(p.done)
 	for {
-		batch := p.take()
+		batch := p.takeBatch()
 		if batch == nil {
 			return
 		}
@@ -76,7 +74,7 @@ func (p *publisher) publish(do func()) {
 	do()
 }
 
-func (p *publisher) take() []pending {
+func (p *publisher) takeBatch() []pending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.queue) == 0 && !p.closed {
@@ -92,8 +90,7 @@ func (p *publisher) take() []pending {
 	return batch
 }
 
-// linger returns after a pause without a new call, when the linger is over, or
-// when a caller waits.
+// linger returns after a pause without a new call, after the time linger, or when a caller waits.
 func (p *publisher) linger() {
 	late := time.After(linger)
 	for last := p.count(); ; {
@@ -126,9 +123,9 @@ func (p *publisher) hasten() {
 	}
 }
 
-// begin queues do; the publisher runs it after the next awake. It reports false,
+// queueBegin queues do; the publisher runs it after the next awake. It reports false,
 // and queues nothing, if the queue is full.
-func (p *publisher) begin(do func(), bytes int) bool {
+func (p *publisher) queueBegin(do func(), bytes int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || len(p.queue) >= maxPending || p.bytes+bytes > maxPendingBytes {
@@ -138,9 +135,9 @@ func (p *publisher) begin(do func(), bytes int) bool {
 	return true
 }
 
-// end queues do, even if the queue is full: a call whose begin is published gets
-// its end published too, and there are no more ends than calls under way.
-func (p *publisher) end(do func(), bytes int) {
+// queueEnd queues do, even if the queue is full: a published begin of a call needs its end, and there are no more ends
+// than calls under way.
+func (p *publisher) queueEnd(do func(), bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
@@ -155,13 +152,13 @@ func (p *publisher) put(do func(), bytes int) {
 	p.bytes += bytes
 }
 
-// awake has the publisher look at its queue.
+// awake makes the publisher look at its queue.
 func (p *publisher) awake() { p.wake.Signal() }
 
-// await queues do as begin does, and waits until it has run or ctx ends.
+// await queues do as queueBegin does, and waits until it has run or ctx ends. It reports whether do has run.
 func (p *publisher) await(ctx context.Context, do func(), bytes int) bool {
 	done := make(chan struct{})
-	if !p.begin(func() { defer close(done); do() }, bytes) {
+	if !p.queueBegin(func() { defer close(done); do() }, bytes) {
 		return false
 	}
 	p.awake()

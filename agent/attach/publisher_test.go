@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// The publisher keeps the order of calls, also of those that are queued when it is closed.
+// TestPublisherOrder: the publisher keeps the order of calls, also of those that are queued when it is closed.
 func TestPublisherOrder(t *testing.T) {
 	p := newPublisher()
 	var got, want []int
 	for i := range 100 {
 		want = append(want, i)
-		if !p.begin(func() { got = append(got, i) }, 1) {
+		if !p.queueBegin(func() { got = append(got, i) }, 1) {
 			t.Fatal("there is no room for 100")
 		}
 		if i == 50 {
@@ -23,20 +23,20 @@ func TestPublisherOrder(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("published in the order %v", got)
 	}
-	if p.begin(func() {}, 1) {
+	if p.queueBegin(func() {}, 1) {
 		t.Error("a publisher that is closed takes more")
 	}
-	p.end(func() { t.Error("a publisher that is closed publishes more") }, 1)
+	p.queueEnd(func() { t.Error("a publisher that is closed publishes more") }, 1)
 }
 
-// A full queue refuses a begin, and takes an end.
+// TestPublisherBounds: a full queue refuses a begin, and takes an end.
 func TestPublisherBounds(t *testing.T) {
 	p := newPublisher()
-	if !p.begin(func() {}, maxPendingBytes) || p.begin(func() {}, 1) {
+	if !p.queueBegin(func() {}, maxPendingBytes) || p.queueBegin(func() {}, 1) {
 		t.Error("there is not room for just so many bytes")
 	}
 	ended := false
-	p.end(func() { ended = true }, 1)
+	p.queueEnd(func() { ended = true }, 1)
 	go p.run()
 	p.close()
 	if !ended {
@@ -45,18 +45,18 @@ func TestPublisherBounds(t *testing.T) {
 
 	p = newPublisher()
 	for range maxPending {
-		if !p.begin(func() {}, 0) {
+		if !p.queueBegin(func() {}, 0) {
 			t.Fatal("there is less room than there is to be")
 		}
 	}
-	if p.begin(func() {}, 0) {
+	if p.queueBegin(func() {}, 0) {
 		t.Error("there is more room than there is to be")
 	}
 	go p.run()
 	p.close()
 }
 
-// await returns when its work has run, or when its context ends.
+// TestPublisherAwait: await returns when its work has run, or when its context ends.
 func TestPublisherAwait(t *testing.T) {
 	p := newPublisher()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,13 +76,13 @@ func TestPublisherAwait(t *testing.T) {
 	}
 }
 
-// A panic costs the event that was to be published, and is reported; callers that wait go on.
+// TestPublisherPanic: a panic costs the event that was to be published, and is reported; callers that wait go on.
 func TestPublisherPanic(t *testing.T) {
 	p := newPublisher()
 	var failed, published []any
 	p.failed = func(r any) { failed = append(failed, r) }
-	p.begin(func() { panic("oops") }, 1)
-	p.begin(func() { published = append(published, 1) }, 1)
+	p.queueBegin(func() { panic("oops") }, 1)
+	p.queueBegin(func() { published = append(published, 1) }, 1)
 	go p.run()
 	p.close()
 	if len(failed) != 1 || len(published) != 1 || p.bytes != 0 {

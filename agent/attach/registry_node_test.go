@@ -23,21 +23,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// slowRegistry serves one image, of which it keeps the last layer's end back.
+// slowRegistry serves one image, and holds back the end of its last layer.
 type slowRegistry struct {
 	t     *testing.T
-	image string // how it is called
+	image string // its name
 	img   v1.Image
 	asked chan struct{} // closed when somebody waits for the layer
 	once  sync.Once
 	free  chan struct{} // closed when the layer may come to its end
 }
 
-// startRegistry serves the lab's image with one more layer, on a port of 127.0.0.1, and has
-// the lab's runtime know of it.
+// startRegistry serves the lab's image with one more layer, on a port of 127.0.0.1, and configures the lab's runtime
+// for it.
 func startRegistry(t *testing.T, l *labtest.Lab) *slowRegistry {
 	t.Helper()
 	r := &slowRegistry{t: t, asked: make(chan struct{}), free: make(chan struct{})}
@@ -49,7 +49,7 @@ func startRegistry(t *testing.T, l *labtest.Lab) *slowRegistry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An empty archive, with what makes it another one each time.
+	// An empty archive, with random digits behind it so that it is another layer each time.
 	layer := append(make([]byte, 1024), fmt.Appendf(nil, "%d", rand.Int64())...)
 	if r.img, err = mutate.AppendLayers(base, static.NewLayer(append(layer, make([]byte, 1<<20)...), types.DockerUncompressedLayer)); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func (r *slowRegistry) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	http.NotFound(w, q)
 }
 
-// serve sends a layer; of one that is slow a byte now and then, so that nobody gives it up.
+// serve sends a layer. It sends a slow one a byte now and then, so that nobody gives it up.
 func (r *slowRegistry) serve(w http.ResponseWriter, q *http.Request, layer v1.Layer, slow bool) {
 	size, err := layer.Size()
 	if err != nil {

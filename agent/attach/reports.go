@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/attach/cluster"
 	"github.com/podstep/podstep/agent/kubeport"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/reasons"
 )
 
@@ -29,9 +30,8 @@ var API = Kind{
 	},
 }
 
-// KubeletList is the probe that asks the kubelet for its list of pods. That says
-// what the kubelet knows, and while the API server cannot be asked also what the
-// kubelet is about to report there.
+// KubeletList is the probe that asks the kubelet for its list of pods. The list has the pods that the kubelet knows,
+// and while the API server cannot be asked also the status that the kubelet is about to report there.
 var KubeletList = Kind{
 	Name: string(probes.ByKubelet),
 	Abilities: func(c *probes.Catalogue, _ *Target) probes.Abilities {
@@ -49,15 +49,15 @@ var KubeletList = Kind{
 
 const (
 	stageReported = "reported"
-	// stepEvent is an event of the API server, of which the kubelet has no list.
+	// stepEvent reports an event object of the API server. The kubelet has no list of these.
 	stepEvent = "reported.event"
-	// stepGone is reported when the API server has a pod no more.
+	// stepGone is reported when a pod is gone from the API server.
 	stepGone = "cluster.gone"
-	// stepKnown is reported when the kubelet has a pod, and when it has it no more.
+	// stepKnown is reported when a pod comes into the kubelet's list, and when it is gone from there.
 	stepKnown = "cluster.kubelet"
 )
 
-// reporting is what a probe can do that is sent reports of what has happened.
+// reporting returns the abilities of a probe that is sent reports of what has happened.
 func reporting(c *probes.Catalogue, by probes.Witness, has func(*probes.Step) bool) probes.Abilities {
 	out := probes.Abilities{Probe: string(by), Knows: probes.Knows{Reports: true}, Steps: map[string]probes.Ability{}}
 	for i := range c.Steps {
@@ -69,11 +69,11 @@ func reporting(c *probes.Catalogue, by probes.Witness, has func(*probes.Step) bo
 	return out
 }
 
-// reports are the ways to ask what the cluster says of the node's pods. The probes
-// that do share a ledger, so that nothing is in a story twice.
+// reports has the ways to ask the API server and the kubelet for the node's pods. The probes that ask share a ledger,
+// so that nothing is in a story twice.
 type reports struct {
 	api        *rest.Config
-	apiErr     error // why it cannot be asked
+	apiErr     error // why the API server cannot be asked
 	kubelet    *kubeport.Port
 	kubeletErr error
 
@@ -81,7 +81,7 @@ type reports struct {
 	cluster func() (*cluster.Cluster, error)
 }
 
-// reporter is the probe of one of the sources.
+// reporter is the probe that asks one of the sources.
 type reporter struct {
 	by     probes.Witness
 	run    func(*cluster.Cluster, context.Context)
@@ -103,7 +103,7 @@ func (t *Target) reporter(by probes.Witness, run func(*cluster.Cluster, context.
 	return p
 }
 
-// openCluster prepares the ledger for the probes that there are.
+// openCluster prepares the ledger for the probes in r.probes.
 func (t *Target) openCluster() (*cluster.Cluster, error) {
 	r := &t.reports
 	o := cluster.Options{
@@ -121,13 +121,16 @@ func (t *Target) openCluster() (*cluster.Cluster, error) {
 	return cluster.New(o)
 }
 
-// Start begins to ask. It sees something once it was answered.
+// Start begins to ask. The probe works from the first answer on.
 func (p *reporter) Start(_ context.Context, h *Host) error {
 	c, err := p.target.reports.cluster()
 	if err != nil {
 		return err
 	}
 	p.host = h
+	if p.by == probes.ByAPI {
+		h.Go(p.doubt)
+	}
 	h.Go(func() {
 		defer close(p.ended)
 		p.run(c, h.Context())
@@ -135,11 +138,11 @@ func (p *reporter) Start(_ context.Context, h *Host) error {
 	return nil
 }
 
-// stopWithin bounds the wait for what was asked. A program that logs in may hang,
-// and cannot be ended. The kubelet needs nothing of it.
+// stopWithin bounds the wait for requests under way. A program that gets credentials may hang, and cannot be ended.
+// The kubelet does not depend on it.
 const stopWithin = 2 * time.Second
 
-// Stop waits a little for what was asked.
+// Stop waits at most stopWithin for requests under way.
 func (p *reporter) Stop(ctx context.Context) error {
 	if p.host == nil {
 		return nil
@@ -153,25 +156,24 @@ func (p *reporter) Stop(ctx context.Context) error {
 	return nil
 }
 
-// over recognizes the last report that a source has of a pod. Which source is the last
-// to have it nobody knows.
-func over(s *cluster.Report) bool {
+// isLast reports whether a report is a source's last one of a pod. The other source may still have the pod.
+func isLast(s *cluster.Report) bool {
 	return s.Step == stepGone || s.Step == stepKnown && len(s.Values) > 0 && s.Values[0] == false
 }
 
-// report puts a report into the pod's story. What had happened before podstep came
-// stands where podstep came to know of it: a story goes forward, and its fields say
-// since when it is so.
+// report puts a report into the pod's story. What happened before podstep attached gets the time at which podstep
+// learnt of it, since a story goes forward; the report's fields say since when it is so. Other times are those of the
+// wall clock that the source has.
 func (p *reporter) report(s cluster.Report) {
-	at := s.At
+	at := clock.Stated(s.At)
 	if at.Before(p.began) {
 		at = time.Now()
 	}
 	p.host.Agent.Object(s.Pod)
-	if specs := &p.target.specs; over(&s) {
+	if specs := &p.target.specs; isLast(&s) {
 		specs.forget(string(s.UID()))
 	} else {
-		specs.spec(string(s.UID()), s.Pod)
+		specs.setSpec(string(s.UID()), s.Pod)
 	}
 	var err error
 	if s.Err != "" {

@@ -57,11 +57,11 @@ func TestNotAttached(t *testing.T) {
 	}
 }
 
-// TestAttachedAllTheSame: where calls are answered, but late or not all of them, podstep
-// attaches, and names what it cannot know.
+// TestAttachedAllTheSame: if the runtime answers late, or not all calls, podstep attaches all the same, and names
+// what it cannot know.
 func TestAttachedAllTheSame(t *testing.T) {
 	unknown := func(context.Context) error { return status.Error(codes.Unimplemented, "unknown method") }
-	// unread is what is printed where the runtime does not list its pods.
+	// unread is what podstep prints if the runtime does not list its pods.
 	const unread = "calls about pods that are there already may not be known as theirs: ask the runtime for its sandboxes: "
 	for name, c := range map[string]struct {
 		runtime oddRuntime

@@ -2,44 +2,85 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/relayproc"
+	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
 // socket is one of the runtime's sockets while a relay process has its path.
 type socket struct {
 	*relayed
 	path string
+	file string // has the state of the takeover
 
-	mu     sync.Mutex
-	client *relayproc.Client // nil while there is no relay process
-	forget func()            // ends the client's look at what is armed
+	mu          sync.Mutex
+	client      *relayproc.Client // nil while there is no relay process
+	unsubscribe func()            // stops telling the client what is armed
 }
 
-// take has a relay process take the path over.
-func (s *socket) take(ctx context.Context) (*relayproc.Ready, error) {
-	k := &s.target.Kubelet
+// takeOver makes a relay process take the path over. If it fails, the path is the runtime's.
+func (s *socket) takeOver(ctx context.Context) (*relayproc.Ready, error) {
+	k := s.target.current()
+	file, err := takeover.StateFile(s.target.state, k.Root, s.path)
+	if err != nil {
+		return nil, err
+	}
+	s.file = file
 	client, ready, err := relayproc.Start(ctx, relayproc.Options{
 		Path: s.path, Root: k.Root, Dir: s.target.state, ForceAfter: forceAfter, GuardCommand: s.target.guard,
 		PID: k.PID, Started: k.Started, Methods: names(cri.Methods()), Bare: s.bare(), Known: cri.Names(), Stay: stay, Unused: s.target.unused,
 	}, s.target.relay, s.handler())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.ensure(ctx, relayproc.PIDOf(err)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = client
 	arm := func() { client.Arm(s.host.Armed) }
-	s.forget = s.host.OnArmed(arm)
+	s.unsubscribe = s.host.OnArmed(arm)
 	arm()
 	return ready, nil
 }
 
-// handler gets what the relay process reports.
+// startTries is how often a relay process is started that ends before a call went through it.
+const startTries = 5
+
+// takeFirst is takeOver for a probe that begins: it tries again if the relay process was killed.
+func (s *socket) takeFirst(ctx context.Context) (ready *relayproc.Ready, err error) {
+	for wait, n := restartSoon, 1; ; wait, n = 2*wait, n+1 {
+		ready, err = s.takeOver(ctx)
+		if n == startTries || !errors.Is(err, relayproc.ErrEnded) {
+			return ready, err
+		}
+		s.host.Print("%v: podstep starts another", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// ensure makes sure that the path is the runtime's after the relay process has left, or has died, or both that one and
+// its guard have. pid is the relay process's; 0: it has changed nothing. The error is why the path may not be the
+// runtime's.
+func (s *socket) ensure(ctx context.Context, pid int) error {
+	p := &taken{path: s.path, root: s.target.current().Root, file: s.file, pid: pid}
+	did, err := p.ensure(ctx)
+	if len(did) > 0 {
+		s.host.Note(fmt.Sprintf("podstep itself gave %s back: the relay process and its guard had left it (%s)", s.path, strings.Join(did, "; ")), nil)
+	}
+	s.target.owed.note(p, err)
+	return err
+}
+
+// handler returns what handles the relay process's reports.
 func (s *socket) handler() relayproc.Handler {
 	h := relayproc.Handler{Watcher: s.see, Note: s.noted, Lost: s.host.Agent.Lost}
 	if m := s.target.metrics; m != nil {
@@ -48,7 +89,7 @@ func (s *socket) handler() relayproc.Handler {
 	return h
 }
 
-// bare are the methods whose calls are seen without what they carry.
+// bare returns the methods whose calls are seen without their messages.
 func (s *socket) bare() []string {
 	if !s.all {
 		return nil
@@ -63,7 +104,7 @@ func names(methods []cri.Method) (out []string) {
 	return out
 }
 
-// now is the client of the relay process that has the path; nil: there is none.
+// now returns the client of the relay process that has the path; nil: there is none.
 func (s *socket) now() *relayproc.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,13 +112,13 @@ func (s *socket) now() *relayproc.Client {
 }
 
 const (
-	// restartSoon and restartLate bound how long a relay process that has ended is waited
-	// with before the next one, each time twice as long; well after restartForgot.
+	// restartSoon and restartLate bound the wait before a relay process that has ended is started again. The wait
+	// doubles each time, and begins anew after one that worked for restartForgot.
 	restartSoon, restartLate = 200 * time.Millisecond, time.Minute
 	restartForgot            = 10 * time.Minute
 )
 
-// keep starts another relay process when the one there was has ended, until ctx ends.
+// keep starts another relay process whenever one has ended, until ctx ends.
 func (s *socket) keep(ctx context.Context) {
 	wait := restartSoon
 	for began := time.Now(); ; {
@@ -87,13 +128,16 @@ func (s *socket) keep(ctx context.Context) {
 			return
 		case <-c.Done():
 		}
-		s.forget()
+		s.unsubscribe()
+		if err := s.ensure(ctx, c.PID()); err != nil {
+			s.host.Note("the relay process has ended", err)
+		}
 		if time.Since(began) > restartForgot {
 			wait = restartSoon
 		}
 		why := fmt.Errorf("the relay process %d has ended, or hung; its guard gives %s back", c.PID(), s.path)
 		if unused := c.Unused(); unused != "" {
-			// To be there again at once would be as much use, and costs the kubelet a connection.
+			// Taking the path again at once would be of no more use, and would cost the kubelet a connection.
 			why, wait = fmt.Errorf("%s has its socket back: %s", s.path, unused), s.target.again
 		}
 		for {
@@ -105,7 +149,7 @@ func (s *socket) keep(ctx context.Context) {
 			}
 			wait = min(2*wait, restartLate)
 			began = time.Now()
-			if _, why = s.take(ctx); why == nil {
+			if _, why = s.takeOver(ctx); why == nil {
 				break
 			}
 		}

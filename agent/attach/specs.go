@@ -8,9 +8,8 @@ import (
 	"github.com/podstep/podstep/probes/cri"
 )
 
-// specs are the names of pods, and the images that their specs name. The probes that are
-// sent objects fill them in; a call that names an image only may be known by them, and what
-// is read from memory is compared with them.
+// specs has the names of pods, and the images that their specs name. The probes that receive objects fill it in. By
+// it podstep finds the pod of a call that names only an image, and checks what it reads from memory.
 type specs struct {
 	mu    sync.Mutex
 	byUID map[string]spec
@@ -21,7 +20,7 @@ type spec struct {
 	images          []cri.Wanted
 }
 
-// named is the pod of a uid; ok is false if no object of it was sent.
+// named returns the namespace and name of the pod with a uid; ok is false if no object of it was received.
 func (x *specs) named(uid string) (namespace, name string, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -29,15 +28,15 @@ func (x *specs) named(uid string) (namespace, name string, ok bool) {
 	return s.namespace, s.name, ok
 }
 
-// wanted are the images that a pod's spec names, nil if there is none.
+// wanted returns the images that a pod's spec names; nil if the spec is not known.
 func (x *specs) wanted(uid string) []cri.Wanted {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.byUID[uid].images
 }
 
-// spec takes what a pod's object says of its name and images.
-func (x *specs) spec(uid string, p *v1.Pod) {
+// setSpec takes the name and the images of a pod from its object.
+func (x *specs) setSpec(uid string, p *v1.Pod) {
 	var out []cri.Wanted
 	for _, c := range p.Spec.InitContainers {
 		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways

@@ -24,7 +24,7 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 60 * time.Second
 
-// TestPlayGuard is the guard's process.
+// TestPlayGuard runs the guard in this test binary.
 func TestPlayGuard(t *testing.T) {
 	if flag.Arg(0) != "guard" {
 		t.Skip("it is the guard of other tests")
@@ -32,7 +32,7 @@ func TestPlayGuard(t *testing.T) {
 	os.Exit(takeover.Guard())
 }
 
-// TestPlayRelay is the relay process.
+// TestPlayRelay runs the relay process in this test binary.
 func TestPlayRelay(t *testing.T) {
 	if flag.Arg(0) != "relay" {
 		t.Skip("it is the relay process of other tests")
@@ -40,7 +40,7 @@ func TestPlayRelay(t *testing.T) {
 	os.Exit(relayproc.Main())
 }
 
-// played are the processes that a session starts: this program, as another one.
+// played makes a session start this test binary for its other processes.
 func played(o Options) Options {
 	o.guard = []string{"/proc/self/exe", "-test.run=^TestPlayGuard$", "guard"}
 	o.relay = []string{"/proc/self/exe", "-test.run=^TestPlayRelay$", "relay"}
@@ -55,7 +55,7 @@ type playedRuntime struct {
 	list      chan struct{} // if not nil, lists wait until it is closed
 
 	mu    sync.Mutex
-	lists int // that were asked for
+	lists int // how many lists were asked for
 }
 
 func playRuntime(t *testing.T) *playedRuntime {
@@ -109,13 +109,13 @@ func (r *playedRuntime) GetContainerEvents(_ *runtimeapi.GetEventsRequest, s run
 	return nil
 }
 
-// attachTo is a session that stands before that runtime. What comes through is
-// nobody's that it looks at. More probes may be beside it.
+// attachTo starts a session that has taken over the runtime's socket, with more probes if any are given. Calls that
+// come through it are of no process that it knows.
 func attachTo(t *testing.T, r *playedRuntime, more ...Kind) *Session {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := Start(t.Context(), played(Options{
-		// Of no process, so that the calls of the test are not taken for its.
+		// It has no process, so that the test's calls do not count as the kubelet's.
 		Kubelet: kubelets.Kubelet{RuntimeEndpoint: r.path, OwnNetwork: true, Root: "/"},
 		Socket:  filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"), Probes: append([]Kind{CRI}, more...),
 	}))
@@ -136,10 +136,10 @@ func dialPath(t *testing.T, path string) runtimeapi.RuntimeServiceClient {
 	return runtimeapi.NewRuntimeServiceClient(c)
 }
 
-// calling makes calls all the time, until stop is called.
+// calling makes calls all the time, until its stop is called.
 type calling struct {
 	t       *testing.T
-	made    chan struct{} // gets calls that were made, as it has room
+	made    chan struct{} // gets a value for each call that was made, if there is room
 	stop    atomic.Bool
 	callers sync.WaitGroup
 }
@@ -187,7 +187,7 @@ func (c *calling) end() {
 	c.callers.Wait()
 }
 
-// TestDetachLosesNothing: no call fails that is made while podstep detaches.
+// TestDetachLosesNothing: no call that is made while podstep detaches fails.
 func TestDetachLosesNothing(t *testing.T) {
 	r := playRuntime(t)
 	rounds := 12
@@ -209,8 +209,8 @@ func TestDetachLosesNothing(t *testing.T) {
 	}
 }
 
-// TestDetachLeavesStreams: a stream without an end keeps nobody from going, nor
-// does who cannot be asked to go.
+// TestDetachLeavesStreams: podstep detaches although a stream has no end, and although a silent connection cannot be
+// asked to close.
 func TestDetachLeavesStreams(t *testing.T) {
 	r := playRuntime(t)
 	s := attachTo(t, r)
@@ -232,8 +232,8 @@ func TestDetachLeavesStreams(t *testing.T) {
 	}
 }
 
-// TestDetachLeavesCalls: who does not want to wait for a call that takes long leaves at
-// once, and the call comes to its end all the same.
+// TestDetachLeavesCalls: if Stop's context has ended, podstep does not wait for a long call, and the call comes to
+// its end all the same.
 func TestDetachLeavesCalls(t *testing.T) {
 	r := playRuntime(t)
 	s := attachTo(t, r)
@@ -266,7 +266,7 @@ func TestDetachLeavesCalls(t *testing.T) {
 	}
 }
 
-// hung is a probe that does not come to its end.
+// hung is a probe whose Stop does not return before end is closed.
 type hung struct{ end chan struct{} }
 
 func (hung) Start(_ context.Context, h *Host) error { h.Working(nil); return nil }
@@ -301,7 +301,7 @@ func awaitBack(t *testing.T, r *playedRuntime) {
 	})
 }
 
-// until waits until something is so of which nobody is notified.
+// until polls until is returns true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -312,7 +312,7 @@ func until(t *testing.T, what string, is func() bool) {
 	t.Fatalf("it does not come about that %s", what)
 }
 
-// stopped stops a session, which must come to its end.
+// stopped stops a session, and fails the test if that does not end.
 func stopped(t *testing.T, s *Session) {
 	t.Helper()
 	done := make(chan error, 1)

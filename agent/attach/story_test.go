@@ -12,8 +12,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// hosted is a session whose kubelet, runtime and cluster the test plays: its probes
-// are there, and what they would see comes from the test.
+// hosted is a session for which the test plays the kubelet, the runtime and the cluster. It has its probes, but the
+// test reports what they would see.
 type hosted struct {
 	*Session
 	cri       *relayed
@@ -38,7 +38,7 @@ func hostedAt(t testing.TB, socket string) *hosted {
 		s.hosts = append(s.hosts, h)
 		if k.Name == CRI.Name {
 			s.cri = &relayed{target: s.target, publisher: newPublisher()}
-			s.cri.meet(h)
+			s.cri.prepare(h)
 			continue
 		}
 		by := probes.Witness(k.Name)
@@ -52,10 +52,10 @@ func hostedAt(t testing.TB, socket string) *hosted {
 	return s
 }
 
-// report has a source say something.
+// report plays a report of a source.
 func (s *hosted) report(r cluster.Report) { s.reporters[r.By].report(r) }
 
-// Whichever source has a pod last, nothing is kept of a pod that is over.
+// TestSpecsAreForgotten: nothing is kept of a pod that is gone, whichever source has it last.
 func TestSpecsAreForgotten(t *testing.T) {
 	web := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"},

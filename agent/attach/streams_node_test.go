@@ -10,12 +10,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// The CRI has streams that last as long as their connection, and lists that come
-// in pieces. A kubelet that is configured to use them does so through podstep, goes on
-// when it comes and goes, and so does another client that listens.
+// TestStreams: the CRI has streams that last as long as their connection, and lists that come in pieces. A kubelet
+// that is configured to use them does so through podstep. It goes on when podstep comes and goes, and so does another
+// client of such a stream.
 func TestStreams(t *testing.T) {
 	containerd := labtest.Bin(t, "containerd-2.4/containerd")
 	for program, target := range map[string]string{containerd: "containerd2", labtest.Bin(t, "crictl"): "crictl"} {
@@ -26,12 +26,12 @@ func TestStreams(t *testing.T) {
 	l := labtest.Start(t, "--kubelet", streaming(t), "--containerd", containerd, "--restart-kubelet", "--kubelet-v", "4")
 	life(t, l, "before")
 	awaitStreamed(t, l, 0)
-	const refused = "falling back to" // a runtime that knows no such call
+	const refused = "falling back to" // the kubelet logs this for a runtime that does not know the call
 	if bytes.Contains(logged(t, l, 0), []byte(refused)) {
 		t.Fatal("the runtime has not the streams that are to be tested")
 	}
 
-	// The stream that there is stays where it is, or it would break.
+	// The present stream stays on its connection: otherwise it would break.
 	from := len(logged(t, l, 0))
 	a := attach(t, l)
 	name, args := crictl(t, l, "events")
@@ -42,7 +42,7 @@ func TestStreams(t *testing.T) {
 	awaitStreamed(t, l, from)
 	unbroken(t, l, from)
 
-	// That of the next kubelet comes through podstep, and breaks once.
+	// The stream of the next kubelet comes through podstep, and breaks once.
 	l.KillPart("kubelet", syscall.SIGKILL)
 	from = len(logged(t, l, 0))
 	seen(t, l, "meanwhile")
@@ -60,7 +60,7 @@ func TestStreams(t *testing.T) {
 	t.Logf("podstep ended in %v", took)
 }
 
-// awaitStreamed waits until the kubelet has seen a container by its stream.
+// awaitStreamed waits until the kubelet has logged a container's event of its stream, behind from in its log.
 func awaitStreamed(t *testing.T, l *labtest.Lab, from int) {
 	t.Helper()
 	labtest.Eventually(t, "heard of: a container", func() bool {
@@ -78,7 +78,7 @@ func unbroken(t *testing.T, l *labtest.Lab, from int) {
 	}
 }
 
-// streaming is a kubelet that uses the streams of the CRI.
+// streaming returns the path of a kubelet that uses the streams of the CRI.
 func streaming(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubelet")
@@ -89,7 +89,7 @@ func streaming(t *testing.T) string {
 	return file
 }
 
-// logged is what the kubelet has logged from some place on.
+// logged returns the kubelet's log from an offset on.
 func logged(t *testing.T, l *labtest.Lab, from int) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(l.Dir, "logs", "kubelet.log"))

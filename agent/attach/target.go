@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -16,58 +16,63 @@ import (
 	"github.com/podstep/podstep/probes/uprobe"
 )
 
-// Target is the kubelet that probes see, and what was found out about it.
+// Target is the kubelet that probes see, with what is known about it.
 type Target struct {
+	// Kubelet is the kubelet as podstep found it. It may have been started again since.
 	Kubelet kubelets.Kubelet
 
 	note  func(text string, err error)
 	state string // the directory of the state of takeovers
 	tier  int
-	// allowHolds: pods may be held inside of the kubelet.
+	// allowHolds: pods may be held inside the kubelet.
 	allowHolds bool
 	criHolds   bool     // the cri probe is there too
 	guard      []string // the command that starts the guard; nil: this program's
 	relay      []string // the same of the relay process
 	hold       []string // and of the hold process
 	debug      []string // and of the debugger process
-	// remote is the address of a headless Delve, and riskKubelet that a Delve of podstep's own
-	// may put breakpoints into the kubelet.
+	// remote is the address of a headless Delve. With riskKubelet a Delve of podstep's own may put breakpoints into
+	// the kubelet.
 	remote      string
 	riskKubelet bool
-	unused      time.Duration    // how long a kubelet that runs may make no call through podstep
-	again       time.Duration    // when the path is tried again after that
+	unused      time.Duration    // how long a running kubelet may make no call through podstep
+	again       time.Duration    // how long after that podstep takes the path again
 	metrics     *metrics.Metrics // nil: nobody wants any
+	guessed     bool             // nobody has named the kubeconfig
 	specs       specs
 	reports     reports
-
-	// looksInside is the probe that looks into the kubelet's process, or why there can be none.
-	looksInside func() (*uprobe.Probe, error)
+	lives       lives // of the kubelet
+	owed        owed
 }
 
-// lookInside reads the program of the kubelet's process.
-func (t *Target) lookInside() (*uprobe.Probe, error) {
-	if t.Kubelet.Woven {
+// lookInside reads the program of a kubelet's process.
+func (t *Target) lookInside(k *kubelets.Kubelet) (*uprobe.Probe, error) {
+	if k.Woven {
 		return nil, errors.New("it is woven: its own agent shows every step")
 	}
 	c, err := probes.Load()
 	if err != nil {
 		return nil, err
 	}
-	return uprobe.New(c, t.Kubelet.PID, t.Kubelet.Version, t.tier)
+	p, err := uprobe.New(c, k.PID, k.Version, t.tier)
+	if err == nil && k.Started != 0 && !kubelets.Same(k.PID, k.Started) {
+		return nil, fmt.Errorf("the kubelet, process %d, has ended", k.PID)
+	}
+	return p, err
 }
 
-// unusedAfter is how long a kubelet that runs may make no call through podstep before the
-// path is given back. A kubelet makes some at least every five seconds.
+// unusedAfter is how long a running kubelet may make no call through podstep before the path is given back. A kubelet
+// makes some at least every five seconds.
 const unusedAfter = time.Minute
 
-// newTarget finds out what there is to know of the kubelet of o, and how the API
-// server and the kubelet can be asked. Neither is needed.
+// newTarget finds out what there is to know of o's kubelet, and how the API server and the kubelet can be asked. It
+// goes on if they cannot.
 func newTarget(ctx context.Context, o *Options) *Target {
 	t := &Target{
 		Kubelet: o.Kubelet, tier: max(o.Tier, 1), allowHolds: o.AllowHolds && !o.ReadOnly, state: o.State,
 		guard: o.guard, relay: o.relay, hold: o.hold, debug: o.debug, remote: o.Delve, riskKubelet: o.RiskKubelet, unused: cmp.Or(o.unused, unusedAfter), again: cmp.Or(o.again, restartLate),
 	}
-	t.looksInside = sync.OnceValues(t.lookInside)
+	t.lives.find, t.guessed = o.next, o.Kubeconfig == ""
 	k := &t.Kubelet
 	api, err := askAPI(k, o.Kubeconfig)
 	t.reports.apiErr = err
@@ -79,8 +84,8 @@ func newTarget(ctx context.Context, o *Options) *Target {
 	return t
 }
 
-// askAPI finds credentials for the API server. They may be of use for the kubelet
-// although the API server cannot be asked.
+// askAPI finds credentials for the API server. It may return some together with an error: they may still serve for
+// the kubelet.
 func askAPI(k *kubelets.Kubelet, kubeconfig string) (*rest.Config, error) {
 	config, err := kubeport.CredentialsOf(k, kubeconfig)
 	switch {
@@ -95,8 +100,8 @@ func askAPI(k *kubelets.Kubelet, kubeconfig string) (*rest.Config, error) {
 // askConfigWithin bounds the wait for the kubelet's configuration.
 const askConfigWithin = 3 * time.Second
 
-// askConfig asks the kubelet what it runs with, which counts more than what its
-// files say. One that does not answer, or not to us, is taken by its files.
+// askConfig asks the kubelet for its configuration, which counts more than its files. If the kubelet does not answer,
+// what its files say stays.
 func (t *Target) askConfig(ctx context.Context) {
 	kubelet := t.reports.kubelet
 	if kubelet == nil {

@@ -20,11 +20,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// tool runs a program to its end and gives what it prints, with its exit code in
-// front: what is the same with and without podstep.
+// tool runs a program to its end, and returns its exit code and its output, which are to be the same with and without
+// podstep.
 func tool(t *testing.T, l *labtest.Lab, name string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -36,7 +36,7 @@ func tool(t *testing.T, l *labtest.Lab, name string, args ...string) string {
 	return fmt.Sprintf("exit code %d\n%s", cmd.ProcessState.ExitCode(), out.String())
 }
 
-// does is tool, and it must print what is wanted.
+// does runs tool, and checks that the output contains want.
 func does(t *testing.T, l *labtest.Lab, want, name string, args ...string) {
 	t.Helper()
 	if got := tool(t, l, name, args...); !strings.HasPrefix(got, "exit code 0\n") || !strings.Contains(got, want) {
@@ -44,13 +44,13 @@ func does(t *testing.T, l *labtest.Lab, want, name string, args ...string) {
 	}
 }
 
-// crictl is the arguments by which the lab's runtime is reached.
+// crictl returns the crictl command for the lab's runtime.
 func crictl(t *testing.T, l *labtest.Lab, args ...string) (string, []string) {
 	return labtest.Bin(t, "crictl"), append([]string{"--runtime-endpoint", "unix://" + l.State.CRI, "--image-endpoint", "unix://" + l.State.CRI, "--timeout", "60s"}, args...)
 }
 
-// ctr runs where containerd does: it makes pipes in /run/containerd, which is a
-// lab's own.
+// ctr returns the ctr command, run where containerd runs: ctr makes pipes in /run/containerd, which is the lab's own
+// there.
 func ctr(l *labtest.Lab, namespace string, args ...string) (string, []string) {
 	return "nsenter", append([]string{"-t", fmt.Sprint(l.RuntimePID()), "-m", "ctr", "--address", l.State.CRI, "--namespace", namespace}, args...)
 }
@@ -59,16 +59,14 @@ func kubectl(t *testing.T, l *labtest.Lab, args ...string) (string, []string) {
 	return labtest.Bin(t, "podstep-lab"), append([]string{"kubectl", "--dir", l.Dir}, args...)
 }
 
-// servedPod has a program that serves HTTP, reads its standard input, and says
-// what it gets.
+// servedPod has a program that serves HTTP and repeats its standard input.
 func servedPod(name string) *corev1.Pod {
 	p := labtest.BusyboxPod(name, "mkdir /www; echo it works > /www/index.html; httpd -p 8080 -h /www; echo hello from a log; while read line; do echo got $line; done; "+labtest.Sleep)
 	p.Spec.Containers[0].Stdin = true
 	return p
 }
 
-// What other clients do over the runtime's socket, and the kubelet for its own,
-// goes on as if podstep was not there.
+// TestOtherTools: other clients of the runtime's socket, and of the kubelet, work as if podstep was not there.
 func TestOtherTools(t *testing.T) {
 	if _, err := os.Stat(labtest.Bin(t, "crictl")); err != nil {
 		t.Skip("crictl is not built: run make crictl")
@@ -117,12 +115,12 @@ func TestOtherTools(t *testing.T) {
 	l.UntilGone(pod)
 }
 
-// changing is what differs from one run of a tool to the next.
+// changing matches the parts of an output that differ from one run of a tool to the next.
 var changing = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d[T ][\d:.]+Z?|[EWI]\d{4} [\d:.]+ +\d+`)
 
 func plain(s string) string { return changing.ReplaceAllString(s, "TIME") }
 
-// useCtr uses containerd's own API, in a namespace that the kubelet knows nothing of.
+// useCtr uses containerd's own API, in a namespace of which the kubelet knows nothing.
 func useCtr(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	use := func(want, namespace string, args ...string) {
@@ -139,7 +137,7 @@ func useCtr(t *testing.T, l *labtest.Lab) {
 	use("", "tools", "images", "rm", labtest.Image)
 }
 
-// useKubectl goes through the API server and the kubelet to the container.
+// useKubectl reaches the container through the API server and the kubelet.
 func useKubectl(t *testing.T, l *labtest.Lab, pod string) {
 	t.Helper()
 	name, args := kubectl(t, l, "exec", pod, "--", "sh", "-c", "cat /www/index.html; exit 0")
@@ -149,16 +147,16 @@ func useKubectl(t *testing.T, l *labtest.Lab, pod string) {
 		t.Errorf("a command that ends with code 7 ends with %s", got)
 	}
 
-	logs := begin(t, l, "logs", "-f", pod)
+	logs := startKubectl(t, l, "logs", "-f", pod)
 	logs.until("hello from a log")
-	in := begin(t, l, "attach", "-i", pod)
+	in := startKubectl(t, l, "attach", "-i", pod)
 	in.write("a line")
 	in.until("got a line")
 	logs.until("got a line")
 	in.end()
 	logs.end()
 
-	forward := begin(t, l, "port-forward", "pod/"+pod, ":8080")
+	forward := startKubectl(t, l, "port-forward", "pod/"+pod, ":8080")
 	printed := forward.until("Forwarding from 127.0.0.1:")
 	port, _, _ := strings.Cut(strings.TrimPrefix(printed, "Forwarding from 127.0.0.1:"), " ")
 	for range 3 {
@@ -186,8 +184,8 @@ type running struct {
 	cmd   *exec.Cmd
 }
 
-// begin runs a kubectl.
-func begin(t *testing.T, l *labtest.Lab, args ...string) *running {
+// startKubectl starts a kubectl command.
+func startKubectl(t *testing.T, l *labtest.Lab, args ...string) *running {
 	t.Helper()
 	name, args := kubectl(t, l, args...)
 	return run(t, name, args...)
@@ -226,7 +224,7 @@ func (r *running) write(line string) {
 	}
 }
 
-// until reads what it prints up to the line that has the text.
+// until reads what the program prints, up to the line that has the text.
 func (r *running) until(text string) string {
 	r.t.Helper()
 	for late := time.After(labtest.Patience); ; {

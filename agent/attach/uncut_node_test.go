@@ -24,21 +24,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// The defaults are small; PODSTEP_UNCUT=10 PODSTEP_UNCUT_SECONDS=600 PODSTEP_UNCUT_MIB=1024
-// is the whole of it.
+// The defaults are small; PODSTEP_UNCUT=10 PODSTEP_UNCUT_SECONDS=600 PODSTEP_UNCUT_MIB=1024 makes the whole test.
 const (
 	uncutTimes   = 3
 	uncutSeconds = 20
 	uncutMiB     = 64
 )
 
-// TestNothingCut: podstep comes and goes while an image is pulled slowly, preStop hooks go
-// on, a file is copied into a pod, somebody has a shell in it, and one of its ports here.
-// Some began before podstep came, others while it was attached; each goes on until after the
-// last podstep, and none is cut.
+// TestNothingCut: podstep attaches and detaches while an image is pulled slowly, preStop hooks run, a file is copied
+// into a pod, and a person has a shell and a forwarded port of the pod. Some of these began before podstep attached,
+// others while it was attached. Each goes on until the last podstep has gone, and none is cut off.
 func TestNothingCut(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
@@ -66,7 +64,7 @@ func TestNothingCut(t *testing.T) {
 		shell.echo(fmt.Sprint("attached ", n))
 		port.echo(fmt.Sprint("attached ", n))
 		a.Signal(syscall.SIGINT)
-		if n%2 == 1 { // otherwise it waits for calls under way, for a while
+		if n%2 == 1 { // otherwise podstep waits a while for calls under way
 			a.Signal(syscall.SIGINT)
 		}
 		if code := a.Wait(); code != 0 {
@@ -133,7 +131,7 @@ func startPull(t *testing.T, l *labtest.Lab, r *slowRegistry, pod string) {
 	}
 }
 
-// hookedPod has a preStop hook that goes on until somebody lets it end.
+// hookedPod has a preStop hook that runs until somebody lets it end.
 func hookedPod(name string) *corev1.Pod {
 	p := labtest.BusyboxPod(name, labtest.Sleep)
 	p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
@@ -142,7 +140,7 @@ func hookedPod(name string) *corev1.Pod {
 	return p
 }
 
-// echoes is a stream that gives each line back.
+// echoes is a stream whose other end sends each line back.
 type echoes struct {
 	t     *testing.T
 	what  string
@@ -167,7 +165,7 @@ func (e *echoes) echo(line string) {
 	}
 }
 
-// startShell is somebody's kubectl exec -it, in a terminal.
+// startShell starts a kubectl exec -it, in a terminal.
 func startShell(t *testing.T, l *labtest.Lab, pod string) *echoes {
 	t.Helper()
 	master, terminal, err := labtest.Terminal()
@@ -186,10 +184,10 @@ func startShell(t *testing.T, l *labtest.Lab, pod string) *echoes {
 	return &echoes{t, "kubectl exec -it", master, bufio.NewReader(master)}
 }
 
-// startForward is somebody's connection through kubectl port-forward.
+// startForward makes a connection through kubectl port-forward.
 func startForward(t *testing.T, l *labtest.Lab, pod string) *echoes {
 	t.Helper()
-	printed := begin(t, l, "port-forward", "pod/"+pod, ":8081").until("Forwarding from 127.0.0.1:")
+	printed := startKubectl(t, l, "port-forward", "pod/"+pod, ":8081").until("Forwarding from 127.0.0.1:")
 	port, _, _ := strings.Cut(strings.TrimPrefix(printed, "Forwarding from 127.0.0.1:"), " ")
 	c, err := net.Dial("tcp", "127.0.0.1:"+port)
 	if err != nil {
@@ -199,7 +197,7 @@ func startForward(t *testing.T, l *labtest.Lab, pod string) *echoes {
 	return &echoes{t, "port-forward", c, bufio.NewReader(c)}
 }
 
-// copies are a file that is copied into a pod again and again.
+// copies copies a file into a pod again and again.
 type copies struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup

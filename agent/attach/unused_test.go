@@ -1,20 +1,18 @@
 package attach
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// TestUnused: a kubelet that runs and does not come any more gets its socket back, for a
-// reason that is known; podstep tries again, and goes on when calls come.
+// TestUnused: a running kubelet that makes no more calls gets its socket back, and podstep names the reason. podstep
+// tries again, and goes on when calls come.
 func TestUnused(t *testing.T) {
 	r := playRuntime(t)
 	calls := startCalling(t, dialPath(t, r.path))
@@ -37,14 +35,13 @@ func TestUnused(t *testing.T) {
 	again.await(10)
 }
 
-// started is when this process did, as /proc has it.
-func started(t *testing.T) uint64 {
+// started returns when this process started, as in /proc.
+func started(t *testing.T) uint64 { return startOf(t, os.Getpid()) }
+
+// startOf returns when a process was started, as in /proc.
+func startOf(t *testing.T, pid int) uint64 {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := strconv.ParseUint(strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))[19], 10, 64)
+	out, err := kubelets.Started(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/agent/lab/versions"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// TestVersions: beside unmodified kubelets of other versions, and before a
-// containerd 2, a pod is walked from call to call as with ours.
+// TestVersions: beside unmodified kubelets of other versions, and with containerd 2, a pod is stepped from call to
+// call as beside the catalogue's version.
 func TestVersions(t *testing.T) {
-	for _, v := range versions.All() {
+	for _, v := range labtest.Versions() {
 		t.Run(v.Name(), func(t *testing.T) {
 			l := labtest.Start(t, v.Flags(t)...)
 			h := labtest.WatchHealth(t, l)

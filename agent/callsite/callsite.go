@@ -10,45 +10,41 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// The stack is looked up in parts of as many frames, as each takes time: podstep's own and those
-// of most calls are in the first. parts bounds how far up is looked, through what the kubelet
-// has between two steps.
+// The stack is looked up in parts of partFrames frames, since each frame takes time: the first part has podstep's own
+// frames and those of most calls. parts bounds how far up to look, past the kubelet's frames between two steps.
 const partFrames, parts = 8, 2
 
 // maxPlaces bounds the places that are remembered. A kubelet has a few hundred of them.
 const maxPlaces = 2048
 
-// own begin the names of podstep's functions, which stand on the stack between a step and
-// Line.
+// own are the prefixes of podstep's functions, which stand on the stack between a step and Line.
 var own = [...]string{"github.com/podstep/podstep/agent.", "github.com/podstep/podstep/probes/hook."}
 
-// place is where a function is called: in which function or literal of a function, at which
-// line of its file.
+// place is where a function is called.
 type place struct {
 	outer string
 	line  uint32
-	own   bool // it is podstep's
+	own   bool // the function is podstep's
 }
 
-// places are the places at return addresses, innermost first: one address stands for several
-// where the compiler put functions into their callers. The map does not change: the kubelet's
-// goroutines read it without a lock, and whoever adds a place makes another map.
+// places has the places by return address, innermost first. An address has several where the compiler inlined
+// functions. The map never changes: the kubelet's goroutines read it without a lock, and remember replaces it by
+// another map.
 var (
 	places  atomic.Pointer[map[uintptr][]place]
 	writing sync.Mutex
 )
 
-// Line is the line from which the function around a call, whose symbol is given, called the
-// step whose woven code is on the stack: the innermost line that is in the function or in a
-// closure of it. A call of several lines is at its last, where it is made. Zero: the function
-// is not near on the stack of this goroutine.
+// Line returns the line from which the function with this symbol called the step whose woven code is on the stack. It
+// is the innermost line in that function or in a closure of it. A call of several lines is at its last. Zero: the
+// function is not near on the stack of this goroutine.
 func Line(symbol string) uint32 {
 	var pcs [partFrames]uintptr
-	callee := false // the step's own function was passed
+	callee := false // the frame of the step's own function was passed
 	for part := range parts {
-		n := runtime.Callers(2+part*partFrames, pcs[:]) // the caller's, and up
+		n := runtime.Callers(2+part*partFrames, pcs[:]) // from the caller's frame up
 		for _, pc := range pcs[:n] {
-			for _, p := range at(pc) {
+			for _, p := range placesOf(pc) {
 				switch {
 				case p.own:
 				case !callee:
@@ -66,8 +62,8 @@ func isOwn(function string) bool {
 	return strings.HasPrefix(function, own[0]) || strings.HasPrefix(function, own[1])
 }
 
-// at is where the call with this return address is.
-func at(pc uintptr) []place {
+// placesOf returns the places of the call with this return address.
+func placesOf(pc uintptr) []place {
 	if all := places.Load(); all != nil {
 		if found, ok := (*all)[pc]; ok {
 			return found

@@ -10,9 +10,7 @@ import (
 
 const pkg = "github.com/podstep/podstep/agent/callsite_test."
 
-// step is a function that is woven: it asks for the line in outer, of its calls.
-//
-//go:noinline
+// step stands for a woven function: it asks for the line of its calls in outer.
 func step() uint32 { return callsite.Line(pkg + "outer") }
 
 // between is a function without a step; the compiler puts it into its callers.
@@ -23,9 +21,7 @@ func here() uint32 {
 	return uint32(line)
 }
 
-// outer calls step from several places. The lines are those of its calls.
-//
-//go:noinline
+// outer calls step from several places, and returns the line that step found and the line of the call.
 func outer(how int) (got, want uint32) {
 	switch how {
 	case 0:
@@ -60,8 +56,8 @@ func deep(n int) uint32 {
 	return step()
 }
 
-// TestLine: where a function calls another in several places, the line is that of the call
-// that is made, in a closure too. Beyond what is looked through there is none.
+// TestLine: if a function calls another in several places, Line finds the call that is being made, in a closure too. It
+// finds none beyond the frames that it looks through.
 func TestLine(t *testing.T) {
 	for range 2 { // read, then remembered
 		for how := range 12 {
@@ -78,15 +74,14 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestAllocates: a call that is known costs no memory.
+// TestAllocates: finding the line of a known call costs no memory.
 func TestAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { bench() }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// BenchmarkLine is what it costs to find the line of a call, through one function, where many
-// others are under way as in a kubelet.
+// BenchmarkLine measures finding the line of a call, through one function, below many others as in a kubelet.
 func BenchmarkLine(b *testing.B) {
 	within(30, func() {
 		for range b.N {

@@ -16,24 +16,22 @@ import (
 const (
 	// random is how many random characters a value has.
 	random = 24
-	// piece is the least part of a value that counts as the value: what a text
-	// that was cut short may have of it.
+	// piece is the shortest part of a value that counts as the value, since a text may have been cut short.
 	piece = 12
-	// alphabet is without letters that separate or mark anything.
+	// alphabet has no characters that separate or mark anything.
 	alphabet = "abcdefghijkmnpqrstuvwxyz23456789"
-	// hard are characters that encodings write differently.
+	// hard has characters that encodings write differently.
 	hard = `<&>"'\/+%é =`
 )
 
-// Set is the values of one test. It is not safe for use by several goroutines
-// while values are added.
+// Set has the values of one test. It is not safe for use by several goroutines while values are added.
 type Set struct {
 	names  map[string]string // by value
 	values map[string]string // by name
 	forms  []form
 }
 
-// form is one way in which a value may show.
+// form is one encoding in which a part of a value may stand.
 type form struct {
 	text []byte
 	name string
@@ -43,8 +41,8 @@ type form struct {
 // NewSet returns a set without values.
 func NewSet() *Set { return &Set{names: map[string]string{}, values: map[string]string{}} }
 
-// Value is the value of that name: letters and digits, with nothing in it that
-// looks like a secret. The same name gives the same value.
+// Value returns the value of that name: letters and digits, with nothing in it that looks like a secret. The same name
+// always has the same value.
 func (s *Set) Value(name string) string {
 	if v, ok := s.values[name]; ok {
 		return v
@@ -52,7 +50,7 @@ func (s *Set) Value(name string) string {
 	return s.Add(name, word())
 }
 
-// Hard is Value, with characters between two such words that encodings change.
+// Hard is like Value, but has characters between two such words that encodings change.
 func (s *Set) Hard(name string) string {
 	if v, ok := s.values[name]; ok {
 		return v
@@ -66,11 +64,11 @@ func word() string {
 	for i := range b {
 		b[i] = alphabet[int(b[i])%len(alphabet)]
 	}
-	return "q" + string(b) // no number, whatever comes
+	return "q" + string(b) // so it is never a number
 }
 
-// Add adds a value that was made elsewhere, such as a token of the API server,
-// and returns it. It must be longer than what counts as a part of a value.
+// Add adds a value that was made elsewhere, such as a token of the API server, and returns it. It panics for a value of
+// fewer than twice piece bytes.
 func (s *Set) Add(name, value string) string {
 	if len(value) < 2*piece {
 		panic(fmt.Sprintf("canary %s is too short to be found: %q", name, value))
@@ -98,7 +96,7 @@ func (s *Set) addForms(name, part string) {
 	add("hex", hex.EncodeToString([]byte(part)))
 	add("hex", strings.ToUpper(hex.EncodeToString([]byte(part))))
 	for shift := range 3 {
-		// Beside other bytes, the characters at both ends are shared with them.
+		// Base64 characters at both ends also depend on the bytes beside the part, and are left out.
 		for how, e := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64 for URLs": base64.RawURLEncoding} {
 			text := e.EncodeToString(append(make([]byte, shift), part...))
 			add(how, text[(shift*8+5)/6:(shift+len(part))*8/6])
@@ -115,10 +113,10 @@ type Found struct {
 
 func (f Found) String() string { return fmt.Sprintf("%s, %s, in %q", f.Name, f.How, f.Around) }
 
-// around is how much text around a value is shown, in bytes each side.
+// around is how much text is shown on each side of a value, in bytes.
 const around = 160
 
-// Find looks for every value in what may be any bytes. A value is reported once.
+// Find looks for every value in text, which may be any bytes. It reports a value once.
 func (s *Set) Find(text []byte) []Found {
 	var out []Found
 	seen := map[string]bool{}
@@ -137,7 +135,7 @@ func (s *Set) Find(text []byte) []Found {
 // FindString is Find for a text.
 func (s *Set) FindString(text string) []Found { return s.Find([]byte(text)) }
 
-// Names are the values that there are.
+// Names returns the names of the values, sorted.
 func (s *Set) Names() []string {
 	out := make([]string, 0, len(s.values))
 	for name := range s.values {

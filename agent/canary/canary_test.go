@@ -10,14 +10,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
-// TestFind: a value is found in each encoding, whatever stands beside it, and
-// when only its beginning or its end is left.
+// TestFind: a value is found in each encoding, whatever stands beside it, even if only its beginning or its end is
+// left.
 func TestFind(t *testing.T) {
 	s := NewSet()
 	for name, v := range map[string]string{"plain": s.Value("plain"), "hard": s.Hard("hard")} {
@@ -45,11 +44,7 @@ func TestFind(t *testing.T) {
 // TestFindInEvents: a value is found in an event on the wire and in a trace file.
 func TestFindInEvents(t *testing.T) {
 	s := NewSet()
-	e, err := proto.Marshal(&agentpb.Event{Seq: 1, Fields: []*agentpb.Field{{Name: "message", Value: &agentpb.Field_Text{Text: "so " + s.Hard("text")}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &agentpb.Batch{Events: [][]byte{e}}
+	b := eventtest.Batch(&agentpb.Event{Seq: 1, Fields: []*agentpb.Field{eventtest.Field("message", "so "+s.Hard("text"))}})
 	found, err := s.FindBatch(b)
 	if err != nil || len(found) != 1 {
 		t.Errorf("found %v, %v in a batch", found, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// FindBatch looks in a batch as an agent sends it: in its events, whose bytes
-// have each text as it is, and in its pods.
+// FindBatch looks in a batch as an agent sends it: in its pods, and in its events, whose bytes have each text
+// unchanged.
 func (s *Set) FindBatch(b *agentpb.Batch) ([]Found, error) {
 	raw, err := proto.Marshal(b)
 	if err != nil {
@@ -21,8 +21,7 @@ func (s *Set) FindBatch(b *agentpb.Batch) ([]Found, error) {
 	return s.Find(raw), nil
 }
 
-// FindTrace looks in a trace file: in its bytes, its header and its events. It
-// returns how many events there were.
+// FindTrace looks in the header and the events of a trace file. It returns how many events there were.
 func (s *Set) FindTrace(path string) (found []Found, events uint64, err error) {
 	r, err := trace.Open(path)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/peer"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// An agent answers from memory who it is. One that has not after lookAfter may be stopped, by a
-// debugger for example. One that is not has until patience: its machine may be busy.
+// An agent answers from memory, so one that has not answered after lookAfter may be stopped, by a debugger for example.
+// If it is not stopped, it has until patience: its machine may be busy.
 const (
 	lookAfter = 5 * time.Second
 	patience  = 30 * time.Second
@@ -26,11 +25,10 @@ const (
 // large node is the largest thing that is sent at once.
 const maxMessage = 64 << 20
 
-// Client is a connection to an agent. The calls of the protocol are its
-// methods; those that fail, fail with *Error.
+// Client is a connection to an agent. The calls of the protocol are its methods. They fail with *Error.
 type Client struct {
 	agentpb.AgentClient
-	// Path is the socket.
+	// Path is the path of the socket.
 	Path string
 
 	conn *grpc.ClientConn
@@ -75,13 +73,13 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 func (c *Client) greet(ctx context.Context, d *dialer, conn net.Conn) error {
 	info, err := c.askInfo(ctx, d.lookAfter)
 	late := func() bool { return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil }
-	server, _ := peer.Of(conn) // the dialer could ask
+	server, _ := peer.Of(conn) // the dialer did so without an error
 	if late() && !server.Stopped() {
 		info, err = c.askInfo(ctx, d.patience)
 	}
 	switch {
 	case err == nil:
-		c.info = wire.Complete(info)
+		c.info = info
 		return nil
 	case ctx.Err() != nil || KindOf(err) == Denied:
 		return err
@@ -99,7 +97,7 @@ func (c *Client) askInfo(ctx context.Context, within time.Duration) (*agentpb.In
 	return c.AgentClient.Info(ctx, &agentpb.InfoRequest{})
 }
 
-// About is what the agent reported of itself when it was dialled.
+// About returns what the agent reported about itself when it was dialled.
 func (c *Client) About() *agentpb.InfoResponse { return c.info }
 
 // Close ends the connection, and with it the holds that live by it.

@@ -13,27 +13,28 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 var about = &agentpb.InfoResponse{
-	Version: "v0.1.0", KubeletVersion: "v1.36.3", Probe: "woven",
+	Version: "v0.1.0", KubeletVersion: "v1.36.3", Probes: []*agentpb.Probe{{Name: "woven"}},
 	Steps:      []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "cri.runpodsandbox", Stage: "cri"}},
 	Goroutines: []string{"", "worker"},
 }
 
-// fake is an agent that answers as the test has it answer.
+// fake is an agent whose answers the test sets.
 type fake struct {
 	agentpb.UnimplementedAgentServer
 	batches []*agentpb.Batch
 	end     error
 	info    error
-	wait    chan struct{} // if there is one, Info answers when it is closed
+	wait    chan struct{} // if not nil, Info answers when it is closed
 }
 
 func (f *fake) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
@@ -62,14 +63,7 @@ func (f *fake) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.HoldI
 func serve(t *testing.T, f *fake) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	agentpb.RegisterAgentServer(s, f)
-	go s.Serve(l)
-	t.Cleanup(s.Stop)
+	agenttest.Serve(t, f, path)
 	return path
 }
 
@@ -83,32 +77,23 @@ func dial(t *testing.T, f *fake) *Client {
 	return c
 }
 
-func encode(t *testing.T, e *agentpb.Event) []byte {
-	t.Helper()
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func TestWatchDecodes(t *testing.T) {
 	c := dial(t, &fake{batches: []*agentpb.Batch{
 		{
 			Pods: []*agentpb.Pod{{Id: 7, Namespace: "default", Name: "web", Uid: "u1"}},
 			Events: [][]byte{
-				encode(t, &agentpb.Event{Seq: 1, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 7, Span: 3, Parent: 2, Sync: 4, Goroutine: 1,
-					Fields: []*agentpb.Field{{Name: "updateType", Value: &agentpb.Field_Text{Text: "create"}}}}),
-				encode(t, &agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 7, Error: "no", Duration: 9}),
+				eventtest.Encode(&agentpb.Event{Seq: 1, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 7, Span: 3, Parent: 2, Sync: 4, Goroutine: 1,
+					Fields: []*agentpb.Field{eventtest.Field("updateType", "create")}}),
+				eventtest.Encode(&agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 7, Error: "no", Duration: 9}),
 			},
 		},
 		{
 			CaughtUp: true,
 			Events: [][]byte{
-				encode(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_DROP}),
-				encode(t, &agentpb.Event{Seq: 4, Kind: agentpb.Kind_HOLD, Step: 99, Pod: 8, Goroutine: 99}),
+				eventtest.Encode(&agentpb.Event{Seq: 3, Kind: agentpb.Kind_DROP}),
+				eventtest.Encode(&agentpb.Event{Seq: 4, Kind: agentpb.Kind_HOLD, Step: 99, Pod: 8, Goroutine: 99}),
 				{0xff, 0xff},
-				encode(t, &agentpb.Event{Seq: 5, Kind: 77, Pod: 7}),
+				eventtest.Encode(&agentpb.Event{Seq: 5, Kind: 77, Pod: 7}),
 			},
 		},
 	}})
@@ -154,7 +139,7 @@ func TestWatchDecodes(t *testing.T) {
 }
 
 func TestWatchRaw(t *testing.T) {
-	enter := encode(t, &agentpb.Event{Seq: 1, Kind: agentpb.Kind_ENTER, Pod: 7})
+	enter := eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_ENTER, Pod: 7})
 	c := dial(t, &fake{batches: []*agentpb.Batch{
 		{Pods: []*agentpb.Pod{{Id: 7, Name: "web"}}, Events: [][]byte{enter}},
 	}})
@@ -296,7 +281,7 @@ func TestForeignSocket(t *testing.T) {
 	path := serve(t, &fake{})
 	err := checkSocket(path, user{uid: os.Getuid() + 1, sudo: -1})
 	if os.Getuid() == 0 {
-		// root's sockets are everybody's; give it to somebody to see a refusal.
+		// Everybody trusts root's sockets. To see a refusal, give this one to another user.
 		if err != nil {
 			t.Fatalf("root's socket is refused: %v", err)
 		}

@@ -14,18 +14,17 @@ import (
 	"github.com/podstep/podstep/agent/peer"
 )
 
-// dialer makes a client's connections: gRPC comes back for more when one
-// breaks. Each is checked as the first one is, since somebody else may have put
-// another socket there meanwhile.
+// dialer makes a client's connections: gRPC asks for another when one breaks. Each is checked like the first, since
+// another user may have put another socket there meanwhile.
 type dialer struct {
 	path string
-	user user // whose client it is
+	user user // the user of the client
 
 	lookAfter, patience time.Duration // see the constants
 
 	mu    sync.Mutex
-	first net.Conn // is open already
-	err   error    // why the last connection was not to be had
+	first net.Conn // was opened by dialBy; nil once gRPC has it
+	err   error    // why the last connection failed
 }
 
 // dial is called by gRPC.
@@ -44,10 +43,9 @@ func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return conn, err
 }
 
-// connect opens the socket. It looks at it first, because a failed dial cannot
-// tell a stale socket from one that was never there, and because nothing should
-// be sent to a socket that somebody else has put there. Then it looks at who
-// listens: the file may be another one by now, or another's than its listener.
+// connect opens the socket. It looks at the file first: a failed dial cannot tell a stale socket from one that was
+// never there, and nothing should be sent to a socket that another user has put there. After it has dialled, it checks
+// the process that listens. The file may have been replaced by then, or its owner may not be the listener's.
 func (d *dialer) connect(ctx context.Context) (net.Conn, error) {
 	if err := checkSocket(d.path, d.user); err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (d *dialer) connect(ctx context.Context) (net.Conn, error) {
 	return nil, newError(NoAgent, err, text("connect to the agent at %s: %s; see podstep doctor", "连接 %s 的代理：%s；见 podstep doctor"), d.path, bare(err))
 }
 
-// checkServer closes a connection to a process that could not be our agent.
+// checkServer closes a connection to a process that cannot be the user's agent or root's, and returns an error.
 func (d *dialer) checkServer(conn net.Conn) (net.Conn, error) {
 	server, err := peer.Of(conn)
 	if err == nil && d.user.trusts(int(server.Uid)) {
@@ -79,8 +77,8 @@ func (d *dialer) checkServer(conn net.Conn) (net.Conn, error) {
 	return nil, newError(Denied, nil, text("a process of %s listens at %s, not one of yours or of root; it is not used, because it would see and answer what you ask", "%s 的进程在监听 %s，它不属于你或 root；不使用它，因为它会看到并回答你的请求"), userName(int(server.Uid)), d.path)
 }
 
-// plain is plain for a call of this client: if the connection is not to be had
-// because of who is at the socket, the error says that.
+// plain is like the function plain. If the connection failed because another user is at the socket, the error says
+// that.
 func (d *dialer) plain(ctx context.Context, err error) error {
 	out := plain(ctx, err)
 	if KindOf(out) != NoAgent {
@@ -106,8 +104,8 @@ func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.C
 	return &stream{ClientStream: s, dialer: d, caller: ctx}, nil
 }
 
-// stream gives the errors of a stream in plain words. It keeps the caller's
-// context: the stream's own is over as soon as the stream is, whoever ended it.
+// stream turns the errors of a stream into plain words. It keeps the caller's context, because the stream's own context
+// ends with the stream, whoever ended it.
 type stream struct {
 	grpc.ClientStream
 	dialer *dialer

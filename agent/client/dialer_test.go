@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/agenttest"
 )
 
-// somebody is a user that is neither root nor whoever runs the test.
+// somebody returns a user that is neither root nor the one that runs the test.
 func somebody() int {
 	if os.Getuid() == 65534 {
 		return 65533
@@ -23,8 +23,7 @@ func somebody() int {
 	return 65534
 }
 
-// listenAs makes a socket whose listener is of another user, at a path that is
-// root's.
+// listenAs makes a socket at a path that is root's, with a listener that is another user's.
 func listenAs(t *testing.T, path string, uid int) net.Listener {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -36,7 +35,7 @@ func listenAs(t *testing.T, path string, uid int) net.Listener {
 	}
 	listens := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for ever: the thread, which is another user's then, ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread becomes another user's, and must end with the goroutine
 		_, _, failed := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid))
 		if failed != 0 {
 			listens <- failed
@@ -56,31 +55,21 @@ func listenAs(t *testing.T, path string, uid int) net.Listener {
 	return l
 }
 
-func serveOn(t *testing.T, l net.Listener) *grpc.Server {
-	t.Helper()
-	s := grpc.NewServer()
-	agentpb.RegisterAgentServer(s, &fake{})
-	go s.Serve(l)
-	t.Cleanup(s.Stop)
-	return s
-}
-
-// replaced dials an agent, has another take its place, and returns the error of
-// the next call.
+// replaced dials an agent, puts another in its place, and returns the error of the next call.
 func replaced(t *testing.T, d *dialer, by func() net.Listener) error {
 	t.Helper()
 	l, err := net.Listen("unix", d.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := serveOn(t, l)
+	stop := agenttest.ServeOn(t, &fake{}, l)
 	c, err := dialBy(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	agent.Stop()
-	serveOn(t, by())
+	stop()
+	agenttest.ServeOn(t, &fake{}, by())
 	// gRPC notices that the connection is gone before or while it is used.
 	for {
 		_, err := c.Info(t.Context(), &agentpb.InfoRequest{})
@@ -93,8 +82,7 @@ func replaced(t *testing.T, d *dialer, by func() net.Listener) error {
 	}
 }
 
-// TestReconnectChecks: a connection that takes the place of a broken one is
-// checked as the first one was.
+// TestReconnectChecks: a connection that replaces a broken one is checked like the first.
 func TestReconnectChecks(t *testing.T) {
 	for name, other := range map[string]func(t *testing.T, d *dialer) net.Listener{
 		"another's file": func(t *testing.T, d *dialer) net.Listener {
@@ -107,7 +95,7 @@ func TestReconnectChecks(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				d.user.uid = somebody() // one's own socket is another's to them
+				d.user.uid = somebody() // to another user, this socket is another's
 			}
 			return l
 		},
@@ -132,7 +120,7 @@ func TestReconnectChecks(t *testing.T) {
 	}
 }
 
-// TestReconnects: an agent of one's own that takes the place is taken.
+// TestReconnects: the client takes an agent of the same user that replaces the first.
 func TestReconnects(t *testing.T) {
 	d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
 	err := replaced(t, d, func() net.Listener {

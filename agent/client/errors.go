@@ -12,38 +12,38 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Kind is the sort of a failure, as far as a caller acts on it.
+// Kind is the sort of a failure, as far as callers tell them apart.
 type Kind int
 
 const (
 	// Failed: the agent could not do it.
 	Failed Kind = iota
-	// Usage: what was asked makes no sense, whatever the state of the node.
+	// Usage: the request makes no sense, whatever the state of the node.
 	Usage
-	// NoAgent: nobody answers at the socket, or no longer.
+	// NoAgent: no agent answers at the socket, or none answers any more.
 	NoAgent
-	// Denied: somebody is there, but not for us.
+	// Denied: an agent may be there, but this user may not speak to it.
 	Denied
 )
 
-// Error is what every call of this package fails with.
+// Error is the error of every call of this package.
 type Error struct {
 	Kind Kind
-	// Text is for a person, and complete.
+	// Text is the complete text for a person.
 	Text probes.Text
 	err  error
 }
 
-// Error is the text in English.
+// Error returns the text in English.
 func (e *Error) Error() string { return e.Text.En }
 
-// Words is the text in each language: see reason.Error.
+// Words returns the text in each language: see reason.Error.
 func (e *Error) Words() probes.Text { return e.Text }
 
 // Unwrap lets callers find context.Canceled and context.DeadlineExceeded.
 func (e *Error) Unwrap() error { return e.err }
 
-// KindOf returns the kind of an error; Failed for errors of others.
+// KindOf returns the kind of an error, or Failed for an error that this package did not make.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -59,8 +59,8 @@ func newError(kind Kind, cause error, format probes.Text, args ...any) *Error {
 	return &Error{Kind: kind, Text: reason.Sprintf(format, args...), err: cause}
 }
 
-// statusError makes the error of a call: what the problem is, or else the message that
-// came with it.
+// statusError makes the error of a call. Its text is that of the problem in the status, or else the message of the
+// status.
 func statusError(kind Kind, cause error, s *status.Status) *Error {
 	t := reason.Problem(reason.ProblemOf(s.Err()))
 	if t.En == "" {
@@ -69,8 +69,8 @@ func statusError(kind Kind, cause error, s *status.Status) *Error {
 	return &Error{Kind: kind, Text: t, err: cause}
 }
 
-// plain turns the error of a call into an Error. The caller's own context comes
-// first: a call that we gave up says nothing about the agent.
+// plain turns the error of a call into an Error. The caller's own context comes first: a call that the caller gave up
+// says nothing about the agent.
 func plain(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -86,7 +86,7 @@ func plain(ctx context.Context, err error) error {
 	case codes.InvalidArgument:
 		return statusError(Usage, err, s)
 	case codes.DeadlineExceeded:
-		// The agent knows our deadline, and may notice it before we do.
+		// The agent knows the caller's deadline, and may notice it first.
 		return statusError(Failed, errors.Join(context.DeadlineExceeded, err), s)
 	case codes.PermissionDenied, codes.Unauthenticated:
 		return statusError(Denied, err, s)

@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/peer"
 )
 
-// silentEnv has this test's program play an agent that answers nothing, at the socket that it names.
+// silentEnv makes this test's program play an agent that answers nothing. Its value is the socket's path.
 const silentEnv = "PODSTEP_TEST_SILENT"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func playSilent(path string) {
 	select {}
 }
 
-// silentAgent is a process that listens and answers nothing.
+// silentAgent starts a process that listens and answers nothing.
 func silentAgent(t *testing.T) (path string, p *os.Process) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -57,8 +57,8 @@ func silentAgent(t *testing.T) (path string, p *os.Process) {
 	}
 }
 
-// TestGreet: an agent that does not answer is given up early if its process is stopped, and else
-// late, since a machine may be slow.
+// TestGreet: if an agent does not answer and its process is stopped, the client gives it up early. If it is not
+// stopped, the client gives it up late, since a machine may be slow.
 func TestGreet(t *testing.T) {
 	greet := func(path string, lookAfter, patience time.Duration) string {
 		t.Helper()
@@ -88,7 +88,7 @@ func TestGreet(t *testing.T) {
 	}
 }
 
-// TestGreetSlow: an agent that answers after it was looked at is greeted.
+// TestGreetSlow: an agent that answers only after the client has looked at its process is greeted.
 func TestGreetSlow(t *testing.T) {
 	answer := make(chan struct{})
 	path := serve(t, &fake{wait: answer})

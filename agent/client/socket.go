@@ -12,11 +12,11 @@ import (
 // SocketEnv names the environment variable that overrides the default socket.
 const SocketEnv = "PODSTEP_SOCKET"
 
-// rootSocket is where an agent of root listens.
+// rootSocket is the path at which an agent of root listens.
 const rootSocket = "/run/podstep/agent.sock"
 
-// DefaultSocket is where the agent of this user is looked for: PODSTEP_SOCKET,
-// or /run/podstep for root, or the user's runtime directory.
+// DefaultSocket returns the path at which this user's agent is looked for: PODSTEP_SOCKET, or /run/podstep for root, or
+// the user's runtime directory.
 func DefaultSocket() string { return defaultSocket(os.Getenv, os.Getuid()) }
 
 func defaultSocket(getenv func(string) string, uid int) string {
@@ -47,7 +47,7 @@ func userName(uid int) string {
 	return fmt.Sprintf("uid %d", uid)
 }
 
-// bare is the innermost error: "connection reset", without the path again.
+// bare returns the innermost error: "connection reset", without the path again.
 func bare(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -11,10 +11,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// maxSocketPath is what fits into sockaddr_un, with its final NUL.
+// maxSocketPath is how many bytes of a path fit into sockaddr_un, before the final NUL.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// checkSocket reports why a socket is none of an agent that may be spoken to.
+// checkSocket returns an error if no agent to which the user may speak can be at the socket.
 func checkSocket(path string, by user) error {
 	if len(path) > maxSocketPath {
 		return newError(Usage, nil, text("the socket path is %d bytes long and this system takes %d: %s; use a shorter directory", "套接字路径长 %d 字节，本系统最多 %d：%s；请用更短的目录"), len(path), maxSocketPath, path)

@@ -2,16 +2,15 @@ package client
 
 import "strconv"
 
-// user is whose client it is. Who listens at a socket sees and answers what a
-// client asks, so a client speaks only to those that it trusts.
+// user is the user of a client. The process that listens at a socket sees and answers what a client asks, so a client
+// speaks only to users that it trusts.
 type user struct {
 	uid int
-	// sudo is who became root by sudo, and trusts the agents of their own; -1:
-	// nobody did.
+	// sudo is the user who became root by sudo, and who trusts the agents of their own; -1: there is none.
 	sudo int
 }
 
-// caller is the user of this process.
+// caller returns the user of this process.
 func caller(getenv func(string) string, uid int) user {
 	out := user{uid: uid, sudo: -1}
 	if by, err := strconv.Atoi(getenv("SUDO_UID")); err == nil && uid == 0 {

@@ -2,8 +2,7 @@ package client
 
 import "testing"
 
-// TestTrusts: root's agent, one's own, and, as root by sudo, that of whoever
-// called sudo.
+// TestTrusts: a client trusts root's agent, its own user's and, as root by sudo, that of the user who called sudo.
 func TestTrusts(t *testing.T) {
 	for _, c := range []struct {
 		sudo   string
@@ -13,7 +12,7 @@ func TestTrusts(t *testing.T) {
 	}{
 		{"", 1000, 0, true}, {"", 1000, 1000, true}, {"", 1000, 1001, false}, {"", 0, 1000, false},
 		{"1000", 0, 1000, true}, {"1000", 0, 1001, false},
-		// Only sudo itself makes root of a user: the variable of others says nothing.
+		// Only sudo makes a user root: for other users the variable says nothing.
 		{"1001", 1000, 1001, false}, {"x", 0, 1000, false}, {"-1", 0, 1000, false},
 	} {
 		u := caller(func(string) string { return c.sudo }, c.uid)

@@ -16,16 +16,16 @@ type Watch struct {
 	decode *wire.Decoder
 }
 
-// Batch is what came at once.
+// Batch is a batch of events that came at once.
 type Batch struct {
 	Events []probes.Event
 	// CaughtUp is set on the first batch after what the recorder remembered.
 	CaughtUp bool
-	// Raw is the batch as it came, for those who record it.
+	// Raw is the batch as it came, for callers that record it.
 	Raw *agentpb.Batch
 }
 
-// Watch asks the agent for events. It ends when ctx does.
+// Watch asks the agent for events. The stream ends when ctx does.
 func (c *Client) Watch(ctx context.Context, req *agentpb.WatchRequest) (*Watch, error) {
 	s, err := c.AgentClient.Watch(ctx, req)
 	if err != nil {
@@ -34,8 +34,7 @@ func (c *Client) Watch(ctx context.Context, req *agentpb.WatchRequest) (*Watch, 
 	return &Watch{batches: s, decode: wire.NewDecoder(c.info)}, nil
 }
 
-// Next waits for the next batch. It returns io.EOF when the agent has ended the
-// stream because all that was asked for has come.
+// Next waits for the next batch. It returns io.EOF when the agent has sent all that was asked for.
 func (w *Watch) Next() (Batch, error) {
 	b, err := w.NextRaw()
 	if err != nil {
@@ -44,7 +43,6 @@ func (w *Watch) Next() (Batch, error) {
 	return Batch{Events: w.decode.Batch(b), CaughtUp: b.CaughtUp, Raw: b}, nil
 }
 
-// NextRaw is Next for those who decode the events themselves, or not at all, by
-// package wire. Next does not learn the pods of the batch: a stream is read by the
-// one or by the other.
+// NextRaw is Next for a caller that decodes the events itself, by package wire, or not at all. It does not learn the
+// pods of the batch, so a stream is read by Next alone or by NextRaw alone.
 func (w *Watch) NextRaw() (*agentpb.Batch, error) { return w.batches.Recv() }

@@ -30,8 +30,8 @@ func isGone(c *check) *Finding {
 	return c.found(c.lastEnter(probes.RoleGone, probes.RoleKnown), Phrase{GoneCluster, Args{"pod": c.name}})
 }
 
-// isInCall is about a pod for which a call goes on. If it is stuck because one of
-// its containers cannot start, that explains more than a call that is not slow.
+// isInCall finds a pod for which a call goes on. If the pod is stuck because one of its
+// containers cannot start, that explains more than a call that is not slow.
 func isInCall(c *check) *Finding {
 	blocked := (c.state == life.Stuck || c.state == life.Retrying) && c.p.Blocked != history.None
 	if c.p.At == history.None || blocked && history.Since(c.p.Since, c.now) <= life.StuckAfter {
@@ -47,7 +47,7 @@ func containersEnded(c *check) *Finding {
 	return c.found(c.lastEnter(probes.RoleCondition), Phrase{EndedContainers, Args{"pod": c.name}})
 }
 
-// isBlocked is why a container cannot start, as is reported.
+// isBlocked finds why a container cannot start, by what is reported of it.
 func isBlocked(c *check) *Finding {
 	if c.p.Blocked == history.None || c.p.Deleting || c.state == life.Done {
 		return nil
@@ -70,8 +70,8 @@ func (c *check) blocked() Phrase {
 	return Phrase{ContainerBlocked, Args{"pod": c.name, "container": field("container"), "failure": failure, "reason": field("reason")}}
 }
 
-// blockedMore is how the container ended last or the kubelet's message about it, and
-// how often it was started again.
+// blockedMore says how the container ended last, or else what the kubelet's message about it
+// is. It also says how often the container was tried, and when its back-off ends.
 func (c *check) blockedMore() (out []Phrase) {
 	e, _ := c.h.Event(c.p.Blocked)
 	field := func(name string) string { return words.Short(e.Fields[name]) }
@@ -90,8 +90,8 @@ func (c *check) blockedMore() (out []Phrase) {
 	return out
 }
 
-// blockedTries is how often the pulls failed for which a container cannot start, or
-// how often it was started again.
+// blockedTries says how often the pulls for a container failed, or how often the container was
+// started again.
 func (c *check) blockedTries() []Phrase {
 	e, _ := c.h.Event(c.p.Blocked)
 	field := func(name string) string { return words.Short(e.Fields[name]) }
@@ -105,7 +105,7 @@ func (c *check) blockedTries() []Phrase {
 	return nil
 }
 
-// callFails is which call to the runtime fails, and with what.
+// callFails finds the call to the runtime that fails, and its error.
 func callFails(c *check) *Finding {
 	if c.p.Failed == history.None || c.state == life.Done {
 		return nil
@@ -160,7 +160,7 @@ func isWarned(c *check) *Finding {
 	return c.found(history.None, Phrase{WarnedSomehow, Args{"pod": c.name}})
 }
 
-// warned is the last warning about the pod; ok is false if it is not kept.
+// warned returns the last warning about the pod; ok is false if it is not kept.
 func (c *check) warned() (p Phrase, ok bool) {
 	e, ok := c.h.Event(c.p.Warned)
 	if !ok {
@@ -179,7 +179,7 @@ func isNotReady(c *check) *Finding {
 	return c.found(c.lastEnter(probes.RoleContainerState, probes.RoleCondition), c.unready())
 }
 
-// What follows is about a pod that is on its way and for which no call goes on.
+// The rules below are about a pod that is on its way and for which no call goes on.
 
 func callsUnasked(c *check) *Finding {
 	if c.knows.Reports {

@@ -51,7 +51,7 @@ const (
 	CallsUnasked Code = "quiet.unasked"
 )
 
-// The codes of what else is known of a finding.
+// The codes of the sentences that say more about a finding.
 const (
 	CallDeleting       Code = "more.deleting"
 	CallLong           Code = "more.long"
@@ -65,7 +65,7 @@ const (
 	NextLook           Code = "more.nextLook"
 )
 
-// The codes of what an error of a turn comes to. The kubelet's own reasons have
+// The codes of the phrases that an error of a turn is read as. The kubelet's own reasons have
 // codes of the form failure.ErrImagePull.
 const (
 	CauseContainer Code = "cause.container"
@@ -79,7 +79,7 @@ const (
 	CauseError     Code = "cause.error"
 )
 
-// The codes of who saw an evidence or reported it.
+// The codes that say who saw or reported an evidence.
 const (
 	SeenInside  Code = "evidence.inside" // a probe inside the kubelet
 	SeenCall    Code = "evidence.call"   // a probe that sees the kubelet's calls

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// lastExit is how the container ended that the kubelet does not start again yet;
-// empty if that is not the error, or not known.
+// lastExit says how a container ended that is in its crash back-off. It is empty if the error
+// is another one, or if the end is not known.
 func (c *check) lastExit(err string) []Phrase {
 	m := failedTo.FindStringSubmatch(err)
 	if m == nil || m[3] != crashLoop {
@@ -28,8 +28,8 @@ func (c *check) lastExit(err string) []Phrase {
 	return []Phrase{{ContainerExit, Args{"exitCode": code, "reason": words.OneLine(last.Text("reason"))}}}
 }
 
-// containerID is the runtime's id of the last container of a name that was
-// created; empty if that was not seen.
+// containerID returns the runtime's id of the container that was created last under a name. It
+// is empty if no probe saw that.
 func (c *check) containerID(name string) string {
 	created, ok := c.lastWith(probes.RoleCreate, func(call *history.Call) bool {
 		return call.Text("container") == name && call.Text("containerID") != ""
@@ -40,7 +40,7 @@ func (c *check) containerID(name string) string {
 	return created.Text("containerID")
 }
 
-// lastWith is the pod's last call of a role that has ended and is as wanted.
+// lastWith returns the pod's last call of a role that has ended and that wanted accepts.
 func (c *check) lastWith(r probes.Role, wanted func(*history.Call) bool) (call history.Call, ok bool) {
 	step := c.h.StepFor(r)
 	ref := c.h.Back(c.pod, c.at, func(ref int, sp *history.Span) bool {
@@ -53,8 +53,8 @@ func (c *check) lastWith(r probes.Role, wanted func(*history.Call) bool) (call h
 	return call, ref != history.None
 }
 
-// probeFails is which health probe keeps a running pod from being ready: one
-// whose last result was a failure.
+// probeFails finds the health probe that keeps a running pod from being ready: one whose last
+// result was a failure.
 func probeFails(c *check) *Finding {
 	if c.state != life.Waiting || c.p.Phase != life.Running {
 		return nil
@@ -79,7 +79,7 @@ func probeFails(c *check) *Finding {
 	}})
 }
 
-// finalizers are those of a pod that is being deleted; empty if none are known.
+// finalizers returns those of a pod that is being deleted; empty if none are known.
 func (c *check) finalizers() string {
 	return words.Cut(words.OneLine(strings.Join(c.lives.FinalizersOf(c.p), ", ")), maxReason)
 }

@@ -14,15 +14,15 @@ var (
 	unmounted = regexp.MustCompile(`unmounted volumes=\[([^\]]+)\]`)
 	ofPod     = regexp.MustCompile(`^[^_"]+_[^("]+\([^)]+\)$`)
 	missing   = regexp.MustCompile(`\b(configmap|secret) \\?"([^"\\]*)\\?" not found`)
-	// wrapping is what the kubelet and gRPC put around a reason, which adds
-	// nothing to the sentence around it.
+	// wrapping matches the words that the kubelet and gRPC put around a reason. They add
+	// nothing to a finding's sentence.
 	wrapping = regexp.MustCompile(`rpc error: code = \w+ desc = |Failed to create sandbox for pod "[^"]*": |Back-off pulling image "[^"]*": (?:ErrImagePull: )?|` +
 		`failed to pull and unpack image "[^"]*": |failed to resolve reference "[^"]*": | for sandbox "[0-9a-f]{64}"|` +
 		` \(pod: "[^"]*", container: [^)]*\)| restarting failed container=.*`)
 )
 
-// maxReason and maxBrief bound the part of an error that goes into a sentence, and
-// into a row of a list.
+// maxReason and maxBrief bound the part of an error that goes into a sentence, and the part
+// that goes into a row of a list, in characters.
 const (
 	maxReason = 160
 	maxBrief  = 60
@@ -31,17 +31,17 @@ const (
 // crashLoop is the kubelet's reason for not starting a container again yet.
 const crashLoop = "CrashLoopBackOff"
 
-// readCauses are what errors came to before: a pod that retries has the same error for many
-// frames of the screen. Nobody changes a phrase.
+// readCauses keeps the phrases of the errors that were read: a pod that retries has the same
+// error for many frames of the screen. Nobody changes a phrase.
 var readCauses struct {
 	mu  sync.Mutex
 	all map[string]Phrase
 }
 
-// maxCauses bounds them; beyond it all are forgotten.
+// maxCauses bounds readCauses. When it is full, all its phrases are dropped.
 const maxCauses = 1 << 10
 
-// causeOf is what an error of a turn comes to.
+// causeOf returns the phrase that an error of a turn is read as.
 func causeOf(err string) Phrase {
 	readCauses.mu.Lock()
 	defer readCauses.mu.Unlock()
@@ -69,8 +69,8 @@ func readCause(err string) Phrase {
 	return Phrase{CauseError, Args{"error": words.Cut(words.OneLine(err), maxReason), "short": words.Cut(words.OneLine(err), maxBrief)}}
 }
 
-// failureIn is what the kubelet failed to do for a container or for the pod, for a
-// reason that is one word, with a message that it quotes.
+// failureIn returns the phrase for a failure of the kubelet. object is the container or the pod
+// of the failure, reason the kubelet's one word for it, and quoted its message in quotes.
 func failureIn(err, object, reason, quoted string) Phrase {
 	out := Phrase{CauseReason, Args{"reason": words.OneLine(reason)}}
 	if failure, ok := failureOf(reason); ok {
@@ -85,8 +85,8 @@ func failureIn(err, object, reason, quoted string) Phrase {
 	return out
 }
 
-// failureFor is a failure with its reason. Two of which the whole error shows more
-// have few words of their own.
+// failureFor returns a failure with its reason. Two failures, which are recognised by the whole
+// error, have few words of their own.
 func failureFor(err, reason string, failure Phrase) Phrase {
 	if strings.Contains(err, "runAsNonRoot") {
 		return Phrase{CauseRoot, Args{"failure": failure, "reason": reason}}
@@ -97,8 +97,8 @@ func failureFor(err, reason string, failure Phrase) Phrase {
 	return Phrase{CauseFailure, Args{"failure": failure, "reason": reason}}
 }
 
-// target is what the kubelet failed to do something for: a container, or a pod,
-// which it writes as name_namespace(uid).
+// target returns the name of what the kubelet failed to do something for: a container, or a
+// pod, which the kubelet writes as name_namespace(uid).
 func target(s string) string {
 	if i := strings.IndexByte(s, '('); i > 0 {
 		s = s[:i]
@@ -106,8 +106,7 @@ func target(s string) string {
 	return words.OneLine(s)
 }
 
-// message is that of an error, which the kubelet quotes. Further errors may follow
-// it.
+// message returns an error's message, which the kubelet quotes. Further errors may follow it.
 func message(quoted string) string {
 	if q, err := strconv.QuotedPrefix(quoted); err == nil {
 		if s, err := strconv.Unquote(q); err == nil {
@@ -117,5 +116,5 @@ func message(quoted string) string {
 	return ""
 }
 
-// plain is an error without what gRPC and the kubelet put around it.
+// plain returns an error without what gRPC and the kubelet put around it.
 func plain(err string) string { return words.OneLine(wrapping.ReplaceAllString(err, "")) }

@@ -35,8 +35,8 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// FuzzCauseOf: an error comes to texts that have all their arguments and nothing
-// that a terminal would act on, whatever a runtime puts into it.
+// FuzzCauseOf: the texts of an error have all their arguments and nothing that a terminal would
+// act on, whatever a runtime puts into the error.
 func FuzzCauseOf(f *testing.F) {
 	for _, c := range kubeletErrors {
 		f.Add(c.err)

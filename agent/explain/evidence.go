@@ -12,8 +12,7 @@ type Evidence struct {
 	Seq uint64 // the agent's number of the event
 	// Step is the name of the event's step.
 	Step string
-	// Source is who saw it or reported it: one of SeenInside, SeenCall, ByAPIServer,
-	// ByPods, ByRuntime.
+	// Source says who saw or reported the event: SeenInside, SeenCall, ByAPIServer, ByPods or ByRuntime.
 	Source Code
 }
 
@@ -22,7 +21,7 @@ func (e *Evidence) Text(l words.Lang) string {
 	return Phrase{e.Source, Args{"step": e.Step, "seq": e.Seq}}.Text(l)
 }
 
-// evidence is that of an event; empty if the event is not kept.
+// evidence makes an evidence of the event at pos. It is empty if the event is not kept.
 func (c *check) evidence(pos int) []Evidence {
 	if pos == history.None {
 		return nil

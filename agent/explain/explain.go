@@ -12,16 +12,15 @@ type Story struct {
 	Lives   *life.Lives
 }
 
-// Position is a place in a story: the position in its history, and the session
-// time that it is there.
+// Position is a place in a story: a position in its history, and the session time at that position.
 type Position struct {
 	At  int
 	Now int64
 }
 
-// Findings gives why a pod, by its place in the history, is where it is. It is
-// the finding of the first rule that has one, and never empty: the last rule
-// always has.
+// Findings returns why a pod is where it is. pod is the pod's place in the history. The result
+// is the finding of the first rule that has one. It is never empty, since the last rule always
+// has one.
 func Findings(s Story, pod int, at Position) []Finding {
 	c := newCheck(s, pod, at)
 	for _, rules := range [][]rule{rulesOfAll, c.rules()} {
@@ -35,13 +34,13 @@ func Findings(s Story, pod int, at Position) []Finding {
 	return nil
 }
 
-// rule finds one reason; nil if that is not it.
+// A rule finds one reason. It returns nil if that is not the reason.
 type rule func(*check) *Finding
 
-// rulesOfAll are those that come first, whatever the probes see.
+// rulesOfAll come first, whatever the probes see.
 var rulesOfAll = []rule{isNode, isHeld, isUnknown, isRefused}
 
-// rules are the others, for what the present probes see.
+// rules returns the rules that come after rulesOfAll, by what the present probes see.
 func (c *check) rules() []rule {
 	if c.knows.Turns {
 		return rulesOfTurns
@@ -75,13 +74,12 @@ func newCheck(s Story, pod int, at Position) *check {
 	return c
 }
 
-// found makes a finding that the event at a position shows; history.None: none
-// does.
+// found makes a finding that the event at pos shows. pos may be history.None: no event shows it.
 func (c *check) found(pos int, p Phrase, more ...Phrase) *Finding {
 	return &Finding{Phrase: p, More: more, Evidence: c.evidence(pos)}
 }
 
-// last is the event that ended the pod's last call of a role, or None.
+// last returns the event that ended the pod's last call of a role, or None.
 func (c *check) last(r probes.Role) int {
 	if call, ok := c.h.LastCall(c.pod, c.h.StepFor(r), c.at); ok {
 		return call.Exit
@@ -89,13 +87,13 @@ func (c *check) last(r probes.Role) int {
 	return history.None
 }
 
-// lastEnter is the event that began the pod's last call of the first of some roles
-// that there is one of, or None.
+// lastEnter returns the event that began the pod's last call of the first of these roles that
+// has one, or None.
 func (c *check) lastEnter(roles ...probes.Role) int {
 	return c.h.LastEnter(c.pod, c.at, roles...)
 }
 
-// failed is the error of the last turn or call that failed.
+// failed returns the error of the last turn or call that failed.
 func (c *check) failed() string {
 	e, _ := c.h.Event(c.p.Failed)
 	return e.Error

@@ -18,7 +18,7 @@ const (
 	attached = "../../tui/state/testdata/attached.podstep" // a minute of calls and reports
 )
 
-// read gives the story of a recording, whose events change has changed.
+// read returns the story of a recording after change has edited its events.
 func read(t testing.TB, file string, change func(raw []byte) []byte) Story {
 	t.Helper()
 	info, batches, err := tracetest.Read(file)
@@ -39,7 +39,7 @@ func read(t testing.TB, file string, change func(raw []byte) []byte) Story {
 
 func asIs(raw []byte) []byte { return raw }
 
-// podNamed is the last pod of a name that came.
+// podNamed returns the last pod that came with this name.
 func podNamed(t testing.TB, s Story, name string) int {
 	t.Helper()
 	for i := s.History.Pods() - 1; i >= 0; i-- {
@@ -51,13 +51,13 @@ func podNamed(t testing.TB, s Story, name string) int {
 	return 0
 }
 
-// at is the position after an event, at its time.
-func (s Story) at(pos int) Position {
+// positionAfter is the position after an event, at its time.
+func (s Story) positionAfter(pos int) Position {
 	return Position{At: pos + 1, Now: s.Lives.At(pos + 1).Time}
 }
 
-// TestRecorded: somewhere in the stories of the recordings' pods stands each of the
-// findings that are put together from several events.
+// TestRecorded: each of the findings that are put together from several events occurs somewhere
+// in the stories of the recordings' pods.
 func TestRecorded(t *testing.T) {
 	for _, c := range []struct {
 		file, pod, text string
@@ -77,7 +77,7 @@ func TestRecorded(t *testing.T) {
 		pod := podNamed(t, s, c.pod)
 		found := false
 		for _, pos := range s.History.Pod(pod).Events.All {
-			f := Findings(s, pod, s.at(pos))[0]
+			f := Findings(s, pod, s.positionAfter(pos))[0]
 			if found = f.Code == c.code && strings.Contains(f.Text(words.English), c.text) && len(f.Evidence) > 0; found {
 				break
 			}
@@ -93,7 +93,7 @@ func TestVolumes(t *testing.T) {
 	s := read(t, woven, asIs)
 	pod := podNamed(t, s, "missing")
 	for _, pos := range []int{3999, s.History.End() - 1} {
-		f := Findings(s, pod, s.at(pos))[0]
+		f := Findings(s, pod, s.positionAfter(pos))[0]
 		if len(f.Evidence) == 0 || !strings.Contains(f.Text(words.English), `configmap "not-there" not found`) {
 			t.Fatalf("at %d: %+v", pos, f)
 		}
@@ -103,7 +103,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestUnready: with the health probes' results turned round, web's fails.
+// TestUnready: web's health probes fail once their results are inverted.
 func TestUnready(t *testing.T) {
 	for _, turned := range []bool{true, false} {
 		s := read(t, woven, func(raw []byte) []byte {
@@ -112,7 +112,7 @@ func TestUnready(t *testing.T) {
 			}
 			return raw
 		})
-		c := newCheck(s, podNamed(t, s, "web"), s.at(s.History.End()-1))
+		c := newCheck(s, podNamed(t, s, "web"), s.positionAfter(s.History.End()-1))
 		running := *c.p // it has been deleted by then
 		running.Phase = life.Running
 		c.p, c.state = &running, life.Waiting
@@ -133,7 +133,7 @@ func TestEverywhere(t *testing.T) {
 	for _, file := range []string{woven, attached} {
 		s := read(t, file, asIs)
 		for pos := 0; pos < s.History.End(); pos += 11 {
-			at := s.at(pos)
+			at := s.positionAfter(pos)
 			for pod := range s.History.Pods() {
 				fs := Findings(s, pod, at)
 				if len(fs) == 0 {

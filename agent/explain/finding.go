@@ -70,7 +70,7 @@ func (p Phrase) expand(l words.Lang, t probes.Text, brief bool) string {
 	return probes.Fill(l.In(t), func(name string) string { return show(l, p.Args[name], brief) })
 }
 
-// show is an argument in the reader's language.
+// show writes an argument in the reader's language.
 func show(l words.Lang, v any, brief bool) string {
 	switch v := v.(type) {
 	case string:

@@ -21,7 +21,7 @@ func isHeld(c *check) *Finding {
 	return c.found(c.p.HeldAt, c.held())
 }
 
-// held is where the pod is held. The event of the hold may not have come yet.
+// held says where the pod is held. The event of the hold may not have come yet.
 func (c *check) held() Phrase {
 	e, ok := c.h.Event(c.p.HeldAt)
 	if !ok {
@@ -37,7 +37,7 @@ func (c *check) held() Phrase {
 	return Phrase{HeldBefore, Args{"pod": c.name, "step": step}}
 }
 
-// isUnknown is about a pod that only an agent before the present one knew.
+// isUnknown finds a pod that only an agent before the present one knew.
 func isUnknown(c *check) *Finding {
 	if c.p.Former == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// inCall is what the call is for in which the pod is.
+// inCall makes a finding of the call that goes on for the pod: what the call is for.
 func (c *check) inCall() *Finding {
 	took := history.Since(c.p.Since, c.now)
 	f := c.found(history.None, c.callPhrase(took))
@@ -40,8 +40,8 @@ func (c *check) callPhrase(took time.Duration) Phrase {
 	return Phrase{CallFor, Args{"pod": c.name, "what": waits, "step": st.Title(), "took": took}}
 }
 
-// inPullQueue reports whether a pod that wants an image has to wait for its turn:
-// the kubelet has not asked the runtime for it yet.
+// inPullQueue reports whether the pod has to wait for its turn to pull an image: the kubelet
+// has not asked the runtime for the image yet.
 func (c *check) inPullQueue() bool {
 	if !c.h.EpochBefore(c.at).Sees(c.h.StepFor(probes.RolePull), c.at) {
 		return false
@@ -49,7 +49,7 @@ func (c *check) inPullQueue() bool {
 	return !c.h.GoesOn(c.pod, probes.RolePull, c.p.Since, c.at)
 }
 
-// pullQueue is why a pull waits, and for which pod's.
+// pullQueue says why a pull waits, and for which pod's pull.
 func (c *check) pullQueue(took time.Duration) Phrase {
 	wait := c.h.StepFor(probes.RolePullWait)
 	for i := range c.h.Pods() {
@@ -61,9 +61,9 @@ func (c *check) pullQueue(took time.Duration) Phrase {
 	return Phrase{ImageQueue, Args{"pod": c.name, "took": took}}
 }
 
-// volumeError adds why a volume of the pod is not mounted, and returns false if
-// that is not known: SyncPod only knows that it is not; the volume manager's
-// goroutines met the error.
+// volumeError adds to f why a volume of the pod is not mounted. It returns false if the reason
+// is not known. SyncPod does not know it: the error came up in a goroutine of the volume
+// manager.
 func (c *check) volumeError(f *Finding) bool {
 	call, ok := c.h.LastCall(c.pod, c.h.StepFor(probes.RoleVolumeOperation), c.at)
 	if !ok || !call.Span.Failed {

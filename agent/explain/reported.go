@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Add adds what the story of a pod says at a position to a snapshot.
+// Add adds to a snapshot what a pod's story says at a position.
 func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
 	var object *corev1.Pod
 	var events []evidence.Event
@@ -24,14 +24,14 @@ func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
 		object, events = Reported(s, pod, at)
 	}
 	if seen.State == life.Gone.String() {
-		object = nil // what was reported of it last is not so any more
+		object = nil // the last reports of the pod no longer hold
 	}
 	to.AddStory(seen, object, events)
 }
 
-// Reported puts together what the reports of a pod's story say at a position: the
-// pod's object, as far as they show it, and its events, oldest first. The object is
-// nil if no probe brings reports.
+// Reported puts together, from the reports in a pod's story up to a position, the pod's object
+// as far as they show it, and its events, oldest first. The object is nil if no probe brings
+// reports.
 func Reported(s Story, pod int, at Position) (*corev1.Pod, []evidence.Event) {
 	c := newCheck(s, pod, at)
 	if !c.knows.Reports {
@@ -54,7 +54,7 @@ func Reported(s Story, pod int, at Position) (*corev1.Pod, []evidence.Event) {
 	return r.pod, r.events
 }
 
-// podAlone is the pod's object with what its life alone shows.
+// podAlone returns the pod's object with what its life alone shows.
 func (c *check) podAlone() *corev1.Pod {
 	e := c.h.Pod(c.pod).Entity
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -68,7 +68,7 @@ func (c *check) podAlone() *corev1.Pod {
 	return out
 }
 
-// reported collects reports, the newest first: of each thing the newest counts.
+// reported collects reports, the newest first. Of several about one thing, the newest counts.
 type reported struct {
 	c      *check
 	pod    *corev1.Pod
@@ -132,7 +132,7 @@ func (r *reported) add(role probes.Role, e *probes.Event) {
 	}
 }
 
-// containerOf is the status of a container as a report has it.
+// containerOf returns the status of a container as a report has it.
 func containerOf(field func(string) string, at metav1.Time) corev1.ContainerStatus {
 	number := func(name string) int32 {
 		n, _ := strconv.ParseInt(field(name), 10, 32)

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 )
 
-// TestGone: wherever a pod is gone, nothing that was reported of it stands for it, and
-// nothing is wrong with it however long that is ago.
+// TestGone: the story of a pod that is gone yields no object of it. Nothing is wrong with such
+// a pod, however long ago it went.
 func TestGone(t *testing.T) {
 	for _, file := range []string{woven, attached} {
 		s := read(t, file, asIs)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"encoding/json"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -9,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -21,20 +23,10 @@ type call struct {
 	open   bool // it goes on
 }
 
-func text(name, value string) *agentpb.Field {
-	return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
-}
+var field = eventtest.Field
 
-func flag(name string, value bool) *agentpb.Field {
-	return &agentpb.Field{Name: name, Value: &agentpb.Field_Flag{Flag: value}}
-}
-
-func list(name, value string) *agentpb.Field {
-	return &agentpb.Field{Name: name, Value: &agentpb.Field_Json{Json: value}}
-}
-
-// storyOf is the story of one pod, a millisecond for each event, with an agent
-// like that of a recording.
+// storyOf returns the story of one pod, a millisecond for each event, with an agent like that
+// of a recording.
 func storyOf(t *testing.T, info *agentpb.InfoResponse, calls []call) Story {
 	t.Helper()
 	h := history.New(info, probes.MustLoad())
@@ -43,22 +35,10 @@ func storyOf(t *testing.T, info *agentpb.InfoResponse, calls []call) Story {
 	add := func(e *agentpb.Event) {
 		e.Seq = uint64(len(b.Events)) + 1
 		e.Mono, e.Time, e.Pod = int64(e.Seq)*1e6, 1e18+int64(e.Seq)*1e6, 1
-		raw, err := proto.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Events = append(b.Events, raw)
+		b.Events = append(b.Events, eventtest.Encode(e))
 	}
 	for i, c := range calls {
-		step := uint32(0)
-		for n, s := range info.Steps {
-			if s.Name == c.step {
-				step = uint32(n) + 1
-			}
-		}
-		if step == 0 {
-			t.Fatalf("there is no step %s", c.step)
-		}
+		step := eventtest.Step(info, c.step)
 		add(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: step, Span: uint64(i) + 1, Fields: c.fields})
 		if !c.open {
 			add(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: step, Span: uint64(i) + 1, Fields: c.fields, Error: c.err})
@@ -68,7 +48,7 @@ func storyOf(t *testing.T, info *agentpb.InfoResponse, calls []call) Story {
 	return Story{h, lives}
 }
 
-// TestRules: which finding the events of a pod come to, and what its row has.
+// TestRules: events of a pod lead to the finding that is wanted, and its row has the words that are wanted.
 func TestRules(t *testing.T) {
 	bound := call{step: "cluster.bound"}
 	role := func(r probes.Role) string { return probes.MustLoad().OfRole(r)[0].Name }
@@ -78,18 +58,18 @@ func TestRules(t *testing.T) {
 		code  Code
 		brief string
 	}{
-		"refused": {woven, []call{{step: role(probes.RoleAdmit), fields: []*agentpb.Field{flag("admitted", false), text("reason", "OutOfcpu")}}},
+		"refused": {woven, []call{{step: role(probes.RoleAdmit), fields: []*agentpb.Field{field("admitted", false), field("reason", "OutOfcpu")}}},
 			RefusedReason, "the kubelet refused it"},
-		"no worker yet": {woven, []call{{step: role(probes.RoleMerge), fields: []*agentpb.Field{text("op", "ADD")}}}, WaitingWorker, ""},
+		"no worker yet": {woven, []call{{step: role(probes.RoleMerge), fields: []*agentpb.Field{field("op", "ADD")}}}, WaitingWorker, ""},
 		"in a call":     {attached, []call{bound, {step: "cri.RunPodSandbox", open: true}}, CallFor, ""},
 		"a call fails":  {attached, []call{bound, {step: "cri.RunPodSandbox", err: "no\nnetwork"}}, CallFails, "RunPodSandbox: no network"},
 		"it does again": {attached, []call{bound, {step: "cri.RunPodSandbox", err: "a"}, {step: "cri.RunPodSandbox", err: "b"}}, CallFails, "RunPodSandbox: b, 2nd try"},
-		"warned": {attached, []call{bound, {step: "reported.event", fields: []*agentpb.Field{text("type", "Warning"), text("reason", "FailedMount"), text("message", "no volume")}}},
+		"warned": {attached, []call{bound, {step: "reported.event", fields: []*agentpb.Field{field("type", "Warning"), field("reason", "FailedMount"), field("message", "no volume")}}},
 			Warned, "FailedMount: no volume"},
-		"blocked": {attached, []call{bound, {step: "reported.container", fields: []*agentpb.Field{text("container", "a"), text("state", "waiting"), text("reason", "ErrImagePull")}}},
+		"blocked": {attached, []call{bound, {step: "reported.container", fields: []*agentpb.Field{field("container", "a"), field("state", "waiting"), field("reason", "ErrImagePull")}}},
 			ContainerBlocked, "ErrImagePull: image pull failed"},
 		"deleted": {attached, []call{bound, {step: "cluster.deleting"}}, Deleting, ""},
-		"deleted by the node": {attached, []call{bound, {step: "cluster.deleting", fields: []*agentpb.Field{list("finalizers", `["a/b","c"]`)}}},
+		"deleted by the node": {attached, []call{bound, {step: "cluster.deleting", fields: []*agentpb.Field{field("finalizers", json.RawMessage(`["a/b","c"]`))}}},
 			Deleting, "waits for finalizers: a/b, c"},
 		"bound":           {attached, []call{bound}, QuietBound, ""},
 		"has its sandbox": {attached, []call{bound, {step: "cri.RunPodSandbox"}}, QuietSandbox, ""},
@@ -101,7 +81,7 @@ func TestRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := storyOf(t, info, c.calls)
-			at := s.at(s.History.End() - 1)
+			at := s.positionAfter(s.History.End() - 1)
 			f, brief := Findings(s, 1, at)[0], ""
 			whole(t, &f)
 			if row := Trouble(s, 1, at); row != nil {
@@ -115,8 +95,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestUnknown: a new agent does not know a pod yet that the one before knew. The
-// node is no such pod.
+// TestUnknown: a pod that the former agent knew and the new one does not know yet is unknown.
+// The node is no such pod.
 func TestUnknown(t *testing.T) {
 	info, _, err := tracetest.Read(attached)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// How much of a story goes into a snapshot: calls that are looked at, and calls of each
-// kind that are kept.
+// Bounds for the part of a story that goes into a snapshot: how many calls are looked at, and
+// how many of each kind are kept.
 const (
 	maxLooked = 4000
 	maxCalls  = 24
 )
 
-// Seen gives what the story of a pod, by its place in the history, says at a position,
-// for package causes.
+// Seen returns what a pod's story says at a position, for package causes. pod is the pod's
+// place in the history.
 func Seen(s Story, pod int, at Position) *evidence.Story {
 	c := newCheck(s, pod, at)
 	out := &evidence.Story{
@@ -51,10 +51,10 @@ func (c *check) seesCalls() bool {
 	return c.h.EpochBefore(c.at).Sees(c.h.StepFor(probes.RoleSandbox), c.at)
 }
 
-// wall is the wall clock's time at a session time.
+// wall converts a session time to the wall clock's time.
 func (c *check) wall(t int64) time.Time { return time.Unix(0, c.h.Origin()+t) }
 
-// wallOr is the wall clock's time, or zero if it is not known.
+// wallOr converts a session time to the wall clock's time. An unknown time, 0, becomes the zero time.
 func (c *check) wallOr(t int64) time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -76,8 +76,8 @@ func (c *check) restarting(t *life.Container) evidence.Restarting {
 	return out
 }
 
-// addCalls adds the calls that go on, and for each step, and each container at it, the
-// last one that has ended.
+// addCalls adds the calls that go on. For each step, and each of its containers or volumes, it
+// also adds the last call that has ended.
 func (c *check) addCalls(out *evidence.Story) {
 	ended := map[string]bool{}
 	looked := 0

@@ -10,14 +10,14 @@ import (
 //go:embed texts.yaml
 var texts embed.FS
 
-// entry is what a code is called: in full, and in few words for a row of a list.
+// entry has the texts of a code: in full, and in few words for a row of a list.
 type entry struct {
 	Text  probes.Text `yaml:"text"`
 	Brief probes.Text `yaml:"brief"`
 }
 
-// table is read once. It is a part of the program: one that cannot be read is an
-// error of whoever changed it, which every test of the package finds.
+// table reads the table once. The table is a part of the program: if it cannot be read, every
+// test of the package fails.
 var table = sync.OnceValue(func() map[Code]entry {
 	out := map[Code]entry{}
 	if err := probes.ReadYAML(texts, "texts.yaml", &out); err != nil {
@@ -26,9 +26,8 @@ var table = sync.OnceValue(func() map[Code]entry {
 	return out
 })
 
-// failureOf gives the code of a reason that the kubelet gives when it could not do
-// something for a pod, such as ErrImagePull; ok is false if the table does not
-// have the reason.
+// failureOf returns the code for a reason that the kubelet gives when it could not do something
+// for a pod, such as ErrImagePull. ok is false if the table does not have the reason.
 func failureOf(reason string) (c Code, ok bool) {
 	c = failurePrefix + Code(reason)
 	_, ok = table()[c]

@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// arguments are the names of the arguments of texts, in order, each once.
+// arguments returns the names of the arguments of texts, in order, each once.
 func arguments(texts ...string) []string {
 	names := map[string]bool{}
 	for _, t := range texts {
@@ -26,8 +26,7 @@ func arguments(texts ...string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// TestLanguages: each entry has a text, and whatever it has it has in both
-// languages, with the same arguments.
+// TestLanguages: each entry has a text. Each text is there in both languages, with the same arguments.
 func TestLanguages(t *testing.T) {
 	for code, e := range table() {
 		if e.Text.En == "" && e.Brief.En == "" {
@@ -109,7 +108,7 @@ func (s source) declared(t *testing.T, n *ast.ValueSpec) {
 	s.codes[n.Names[0].Name] = Code(code)
 }
 
-// phrase takes what may be Phrase{Code, Args{...}}, with or without its type.
+// phrase notes the arguments of a literal that may be Phrase{Code, Args{...}}, with or without its type.
 func (s source) phrase(t *testing.T, n *ast.CompositeLit) {
 	if len(n.Elts) != 2 {
 		return
@@ -137,9 +136,9 @@ func (s source) phrase(t *testing.T, n *ast.CompositeLit) {
 	s.args[code.Name] = names
 }
 
-// TestCodes: every code of the package is in the table, with the arguments that
-// the package gives it, and every entry of the table is used. Each text of an
-// evidence is given all that there is of it.
+// TestCodes: every code of the package is in the table, with the arguments that the package
+// gives it, and every entry of the table is used. Each text of an evidence is given seq and
+// step.
 func TestCodes(t *testing.T) {
 	s := readSource(t)
 	if len(s.codes) < 50 || len(s.args) < 50 {

@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// triesOf is how often something failed, if more than once.
+// triesOf says how often something failed, if more than once.
 func triesOf(n uint32) []Phrase {
 	if n < 2 {
 		return nil
@@ -18,7 +18,7 @@ func triesOf(n uint32) []Phrase {
 	return []Phrase{{Tries, Args{"times": n, "try": Nth(n)}}}
 }
 
-// restarts is how often a container was started again, if it was and that is known.
+// restarts says how often a container was started again, if it was and that is known.
 func restarts(t life.Container) []Phrase {
 	if t.Restarts <= 0 {
 		return nil
@@ -26,7 +26,7 @@ func restarts(t life.Container) []Phrase {
 	return []Phrase{{Restarts, Args{"restarts": t.Restarts}}}
 }
 
-// container is the one that an error of a turn is about.
+// container returns the container that an error of a turn is about.
 func (c *check) container(err string) (t life.Container, ok bool) {
 	m := failedTo.FindStringSubmatch(err)
 	if m == nil {
@@ -35,8 +35,8 @@ func (c *check) container(err string) (t life.Container, ok bool) {
 	return c.p.Container(m[2])
 }
 
-// tries is how often that failed which an error of a turn is about: pulls and starts
-// of a container, or else turns.
+// tries counts the failures behind an error of a turn: pulls or starts of the container that it
+// is about, or else turns.
 func (c *check) tries(err string) []Phrase {
 	t, ok := c.container(err)
 	switch {
@@ -48,8 +48,8 @@ func (c *check) tries(err string) []Phrase {
 	return triesOf(c.p.Tries)
 }
 
-// next is when a container's back-off ends, as far as that is known, and when the
-// worker comes again: that is a try only if no back-off is in its way.
+// next says when a container's back-off ends, as far as that is known, and when the worker
+// looks at the pod again. That look is a try only if no back-off is in its way.
 func (c *check) next(err string) (out []Phrase) {
 	t, ok := c.container(err)
 	if !ok || t.BackOff == life.NoBackOff {
@@ -64,7 +64,7 @@ func (c *check) next(err string) (out []Phrase) {
 	return append(out, c.nextLook()...)
 }
 
-// nextTry is when the worker tries again, if that is known.
+// nextTry says when the worker tries again, if that is known.
 func (c *check) nextTry() []Phrase {
 	if c.p.Next <= c.now {
 		return nil
@@ -72,7 +72,7 @@ func (c *check) nextTry() []Phrase {
 	return []Phrase{{NextTry, Args{"in": time.Duration(c.p.Next - c.now)}}}
 }
 
-// nextLook is when the worker looks at the pod again, if that is known.
+// nextLook says when the worker looks at the pod again, if that is known.
 func (c *check) nextLook() []Phrase {
 	if c.p.Next <= c.now {
 		return nil
@@ -80,7 +80,7 @@ func (c *check) nextLook() []Phrase {
 	return []Phrase{{NextLook, Args{"in": time.Duration(c.p.Next - c.now)}}}
 }
 
-// callTries is how often the call failed that failed last.
+// callTries says how often the last failed call has failed.
 func (c *check) callTries() []Phrase {
 	if c.h.Role(c.p.FailStep) != probes.RolePull {
 		return triesOf(c.p.Tries)
@@ -95,8 +95,8 @@ func (c *check) callTries() []Phrase {
 	return nil
 }
 
-// pullsFailed is how often the pulls of the image failed that a message of the
-// kubelet names, or of the only one that there is; 0 if that is not known.
+// pullsFailed returns how often pulls failed of the image that the kubelet's message names, or
+// of the pod's only image. It is 0 if that is not known.
 func (c *check) pullsFailed(message string) uint32 {
 	for _, l := range c.p.Pulls {
 		if len(c.p.Pulls) == 1 || strings.Contains(message, `"`+l.Image+`"`) {
@@ -106,7 +106,7 @@ func (c *check) pullsFailed(message string) uint32 {
 	return 0
 }
 
-// runsAgain is about a container that has crashed again and again and is up.
+// runsAgain finds a container that has crashed again and again and is up now.
 func runsAgain(c *check) *Finding {
 	p, more, ok := c.again()
 	if !ok {

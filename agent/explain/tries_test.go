@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// textOf is phrases as they stand in a finding.
+// textOf returns phrases as they stand in a finding.
 func textOf(ps []Phrase) string {
 	var out []string
 	for _, p := range ps {
@@ -18,11 +18,11 @@ func textOf(ps []Phrase) string {
 	return strings.Join(out, " ")
 }
 
-// TestNumbers: how often and until when come from the container that an error is
-// about, and the worker's next look is a try only if no back-off is in its way.
+// TestNumbers: the number of tries and the end of the back-off come from the container that an
+// error is about. The worker's next look is a try only if no back-off is in its way.
 func TestNumbers(t *testing.T) {
 	s := read(t, woven, asIs)
-	c := newCheck(s, podNamed(t, s, "no-image"), s.at(s.History.End()-1))
+	c := newCheck(s, podNamed(t, s, "no-image"), s.positionAfter(s.History.End()-1))
 	in := func(d time.Duration) int64 { return c.now + int64(d) }
 	const of = `failed to "StartContainer" for "a" with `
 	for name, k := range map[string]struct {
@@ -52,8 +52,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestPullsFailed: beside a kubelet, which image is meant is in its message, if the
-// pod has several.
+// TestPullsFailed: beside a kubelet, its message says which image is meant, if the pod has several.
 func TestPullsFailed(t *testing.T) {
 	for _, k := range []struct {
 		pulls   []life.Pull
@@ -78,12 +77,12 @@ func TestRunsAgain(t *testing.T) {
 		s := read(t, file, asIs)
 		pod, found := podNamed(t, s, "crashloop"), false
 		for _, pos := range s.History.Pod(pod).Events.All {
-			f := Findings(s, pod, s.at(pos))[0]
+			f := Findings(s, pod, s.positionAfter(pos))[0]
 			if f.Code != ContainerAgain {
 				continue
 			}
 			found = true
-			row := Trouble(s, pod, s.at(pos))
+			row := Trouble(s, pod, s.positionAfter(pos))
 			if f.State != life.Retrying || len(f.Evidence) == 0 || row == nil || !strings.HasPrefix(row.Brief(words.English), "app runs again, restarts: ") {
 				t.Fatalf("%s at %d: %+v, in a list %+v", file, pos, f, row)
 			}

@@ -5,11 +5,11 @@ import (
 	"github.com/podstep/podstep/agent/story/life"
 )
 
-// Trouble gives the finding for a pod's row in a list, which its Brief is for; nil
-// if the pod is in no trouble. It looks only at the events that the pod's life
-// refers to, and gives no evidence: a list asks for all its pods in every frame.
+// Trouble returns the finding whose Brief stands in a pod's row in a list. It is nil if the pod
+// is in no trouble. Trouble looks only at the events that the pod's life refers to, and gives
+// no evidence: a list asks for all its pods in every frame.
 //
-// Of a pod in a call that has failed before, it is the failure, not the call.
+// For a pod in a call that has failed before, Trouble returns the failure, not the call.
 func Trouble(s Story, pod int, at Position) *Finding {
 	if pod == 0 {
 		return nil

@@ -19,7 +19,7 @@ func isRemoved(c *check) *Finding {
 	return c.found(c.last(probes.RoleRemove), Phrase{GoneSource, Args{"pod": c.name}})
 }
 
-// isKept is about a pod that the node is finished with, and the API server not.
+// isKept finds a pod that the node is finished with and that the API server still has.
 func isKept(c *check) *Finding {
 	if !c.lives.Lingers(c.p) {
 		return nil
@@ -51,7 +51,7 @@ func isRetrying(c *check) *Finding {
 	return f
 }
 
-// retrying is why the last turn failed.
+// retrying says why the last turn failed.
 func (c *check) retrying(err string) Phrase {
 	if m := failedTo.FindStringSubmatch(err); m != nil && m[3] == crashLoop {
 		return Phrase{ContainerCrashLoop, Args{"pod": c.name, "cause": causeOf(err)}}

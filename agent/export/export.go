@@ -1,9 +1,9 @@
-// Package export writes the calls of pods in forms that other tools open. Each form is
-// one Format in the list of all of them; a new one is a file with its Exporter, and a
-// line in that list. An exporter takes calls as they come and keeps those that go on,
-// not those that it has written, so a recording may be as long as it likes.
+// Package export writes the calls of pods in forms that other tools open. Each form is one
+// Format in the list of all of them. A new form is a file with its Exporter, and a line in that
+// list. An exporter takes calls as they come. It keeps the calls that go on, and not those that
+// it has written, so a recording may be as long as it likes.
 //
-// What is written is what the events have: the agent has taken secrets out of them.
+// The exporters write what the events have: the agent has taken secrets out of them.
 package export
 
 import (
@@ -18,14 +18,13 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Exporter takes calls, and ends what it writes with Close. Close does not close what
-// it writes to.
+// Exporter takes calls, and ends its output with Close. Close does not close the writer.
 type Exporter interface {
 	calls.Taker
 	Close() error
 }
 
-// About is where calls come from.
+// About says where calls come from.
 type About struct {
 	// Info is what the agent reported of itself.
 	Info      *agentpb.InfoResponse
@@ -37,12 +36,12 @@ type Format struct {
 	Name string
 	// Text completes "it is written as ...".
 	Text string
-	// Binary formats are nothing for a terminal.
+	// Binary says that the form is nothing for a terminal.
 	Binary bool
 	New    func(w io.Writer, about *About) Exporter
 }
 
-// Formats are all forms.
+// Formats returns all forms.
 func Formats() []Format {
 	return []Format{
 		{Name: "perfetto", Text: "a Perfetto trace, for ui.perfetto.dev and trace_processor", Binary: true, New: NewPerfetto},
@@ -51,7 +50,7 @@ func Formats() []Format {
 	}
 }
 
-// Named is the format of a name, or nil.
+// Named returns the format of a name, or nil.
 func Named(name string) *Format {
 	all := Formats()
 	if i := slices.IndexFunc(all, func(f Format) bool { return f.Name == name }); i >= 0 {
@@ -60,7 +59,7 @@ func Named(name string) *Format {
 	return nil
 }
 
-// Feed gives an exporter the events of the pods that are meant.
+// Feed gives an exporter the events of the selected pods.
 type Feed struct {
 	pods   *agentpb.PodSelector
 	all    bool
@@ -96,7 +95,7 @@ func (f *Feed) Close() error {
 	return f.out.Close()
 }
 
-// Source gives batches until an error, which is io.EOF at the end.
+// Source returns batches until an error, which is io.EOF at the end.
 type Source interface {
 	Next() (*agentpb.Batch, error)
 }
@@ -107,8 +106,8 @@ type SourceError struct{ Err error }
 func (e *SourceError) Error() string { return e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Copy feeds all events of a source, and closes the feed. The error is a *SourceError if
-// the source ended otherwise than with io.EOF; what was exported is whole even then.
+// Copy feeds all events of a source to f, and closes f. The error is a *SourceError if the
+// source ended with another error than io.EOF. Even then the output is whole.
 func Copy(ctx context.Context, from Source, about *About, f *Feed) error {
 	decode := wire.NewDecoder(about.Info)
 	for {

@@ -28,8 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// recordings are of a real node, of a simulated lab, of an attached kubelet, and one
-// that is made of all kinds of events.
+// recordings come from a real node, a simulated lab and an attached kubelet. One was made to
+// have all kinds of events.
 var recordings = []string{"../trace/testdata/node.podstep", "../trace/testdata/v1.podstep", "../trace/testdata/v1-made.podstep", "../../tui/state/testdata/lab.podstep", "../../tui/state/testdata/attached.podstep"}
 
 // read reads a recording's events.
@@ -59,7 +59,7 @@ func exported(t testing.TB, about *About, events []probes.Event, out Exporter) {
 	}
 }
 
-// counted is what an exporter must have, counted from the events alone.
+// counted is what an exporter's output must have, counted from the events alone.
 type counted struct {
 	calls, errors, unended int
 	took                   time.Duration // of calls whose beginning and end were seen
@@ -92,8 +92,8 @@ func count(events []probes.Event) (n counted) {
 	return n
 }
 
-// TestPerfetto: slices nest in their tracks, there is one for each call, and their times
-// add up to those of the calls.
+// TestPerfetto: slices nest in their tracks. There is one for each call, and their times add up
+// to those of the calls.
 func TestPerfetto(t *testing.T) {
 	for _, path := range recordings {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestPerfetto(t *testing.T) {
 	}
 }
 
-// TestOTLP: there is a span for each call, parents are there and span their children,
-// links lead to spans that are there, and identifiers are unique.
+// TestOTLP: there is a span for each call. Parents exist and span their children, links lead to
+// spans that exist, and identifiers are unique.
 func TestOTLP(t *testing.T) {
 	for _, path := range recordings {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// story is a small one with all that is marked: a hold, an error, a fault, lost events,
+// story is a small one with everything that is marked: a hold, an error, a fault, lost events,
 // a call on another goroutine.
 func story() (*About, []probes.Event) {
 	web := &probes.Pod{Namespace: "default", Name: "web", UID: "u-web"}
@@ -330,14 +330,14 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// withoutVersion takes out what differs from build to build.
+// withoutVersion removes the version, which differs from build to build.
 func withoutVersion(b []byte) []byte {
 	before, rest, _ := bytes.Cut(b, []byte(`"version":"`))
 	_, after, _ := bytes.Cut(rest, []byte(`"`))
 	return slices.Concat(before, []byte(`"version":"V"`), after)
 }
 
-// TestSelection: only what is asked for is written, and losses always are.
+// TestSelection: only the chosen pods are written, and losses always are.
 func TestSelection(t *testing.T) {
 	about, events := story()
 	other := events[0]
@@ -372,7 +372,7 @@ func TestMemory(t *testing.T) {
 		out := format.New(io.Discard, about)
 		f := NewFeed(&agentpb.PodSelector{}, about, out)
 		decode := wire.NewDecoder(crowd.Info)
-		// The pods come again and again, so what is kept of them is there after a round.
+		// The pods come again and again, so all that is kept of them is there after a round.
 		var sizes [2]uint64
 		for round := range sizes {
 			for range 30 {
@@ -419,7 +419,7 @@ func TestFile(t *testing.T) {
 	if err := write("three", true); err != nil {
 		t.Error(err)
 	}
-	// Given up: what was there stays, and nothing is left over.
+	// Discarded: the earlier file stays, and nothing is left over.
 	f, err := Create(path, true)
 	if err != nil {
 		t.Fatal(err)
@@ -475,8 +475,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// FuzzExport: whatever bytes a trace has, exporting it ends, and what is written can be
-// read.
+// FuzzExport: the export of any bytes ends, and what it wrote can be read.
 func FuzzExport(f *testing.F) {
 	for _, path := range recordings[1:3] {
 		raw, err := os.ReadFile(path)

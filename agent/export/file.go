@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// File is a file that is there in full or not at all: what is written goes to a file
-// beside it, which takes its name with Commit.
+// File is a file that is there in full or not at all. Its content goes to a file beside it,
+// which gets the name with Commit.
 type File struct {
 	path  string
 	force bool
@@ -19,11 +19,11 @@ type File struct {
 	size  int64
 }
 
-// ErrExists is the error of a file that is there already.
+// ErrExists is returned if the file is there already.
 var ErrExists = errors.New("the file is there already")
 
-// Create begins a file that only its owner can read. A file of that name is replaced
-// only with force, and nothing but a regular file is.
+// Create begins a file that only its owner can read. With force it replaces an existing file of
+// that name, if that is a regular file.
 func Create(path string, force bool) (*File, error) {
 	if err := mayTake(path, force); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
@@ -72,7 +72,7 @@ func (f *File) Commit() error {
 		err = closing
 	}
 	if err == nil {
-		err = f.take()
+		err = f.claimName()
 	}
 	if err != nil {
 		os.Remove(f.tmp.Name())
@@ -81,9 +81,9 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// take gives the file its name. Without force a link does it: unlike a rename it fails
-// if somebody else took the name meanwhile.
-func (f *File) take() error {
+// claimName gives the file its name. Without force it does so by a link: unlike a rename, a
+// link fails if somebody else took the name meanwhile.
+func (f *File) claimName() error {
 	if f.force {
 		return os.Rename(f.tmp.Name(), f.path)
 	}
@@ -94,14 +94,14 @@ func (f *File) take() error {
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists
 	}
-	// A file system without links.
+	// The file system may have no links.
 	if err := mayTake(f.path, false); err != nil {
 		return err
 	}
 	return os.Rename(f.tmp.Name(), f.path)
 }
 
-// Discard leaves nothing of the file. After Commit it does nothing.
+// Discard removes what was written. After Commit it does nothing.
 func (f *File) Discard() {
 	f.tmp.Close()
 	os.Remove(f.tmp.Name())

@@ -9,14 +9,14 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// JSON writes one call a line, as it ends. What is no call has the line that podstep
-// trace -o json prints.
+// JSON writes one call a line, as it ends. For an event about no call it writes the line that
+// podstep trace -o json prints.
 type JSON struct{ w io.Writer }
 
 // NewJSON makes an exporter to JSON lines.
 func NewJSON(w io.Writer, _ *About) Exporter { return &JSON{w} }
 
-// callJSON is a call as programs get it. Members are named as those of an event.
+// callJSON is a call as programs get it. Its members have the same names as those of an event.
 type callJSON struct {
 	Kind       string         `json:"kind"`
 	Time       time.Time      `json:"time"`
@@ -36,7 +36,7 @@ type callJSON struct {
 	Error      string         `json:"error,omitempty"`
 	Holds      []holdJSON     `json:"holds,omitempty"`
 	Marks      []markJSON     `json:"marks,omitempty"`
-	// BeginUnseen and EndUnseen mark calls that the recording has only a part of.
+	// BeginUnseen and EndUnseen mark calls of which the recording has only a part.
 	BeginUnseen bool   `json:"beginUnseen,omitempty"`
 	EndUnseen   bool   `json:"endUnseen,omitempty"`
 	Probe       string `json:"probe,omitempty"`
@@ -107,5 +107,5 @@ func (j *JSON) write(v any) error {
 	return err
 }
 
-// Close has nothing left to write.
+// Close does nothing: every line is written already.
 func (j *JSON) Close() error { return nil }

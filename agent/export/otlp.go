@@ -23,9 +23,9 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// OTLP makes spans of calls and gives them away in batches. A pod is a resource, its
-// story a trace, a call a span. The parent of a span is the call around it; to one that
-// did not wait for it, on another goroutine, it has a link.
+// OTLP makes spans of calls and passes them on in batches. A pod is a resource, its story a
+// trace, a call a span. The parent of a span is the call around it. A span has a link to a call
+// on another goroutine that did not wait for it.
 type OTLP struct {
 	send  func([]*tracepb.ResourceSpans) error
 	about *About
@@ -38,8 +38,8 @@ type OTLP struct {
 	close func() error
 }
 
-// NewOTLP makes an exporter that gives batches of spans to send. close, if it is not
-// nil, is called at the end.
+// NewOTLP makes an exporter that passes batches of spans to send. close, if it is not nil, is
+// called at the end.
 func NewOTLP(about *About, send func([]*tracepb.ResourceSpans) error, close func() error) *OTLP {
 	o := &OTLP{send: send, about: about, files: map[string]*agentpb.Step{}, of: map[string]*tracepb.ResourceSpans{}, close: close}
 	for _, s := range about.Info.GetSteps() {
@@ -48,14 +48,14 @@ func NewOTLP(about *About, send func([]*tracepb.ResourceSpans) error, close func
 	return o
 }
 
-// A batch is given away when it has as many spans, or about as many bytes. Collectors
-// take 4 MiB in a message by default.
+// A batch is passed on when it has batchSpans spans, or about batchBytes bytes. Collectors take
+// 4 MiB in a message by default.
 const (
 	batchSpans = 512
 	batchBytes = 1 << 20
 )
 
-// Names of ours: where the semantic conventions have none.
+// Names of podstep's own, where the semantic conventions have none.
 const (
 	keyStage       = "podstep.stage"
 	keySync        = "podstep.sync"
@@ -108,10 +108,10 @@ func (o *OTLP) Ended(c *calls.Call) error {
 			s.Events = append(s.Events, markEvent(e))
 		}
 	}
-	return o.add(c.Pod, s)
+	return o.addSpan(c.Pod, s)
 }
 
-// Held makes a span of a hold on exit: it comes after the span of its call.
+// Held makes a span of a hold on exit, since the span of its call is sent already.
 func (o *OTLP) Held(c *calls.Call, h *calls.Hold) error {
 	s := &tracepb.Span{
 		TraceId: o.traceID(c.Pod), SpanId: o.nextID(c.Pod, h.Mono, "hold"), Name: "held at " + c.Step, Kind: tracepb.Span_SPAN_KIND_INTERNAL,
@@ -122,10 +122,10 @@ func (o *OTLP) Held(c *calls.Call, h *calls.Hold) error {
 	if c.Up != nil && c.Up.Goes() {
 		s.ParentSpanId = o.spanID(c.Up.Pod, c.Up.Span)
 	}
-	return o.add(c.Pod, s)
+	return o.addSpan(c.Pod, s)
 }
 
-// Marked makes a span without a length of an event about no call.
+// Marked makes a span without a length for an event about no call.
 func (o *OTLP) Marked(e *probes.Event) error {
 	if _, is := e.Sight(); is {
 		return nil
@@ -139,10 +139,10 @@ func (o *OTLP) Marked(e *probes.Event) error {
 	if e.Error != "" {
 		s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: cut(e.Error)}
 	}
-	return o.add(e.Pod, s)
+	return o.addSpan(e.Pod, s)
 }
 
-// Close gives away what is left.
+// Close sends the spans that are left.
 func (o *OTLP) Close() error {
 	err := o.Flush()
 	if o.close != nil {
@@ -153,7 +153,7 @@ func (o *OTLP) Close() error {
 	return err
 }
 
-// Flush gives away what has been gathered.
+// Flush sends the gathered spans.
 func (o *OTLP) Flush() error {
 	if o.count == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (o *OTLP) Flush() error {
 	return o.send(batch)
 }
 
-func (o *OTLP) add(pod *probes.Pod, s *tracepb.Span) error {
+func (o *OTLP) addSpan(pod *probes.Pod, s *tracepb.Span) error {
 	uid := uidOf(pod)
 	r := o.of[uid]
 	if r == nil {
@@ -226,7 +226,7 @@ func (o *OTLP) attributes(c *calls.Call) []*commonpb.KeyValue {
 // grpcCode finds the code in the text of a gRPC error.
 var grpcCode = regexp.MustCompile(`\bcode = ([A-Za-z]+)`)
 
-// rpc are the attributes of a call to the runtime; nil for others.
+// rpc returns the attributes of a call to the runtime; nil for others.
 func (o *OTLP) rpc(c *calls.Call) []*commonpb.KeyValue {
 	method, is := strings.CutPrefix(c.Step, "cri.")
 	s := o.about.Catalogue.Step(c.Step)
@@ -314,7 +314,7 @@ func set(key string) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}}}
 }
 
-// attrs are attributes without those that are empty texts.
+// attrs returns attributes without those that are empty texts.
 func attrs(all ...*commonpb.KeyValue) []*commonpb.KeyValue {
 	return slices.DeleteFunc(all, func(a *commonpb.KeyValue) bool {
 		s, is := a.Value.Value.(*commonpb.AnyValue_StringValue)
@@ -322,7 +322,7 @@ func attrs(all ...*commonpb.KeyValue) []*commonpb.KeyValue {
 	})
 }
 
-// mostText bounds a value; what keeps spans refuses larger ones.
+// mostText bounds a value, in bytes: stores of spans refuse larger ones.
 const mostText = 16 << 10
 
 func cut(s string) string {
@@ -361,7 +361,7 @@ func uidOf(pod *probes.Pod) string {
 	return pod.UID
 }
 
-// Identifiers are made of what they stand for, so that the same story has the same ones
+// Identifiers are computed from what they stand for. So the same story has the same ones
 // whether it was sent as it happened or exported later.
 
 func (o *OTLP) sum(pod *probes.Pod, more string) [sha256.Size]byte {
@@ -379,13 +379,13 @@ func (o *OTLP) spanID(pod *probes.Pod, span uint64) []byte {
 	return notZero(s[:8])
 }
 
-// nextID is that of what has no number.
+// nextID returns the id of something that has no number.
 func (o *OTLP) nextID(pod *probes.Pod, at int64, what string) []byte {
 	s := o.sum(pod, what+" "+fmt.Sprint(at))
 	return notZero(s[:8])
 }
 
-// notZero keeps an id from being the one that means none.
+// notZero makes sure that an id is not zero, which means none.
 func notZero(id []byte) []byte {
 	if binary.BigEndian.Uint64(id) == 0 {
 		id[7] = 1

@@ -12,8 +12,7 @@ import (
 )
 
 // NewOTLPFile makes an exporter to OTLP's JSON, one TracesData message a line. That is
-// protobuf's JSON but for identifiers, which are in hexadecimal, and enums, which are
-// numbers.
+// protobuf's JSON with two differences: identifiers are in hexadecimal, and enums are numbers.
 func NewOTLPFile(w io.Writer, about *About) Exporter {
 	return NewOTLP(about, func(batch []*tracepb.ResourceSpans) error {
 		text, err := json.Marshal(tracesJSON(batch))
@@ -73,7 +72,7 @@ func spanJSON(s *tracepb.Span) object {
 	return out
 }
 
-// nanos is a number of 64 bits as protobuf's JSON has it: a text.
+// nanos returns a number of 64 bits as text, as protobuf's JSON has it.
 func nanos(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func attributesJSON(all []*commonpb.KeyValue) list {

@@ -37,7 +37,7 @@ const (
 	annotationDouble = 5
 	annotationText   = 6
 	annotationJSON   = 9
-	annotationPlain  = 10 // its name, not interned
+	annotationPlain  = 10 // an annotation's name, not interned
 
 	internedCategory, internedName, internedAnnotation = 1, 2, 3
 
@@ -48,7 +48,7 @@ const (
 	clockRealtime, clockBoottime = 1, 6
 )
 
-// mostInterned bounds the names that are written once; others are written each time.
+// mostInterned bounds the names that are written once. Others are written each time.
 const mostInterned = 16384
 
 // packets writes a trace, packet by packet.
@@ -56,12 +56,12 @@ type packets struct {
 	w        io.Writer
 	b        []byte
 	interned map[uint64]map[string]uint64
-	// fresh are the entries of interned data that the next packet brings.
+	// fresh are the entries of interned data that go into the next packet.
 	fresh []byte
 	begun bool
 }
 
-// flush writes what has been gathered.
+// flush writes the gathered packets.
 func (p *packets) flush() error {
 	_, err := p.w.Write(p.b)
 	p.b = p.b[:0]
@@ -92,7 +92,7 @@ func (p *packets) put(body []byte) {
 	p.b = bytesOf(p.b, tracePacket, body)
 }
 
-// clock says what the wall clock was at a time of the trace's.
+// clock writes what the wall clock was at a time of the trace.
 func (p *packets) clock(wall, at int64) {
 	var snapshot []byte
 	for _, c := range [][2]uint64{{clockBoottime, uint64(at)}, {clockRealtime, uint64(wall)}} {
@@ -101,7 +101,7 @@ func (p *packets) clock(wall, at int64) {
 	p.put(bytesOf(number(nil, packetTimestamp, uint64(at)), packetClockSnapshot, snapshot))
 }
 
-// track describes a track; a parent of 0 is none.
+// track describes a track; parent 0: it has none.
 func (p *packets) track(uuid, parent uint64, name, text string) {
 	d := bytesOf(number(nil, trackUUID, uuid), trackName, name)
 	if parent != 0 {
@@ -113,7 +113,7 @@ func (p *packets) track(uuid, parent uint64, name, text string) {
 	p.put(bytesOf(nil, packetTrack, d))
 }
 
-// intern gives the number of a name; false if it is to be written as it is.
+// intern returns the number of a name. It returns false if the name must be written in full.
 func (p *packets) intern(kind uint64, name string) (uint64, bool) {
 	of := p.interned[kind]
 	if of == nil {
@@ -132,7 +132,7 @@ func (p *packets) intern(kind uint64, name string) (uint64, bool) {
 	return iid, true
 }
 
-// packet is a TrackEvent under way.
+// packet is a TrackEvent that is being written.
 type packet struct {
 	p    *packets
 	at   uint64
@@ -163,14 +163,14 @@ func (e *packet) flow(id uint64) {
 	e.body = protowire.AppendFixed64(protowire.AppendTag(e.body, eventFlow, protowire.Fixed64Type), id)
 }
 
-// text is an annotation that is left out if it is empty.
+// text adds an annotation, unless it is empty.
 func (e *packet) text(name, v string) {
 	if v != "" {
 		e.value(name, v)
 	}
 }
 
-// value is an annotation.
+// value adds an annotation.
 func (e *packet) value(name string, v any) {
 	var a []byte
 	if iid, ok := e.p.intern(internedAnnotation, name); ok {

@@ -11,17 +11,16 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Perfetto writes a trace of TracePackets. A pod is a track, its goroutines are tracks
-// in it, and calls are slices there, which nest as the calls do. The catalogue names
-// kinds of goroutines, and there may be several of a kind at a time, so one kind may
-// take several tracks: lanes. A flow goes from a call to one that it had another
-// goroutine make.
+// Perfetto writes a trace of TracePackets. A pod is a track, its goroutines are tracks in it,
+// and calls are slices there, which nest as the calls do. The catalogue names kinds of
+// goroutines. Several of a kind may run at a time, so one kind may take several tracks: lanes.
+// A flow goes from a call to another call that it made another goroutine do.
 type Perfetto struct {
 	out   packets
 	about *About
 	pods  map[string]*podTracks
 	lanes map[*calls.Call]*lane
-	// flows are the calls from which an arrow goes to another already.
+	// flows are the calls that have an arrow to another call already.
 	flows map[uint64]bool
 	uuid  uint64
 	began bool
@@ -38,18 +37,18 @@ type lane struct {
 	uuid uint64
 	// open are the calls in it that go on, the innermost last.
 	open []drawn
-	// last is the end of what it has, or the latest beginning.
+	// last is the end of the lane's last slice, or the latest beginning.
 	last int64
 }
 
-// drawn is a call with where its slice begins, and where the first slice in it does;
-// 0: there is none.
+// drawn is a call with the times at which its slice begins, and at which the first slice in it
+// begins; 0: there is none in it.
 type drawn struct {
 	*calls.Call
 	begin, first int64
 }
 
-// inner is the innermost call that goes on, or nil.
+// inner returns the innermost call that goes on, or nil.
 func (l *lane) inner() *calls.Call {
 	if len(l.open) == 0 {
 		return nil
@@ -57,8 +56,8 @@ func (l *lane) inner() *calls.Call {
 	return l.open[len(l.open)-1].Call
 }
 
-// nudge is how much later than it was a slice may begin. Of two slices that begin at
-// one nanosecond the viewer could not find out which is in which.
+// nudge is how much later than its call a slice may begin, in nanoseconds. If two slices began
+// at one nanosecond, the viewer could not tell which one is in the other.
 const nudge = 1000
 
 // begin opens a call's slice.
@@ -71,7 +70,7 @@ func (l *lane) begin(c *calls.Call) {
 	l.open, l.last = append(l.open, drawn{Call: c, begin: at}), at
 }
 
-// within notes that a slice begins in the innermost one.
+// within notes that a slice begins inside the innermost one.
 func (l *lane) within(at int64) {
 	if len(l.open) > 0 {
 		if d := &l.open[len(l.open)-1]; d.first == 0 {
@@ -85,8 +84,8 @@ func NewPerfetto(w io.Writer, about *About) Exporter {
 	return &Perfetto{out: packets{w: w, interned: map[uint64]map[string]uint64{}}, about: about, pods: map[string]*podTracks{}, lanes: map[*calls.Call]*lane{}, flows: map[uint64]bool{}}
 }
 
-// mostPodTracks bounds the pods whose tracks are remembered; a pod that comes again
-// afterwards has new ones.
+// mostPodTracks bounds the pods whose tracks are remembered. A pod that comes again afterwards
+// gets new ones.
 const mostPodTracks = 65536
 
 // Began finds the lane of a call.
@@ -96,18 +95,18 @@ func (p *Perfetto) Began(c *calls.Call) {
 	p.lanes[c] = l
 }
 
-// laneFor is that of the call around it, if that is the innermost there and nothing in
-// the way; else one where nothing is under way.
+// laneFor returns the lane of the call around this one, if that call is the innermost there and
+// nothing is in the way. Otherwise it returns a lane where nothing is under way.
 func (p *Perfetto) laneFor(c *calls.Call) *lane {
 	up := p.lanes[c.Up]
 	if c.Up != nil && up != nil && c.Goroutine == c.Up.Goroutine && up.inner() == c.Up && up.last <= c.BeginMono+nudge {
 		return up
 	}
-	return p.free(c.Pod, c.Goroutine, c.BeginMono)
+	return p.freeLane(c.Pod, c.Goroutine, c.BeginMono)
 }
 
-// free is a lane of a goroutine in which nothing was under way at a time.
-func (p *Perfetto) free(pod *probes.Pod, goroutine string, at int64) *lane {
+// freeLane returns a lane of a goroutine in which nothing was under way at a time.
+func (p *Perfetto) freeLane(pod *probes.Pod, goroutine string, at int64) *lane {
 	t := p.tracksOf(pod)
 	for _, l := range t.lanes[goroutine] {
 		if len(l.open) == 0 && l.last <= at {
@@ -125,7 +124,7 @@ func (p *Perfetto) newUUID() uint64 {
 	return p.uuid
 }
 
-// tracksOf are the tracks of a pod, nil being the node.
+// tracksOf returns the tracks of a pod; nil stands for the node.
 func (p *Perfetto) tracksOf(pod *probes.Pod) *podTracks {
 	uid, name, text := "", "node "+p.about.Info.GetNode(), "what the kubelet does for no single pod"
 	if pod != nil {
@@ -165,24 +164,24 @@ func (p *Perfetto) Ended(c *calls.Call) error {
 	l := p.lanes[c]
 	delete(p.lanes, c)
 	if l == nil {
-		// Its beginning was not seen, and what happened in it was written already.
-		l = p.free(c.Pod, c.Goroutine, c.BeginMono)
+		// The call's beginning was not seen, and what happened in the call was written already.
+		l = p.freeLane(c.Pod, c.Goroutine, c.BeginMono)
 		l.begin(c)
 	}
-	p.slice(l, p.leave(l, c))
+	p.slice(l, p.removeFromLane(l, c))
 	return p.out.flush()
 }
 
-// leave takes a call out of its lane. Calls in it that go on did not belong there: they
-// are on other goroutines.
-func (p *Perfetto) leave(l *lane, c *calls.Call) drawn {
+// removeFromLane takes a call out of its lane. It puts the calls inside it that go on into
+// other lanes: they are on other goroutines.
+func (p *Perfetto) removeFromLane(l *lane, c *calls.Call) drawn {
 	i := slices.IndexFunc(l.open, func(d drawn) bool { return d.Call == c })
 	others := slices.Clone(l.open[i+1:])
 	d := l.open[i]
 	l.open = l.open[:i]
 	l.last = max(l.last, c.EndMono)
 	for _, other := range others {
-		to := p.free(other.Pod, other.Goroutine, other.BeginMono)
+		to := p.freeLane(other.Pod, other.Goroutine, other.BeginMono)
 		to.begin(other.Call)
 		p.lanes[other.Call] = to
 	}
@@ -205,7 +204,7 @@ func (p *Perfetto) slice(l *lane, d drawn) {
 	p.args(b, c)
 	p.flow(b, c)
 	b.end()
-	// A hold on entry is before all that happens in the call.
+	// A hold on entry comes before all that happens in the call.
 	at, most := d.begin, l.last
 	if d.first != 0 {
 		most = max(d.begin, d.first-1)
@@ -234,13 +233,12 @@ func (p *Perfetto) slice(l *lane, d drawn) {
 	p.out.event(l.last, l.uuid, typeEnd, "").end()
 }
 
-// mostFlows bounds the calls that are remembered to have an arrow.
+// mostFlows bounds the calls that are remembered because they have an arrow.
 const mostFlows = 65536
 
-// flow has arrows come from the call, and go to it. Any call may turn out later to have
-// had another goroutine do something, so each is the beginning of a flow. A flow is a
-// chain, so only the first of several calls gets its arrow; each has its caller as an
-// argument.
+// flow makes arrows come from the call, and go to it. Any call may turn out later to have
+// started another goroutine's call, so each is the beginning of a flow. A flow is a chain, so
+// only the first of several calls gets its arrow; each has its caller as an argument.
 func (p *Perfetto) flow(b *packet, c *calls.Call) {
 	if c.Span == 0 {
 		return
@@ -260,7 +258,7 @@ func (p *Perfetto) flow(b *packet, c *calls.Call) {
 	}
 }
 
-// hold writes a hold. One that goes on as the stream ends has no end.
+// hold writes a hold. A hold that goes on when the stream ends gets no end.
 func (p *Perfetto) hold(l *lane, c *calls.Call, h *calls.Hold, from, until int64, ended bool) {
 	b := p.out.event(from, l.uuid, typeBegin, "held at "+c.Step, categoryHeld)
 	b.text("on", h.On)
@@ -275,7 +273,7 @@ func (p *Perfetto) hold(l *lane, c *calls.Call, h *calls.Hold, from, until int64
 func (p *Perfetto) Held(c *calls.Call, h *calls.Hold) error {
 	l := p.lanes[c.Up]
 	if c.Up == nil || l == nil || l.inner() != c.Up || l.last > h.Mono {
-		l = p.free(c.Pod, c.Goroutine, h.Mono)
+		l = p.freeLane(c.Pod, c.Goroutine, h.Mono)
 	}
 	l.within(h.Mono)
 	l.last = max(h.Mono, h.Mono+int64(h.Length))
@@ -306,7 +304,7 @@ func (p *Perfetto) mark(l *lane, e *probes.Event) {
 	b.end()
 }
 
-// markName is what an event about no call is called.
+// markName returns the name of an event about no call.
 func markName(e *probes.Event) string {
 	if e.Kind == probes.Drop {
 		return "events were lost: " + e.Lost()
@@ -339,7 +337,7 @@ func (p *Perfetto) args(b *packet, c *calls.Call) {
 	}
 }
 
-// clock writes once what the wall clock was at a time of the agent's.
+// clock writes, once, what the wall clock was at a time of the agent's.
 func (p *Perfetto) clock(wall time.Time, mono int64) {
 	if !p.began {
 		p.began = true
@@ -350,7 +348,7 @@ func (p *Perfetto) clock(wall time.Time, mono int64) {
 // Close writes what is left.
 func (p *Perfetto) Close() error { return p.out.flush() }
 
-// link is a call on another goroutine that a call goes back to.
+// link is a call on another goroutine that led to this call.
 type link struct {
 	name string
 	from *calls.Ref

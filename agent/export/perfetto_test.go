@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A reader of Perfetto's traces, as far as ours go. It knows the numbers of messages by
-// itself, from Perfetto's protos, so that a wrong one in the writer is found.
+// A reader of Perfetto's traces, as far as podstep's own go. It has the numbers of messages
+// from Perfetto's protos, and not from the writer, so that it finds a wrong one in the writer.
 
 type perfettoTrack struct {
 	name, text string
@@ -181,8 +181,8 @@ func annotation(t testing.TB, b []byte, names map[uint64]string) string {
 	return name + "=" + value
 }
 
-// slices plays the events as Perfetto does: in the order of their times, and an end
-// closes the innermost slice of its track. It fails where slices do not nest.
+// slices plays the events as Perfetto does: in the order of their times. An end closes the
+// innermost slice of its track. slices fails where slices do not nest.
 func (p *perfettoTrace) slices(t testing.TB) (out []*perfettoSlice) {
 	events := slices.Clone(p.events)
 	slices.SortStableFunc(events, func(a, b perfettoEvent) int { return int(a.at - b.at) })
@@ -213,7 +213,7 @@ func (p *perfettoTrace) slices(t testing.TB) (out []*perfettoSlice) {
 	return out
 }
 
-// String is the trace as a person reads it.
+// String returns the trace as a person reads it.
 func (p *perfettoTrace) String() string {
 	var b strings.Builder
 	for _, uuid := range p.order {

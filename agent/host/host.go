@@ -17,23 +17,22 @@ import (
 	"github.com/podstep/podstep/probes/reasons"
 )
 
-// ErrNotWoven is the error of a program without the hook in it: it would show
-// nothing, for ever.
+// ErrNotWoven is returned for a program without the hook in it: it would never show anything.
 var ErrNotWoven = errors.New("this program was built without weaving, so podstep would see nothing; build it with `podstep-weave go build`, or `make build`")
 
-// Options state whose agent it is.
+// Options describe the kubelet in this process, and its agent.
 type Options struct {
 	// KubeletVersion is the version of the kubelet in this process.
 	KubeletVersion string
 	// Node is the name the kubelet will give its node.
 	Node string
-	// Lab is set if the node is there for one person.
+	// Lab: the node serves one person.
 	Lab bool
-	// ReadOnly: the agent serves only those who look.
+	// ReadOnly: the agent only shows.
 	ReadOnly bool
 	// Socket is the path of the unix socket to serve.
 	Socket string
-	// Warn gets what keeps the agent from working, but not the kubelet.
+	// Warn is told what keeps the agent, but not the kubelet, from working.
 	Warn func(format string, args ...any)
 }
 
@@ -41,10 +40,10 @@ type Options struct {
 type Steps struct {
 	// Seen are the steps that can be seen.
 	Seen map[string]bool
-	// Fails are those of them that can be made to fail.
+	// Fails has, for each of them, whether it can be made to fail.
 	Fails map[string]bool
-	// Differs are those whose function is not the one that the catalogue was read
-	// from, so that nobody knows which locks are held there.
+	// Differs has, for each of them, whether its function differs from the one that the catalogue was read from. Nobody
+	// knows which locks are held there.
 	Differs map[string]bool
 }
 
@@ -70,7 +69,7 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 	return out, nil
 }
 
-// abilities are those of the hook in this program.
+// abilities returns the abilities of the hook in this program.
 func (s *Steps) abilities(c *probes.Catalogue) probes.Abilities {
 	out := probes.Abilities{
 		Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true},
@@ -96,9 +95,9 @@ func (s *Steps) abilities(c *probes.Catalogue) probes.Abilities {
 	return out
 }
 
-// Start starts the agent and returns what ends it. An agent that cannot start is
-// no reason for a node to be without its kubelet: Warn gets the reason. A program that
-// was not woven, or not with this catalogue, is an error.
+// Start starts the agent and returns the function that ends it. If the agent cannot start, the node still gets its
+// kubelet: Warn is told the reason. Start returns an error for a program that was not woven, or not with this
+// catalogue.
 func Start(o Options) (stop func(), err error) {
 	c, err := probes.Load()
 	if err != nil {
@@ -133,12 +132,11 @@ func Start(o Options) (stop func(), err error) {
 	return stop, nil
 }
 
-// releaseOnSignal lets held pods go as soon as a signal ends the kubelet: it
-// then waits for some of its work.
+// releaseOnSignal lets held pods go as soon as a signal ends the kubelet, because the kubelet then waits for some of
+// its work.
 //
-// It is called when the kubelet has its first pod. By then the kubelet has its
-// own handler for these signals, and no pod was held before. If the agent had a
-// handler earlier, a signal that comes before the kubelet's handler would end
+// It is called when the kubelet has its first pod. By then the kubelet has its own handler for these signals, and no
+// pod was held before. If the agent had a handler earlier, a signal that comes before the kubelet's handler would end
 // nothing: the agent would take it, and the kubelet would go on starting.
 func releaseOnSignal(a *agent.Agent) {
 	ch := make(chan os.Signal, 1)

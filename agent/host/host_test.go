@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// TestWoven goes from a program without the hook in it, which starts no agent,
-// to one that was woven with another catalogue. Nothing takes a record back.
+// TestWoven begins with a program without the hook in it, which starts no agent. It ends with one that was woven with
+// another catalogue. The order matters: a record that was registered stays.
 func TestWoven(t *testing.T) {
 	c := probes.MustLoad()
 	if _, err := Woven(c); !errors.Is(err, ErrNotWoven) {

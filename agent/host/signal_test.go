@@ -24,8 +24,8 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// kubeletEnv has this test's program play a kubelet: until the kubelet has a
-// handler for signals, or with one and a pod.
+// kubeletEnv makes this test's program play a kubelet: up to before it handles signals (starts), or with a handler and
+// a pod (runs).
 const kubeletEnv = "PODSTEP_TEST_KUBELET"
 
 const (
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// podSteps are the steps that the played kubelet has, outermost first.
+// podSteps are the steps of the played kubelet, outermost first.
 var podSteps = []string{"worker.loop", "worker.turn", "sync.pod"}
 
 func playKubelet(part, socket string) int {
@@ -84,7 +84,7 @@ func playKubelet(part, socket string) int {
 	return 0
 }
 
-// turn is the pod's worker in its steps.
+// turn plays the pod's worker in its steps.
 func turn(c *probes.Catalogue, steps []string) {
 	if len(steps) == 0 {
 		return
@@ -96,7 +96,7 @@ func turn(c *probes.Catalogue, steps []string) {
 	turn(c, steps[1:])
 }
 
-// kubelet is a process that plays one.
+// kubelet is a process that plays a kubelet.
 type kubelet struct {
 	cmd    *exec.Cmd
 	socket string
@@ -139,7 +139,7 @@ func TestSignalBeforeTheKubelets(t *testing.T) {
 		if err := k.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		// A process that took the signal and goes on is let go by this.
+		// If the process took the signal and goes on, this lets it end.
 		_ = k.in.Close()
 		_ = k.cmd.Wait()
 		how := k.cmd.ProcessState.Sys().(syscall.WaitStatus)

@@ -6,9 +6,8 @@ import (
 	"io"
 )
 
-// EachItem reads a list of objects one by one: each gets the text of one, which is only
-// good until it returns. A list that breaks off is an error. Some servers have null in
-// place of the items of an empty list.
+// EachItem reads a list of objects one by one, and calls each with the JSON of each, which is good only until each
+// returns. It fails if the list breaks off. The items of an empty list may be null, as some servers send them.
 func EachItem(r io.Reader, each func(raw []byte) error) error {
 	d := json.NewDecoder(r)
 	if some, err := enter(d, "items"); err != nil || !some {
@@ -24,15 +23,14 @@ func EachItem(r io.Reader, each func(raw []byte) error) error {
 			return err
 		}
 	}
-	// A list that breaks off would make objects disappear.
+	// Otherwise a list that breaks off would make objects disappear.
 	if _, err := d.Token(); err != nil {
 		return noEnd(err)
 	}
 	return nil
 }
 
-// enter goes into the array of that name in an object; some is false if there is null
-// in its place.
+// enter goes into the array with that name in an object; some is false if the array is null.
 func enter(d *json.Decoder, name string) (some bool, err error) {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return false, notList(err)

@@ -1,6 +1,5 @@
-// Package kubeapi asks an API server, or the kubelet's port, over plain HTTP.
-// client-go's own clients do the same, and bring code for every kind of object
-// there is, which a program that is to start at once has no use for.
+// Package kubeapi asks an API server, or the kubelet's port, by requests and JSON. client-go's own clients do the
+// same, but bring code for every kind of object there is, and a program with it starts more slowly.
 package kubeapi
 
 import (
@@ -22,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/agent/version"
 )
 
@@ -31,8 +31,8 @@ type Client struct {
 	http *http.Client
 }
 
-// New makes a client. A request takes as long as its context lets it, since
-// watches go on. A client that config gives no User-Agent has podstep's.
+// New makes a client. Only its context bounds a request, since watches go on. If config has no User-Agent, the client
+// has podstep's.
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0
@@ -48,16 +48,15 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{base, client}, nil
 }
 
-// UserAgent is how podstep names itself to a server, whose administrator reads it in
-// the audit log: its version, its system, and what it asks for if that is not empty,
-// such as podstep/v0.1.0 (linux/amd64) attach/node-1.
+// UserAgent returns the name by which a server's audit log shows podstep: its version, its system, and the purpose if
+// that is not empty, such as podstep/v0.1.0 (linux/amd64) attach/node-1.
 func UserAgent(purpose string) string {
 	// Parentheses are for comments.
 	name := "podstep/" + strings.Trim(version.Own(), "()")
 	return strings.TrimSpace(fmt.Sprintf("%s (%s/%s) %s", name, runtime.GOOS, runtime.GOARCH, purpose))
 }
 
-// Request is what the API server is asked.
+// Request is a request to the API server.
 type Request struct {
 	Method      string // "" is GET
 	Path        string // without the server's own, such as api/v1/pods
@@ -66,8 +65,8 @@ type Request struct {
 	Body        []byte
 }
 
-// Open sends a request and returns the answer if it is a success; otherwise the
-// error is a *StatusError, or why there is no answer. The caller closes the body.
+// Open sends a request and returns the answer if it is a success. Otherwise it fails with a *StatusError, or with the
+// reason why there is no answer. The caller closes the body.
 func (c *Client) Open(ctx context.Context, r Request) (*http.Response, error) {
 	target := c.base.JoinPath(r.Path)
 	target.RawQuery = r.Query.Encode()
@@ -81,9 +80,8 @@ func (c *Client) Open(ctx context.Context, r Request) (*http.Response, error) {
 	return send(c.http, req)
 }
 
-// Call sends a request and decodes the JSON of the answer, of which it reads max
-// bytes at most, into what into points to; nil leaves the answer unread. Errors
-// are those of Open, and ErrTooLarge.
+// Call sends a request and decodes the answer from JSON into the value that into points to. It reads at most max
+// bytes; with a nil into it does not read the answer. Errors are those of Open, and ErrTooLarge.
 func (c *Client) Call(ctx context.Context, r Request, max int, into any) error {
 	resp, err := c.Open(ctx, r)
 	if err != nil {
@@ -99,7 +97,7 @@ func (c *Client) Call(ctx context.Context, r Request, max int, into any) error {
 	return nil
 }
 
-// Get is Open for a whole address and a client that has the credentials.
+// Get is Open for a whole URL, by a client that has the credentials.
 func Get(ctx context.Context, client *http.Client, address string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -108,15 +106,15 @@ func Get(ctx context.Context, client *http.Client, address string) (*http.Respon
 	return send(client, req)
 }
 
-// maxStatus bounds what is read of an answer that is no success, and maxPlain
-// what of it is shown if it is no metav1.Status; in bytes.
+// maxStatus bounds how much of an answer that is no success is read, and maxPlain how much of it is shown if it is no
+// metav1.Status; in bytes.
 const (
 	maxStatus = 64 << 10
 	maxPlain  = 300
 )
 
 func send(client *http.Client, req *http.Request) (*http.Response, error) {
-	// A kubelet does not serve its profiles to who takes nothing but JSON.
+	// A kubelet does not serve its profiles to a client that accepts only JSON.
 	req.Header.Set("Accept", "application/json, */*")
 	resp, err := client.Do(req)
 	if err != nil {
@@ -132,7 +130,7 @@ func send(client *http.Client, req *http.Request) (*http.Response, error) {
 	return nil, status
 }
 
-// retryAfter is how long the server asks to wait. API servers state it in seconds.
+// retryAfter returns how long the server asks to wait. API servers state it in seconds.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
 	if err != nil {
@@ -145,8 +143,8 @@ func retryAfter(h http.Header) time.Duration {
 type StatusError struct {
 	Code    int    // of HTTP
 	Message string // from the server; may be empty
-	// RetryAfter is how long the server asks to wait before the next try; 0: it does
-	// not state that.
+	Causes  []metav1.StatusCause
+	// RetryAfter is how long the server asks to wait before the next try; 0: it does not ask.
 	RetryAfter time.Duration
 }
 
@@ -163,25 +161,42 @@ func IsCode(err error, codes ...int) bool {
 	return errors.As(err, &s) && slices.Contains(codes, s.Code)
 }
 
-// statusOf is the error that an answer which is no success stands for. The
-// kubelet answers in plain text.
+// NewStatusError makes an error of a status of the API server and its HTTP code.
+func NewStatusError(code int, st *metav1.Status) *StatusError {
+	err := &StatusError{Code: code, Message: st.Message}
+	if st.Details != nil {
+		err.Causes = st.Details.Causes
+	}
+	return err
+}
+
+// HasCause reports whether an error is an answer of the API server that names this cause.
+func HasCause(err error, cause metav1.CauseType) bool {
+	var s *StatusError
+	return errors.As(err, &s) && slices.ContainsFunc(s.Causes, func(c metav1.StatusCause) bool { return c.Type == cause })
+}
+
+// statusOf makes the error of an answer that is no success. The kubelet answers in plain text.
 func statusOf(code int, body []byte) *StatusError {
 	var st metav1.Status
 	if json.Unmarshal(body, &st) == nil && st.Message != "" {
-		return &StatusError{Code: code, Message: st.Message}
+		return NewStatusError(code, &st)
 	}
 	text := strings.TrimSpace(string(body))
-	return &StatusError{Code: code, Message: text[:min(len(text), maxPlain)]}
+	if len(text) > maxPlain {
+		text = redact.Begin(text[:maxPlain]) // half a secret would not be recognised later
+	}
+	return &StatusError{Code: code, Message: text}
 }
 
-// ErrTooLarge is the error of a Bounded that has given all that it may.
+// ErrTooLarge is returned by a Bounded that may give no more.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Bounded reads from R, and fails with ErrTooLarge when Left is used up. Who
-// reads several things one after the other sets Left before each.
+// Bounded reads from R, and fails with ErrTooLarge when Left is used up. A caller that reads several things one after
+// the other sets Left before each.
 type Bounded struct {
 	R    io.Reader
-	Left int // in bytes; may be exceeded by what one Read gives
+	Left int // in bytes; the last Read may give more than that
 }
 
 func (b *Bounded) Read(p []byte) (int, error) {

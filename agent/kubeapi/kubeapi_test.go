@@ -22,17 +22,21 @@ func TestStatus(t *testing.T) {
 		`{"kind":"Status","message":"pods is forbidden"}`: "pods is forbidden",
 		"Unauthorized\n":          "Unauthorized",
 		"":                        "HTTP 403 Forbidden",
-		strings.Repeat("x", 9000): strings.Repeat("x", 300),
+		strings.Repeat("x", 9000): "<redacted>…",
+		strings.Repeat("no ", 94) + "https://robot:hunter2@registry.example": strings.TrimSpace(strings.Repeat("no ", 94)) + "…",
 	} {
 		err := error(statusOf(http.StatusForbidden, []byte(body)))
 		if err.Error() != want || !IsCode(fmt.Errorf("list: %w", err), http.StatusNotFound, http.StatusForbidden) || IsCode(err, http.StatusNotFound) {
 			t.Errorf("%.40q is %q", body, err)
 		}
 	}
+	late := error(statusOf(http.StatusGatewayTimeout, []byte(`{"message":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}`)))
+	if !HasCause(fmt.Errorf("list: %w", late), metav1.CauseTypeResourceVersionTooLarge) || HasCause(late, metav1.CauseTypeFieldValueInvalid) {
+		t.Errorf("%+v has other causes", late)
+	}
 }
 
-// TestCall: what is sent arrives below the server's own path; what comes back is
-// decoded, or is an error.
+// TestCall: a request arrives below the server's own path; the answer is decoded, or is an error.
 func TestCall(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -71,8 +75,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestUserAgent: an administrator sees who asks and for which node; who names another
-// one keeps it.
+// TestUserAgent: the server sees podstep's version and purpose; a User-Agent in the configuration stays.
 func TestUserAgent(t *testing.T) {
 	system := runtime.GOOS + "/" + runtime.GOARCH
 	for purpose, want := range map[string]string{
@@ -97,7 +100,7 @@ func TestUserAgent(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a server that is busy states when to come again.
+// TestRetryAfter: the error has the time for which a busy server asks to wait.
 func TestRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{"": 0, "3": 3 * time.Second, "-1": 0, "Fri, 31 Dec 1999 23:59:59 GMT": 0, "99999999999": 0} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -168,8 +171,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestList: a list of several pages is given whole, with what it was asked for; one that
-// breaks off is an error.
+// TestList: a list of several pages is given whole, and each page is asked for with the query; a list that breaks off
+// is an error.
 func TestList(t *testing.T) {
 	pages := map[string]string{
 		"":  `{"metadata":{"continue":"2"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`,

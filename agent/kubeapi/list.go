@@ -19,8 +19,8 @@ const (
 	maxPage = 256 << 20
 )
 
-// List gives all objects of a kind, page by page, and the version of the list. Errors
-// are those of Call; the objects of the pages before were given then.
+// List calls each with all objects of a kind, page by page, and returns the version of the list. Errors are those of
+// Call; each was called with the objects of the pages before.
 func List[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (version string, err error) {
 	q := cloned(query)
 	q.Set("limit", strconv.Itoa(pageSize))
@@ -39,11 +39,10 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// ListCached gives all objects of a kind as the API server has them in its memory, and
-// the version of the list. They are no older than the version that it names; "0" is
-// any, and "" is the newest, for which some servers read their storage. It names no
-// limit: servers before Kubernetes 1.31 read their storage for most lists with one.
-// It is for lists that are small. Errors are those of Call.
+// ListCached calls each with all objects of a kind as the API server has them in its memory, and returns the version
+// of the list. The list is no older than the version notOlder; "0" allows any, and "" asks for the newest, for which
+// some servers read their storage. The request has no limit, since servers before Kubernetes 1.31 read their storage
+// for most lists with one, so ListCached is for small lists. Errors are those of Call.
 func ListCached[T any](ctx context.Context, c *Client, path string, query url.Values, notOlder string, each func(*T)) (version string, err error) {
 	q := cloned(query)
 	if notOlder != "" {
@@ -59,8 +58,8 @@ func ListCached[T any](ctx context.Context, c *Client, path string, query url.Va
 	return page.Metadata.ResourceVersion, nil
 }
 
-// Count is how many objects of a kind there are, about, and the version of that. It
-// costs the API server the reading of one.
+// Count returns about how many objects of a kind there are, and the version of that answer. The API server reads only
+// one object for it.
 func Count(ctx context.Context, c *Client, path string) (n int64, version string, err error) {
 	page, err := listPage[struct{}](ctx, c, path, url.Values{"limit": {"1"}})
 	if err != nil {

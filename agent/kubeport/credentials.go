@@ -20,19 +20,19 @@ import (
 // Kubeconfig is a file that may say how to reach the API server.
 type Kubeconfig struct {
 	Path string
-	// Root is the root directory that the path, and all paths in the file, are to
-	// be seen in, such as /proc/PID/root for a kubelet in a container; empty: ours.
+	// Root is the root directory for the path, and for all paths in the file, such as /proc/PID/root for a kubelet in
+	// a container; empty: podstep's own.
 	Root string
-	// Named reports that a person named it. Then nothing else will do.
+	// Named is true if a person named the file. Then no other file is tried.
 	Named bool
 }
 
-// adminKubeconfig is where kubeadm leaves credentials that may do everything.
+// adminKubeconfig is where kubeadm leaves an administrator's credentials.
 const adminKubeconfig = "/etc/kubernetes/admin.conf"
 
-// Candidates are the kubeconfigs to try, the best first: one that was named, that
-// of the environment, the administrator's on this machine or where the kubelet
-// is, the kubelet's own. Its own is enough for pods, but not for events.
+// Candidates returns the kubeconfigs to try, the best first: the named one, that of the environment, the
+// administrator's on this machine or where the kubelet is, the kubelet's own. The kubelet's own is enough for pods,
+// but not for events.
 func Candidates(named, environment string, kubelet Kubeconfig) []Kubeconfig {
 	if named != "" {
 		return []Kubeconfig{{Path: named, Named: true}}
@@ -51,9 +51,9 @@ func Candidates(named, environment string, kubelet Kubeconfig) []Kubeconfig {
 	return out
 }
 
-// Credentials gives the configuration of the first kubeconfig that is there and
-// is of the kubelet's cluster, which the last one stands for: a person's may be of
-// any. No configuration and no error mean that none is there.
+// Credentials returns the configuration of the first kubeconfig that exists and is of the kubelet's cluster. The last
+// candidate shows which cluster that is; a person's kubeconfig may be of another. No configuration and no error mean
+// that no file exists.
 func Credentials(candidates []Kubeconfig) (config *rest.Config, from Kubeconfig, err error) {
 	var own *rest.Config
 	if n := len(candidates); n > 0 {
@@ -75,8 +75,8 @@ func Credentials(candidates []Kubeconfig) (config *rest.Config, from Kubeconfig,
 	return nil, Kubeconfig{}, errors.Join(errs...)
 }
 
-// sameCluster reports whether two configurations trust a certificate in common. Of
-// one that trusts what the system trusts, nothing can be said.
+// sameCluster reports whether two configurations trust a certificate in common. It returns true if one of them trusts
+// what the system trusts, since then nothing is known.
 func sameCluster(a, b *rest.Config) bool {
 	if a == nil || b == nil || len(a.CAData) == 0 || len(b.CAData) == 0 || bytes.Equal(a.CAData, b.CAData) {
 		return true
@@ -105,8 +105,7 @@ func certificates(text []byte) (out [][]byte) {
 	}
 }
 
-// load reads the kubeconfig and all files that it names, so that nothing is to be
-// found again later under another root.
+// load reads the kubeconfig and all files that it names, so that none has to be found later, under another root.
 func (k Kubeconfig) load() (*rest.Config, error) {
 	text, err := k.read(k.Path)
 	if err != nil {
@@ -126,7 +125,7 @@ func (k Kubeconfig) load() (*rest.Config, error) {
 	return config, nil
 }
 
-// inline puts what the context in use names into the kubeconfig itself.
+// inline puts the files that the context in use names into the kubeconfig itself.
 func (k Kubeconfig) inline(file *clientcmdapi.Config) error {
 	context := file.Contexts[file.CurrentContext]
 	if context == nil {
@@ -153,13 +152,13 @@ func (k Kubeconfig) inline(file *clientcmdapi.Config) error {
 	}
 	user.Token = string(token)
 	if user.Exec != nil && !k.isOurs() {
-		// What runs there need not run here, and would be somebody else's program.
+		// A program of the kubelet's container may not run here, and must not: it is somebody else's.
 		return errors.New("it logs in with a program, which cannot be run from outside of the kubelet's container")
 	}
 	return nil
 }
 
-// into reads a file that is named, if one is, in place of its name.
+// into reads the file *name, if one is named, into data, and clears the name.
 func (k Kubeconfig) into(data *[]byte, name *string) error {
 	if *name == "" {
 		return nil
@@ -176,7 +175,7 @@ func (k Kubeconfig) into(data *[]byte, name *string) error {
 	return nil
 }
 
-// maxFile bounds what is read of a file: these are small.
+// maxFile bounds how much of a file is read: these are small.
 const maxFile = 4 << 20
 
 func (k Kubeconfig) read(path string) ([]byte, error) {
@@ -197,7 +196,7 @@ func (k Kubeconfig) read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// open does not wait for who writes to a pipe.
+// open opens a file. It does not wait for the writer of a pipe.
 func (k Kubeconfig) open(path string) (*os.File, error) {
 	if k.isOurs() {
 		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -205,5 +204,5 @@ func (k Kubeconfig) open(path string) (*os.File, error) {
 	return openWithin(k.Root, path)
 }
 
-// isOurs reports whether the root is the one that we see.
+// isOurs reports whether the root is podstep's own.
 func (k Kubeconfig) isOurs() bool { return k.Root == "" || filepath.Clean(k.Root) == "/" }

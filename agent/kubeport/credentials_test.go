@@ -49,8 +49,8 @@ users: [{name: u, user: {%s}}]
 `, cluster, user)
 }
 
-// TestWithinRoot: all that a kubelet's kubeconfig names is read where the kubelet
-// sees it, through links that name their targets from its root on.
+// TestWithinRoot: all files that a kubelet's kubeconfig names are read where the kubelet sees them, also through
+// links whose targets begin at its root.
 func TestWithinRoot(t *testing.T) {
 	r := newRoot(t)
 	r.write("etc/kubernetes/kubelet.conf", kubeconfig(", certificate-authority: pki/ca.crt",

@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Of is the port of a kubelet of this machine. api may be nil, as for New.
+// Of returns the port of a kubelet of this machine. api may be nil, as for New.
 func Of(k *kubelets.Kubelet, api *rest.Config) (*Port, error) {
 	return New(api, Address{
 		Address: address(k.Address, k.Port), ReadOnly: address(k.Address, k.ReadOnlyPort), Certificate: certificate(k),
@@ -22,7 +22,7 @@ func Of(k *kubelets.Kubelet, api *rest.Config) (*Port, error) {
 	})
 }
 
-// dialOf is how a kubelet's addresses are reached; nil: as all others are.
+// dialOf returns how a kubelet's addresses are dialled; nil: as all others are.
 func dialOf(k *kubelets.Kubelet) Dial {
 	if !k.OwnNetwork {
 		return nil
@@ -30,16 +30,15 @@ func dialOf(k *kubelets.Kubelet) Dial {
 	return k.Dial
 }
 
-// CredentialsOf finds credentials that a kubelet may take: those of a kubeconfig that
-// was named, and else of the usual ones. No configuration and no error mean that there
-// are none.
+// CredentialsOf finds credentials that a kubelet may accept: those of the named kubeconfig, or else of the usual
+// files. No configuration and no error mean that there are none.
 func CredentialsOf(k *kubelets.Kubelet, named string) (*rest.Config, error) {
 	config, _, err := Credentials(Candidates(named, os.Getenv("KUBECONFIG"), Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}))
 	return config, err
 }
 
-// Trusts reports whether a kubelet may be of the API server's cluster, as far as its
-// kubeconfig can be read.
+// Trusts reports whether a kubelet may be of the API server's cluster, by the kubelet's kubeconfig as far as it can
+// be read.
 func Trusts(k *kubelets.Kubelet, api *rest.Config) bool {
 	if k.Kubeconfig == "" {
 		return true
@@ -48,7 +47,17 @@ func Trusts(k *kubelets.Kubelet, api *rest.Config) bool {
 	return err != nil || sameCluster(withCA(api), own)
 }
 
-// withCA has what the configuration's files have of authorities.
+// KnowsCluster reports whether the kubelet's own kubeconfig shows of which cluster it is, so that Trusts does not guess.
+func KnowsCluster(k *kubelets.Kubelet, api *rest.Config) bool {
+	if k.Kubeconfig == "" || api == nil {
+		return false
+	}
+	own, err := Kubeconfig{Path: k.Kubeconfig, Root: rootOf(k)}.load()
+	api = withCA(api)
+	return err == nil && own != nil && api != nil && len(own.CAData) > 0 && len(api.CAData) > 0
+}
+
+// withCA returns the configuration with its certificate authorities read from their file.
 func withCA(api *rest.Config) *rest.Config {
 	if api == nil || len(api.CAData) > 0 || api.CAFile == "" {
 		return api
@@ -62,8 +71,8 @@ func withCA(api *rest.Config) *rest.Config {
 	return out
 }
 
-// rootOf is the kubelet's view of files, empty if it is ours: a kubeconfig that
-// logs in with a program can be used then.
+// rootOf returns the kubelet's root directory; empty if it is podstep's own. Then a kubeconfig that logs in with a
+// program can be used.
 func rootOf(k *kubelets.Kubelet) string {
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", k.PID))
 	ours, err2 := os.Readlink("/proc/self/ns/mnt")
@@ -74,8 +83,7 @@ func rootOf(k *kubelets.Kubelet) string {
 	return k.Root
 }
 
-// address is host:port, from here, of where the kubelet listens; empty for a port
-// that is switched off.
+// address returns host:port where this machine reaches the kubelet's port; empty for a port that is switched off.
 func address(host string, port int) string {
 	if port == 0 {
 		return ""
@@ -86,10 +94,10 @@ func address(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// maxCertificate bounds what is read of a certificate file.
+// maxCertificate bounds how much of a certificate file is read, in bytes.
 const maxCertificate = 1 << 20
 
-// certificate is the one that the kubelet made for itself, if it did.
+// certificate returns the certificate that the kubelet made for itself, if it did.
 func certificate(k *kubelets.Kubelet) []byte {
 	dir := k.Flags["cert-dir"]
 	if dir == "" {

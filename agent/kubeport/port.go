@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Port is a kubelet's, for whoever has the credentials.
+// Port is the port of a kubelet, with a client that has credentials for it.
 type Port struct {
 	// URLs are asked in turn until one answers, such as https://127.0.0.1:10250
 	// and, if the kubelet has that port, http://127.0.0.1:10255.
@@ -24,12 +24,11 @@ type Port struct {
 
 // Address states where a kubelet listens.
 type Address struct {
-	// Address is host:port of its port for those who log in; empty: it has none.
+	// Address is host:port of the port for clients that log in; empty: the kubelet has none.
 	Address string
-	// ReadOnly is host:port of the port for everybody; empty: it has none.
+	// ReadOnly is host:port of the port for everybody; empty: the kubelet has none.
 	ReadOnly string
-	// Certificate is the certificate that it serves with, in PEM, if that is known
-	// from its files.
+	// Certificate is the certificate with which the kubelet serves, in PEM, if its files have it.
 	Certificate []byte
 	// Dial reaches these addresses; nil: as all others are reached.
 	Dial Dial
@@ -38,14 +37,13 @@ type Address struct {
 // Dial connects to an address.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// New makes a client for the kubelet's own port that logs in as at the
-// API server; api may be nil for a kubelet that has a port for everybody.
+// New makes a client for the kubelet's port that logs in with the credentials in api; api may be nil for a kubelet
+// that has a port for everybody.
 //
-// Most kubelets sign their certificate themselves. One that is neither signed by
-// the cluster nor the one in the kubelet's files is accepted from an address of
-// this machine only, and only by who logs in with a certificate: then whoever has
-// taken the kubelet's port could send us wrong pods, but learns nothing that would
-// let it log in anywhere. A token would be given away, so it is not sent there.
+// Most kubelets sign their certificate themselves. A certificate that is neither signed by the cluster nor in the
+// kubelet's files is accepted only from an address of this machine, and only if the client logs in with a
+// certificate. Then a program that has taken the kubelet's port could send wrong pods, but could not log in anywhere
+// with what it learns. A token would be given away, so it is not sent there.
 func New(api *rest.Config, port Address) (*Port, error) {
 	out := &Port{}
 	if port.Address != "" && api != nil {
@@ -70,7 +68,7 @@ func New(api *rest.Config, port Address) (*Port, error) {
 	return out, nil
 }
 
-// byScheme keeps credentials to where they are protected.
+// byScheme sends credentials only over https.
 type byScheme struct{ https, http http.RoundTripper }
 
 func (b *byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -82,8 +80,7 @@ func (b *byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func loggedIn(api *rest.Config, port Address, t *http.Transport) (http.RoundTripper, error) {
 	api = rest.CopyConfig(api)
-	// The API server's name says nothing of the kubelet, and Insecure may have been
-	// said of the API server only.
+	// The API server's name is not the kubelet's, and Insecure may be meant for the API server only.
 	api.ServerName, api.Insecure = "", false
 	conf, err := rest.TLSConfigFor(api)
 	if err != nil {
@@ -96,7 +93,7 @@ func loggedIn(api *rest.Config, port Address, t *http.Transport) (http.RoundTrip
 		roots: conf.RootCAs, pinned: certificates(port.Certificate), address: port.Address,
 		secret: api.BearerToken != "" || api.BearerTokenFile != "" || api.Username != "" || api.ExecProvider != nil || api.AuthProvider != nil,
 	}
-	// Not skipped, but done by VerifyConnection.
+	// VerifyConnection verifies the certificate instead.
 	conf.InsecureSkipVerify = true
 	conf.VerifyConnection = check.verify
 	t = t.Clone()
@@ -104,12 +101,12 @@ func loggedIn(api *rest.Config, port Address, t *http.Transport) (http.RoundTrip
 	return rest.HTTPWrappersForConfig(api, t)
 }
 
-// peerCheck decides whether it is the kubelet who answers.
+// peerCheck decides whether it is the kubelet that answers.
 type peerCheck struct {
 	roots   *x509.CertPool // nil: those of the system
 	pinned  [][]byte
 	address string
-	secret  bool // something is sent that must not be given away
+	secret  bool // the client sends something that must not be given away
 }
 
 func (c *peerCheck) verify(state tls.ConnectionState) error {
@@ -142,7 +139,7 @@ func (c *peerCheck) verify(state tls.ConnectionState) error {
 	return nil
 }
 
-// ofThisMachine reports whether a host is one of our own addresses.
+// ofThisMachine reports whether a host is an address of this machine.
 func ofThisMachine(host string) bool {
 	if host == "localhost" {
 		return true
@@ -166,10 +163,10 @@ func ofThisMachine(host string) bool {
 	return false
 }
 
-// plainTransport goes to the kubelet without a detour.
+// plainTransport makes a transport that uses no proxy.
 func plainTransport(dial Dial) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil // it is this machine's
+	t.Proxy = nil // the kubelet is on this machine
 	t.IdleConnTimeout = time.Minute
 	if dial != nil {
 		t.DialContext = dial

@@ -29,8 +29,7 @@ type keyPair struct {
 	pair      tls.Certificate
 }
 
-// selfSigned is a certificate as a kubelet makes one for itself: for the node's
-// name, signed by nobody.
+// selfSigned makes a certificate as a kubelet makes it for itself: for the node's name, signed by no authority.
 func selfSigned(t *testing.T) keyPair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -59,7 +58,7 @@ func selfSigned(t *testing.T) keyPair {
 	return k
 }
 
-// ask asks in turn, as who uses a port does.
+// ask asks the port's URLs in turn, as its users do.
 func ask(t *testing.T, p *Port) (text string, err error) {
 	t.Helper()
 	var errs []error
@@ -78,7 +77,7 @@ func ask(t *testing.T, p *Port) (text string, err error) {
 
 func TestPort(t *testing.T) {
 	kubelet, user, other := selfSigned(t), selfSigned(t), selfSigned(t)
-	var came []string // who asked, with which token
+	var came []string // the certificate or token of each request
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := "nobody"
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
@@ -89,7 +88,7 @@ func TestPort(t *testing.T) {
 	})
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{kubelet.pair}, ClientAuth: tls.RequestClientCert}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of who hangs up
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs clients that hang up
 	server.StartTLS()
 	defer server.Close()
 	public := httptest.NewServer(handler)

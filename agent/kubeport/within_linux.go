@@ -6,11 +6,10 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// openWithin opens the file that a process with another root directory means by a
-// path. By its name alone the kernel would follow a link such as the kubelet's
-// kubelet-client-current.pem, which names its target from the root on, to the target
-// below our own root; and a name that was resolved may lead elsewhere when it is
-// opened.
+// openWithin opens the file to which a path leads for a process with another root directory. If podstep opened root
+// joined with path, the kernel would follow a link with an absolute target, such as the kubelet's
+// kubelet-client-current.pem, below podstep's own root. And a path that podstep resolved itself may lead elsewhere
+// when it is opened.
 func openWithin(root, path string) (*os.File, error) {
 	k := kubelets.Kubelet{Root: root}
 	return k.Open(path)

@@ -16,7 +16,7 @@ func TestWithin(t *testing.T) {
 	r.link("a/up", "../../../../a/b/file")
 	r.link("chain", "absolute/../b/./file")
 	r.link("loop", "loop")
-	// Neither leads out of the root.
+	// None leads out of the root.
 	for _, path := range []string{"/a/b/file", "a/b/file", "/absolute/file", "/a/up", "/chain", "/../../a/up"} {
 		f, err := openWithin(r.dir, path)
 		if err != nil {
@@ -35,8 +35,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestWithinSwapped: a file that becomes a link while it is looked at does not lead to
-// ours of that name.
+// TestWithinSwapped: a file that becomes a link while it is opened does not lead to podstep's own file of that name.
 func TestWithinSwapped(t *testing.T) {
 	r := newRoot(t)
 	outside := filepath.Join(t.TempDir(), "outside")

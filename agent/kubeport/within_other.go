@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// openWithin opens a file below a directory. Only on Linux is there a kubelet whose
-// root that could be.
+// openWithin opens a file below a directory. Only on Linux can that be the root of a kubelet.
 func openWithin(root, path string) (*os.File, error) {
 	return os.OpenInRoot(root, strings.TrimLeft(path, "/"))
 }

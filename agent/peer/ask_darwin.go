@@ -2,7 +2,7 @@ package peer
 
 import "golang.org/x/sys/unix"
 
-func ask(fd int) (*Process, error) {
+func askKernel(fd int) (*Process, error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return nil, err

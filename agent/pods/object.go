@@ -14,8 +14,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Annotations by which the kubelet marks mirror pods and pods of a file. The
-// hash is in both, and there before the source is.
+// Annotations by which the kubelet marks mirror pods and pods of a file. Both have the hash, and have it before they
+// have the source.
 const (
 	AnnotationMirror = "kubernetes.io/config.mirror"
 	AnnotationHash   = "kubernetes.io/config.hash"
@@ -24,8 +24,7 @@ const (
 
 const (
 	systemNamespace = "kube-system"
-	// labelsOfKubelet begin the names of labels that the kubelet adds to those of
-	// the pod.
+	// labelsOfKubelet is the prefix of the labels that the kubelet adds to those of the pod.
 	labelsOfKubelet = "io.kubernetes."
 )
 
@@ -33,8 +32,8 @@ const (
 // k8s.io/kubernetes/pkg/apis/scheduling.
 const SystemCritical = 2_000_000_000
 
-// Object returns the pod of an object, and takes what the object states. The
-// mirror of a static pod is the static pod: people know it as one.
+// Object returns the pod of an object, and learns what the object states. For the mirror of a static pod it returns the
+// static pod: people know it as one.
 func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
 	if o == nil {
 		return nil
@@ -49,7 +48,7 @@ func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
 		return nil
 	}
 	if mirror != "" {
-		t.isMirror(o.UID, p)
+		t.noteMirror(o.UID, p)
 	}
 	if p.ident.Load() == nil {
 		p.Name(o.Namespace, o.Name)
@@ -58,8 +57,8 @@ func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
 	return p
 }
 
-// Ref returns the pod that a probe has read of the kubelet's memory. It states nothing but
-// how the pod is called. A mirror of which no object was seen counts as a pod of its own.
+// Ref returns the pod that a probe has read from the kubelet's memory, and learns only its name. A mirror of which no
+// object was seen counts as a pod of its own.
 func (t *Table[S]) Ref(r probes.PodRef) *Pod[S] {
 	p := t.mirrorOf(types.UID(r.UID))
 	if p == nil {
@@ -71,9 +70,8 @@ func (t *Table[S]) Ref(r probes.PodRef) *Pod[S] {
 	return p
 }
 
-// learn takes from an object what the agent needs of it. Most objects are of a
-// version that is known. The kubelet's goroutines have older ones in hand too,
-// some with a status that the kubelet itself put in: those state nothing.
+// learn takes from an object what the agent needs of it. Most objects are of a version that is known. The kubelet's
+// goroutines also use older objects, some with a status that the kubelet itself put in: learn ignores those.
 func (p *Pod[S]) learn(o *v1.Pod, mirror bool) {
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return
@@ -81,14 +79,14 @@ func (p *Pod[S]) learn(o *v1.Pod, mirror bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
-		return // somebody was quicker
+		return // another goroutine was quicker
 	}
 	m := &Meta{version: o.ResourceVersion, labels: o.Labels, Critical: p.critical(o), Grace: grace(o, mirror), Sidecars: hasSidecars(o)}
 	p.meta.Store(m)
 }
 
-// newer reports whether a resource version is a later one than another. Those of
-// pods of a file are empty, and only different.
+// newer reports whether resource version a is later than b. Pods of a file have no version: for them it reports whether
+// the two differ.
 func newer(a, b string) bool {
 	if a == b {
 		return false
@@ -98,9 +96,8 @@ func newer(a, b string) bool {
 	return err != nil || err2 != nil || m > n
 }
 
-// grace is how long the pod may take to end: what its deletion says overrides
-// what its spec says, as in the kubelet's setTerminationGracePeriod. Who deletes a
-// mirror does not end the static pod.
+// grace returns how long the pod may take to end: what its deletion says overrides what its spec says, as in the
+// kubelet's setTerminationGracePeriod. The deletion of a mirror does not end the static pod. nil: neither says.
 func grace(o *v1.Pod, mirror bool) *time.Duration {
 	seconds := o.Spec.TerminationGracePeriodSeconds
 	if o.DeletionGracePeriodSeconds != nil && !mirror {
@@ -120,8 +117,7 @@ func hasSidecars(o *v1.Pod) bool {
 	})
 }
 
-// critical reports why a pod is one that the node or the cluster lives by; nil if it
-// is none.
+// critical returns why the node or the cluster depends on a pod; nil: it does not.
 func critical(o *v1.Pod) *agentpb.Problem {
 	switch {
 	case isCritical(&o.Spec):
@@ -136,8 +132,8 @@ func critical(o *v1.Pod) *agentpb.Problem {
 	return nil
 }
 
-// isCritical reports whether a pod says so of itself. The API server makes a priority
-// of the class; a pod of a file has the class alone.
+// isCritical reports whether a pod declares itself critical. The API server turns the class into a priority; a pod of a
+// file has only the class.
 func isCritical(s *v1.PodSpec) bool {
 	if s.Priority != nil {
 		return *s.Priority >= SystemCritical
@@ -145,15 +141,14 @@ func isCritical(s *v1.PodSpec) bool {
 	return s.PriorityClassName == "system-cluster-critical" || s.PriorityClassName == "system-node-critical"
 }
 
-// unknownPriority is for a pod in kube-system of which not enough is known: most of
-// what a cluster lives by is there.
+// unknownPriority returns the reason for a pod in kube-system of which not enough is known: most pods on which a
+// cluster depends are there.
 func unknownPriority() *agentpb.Problem {
 	return &agentpb.Problem{Code: agentpb.Problem_PRIORITY_UNKNOWN}
 }
 
-// critical is why only force may hold the pod, by an object and by what was stated
-// before: an object without a priority takes back nothing, and one with a priority
-// takes back what was only feared.
+// critical returns why only force may hold the pod, by an object and by what was stated before. An object without a
+// priority leaves the old reason. An object with one takes back a reason that was only feared.
 func (p *Pod[S]) critical(o *v1.Pod) *agentpb.Problem {
 	now, old := critical(o), p.meta.Load()
 	feared := func(why *agentpb.Problem) bool { return why.GetCode() == agentpb.Problem_PRIORITY_UNKNOWN }
@@ -163,15 +158,14 @@ func (p *Pod[S]) critical(o *v1.Pod) *agentpb.Problem {
 	return now
 }
 
-// isStatic reports whether annotations are those of a pod of a file or URL, or of
-// its mirror. The hash is there from the first on; the source comes later, and
-// the mirror last.
+// isStatic reports whether a pod of a file or URL, or its mirror, has these annotations. The hash is there from the
+// start; the source comes later, and the mirror last.
 func isStatic(annotations map[string]string) bool {
 	src := annotations[AnnotationSource]
 	return annotations[AnnotationHash] != "" || annotations[AnnotationMirror] != "" || (src != "" && src != "api")
 }
 
-// Sandbox returns the pod of a sandbox's configuration, and takes what that states.
+// Sandbox returns the pod of a sandbox's configuration, and learns what the configuration states.
 func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Pod[S] {
 	md := c.GetMetadata()
 	p := t.UID(md.GetUid())
@@ -196,7 +190,7 @@ func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 			m.labels[k] = v
 		}
 	}
-	// It does not have the priority.
+	// The configuration does not have the priority.
 	switch {
 	case c.GetMetadata().GetNamespace() != systemNamespace:
 	case isStatic(c.GetAnnotations()):

@@ -1,6 +1,5 @@
-// Package pods knows the pods that the kubelet's values are about: it finds a pod
-// by whatever a function of the kubelet has in hand (an object, a uid, the id of a
-// sandbox or container), and has what objects state of it.
+// Package pods knows the pods that the kubelet's values are about. It finds a pod by whatever a function of the kubelet
+// has in hand (an object, a uid, the id of a sandbox or container), and keeps what objects state about the pod.
 package pods
 
 import (
@@ -12,24 +11,23 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// Pod is a pod that the kubelet has. The pointer identifies it while the table
-// lives, also when a pod of the same name follows.
+// Pod is a pod that the kubelet has. Its pointer identifies it while the table lives, even when another pod gets the
+// same name.
 //
-// All that is here can be read without a lock: the kubelet's goroutines do so at
-// every step, and must never wait for a client's request.
+// All its fields can be read without a lock: the kubelet's goroutines do so at every step, and must never wait for a
+// client's request.
 type Pod[S any] struct {
 	ID  uint32
 	UID string
-	// State is what else is kept of the pod, by who has the table.
+	// State is what the owner of the table keeps of the pod.
 	State S
 
 	ident atomic.Pointer[ident] // nil: known by its uid only
 	meta  atomic.Pointer[Meta]
-	// goneSince is when the verdict on it became that it is gone, in nanoseconds since
-	// 1970; 0: it is here.
+	// goneSince is when the verdict on the pod became gone, in nanoseconds since 1970; 0: it is here.
 	goneSince atomic.Int64
 
-	mu sync.Mutex // for who changes ident and meta
+	mu sync.Mutex // is held while learn replaces meta
 }
 
 // ident is what a pod is called. It does not change.
@@ -38,11 +36,10 @@ type ident struct {
 	labels          []hook.Label // profiler labels
 }
 
-// Meta is what a version of the pod's object states. It is replaced, not
-// changed.
+// Meta is what a version of the pod's object states. It is replaced, never changed.
 type Meta struct {
-	Critical *agentpb.Problem // why only force may hold it; nil: anybody may
-	Grace    *time.Duration   // to end in; nil: not known
+	Critical *agentpb.Problem // why only force may hold it; nil: it may be held without
+	Grace    *time.Duration   // how long the pod may take to end; nil: not known
 	Sidecars bool
 
 	version string
@@ -57,19 +54,19 @@ func (p *Pod[S]) Names() (namespace, name string) {
 	return "", ""
 }
 
-// FullName is namespace/name.
+// FullName returns namespace/name.
 func (p *Pod[S]) FullName() string {
 	namespace, name := p.Names()
 	return namespace + "/" + name
 }
 
 var (
-	// NodeLabels are the profiler labels of what is about no pod.
+	// NodeLabels are the profiler labels of calls that are about no pod.
 	NodeLabels    = hook.Labels("node")
 	unnamedLabels = hook.Labels("pod")
 )
 
-// ProfilerLabels are those of what is about the pod.
+// ProfilerLabels returns the profiler labels of calls that are about the pod.
 func (p *Pod[S]) ProfilerLabels() []hook.Label {
 	if i := p.ident.Load(); i != nil {
 		return i.labels
@@ -77,7 +74,7 @@ func (p *Pod[S]) ProfilerLabels() []hook.Label {
 	return unnamedLabels
 }
 
-// Name names the pod, once.
+// Name gives the pod its name. Only the first call has an effect.
 func (p *Pod[S]) Name(namespace, name string) {
 	p.ident.CompareAndSwap(nil, &ident{namespace, name, hook.Labels(namespace + "/" + name)})
 }
@@ -85,10 +82,10 @@ func (p *Pod[S]) Name(namespace, name string) {
 // Named reports whether more is known of the pod than its uid.
 func (p *Pod[S]) Named() bool { return p.ident.Load() != nil }
 
-// Meta is what the pod's object states; nil: there was none yet.
+// Meta returns what the pod's object states; nil: no object was seen yet.
 func (p *Pod[S]) Meta() *Meta { return p.meta.Load() }
 
-// Critical is why only force may hold the pod; nil: anybody may.
+// Critical returns why only force may hold the pod; nil: it may be held without.
 func (p *Pod[S]) Critical() *agentpb.Problem {
 	if m := p.meta.Load(); m != nil {
 		return m.Critical
@@ -102,11 +99,10 @@ func (p *Pod[S]) Critical() *agentpb.Problem {
 // Gone reports whether the pod is gone from the node.
 func (p *Pod[S]) Gone() bool { return p.goneSince.Load() != 0 }
 
-// SetGone notes since when the pod is gone, in nanoseconds since 1970; 0: it is
-// here.
+// SetGone sets since when the pod is gone, in nanoseconds since 1970; 0: it is here.
 func (p *Pod[S]) SetGone(since int64) { p.goneSince.Store(since) }
 
-// Proto is the pod as a message.
+// Proto returns the pod as a message.
 func (p *Pod[S]) Proto() *agentpb.Pod {
 	namespace, name := p.Names()
 	return &agentpb.Pod{Id: p.ID, Namespace: namespace, Name: name, Uid: p.UID}

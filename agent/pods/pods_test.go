@@ -14,12 +14,12 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// none is kept of a pod.
+// none is the State of pods of which nothing else is kept.
 type none struct{}
 
-// A source shows all its pods each time one of them changes, while the kubelet
-// writes to the annotations of those that it was shown before. Reading them
-// then would end the kubelet, and no recover helps. The race detector sees it.
+// A source shows all its pods each time one of them changes. Meanwhile the kubelet writes to the annotations of pods
+// that it was shown before. Reading the annotations then would end the kubelet, and no recover helps. The race detector
+// sees it.
 func TestShownPodsAreNotRead(t *testing.T) {
 	var table Table[none]
 	table.Init()
@@ -43,8 +43,7 @@ func TestShownPodsAreNotRead(t *testing.T) {
 	}
 }
 
-// The mirror of a static pod has a uid of its own, and each of both is news
-// once, however often they are shown in turn.
+// The mirror of a static pod has a uid of its own. Both pods are news once, however often they are shown in turn.
 func TestMirrorIsNewsOnce(t *testing.T) {
 	var table Table[none]
 	table.Init()
@@ -60,8 +59,7 @@ func TestMirrorIsNewsOnce(t *testing.T) {
 	}
 }
 
-// TestForgottenPod: a pod that the table has forgotten is found no more by the
-// short way either.
+// TestForgottenPod: a pod that the table has forgotten is not found among the recent pods either.
 func TestForgottenPod(t *testing.T) {
 	var table Table[none]
 	table.Init()
@@ -79,8 +77,8 @@ func TestForgottenPod(t *testing.T) {
 	}
 }
 
-// TestForgetOld: pods that have long been gone are forgotten, with their ids, however
-// few there are, and the table has no room for them any more.
+// TestForgetOld: pods that have long been gone are forgotten, with their ids, however few there are, and the table
+// gives up the room for them.
 func TestForgetOld(t *testing.T) {
 	for _, half := range []int{1, 1000} {
 		var table Table[none]
@@ -109,8 +107,7 @@ func TestForgetOld(t *testing.T) {
 	}
 }
 
-// TestCritical: pods that the cluster may live by are critical, also as long as
-// their priority is not known.
+// TestCritical: pods on which the cluster may depend are critical, even while their priority is not known.
 func TestCritical(t *testing.T) {
 	const ordinary, static, system, unknown = agentpb.Problem_UNSPECIFIED, agentpb.Problem_CONTROL_PLANE, agentpb.Problem_SYSTEM_CRITICAL, agentpb.Problem_PRIORITY_UNKNOWN
 	low, high := int32(0), int32(SystemCritical)

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 )
 
-// Selector reports which pods are meant. Globs are path.Match's.
+// Selector says which pods are meant. Globs are path.Match's.
 type Selector struct {
 	namespace, name, uid string
 	labels               map[string]string

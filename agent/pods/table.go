@@ -27,13 +27,13 @@ type Table[S any] struct {
 	byUID map[string]*Pod[S]
 	byID  map[string]*Pod[S] // CRI ids
 	shown map[types.UID]shown[S]
-	// mirrors are static pods by the uids of their mirrors.
+	// mirrors has the static pods by the uids of their mirrors.
 	mirrors map[types.UID]*Pod[S]
-	most    int // that was in the maps since they were made
+	most    int // the most entries that the maps had since they were made
 	last    uint32
 }
 
-// shown is what a source has shown of an object last, by the object's own uid.
+// shown is what a source last showed of an object. It is kept by the object's own uid.
 type shown[S any] struct {
 	version string
 	pod     *Pod[S]
@@ -47,7 +47,7 @@ func (t *Table[S]) Init() {
 	t.mirrors = map[types.UID]*Pod[S]{}
 }
 
-// UID returns the pod with that uid, making it known if it is new.
+// UID returns the pod with that uid, and adds it if it is new. It returns nil for an empty uid.
 func (t *Table[S]) UID(uid string) *Pod[S] {
 	if uid == "" {
 		return nil
@@ -108,8 +108,8 @@ func (t *Table[S]) forget(which func(*Pod[S]) bool) {
 	t.shrink()
 }
 
-// isMirror remembers whose mirror has a uid.
-func (t *Table[S]) isMirror(uid types.UID, p *Pod[S]) {
+// noteMirror notes that the object with this uid is the mirror of p.
+func (t *Table[S]) noteMirror(uid types.UID, p *Pod[S]) {
 	if t.mirrorOf(uid) == p {
 		return
 	}
@@ -120,15 +120,15 @@ func (t *Table[S]) isMirror(uid types.UID, p *Pod[S]) {
 	}
 }
 
-// mirrorOf is the static pod whose mirror has the uid, or nil.
+// mirrorOf returns the static pod whose mirror has the uid, or nil.
 func (t *Table[S]) mirrorOf(uid types.UID) *Pod[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.mirrors[uid]
 }
 
-// shrink makes the maps anew if there was four times as much in them: a map gives no
-// memory back by itself. The caller holds mu.
+// shrink makes the maps anew if they had four times as many entries once: a map gives no memory back by itself. The
+// caller holds mu.
 func (t *Table[S]) shrink() {
 	n := len(t.byUID) + len(t.byID) + len(t.shown)
 	if 4*n+256 > t.most {
@@ -144,14 +144,14 @@ func remade[K comparable, V any](m map[K]V) map[K]V {
 	return out
 }
 
-// CRI is the pod of a sandbox or container, or nil.
+// CRI returns the pod of a sandbox or container, or nil.
 func (t *Table[S]) CRI(id string) *Pod[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.byID[id]
 }
 
-// Learn remembers whose sandbox or container an id is.
+// Learn notes that the sandbox or container with this id is of p.
 func (t *Table[S]) Learn(id string, p *Pod[S]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,12 +159,12 @@ func (t *Table[S]) Learn(id string, p *Pod[S]) {
 		t.forget((*Pod[S]).Gone)
 	}
 	if len(t.byID) >= maxIDs {
-		clear(t.byID) // too many that live; who asks for one learns it again
+		clear(t.byID) // too many are of living pods; each is learned again when it is asked for
 	}
 	t.byID[id] = p
 }
 
-// All are the pods that are known.
+// All returns the pods that are known.
 func (t *Table[S]) All() []*Pod[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -175,20 +175,19 @@ func (t *Table[S]) All() []*Pod[S] {
 	return out
 }
 
-// Known returns the pod with that uid, if there is one.
+// Known returns the pod with that uid, or nil.
 func (t *Table[S]) Known(uid string) *Pod[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.byUID[uid]
 }
 
-// forgetAfter is how long a pod that is gone is remembered by its uid and by its
-// containers' ids, and its verdict is kept. The kubelet collects what is left of a
-// pod once a minute. Its story stays in the recorder.
+// forgetAfter is how long a gone pod is remembered by its uid and its containers' ids, with its verdict. The kubelet
+// collects the remains of a pod once a minute. The pod's story stays in the recorder.
 const forgetAfter = 5 * time.Minute
 
-// ForgetOld drops pods that have long been gone, at a time since 1970 in
-// nanoseconds. It reports whether others are gone that are to be dropped later.
+// ForgetOld drops pods that have long been gone. now is in nanoseconds since 1970. It reports whether other pods are
+// gone that are to be dropped later.
 func (t *Table[S]) ForgetOld(now int64) (more bool) {
 	old := func(p *Pod[S]) bool { return p.Gone() && now-p.goneSince.Load() > int64(forgetAfter) }
 	gone, n := 0, 0
@@ -202,7 +201,7 @@ func (t *Table[S]) ForgetOld(now int64) (more bool) {
 		}
 	}
 	t.mu.RUnlock()
-	if n > 0 { // who looks a pod up waits meanwhile
+	if n > 0 { // callers that look up a pod wait meanwhile
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.forget(old)

@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// FromValue finds the pod that a value of woven code is about.
+// FromValue returns the pod that a value of woven code is about, or nil.
 func (t *Table[S]) FromValue(v any) *Pod[S] {
 	switch v := v.(type) {
 	case *v1.Pod:
@@ -38,13 +38,12 @@ type Listed[S any] struct {
 	UID types.UID
 }
 
-// FromList finds the pods of a list. With changed, only those whose resource
-// version was not seen here before.
+// FromList returns the pods of a list. With changed, it returns only those whose resource version it has not seen
+// before.
 func (t *Table[S]) FromList(v any, changed bool) (out []Listed[S]) {
 	add := func(o *v1.Pod) {
-		// Of an object that a source has shown before nothing but its version is
-		// read: the kubelet's next goroutine writes to the object's annotations,
-		// and a map that is read meanwhile ends the process.
+		// If a source has shown the object before, only its version is read: the kubelet's next goroutine writes to the
+		// object's annotations, and reading a map meanwhile ends the process.
 		if o == nil || (changed && t.wasShown(o)) {
 			return
 		}
@@ -74,7 +73,7 @@ func (t *Table[S]) FromList(v any, changed bool) (out []Listed[S]) {
 	return out
 }
 
-// fromRefs is FromList of what a probe has read of the kubelet's memory.
+// fromRefs is FromList for pods that a probe has read from the kubelet's memory.
 func (t *Table[S]) fromRefs(all []probes.PodRef, changed bool) (out []Listed[S]) {
 	for _, r := range all {
 		uid, version := types.UID(r.UID), cmp.Or(r.Version, versionOfFile)
@@ -110,8 +109,7 @@ func (t *Table[S]) showVersion(uid types.UID, version string, p *Pod[S]) {
 	t.shown[uid] = shown[S]{version, p}
 }
 
-// Hide forgets what was shown of an object: a file that comes back has no version
-// that would tell it from the one before.
+// Hide forgets that an object was shown. A file that comes back has no version that would tell it from the file before.
 func (t *Table[S]) Hide(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,8 +119,7 @@ func (t *Table[S]) Hide(uid types.UID) {
 // versionOfFile stands for the version of an object that has none.
 const versionOfFile = "file"
 
-// shownVersion is never empty. Pods of a file have no version: they are news
-// once.
+// shownVersion returns the version of an object; it is never empty. Pods of a file have no version: they are news once.
 func shownVersion(o *v1.Pod) string {
 	if o.DeletionTimestamp != nil {
 		return o.ResourceVersion + " deleting"

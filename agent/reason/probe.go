@@ -2,7 +2,7 @@ package reason
 
 import "github.com/podstep/podstep/probes"
 
-// fares is the text for a probe in a state, as events name it.
+// fares has the text for a probe in each state, by the state's name in events.
 var fares = map[string]probes.Text{
 	"starting": text("probe %s starts", "探针 %s 正在启动"),
 	"running":  text("probe %s works", "探针 %s 工作中"),
@@ -11,7 +11,7 @@ var fares = map[string]probes.Text{
 	"stopped":  text("probe %s was stopped", "探针 %s 已停止"),
 }
 
-// Probe is the text for how a probe fares, by its name and its event.
+// Probe returns the text that says how a probe fares, by its name and its event.
 func Probe(name, state string, why probes.Reason) probes.Text {
 	out := Sprintf(text("probe %s: %s", "探针 %s：%s"), name, state)
 	if form, ok := fares[state]; ok {
@@ -23,7 +23,7 @@ func Probe(name, state string, why probes.Reason) probes.Text {
 	return Sprintf(text("%s: %s", "%s：%s"), out, why.Text())
 }
 
-// Sight is the text for one more probe that saw a call.
+// Sight returns the text for one more probe that saw a call.
 func Sight(name string) probes.Text {
 	return Sprintf(text("seen by probe %s too", "探针 %s 也看到了"), name)
 }

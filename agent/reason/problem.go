@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// problems are the texts of the codes. A name in braces stands for the argument of
-// that name, {cause} for the text of the cause.
+// problems are the texts of the codes. A name in braces stands for the argument of that name, {cause} for the text of
+// the cause.
 var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_INTERNAL: text("podstep's agent failed at this request: {error}", "podstep 代理处理该请求时出错：{error}"),
 	agentpb.Problem_READ_ONLY: text("this agent is read-only: it holds no pod and injects no fault, whoever asks; start it without PODSTEP_READ_ONLY or --read-only to allow that",
@@ -69,10 +69,10 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
 }
 
-// unseen is STEP_NOT_SEEN, if a probe gives the reason.
+// unseen is the text of STEP_NOT_SEEN if a probe gives the reason.
 var unseen = text("it is not seen: {why}", "看不到它：{why}")
 
-// values are the texts of arguments that are words of the protocol.
+// values are the texts of arguments whose values are words of the protocol.
 var values = map[string]map[string]probes.Text{
 	"on": {"enter": text("enter", "进入时"), "exit": text("exit", "返回时"), agentpb.Inside: text("a line", "某一行")},
 	"what": {
@@ -81,8 +81,7 @@ var values = map[string]map[string]probes.Text{
 	"reason": reasons,
 }
 
-// Problem says in words what a problem is. It is empty for nil, and for a code
-// that this podstep does not know.
+// Problem returns the text of a problem. It is empty for nil, and for a code that this podstep does not know.
 func Problem(p *agentpb.Problem) probes.Text {
 	t, ok := problems[p.GetCode()]
 	if !ok {
@@ -113,8 +112,7 @@ func Problem(p *agentpb.Problem) probes.Text {
 	return fill(t, args)
 }
 
-// Failed makes the error of a request: the problem, and the same in English for
-// those who print the message.
+// Failed makes the error of a request: the problem, with its English text as the message.
 func Failed(code codes.Code, p *agentpb.Problem) error {
 	st := status.New(code, Problem(p).En)
 	if detailed, err := st.WithDetails(p); err == nil {
@@ -123,8 +121,7 @@ func Failed(code codes.Code, p *agentpb.Problem) error {
 	return st.Err()
 }
 
-// ProblemOf is what the agent says of an error of a call; nil for errors of others,
-// and of agents before v0.2.
+// ProblemOf returns the problem that an error of a call has; nil for errors that are not the agent's.
 func ProblemOf(err error) *agentpb.Problem {
 	st, ok := status.FromError(err)
 	if !ok || err == nil {
@@ -138,14 +135,14 @@ func ProblemOf(err error) *agentpb.Problem {
 	return nil
 }
 
-// CodeOf is the code of ProblemOf.
+// CodeOf returns the code of ProblemOf.
 func CodeOf(err error) agentpb.Problem_Code { return ProblemOf(err).GetCode() }
 
-// worded is an error that knows what to say in each language.
+// worded is an error that has words in each language.
 type worded interface{ Words() probes.Text }
 
-// Error says in words what an error is. An error that has no words of its own is
-// what it says, in each language. There is nothing to say of nil.
+// Error returns the words of an error. If it has none of its own, they are its message, in each language. They are
+// empty for nil.
 func Error(err error) probes.Text {
 	if err == nil {
 		return probes.Text{}
@@ -163,8 +160,7 @@ type problem struct{ text probes.Text }
 func (e *problem) Error() string      { return e.text.En }
 func (e *problem) Words() probes.Text { return e.text }
 
-// New makes an error that says something in each language. Error gives it in
-// English.
+// New makes an error that has words in each language. Its message is the English one.
 func New(en, zh string) error { return &problem{text(en, zh)} }
 
 // Errorf is New with values.

@@ -1,6 +1,5 @@
-// Package reason has the texts for the codes of the protocol, in each language
-// that podstep speaks: why the agent refused something, what a pod is held for,
-// why a hold ended. The agent uses the English ones for the messages of its
+// Package reason has the texts for the codes of the protocol, in each language that podstep speaks: why the agent
+// refused something, what a pod is held for, why a hold ended. The agent uses the English texts for the messages of its
 // errors; clients use those of the reader's language.
 package reason
 
@@ -14,12 +13,10 @@ import (
 // text makes a text in both languages.
 func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
-// Plain is a text that is the same in each language: a name, or what was written
-// by others.
+// Plain returns a text that is the same in each language: a name, or a text that others wrote.
 func Plain(s string) probes.Text { return probes.Text{En: s, Zh: s} }
 
-// Sprintf formats a text in each language. An argument that is a probes.Text is
-// put in in the same language.
+// Sprintf formats a text in each language. Of an argument that is a probes.Text, it uses the same language.
 func Sprintf(format probes.Text, args ...any) probes.Text {
 	en, zh := make([]any, len(args)), make([]any, len(args))
 	for i, a := range args {
@@ -31,8 +28,8 @@ func Sprintf(format probes.Text, args ...any) probes.Text {
 	return probes.Text{En: fmt.Sprintf(format.En, en...), Zh: fmt.Sprintf(format.Zh, zh...)}
 }
 
-// fill puts values in the place of their names in braces. One that an agent of
-// another version does not give becomes a question mark.
+// fill replaces names in braces by their values. A value that an agent of another version does not give becomes a
+// question mark.
 func fill(t probes.Text, values map[string]probes.Text) probes.Text {
 	return t.Fill(func(name string) probes.Text {
 		if v, ok := values[name]; ok {
@@ -42,7 +39,7 @@ func fill(t probes.Text, values map[string]probes.Text) probes.Text {
 	})
 }
 
-// Cause reports what a pod is held for.
+// Cause returns what a pod is held for.
 func Cause(h *agentpb.HoldInfo) probes.Text {
 	switch h.GetCause() {
 	case agentpb.Cause_CAUSE_HOLD:
@@ -57,8 +54,8 @@ func Cause(h *agentpb.HoldInfo) probes.Text {
 	return text("unknown", "未知")
 }
 
-// Timer reports what happens when a timer of the kubelet runs out. A timer that the
-// catalogue does not have is only named.
+// Timer returns what happens when a timer of the kubelet runs out. For a timer that the catalogue does not have, it
+// returns the name.
 func Timer(name string) probes.Text {
 	if t := probes.MustLoad().Timer(name); t != nil {
 		return t.Text
@@ -80,8 +77,7 @@ var reasons = map[string]probes.Text{
 	agentpb.ReleaseWorkerEnded:  text("its worker has ended", "它的 worker 已结束"),
 }
 
-// Reason reports why a hold ended. A reason that is no code is returned as it is:
-// traces of agents before v0.2 have sentences.
+// Reason returns why a hold ended. It returns a code that this program does not know as it is.
 func Reason(code string) probes.Text {
 	if t, ok := reasons[code]; ok {
 		return t
@@ -89,7 +85,7 @@ func Reason(code string) probes.Text {
 	return Plain(code)
 }
 
-// Released reports why a hold ended, by the fields of its RELEASE event.
+// Released returns why a hold ended, by the fields of its RELEASE event.
 func Released(fields map[string]any) probes.Text {
 	code, _ := fields["reason"].(string)
 	timer, _ := fields["timer"].(string)
@@ -99,8 +95,7 @@ func Released(fields map[string]any) probes.Text {
 	return Reason(code)
 }
 
-// Note reports what a NOTE event is about, by its fields. It is empty if it does not
-// say anything for a person.
+// Note returns what a NOTE event says, by its fields. It is empty if the event says nothing to a person.
 func Note(fields map[string]any) probes.Text {
 	if fields["note"] == agentpb.NoteBreakpointFull {
 		return Sprintf(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",

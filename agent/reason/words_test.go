@@ -38,8 +38,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestProblemText: arguments are put in in the language of the text, and what they
-// say is not read again.
+// TestProblemText: arguments are put in in the language of the text. Names in braces within an argument stay as they
+// are.
 func TestProblemText(t *testing.T) {
 	p := &agentpb.Problem{
 		Code: agentpb.Problem_NO_STEP_ALLOWS, Args: map[string]string{"on": "exit", "step": "{cause}"},
@@ -64,8 +64,7 @@ func TestProblemText(t *testing.T) {
 	}
 }
 
-// TestReasons: each reason of the protocol has a text in each language, and one of
-// an agent of before is shown as it is.
+// TestReasons: each reason of the protocol has a text in each language. The reason of an old agent is shown as it is.
 func TestReasons(t *testing.T) {
 	for name, code := range constants(t, "../agentpb/reasons.go", "Release") {
 		if r, ok := reasons[code]; !ok || r.En == "" || r.Zh == "" {
@@ -86,7 +85,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// constants are those of a file that begin with a prefix.
+// constants returns the constants of a file whose names begin with a prefix.
 func constants(t *testing.T, file, prefix string) map[string]string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -120,8 +119,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestErrors: the code of an error is found wherever the error is, and the words
-// are those of the error that knows them.
+// TestErrors: the code of an error is found however the error is wrapped, and the words are those of the error that has
+// them.
 func TestErrors(t *testing.T) {
 	st, err := status.New(codes.NotFound, "x").WithDetails(&agentpb.Problem{Code: agentpb.Problem_NOT_HELD})
 	if err != nil {

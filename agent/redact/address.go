@@ -4,8 +4,8 @@ import "strings"
 
 // Credentials in addresses: of URLs, of images, in what a URL asks for.
 
-// inAddress takes out of the URL whose scheme ends at i the user and password, and
-// what in its path is not made of words: hooks of many services have their key there.
+// inAddress takes the user and password out of the URL whose scheme ends at i, and the part of its path that is not
+// made of words: hooks of many services have their key there.
 func (t *scrubbing) inAddress(i int) (cut, bool) {
 	from := i + len("://")
 	end := t.wordEnd(from)
@@ -15,15 +15,14 @@ func (t *scrubbing) inAddress(i int) (cut, bool) {
 	case at < 0 && path < 0:
 		return cut{}, false
 	case at < 0:
-		return t.take(path, stop)
+		return t.cutBetween(path, stop)
 	case path < 0:
-		return t.take(from, at)
+		return t.cutBetween(from, at)
 	}
 	return cut{from, stop, Redacted + t.s[at:path] + Redacted}, true
 }
 
-// userEnd is where the @ is behind the user of the URL that is between from and end,
-// or less than 0.
+// userEnd returns where the @ is behind the user of the URL between from and end; less than 0: it has no user.
 func (t *scrubbing) userEnd(from, end int) int {
 	host := from
 	for host < end && strings.IndexByte("/?#\\<>", t.s[host]) < 0 {
@@ -35,7 +34,7 @@ func (t *scrubbing) userEnd(from, end int) int {
 	if !hasPassword(t.s[from:host]) {
 		return -1
 	}
-	// A password may have any character; what follows an image is a digest.
+	// A password may have any character, also an @. Behind the @ of an image is a digest.
 	for at := end - 1; at > host; at-- {
 		if t.s[at] == '@' && !isDigest(t.s[at+1:]) {
 			return at
@@ -44,13 +43,11 @@ func (t *scrubbing) userEnd(from, end int) int {
 	return -1
 }
 
-// shownPaths begin the paths of registries and of the API server, which are of
-// names.
+// shownPaths begin the paths of registries and of the API server, which are made of names.
 var shownPaths = []string{"/v2/", "/api/", "/apis/"}
 
-// keyInPath is the part of a path, up to its end, that is not made of words. The
-// scheme of the URL ends at i, and the host begins at host or later. from is less
-// than 0 if there is no such part.
+// keyInPath finds the part of a path, up to its end, that is not made of words. The scheme of the URL ends at i, and
+// the host begins at host or later. from is less than 0 if there is no such part.
 func (t *scrubbing) keyInPath(i, host, end int) (from, stop int) {
 	if !strings.HasSuffix(t.s[:i], "http") && !strings.HasSuffix(t.s[:i], "https") {
 		return -1, 0
@@ -83,7 +80,7 @@ func (t *scrubbing) keyInPath(i, host, end int) (from, stop int) {
 	return -1, 0
 }
 
-// isPathWord recognizes a part of a path that is a word, a version, or an image.
+// isPathWord reports whether a part of a path is a word, a version, or an image.
 func isPathWord(w string) bool {
 	if name, digest, ok := strings.Cut(w, "@"); ok && isDigest(digest) {
 		w = name
@@ -99,7 +96,7 @@ func isPathWord(w string) bool {
 	return len(w) <= 32
 }
 
-// hasPassword reports whether what follows the colon of host:port is no port.
+// hasPassword reports whether the text behind the colon of host:port is no port.
 func hasPassword(host string) bool {
 	_, port, ok := strings.Cut(host, ":")
 	if !ok || strings.HasPrefix(host, "[") {
@@ -129,13 +126,13 @@ func (t *scrubbing) beforeAt(i int) (cut, bool) {
 	end := t.wordEnd(i)
 	for at := end - 1; at > i; at-- {
 		if t.s[at] == '@' && !isDigest(t.s[at+1:]) {
-			return t.take(from, at)
+			return t.cutBetween(from, at)
 		}
 	}
-	return t.take(from, i)
+	return t.cutBetween(from, i)
 }
 
-// isDigest recognizes the digest of an image, such as sha256:01ab.
+// isDigest reports whether s is the digest of an image, such as sha256:01ab.
 func isDigest(s string) bool {
 	i := 0
 	for i < len(s) && isAlnum(s[i]) {
@@ -154,13 +151,13 @@ func isDigest(s string) bool {
 	return n >= 32
 }
 
-// harmlessQuery are what URLs ask for that may be shown.
+// harmlessQuery has the names in queries of URLs whose values may be shown.
 var harmlessQuery = map[string]bool{
 	"ns": true, "scope": true, "service": true, "timeout": true, "timeoutSeconds": true, "limit": true, "resourceVersion": true,
 	"watch": true, "fieldSelector": true, "resourceVersionMatch": true, "allowWatchBookmarks": true,
 }
 
-// inQuery takes the value that a URL asks for by the name that begins behind i.
+// inQuery takes the value in a URL's query whose name begins behind i.
 func (t *scrubbing) inQuery(i int) (cut, bool) {
 	name := i + 1
 	for name < len(t.s) && (isAlnum(t.s[name]) || strings.IndexByte("-_.~%[]*", t.s[name]) >= 0) {
@@ -172,20 +169,19 @@ func (t *scrubbing) inQuery(i int) (cut, bool) {
 	if name < len(t.s) && t.s[name] == '=' {
 		end := t.queryEnd(name)
 		if harmlessQuery[t.s[i+1:name]] {
-			// What is harmless needs no further look: it has a colon in it, or an =.
+			// A harmless value is passed over: a colon or an = in it is no mark.
 			t.done = end
 			return cut{}, false
 		}
-		return t.take(name+1, end)
+		return t.cutBetween(name+1, end)
 	}
 	if t.s[i] == '?' && t.inURL(i) {
-		return t.take(i+1, t.queryEnd(name))
+		return t.cutBetween(i+1, t.queryEnd(name))
 	}
 	return cut{}, false
 }
 
-// queryEnd is where one value of a query ends. What ends a sentence or a phrase
-// is not part of it.
+// queryEnd returns where one value of a query ends. Punctuation that ends a sentence or a phrase is not part of it.
 func (t *scrubbing) queryEnd(i int) int {
 	for i < len(t.s) && !isSpace(t.s[i]) && strings.IndexByte("&\"'`<>\\#", t.s[i]) < 0 {
 		i++

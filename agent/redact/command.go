@@ -21,8 +21,8 @@ func List(name string, words []string) []string {
 	return out
 }
 
-// Command shows of a command its program and the names of its options. Of all else
-// nobody can know what is a secret: a script, a password that stands alone.
+// Command shows the program of a command and the names of its options. Any other word may be a secret: a script, a
+// password that stands alone.
 func Command(words []string) []string {
 	out := options(words)
 	if len(words) > 0 && strings.IndexByte(words[0], ' ') < 0 {
@@ -31,7 +31,7 @@ func Command(words []string) []string {
 	return out
 }
 
-// options is Command for words without a program.
+// options is Command for words without a program in front.
 func options(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -40,7 +40,7 @@ func options(words []string) []string {
 	return out
 }
 
-// option shows of a word of a command what is the name of an option.
+// option shows the part of a command's word that is the name of an option.
 func option(w string) string {
 	name := strings.TrimLeft(w, "-")
 	dashes := len(w) - len(name)
@@ -62,7 +62,7 @@ func option(w string) string {
 	return w
 }
 
-// isOption recognizes the name of a long option: words in lower case.
+// isOption reports whether a name is that of a long option: words in lower case.
 func isOption(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c != '-' || i == 0) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecordedTextsStay: none of the texts that were recorded on real nodes changes:
-// they have no secrets, and whoever reads a trace wants to read them.
+// TestRecordedTextsStay: no text that was recorded on a real node changes: the texts have no secrets, and readers of
+// a trace want to read them.
 func TestRecordedTextsStay(t *testing.T) {
 	seen := map[string]bool{}
 	for _, glob := range []string{"../trace/testdata/*.jsonl", "../../docs/tours/testdata/stories/*.jsonl", "testdata/messages.jsonl"} {
@@ -31,7 +31,7 @@ func TestRecordedTextsStay(t *testing.T) {
 	}
 }
 
-// eachText goes through all texts in a file of JSON values, one a line.
+// eachText calls each with all texts in a file of JSON values, one a line.
 func eachText(t *testing.T, file string, each func(string)) {
 	t.Helper()
 	f, err := os.Open(file)

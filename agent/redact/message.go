@@ -9,10 +9,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Message is a copy of m with what may be shown. Texts and bytes are shown
-// only in fields that the list messageFields names, so that what a later version of
-// the CRI brings is not shown until somebody has looked at it. Numbers and
-// enumerations are shown; fields that this version does not know are left out.
+// Message returns a copy of m with the parts that may be shown. It keeps texts and bytes only in fields that
+// messageFields names, so that a new field of a later CRI is not shown until somebody has looked at it. It keeps
+// numbers and enumerations, and leaves out fields that this version does not know.
 func Message(m proto.Message) proto.Message {
 	c := messageCleaner{}
 	if config := containerConfig(m); config != nil {
@@ -54,7 +53,7 @@ func (c *messageCleaner) message(m protoreflect.Message) protoreflect.Message {
 	return out
 }
 
-// value is what is shown of a value; ok is false for nothing.
+// value returns the part of a value that is shown; ok is false if nothing is.
 func (c *messageCleaner) value(f protoreflect.FieldDescriptor, v protoreflect.Value) (_ protoreflect.Value, ok bool) {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
@@ -65,7 +64,7 @@ func (c *messageCleaner) value(f protoreflect.FieldDescriptor, v protoreflect.Va
 		if v.String() == "" {
 			return v, true
 		}
-		if messageFields[f.FullName()] == showText {
+		if messageFields[f.FullName()] == ShowText {
 			return protoreflect.ValueOfString(Text(v.String())), true
 		}
 		return protoreflect.ValueOfString(Redacted), true
@@ -74,14 +73,14 @@ func (c *messageCleaner) value(f protoreflect.FieldDescriptor, v protoreflect.Va
 }
 
 func (c *messageCleaner) list(out protoreflect.Message, f protoreflect.FieldDescriptor, from protoreflect.List) {
-	if how := messageFields[f.FullName()]; how == showCommand || how == showOptions {
+	if how := messageFields[f.FullName()]; how == ShowCommand || how == ShowOptions {
 		words := make([]string, from.Len())
 		for i := range words {
 			words[i] = c.hide(from.Get(i).String())
 		}
 		to := out.Mutable(f).List()
 		clean := Command
-		if how == showOptions {
+		if how == ShowOptions {
 			clean = options
 		}
 		for _, w := range clean(words) {
@@ -97,8 +96,8 @@ func (c *messageCleaner) list(out protoreflect.Message, f protoreflect.FieldDesc
 	}
 }
 
-// mapping copies a map. Of one that is not in the list of fields nothing is
-// shown if there may be texts in it, not even its keys.
+// mapping copies a map. If the map may have texts and is not in the list of fields, nothing of it is shown, not even
+// its keys.
 func (c *messageCleaner) mapping(out protoreflect.Message, f protoreflect.FieldDescriptor, from protoreflect.Map) {
 	how := messageFields[f.FullName()]
 	if f.MapKey().Kind() == protoreflect.StringKind && how == 0 {
@@ -121,17 +120,16 @@ func (c *messageCleaner) mapping(out protoreflect.Message, f protoreflect.FieldD
 	})
 }
 
-// mapText is what is shown of a map's text.
-func mapText(how showing, name, v string) string {
-	if how == showAnnotations && !plainAnnotation(name) {
+// mapText returns how a text in a map is shown.
+func mapText(how Showing, name, v string) string {
+	if how == ShowAnnotations && !plainAnnotation(name) {
 		return Redacted
 	}
 	return named(name, v)
 }
 
-// valuesOf are the values of environment variables. Those of a letter or two would
-// be found everywhere, and hide nothing. The longest is first: another may be part
-// of it.
+// valuesOf returns the values of environment variables, the longest first, since another may be part of it. It leaves
+// out values of a letter or two: they would be found everywhere, and hide nothing.
 func valuesOf(envs []*runtimeapi.KeyValue) (out []string) {
 	for _, e := range envs {
 		if len(e.GetValue()) >= 3 {
@@ -161,7 +159,7 @@ func Map(m map[string]string) map[string]string {
 	return out
 }
 
-// named shows the value of a name.
+// named shows the value that stands under a name.
 func named(name, v string) string {
 	if v != "" && kindOfKey(name) != plainKey {
 		return Redacted

@@ -19,9 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestEveryMessage fills each text and each bytes of every message of the CRI with
-// a value of its own, and looks which of them are shown. The list is a golden: what
-// a new version of the CRI brings is not on it.
+// TestEveryMessage fills each text and bytes field of every message of the CRI with a value of its own, and looks
+// which values are shown. The list of these is a golden, which a new version of the CRI must not change by itself.
 func TestEveryMessage(t *testing.T) {
 	var out []string
 	messages := (&runtimeapi.PodSandboxConfig{}).ProtoReflect().Descriptor().ParentFile().Messages()
@@ -41,7 +40,7 @@ func TestEveryMessage(t *testing.T) {
 			names[found.Name] = true
 		}
 		for _, name := range f.set.Names() {
-			// A message that is part of another is shown there as it is by itself.
+			// A message that is part of another is shown there as by itself.
 			if names[name] && !strings.Contains(name, " ") {
 				out = append(out, name)
 			}
@@ -68,7 +67,7 @@ func TestEveryMessage(t *testing.T) {
 // filler fills a message with values, each named after where it is.
 type filler struct{ set *canary.Set }
 
-// deepest bounds messages that are part of themselves.
+// deepest bounds the depth of messages that contain themselves.
 const deepest = 6
 
 func (f filler) fill(m protoreflect.Message, path []string) {
@@ -84,7 +83,7 @@ func (f filler) fill(m protoreflect.Message, path []string) {
 			f.fillMap(m.Mutable(d).Map(), d, here)
 		case d.IsList():
 			to := m.Mutable(d).List()
-			for range 2 { // a command's program is another word than its arguments
+			for range 2 { // a command's program is shown otherwise than its arguments
 				if d.Kind() == protoreflect.MessageKind {
 					v := to.NewElement()
 					f.fill(v.Message(), here)
@@ -140,7 +139,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestOtherMessages: of messages that are none of the CRI no text is shown.
+// TestOtherMessages: no text is shown of a message that is not of the CRI.
 func TestOtherMessages(t *testing.T) {
 	b, err := protojson.Marshal(Message(&agentpb.Pod{Id: 1, Name: "hush", Uid: "hush"}))
 	if err != nil || strings.Contains(string(b), "hush") || !strings.Contains(string(b), "1") {
@@ -148,8 +147,8 @@ func TestOtherMessages(t *testing.T) {
 	}
 }
 
-// TestKubeletsAnnotations: of a container made by the kubelet, what harms nobody is
-// shown, and nothing of hooks, of manifests and of what people put there.
+// TestKubeletsAnnotations: of the annotations of a container that the kubelet made, harmless ones are shown, and not
+// hooks, manifests and those of people.
 func TestKubeletsAnnotations(t *testing.T) {
 	config := &runtimeapi.ContainerConfig{Annotations: map[string]string{
 		"io.kubernetes.container.hash": "13f6cc20", "io.kubernetes.container.terminationMessagePath": "/dev/termination-log",
@@ -168,8 +167,8 @@ func TestKubeletsAnnotations(t *testing.T) {
 	}
 }
 
-// TestContainerWords: of a command, its program and the names of its options are
-// shown, and nothing that the kubelet has expanded into them.
+// TestContainerWords: the program of a command and the names of its options are shown, and nothing that the kubelet
+// has expanded into them.
 func TestContainerWords(t *testing.T) {
 	long := strings.Repeat("long-secret-", 1000)
 	for _, c := range []struct {
@@ -195,7 +194,7 @@ func TestContainerWords(t *testing.T) {
 		if !slices.Equal(got.Command, c.want) {
 			t.Errorf("%s: the words are %q, want %q", c.name, got.Command, c.want)
 		}
-		// The arguments of a program that the image names begin with none.
+		// If the image names the program, the arguments do not begin with one.
 		if c.want[0] = Redacted; !slices.Equal(got.Args, c.want) {
 			t.Errorf("%s: the arguments are %q, want %q", c.name, got.Args, c.want)
 		}

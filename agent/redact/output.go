@@ -2,20 +2,18 @@ package redact
 
 import "strings"
 
-// What containers print, and the commands that are run in them.
+// The output of containers, and the commands that are run in them.
 
-// inHook takes all that follows "lifecycle hook (": the command, what it printed,
-// and how it failed.
+// inHook takes all that follows "lifecycle hook (": the command, its output, and how it failed.
 func (t *scrubbing) inHook(i int) (cut, bool) {
 	if !strings.HasSuffix(t.s[t.done:i], "lifecycle hook ") {
 		return cut{}, false
 	}
-	return t.take(i, len(t.s))
+	return t.cutBetween(i, len(t.s))
 }
 
-// inCommand takes what follows "command " or "command timed out: ", which is how
-// the kubelet's CRI client begins its errors: the command, and what it printed. How
-// it ended stays.
+// inCommand takes the command and its output behind "command " or "command timed out: ", with which the kubelet's CRI
+// client begins its errors. How the command ended stays.
 func (t *scrubbing) inCommand(i int) (cut, bool) {
 	if i == t.done || t.s[i-1] != ' ' {
 		return cut{}, false
@@ -31,7 +29,7 @@ func (t *scrubbing) inCommand(i int) (cut, bool) {
 	return cut{i, len(t.s), Redacted + how}, true
 }
 
-// howItEnded is the end of an error of a command, without what was printed.
+// howItEnded returns the part of a command's error that tells how the command ended, without its output.
 func howItEnded(s string) (how string, ok bool) {
 	const exited, late = " exited with ", " timed out"
 	if i := strings.Index(s, exited); i >= 0 {
@@ -55,8 +53,8 @@ func howItEnded(s string) (how string, ok bool) {
 	return "", false
 }
 
-// inExec takes the command out of the runtime's: exec: "command": not found. It
-// is a path, unless somebody wrote a whole command line as one word.
+// inExec takes the command out of the runtime's error, exec: "command": not found. A command that is only a path
+// stays; one with more words is a whole command line in one.
 func (t *scrubbing) inExec(i int) (cut, bool) {
 	if !strings.HasSuffix(t.s[t.done:i], "exec") || !strings.HasPrefix(t.s[i:], ": ") {
 		return cut{}, false

@@ -4,8 +4,7 @@ import "strings"
 
 // Values that stand behind a name, and words that stand behind an option.
 
-// afterKey takes the value behind a name that is one of a secret: password=x,
-// "token": "x", Authorization: Bearer x.
+// afterKey takes the value behind the name of a secret: password=x, "token": "x", Authorization: Bearer x.
 func (t *scrubbing) afterKey(i int) (cut, bool) {
 	k, ok := t.keyBefore(i)
 	if !ok {
@@ -27,9 +26,9 @@ func (t *scrubbing) afterColon(i int) (cut, bool) {
 // key is a name before a separator.
 type key struct {
 	kind   keyKind
-	ofPath bool // it is the last part of a path, such as an image's
+	ofPath bool // the name is the last part of a path, such as an image's
 	quoted bool
-	spaced bool // there is a space between it and the separator
+	spaced bool // there is a space between the name and the separator
 }
 
 // keyBefore reads the name before the separator at i.
@@ -70,22 +69,22 @@ func (t *scrubbing) value(k key, i int) (cut, bool) {
 		return cut{}, false // open "/etc/passwd": permission denied
 	}
 	if from >= len(t.s) || t.s[from] == '{' || strings.HasPrefix(t.s[from:], "map[") {
-		return cut{}, false // of more names, each of which is looked at
+		return cut{}, false // the value has names of its own, each of which is looked at
 	}
 	switch {
 	case quote != 0:
-		return t.take(from, t.closing(from, quote, escapes))
+		return t.cutBetween(from, t.closing(from, quote, escapes))
 	case t.s[from] == '[':
-		return t.take(from, t.bracketEnd(from))
+		return t.cutBetween(from, t.bracketEnd(from))
 	}
 	end := t.bareEnd(from)
 	if isNothing(t.s[from:end]) {
 		return cut{}, false
 	}
-	return t.take(from, end)
+	return t.cutBetween(from, end)
 }
 
-// afterSchemes passes over how a value is to be used: Authorization: Basic x.
+// afterSchemes passes over words such as the Basic of Authorization: Basic x.
 func (t *scrubbing) afterSchemes(from int) int {
 	for {
 		end := t.tokenEnd(from)
@@ -117,8 +116,7 @@ func (t *scrubbing) opening(from int) (value int, quote byte, escapes int) {
 	return from, 0, 0
 }
 
-// closing is where the quote is that ends a value: one that is escaped no more
-// than the opening one.
+// closing finds the quote that ends a value: the first that is escaped no more than the opening one.
 func (t *scrubbing) closing(from int, quote byte, escapes int) int {
 	for i := from; i < len(t.s); i++ {
 		if t.s[i] != quote {
@@ -135,8 +133,7 @@ func (t *scrubbing) closing(from int, quote byte, escapes int) int {
 	return len(t.s)
 }
 
-// bareEnd is where a value ends that is not quoted: values may have any other
-// character in them.
+// bareEnd returns where a value without quotes ends.
 func (t *scrubbing) bareEnd(i int) int {
 	for i < len(t.s) && !isSpace(t.s[i]) && t.s[i] != '"' && t.s[i] != '\'' {
 		i++
@@ -151,7 +148,7 @@ func (t *scrubbing) bracketEnd(i int) int {
 	return len(t.s)
 }
 
-// isNothing recognizes values that are no secret whatever they are called.
+// isNothing reports whether a value is no secret under any name.
 func isNothing(v string) bool {
 	switch strings.TrimRight(v, ",;)}]") {
 	case "", "nil", "<nil>", "null", "true", "false":
@@ -160,9 +157,8 @@ func isNothing(v string) bool {
 	return false
 }
 
-// isProse recognizes a colon that ends a phrase, such as "failed to fetch token:
-// unexpected status", or that is before an image's tag, from one that follows a
-// name. What is a password is taken in any case.
+// isProse reports whether a colon ends a phrase, such as "failed to fetch token: unexpected status", or stands before
+// an image's tag, and does not follow a name. A password is taken in any case.
 func (t *scrubbing) isProse(k key, i, from int) bool {
 	if t.s[i] != ':' {
 		return false
@@ -174,7 +170,7 @@ func (t *scrubbing) isProse(k key, i, from int) bool {
 	return k.kind == looseKey && (k.ofPath || isWord(w))
 }
 
-// failures are how errors begin that follow the path of a file.
+// failures are the beginnings of errors that follow the path of a file.
 var failures = [...]string{
 	"permission denied", "operation not permitted", "no such file", "file exists", "file already", "file name too long", "is a directory",
 	"not a directory", "directory not empty", "input/output error", "i/o timeout", "device or resource busy", "resource temporarily",
@@ -183,7 +179,7 @@ var failures = [...]string{
 	"connection reset", "broken pipe", "executable file not found", "unexpected EOF", "EOF", "context deadline exceeded", "context canceled",
 }
 
-// isFailure recognizes the text of an error. No secret is one.
+// isFailure reports whether a text is that of an error. No secret is.
 func isFailure(s string) bool {
 	for _, f := range failures {
 		if rest, ok := strings.CutPrefix(s, f); ok && (rest == "" || !isAlnum(rest[0])) {
@@ -193,7 +189,7 @@ func isFailure(s string) bool {
 	return false
 }
 
-// isTag recognizes an image's tag that is a version, such as v1.2.3-rc1.
+// isTag reports whether a word is an image's tag with a version, such as v1.2.3-rc1.
 func isTag(w string) bool {
 	w, _, _ = strings.Cut(strings.TrimRight(w, ":,.;)]}"), "@")
 	w = strings.TrimPrefix(w, "v")
@@ -205,7 +201,7 @@ func isTag(w string) bool {
 	return digits >= 3 && digits <= 12 && strings.IndexByte(w[:digits], '.') > 0 && len(rest) <= 12 && (rest == "" || rest[0] == '-')
 }
 
-// isWord recognizes a word of a language from what a machine made.
+// isWord reports whether w is a word of a language, and not made by a machine.
 func isWord(w string) bool {
 	w = strings.TrimRight(w, ":,.;)")
 	if len(w) == 0 || len(w) > 16 {
@@ -222,7 +218,7 @@ func isWord(w string) bool {
 	return true
 }
 
-// afterScheme takes what follows "Bearer" or "Basic".
+// afterScheme takes the word behind "Bearer" or "Basic".
 func (t *scrubbing) afterScheme(i int) (cut, bool) {
 	if i < t.done+5 {
 		return cut{}, false
@@ -241,22 +237,22 @@ func (t *scrubbing) afterScheme(i int) (cut, bool) {
 	if len(w) < 4 || isWord(w) || end < len(t.s) && w[len(w)-1] == '=' && t.s[end] == '"' {
 		return cut{}, false // a word of a sentence, or a challenge such as realm="x"
 	}
-	return t.take(i+1, end)
+	return t.cutBetween(i+1, end)
 }
 
-// keyKind is what the name of a value says of the value.
+// keyKind is how likely a value is a secret, by its name.
 type keyKind uint8
 
 const (
 	plainKey keyKind = iota
-	looseKey         // a secret, if it is a name at all: token, secret
+	looseKey         // a secret, unless a word of prose follows: token, secret
 	firmKey          // a secret
 )
 
-// maxKey bounds the name that is looked at; it is the end that counts.
+// maxKey bounds how much of a name is looked at: its end counts.
 const maxKey = 64
 
-// kindOfKey reports by a name whether its value is a secret.
+// kindOfKey returns how likely a value is a secret, by its name.
 func kindOfKey(name string) keyKind {
 	if len(name) < 3 {
 		return plainKey
@@ -281,10 +277,10 @@ func kindOfKey(name string) keyKind {
 type secretWord struct {
 	text  string
 	kind  keyKind
-	whole bool // only as a word of the name, or as the name
+	whole bool // it counts only as a whole word of the name, or as the name
 }
 
-// secretWords are by their first letter.
+// secretWords has the words by their first letter.
 var secretWords = func() (by [256][]secretWord) {
 	for _, w := range []secretWord{
 		{"passw", firmKey, false}, {"passphrase", firmKey, false}, {"pwd", looseKey, true}, {"pass", looseKey, true},
@@ -327,7 +323,7 @@ func wholeIn(name string, i, n int) bool {
 
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// isReference recognizes names of values that only state where a secret is, or facts about it.
+// isReference reports whether the value of a name only states where a secret is, or a fact about it.
 func isReference(name string) bool {
 	for _, end := range [...]string{"name", "names", "ref", "refs", "namespace", "seconds", "file", "path", "dir", "type", "kind", "url", "uri", "provider", "secrets", "timestamp"} {
 		if len(name) > len(end) && hasFold(name[len(name)-len(end):], end) {

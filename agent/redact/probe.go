@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// probeMessage is what the kubelet says of a health probe, and what came of it:
-// prober.go of the kubelet.
+// probeMessage matches the kubelet's messages about health probes, of its prober.go, and splits off the result.
 var probeMessage = regexp.MustCompile(`(?s)^((?:Readiness|Liveness|Startup) probe (failed|warning|errored[^:]*)): (.*)$`)
 
-// probeResults are what the kubelet itself says of a probe that failed. All else is
-// what the probed container printed or answered, and may be anything.
+// probeResults matches the kubelet's own words about a probe that failed. All else was printed or answered by the
+// probed container, and may be anything.
 var probeResults = func() *regexp.Regexp {
 	const (
 		address = `\[?[0-9a-fA-F.:]{2,48}\]?:\d{1,5}`
@@ -33,7 +32,7 @@ var probeResults = func() *regexp.Regexp {
 	}, "|") + `)$`)
 }()
 
-// probeBeginnings begin what the kubelet says, before what the container answered.
+// probeBeginnings are the kubelet's own words before the container's answer.
 var probeBeginnings = []string{
 	"Probe terminated redirects", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)", "error: health rpc probe failed",
 }
@@ -47,7 +46,7 @@ func Probe(message string) (shown string, ok bool) {
 	}
 	what, how, result := m[1], m[2], Text(m[3])
 	if strings.HasPrefix(how, "errored") {
-		return what + ": " + result, true // the container has no say in it
+		return what + ": " + result, true // nothing of it is the container's
 	}
 	if how == "failed" && probeResults.MatchString(result) {
 		return what + ": " + result, true

@@ -2,8 +2,8 @@ package redact
 
 import "testing"
 
-// TestProbe: of a health probe the kubelet's own words are shown, and nothing that
-// the container printed or answered, even if that begins like them.
+// TestProbe: the kubelet's own words about a health probe are shown, and nothing that the container printed or
+// answered, even if that begins like them.
 func TestProbe(t *testing.T) {
 	for in, want := range map[string]string{
 		"Readiness probe failed: HTTP probe failed with statuscode: 503":                                                                          "",

@@ -2,17 +2,16 @@ package redact
 
 import "strings"
 
-// programSecrets are the programs whose option of one letter is followed by a secret.
-// For others it is something else, as in ls -a and grep -w.
+// programSecrets has the programs for which a secret follows an option of one letter. In other programs the letter
+// means something else, as in ls -a and grep -w.
 var programSecrets = map[byte][]string{
 	'a': {"redis-cli", "valkey-cli", "keydb-cli"},
 	'w': {"ldapsearch", "ldapwhoami", "ldapadd", "ldapmodify", "ldapdelete", "ldappasswd"},
 	'P': {"sqlcmd", "bcp", "mosquitto_pub", "mosquitto_sub"},
 }
 
-// joinedSecret reports how long an option of one letter is whose secret is joined to
-// it: -psecret, -uuser:secret. 0 is for none. The option begins behind its dash at i,
-// and its word ends at end.
+// joinedSecret returns the length of an option of one letter to which a secret is joined, as in -psecret and
+// -uuser:secret; 0: there is none. The option begins behind its dash at i, and its word ends at end.
 func (t *scrubbing) joinedSecret(i, end int) int {
 	word := t.s[i:end]
 	if len(word) < 2 {
@@ -29,8 +28,7 @@ func (t *scrubbing) joinedSecret(i, end int) int {
 	return 0
 }
 
-// behind reports whether the place is behind the name of one of the programs, in the
-// same line.
+// behind reports whether place i is behind the name of one of the programs, in the same line.
 func (t *scrubbing) behind(i int, programs []string) bool {
 	if len(programs) == 0 {
 		return false

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Redacted stands where something was taken out.
+// Redacted stands where a secret was taken out.
 const Redacted = "<redacted>"
 
 const (
-	// maxText bounds the text in which secrets are looked for, in bytes; the rest is
-	// left out. It is some times what is shown of a text, and small enough for texts
-	// of which each byte has to be looked at often.
+	// maxText bounds the text in which secrets are looked for, in bytes; the rest is left out. It is some times what
+	// is shown of a text, and small enough for texts in which each byte has to be looked at often.
 	maxText = 4 << 10
 	// maxBack bounds the look back from a mark.
 	maxBack = 512
@@ -24,8 +23,8 @@ type cut struct {
 	by       string
 }
 
-// marks are the bytes at which a secret may be recognised. All others are passed
-// over, which is what makes a clean text cheap.
+// marks are the bytes at which a secret may be recognised. All others are passed over, so that a clean text costs
+// little.
 var marks = func() (m [256]bool) {
 	for _, c := range []byte(`=:@?& -_JKSz('"[`) {
 		m[c] = true
@@ -33,9 +32,9 @@ var marks = func() (m [256]bool) {
 	return m
 }()
 
-// at looks for a secret at a mark. It is a switch and no table of functions, which
-// would have each scrubbing be allocated.
-func (t *scrubbing) at(i int) (cut, bool) {
+// cutAt looks for a secret at a mark. It is a switch, since a table of functions would make each scrubbing escape to
+// the heap.
+func (t *scrubbing) cutAt(i int) (cut, bool) {
 	switch t.s[i] {
 	case ' ':
 		return t.afterScheme(i)
@@ -68,12 +67,12 @@ func (t *scrubbing) at(i int) (cut, bool) {
 // scrubbing is one pass over a text.
 type scrubbing struct {
 	s     string
-	done  int  // what is before needs no further look
+	done  int  // the text before needs no further look
 	whole bool // s is all of the text
 }
 
-// Text takes secrets out of a text, and what containers print. It looks at each
-// byte once; a text that is clean is returned as it is, without allocating.
+// Text takes secrets and the output of containers out of a text. It looks at each byte once, and returns a clean text
+// as it is, without allocating.
 func Text(s string) string {
 	for i := 0; i < len(s); i++ {
 		if marks[s[i]] {
@@ -83,12 +82,24 @@ func Text(s string) string {
 	return s
 }
 
-// textFrom is Text for a text that has nothing to look at before i.
+// Begin is Text for the beginning of a text whose rest is not known. The last word may be half a secret, which would not
+// be recognised, so it is left out. Three dots stand for all that is missing.
+func Begin(s string) string {
+	t := scrubbing{s: wholeWords(s, min(len(s), maxText))}
+	return t.scrub(0) + "…"
+}
+
+// textFrom is Text for a text that has no mark before i.
 func textFrom(s string, i int) string {
 	t := scrubbing{s: s, whole: true}
 	if len(s) > maxText {
 		t.s, t.whole = wholeWords(s, maxText), false
 	}
+	return t.scrub(i)
+}
+
+// scrub returns the text without secrets. There is no mark before i.
+func (t *scrubbing) scrub(i int) string {
 	var out []byte
 	copied := 0
 	for s := t.s; i < len(s); {
@@ -96,7 +107,7 @@ func textFrom(s string, i int) string {
 			i++
 			continue
 		}
-		c, ok := t.at(i)
+		c, ok := t.cutAt(i)
 		if !ok || c.from < t.done {
 			i++
 			continue
@@ -114,8 +125,7 @@ func textFrom(s string, i int) string {
 	return string(append(out, t.s[copied:]...))
 }
 
-// wholeWords is the beginning of a text, up to the end of a word: half a word is
-// not recognised for what it is.
+// wholeWords returns the beginning of a text, up to the end of a word: a secret cut in half would not be recognised.
 func wholeWords(s string, n int) string {
 	if i := strings.LastIndexAny(s[:n], " \t\r\n"); i >= 0 {
 		return s[:i]
@@ -123,18 +133,18 @@ func wholeWords(s string, n int) string {
 	return Redacted
 }
 
-// take is the cut of what is between two places. Nothing is cut twice.
-func (t *scrubbing) take(from, to int) (cut, bool) {
+// cutBetween returns the cut between two places. Nothing is cut twice.
+func (t *scrubbing) cutBetween(from, to int) (cut, bool) {
 	if from >= to || from < t.done {
 		return cut{}, false
 	}
 	if rest, was := strings.CutPrefix(t.s[from:to], Redacted); was && (rest == "" || !isAlnum(rest[0])) {
-		return cut{}, false // a text that comes by a second time
+		return cut{}, false // the text was redacted before
 	}
 	return cut{from, to, Redacted}, true
 }
 
-// wordEnd is where a word ends that begins at i or before.
+// wordEnd returns where the word ends that begins at i or before.
 func (t *scrubbing) wordEnd(i int) int {
 	for i < len(t.s) && !isSpace(t.s[i]) && t.s[i] != '"' && t.s[i] != '\'' && t.s[i] != '`' {
 		i++
@@ -142,7 +152,7 @@ func (t *scrubbing) wordEnd(i int) int {
 	return i
 }
 
-// tokenEnd is where a run of characters ends that tokens are made of.
+// tokenEnd returns where a run of characters of which tokens are made ends.
 func (t *scrubbing) tokenEnd(i int) int {
 	for i < len(t.s) && (isAlnum(t.s[i]) || strings.IndexByte("-_.+/=~", t.s[i]) >= 0) {
 		i++

@@ -131,8 +131,7 @@ func TestText(t *testing.T) {
 
 var digest = strings.Repeat("0123abcd", 8)
 
-// TestLongText: a secret beyond what is looked at is not shown, nor is the half of
-// one that is cut there.
+// TestLongText: a secret beyond maxText is not shown, nor is half of a secret at that bound.
 func TestLongText(t *testing.T) {
 	for n := maxText - 40; n < maxText+4; n++ {
 		for _, hidden := range []string{"https://user:hushhush@host/", "password=hushhush", "eyJhushhushhushhush", "command 'hushhush' exited with 1: hushhush"} {
@@ -146,7 +145,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestNothingIsAllocated: a clean text costs nothing but the look at it.
+// TestNothingIsAllocated: a clean text costs no allocation.
 func TestNothingIsAllocated(t *testing.T) {
 	for _, s := range []string{"app", "sync", "Running", digest, "69b9328f-ced8-40fa-9f3f-81e489b72a21", message} {
 		if n := testing.AllocsPerRun(100, func() { Text(s) }); n != 0 {
@@ -157,7 +156,7 @@ func TestNothingIsAllocated(t *testing.T) {
 
 const message = `rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/busybox:no-such-tag": failed to resolve reference "docker.io/library/busybox:no-such-tag": docker.io/library/busybox`
 
-// FuzzText: whatever comes, Text ends, and what it gives stays as it is.
+// FuzzText: Text ends for any text, and does not change its own result.
 func FuzzText(f *testing.F) {
 	f.Add(message)
 	f.Add(`{"password":"a\"b","token": ["x"]} -p s --user a:b@c https://u:p@h/?sig=x`)

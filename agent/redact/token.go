@@ -4,14 +4,13 @@ import "strings"
 
 // Secrets that are recognised by their own form.
 
-// tokenPrefix begins tokens that say what they are. least is how many more
-// characters they have at least.
+// tokenPrefix is the beginning of a service's tokens. least is how many more characters such a token has at least.
 type tokenPrefix struct {
 	text  string
 	least int
 }
 
-// tokenPrefixes are by their last character but one.
+// tokenPrefixes has the prefixes by their last character but one.
 var tokenPrefixes = func() (by [256][]tokenPrefix) {
 	for _, p := range []tokenPrefix{
 		{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"sk_live_", 12}, {"sk_test_", 12},
@@ -23,8 +22,7 @@ var tokenPrefixes = func() (by [256][]tokenPrefix) {
 	return by
 }()
 
-// afterPrefix takes a token that begins as those of some service do. i is the
-// last character of the beginning.
+// afterPrefix takes a token with one of the tokenPrefixes, whose last character is at i.
 func (t *scrubbing) afterPrefix(i int) (cut, bool) {
 	if i == t.done {
 		return cut{}, false
@@ -35,7 +33,7 @@ func (t *scrubbing) afterPrefix(i int) (cut, bool) {
 			continue
 		}
 		if end := t.tokenEnd(i + 1); end-i-1 >= p.least {
-			return t.take(from, end)
+			return t.cutBetween(from, end)
 		}
 	}
 	return cut{}, false
@@ -48,7 +46,7 @@ func (t *scrubbing) inWebToken(i int) (cut, bool) {
 		return cut{}, false
 	}
 	if end := t.tokenEnd(i); end-i >= 8 {
-		return t.take(i-2, end)
+		return t.cutBetween(i-2, end)
 	}
 	return cut{}, false
 }
@@ -65,7 +63,7 @@ func (t *scrubbing) inAccessKey(i int) (cut, bool) {
 	if end-i-3 < 16 {
 		return cut{}, false
 	}
-	return t.take(i-1, end)
+	return t.cutBetween(i-1, end)
 }
 
 // inAPIKey takes an API key of Google: AIza and 35 more.
@@ -74,13 +72,12 @@ func (t *scrubbing) inAPIKey(i int) (cut, bool) {
 		return cut{}, false
 	}
 	if end := t.tokenEnd(i); end-i >= 30 {
-		return t.take(i-2, end)
+		return t.cutBetween(i-2, end)
 	}
 	return cut{}, false
 }
 
-// atDash takes the word behind an option such as --password, what is joined to -p,
-// and a key in PEM.
+// atDash takes the word behind an option such as --password, a password joined to -p, and a key in PEM.
 func (t *scrubbing) atDash(i int) (cut, bool) {
 	if c, ok := t.afterPrefix(i); ok {
 		return c, true
@@ -97,12 +94,12 @@ func (t *scrubbing) atDash(i int) (cut, bool) {
 func (t *scrubbing) inPEM(i int) (cut, bool) {
 	from := i + len("-----BEGIN ")
 	if n := strings.Index(t.s[from:], "-----END "); n >= 0 {
-		return t.take(i, min(len(t.s), t.wordsEnd(from+n+len("-----END "))))
+		return t.cutBetween(i, min(len(t.s), t.wordsEnd(from+n+len("-----END "))))
 	}
-	return t.take(i, len(t.s))
+	return t.cutBetween(i, len(t.s))
 }
 
-// wordsEnd is where the last line of a PEM block ends, whose title begins at i.
+// wordsEnd returns where the last line of the PEM block ends whose title begins at i.
 func (t *scrubbing) wordsEnd(i int) int {
 	if n := strings.Index(t.s[i:], "-----"); n >= 0 {
 		return i + n + len("-----")
@@ -110,8 +107,7 @@ func (t *scrubbing) wordsEnd(i int) int {
 	return len(t.s)
 }
 
-// afterOption takes the secret of the option that begins at i. One with = is a
-// name with its value.
+// afterOption takes the secret behind the option that begins at i. afterKey handles an option with an =.
 func (t *scrubbing) afterOption(i int) (cut, bool) {
 	name := i
 	for name < len(t.s) && t.s[name] == '-' {
@@ -127,7 +123,7 @@ func (t *scrubbing) afterOption(i int) (cut, bool) {
 	option := t.s[name:end]
 	if name == i+1 {
 		if n := t.joinedSecret(name, t.wordEnd(end)); n > 0 {
-			return t.take(name+n, t.bareEnd(end))
+			return t.cutBetween(name+n, t.bareEnd(end))
 		}
 	}
 	next := end
@@ -139,7 +135,7 @@ func (t *scrubbing) afterOption(i int) (cut, bool) {
 		return cut{}, false
 	}
 	if t.secretOption(name, option, t.s[next:stop]) {
-		return t.take(next, stop)
+		return t.cutBetween(next, stop)
 	}
 	return cut{}, false
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// What the agent answers to requests is cleaned here, once for all of them:
-// texts of the kubelet and of people are in many answers.
+// The answers of the agent are cleaned here, once for all requests: many of them have texts of the kubelet and of
+// people.
 
-// panicked is the error of a request at which the agent failed.
+// panicked returns the error of a request at which the agent panicked.
 func panicked(value any) error {
 	hook.CountFault()
 	return reason.Failed(codes.Internal, &agentpb.Problem{Code: agentpb.Problem_INTERNAL, Args: map[string]string{"error": redact.Panic(value)}})
 }
 
-// cleanStatus is an error of a request without secrets.
+// cleanStatus returns an error of a request without its secrets.
 func cleanStatus(err error) error {
 	if err == nil {
 		return nil
@@ -41,8 +41,8 @@ func cleanStatus(err error) error {
 	return status.FromProto(clean).Err()
 }
 
-// cleanAnswer is an answer without secrets. It is copied only if there are any:
-// parts of it may be the agent's own.
+// cleanAnswer returns an answer without its secrets. It copies the answer only if there are any: parts of it may be the
+// agent's own.
 func cleanAnswer(answer any) any {
 	m, ok := answer.(proto.Message)
 	if !ok || isClean(m.ProtoReflect()) {
@@ -67,8 +67,8 @@ func cleanTexts(m protoreflect.Message) {
 	})
 }
 
-// eachText goes through the texts of a message. Fields of steps are left out: they
-// were cleaned when they were made, and some are JSON.
+// eachText calls each with the texts of a message. It leaves out fields of steps: they were cleaned when they were
+// made, and some are JSON.
 func eachText(m protoreflect.Message, each func(s string, set func(string))) {
 	if m.Descriptor().FullName() == fieldMessage {
 		return
@@ -103,8 +103,7 @@ func eachText(m protoreflect.Message, each func(s string, set func(string))) {
 
 var fieldMessage = (&agentpb.Field{}).ProtoReflect().Descriptor().FullName()
 
-// cleanStream is a stream whose answers are cleaned. Events were cleaned when they
-// were made.
+// cleanStream cleans the answers of a stream. Events were cleaned when they were made.
 type cleanStream struct{ grpc.ServerStream }
 
 func (s cleanStream) SendMsg(m any) error {

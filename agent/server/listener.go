@@ -10,9 +10,9 @@ import (
 // maxConnections bounds the clients at one time; more are turned away at once.
 const maxConnections = 128
 
-// limitListener bounds the connections, so that the kubelet's file descriptors
-// and memory are safe from who opens thousands. When there are too many, the
-// oldest that has not said a word makes room; when all speak, the new one goes.
+// limitListener bounds the connections, so that a client that opens thousands costs the kubelet neither its file
+// descriptors nor its memory. When there are too many, the oldest connection that has not received a byte makes room.
+// If all have, the new one is closed.
 type limitListener struct {
 	net.Listener
 	mu     sync.Mutex
@@ -61,14 +61,14 @@ func (l *limitListener) admit(c net.Conn) *limitedConn {
 	return own
 }
 
-// speaks takes a connection from the silent ones. The caller holds mu.
+// speaks removes a connection from the silent ones. The caller holds mu.
 func (l *limitListener) speaks(c *limitedConn) {
 	if i := slices.Index(l.silent, c); i >= 0 {
 		l.silent = slices.Delete(l.silent, i, i+1)
 	}
 }
 
-// limitedConn is a connection that counts.
+// limitedConn is a connection that its listener counts.
 type limitedConn struct {
 	net.Conn
 	of       *limitListener

@@ -22,7 +22,7 @@ type Peer struct {
 	pid int32
 }
 
-// PeerFrom is the process that makes a request.
+// PeerFrom returns the process that makes a request.
 func PeerFrom(ctx context.Context) Peer {
 	if p, ok := grpcpeer.FromContext(ctx); ok {
 		if info, ok := p.AuthInfo.(peerInfo); ok {
@@ -32,7 +32,7 @@ func PeerFrom(ctx context.Context) Peer {
 	return Peer{}
 }
 
-// Proto is the process as a message.
+// Proto returns the process as a message; nil for nobody.
 func (p Peer) Proto() *agentpb.Peer {
 	if p == (Peer{}) {
 		return nil
@@ -40,7 +40,7 @@ func (p Peer) Proto() *agentpb.Peer {
 	return &agentpb.Peer{Uid: p.uid, Pid: p.pid}
 }
 
-// Fields name the process in an event.
+// Fields returns the fields that name the process in an event.
 func (p Peer) Fields() []wire.Field {
 	if p == (Peer{}) {
 		return nil

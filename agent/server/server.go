@@ -1,6 +1,5 @@
-// Package server is where the agent's clients come in: a unix socket for its owner
-// only. It bounds how many connect and what they send, knows which process makes a
-// request and when its connection ends, and lets no secret out with an answer.
+// Package server lets the agent's clients in, on a unix socket for its owner only. It bounds how many connect and what
+// they send, knows which process makes a request and when its connection ends, and lets no secret out with an answer.
 package server
 
 import (
@@ -22,8 +21,8 @@ const maxRequest = 64 << 10
 // Server answers requests on a socket.
 type Server struct{ grpc *grpc.Server }
 
-// Serve has a service answer requests on the listener, which must be of a unix
-// socket. It returns at once; Stop ends it.
+// Serve makes a service answer requests on the listener, which must be of a unix socket. It returns at once; Stop ends
+// it.
 func Serve(service agentpb.AgentServer, l net.Listener) *Server {
 	conns := newLimitListener(l)
 	s := &Server{}
@@ -45,7 +44,7 @@ func Serve(service agentpb.AgentServer, l net.Listener) *Server {
 // Stop ends the server and its connections.
 func (s *Server) Stop() { s.grpc.Stop() }
 
-// A panic in a request must not take the kubelet down.
+// catchUnary turns a panic in a request into an error: it must not take the kubelet down.
 func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listen makes the agent's socket, for its owner only. A socket that nobody
-// serves any more is replaced; one that is served is an error.
+// Listen makes the agent's socket, for its owner only. It replaces a socket that no process serves any more. If one is
+// served, it returns an error.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make agent socket: %w", err)

@@ -24,8 +24,8 @@ func (counts) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.Stat
 	return &agentpb.StatsResponse{Connections: int32(Connections(ctx))}, nil
 }
 
-// TestManyConnections: who opens more connections than there is room for, and
-// says nothing, does not keep others out.
+// TestManyConnections: a client that opens more connections than there is room for, and sends nothing, does not keep
+// others out.
 func TestManyConnections(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := Listen(path)
@@ -37,7 +37,7 @@ func TestManyConnections(t *testing.T) {
 	for range 3 * maxConnections {
 		c, err := net.Dial("unix", path)
 		if errors.Is(err, unix.EAGAIN) {
-			continue // one that the kernel turns away is one of them
+			continue // the kernel turned this one away
 		}
 		if err != nil {
 			t.Fatal(err)

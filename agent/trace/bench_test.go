@@ -22,11 +22,11 @@ import (
 // their image, are probed, scaled and deleted.
 const recording = "testdata/node.podstep"
 
-// aim is what a trace must hold.
+// aim is how many events a trace must be able to hold.
 const aim = 1_000_000
 
-// many repeats the recording, as if the node had gone on: other pods, other
-// spans, later times.
+// many repeats the recording until there are n events, as if the node had gone on: with other pods, other spans, later
+// times.
 func many(b *testing.B, n int) (info *agentpb.InfoResponse, batches []*agentpb.Batch) {
 	b.Helper()
 	r, err := Open(recording)
@@ -57,7 +57,7 @@ func many(b *testing.B, n int) (info *agentpb.InfoResponse, batches []*agentpb.B
 	return r.Header().Info, batches
 }
 
-// shifter moves events to later.
+// shifter moves events to a later time, other pods and other spans.
 type shifter struct {
 	event
 	base, last wire.Header
@@ -90,8 +90,8 @@ func (s *shifter) batch(b *agentpb.Batch, most int) *agentpb.Batch {
 
 func (s *shifter) next() { s.base = s.last }
 
-// BenchmarkOpen opens a trace of a million events and keeps them all, beside the
-// same events as lines of JSON, compressed with gzip.
+// BenchmarkOpen measures opening a trace of a million events and keeping them all. It compares that with the same
+// events as lines of JSON, compressed with gzip.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	ours, peer := filepath.Join(dir, "a.podstep"), filepath.Join(dir, "a.jsonl.gz")
@@ -111,8 +111,8 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkSize reports what an event of the real recording takes on disk. The
-// repeated one flatters: what was seen before is cheap.
+// BenchmarkSize reports what an event of the real recording takes on disk. The repeated recording would flatter: events
+// like earlier ones are cheap.
 func BenchmarkSize(b *testing.B) {
 	r, err := Open(recording)
 	if err != nil {
@@ -145,7 +145,7 @@ func BenchmarkSize(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkWrite is what an event costs that is recorded.
+// BenchmarkWrite measures what recording an event costs.
 func BenchmarkWrite(b *testing.B) {
 	info, batches := many(b, 100_000)
 	b.ResetTimer()
@@ -256,7 +256,7 @@ func openJSON(b *testing.B, path string) []probes.Event {
 	}
 }
 
-// measure reports how long open takes, and how much memory what it returns does.
+// measure returns how long open takes, and how much memory its result takes.
 func measure(b *testing.B, open func() any) (took time.Duration, live uint64) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -24,8 +24,8 @@ const (
 	caughtUpFlag = 1 << 1 // the first after what the recorder remembered
 )
 
-// block is the frame of a block: 18 bytes, little endian, then the payload,
-// compressed with zstd. The sum is CRC-32C over all of it but itself.
+// block is the frame of a block: 18 bytes, little endian. The payload, compressed with zstd, follows it. The sum is
+// CRC-32C over the frame without the sum, and over the payload.
 type block struct {
 	kind, flags byte
 	events      uint32
@@ -66,7 +66,7 @@ func (b *block) check() error {
 	return nil
 }
 
-// packer makes whole blocks of payloads.
+// packer makes whole blocks out of payloads.
 type packer struct {
 	zstd *zstd.Encoder
 	out  []byte
@@ -81,7 +81,7 @@ func newPacker() (*packer, error) {
 	return &packer{zstd: z}, nil
 }
 
-// pack returns the block; it is good until the next one.
+// pack returns the block. It is valid until the next call of pack.
 func (p *packer) pack(b block, payload []byte) []byte {
 	p.out = append(p.out[:0], make([]byte, blockSize)...)
 	p.out = p.zstd.EncodeAll(payload, p.out)
@@ -107,8 +107,8 @@ func newUnpacker() (*unpacker, error) {
 	return &unpacker{zstd: z}, nil
 }
 
-// next reads a block. The payload is good until the next one. The error is
-// io.EOF only if no byte of a block is there.
+// next reads a block. The payload is valid until the next call. The error is io.EOF only if the block's first byte is
+// missing.
 func (u *unpacker) next(r io.Reader) (block, []byte, error) {
 	var frame [blockSize]byte
 	if _, err := io.ReadFull(r, frame[:]); err != nil {
@@ -118,7 +118,7 @@ func (u *unpacker) next(r io.Reader) (block, []byte, error) {
 	if err := b.check(); err != nil {
 		return b, nil, err
 	}
-	// Memory is taken as bytes come, not as the frame promises them.
+	// Memory is allocated as bytes come, not as the frame promises them.
 	u.packed.Reset()
 	if _, err := io.CopyN(&u.packed, r, int64(b.packed)); err != nil {
 		if errors.Is(err, io.EOF) {

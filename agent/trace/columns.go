@@ -5,22 +5,21 @@ import (
 	"errors"
 )
 
-// The columns of a block. Numbers of one kind stand beside each other: what is
-// predicted well is a run of zeros, which costs next to nothing when it is
-// compressed.
+// The columns of a block. Numbers of one kind stand beside each other. Well predicted numbers are a run of zeros, which
+// costs next to nothing once it is compressed. "Less" says what is subtracted from a number.
 const (
-	shapeColumn  = iota // which shape; then the shape, if it is new
-	seqColumn           // against the one before, plus one
-	monoColumn          // against the one before
-	offsetColumn        // of the wall clock from mono, against the one before
-	refColumn           // the open span that the event is about
-	spanColumn          // against the newest span, plus one
-	parentColumn        // which open span is the parent, or a number
-	podColumn           // against the span's, or the parent's
-	syncColumn          // against the pod's last
-	lengthColumn        // of a step, against mono since its enter
-	countColumn         // how many fields
-	sizeColumn          // of texts that are not as last time
+	shapeColumn  = iota // the shape's code; then the shape, if it is new
+	seqColumn           // less that of the event before, less one
+	monoColumn          // less that of the event before
+	offsetColumn        // wall clock less mono, less that of the event before
+	refColumn           // the place of the event's span among the open ones; 0: none
+	spanColumn          // less the newest span, less one; if the span is not open
+	parentColumn        // the place of the parent among the open spans, or a number
+	podColumn           // less that of the span, or of the parent
+	syncColumn          // less the pod's last
+	lengthColumn        // duration; of an exit, less the time since the enter
+	countColumn         // the number of fields; see encode.go
+	sizeColumn          // of texts that differ from the last ones
 	textColumn          // those texts
 	podsColumn          // the pods of a batch
 	columns
@@ -40,7 +39,7 @@ func (c *column) putText(s string) {
 	*c = append(*c, s...)
 }
 
-// reading is a column that is read. An error stays until somebody asks.
+// reading is a column that is being read. The first error stays in err.
 type reading struct {
 	rest []byte
 	err  error
@@ -66,7 +65,7 @@ func (r *reading) int() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// bytes gives the next n bytes, which are those of the column, not a copy.
+// bytes returns the next n bytes: a part of the column, not a copy.
 func (r *reading) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.err, r.rest = errShort, nil

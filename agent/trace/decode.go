@@ -16,10 +16,10 @@ var (
 	errLarge = tooMany(maxPlain, "bytes of events in a block")
 )
 
-// arenaChunk is how much memory for events is taken at once.
+// arenaChunk is how much memory is allocated at once for events, in bytes.
 const arenaChunk = 64 << 10
 
-// decoder makes events of the columns of blocks.
+// decoder makes events out of the columns of blocks.
 type decoder struct {
 	model   *model
 	columns [columns]reading
@@ -28,8 +28,8 @@ type decoder struct {
 	size    int // of the block's events, in bytes
 }
 
-// take takes a payload apart into its columns.
-func (d *decoder) take(payload []byte) error {
+// split splits a payload into its columns.
+func (d *decoder) split(payload []byte) error {
 	for i := range d.columns {
 		n, k := binary.Uvarint(payload)
 		if k <= 0 || n > uint64(len(payload)-k) {
@@ -41,9 +41,9 @@ func (d *decoder) take(payload []byte) error {
 	return nil
 }
 
-// events gives n events.
+// events returns the next n events.
 func (d *decoder) events(n int) ([][]byte, error) {
-	// The capacity is not taken from the file's word, but from what is there.
+	// The capacity does not trust the file's count, but follows from the bytes that are there.
 	events := make([][]byte, 0, min(n, len(d.columns[shapeColumn].rest)))
 	d.size = 0
 	for range n {
@@ -89,11 +89,11 @@ func (d *decoder) next() ([]byte, error) {
 	if m.textBytes > maxTexts {
 		return nil, tooMany(maxTexts, "bytes of texts that come again")
 	}
-	m.saw(e, ref)
+	m.update(e, ref)
 	return d.encode(e)
 }
 
-// err reports whether any column was too short.
+// err returns the error of the first column that has one.
 func (d *decoder) err() error {
 	for i := range d.columns {
 		if err := d.columns[i].err; err != nil {
@@ -177,10 +177,10 @@ func (d *decoder) texts(k textKey, e *event) {
 		return
 	}
 	if count > uint64(len(d.columns[sizeColumn].rest)) {
-		d.columns[countColumn].err = errShort // each field, and the error, has a size
+		d.columns[countColumn].err = errShort // each field, and the error, needs a size
 		return
 	}
-	e.fields = make([][]byte, count-1) // not the slice of before: it may be the model's
+	e.fields = make([][]byte, count-1) // a new slice: the model may have the last one
 	for i := range e.fields {
 		var was []byte
 		if i < len(last.fields) {
@@ -200,8 +200,8 @@ func (d *decoder) text(was []byte) []byte {
 	return d.columns[textColumn].bytes(n - 1)
 }
 
-// encode gives the event as the agent sent it. Events share pieces of memory,
-// also those of several blocks: blocks may be small.
+// encode returns the event as the agent sent it. Events share pieces of memory, even across blocks, because blocks may
+// be small.
 func (d *decoder) encode(e *event) ([]byte, error) {
 	need := e.size()
 	if need > maxPlain {
@@ -215,7 +215,7 @@ func (d *decoder) encode(e *event) ([]byte, error) {
 	return d.arena[start:len(d.arena):len(d.arena)], nil
 }
 
-// pods gives the pods of a block, of which there may be so many.
+// pods returns the pods of a block. More than room is an error.
 func (d *decoder) pods(room int64) (pods []*agentpb.Pod, err error) {
 	col := &d.columns[podsColumn]
 	for len(col.rest) > 0 && col.err == nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// Codes of the shape column; larger ones are shapes that are known.
+// Codes of the shape column. Larger codes stand for known shapes.
 const (
-	verbatim = 0 // the event is a text, because it is none of our making
+	verbatim = 0 // the event is kept as a text, because our agents do not write such events
 	newShape = 1
 )
 
-// Codes of the count column are 0 for "fields as last time", or their number
-// plus one. Codes of the size column are 0 for "as last time", or the length
-// plus one. An error is written as one more field; none has length 0.
+// Codes of the count column are 0 for "fields as last time", or their number plus one. Codes of the size column are 0
+// for "as last time", or the length plus one. The error is written like one more field; if there is none, its length is
+// 0.
 
 // encoder puts events into the columns of a block.
 type encoder struct {
@@ -25,7 +25,7 @@ type encoder struct {
 	event   event
 }
 
-// append appends the columns to a block's payload and empties them.
+// append appends the columns to a block's payload, and empties them.
 func (c *encoder) append(payload []byte) []byte {
 	for i := range c.columns {
 		col := &c.columns[i]
@@ -61,7 +61,7 @@ func (c *encoder) add(raw []byte) {
 	ref := c.addSpan(e)
 	c.columns[syncColumn].putInt(int64(e.Sync) - int64(m.syncs[e.Pod]))
 	c.addTexts(textKey{s, e.Pod}, e)
-	m.saw(e, ref)
+	m.update(e, ref)
 }
 
 func (c *encoder) addShape(s shape) {
@@ -78,17 +78,18 @@ func (c *encoder) addShape(s shape) {
 	m.known[s] = len(m.shapes) + newShape
 }
 
-// addSpan writes what an open span states already: parent, pod, and duration.
+// addSpan writes the numbers that an open span lets expect: span, parent, pod and duration. It returns the place of the
+// event's span among the open ones, or 0.
 func (c *encoder) addSpan(e *event) (ref int) {
 	m := c.model
-	ref = m.find(e.Span)
+	ref = m.findOpen(e.Span)
 	c.columns[refColumn].putUint(uint64(ref))
 	expected := openSpan{pod: m.pod}
 	if ref > 0 {
 		expected = *m.behind(ref)
 	} else {
 		c.columns[spanColumn].putInt(int64(e.Span - m.span - 1))
-		up := m.find(e.Parent)
+		up := m.findOpen(e.Parent)
 		c.columns[parentColumn].putUint(uint64(up))
 		if up > 0 {
 			expected = *m.behind(up)
@@ -103,7 +104,7 @@ func (c *encoder) addSpan(e *event) (ref int) {
 	return ref
 }
 
-// length is the duration that is expected of an event.
+// length returns the expected duration of an event.
 func length(e *event, ref int, of *openSpan) int64 {
 	if ref > 0 && e.Kind == agentpb.Kind_EXIT {
 		return e.Mono - of.mono

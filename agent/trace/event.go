@@ -16,8 +16,8 @@ type event struct {
 	fields [][]byte
 }
 
-// read takes raw apart. It reports whether append makes the same bytes of it
-// again: so it is for what our agents send, but a newer agent may send more.
+// read takes raw apart. It reports whether append would make the same bytes again, and the columns can hold the event.
+// That is so for what our agents send, but a newer agent may send more.
 func (e *event) read(raw []byte, scratch []byte) (same bool, used []byte) {
 	h, err := wire.ReadHeader(raw)
 	if err != nil {
@@ -28,8 +28,8 @@ func (e *event) read(raw []byte, scratch []byte) (same bool, used []byte) {
 		e.fields = append(e.fields, field)
 	}
 	scratch = e.append(scratch[:0])
-	// The columns have no place for the probe, which few events name.
-	return e.Probe == 0 && len(e.fields) <= maxFields && bytes.Equal(scratch, raw), scratch
+	// The columns have no place for the probe, which few events name, and for the line of the caller.
+	return e.Probe == 0 && e.CallerLine == 0 && len(e.fields) <= maxFields && bytes.Equal(scratch, raw), scratch
 }
 
 // append appends the event in the form in which the agent encodes it.
@@ -41,5 +41,5 @@ func (e *event) append(b []byte) []byte {
 	return wire.AppendTail(b, e.ErrorText, e.Duration, e.Probe, e.CallerLine)
 }
 
-// size is what the encoded event can have at most.
+// size returns the most bytes that the encoded event can have.
 func (e *event) size() int { return wire.MaxSize(e.fields, e.ErrorText) }

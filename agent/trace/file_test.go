@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.podstep")
-	for range 2 { // the second one takes the place of the first
+	for range 2 { // the second trace replaces the first
 		w, err := Create(path, header)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// disk is a file on a disk with so much room.
+// disk is a file on a disk with only so much room.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -103,8 +104,7 @@ func (d *disk) Truncate(n int64) error {
 	return nil
 }
 
-// TestDiskFull: what fits is there and can be read, and the writer gets the
-// rest.
+// TestDiskFull: events that fit on the disk can be read, and the writer reports the error.
 func TestDiskFull(t *testing.T) {
 	d := &disk{room: 4000}
 	w, err := NewWriter(d, header)
@@ -134,7 +134,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestHugeEvent: an event that is too large is refused, and the rest goes on.
+// TestHugeEvent: an event that is too large is refused, and others are still written.
 func TestHugeEvent(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, header)
@@ -146,7 +146,7 @@ func TestHugeEvent(t *testing.T) {
 	}
 	large := &agentpb.Batch{}
 	for range 9 {
-		large.Events = append(large.Events, encoded(&agentpb.Event{Error: strings.Repeat("x", maxEvent-10)}))
+		large.Events = append(large.Events, eventtest.Encode(&agentpb.Event{Error: strings.Repeat("x", maxEvent-10)}))
 	}
 	if err := w.Add(large); err != nil {
 		t.Fatal(err)
@@ -161,8 +161,7 @@ func TestHugeEvent(t *testing.T) {
 	same(t, got, large)
 }
 
-// TestFollow: a reader sees what is written as soon as it is, without anybody
-// saying so, and the end.
+// TestFollow: a reader sees events as soon as they are written, without being told, and sees the end.
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	w, err := Create(path, header)
@@ -198,7 +197,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowPieces: blocks that are written in pieces are waited for.
+// TestFollowPieces: the reader waits for blocks that are written in pieces.
 func TestFollowPieces(t *testing.T) {
 	raw := written(t, newSample().batch(40))
 	in, out := io.Pipe()

@@ -7,8 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// FuzzReader: whatever bytes a file has, reading it ends, with the events
-// before the fault.
+// FuzzReader: reading ends whatever bytes a file has, and returns the events before the fault.
 func FuzzReader(f *testing.F) {
 	s := newSample()
 	raw := written(f, s.batch(10), s.batch(10))
@@ -24,7 +23,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { _, _ = read(raw) })
 }
 
-// FuzzBlock: a block whose checksum is right may still say anything.
+// FuzzBlock: a block with a correct checksum may still have any content.
 func FuzzBlock(f *testing.F) {
 	c := encoder{model: newModel()}
 	b := newSample().batch(8) // small: the fuzzer shortens what it finds, which takes long
@@ -56,7 +55,7 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// FuzzEvents: any bytes that an agent sends as events come back.
+// FuzzEvents: any bytes that an agent sends as events are read back.
 func FuzzEvents(f *testing.F) {
 	for _, raw := range odd {
 		f.Add(raw, raw)

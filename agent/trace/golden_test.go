@@ -17,10 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// TestOldVersions reads the files that each version of the format has left in
-// testdata, and that every later podstep must read as well: one recorded from a
-// real kubelet, and one made here, with all that may come. They are never written
-// anew; only the lines beside them, which say what is in them, are.
+// TestOldVersions reads the files that each version of the format has left in testdata, and that every later podstep
+// must read. One was recorded from a real kubelet; one was made here, with all that may come. They are never written
+// anew, only the lines beside them that say what is in them.
 func TestOldVersions(t *testing.T) {
 	if made := fmt.Sprintf("testdata/v%d-made.podstep", Version); *update {
 		makeOnce(t, made)
@@ -49,7 +48,7 @@ func TestOldVersions(t *testing.T) {
 	}
 }
 
-// makeOnce makes the file of this version, unless it is there.
+// makeOnce makes the file of this version, unless it exists.
 func makeOnce(t *testing.T, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
@@ -65,7 +64,7 @@ func makeOnce(t *testing.T, path string) {
 	}
 }
 
-// lines is the header of a trace file and its events, each as a line of JSON.
+// lines returns the header of a trace file and its events, each as a line of JSON.
 func lines(t testing.TB, file string) []byte {
 	t.Helper()
 	r, err := Open(file)

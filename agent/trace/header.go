@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/wire"
 	"google.golang.org/protobuf/proto"
 )
 
-// Version is the version of the format that is written. All versions up to it
-// are read.
+// Version is the version of the format that is written. All versions up to it can be read.
 const Version = 1
 
-// magic begins the first line of a trace file; the version ends it.
+// magic begins the first line of a trace file. The version follows and ends the line.
 const magic = "podstep trace "
 
 // Header states what a trace is about.
@@ -27,15 +25,13 @@ type Header struct {
 	Podstep string
 	// Began is when recording began.
 	Began time.Time
-	// Selection says in a person's words what was recorded: "" is all.
+	// Selection says in a person's words what was recorded; "" means all.
 	Selection string
-	// Info is what the agent reported of itself: the steps that events refer
-	// to, the kubelet's version, the node.
+	// Info is what the agent reported about itself: the steps that events refer to, the kubelet's version, the node.
 	Info *agentpb.InfoResponse
 }
 
-// headerJSON is the payload of the header's block. What a later program adds is
-// passed over.
+// headerJSON is the payload of the header's block. Members that a later program adds are passed over.
 type headerJSON struct {
 	Podstep   string    `json:"podstep"`
 	Began     time.Time `json:"began"`
@@ -46,7 +42,7 @@ type headerJSON struct {
 // ErrNoTrace is the error for a file that is not a trace file at all.
 var ErrNoTrace = errors.New("it is not a trace file of podstep")
 
-// VersionError is a trace file of a newer podstep.
+// VersionError is the error for a trace file of a newer podstep.
 type VersionError struct{ Version int }
 
 func (e *VersionError) Error() string {
@@ -96,7 +92,7 @@ func readVersion(r io.Reader) error {
 	return nil
 }
 
-// noTrace is ErrNoTrace, except where reading itself failed.
+// noTrace returns ErrNoTrace, or err if reading itself failed.
 func noTrace(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return ErrNoTrace
@@ -119,5 +115,6 @@ func parseHeader(payload []byte) (*Header, error) {
 	if err := proto.Unmarshal(h.Info, info); err != nil {
 		return nil, fmt.Errorf("read trace header: %w", err)
 	}
-	return &Header{h.Podstep, h.Began, h.Selection, wire.Complete(info)}, nil
+	addProbes(info)
+	return &Header{h.Podstep, h.Began, h.Selection, info}, nil
 }

@@ -12,31 +12,31 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
-// Bounds of what reading a small file may take: in memory at one time, and of
-// memory that comes and goes.
+// Bounds on the memory for reading a small file: at one time, and in all that comes and goes.
 const (
 	maxLive  = 32 << 20
 	maxTaken = 512 << 20
 )
 
-// bomb is a file of a few kilobytes that says that it has much.
+// bomb is a file of a few kilobytes that claims to have much.
 type bomb struct {
-	header []byte // JSON; nil: that of the sample
+	header []byte // JSON; nil: the sample's header
 	events uint32
 	fill   func(*encoder) // the columns
-	blocks int            // as many times; 0: once
-	want   string         // the error; empty: it may be read
+	blocks int            // how often the block is repeated; 0: once
+	want   string         // a part of the error; empty: the file may be read
 }
 
-// bombs have each count of the format.
+// bombs returns a bomb for each count of the format.
 func bombs(t testing.TB) map[string]bomb {
 	repeat := func(n int, b ...byte) []byte { return bytes.Repeat(b, n) }
-	// An event of a new shape has one in all columns that an event has.
+	// An event of a new shape adds to every column that events have.
 	plainEvents := func(c *encoder, n int) {
 		for i := range uint32(n) {
-			c.add(encoded(&agentpb.Event{Seq: uint64(i + 1), Kind: agentpb.Kind_ENTER, Step: i, Pod: i, Span: uint64(i + 1)}))
+			c.add(eventtest.Encode(&agentpb.Event{Seq: uint64(i + 1), Kind: agentpb.Kind_ENTER, Step: i, Pod: i, Span: uint64(i + 1)}))
 		}
 	}
 	return map[string]bomb{
@@ -55,12 +55,12 @@ func bombs(t testing.TB) map[string]bomb {
 		"shapes":     {events: maxEvents, fill: func(c *encoder) { plainEvents(c, maxEvents) }},
 		"fields": {events: 1000, fill: func(c *encoder) {
 			for range 1000 {
-				c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1}))
+				c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1}))
 			}
-			c.columns[countColumn] = repeat(1000, 0x80, 8) // 1024: fields that the sizes do not have
+			c.columns[countColumn] = repeat(1000, 0x80, 8) // 1024 is 1023 fields plus one: the sizes do not have so many
 		}, want: "column is too short"},
 		"too many fields": {events: 1, fill: func(c *encoder) {
-			c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1}))
+			c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1}))
 			c.columns[countColumn] = binary.AppendUvarint(nil, math.MaxUint64)
 			c.columns[sizeColumn] = repeat(8<<20, 0)
 		}, want: "fields in an event"},
@@ -70,24 +70,24 @@ func bombs(t testing.TB) map[string]bomb {
 				fields[i] = &agentpb.Field{}
 			}
 			for i := range maxEvents {
-				// Of a pod of its own, so that the model keeps each; all but empty.
-				c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_NOTE, Pod: uint32(i), Error: "x", Fields: fields}))
+				// Each is of a pod of its own, so that the model keeps its fields, which are all but empty.
+				c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_NOTE, Pod: uint32(i), Error: "x", Fields: fields}))
 			}
 		}, want: "bytes of texts"},
 		"large texts again": {events: maxEvents, fill: func(c *encoder) {
-			c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: strings.Repeat("x", keptTextLen)}))
+			c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: strings.Repeat("x", keptTextLen)}))
 			for range maxEvents {
-				c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: strings.Repeat("x", keptTextLen)}))
+				c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: strings.Repeat("x", keptTextLen)}))
 			}
 		}, want: "bytes of events in a block"},
 		"a size": {events: 1, fill: func(c *encoder) {
-			c.add(encoded(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: "x"}))
+			c.add(eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_NOTE, Error: "x"}))
 			c.columns[sizeColumn] = binary.AppendUvarint(nil, math.MaxUint64)
 		}, want: "column is too short"},
 	}
 }
 
-// infoBomb is a header with that as the agent's Info.
+// infoBomb returns a header with these bytes as the agent's Info.
 func infoBomb(t testing.TB, info []byte) []byte {
 	t.Helper()
 	raw, err := json.Marshal(headerJSON{Podstep: "v0", Info: info})
@@ -97,7 +97,7 @@ func infoBomb(t testing.TB, info []byte) []byte {
 	return raw
 }
 
-// file is the bomb as a trace file.
+// file returns the bomb as a trace file.
 func (b bomb) file(t testing.TB) []byte {
 	t.Helper()
 	p, err := newPacker()
@@ -123,8 +123,7 @@ func (b bomb) file(t testing.TB) []byte {
 	return append(raw, p.pack(block{kind: endBlock}, nil)...)
 }
 
-// TestBombs: whatever a small file counts, reading it takes bounded memory, and
-// ends with a word about what there was too much of.
+// TestBombs: whatever a small file counts, reading it takes bounded memory. The error says of what there was too much.
 func TestBombs(t *testing.T) {
 	for name, b := range bombs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +140,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// readMeasured reads a trace, keeping all of it, the reader too.
+// readMeasured reads a trace, and keeps all of it and the reader. It returns how much memory that takes in the end, and
+// how much was taken in all.
 func readMeasured(raw []byte) (all *agentpb.Batch, live, taken uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -163,8 +163,7 @@ func readMeasured(raw []byte) (all *agentpb.Batch, live, taken uint64, err error
 	return all, max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, after.TotalAlloc - before.TotalAlloc, err
 }
 
-// TestEveryCount puts huge numbers in place of every number of a block, one
-// after the other, and in its frame.
+// TestEveryCount replaces every number of a block, one after the other, by huge ones, and those of its frame.
 func TestEveryCount(t *testing.T) {
 	c := encoder{model: newModel()}
 	b := newSample().batch(40)
@@ -213,8 +212,7 @@ func TestEveryCount(t *testing.T) {
 	}
 }
 
-// TestManyPods: what a writer writes of many pods can be read, with as many pods
-// in a batch as may come.
+// TestManyPods: a trace with more pods than a block can have can be read.
 func TestManyPods(t *testing.T) {
 	want := &agentpb.Batch{}
 	for i := range uint32(maxPods + 1000) {

@@ -6,16 +6,16 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// Bounds of what the model keeps. Beyond openSpans the oldest is forgotten;
-// beyond the others a block begins with an empty model.
+// Bounds on the model. Beyond openSpans it forgets the oldest span. Beyond the other bounds the next block begins with
+// an empty model.
 const (
 	openSpans   = 512
 	keptShapes  = 4096
 	keptPods    = 1 << 14
 	keptTexts   = 1 << 13
-	keptTextLen = 1 << 10 // of one event, in bytes; more is not kept
+	keptTextLen = 1 << 10 // of one event, in bytes; larger texts are not kept
 	keptFields  = 64      // of one event
-	// textOverhead is what a text takes besides its bytes.
+	// textOverhead is the memory of a text besides its bytes.
 	textOverhead = 24
 )
 
@@ -26,15 +26,15 @@ type shape struct {
 	goroutine uint32
 }
 
-// openSpan is a call that was entered and not left.
+// openSpan is a call that was entered and has not been left.
 type openSpan struct {
 	span, parent uint64
 	pod          uint32
 	mono         int64
 }
 
-// model is what the events so far let one expect of the next. Writer and reader
-// keep the same one, so that only what is not as expected needs to be written.
+// model predicts the next event from those before it. Writer and reader keep the same model, so that only the
+// differences need to be written.
 type model struct {
 	seq    uint64
 	mono   int64
@@ -42,16 +42,16 @@ type model struct {
 	span   uint64 // the newest
 	pod    uint32
 
-	open   []openSpan // the one that was used last is the last
+	open   []openSpan // the one that was used last is at the end
 	syncs  map[uint32]uint32
 	shapes []shape
 	known  map[shape]int // index in shapes, plus 2
 	texts  map[textKey]texts
 
-	textBytes int64 // that texts takes, about
+	textBytes int64 // size of texts, about
 }
 
-// textKey is whose texts are expected to be the same again.
+// textKey says which events are expected to have the same texts again.
 type textKey struct {
 	shape shape
 	pod   uint32
@@ -67,13 +67,13 @@ func newModel() *model {
 	return &model{syncs: map[uint32]uint32{}, known: map[shape]int{}, texts: map[textKey]texts{}}
 }
 
-// full reports that the model must be begun anew.
+// full reports whether the model must begin anew.
 func (m *model) full() bool {
 	return len(m.shapes) > keptShapes || len(m.syncs) > keptPods || len(m.texts) > keptTexts
 }
 
-// find gives how far behind the last one an open span is, from 1; 0 is nowhere.
-func (m *model) find(span uint64) int {
+// findOpen returns how far an open span is from the end, from 1; 0: it is not there.
+func (m *model) findOpen(span uint64) int {
 	if span == 0 || span > m.span {
 		return 0
 	}
@@ -85,11 +85,11 @@ func (m *model) find(span uint64) int {
 	return 0
 }
 
-// behind is the open span that find gave.
+// behind returns the open span at a distance that findOpen returned.
 func (m *model) behind(n int) *openSpan { return &m.open[len(m.open)-n] }
 
-// saw learns from an event. ref is what find gave for its span.
-func (m *model) saw(e *event, ref int) {
+// update brings the model up to date with an event. ref is what findOpen returned for its span.
+func (m *model) update(e *event, ref int) {
 	m.seq, m.mono, m.offset, m.pod = e.Seq, e.Mono, e.Time-e.Mono, e.Pod
 	m.syncs[e.Pod] = e.Sync
 	switch {
@@ -111,7 +111,7 @@ func (m *model) saw(e *event, ref int) {
 	}
 }
 
-// keep remembers the texts of an event. It copies them: blocks come and go.
+// keep remembers the texts of an event. It copies them, because they are parts of a block.
 func (m *model) keep(k textKey, e *event) {
 	n := len(e.ErrorText)
 	for _, f := range e.fields {
@@ -134,7 +134,7 @@ func (m *model) keep(k textKey, e *event) {
 	m.texts[k] = t
 }
 
-// size is what texts take in memory, about.
+// size returns what texts take in memory, about.
 func (t texts) size() int64 {
 	if t.fields == nil {
 		return 0

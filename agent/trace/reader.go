@@ -12,14 +12,12 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// Fault is where a trace cannot be read any further. All before it is good.
+// Fault is the error at the place where a trace cannot be read any further. All before it is good.
 type Fault struct {
-	// Offset is where the bad block begins, in bytes; Events is how many events
-	// were read before it.
+	// Offset is where the bad block begins, in bytes. Events is the number of events that were read before it.
 	Offset int64
 	Events uint64
-	// Unfinished: nothing is damaged, but the end mark is missing, because the
-	// writer was killed or still writes.
+	// Unfinished: nothing is damaged, but the end mark is missing. The writer was killed, or still writes.
 	Unfinished bool
 	Why        string
 }
@@ -60,8 +58,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a trace's header. The error is ErrNoTrace, a *VersionError, a
-// *Fault, or that of reading.
+// NewReader reads a trace's header. The error is ErrNoTrace, a *VersionError, a *Fault, or the error of reading.
 func NewReader(in io.Reader) (*Reader, error) {
 	u, err := newUnpacker()
 	if err != nil {
@@ -90,16 +87,16 @@ func NewReader(in io.Reader) (*Reader, error) {
 
 func (b *block) size() int64 { return blockSize + int64(b.packed) }
 
-// Header reports what the trace is about.
+// Header returns what the trace is about.
 func (r *Reader) Header() *Header { return r.header }
 
-// Follow makes Next wait for more where the file ends, until ctx does, as long
-// as the trace has no end mark. It is called before Next.
+// Follow makes Next wait for more at the end of the file, until ctx ends or the end mark is read. It must be called
+// before Next.
 func (r *Reader) Follow(ctx context.Context) { r.source.follow = ctx }
 
-// Next gives the next events, and the pods that they are the first to refer to.
-// The error is io.EOF at the end of the trace, a *Fault where it cannot be read
-// any further, or that of Follow's context; it stays.
+// Next returns the next events, and the pods that they are the first to refer to. The error is io.EOF at the end of the
+// trace, a *Fault where it cannot be read any further, or the error of Follow's context. Once it has returned an error,
+// it always returns that.
 func (r *Reader) Next() (*agentpb.Batch, error) {
 	for r.err == nil {
 		b, payload, err := r.unpacker.next(r.in)
@@ -126,7 +123,7 @@ func (r *Reader) Next() (*agentpb.Batch, error) {
 	return nil, r.err
 }
 
-// Events reports how many events have been read.
+// Events returns how many events have been read.
 func (r *Reader) Events() uint64 { return r.events }
 
 // Close closes the file that Open opened.
@@ -146,7 +143,7 @@ func (r *Reader) batch(b *block, payload []byte) (*agentpb.Batch, error) {
 	case d.model == nil || d.model.full():
 		return nil, errors.New("a block does not begin anew where it must")
 	}
-	if err := d.take(payload); err != nil {
+	if err := d.split(payload); err != nil {
 		return nil, err
 	}
 	pods, err := d.pods(maxPods + (r.offset+b.size())/podBytes - r.pods)
@@ -158,7 +155,7 @@ func (r *Reader) batch(b *block, payload []byte) (*agentpb.Batch, error) {
 	return &agentpb.Batch{Pods: pods, Events: events, CaughtUp: b.flags&caughtUpFlag != 0}, err
 }
 
-// fault reports where reading ended.
+// fault returns the error for the place where reading ended.
 func (r *Reader) fault(err error) error {
 	f := &Fault{Offset: r.offset, Events: r.events, Why: err.Error()}
 	var read *os.PathError
@@ -187,15 +184,14 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// source is what is read. Where it ends it waits for more if it is followed.
+// source is the file. If it is followed, it waits for more at the end.
 type source struct {
 	in     io.Reader
 	follow context.Context
 }
 
-// look is how often a file that is followed is looked at. Not all file systems
-// know when a file grows.
-const look = 200 * time.Millisecond
+// pollEvery is how often a followed file is read for more. Not all file systems report when a file grows.
+const pollEvery = 200 * time.Millisecond
 
 func (s *source) Read(b []byte) (int, error) {
 	for {
@@ -206,7 +202,7 @@ func (s *source) Read(b []byte) (int, error) {
 		select {
 		case <-s.follow.Done():
 			return 0, s.follow.Err()
-		case <-time.After(look):
+		case <-time.After(pollEvery):
 		}
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"google.golang.org/protobuf/proto"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
 var about = &agentpb.InfoResponse{
-	Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Probe: "woven",
+	Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Probes: []*agentpb.Probe{{Name: "woven"}},
 	Steps:      []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "sync.volumes", Stage: "syncpod"}, {Name: "cri.RunPodSandbox", Stage: "cri"}},
 	Goroutines: []string{"", "worker", "probe"},
 }
 
 var header = &Header{Podstep: "v0.1.0", Began: time.Unix(1e9, 0).UTC(), Selection: "web", Info: about}
 
-// sample makes up the events of an agent: calls in calls of several pods at once,
-// and all kinds of events. Much of it is unlikely, all of it is possible.
+// sample makes up the events of an agent: nested calls of several pods at once, and all kinds of events. Much of it is
+// unlikely, all of it is possible.
 type sample struct {
 	random *rand.Rand
 	open   []*agentpb.Event
@@ -38,7 +38,7 @@ func (s *sample) batch(n int) *agentpb.Batch {
 			s.pods++
 			b.Pods = append(b.Pods, &agentpb.Pod{Id: s.pods, Namespace: "shop", Name: fmt.Sprintf("web-%d", s.pods), Uid: fmt.Sprintf("uid-%d", s.pods)})
 		}
-		b.Events = append(b.Events, encoded(s.event()))
+		b.Events = append(b.Events, eventtest.Encode(s.event()))
 	}
 	return b
 }
@@ -50,7 +50,7 @@ func (s *sample) event() *agentpb.Event {
 	e := &agentpb.Event{Seq: s.last.Seq, Mono: s.last.Mono, Time: 1763724000e9 + s.last.Mono + r.Int64N(40), Goroutine: uint32(r.IntN(3))}
 	switch choice := r.IntN(100); {
 	case choice < 2:
-		e.Kind, e.Fields = agentpb.Kind_DROP, []*agentpb.Field{{Name: "enter", Value: &agentpb.Field_Number{Number: r.Int64N(5)}}}
+		e.Kind, e.Fields = agentpb.Kind_DROP, []*agentpb.Field{eventtest.Field("enter", r.Int64N(5))}
 	case choice < 4 && len(s.open) > 0:
 		at := s.open[r.IntN(len(s.open))]
 		e.Kind, e.Span, e.Parent, e.Pod, e.Step, e.Sync, e.Duration = agentpb.Kind_RELEASE, at.Span, at.Parent, at.Pod, at.Step, at.Sync, r.Int64N(1e10)
@@ -72,8 +72,8 @@ func (s *sample) enter(e *agentpb.Event) {
 	}
 	if s.random.IntN(3) == 0 {
 		e.Fields = []*agentpb.Field{
-			{Name: "updateType", Value: &agentpb.Field_Text{Text: "create"}},
-			{Name: "path", Value: &agentpb.Field_Text{Text: fmt.Sprintf("/pods/%d\x1b", s.random.IntN(3))}},
+			eventtest.Field("updateType", "create"),
+			eventtest.Field("path", fmt.Sprintf("/pods/%d\x1b", s.random.IntN(3))),
 			{},
 		}
 	}
@@ -91,19 +91,10 @@ func (s *sample) exit(e *agentpb.Event) {
 	}
 }
 
-func encoded(e *agentpb.Event) []byte {
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
-
-// odd are events that agents send seldom or never, and that stand in a file as
-// they are.
+// odd are events that agents send seldom or never. They stand in a file verbatim.
 var odd = [][]byte{
 	{},
-	encoded(&agentpb.Event{Seq: 9, Time: 7, Mono: 5, Kind: agentpb.Kind_NOTE, Step: 2, Pod: 1, Span: 3, Parent: 1, Duration: 4, Probe: 2}),
+	eventtest.Encode(&agentpb.Event{Seq: 9, Time: 7, Mono: 5, Kind: agentpb.Kind_NOTE, Step: 2, Pod: 1, Span: 3, Parent: 1, Duration: 4, Probe: 2}),
 	{0xff, 0xff},
 	{0x08, 2, 0x08, 1},                       // said twice
 	{0x88, 0x00, 0x05},                       // longer than needed
@@ -111,12 +102,13 @@ var odd = [][]byte{
 	{0xfa, 0x3f, 3, 'n', 'e', 'w'},           // a member of the future
 	bytes.Repeat([]byte{0x5a, 0}, maxFields), // many empty fields
 	bytes.Repeat([]byte{0x5a, 0}, maxFields*2),
-	encoded(&agentpb.Event{Seq: 1 << 63, Time: -1 << 63, Mono: 1<<63 - 1, Kind: -1, Step: 1<<32 - 1, Pod: 1<<32 - 1, Span: 1<<64 - 1, Parent: 1<<64 - 1, Sync: 1<<32 - 1, Goroutine: 1<<32 - 1, Duration: -1 << 63}),
-	encoded(&agentpb.Event{Kind: agentpb.Kind_ENTER, Span: 1<<64 - 1}),
-	encoded(&agentpb.Event{Kind: agentpb.Kind_EXIT, Span: 1<<64 - 1, Error: "\x1b[2J"}),
+	eventtest.Encode(&agentpb.Event{Seq: 1 << 63, Time: -1 << 63, Mono: 1<<63 - 1, Kind: -1, Step: 1<<32 - 1, Pod: 1<<32 - 1, Span: 1<<64 - 1, Parent: 1<<64 - 1, Sync: 1<<32 - 1, Goroutine: 1<<32 - 1, Duration: -1 << 63}),
+	eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Span: 1<<64 - 1}),
+	eventtest.Encode(&agentpb.Event{Seq: 10, Kind: agentpb.Kind_ENTER, Span: 4, Parent: 3, Pod: 1, CallerLine: 2892}),
+	eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_EXIT, Span: 1<<64 - 1, Error: "\x1b[2J"}),
 }
 
-// written is a trace of these batches.
+// written returns a trace of these batches.
 func written(t testing.TB, batches ...*agentpb.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"google.golang.org/protobuf/proto"
 )
 
-// TestRoundTrip: what is read is what was written, byte by byte, however it was
-// cut into batches.
+// TestRoundTrip: the events that are read are those that were written, byte by byte, whatever the size of the batches.
 func TestRoundTrip(t *testing.T) {
 	for _, size := range []int{1, 7, 1000, 3 * blockEvents} {
 		s := newSample()
@@ -53,8 +52,7 @@ func same(t *testing.T, got, want *agentpb.Batch) {
 	}
 }
 
-// TestModelBeginsAnew: many pods and spans do not grow the model without bound,
-// and do no harm.
+// TestModelBeginsAnew: many pods and spans do no harm, and do not grow the model without bound.
 func TestModelBeginsAnew(t *testing.T) {
 	var batches []*agentpb.Batch
 	want := &agentpb.Batch{}
@@ -63,7 +61,7 @@ func TestModelBeginsAnew(t *testing.T) {
 			batches = append(batches, &agentpb.Batch{})
 		}
 		b := batches[len(batches)-1]
-		b.Events = append(b.Events, encoded(&agentpb.Event{Seq: uint64(i), Kind: agentpb.Kind_ENTER, Span: uint64(i), Parent: uint64(i / 2), Pod: i, Step: i % 5000}))
+		b.Events = append(b.Events, eventtest.Encode(&agentpb.Event{Seq: uint64(i), Kind: agentpb.Kind_ENTER, Span: uint64(i), Parent: uint64(i / 2), Pod: i, Step: i % 5000}))
 	}
 	for _, b := range batches {
 		want.Events = append(want.Events, b.Events...)
@@ -88,7 +86,7 @@ func TestHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := r.Header()
-	if h.Podstep != header.Podstep || !h.Began.Equal(header.Began) || h.Selection != "web" || !proto.Equal(h.Info, wire.Complete(about)) {
+	if h.Podstep != header.Podstep || !h.Began.Equal(header.Began) || h.Selection != "web" || !proto.Equal(h.Info, about) {
 		t.Errorf("header %+v", h)
 	}
 	if _, err := r.Next(); err != io.EOF {
@@ -170,8 +168,7 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestDamaged: a byte that is changed is found, and all before its block is
-// read.
+// TestDamaged: a changed byte is found, and everything before its block is read.
 func TestDamaged(t *testing.T) {
 	s := newSample()
 	raw := written(t, s.batch(20), s.batch(20))
@@ -195,8 +192,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestUnknownBlock: kinds of blocks that a later podstep may add are passed
-// over.
+// TestUnknownBlock: blocks of a kind that a later podstep may add are passed over.
 func TestUnknownBlock(t *testing.T) {
 	raw := written(t, newSample().batch(5))
 	p, err := newPacker()

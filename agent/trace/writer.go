@@ -11,15 +11,14 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// A block is written when so much is in it, or when so long has passed since
-// its first event.
+// A block is written when it has so many events or bytes, or when so long has passed since its first event.
 const (
 	blockEvents = 1 << 13
 	blockBytes  = 1 << 20
 	blockTime   = time.Second
 )
 
-// maxEvent bounds one event, in bytes. The agent's are far smaller.
+// maxEvent bounds one event, in bytes. Events of the agent are far smaller.
 const maxEvent = maxPlain / 4
 
 // Writer writes a trace. It keeps less than a block in memory. Several
@@ -37,14 +36,14 @@ type Writer struct {
 	pods    int
 	bytes   int
 
-	err    error // the first that writing met; then nothing more is written
+	err    error // the first error of writing; after it nothing more is written
 	closed bool
 	size   int64
 	events uint64
 }
 
-// Create begins a trace in a file that only its owner can read. A trace that is
-// there already is replaced; any other file is left alone, with an error.
+// Create begins a trace in a file that only its owner can read. It replaces a trace that is there already. It leaves
+// any other file alone, and returns an error.
 func Create(path string, h *Header) (*Writer, error) {
 	if err := makeRoom(path); err != nil {
 		return nil, fmt.Errorf("write trace %s: %w", path, err)
@@ -104,8 +103,8 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	return w, w.err
 }
 
-// Add writes a batch, or keeps it for a moment. An error is of this batch or of
-// one before; the trace then ends with the events that could be written.
+// Add writes a batch, or keeps it for a moment. An error may be of this batch or of an earlier one. After it, the trace
+// ends with the events that could be written.
 func (w *Writer) Add(b *agentpb.Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,8 +135,7 @@ func (w *Writer) Add(b *agentpb.Batch) error {
 	return w.err
 }
 
-// addPods adds pods to the block, and begins another one when it has as many as
-// it may. The caller holds mu.
+// addPods adds pods to the block. When the block has as many as it may, it begins another one. The caller holds mu.
 func (w *Writer) addPods(pods []*agentpb.Pod) error {
 	for _, p := range pods {
 		if n := max(len(p.Namespace), len(p.Name), len(p.Uid)); n > maxPodText {
@@ -160,8 +158,7 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close writes what is kept and the end mark, and closes what is written to. It
-// returns the first error that writing met.
+// Close writes what is kept and the end mark, and closes the file. It returns the first error of writing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,14 +181,14 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Events reports how many events have been written.
+// Events returns how many events have been written.
 func (w *Writer) Events() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.events
 }
 
-// Size reports how many bytes have been written.
+// Size returns how many bytes have been written.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +216,7 @@ func (w *Writer) flush() {
 	}
 }
 
-// write writes a block, whole or not at all where that can be had.
+// write writes a block. If that fails, it takes back the half that was written, if the file can be cut.
 func (w *Writer) write(b []byte) bool {
 	if w.err != nil {
 		return false

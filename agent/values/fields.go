@@ -1,5 +1,5 @@
-// Package values makes fields of the values that the kubelet's functions have in
-// hand, as events have them: encoded at once, short, and without secrets.
+// Package values turns the values that the kubelet's functions have in hand into the fields of events: encoded at once,
+// short, and without secrets.
 package values
 
 import (
@@ -12,11 +12,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Fields are fields in wire form, as they are in an event: a part of an event
-// that wire.Lookup reads as it reads a whole one.
+// Fields are fields in wire form: a part of an event, which wire.Lookup reads as it reads a whole event.
 type Fields []byte
 
-// Names are the names of fields, ready to be written.
+// Names returns the names of fields, encoded.
 func Names(fields []probes.Field) []wire.Name {
 	out := make([]wire.Name, len(fields))
 	for i, f := range fields {
@@ -25,16 +24,16 @@ func Names(fields []probes.Field) []wire.Name {
 	return out
 }
 
-// Protos are the fields as messages.
+// Protos returns the fields as messages.
 func (w Fields) Protos() []*agentpb.Field {
 	e := &agentpb.Event{}
 	if proto.Unmarshal(w, e) != nil {
-		return nil // it was written here
+		return nil // does not happen: this package wrote it
 	}
 	return e.Fields
 }
 
-// Take appends the field that a value makes, if it makes one.
+// Take appends the field of a value, if the value makes one.
 func (w Fields) Take(n *wire.Name, v any) Fields {
 	switch v := v.(type) {
 	case string:
@@ -54,8 +53,8 @@ func (w Fields) Take(n *wire.Name, v any) Fields {
 	return f.AppendTo(w)
 }
 
-// Differ reports whether fields that both have, and that are plain values, are not
-// the same. Documents may be written in several ways.
+// Differ reports whether a field that both have differs. Only plain values count: a document may be written in several
+// ways.
 func (w Fields) Differ(other Fields) bool {
 	for f := range wire.EncodedFields(w) {
 		name, v := wire.ReadField(f)

@@ -10,12 +10,11 @@ import (
 // maxText bounds a text field, in bytes.
 const maxText = 1 << 10
 
-// Text makes a text fit to leave: without secrets, short, and UTF-8. A text that is
-// so already is returned as it is, without allocating.
+// Text makes a text fit to leave the agent: without secrets, short, and UTF-8. A text that is so already is returned
+// unchanged, without allocating.
 func Text(s string) string { return clip(redact.Text(s)) }
 
-// Error is an error's text without secrets. An Error method that panics
-// must not cost the event.
+// Error returns an error's text without secrets. An Error method that panics must not cost the event.
 func Error(err error) (s string) {
 	defer func() {
 		if recover() != nil {
@@ -25,9 +24,8 @@ func Error(err error) (s string) {
 	return Text(err.Error())
 }
 
-// clip makes a text short enough to be shown, and one that a message of the
-// agent's may have: what a runtime or a container says can be any bytes, and a
-// single string that is not UTF-8 costs the whole message.
+// clip cuts a text to maxText bytes and makes it valid UTF-8. Texts of a runtime or a container can be any bytes, and
+// one string that is not UTF-8 costs the whole message.
 func clip(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxText {

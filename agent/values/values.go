@@ -15,13 +15,12 @@ import (
 	"github.com/podstep/podstep/probes/hook"
 )
 
-// maxDocument bounds a document wire.Field, in bytes.
+// maxDocument bounds a field that is a document, in bytes.
 const maxDocument = 8 << 10
 
-// fieldOf makes a field of a value that a step shows. Values are the kubelet's
-// own, and may change as soon as its function goes on: nothing is kept, and
-// least of all v itself, see hook.Taker. ok is false for what there is no plain
-// way to show, and for nil.
+// fieldOf makes a field of a value that a step shows. Values are the kubelet's own, and may change as soon as its
+// function goes on. So nothing of them is kept, least of all v itself: see hook.Taker. ok is false for nil, and for a
+// value that has no plain form.
 func fieldOf(name string, v any) (wire.Field, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -40,8 +39,7 @@ func fieldOf(name string, v any) (wire.Field, bool) {
 	return objectField(name, v)
 }
 
-// objectField is fieldOf for what has methods that are called: one of a nil
-// pointer may panic.
+// objectField is fieldOf for values whose methods are called: a method of a nil pointer may panic.
 func objectField(name string, v any) (f wire.Field, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -124,8 +122,7 @@ func documentField(name string, v any) (wire.Field, bool) {
 	return document(name, b), true
 }
 
-// messageField shows a CRI message without its secrets. The message itself is
-// the kubelet's and is not touched.
+// messageField shows a CRI message without its secrets. It does not touch the message itself, which is the kubelet's.
 func messageField(name string, m proto.Message) (wire.Field, bool) {
 	if m == nil || !m.ProtoReflect().IsValid() {
 		return wire.Field{}, false

@@ -15,11 +15,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// messageOf is a field as a message.
+// messageOf returns a field as a message.
 func messageOf(f wire.Field) *agentpb.Field { return Fields(f.AppendTo(nil)).Protos()[0] }
 
-// TestTake holds what is written of a value at once against the field that the
-// value makes.
+// TestTake compares the fields that Take writes with those of fieldOf.
 func TestTake(t *testing.T) {
 	long := strings.Repeat("long ", 200)
 	for _, v := range []any{
@@ -93,7 +92,7 @@ func TestMessagesAreRedacted(t *testing.T) {
 	}
 }
 
-// TestValues: what cannot be shown is left out; what panics is caught.
+// TestValues: a value that cannot be shown is left out; a panic is caught.
 func TestValues(t *testing.T) {
 	type named string
 	type number8 uint8
@@ -118,8 +117,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestTextsAreUTF8: a text is one wherever it comes from and is cut, or the
-// message that it is part of could not be sent.
+// TestTextsAreUTF8: every text is valid UTF-8, wherever it comes from and wherever it is cut. Otherwise its message
+// could not be sent.
 func TestTextsAreUTF8(t *testing.T) {
 	umlauts := strings.Repeat("ü", maxText)
 	for _, c := range []struct{ name, in, want string }{

@@ -5,14 +5,14 @@ package version
 import (
 	"runtime/debug"
 	"slices"
+	"strings"
 )
 
-// module is the path of podstep's module.
+// module is the path of podstep's module. The lab's module is below it, and is tagged with the same version.
 const module = "github.com/podstep/podstep"
 
-// Own is podstep's version in this program, as the go command recorded it: the tag
-// that was built, such as v0.1.0, or a version made of the commit, such as
-// v0.0.0-20261122101341-90e25be5cc2b, or "(devel)" if it recorded none.
+// Own returns podstep's version in this program, as the go command recorded it: the tag that was built, such as v0.1.0,
+// or a version made of the commit, such as v0.0.0-20261122101341-90e25be5cc2b, or "(devel)" if it recorded none.
 func Own() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		return recorded(b)
@@ -22,9 +22,11 @@ func Own() string {
 
 const unknown = "(devel)"
 
-// recorded is the version of podstep's module in a build of it, or of a program
-// that links it.
+// recorded returns the version of podstep in a build of one of its modules, or of a program that links it.
 func recorded(b *debug.BuildInfo) string {
+	if strings.HasPrefix(b.Main.Path, module+"/") && b.Main.Version != "" {
+		return b.Main.Version // the podstep that it links is the one of the same commit
+	}
 	modules := append([]*debug.Module{&b.Main}, b.Deps...)
 	i := slices.IndexFunc(modules, func(m *debug.Module) bool { return m.Path == module })
 	if i < 0 || modules[i].Version == "" {

@@ -11,10 +11,11 @@ func TestRecorded(t *testing.T) {
 		build debug.BuildInfo
 		want  string
 	}{
-		"podstep":             {debug.BuildInfo{Main: own, Deps: []*debug.Module{&other}}, "v1.2.3"},
-		"another that has it": {debug.BuildInfo{Main: other, Deps: []*debug.Module{&own}}, "v1.2.3"},
-		"a test of podstep":   {debug.BuildInfo{Main: debug.Module{Path: module}}, unknown},
-		"another":             {debug.BuildInfo{Main: other}, unknown},
+		"podstep":              {debug.BuildInfo{Main: own, Deps: []*debug.Module{&other}}, "v1.2.3"},
+		"another that has it":  {debug.BuildInfo{Main: other, Deps: []*debug.Module{&own}}, "v1.2.3"},
+		"a test of podstep":    {debug.BuildInfo{Main: debug.Module{Path: module}}, unknown},
+		"a program of the lab": {debug.BuildInfo{Main: debug.Module{Path: module + "/lab", Version: "v1.2.4"}, Deps: []*debug.Module{{Path: module, Version: "v0.0.0"}}}, "v1.2.4"},
+		"another":              {debug.BuildInfo{Main: other}, unknown},
 	} {
 		if got := recorded(&c.build); got != c.want {
 			t.Errorf("%s: the version is %q, want %q", name, got, c.want)

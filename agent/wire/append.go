@@ -39,14 +39,13 @@ func AppendTail[T string | []byte](b []byte, err T, duration int64, probe, line 
 	return appendUint(b, lineMember, uint64(line))
 }
 
-// AppendField appends an encoded agentpb.Field, such as EncodedFields gives, to
-// an encoded event.
+// AppendField appends an encoded agentpb.Field, as EncodedFields yields it, to an encoded event.
 func AppendField(b, field []byte) []byte {
 	return protowire.AppendBytes(append(b, fieldTag), field)
 }
 
-// MaxSize is the most bytes that an event with these encoded fields and this
-// error takes, whatever its numbers are.
+// MaxSize returns the most bytes that an event with these encoded fields and this error takes, whatever its numbers
+// are.
 func MaxSize(fields [][]byte, err []byte) int {
 	const numbers = (lineMember - 2) * (1 + binary.MaxVarintLen64)
 	n := numbers + 1 + protowire.SizeBytes(len(err))
@@ -65,13 +64,13 @@ type Field struct {
 	Num  int64  // of the other kinds, as in Value
 }
 
-// Text is a field that is a text. It must be valid UTF-8.
+// Text makes a field that is a text. It must be valid UTF-8.
 func Text(name, v string) Field { return Field{Name: name, Kind: TextValue, Text: v} }
 
-// Number is a field that is a number.
+// Number makes a field that is a number.
 func Number(name string, v int64) Field { return Field{Name: name, Kind: NumberValue, Num: v} }
 
-// Flag is a field that is true or false.
+// Flag makes a field that is true or false.
 func Flag(name string, v bool) Field {
 	f := Field{Name: name, Kind: FlagValue}
 	if v {
@@ -80,21 +79,20 @@ func Flag(name string, v bool) Field {
 	return f
 }
 
-// Duration is a field that is a duration.
+// Duration makes a field that is a duration.
 func Duration(name string, v time.Duration) Field {
 	return Field{Name: name, Kind: DurationValue, Num: int64(v)}
 }
 
-// JSON is a field that is a document. It must be valid UTF-8.
+// JSON makes a field that is a document. It must be valid UTF-8.
 func JSON(name, v string) Field { return Field{Name: name, Kind: JSONValue, Text: v} }
 
-// Real is a field that is a number with a fraction.
+// Real makes a field that is a number with a fraction.
 func Real(name string, v float64) Field {
 	return Field{Name: name, Kind: RealValue, Num: int64(math.Float64bits(v))}
 }
 
-// AppendTo appends the field to an encoded event. The value of a oneof is
-// written even if it is zero.
+// AppendTo appends the field to an encoded event. A value of zero is written, too, since it is the member of a oneof.
 func (f *Field) AppendTo(b []byte) []byte {
 	b = protowire.AppendVarint(append(b, fieldTag), uint64(f.size()))
 	if f.Name != "" {
@@ -157,8 +155,7 @@ func (n *Name) AppendNumber(b []byte, kind ValueKind, v int64) []byte {
 	return protowire.AppendVarint(b, uint64(v))
 }
 
-// The tags of Event.fields and Field.name, and of a value of a kind. All
-// members have numbers below 16: their tags are one byte.
+// The tags of Event.fields and Field.name. All members have numbers below 16, so a tag takes one byte.
 const (
 	fieldTag = fieldsMember<<3 | byte(protowire.BytesType)
 	nameTag  = nameMember<<3 | byte(protowire.BytesType)

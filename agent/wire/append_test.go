@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"google.golang.org/protobuf/proto"
 )
 
-// fields are one field of every kind, and as the generated code has it.
+// fields has one field of every kind, and the same as a generated message.
 var fields = []struct {
 	field Field
 	want  *agentpb.Field
@@ -27,7 +28,7 @@ var fields = []struct {
 	{Real("r", 1.5), &agentpb.Field{Name: "r", Value: &agentpb.Field_Real{Real: 1.5}}},
 }
 
-// TestAppend holds what is written here against what the generated code reads.
+// TestAppend compares what this package writes with what the generated code reads.
 func TestAppend(t *testing.T) {
 	want := &agentpb.Event{
 		Seq: 7, Time: 1 << 60, Mono: -1, Kind: agentpb.Kind_EXIT, Step: math.MaxUint32, Pod: 9, Span: math.MaxUint64,
@@ -43,10 +44,7 @@ func TestAppend(t *testing.T) {
 		want.Fields = append(want.Fields, fields[i].want)
 	}
 	raw = AppendTail(raw, want.Error, want.Duration, want.Probe, want.CallerLine)
-	got := &agentpb.Event{}
-	if err := proto.Unmarshal(raw, got); err != nil {
-		t.Fatal(err)
-	}
+	got := eventtest.Decode(t, raw)
 	if !proto.Equal(got, want) {
 		t.Errorf("appended:\n%v\nwant:\n%v", got, want)
 	}
@@ -55,7 +53,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestName holds a name that was encoded before against a whole field.
+// TestName compares a field with a name that was encoded before with a field that was encoded whole.
 func TestName(t *testing.T) {
 	for _, c := range fields {
 		name := NewName(c.field.Name)
@@ -74,7 +72,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestAppendAllocates: where there is room, appending takes no memory.
+// TestAppendAllocates: appending takes no memory if there is room.
 func TestAppendAllocates(t *testing.T) {
 	room, name := make([]byte, 0, 1<<10), NewName("name")
 	n := testing.AllocsPerRun(100, func() {
@@ -103,8 +101,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// FuzzAppend: what can be read of an event makes an event again, which reads the
-// same and is as large as MaxSize allows.
+// FuzzAppend: an event that can be read is written again so that it reads the same, and is at most as large as MaxSize
+// says.
 func FuzzAppend(f *testing.F) {
 	f.Add(ofAllKinds(f))
 	for _, raw := range samples(f) {

@@ -13,35 +13,34 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Decoder knows what the numbers in events stand for. Steps and goroutines are
-// given once by Info; pods by the stream, before the first event that names one.
-// One goroutine uses it at a time.
+// Decoder knows what the numbers in events stand for. Info gives steps and goroutines once; the stream gives each pod
+// before the first event that names it. One goroutine uses a Decoder at a time.
 type Decoder struct {
 	info    *agentpb.InfoResponse
 	pods    map[uint32]*probes.Pod
-	unknown int    // pods that no batch named
+	unknown int    // how many of pods no batch named
 	last    Header // of the newest event that could be read
 }
 
-// maxUnknown bounds the pods that are remembered although no batch named them: an
-// agent names a pod before its events, so these are numbers that a damaged file
-// made up.
+// maxUnknown bounds the pods that are remembered although no batch named them. An agent names a pod before its events,
+// so a damaged file made these numbers up.
 const maxUnknown = 1 << 12
 
 // NewDecoder makes a decoder for the events of the agent that info is about.
 func NewDecoder(info *agentpb.InfoResponse) *Decoder {
-	return &Decoder{info: Complete(info), pods: map[uint32]*probes.Pod{}}
+	return &Decoder{info: info, pods: map[uint32]*probes.Pod{}}
 }
 
 // SameAgent reports whether two answers to Info come from one agent: from one run
-// of one process, with the same probe. Numbers of pods, steps, goroutines and
+// of one process, with the same first probe. Numbers of pods, steps, goroutines and
 // holds mean the same in both.
 func SameAgent(a, b *agentpb.InfoResponse) bool {
-	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) && a.GetProbe() == b.GetProbe()
+	return a.GetPid() == b.GetPid() && a.GetStarted().AsTime().Equal(b.GetStarted().AsTime()) &&
+		probeAt(a, 0).GetName() == probeAt(b, 0).GetName()
 }
 
-// AddPods learns the pods of a batch. A pod that comes again stays the
-// same pointer, so that events of one pod can be compared by it.
+// AddPods learns the pods of a batch. A pod that comes again keeps its pointer, so that events of one pod can be
+// compared by it.
 func (d *Decoder) AddPods(pods []*agentpb.Pod) {
 	for _, p := range pods {
 		pod := PodOf(p)
@@ -51,7 +50,7 @@ func (d *Decoder) AddPods(pods []*agentpb.Pod) {
 	}
 }
 
-// PodOf is the pod that a message is about; the zero Pod if it is nil.
+// PodOf returns the pod that a message is about; the zero Pod if it is nil.
 func PodOf(p *agentpb.Pod) probes.Pod {
 	return probes.Pod{Namespace: p.GetNamespace(), Name: p.GetName(), UID: p.GetUid()}
 }
@@ -66,9 +65,8 @@ func (d *Decoder) Batch(b *agentpb.Batch) []probes.Event {
 	return events
 }
 
-// Event decodes one event. One that cannot be read becomes a lost one, with
-// the time of the one before it: a single bad event must not end a stream that
-// may be about a hold.
+// Event decodes one event. An event that cannot be read becomes a DROP event with the time of the one before it: a
+// single bad event must not end a stream that may be about a hold.
 func (d *Decoder) Event(raw []byte) probes.Event {
 	var e agentpb.Event
 	if err := proto.Unmarshal(raw, &e); err != nil {
@@ -90,7 +88,7 @@ func (d *Decoder) Event(raw []byte) probes.Event {
 	return out
 }
 
-// Outline is the event that a header is of, all but its fields.
+// Outline returns the event of a header, without its fields.
 func (d *Decoder) Outline(h *Header) probes.Event {
 	stage, step := d.Step(h.Step)
 	return probes.Event{
@@ -112,8 +110,8 @@ func (d *Decoder) Outline(h *Header) probes.Event {
 	}
 }
 
-// Step gives the stage and the name of Event.step. Zero is no step; a number
-// that Info does not know gets a name that says so.
+// Step returns the stage and the name of Event.step. Zero is no step. A number that Info does not know gets a name that
+// says so.
 func (d *Decoder) Step(n uint32) (stage, name string) {
 	switch steps := d.info.GetSteps(); {
 	case n == 0:
@@ -124,27 +122,24 @@ func (d *Decoder) Step(n uint32) (stage, name string) {
 	return "", "step#" + strconv.FormatUint(uint64(n), 10)
 }
 
-// Probe is the name of the probe that saw an event; empty if it is not known.
+// Probe returns the name of the probe that saw an event; empty if it is not known.
 func (d *Decoder) Probe(h *Header) string {
 	if h.Probe > 0 {
 		return probeAt(d.info, h.Probe-1).GetName()
 	}
-	steps := d.info.GetSteps()
-	if h.Step == 0 || int64(h.Step) > int64(len(steps)) {
-		return d.info.GetProbe()
-	}
-	for _, a := range steps[h.Step-1].GetAbilities() {
-		if Sees(a) {
-			return probeAt(d.info, a.GetProbe()).GetName()
+	if steps := d.info.GetSteps(); h.Step > 0 && int64(h.Step) <= int64(len(steps)) {
+		for _, a := range steps[h.Step-1].GetAbilities() {
+			if Sees(a) {
+				return probeAt(d.info, a.GetProbe()).GetName()
+			}
 		}
 	}
-	return d.info.GetProbe()
+	return probeAt(d.info, 0).GetName()
 }
 
-// Pod gives the pod of Event.pod, nil for the node. It is shared by all events
-// of a pod; nobody changes it. A pod that no batch named is one without names,
-// so that its events are seen at least; of very many such pods each event has its
-// own.
+// Pod returns the pod of Event.pod, nil for the node. All events of a pod share it, and nobody changes it. A pod that
+// no batch named has no name, so that its events are at least seen. Beyond maxUnknown such pods, each event gets a Pod
+// of its own.
 func (d *Decoder) Pod(id uint32) *probes.Pod {
 	if id == 0 {
 		return nil
@@ -160,7 +155,7 @@ func (d *Decoder) Pod(id uint32) *probes.Pod {
 	return p
 }
 
-// Goroutine gives the name of Event.goroutine, empty for an unknown one.
+// Goroutine returns the name of Event.goroutine, empty for an unknown one.
 func (d *Decoder) Goroutine(n uint32) string {
 	if names := d.info.GetGoroutines(); int64(n) < int64(len(names)) {
 		return names[n]
@@ -168,8 +163,7 @@ func (d *Decoder) Goroutine(n uint32) string {
 	return ""
 }
 
-// Kind is the kind of an event in the words of package probes. Kinds that are
-// newer than this program are notes.
+// Kind returns the kind of an event in the words of package probes. Kinds that are newer than this program are notes.
 func Kind(k agentpb.Kind) probes.Kind {
 	switch k {
 	case agentpb.Kind_ENTER:
@@ -188,8 +182,8 @@ func Kind(k agentpb.Kind) probes.Kind {
 	return probes.Note
 }
 
-// Fields gives fields by name, with values that encoding/json takes: text, a
-// number, a flag, a document. Durations are text such as "1.5s".
+// Fields returns fields by name, with values that encoding/json takes: text, a number, a flag, a document. Durations
+// are text such as "1.5s".
 func Fields(fields []*agentpb.Field) map[string]any {
 	if len(fields) == 0 {
 		return nil
@@ -212,8 +206,8 @@ func value(f *agentpb.Field) any {
 	case *agentpb.Field_Duration:
 		return time.Duration(v.Duration).String()
 	case *agentpb.Field_Json:
-		// A document that was cut short is text; as a document it would make
-		// the whole event impossible to print.
+		// A document that was cut short becomes a text: as a document it would make the whole event impossible to
+		// print.
 		if json.Valid([]byte(v.Json)) {
 			return probes.RawJSON(v.Json)
 		}

@@ -11,11 +11,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
 
 var about = &agentpb.InfoResponse{
-	Probe:      "woven",
+	Probes:     []*agentpb.Probe{{Name: "woven"}},
 	Steps:      []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "cri.runpodsandbox", Stage: "cri"}},
 	Goroutines: []string{"", "worker"},
 }
@@ -37,17 +38,17 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestProbe: one agent may have several probes, and one step may.
+// TestProbe: an agent may have several probes, and so may a step.
 func TestProbe(t *testing.T) {
-	d := NewDecoder(&agentpb.InfoResponse{Probe: "cri", Steps: []*agentpb.Step{{Name: "cri.StopContainer", Seen: true}, {Name: "cluster.bound", Seen: true, Probe: "api"}}})
+	d := NewDecoder(&agentpb.InfoResponse{Probes: []*agentpb.Probe{{Name: "cri"}, {Name: "api"}}, Steps: []*agentpb.Step{
+		{Name: "cri.StopContainer", Abilities: []*agentpb.Ability{{Entry: true}}},
+		{Name: "cluster.bound", Abilities: []*agentpb.Ability{{}, {Probe: 1, Entry: true}}},
+	}})
 	for _, c := range []struct {
 		step, probe uint32
 		want        string
 	}{{0, 0, "cri"}, {1, 0, "cri"}, {2, 0, "api"}, {3, 0, "cri"}, {1, 2, "api"}, {0, 2, "api"}, {1, 3, ""}} {
-		raw, err := proto.Marshal(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: c.step, Probe: c.probe})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: c.step, Probe: c.probe})
 		if got := d.Event(raw).Probe; got != c.want {
 			t.Errorf("step %d by probe %d is seen by %q, want %q", c.step, c.probe, got, c.want)
 		}
@@ -55,10 +56,10 @@ func TestProbe(t *testing.T) {
 }
 
 func TestSameAgent(t *testing.T) {
-	a := &agentpb.InfoResponse{Pid: 7, Started: timestamppb.New(time.Unix(5, 0)), Probe: "woven"}
+	a := &agentpb.InfoResponse{Pid: 7, Started: timestamppb.New(time.Unix(5, 0)), Probes: []*agentpb.Probe{{Name: "woven"}}}
 	for what, change := range map[string]func(*agentpb.InfoResponse){
 		"pid": func(b *agentpb.InfoResponse) { b.Pid++ }, "start": func(b *agentpb.InfoResponse) { b.Started.Nanos++ },
-		"probe": func(b *agentpb.InfoResponse) { b.Probe = "cri" },
+		"probe": func(b *agentpb.InfoResponse) { b.Probes[0].Name = "cri" },
 	} {
 		b := proto.CloneOf(a)
 		if !SameAgent(a, b) {
@@ -118,8 +119,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// FuzzEvent: whatever bytes an agent sends as an event, something comes of
-// them that can be printed.
+// FuzzEvent: whatever bytes an agent sends as an event, Event makes an event of them that can be printed.
 func FuzzEvent(f *testing.F) {
 	for _, raw := range samples(f) {
 		f.Add(raw)
@@ -144,24 +144,15 @@ func samples(t testing.TB) (out [][]byte) {
 		{Seq: 812345, Time: 1763724000123456789, Mono: 91234567890, Kind: agentpb.Kind_EXIT, Step: 77, Pod: 12, Span: 400123,
 			Parent: 400120, Sync: 3, Goroutine: 2, Duration: 1234567},
 	} {
-		raw, err := proto.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, raw)
+		out = append(out, eventtest.Encode(e))
 	}
 	return out
 }
 
-// TestUnreadable: an event that cannot be read stands where it was lost, and
-// not in 1970.
+// TestUnreadable: an event that cannot be read gets the time at which it was lost, not 1970.
 func TestUnreadable(t *testing.T) {
 	d := NewDecoder(about)
-	raw, err := proto.Marshal(&agentpb.Event{Seq: 7, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 3, Span: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := d.Event(raw)
+	before := d.Event(eventtest.Encode(&agentpb.Event{Seq: 7, Time: 1e18, Mono: 5, Kind: agentpb.Kind_ENTER, Step: 1, Pod: 3, Span: 9}))
 	lost := d.Event([]byte{0xff, 0xff})
 	if lost.Kind != probes.Drop || lost.Error == "" || lost.Pod != nil || lost.Span != 0 {
 		t.Errorf("what cannot be read is %+v", lost)

@@ -31,8 +31,8 @@ type Header struct {
 
 var errVarint = errors.New("read event: a number is cut short or too long")
 
-// ReadHeader reads an event's header. It reads all that proto.Unmarshal does,
-// to the same values, and is told from it only by not looking into fields.
+// ReadHeader reads an event's header. It reads whatever proto.Unmarshal reads, to the same values. It differs only in
+// that it does not look into fields.
 func ReadHeader(raw []byte) (h Header, err error) {
 	for i := 0; i < len(raw); {
 		tag, n := uvarint(raw[i:])

@@ -51,7 +51,7 @@ func TestReadHeaderAllocates(t *testing.T) {
 	}
 }
 
-// agree holds ReadHeader to what proto.Unmarshal reads.
+// agree compares ReadHeader with proto.Unmarshal.
 func agree(t *testing.T, raw []byte) {
 	t.Helper()
 	var e agentpb.Event

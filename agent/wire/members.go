@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of agentpb.Event's members. A test holds them against the descriptor.
+// Numbers of agentpb.Event's members. A test compares them with the descriptor.
 const (
 	seqMember       = 1
 	timeMember      = 2
@@ -74,8 +74,7 @@ func bytesOf(b []byte) (v []byte, size int) {
 	return b[n:end:end], end
 }
 
-// uvarint is protowire.ConsumeVarint, short enough to be fast for the many
-// numbers of one byte. A result of 0 or less is an error.
+// uvarint is protowire.ConsumeVarint, made fast for the many numbers of one byte. A result of 0 or less is an error.
 func uvarint(b []byte) (uint64, int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), 1
@@ -83,8 +82,7 @@ func uvarint(b []byte) (uint64, int) {
 	return protowire.ConsumeVarint(b)
 }
 
-// sizeOf is the size of the member that follows its tag; negative if it cannot
-// be read.
+// sizeOf returns the size of the member that follows its tag; negative if it cannot be read.
 func sizeOf(b []byte, tag uint64) int {
 	if protowire.Type(tag&7) == protowire.VarintType && tag>>3 != 0 && tag>>3 <= uint64(protowire.MaxValidNumber) {
 		for i := 0; i < len(b) && i < binary.MaxVarintLen64; i++ {

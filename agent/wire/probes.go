@@ -4,71 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/reasons"
+	_ "github.com/podstep/podstep/probes/reasons" // the words of the reasons that agents send, for every client
 )
-
-// Complete gives what an agent said of itself with its probes and their abilities.
-// Agents and trace files of podsteps that did not have them say as much with
-// older fields: this is the one place that reads those. What is given is shared
-// with info if nothing was missing.
-func Complete(info *agentpb.InfoResponse) *agentpb.InfoResponse {
-	if info == nil || len(info.Probes) > 0 {
-		return info
-	}
-	out := proto.CloneOf(info)
-	index := map[string]uint32{}
-	of := func(name string) uint32 {
-		i, ok := index[name]
-		if !ok {
-			i = uint32(len(out.Probes))
-			index[name] = i
-			out.Probes = append(out.Probes, &agentpb.Probe{
-				Name: name, State: agentpb.ProbeState_PROBE_RUNNING, Since: out.Started, Knows: knewBefore[name],
-			})
-		}
-		return i
-	}
-	of(out.Probe)
-	for _, s := range out.Steps {
-		if len(s.Abilities) == 0 {
-			name := s.Probe
-			if name == "" || !s.Seen {
-				name = out.Probe
-			}
-			s.Abilities = []*agentpb.Ability{abilityBefore(s, of(name))}
-		}
-	}
-	return out
-}
-
-// knewBefore is what the probes knew that there were before they said it.
-var knewBefore = map[string]*agentpb.Knows{
-	"woven":                  {Turns: true, Nesting: true, Workers: true},
-	"cri":                    {},
-	string(probes.ByAPI):     {Reports: true},
-	string(probes.ByKubelet): {Reports: true},
-}
-
-// abilityBefore is what the older fields of a step say.
-func abilityBefore(s *agentpb.Step, probe uint32) *agentpb.Ability {
-	no := string(probes.HoldNo)
-	a := &agentpb.Ability{Probe: probe, HoldEnter: no, HoldExit: no}
-	var why *agentpb.Reason
-	if s.Why != "" {
-		why = Reason(reasons.InWords.With("words", s.Why))
-	}
-	if !s.Seen {
-		a.Unseen = why
-		return a
-	}
-	a.Entry, a.Exit, a.Arguments, a.Results = true, true, true, true
-	a.HoldEnter, a.HoldExit, a.Fail, a.NoHold = s.HoldEnter, s.HoldExit, true, why
-	return a
-}
 
 // Reason is a reason as it goes over the wire; nil for none.
 func Reason(r probes.Reason) *agentpb.Reason {
@@ -78,17 +17,17 @@ func Reason(r probes.Reason) *agentpb.Reason {
 	return &agentpb.Reason{Code: r.Code, Args: r.Args}
 }
 
-// Why is a reason that came over the wire.
+// Why returns a reason that came over the wire.
 func Why(r *agentpb.Reason) probes.Reason { return probes.Reason{Code: r.GetCode(), Args: r.GetArgs()} }
 
-// ProbeStateNamed is the state that an event names, such as running or failed; ok is
-// false for names that are not known.
+// ProbeStateNamed returns the state that an event names, such as running or failed; ok is false for names that are not
+// known.
 func ProbeStateNamed(name string) (s agentpb.ProbeState, ok bool) {
 	n, ok := agentpb.ProbeState_value[statePrefix+strings.ToUpper(name)]
 	return agentpb.ProbeState(n), ok
 }
 
-// Working are the names of the probes that see something now.
+// Working returns the names of the probes that see something now.
 func Working(all []*agentpb.Probe) (names []string) {
 	for _, p := range all {
 		if Works(p) && !Retries(p) {
@@ -101,7 +40,7 @@ func Working(all []*agentpb.Probe) (names []string) {
 // Retries reports whether a probe sees nothing now, and tries again.
 func Retries(p *agentpb.Probe) bool { return p.GetState() == agentpb.ProbeState_PROBE_RETRYING }
 
-// StateName is the state of a probe as events name it, such as running or failed.
+// StateName returns the state of a probe as events name it, such as running or failed.
 func StateName(p *agentpb.Probe) string {
 	return strings.ToLower(strings.TrimPrefix(p.GetState().String(), statePrefix))
 }
@@ -117,7 +56,7 @@ func Works(p *agentpb.Probe) bool {
 	return p != nil
 }
 
-// Knows is what the probes of an agent that work know together.
+// Knows returns the union of what an agent's working probes know.
 func Knows(info *agentpb.InfoResponse) probes.Knows {
 	var out probes.Knows
 	for _, p := range info.GetProbes() {
@@ -134,14 +73,13 @@ func Knows(info *agentpb.InfoResponse) probes.Knows {
 // Sees reports whether the probe sees anything of the step.
 func Sees(a *agentpb.Ability) bool { return a.GetEntry() || a.GetExit() }
 
-// Holds reports whether a pod may be held at a side of the step as this probe sees
-// it.
+// Holds reports whether a pod may be held at a side of the step that this probe sees.
 func Holds(a *agentpb.Ability) bool {
 	no := string(probes.HoldNo)
 	return Sees(a) && (a.GetHoldEnter() != no || a.GetHoldExit() != no)
 }
 
-// Ability is what the probe of that index can do at the step, or nil.
+// Ability returns what the probe of that index can do at the step, or nil.
 func Ability(s *agentpb.Step, probe int) *agentpb.Ability {
 	i := slices.IndexFunc(s.GetAbilities(), func(a *agentpb.Ability) bool { return int(a.GetProbe()) == probe })
 	if i < 0 {
@@ -150,9 +88,8 @@ func Ability(s *agentpb.Step, probe int) *agentpb.Ability {
 	return s.Abilities[i]
 }
 
-// Unseen reports why none of the agent's probes sees the step: what the first that has
-// failed failed at, if it would see the step, else the first reason that a probe
-// gives. The text is empty if a probe sees the step.
+// Unseen returns why none of the agent's probes sees the step: the failure of the first failed probe that would see the
+// step, else the first reason that a probe gives. It is empty if a probe sees the step.
 func Unseen(info *agentpb.InfoResponse, s *agentpb.Step) (why probes.Text) {
 	failed := false
 	for _, a := range s.GetAbilities() {
@@ -169,7 +106,7 @@ func Unseen(info *agentpb.InfoResponse, s *agentpb.Step) (why probes.Text) {
 	return why
 }
 
-// probeAt is the probe of an index, or nil: files and agents may say anything.
+// probeAt returns the probe of an index, or nil: files and agents may have any index.
 func probeAt(info *agentpb.InfoResponse, i uint32) *agentpb.Probe {
 	if all := info.GetProbes(); int64(i) < int64(len(all)) {
 		return all[i]
@@ -177,7 +114,7 @@ func probeAt(info *agentpb.InfoResponse, i uint32) *agentpb.Probe {
 	return nil
 }
 
-// Failure says that a probe sees nothing, and why.
+// Failure returns the text that a probe sees nothing, and why.
 func Failure(p *agentpb.Probe) probes.Text {
 	name := p.GetName()
 	if p.GetState() == agentpb.ProbeState_PROBE_STOPPED {

@@ -13,15 +13,16 @@ import (
 
 const protowire = "google.golang.org/protobuf/encoding/protowire"
 
-// others are the files that read other messages than events.
+// others are the files that take apart other messages than events, with the reason.
 var others = map[string]string{
 	"agent/export/packet.go": "writes Perfetto's packets",
 	"agent/trace/limits.go":  "counts the members of an InfoResponse",
+	"agent/trace/older.go":   "reads fields that an InfoResponse had before",
 	"probes/cri/ref.go":      "names members of CRI messages by their numbers",
 }
 
-// TestOnlyHere sweeps the sources for code that takes encoded messages apart, or
-// puts them together: the bytes of an event are known here alone.
+// TestOnlyHere looks in the sources for code that takes encoded messages apart, or puts them together: only this
+// package may know the bytes of an event.
 func TestOnlyHere(t *testing.T) {
 	root, unused := filepath.Join("..", ".."), map[string]bool{}
 	for path := range others {
@@ -97,7 +98,7 @@ func shiftsByThree(e ast.Expr) bool {
 	return ok && lit.Value == "3"
 }
 
-// TestSweepFinds: the sweep finds what it is for.
+// TestSweepFinds: bytesOfMessages finds the imports and the tags, and nothing else.
 func TestSweepFinds(t *testing.T) {
 	for src, want := range map[string]int{
 		`package a; import "` + protowire + `"; var _ = protowire.AppendVarint`: 1,

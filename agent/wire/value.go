@@ -8,12 +8,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ValueKind is what the value of a field is. The numbers are those of the
-// members of agentpb.Field.
+// ValueKind is the kind of a field's value. The numbers are those of the members of agentpb.Field.
 type ValueKind uint8
 
-// The kinds of values. NoValue is that of a field that is not there, or that a
-// newer agent gave a value of another kind.
+// The kinds of values. NoValue stands for a field that is not there, or that a newer agent gave a value of another
+// kind.
 const (
 	NoValue       ValueKind = 0
 	TextValue     ValueKind = 2
@@ -24,36 +23,36 @@ const (
 	RealValue     ValueKind = 7
 )
 
-// Value is the value of an event's field, read without decoding the event. The
-// zero Value is that of a field that is not there.
+// Value is the value of an event's field, read without decoding the event. The zero Value stands for a field that is
+// not there.
 type Value struct {
 	Kind ValueKind
 	// Text is the value of a TextValue or a JSONValue. It is a part of the
 	// encoded event, not a copy.
 	Text []byte
-	// Num is the value of a NumberValue, of a DurationValue in nanoseconds, and
-	// of a FlagValue, 0 or not; of a RealValue it has the bits.
+	// Num is the value of a NumberValue; of a DurationValue, in nanoseconds; of a FlagValue, 0 or not. Of a RealValue
+	// it has the bits.
 	Num int64
 }
 
 // Found reports whether the event has the field.
 func (v Value) Found() bool { return v.Kind != NoValue }
 
-// String is a copy of Text.
+// String returns a copy of Text.
 func (v Value) String() string { return string(v.Text) }
 
-// Flag is the value of a FlagValue; false if it is of another kind.
+// Flag returns the value of a FlagValue; false if it is of another kind.
 func (v Value) Flag() bool { return v.Kind == FlagValue && v.Num != 0 }
 
-// Number is the value of a NumberValue, and whether it is one.
+// Number returns the value of a NumberValue, and whether it is one.
 func (v Value) Number() (int64, bool) { return v.Num, v.Kind == NumberValue }
 
-// Duration is the value of a DurationValue, and whether it is one.
+// Duration returns the value of a DurationValue, and whether it is one.
 func (v Value) Duration() (time.Duration, bool) {
 	return time.Duration(v.Num), v.Kind == DurationValue
 }
 
-// Real is the value of a RealValue, and whether it is one.
+// Real returns the value of a RealValue, and whether it is one.
 func (v Value) Real() (float64, bool) {
 	return math.Float64frombits(uint64(v.Num)), v.Kind == RealValue
 }
@@ -69,9 +68,8 @@ func Lookup(raw []byte, name string) Value {
 	return Value{}
 }
 
-// EncodedFields gives the fields of an encoded event, each as the encoded
-// agentpb.Field that ReadField reads: parts of raw, not copies. It ends at bytes
-// that cannot be read.
+// EncodedFields yields the fields of an encoded event, each as the encoded agentpb.Field that ReadField reads: parts of
+// raw, not copies. It ends at bytes that cannot be read.
 func EncodedFields(raw []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for field, rest, ok := nextField(raw); ok; field, rest, ok = nextField(rest) {
@@ -82,9 +80,8 @@ func EncodedFields(raw []byte) iter.Seq[[]byte] {
 	}
 }
 
-// nextField finds the first field in the rest of an encoded event, and what
-// follows it. It returns false if there is none, or bytes before it that cannot
-// be read.
+// nextField returns the first field in the rest of an encoded event, and the bytes after it. ok is false if there is
+// none, or if bytes before it cannot be read.
 func nextField(raw []byte) (field, rest []byte, ok bool) {
 	for i := 0; i < len(raw); {
 		tag, n := uvarint(raw[i:])
@@ -107,8 +104,7 @@ func nextField(raw []byte) (field, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// ReadField reads an encoded agentpb.Field. Of a field that cannot be read in
-// full, the value is the zero Value.
+// ReadField reads an encoded agentpb.Field. If the field cannot be read in full, v is the zero Value.
 func ReadField(field []byte) (name []byte, v Value) {
 	for len(field) > 0 {
 		m, rest, ok := next(field)
@@ -120,14 +116,13 @@ func ReadField(field []byte) (name []byte, v Value) {
 			name = m.bytes
 			continue
 		}
-		v.take(&m)
+		v.setFrom(&m)
 	}
 	return name, v
 }
 
-// readValue is ReadField for a field that has that name; other fields have the
-// zero Value. Nearly all fields begin with their name, and few have the one that
-// is looked for.
+// readValue returns the value of a field that has that name, and the zero Value for any other field. Nearly all fields
+// begin with their name, and few have the one that is looked for.
 func readValue(field []byte, name string) Value {
 	if len(field) > 1 && field[0] == nameTag && field[1] < 0x80 {
 		end := 2 + int(field[1])
@@ -149,15 +144,15 @@ func valueOf(field []byte) (v Value) {
 		if !ok {
 			return Value{}
 		}
-		v.take(&m)
+		v.setFrom(&m)
 		field = rest
 	}
 	return v
 }
 
-// take takes the value from a member. Of several the last one counts, as in all
+// setFrom sets the value from a member, if the member has one. If several have, the last one counts, as in all
 // messages.
-func (v *Value) take(m *member) {
+func (v *Value) setFrom(m *member) {
 	switch kind := ValueKind(m.num); {
 	case m.num > protowire.Number(RealValue):
 	case m.typ == protowire.BytesType && (kind == TextValue || kind == JSONValue):

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// TestMembers holds the numbers that are written here against the protocol.
+// TestMembers compares the numbers of this package with those of the protocol.
 func TestMembers(t *testing.T) {
 	event := (&agentpb.Event{}).ProtoReflect().Descriptor().Fields()
 	want := map[string]protowire.Number{
@@ -45,7 +45,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// ofAllKinds is an event that has a field of every kind.
+// ofAllKinds returns an event that has a field of every kind.
 func ofAllKinds(t testing.TB) []byte {
 	return marshal(t, &agentpb.Event{
 		Seq: 812345, Time: 1763724000123456789, Mono: 91234567890, Kind: agentpb.Kind_EXIT, Step: 77, Pod: 12, Span: 400123,
@@ -84,8 +84,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestFieldAsItMayCome: members of a field may come in any order, and there may
-// be some that are not known.
+// TestFieldAsItMayCome: members of a field may come in any order, and some may not be known.
 func TestFieldAsItMayCome(t *testing.T) {
 	name := protowire.AppendString(protowire.AppendTag(nil, nameMember, protowire.BytesType), "a")
 	one := protowire.AppendVarint(protowire.AppendTag(nil, protowire.Number(NumberValue), protowire.VarintType), 1)
@@ -149,7 +148,7 @@ func TestEncodedFields(t *testing.T) {
 	}
 	sameFields(t, raw, &e)
 	for range EncodedFields(raw) {
-		break // who has enough may stop
+		break // the loop may be left early
 	}
 }
 
@@ -167,8 +166,8 @@ func TestReadingFieldsAllocates(t *testing.T) {
 	}
 }
 
-// FuzzFields: whatever proto.Unmarshal can read, its fields are read here as
-// well, and the same; of other bytes nothing is read that is not in them.
+// FuzzFields: the fields of whatever proto.Unmarshal can read are read here to the same values. Of other bytes nothing
+// is read that is not in them.
 func FuzzFields(f *testing.F) {
 	f.Add(ofAllKinds(f))
 	for _, raw := range samples(f) {
@@ -191,7 +190,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// sameFields holds the fields that are read from raw against those of e.
+// sameFields compares the fields that are read from raw with those of e.
 func sameFields(t *testing.T, raw []byte, e *agentpb.Event) {
 	t.Helper()
 	var got []*agentpb.Field
@@ -215,7 +214,7 @@ func sameFields(t *testing.T, raw []byte, e *agentpb.Event) {
 	}
 }
 
-// plain are fields without members that are not known.
+// plain returns fields without their unknown members.
 func plain(fields []*agentpb.Field) (out []*agentpb.Field) {
 	for _, f := range fields {
 		out = append(out, &agentpb.Field{Name: f.Name, Value: f.Value})
@@ -223,7 +222,7 @@ func plain(fields []*agentpb.Field) (out []*agentpb.Field) {
 	return out
 }
 
-// message is the field as the generated code has it.
+// message returns the field as the generated code has it.
 func (v Value) message(name string) *agentpb.Field {
 	f := &agentpb.Field{Name: name}
 	switch v.Kind {

@@ -17,7 +17,7 @@ const prefix = "building: "
 
 const (
 	everyLook = 500 * time.Millisecond // how often the tool log is read
-	everyLine = 15 * time.Second       // how often there is a line where none is written over
+	everyLine = 15 * time.Second       // how often there is a line where lines are not overwritten
 	untilPlan = 3 * time.Second        // builds that are shorter are not worth a plan
 )
 
@@ -39,7 +39,7 @@ func build(args []string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, screen
 	cmd.Env = append(os.Environ(), toolLogVariable+"="+file.Name())
-	// The go command ends in its own way, and then we do.
+	// The go command ends in its own way, and podstep-weave ends after it.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -76,13 +76,12 @@ type watch struct {
 	args     []string // of the go command
 
 	first, last time.Time          // the first look that found something, the last line
-	planned     chan *plan         // nil until somebody asks
-	stop        context.CancelFunc // ends who asks
+	planned     chan *plan         // nil until the plan is asked for
+	stop        context.CancelFunc // ends the asking for the plan
 	asking      sync.WaitGroup
 }
 
-// look reads the tool log and shows what is new. What fails here costs the
-// display only.
+// look reads the tool log and shows what is new. Its errors cost the display only.
 func (w *watch) look(now time.Time) {
 	entries, err := w.log.read()
 	if err != nil {
@@ -99,7 +98,7 @@ func (w *watch) look(now time.Time) {
 	}
 	elapsed := now.Sub(w.first)
 	if w.planned == nil && elapsed >= untilPlan {
-		w.ask()
+		w.makePlan()
 	}
 	select {
 	case p := <-w.planned:
@@ -113,12 +112,12 @@ func (w *watch) look(now time.Time) {
 	w.screen.show(prefix + w.progress.line(elapsed))
 }
 
-// ask has the plan made while the build goes on.
-func (w *watch) ask() {
+// makePlan makes the plan while the build goes on.
+func (w *watch) makePlan() {
 	ctx, stop := context.WithCancel(context.Background())
 	w.planned, w.stop = make(chan *plan, 1), stop
 	w.asking.Go(func() {
-		// Without a plan there is no estimate, and the rest is shown.
+		// Without a plan there is no estimate; the rest is still shown.
 		if p, err := askPlan(ctx, w.args); err == nil {
 			w.planned <- p
 		}

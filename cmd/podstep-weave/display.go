@@ -9,17 +9,16 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// display writes lines about a build, and between them what the go command
-// writes. In a terminal there is one line, at the end, written over in place;
-// it takes no more than carriage returns and spaces, so that any terminal will
-// do.
+// display writes lines about a build, and between them the output of the go command. In a
+// terminal there is one line, at the end, which is overwritten in place. It needs only carriage
+// returns and spaces, so that any terminal will do.
 type display struct {
 	to    io.Writer
 	width func() int // columns of the terminal, 0 if it is none
 
 	mu     sync.Mutex
 	drawn  int  // columns of the line in place
-	inLine bool // what the go command has written does not end with a line's end
+	inLine bool // the last output of the go command does not end with a line's end
 }
 
 // newDisplay writes to a file, which may be a terminal.
@@ -51,8 +50,8 @@ func (d *display) Write(text []byte) (int, error) {
 	return d.to.Write(text)
 }
 
-// show writes the line, in place of the one before if this is a terminal. It
-// does not tear a line of the go command apart.
+// show writes the line. In a terminal it overwrites the one before. It waits until the go
+// command's last line is complete.
 func (d *display) show(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,14 +63,14 @@ func (d *display) show(line string) {
 		_, _ = io.WriteString(d.to, line+"\n")
 		return
 	}
-	// In its last column a terminal may go to the next line.
+	// At its last column a terminal may go to the next line.
 	line = line[:min(len(line), columns-1)]
 	pad := strings.Repeat(" ", max(0, min(d.drawn, columns-1)-len(line)))
 	_, _ = io.WriteString(d.to, "\r"+line+pad)
 	d.drawn = len(line)
 }
 
-// end takes the line in place away, and writes the last one, if there is one.
+// end removes the line in place, and writes the last line, if there is one.
 func (d *display) end(last string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,6 @@
-// Command podstep-weave builds Go programs with podstep's hook in the functions
-// of the catalogue. It is a program of its own, and small, because the go
-// command starts it once for each of the thousands of packages of a kubelet.
+// Command podstep-weave builds Go programs with podstep's hook in the functions of the
+// catalogue. It is a separate, small program because the go command starts it once for each of
+// the thousands of packages of a kubelet.
 package main
 
 import (
@@ -83,7 +83,7 @@ func goCommand(args []string) {
 	if err := grantMemory(); err != nil {
 		fail(1, fmt.Sprintf("podstep-weave: grant memory to compilers: %v\n", err))
 	}
-	// What go run and go test start may want the terminal for itself.
+	// The program that go run or go test starts may want the terminal for itself.
 	start := runGo
 	if verb := goArgs[0]; verb == "build" || verb == "install" {
 		start = build

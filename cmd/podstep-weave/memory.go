@@ -11,9 +11,9 @@ import (
 	"github.com/podstep/podstep/probes/weave"
 )
 
-// memoryVariable is how much memory, in bytes, each compiler may fill before
-// it collects garbage. A compiler lives for less than a second and then gives
-// everything back; collecting earlier is a quarter of its work.
+// memoryVariable names the variable that says how much memory, in bytes, a compiler may fill
+// before it collects garbage. A compiler lives for less than a second and then gives everything
+// back. Collecting earlier would be a quarter of its work.
 const memoryVariable = "PODSTEP_WEAVE_MEMORY"
 
 const (
@@ -21,8 +21,8 @@ const (
 	leastMemory = 512 << 20 // with less the compiler knows best itself
 )
 
-// compilerMemory is the value for a machine with that much memory, in bytes, on
-// which as many compilers run as it has cores. 0 leaves it to the compiler.
+// compilerMemory returns the variable's value for a machine with this much memory, in bytes. As
+// many compilers run as the machine has cores. 0 leaves the choice to the compiler.
 func compilerMemory(machine uint64, cores int) uint64 {
 	// Half of the machine is left for others.
 	memory := min(mostMemory, machine/2/uint64(cores))
@@ -32,8 +32,8 @@ func compilerMemory(machine uint64, cores int) uint64 {
 	return memory
 }
 
-// machineMemory is what this process may use, in bytes: the machine's memory, or
-// the limit of the cgroup that a container runs in. 0 if nobody knows.
+// machineMemory returns the memory that this process may use, in bytes: the machine's, or the
+// limit of the cgroup that a container runs in. It is 0 if nobody knows.
 func machineMemory() uint64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
@@ -50,8 +50,8 @@ func machineMemory() uint64 {
 	return memory
 }
 
-// grantMemory is for the process that starts the go command. Who has set the
-// collector's own variables knows better.
+// grantMemory is called in the process that starts the go command. It changes nothing if the
+// person has set the collector's own variables.
 func grantMemory() error {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil
@@ -63,7 +63,7 @@ func grantMemory() error {
 	return os.Setenv(memoryVariable, strconv.FormatUint(memory, 10))
 }
 
-// useMemory is for the process that starts a compiler.
+// useMemory is called in the process that starts a compiler.
 func useMemory(tool string) error {
 	memory := os.Getenv(memoryVariable)
 	if memory == "" || !weave.IsCompiler(tool) {

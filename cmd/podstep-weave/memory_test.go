@@ -29,8 +29,8 @@ func TestCompilerMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOthers: only the compiler gets it, and nobody whose environment
-// says something of the collector.
+// TestMemoryOfOthers: only the compiler gets the memory, and only if the environment says
+// nothing about the collector.
 func TestMemoryOfOthers(t *testing.T) {
 	t.Setenv(memoryVariable, "")
 	t.Setenv("GOMEMLIMIT", "")

@@ -23,11 +23,9 @@ type plan struct {
 }
 
 const (
-	// perPackage is the work that even an empty package is: processes that
-	// start, files that are read and written.
+	// perPackage is the work of even an empty package: processes start, and files are read and written.
 	perPackage = 20_000
-	// linkShare is the work of linking a program, as a part of that of
-	// compiling all its packages.
+	// linkShare is the work of linking a program, as a part of the work of compiling all its packages.
 	linkShare = 0.03
 )
 
@@ -38,7 +36,7 @@ type goPackage struct {
 	Stale                 bool // not in the build cache as this build needs it
 }
 
-// askPlan asks the go command. args are those of its build, with flags.
+// askPlan asks the go command for the plan. args are those of its build, with flags.
 func askPlan(ctx context.Context, args []string) (*plan, error) {
 	list := append([]string{"list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,CgoFiles,Stale"}, withoutOutput(args[1:])...)
 	out, err := exec.CommandContext(ctx, "go", list...).Output()
@@ -51,7 +49,7 @@ func askPlan(ctx context.Context, args []string) (*plan, error) {
 // outputs are flags of go build that name a file to write.
 var outputs = []string{"-o", "-debug-actiongraph", "-debug-trace"}
 
-// withoutOutput leaves out what go list must not write, or does not know.
+// withoutOutput removes the flags with which go list would write files, or which it does not know.
 func withoutOutput(args []string) (out []string) {
 	for i := 0; i < len(args); i++ {
 		name, _, hasValue := strings.Cut(args[i], "=")

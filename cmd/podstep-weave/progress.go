@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// progress is how far a build is. It is pure: who uses it gives it the entries
-// of the tool log, the plan as soon as there is one, and the time since the
-// first entry.
+// progress is how far a build is. It is pure: the caller gives it the entries of the tool log,
+// the plan as soon as there is one, and the time since the first entry.
 type progress struct {
 	compiled map[string]bool // packages, false while they are being compiled
 	linking  []string        // programs that are being linked
@@ -42,7 +41,7 @@ func (p *progress) begun() bool {
 	return len(p.compiled) > 0 || len(p.linking) > 0 || len(p.linked) > 0
 }
 
-// done is how many packages have been compiled.
+// done returns how many packages have been compiled.
 func (p *progress) done() (n int) {
 	for _, done := range p.compiled {
 		if done {
@@ -55,8 +54,8 @@ func (p *progress) done() (n int) {
 // compiling reports whether a compiler runs.
 func (p *progress) compiling() bool { return p.done() < len(p.compiled) }
 
-// all is how many packages are to be compiled. The plan may have been made when
-// some were already in the cache.
+// all returns how many packages are to be compiled. When the plan was made, some may already
+// have been in the cache.
 func (p *progress) all() int {
 	n := len(p.compiled)
 	for path := range p.plan.compile {
@@ -67,7 +66,7 @@ func (p *progress) all() int {
 	return n
 }
 
-// share is the part of the plan's work that is done, from 0 to 1.
+// share returns the part of the plan's work that is done, from 0 to 1.
 func (p *progress) share() float64 {
 	var done, all int64
 	for path, work := range p.plan.compile {
@@ -88,15 +87,15 @@ func (p *progress) share() float64 {
 	return float64(done) / float64(all)
 }
 
-// known is how much must be done before the rest can be estimated from it.
+// known is the share that must be done before the rest can be estimated from it.
 const known = 0.02
 
-// line reports how far it is, in no more than 70 columns, such as
+// line returns how far the build is, in no more than 70 columns, such as
 //
 //	812 of 2756 packages compiled, 2m10s so far, about 5m20s to go
 func (p *progress) line(elapsed time.Duration) string {
 	what := p.packages() + " compiled"
-	// What is linked while others are compiled does not hold anything up.
+	// Linking a program while packages are compiled does not hold anything up.
 	if len(p.linking) > 0 && !p.compiling() {
 		what = "linking " + path.Base(p.linking[0])
 	}
@@ -112,7 +111,7 @@ func (p *progress) line(elapsed time.Duration) string {
 	return fmt.Sprintf("%s, about %s to go", line, about(toGo))
 }
 
-// summary is the line after a build.
+// summary returns the line after a build.
 func (p *progress) summary(elapsed time.Duration) string {
 	return fmt.Sprintf("%s compiled, %s linked, in %s", count(p.done(), "package"), count(len(p.linked), "program"), short(elapsed))
 }
@@ -133,7 +132,7 @@ func count(n int, thing string) string {
 
 func short(d time.Duration) string { return d.Round(time.Second).String() }
 
-// about is an estimate: without seconds that it cannot know.
+// about writes an estimate: without seconds, which it cannot know.
 func about(d time.Duration) string {
 	if d > time.Minute {
 		return d.Round(10 * time.Second).String()

@@ -93,7 +93,7 @@ func TestWithoutOutput(t *testing.T) {
 	}
 }
 
-// TestToolLog: a line is read when all of it is there.
+// TestToolLog: a line is read once all of it is there.
 func TestToolLog(t *testing.T) {
 	var text bytes.Buffer
 	log := toolLog{from: &text}
@@ -146,9 +146,8 @@ func TestDisplay(t *testing.T) {
 	}
 }
 
-// TestBuild: a build by the real go command logs what it compiles and links, and
-// the plan made before names just that. When all is in the cache, nothing is
-// logged and shown.
+// TestBuild: a build by the real go command logs what it compiles and links. The plan that was
+// made before names exactly that. When all is in the cache, nothing is logged and shown.
 func TestBuild(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -157,7 +156,7 @@ func TestBuild(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module toy\ngo 1.26\n",
-		// The time makes it a package that no cache has.
+		// The time makes a package that no cache has.
 		"lib/lib.go": "package lib\n\nconst Made = `" + time.Now().String() + "`\n",
 		"main.go":    "package main\n\nimport \"toy/lib\"\n\nfunc main() { println(lib.Made) }\n",
 	} {

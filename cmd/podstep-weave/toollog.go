@@ -11,9 +11,9 @@ import (
 	"github.com/podstep/podstep/probes/weave"
 )
 
-// toolLogVariable names the tool log: a file into which each process that the
-// go command starts as -toolexec writes what it begins and ends. The go command
-// does not take the variable into the identity of a package.
+// toolLogVariable names the variable that names the tool log. Each process that the go command
+// starts as -toolexec writes to this file what it begins and ends. The go command does not take
+// the variable into the identity of a package.
 const toolLogVariable = "PODSTEP_WEAVE_TOOLLOG"
 
 // The kinds of an entry of the tool log, which is a line: kind, space, import
@@ -28,8 +28,8 @@ const (
 // entry is a tool that has begun or ended its work for a package.
 type entry struct{ kind, path string }
 
-// kinds are those for the begin and the end of a tool's call. Other tools than
-// the compiler and the linker, and calls that only ask for a version, have none.
+// kinds returns the kinds of entries for the begin and the end of a tool's call. They are empty
+// for tools other than the compiler and the linker, and for calls that only ask for a version.
 func kinds(tool string, args []string) (begin, end string) {
 	switch {
 	case weave.IsVersion(args):
@@ -62,7 +62,7 @@ func logTool(kind string) {
 // toolLog reads what has been written to the log since the last read.
 type toolLog struct {
 	from io.Reader
-	rest []byte // of a line whose end is not written yet
+	rest []byte // of a line that is not complete yet
 }
 
 func (l *toolLog) read() ([]entry, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/cmd/podstep/node"
@@ -16,9 +17,10 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// attachFlags state which kubelet, and how.
+// attachFlags say which kubelet to attach to, and how.
 type attachFlags struct {
 	pid      int
+	node     string
 	probes   []string
 	noTUI    bool
 	readOnly bool
@@ -50,9 +52,9 @@ hand.
 
 podstep looks into the kubelet too, through uprobes and an eBPF program: it sees
 most steps of a stripped kubelet, and neither stops it nor changes its memory.
-It looks at the steps that belong to every pod's story; --tier 2 has it look at
-all, which costs the kubelet more. With --allow-holds pods can be held there as
-well: only the pod's own goroutine waits, and the kernel ends the wait if podstep
+It looks at the steps that belong to every pod's story. With --tier 2 it looks at
+all steps, which costs the kubelet more. With --allow-holds pods can be held there
+as well: only the pod's own goroutine waits, and the kernel ends the wait if podstep
 does not renew it.
 
 podstep also asks the API server and the kubelet's /pods, if there is a
@@ -60,10 +62,10 @@ kubeconfig that may read pods: --kubeconfig, $KUBECONFIG, the node's admin.conf,
 the kubelet's own. Without one it shows only the calls.
 
 With --probe delve a Delve of podstep's own stops the kubelet at each step, by a
-breakpoint, and reads its variables if it has debug information. A stop is one of
-the whole kubelet, so podstep does that only if you say --risk-the-kubelet. A kubelet
-that was built without optimisation is not stopped to hold a pod: the pod's own
-goroutine waits. With --delve podstep uses a headless Delve that you have started.
+breakpoint, and reads its variables if it has debug information. Each stop stops
+the whole kubelet, so podstep does that only with --risk-the-kubelet. To hold a pod,
+podstep does not stop a kubelet that was built without optimisation: only the pod's
+own goroutine waits. With --delve podstep uses a headless Delve that you have started.
 
 These are probes, and --probe chooses among them. If one cannot start, or
 fails later, podstep reports that and the others go on. --passive leaves out those
@@ -83,20 +85,26 @@ calls and what they take, holds, faults, losses, the state of the probes.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
 	}
-	cmd.Flags().IntVar(&flags.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
-	cmd.Flags().StringSliceVar(&flags.probes, "probe", nil, "what sees the steps, of `cri,uprobe,delve,api,kubelet` (default: all that can, but delve)")
-	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
-	cmd.Flags().BoolVar(&flags.noTUI, "no-tui", false, "serve the agent without a screen")
-	cmd.Flags().BoolVar(&flags.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
-	cmd.Flags().BoolVar(&flags.holds, "allow-holds", false, "let pods be held inside of the kubelet, not only before its calls to the runtime")
-	cmd.Flags().BoolVar(&flags.allCalls, "all-calls", false, "show also the calls that are no steps of their own, by their method alone")
-	cmd.Flags().BoolVar(&flags.passive, "passive", false, "put nothing in the path of the kubelet's calls: leave out the cri probe, hold no pod")
-	cmd.Flags().StringVar(&flags.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
-	cmd.Flags().StringVar(&flags.delve, "delve", "", "have the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
-	cmd.Flags().BoolVar(&flags.risk, "risk-the-kubelet", false, "let the delve probe put breakpoints into the kubelet's code")
-	cmd.Flags().IntVar(&flags.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
+	flags.addTo(cmd)
 	ui.addLive(cmd)
 	return cmd
+}
+
+// addTo declares the flags.
+func (f *attachFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
+	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` by which the API server knows the node (default: as the kubelet's certificate or settings have it)")
+	cmd.Flags().StringSliceVar(&f.probes, "probe", nil, "what sees the steps, of `cri,uprobe,delve,api,kubelet` (default: all that can, but delve)")
+	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
+	cmd.Flags().BoolVar(&f.noTUI, "no-tui", false, "serve the agent without a screen")
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")
+	cmd.Flags().BoolVar(&f.holds, "allow-holds", false, "let pods be held inside of the kubelet, not only before its calls to the runtime")
+	cmd.Flags().BoolVar(&f.allCalls, "all-calls", false, "show also the calls that are no steps of their own, by their method alone")
+	cmd.Flags().BoolVar(&f.passive, "passive", false, "put nothing in the path of the kubelet's calls: leave out the cri probe, hold no pod")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
+	cmd.Flags().StringVar(&f.delve, "delve", "", "let the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
+	cmd.Flags().BoolVar(&f.risk, "risk-the-kubelet", false, "let the delve probe put breakpoints into the kubelet's code; of variables only numbers and listed texts are shown")
+	cmd.Flags().IntVar(&f.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
 }
 
 func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) error {
@@ -109,18 +117,18 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	}
 	var screen atomic.Bool
 	options := node.AttachOptions{
-		PID: flags.pid, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
+		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
 		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
 		Print: func(line string) {
-			if !screen.Load() { // there the node's story has it
+			if !screen.Load() { // on the screen, the node's story has it
 				a.printf("%s", line)
 			}
 		},
 	}
 	return node.Attach(ctx, options, func(ctx context.Context) error {
-		a.printReach(ctx)
+		without := a.printReach(ctx)
 		if flags.noTUI {
-			fmt.Fprintf(a.out, "ready  %s\n", words.Clean(a.socketOrDefault()))
+			fmt.Fprintln(a.out, readyLine(a.socketOrDefault(), without))
 			<-ctx.Done()
 			return nil
 		}
@@ -130,23 +138,44 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	})
 }
 
-// printReach reports what each of the probes can do that podstep hosts now. The agent
-// has said of the others why they see nothing.
-func (a *app) printReach(ctx context.Context) {
+// printReach reports what each probe that podstep hosts now can do. It returns the names of those that see nothing: the
+// agent has said why.
+func (a *app) printReach(ctx context.Context) (without []string) {
 	c, err := client.Dial(ctx, a.socketOrDefault())
 	if err != nil {
-		return // whoever wants something of the agent gets the error then
+		return nil // a command that needs the agent gets the error then
 	}
 	defer c.Close()
 	for i, p := range c.About().GetProbes() {
-		if wire.Works(p) {
+		if wire.Works(p) && !wire.Retries(p) {
 			text, _, _ := reach.Text(c.About(), i)
 			a.printf("probe %s", text)
 		}
 	}
+	return sightless(c.About().GetProbes())
 }
 
-// socketOrDefault is where an agent of ours is served.
+// sightless returns the names of the probes that somebody wants, and that see nothing now.
+func sightless(all []*agentpb.Probe) (names []string) {
+	for _, p := range all {
+		if wire.Retries(p) || p.GetState() == agentpb.ProbeState_PROBE_FAILED {
+			names = append(names, p.GetName())
+		}
+	}
+	return names
+}
+
+// readyLine returns the line by which a person or a script knows that the agent is served at a socket, and which of the
+// probes see nothing.
+func readyLine(socket string, without []string) string {
+	line := "ready  " + words.Clean(socket)
+	if len(without) > 0 {
+		line += "  without " + strings.Join(without, ", ")
+	}
+	return line
+}
+
+// socketOrDefault returns the socket at which podstep serves an agent of its own.
 func (a *app) socketOrDefault() string {
 	if a.socket != "" {
 		return a.socket

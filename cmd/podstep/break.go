@@ -37,7 +37,7 @@ meanwhile.`,
 	return cmd
 }
 
-// breakFlags are those of break add.
+// breakFlags are the flags of break add.
 type breakFlags struct {
 	podName
 	step, at, action, labels   string
@@ -56,12 +56,12 @@ func (a *app) breakAdd() *cobra.Command {
 		Long: `Adds a breakpoint, for pods that are there and pods to come.
 
 With --action fail=MESSAGE the step returns that error without doing its work,
-once or --times often. For a call to the runtime MESSAGE may begin with a gRPC
-code and a colon, such as "NotFound: no such image".
+once, or as often as --times says. For a call to the runtime MESSAGE may begin with
+a gRPC code and a colon, such as "NotFound: no such image".
 
-With --at the breakpoint is at a place of the kubelet's code in place of a step:
-FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. A pod is held there whose
-own goroutine comes to it inside a step. It takes a debugger that holds pods: podstep
+With --at the breakpoint is at a place in the kubelet's code, and not at a step:
+FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
+pod's own goroutine comes to that place inside a step. It takes a debugger that holds pods: podstep
 attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
@@ -136,8 +136,7 @@ func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*a
 	return req, f.act(req)
 }
 
-// side is when to act. How long a step took is known when it is left, so
-// --slower-than means exit.
+// side returns when to act. How long a step took is known when it is left, so --slower-than means exit.
 func (f *breakFlags) side(given bool) (agentpb.On, error) {
 	if f.slowerThan.d > 0 && !given {
 		return agentpb.On_ON_EXIT, nil
@@ -170,8 +169,7 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 	return nil
 }
 
-// labels reads what kubectl -l reads, as far as a pod selector of the agent
-// goes: equality.
+// labels reads a selector as kubectl -l does, as far as a pod selector of the agent goes: equality.
 func labels(s string) (map[string]string, error) {
 	if s == "" {
 		return nil, nil
@@ -205,8 +203,8 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 	return out.print(a.out, newBreakJSON(b), func(w io.Writer) { breakTable(w, []*agentpb.Breakpoint{b}, out.wide()) })
 }
 
-// warnStandstill says at which steps of a breakpoint the whole node will wait.
-// The agent takes such steps in a lab only.
+// warnStandstill names the steps of a breakpoint at which the whole node will wait. The agent
+// accepts such steps in a lab only.
 func (a *app) warnStandstill(b *agentpb.Breakpoint, c *probes.Catalogue) {
 	if _, fails := b.GetSpec().GetAction().(*agentpb.AddBreakpointRequest_Fail); fails {
 		return
@@ -314,7 +312,7 @@ type breakJSON struct {
 type refusedJSON struct {
 	Step string `json:"step"`
 	Why  string `json:"why"`
-	// Code is that of the protocol's Problem.
+	// Code is the code of the protocol's Problem.
 	Code string `json:"code"`
 }
 
@@ -389,7 +387,7 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// selected is a selection with its labels.
+// selected writes a selection with its labels.
 func selected(sel *agentpb.PodSelector) string {
 	if sel == nil {
 		sel = &agentpb.PodSelector{}

@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// compareFlags are those of compare.
+// compareFlags are the flags of compare.
 type compareFlags struct {
 	podName
 	files []string
@@ -27,7 +27,7 @@ type compareFlags struct {
 	out   format
 }
 
-// which is the part of the stories that is meant.
+// which returns the part of the stories to compare.
 func (f *compareFlags) which() compare.Part { return compare.PartNamed(f.part.value) }
 
 func (a *app) compare() *cobra.Command {
@@ -40,9 +40,9 @@ one of them has, and the first place where they part. With --part termination it
 compares how they ended, from what began it until the kubelet let go of them, and
 with --part all their whole stories.
 
-At each moment the time is given to one step: the innermost call of the pod's
-worker, or of what the worker waits for, such as the pull of an image. The time of
-a hold is no step's. So the lines add up to the time of the part.
+Each moment counts for one step: the innermost call of the pod's worker, or of what
+the worker waits for, such as the pull of an image. The time of a hold counts for
+no step. So the lines add up to the time of the part.
 
 Both pods are those of the agent, or of a recorded trace; of two traces, A is looked
 for in the first and B in the second.`,
@@ -106,7 +106,7 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 	return err
 }
 
-// liveStory reads a pod's story from the agent, as far as it remembers it.
+// liveStory reads a pod's story from the agent, as far as the agent remembers it.
 func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
 	c, err := a.dial(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part comp
 	return s, err
 }
 
-// watchSource gives the batches of a stream.
+// watchSource returns the batches of a stream.
 type watchSource struct{ *client.Watch }
 
 func (s watchSource) Next() (*agentpb.Batch, error) {
@@ -195,7 +195,7 @@ type compareJSON struct {
 	Parting string        `json:"parting"`
 	Times   []timesJSON   `json:"times"`
 	Steps   []alignedJSON `json:"steps"`
-	// Parts is the place in steps at which the stories part first; -1: nowhere.
+	// Parts is the place in steps from which on the stories differ; -1: they do not.
 	Parts int `json:"parts"`
 }
 

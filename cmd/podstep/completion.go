@@ -40,14 +40,14 @@ func (a *app) completion() *cobra.Command {
 	}
 }
 
-// completionTime is what somebody who pressed Tab waits without anger.
+// completionTime is how long a person who pressed Tab waits without anger.
 const completionTime = time.Second
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// ask gives the agent a moment to help with a completion. Without an agent
-// there is nothing to complete, and no error to show in the middle of a line.
-func (a *app) ask(cmd *cobra.Command, do func(context.Context, *client.Client)) {
+// askAgent gives the agent a moment to help with a completion. Without an agent there is
+// nothing to complete, and no error to show in the middle of a line.
+func (a *app) askAgent(cmd *cobra.Command, do func(context.Context, *client.Client)) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
 	c, err := a.dial(ctx)
@@ -66,7 +66,7 @@ func (a *app) completePods(cmd *cobra.Command, args []string, typed string) (out
 	if f := cmd.Flags().Lookup("namespace"); f != nil {
 		sel.Namespace = f.Value.String()
 	}
-	a.ask(cmd, func(ctx context.Context, c *client.Client) {
+	a.askAgent(cmd, func(ctx context.Context, c *client.Client) {
 		answer, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: sel})
 		if err != nil {
 			return
@@ -86,7 +86,7 @@ func (a *app) completeBreakpoints(cmd *cobra.Command, args []string, _ string) (
 	if len(args) > 0 {
 		return nil, noFiles
 	}
-	a.ask(cmd, func(ctx context.Context, c *client.Client) {
+	a.askAgent(cmd, func(ctx context.Context, c *client.Client) {
 		answer, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
 		if err != nil {
 			return

@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// letGo is the verb continue, which is a word of Go.
+// letGo is the command continue, which is a word of Go.
 func (a *app) letGo() *cobra.Command {
 	var name podName
 	var out format

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// docs is for those who build podstep; cobra's own writer would bring two more
-// modules along for a page of Markdown.
+// docs is for people who build podstep. cobra's own writer would need two more modules for a
+// page of Markdown.
 func (a *app) docs() *cobra.Command {
 	return &cobra.Command{
 		Use:    "docs DIR",
@@ -30,7 +30,7 @@ func (a *app) docs() *cobra.Command {
 	}
 }
 
-// docPages gives the pages by file name.
+// docPages returns the pages by file name.
 func docPages(root *cobra.Command) map[string][]byte {
 	pages := map[string][]byte{}
 	eachCommand(root, func(c *cobra.Command) {

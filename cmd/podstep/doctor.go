@@ -18,8 +18,8 @@ func (a *app) doctor() *cobra.Command {
 what each probe would take, and what a lab needs. It prints what is missing and
 what to do about it, and changes nothing. As root it can check more.
 
-The exit code is 0 if there is an agent, or podstep attach can start one here, and 1
-if neither is so, or a podstep that was attached keeps the kubelet from its runtime.`,
+The exit code is 0 if there is an agent, or if podstep attach can start one here. It
+is 1 otherwise, and if a podstep that was attached keeps the kubelet from its runtime.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.doctorChecks(cmd.Context())
@@ -38,8 +38,8 @@ if neither is so, or a podstep that was attached keeps the kubelet from its runt
 	return cmd
 }
 
-// doctorChecks are all there are: the agent first, which the rest is about.
-// Without an agent only one check of it can be made.
+// doctorChecks returns all checks: those of the agent first, since the others are about it.
+// Without an agent there is only one check of it.
 func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 	machine := reach.Look(ctx)
 	c, err := a.dial(ctx)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestAttachExamples: the commands in docs/examples/attach are ones that podstep takes.
+// TestAttachExamples: podstep takes the commands in docs/examples/attach.
 func TestAttachExamples(t *testing.T) {
 	unit, err := os.ReadFile("../../docs/examples/attach/podstep-attach.service")
 	if err != nil {

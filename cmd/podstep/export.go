@@ -18,7 +18,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// exportFlags are those of export.
+// exportFlags are the flags of export.
 type exportFlags struct {
 	podName
 	to    choice
@@ -67,7 +67,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
 
 const otlpUsage = "send spans to the OpenTelemetry collector at `ENDPOINT`, such as http://localhost:4318 (OTLP over HTTP) or localhost:4317 (over gRPC)"
 
-// check finds what does not go together.
+// check finds flags that do not go together.
 func (f *exportFlags) check(stdout io.Writer) error {
 	switch {
 	case f.otlp != "" && (f.file != "" || f.to.value != "" && f.to.value != "otlp"):
@@ -159,7 +159,7 @@ func (a *app) exportToCollector(ctx context.Context, path string, r *trace.Reade
 	return c.Err()
 }
 
-// copyTrace exports a trace. A file whose writer was killed is whole as far as it goes.
+// copyTrace exports a trace. A file whose writer was killed counts as whole, as far as it goes.
 func (a *app) copyTrace(ctx context.Context, path string, r *trace.Reader, about *export.About, feed *export.Feed) error {
 	err := export.Copy(ctx, r, about, feed)
 	var fault *trace.Fault
@@ -184,7 +184,7 @@ func noEvents(path string, sel *agentpb.PodSelector) error {
 	return fmt.Errorf("%s has no events of %s; podstep replay %s shows what it has", path, sel.Written(), path)
 }
 
-// existsError says what to do about a file that is there already.
+// existsError adds what to do about a file that is there already.
 func existsError(err error) error {
 	if errors.Is(err, export.ErrExists) {
 		return fmt.Errorf("%w; name another file, or give --force", err)
@@ -192,7 +192,8 @@ func existsError(err error) error {
 	return err
 }
 
-// collectorError is an endpoint that makes no sense, or a collector that does not answer.
+// collectorError makes the error for an endpoint that makes no sense, or for a collector that
+// does not answer.
 func collectorError(err error) error {
 	var bad *collector.EndpointError
 	if errors.As(err, &bad) {

@@ -2,18 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/agent/agenttest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -31,41 +32,18 @@ import (
 //	old/away        is remembered to have been deleted
 //	one/twin, two/twin
 type fakeAgent struct {
-	agentpb.UnimplementedAgentServer
-	info *agentpb.InfoResponse
-
-	mu          sync.Mutex
-	ready       bool
-	breakpoints []*agentpb.Breakpoint
+	agenttest.Agent
+	mu    sync.Mutex
+	ready bool
 }
 
 func newFakeAgent() *fakeAgent {
-	f := &fakeAgent{info: &agentpb.InfoResponse{
-		Version: "v0.0.9", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 42,
-		Probe: "woven", Goroutines: []string{"worker"},
+	info := agenttest.Info()
+	info.Version, info.Pid = "v0.0.9", 42
+	return &fakeAgent{Agent: agenttest.Agent{
+		About: info, Steps: []string{"sync.pod", "loop.add"},
+		Refused: []*agentpb.Refused{{Step: "merge.Merge", Problem: &agentpb.Problem{Code: agentpb.Problem_STEP_RULE, Args: map[string]string{"step": "merge.Merge"}}}},
 	}}
-	for _, s := range probes.MustLoad().Steps {
-		f.info.Steps = append(f.info.Steps, &agentpb.Step{
-			Name: s.Name, Stage: s.Stage, Tier: int32(s.Tier), Seen: true,
-			HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
-		})
-	}
-	return f
-}
-
-func (f *fakeAgent) serve(t testing.TB, path string) {
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	agentpb.RegisterAgentServer(s, f)
-	go s.Serve(l)
-	t.Cleanup(s.Stop)
-}
-
-func (f *fakeAgent) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
-	return f.info, nil
 }
 
 var (
@@ -109,7 +87,8 @@ func hold(p *agentpb.Pod) *agentpb.HoldInfo {
 	return &agentpb.HoldInfo{
 		Id: 3, Pod: p, Step: "cri.RunPodSandbox", Stage: "cri", On: "enter", Cause: agentpb.Cause_CAUSE_HOLD,
 		Since: timestamppb.New(time.Unix(1e9, 0)), Lease: durationpb.New(5*time.Minute - time.Second),
-		Fields: []*agentpb.Field{{Name: "attempt", Value: &agentpb.Field_Number{Number: 1}}},
+		Ends: durationpb.New(5*time.Minute - time.Second), EndsBy: agentpb.EndsByLease,
+		Fields: []*agentpb.Field{eventtest.Field("attempt", 1)},
 	}
 }
 
@@ -133,7 +112,7 @@ func (f *fakeAgent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[
 	}
 	if len(f.match(r.Pods, web)) > 0 {
 		patch := f.event(100, agentpb.Kind_EXIT, "status.patch", web, 9, 0, 2e6)
-		if err := s.Send(&agentpb.Batch{Events: [][]byte{encode(patch)}}); err != nil {
+		if err := s.Send(eventtest.Batch(patch)); err != nil {
 			return err
 		}
 		f.mu.Lock()
@@ -147,44 +126,32 @@ func (f *fakeAgent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[
 func (f *fakeAgent) story(p *agentpb.Pod) [][]byte {
 	ms := int64(time.Millisecond)
 	if p == gone || p == away {
-		return [][]byte{encode(f.event(9, agentpb.Kind_EXIT, "loop.remove", p, 9, 0, ms))}
+		return [][]byte{eventtest.Encode(f.event(9, agentpb.Kind_EXIT, "loop.remove", p, 9, 0, ms))}
 	}
 	failed := f.event(6, agentpb.Kind_EXIT, "sync.volumes", p, 3, 2, 40*ms)
 	failed.Error = "no\x1b[31mvolume"
 	create := f.event(1, agentpb.Kind_ENTER, "sync.pod", p, 2, 0, 0)
-	create.Fields = []*agentpb.Field{{Name: "updateType", Value: &agentpb.Field_Text{Text: "create"}}}
+	create.Fields = []*agentpb.Field{eventtest.Field("updateType", "create")}
 	return [][]byte{
-		encode(create),
-		encode(f.event(2, agentpb.Kind_ENTER, "sync.dirs", p, 4, 2, 0)),
-		encode(f.event(3, agentpb.Kind_EXIT, "sync.dirs", p, 4, 2, 1500000)),
-		encode(f.event(4, agentpb.Kind_ENTER, "sync.volumes", p, 3, 2, 0)),
-		encode(f.event(5, agentpb.Kind_HOLD, "sync.volumes", p, 3, 2, 0)),
-		encode(f.event(5, agentpb.Kind_RELEASE, "sync.volumes", p, 3, 2, 30*ms)),
-		encode(failed),
-		encode(f.event(7, agentpb.Kind_EXIT, "sync.pod", p, 2, 0, 60*ms)),
+		eventtest.Encode(create),
+		eventtest.Encode(f.event(2, agentpb.Kind_ENTER, "sync.dirs", p, 4, 2, 0)),
+		eventtest.Encode(f.event(3, agentpb.Kind_EXIT, "sync.dirs", p, 4, 2, 1500000)),
+		eventtest.Encode(f.event(4, agentpb.Kind_ENTER, "sync.volumes", p, 3, 2, 0)),
+		eventtest.Encode(f.event(5, agentpb.Kind_HOLD, "sync.volumes", p, 3, 2, 0)),
+		eventtest.Encode(f.event(5, agentpb.Kind_RELEASE, "sync.volumes", p, 3, 2, 30*ms)),
+		eventtest.Encode(failed),
+		eventtest.Encode(f.event(7, agentpb.Kind_EXIT, "sync.pod", p, 2, 0, 60*ms)),
 	}
 }
 
 func (f *fakeAgent) event(seq uint64, kind agentpb.Kind, step string, p *agentpb.Pod, span, parent uint64, took int64) *agentpb.Event {
-	n := slices.IndexFunc(f.info.Steps, func(s *agentpb.Step) bool { return s.Name == step })
-	if n < 0 {
-		panic("the catalogue has no step " + step)
-	}
 	return &agentpb.Event{
-		Seq: seq, Time: 1e18 + int64(seq)*10*int64(time.Millisecond), Kind: kind, Step: uint32(n + 1),
+		Seq: seq, Time: 1e18 + int64(seq)*10*int64(time.Millisecond), Kind: kind, Step: eventtest.Step(f.About, step),
 		Pod: p.Id, Span: span, Parent: parent, Sync: 1, Duration: took,
 	}
 }
 
-func encode(e *agentpb.Event) []byte {
-	b, err := proto.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-// single is what every agent does with a request for one pod.
+// single finds the one pod of a request, as every agent does.
 func (f *fakeAgent) single(sel *agentpb.PodSelector) (*agentpb.Pod, error) {
 	switch pods := f.match(sel, web, db, one, two); len(pods) {
 	case 0:
@@ -203,7 +170,7 @@ func (f *fakeAgent) Hold(_ context.Context, r *agentpb.HoldRequest) (*agentpb.Ho
 	}
 	h := hold(p)
 	if r.Lease != nil {
-		h.Lease = r.Lease
+		h.Lease, h.Ends = r.Lease, r.Lease
 	}
 	return h, nil
 }
@@ -224,15 +191,16 @@ func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.Ho
 	h := hold(p)
 	h.Cause = agentpb.Cause_CAUSE_STEP
 	for name, v := range map[string]string{"mode": r.Mode.String(), "until": r.Until} {
-		h.Fields = append(h.Fields, &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: v}})
+		h.Fields = append(h.Fields, eventtest.Field(name, v))
 	}
 	if r.Mode == agentpb.StepMode_NEXT_CRI {
-		h.Fields = append(h.Fields, &agentpb.Field{Name: "request", Value: &agentpb.Field_Json{Json: `{"metadata":{"name":"web","namespace":"default","uid":"u-web"},"logDirectory":"/var/log/pods/default_web_u-web"}`}})
+		h.Fields = append(h.Fields, eventtest.Field("request", json.RawMessage(`{"metadata":{"name":"web","namespace":"default","uid":"u-web"},"logDirectory":"/var/log/pods/default_web_u-web"}`)))
 	}
 	if r.Until == "loop.add" {
 		h.Step, h.Stage, h.Node = "loop.add", "syncloop", true
 	}
 	h.Budget = &agentpb.Budget{Timer: "volume-wait", Left: durationpb.New(time.Minute)}
+	h.Ends, h.EndsBy = h.Budget.Left, h.Budget.Timer
 	return h, nil
 }
 
@@ -245,32 +213,6 @@ func (f *fakeAgent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*ag
 		return &agentpb.ContinueResponse{}, err
 	}
 	return &agentpb.ContinueResponse{Released: []*agentpb.HoldInfo{hold(db)}}, nil
-}
-
-func (f *fakeAgent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	b := &agentpb.Breakpoint{Id: uint32(len(f.breakpoints) + 1), Spec: r, Steps: []string{"sync.pod", "loop.add"}, Refused: []*agentpb.Refused{{Step: "merge.Merge", Problem: &agentpb.Problem{Code: agentpb.Problem_STEP_RULE, Args: map[string]string{"step": "merge.Merge"}}}}}
-	f.breakpoints = append(f.breakpoints, b)
-	return b, nil
-}
-
-func (f *fakeAgent) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return &agentpb.ListBreakpointsResponse{Breakpoints: f.breakpoints}, nil
-}
-
-func (f *fakeAgent) RemoveBreakpoint(_ context.Context, r *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, b := range f.breakpoints {
-		if b.Id == r.Id {
-			f.breakpoints = slices.Delete(f.breakpoints, i, i+1)
-			return b, nil
-		}
-	}
-	return nil, status.Errorf(codes.NotFound, "no breakpoint %d; see podstep break ls", r.Id)
 }
 
 // fakeCollector takes all spans.
@@ -294,7 +236,7 @@ func serveCollector(t testing.TB) (endpoint string) {
 	return "grpc://" + l.Addr().String()
 }
 
-// serveCollectorHTTP is the same collector over HTTP.
+// serveCollectorHTTP serves the same collector over HTTP.
 func serveCollectorHTTP(t testing.TB) (endpoint string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := &collectorpb.ExportTraceServiceRequest{}

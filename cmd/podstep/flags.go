@@ -64,7 +64,7 @@ func (s *period) add(cmd *cobra.Command, name, usage string) {
 	cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 }
 
-// proto is nil when the flag was not given: the agent has defaults of its own.
+// proto returns nil if the flag was not given: the agent has defaults of its own.
 func (s *period) proto() *durationpb.Duration {
 	if s.d == 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// holdFlags are those of verbs that end with a held pod.
+// holdFlags are the flags of commands that end with a held pod.
 type holdFlags struct {
 	podName
 	lease, wait *period
@@ -75,7 +75,7 @@ kubelet would run out. With --while-running the hold ends with the command.`,
 // patience is how long a person waits without wondering what is going on.
 const patience = 2 * time.Second
 
-// withHold dials, and writes to a person who begins to wonder what is waited for.
+// withHold dials. It tells a person who begins to wonder what podstep waits for.
 func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(context.Context, *client.Client, func()) error) error {
 	c, err := a.dial(ctx)
 	if err != nil {
@@ -117,8 +117,7 @@ func (a *app) holdWhile(ctx context.Context, c *client.Client, req *agentpb.Hold
 	return err
 }
 
-// printHold ends the verbs that hold: the hold on stdout, what to do with it on
-// stderr.
+// printHold ends the commands that hold: it prints the hold to stdout, and what to do with it to stderr.
 func (a *app) printHold(h *agentpb.HoldInfo, err error, out *format) error {
 	if err != nil {
 		return err
@@ -141,7 +140,7 @@ func (a *app) printStandstill(h *agentpb.HoldInfo) {
 	}
 }
 
-// soonest is when the agent lets the pod go by itself.
+// soonest returns when the agent will let the pod go by itself.
 func soonest(h *agentpb.HoldInfo) time.Duration {
 	in, _ := h.End()
 	return in
@@ -162,7 +161,7 @@ type holdJSON struct {
 	Peer   *peerJSON   `json:"peer,omitempty"`
 	Node   bool        `json:"node,omitempty"`
 	Why    string      `json:"why"`
-	// Cause is hold, step, breakpoint or delay; the last two have a breakpoint.
+	// Cause is hold, step, breakpoint or delay. For the last two, Breakpoint is set.
 	Cause      string         `json:"cause"`
 	Breakpoint uint32         `json:"breakpoint,omitempty"`
 	Fields     map[string]any `json:"fields,omitempty"`
@@ -174,7 +173,7 @@ type budgetJSON struct {
 	Left  string `json:"left"`
 }
 
-// causeWord is a cause as scripts get it.
+// causeWord returns a cause as scripts get it.
 func causeWord(c agentpb.Cause) string {
 	return strings.ToLower(strings.TrimPrefix(c.String(), "CAUSE_"))
 }
@@ -210,8 +209,8 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	return out
 }
 
-// documentLines is a value as lines of YAML, if it is a document that is long: the
-// request of a call is what one holds a pod before it for.
+// documentLines writes a value as lines of YAML, if it is a long document: a person holds a pod
+// before a call to see the call's request.
 func documentLines(v any) []string {
 	const short = 60
 	doc, ok := v.(probes.RawJSON)

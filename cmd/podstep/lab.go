@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
-// labFlags are those of podstep-lab, which they are handed to.
+// labFlags are the flags of podstep lab, which hands them on to podstep-lab.
 type labFlags struct {
 	dir        string
 	runtime    choice
@@ -66,10 +66,10 @@ containers are real too.`,
 	return cmd
 }
 
-// handedOn are the flags that podstep-lab has too.
+// handedOn are the flags that podstep-lab has, too.
 var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet"}
 
-// arguments are those for podstep-lab: the directory, and what was given.
+// arguments returns those for podstep-lab: the directory, and the flags that were given.
 func (f *labFlags) arguments(set *pflag.FlagSet) (args []string, dir string, err error) {
 	dir = f.dir
 	if dir == "" {

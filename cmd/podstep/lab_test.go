@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLabArguments: what is given is handed on to podstep-lab, and nothing else.
+// TestLabArguments: the given flags are handed on to podstep-lab, and no others.
 func TestLabArguments(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	a := &app{name: "podstep", out: io.Discard, err: io.Discard}

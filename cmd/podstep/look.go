@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// stackJSON is what podstep stack and podstep print give as JSON.
+// stackJSON is what podstep stack and podstep print write as JSON.
 type stackJSON struct {
 	Pod       string         `json:"pod"`
 	Step      string         `json:"step"`
@@ -23,7 +23,7 @@ type stackJSON struct {
 	Locals    []variableJSON `json:"locals,omitempty"`
 	Value     *variableJSON  `json:"value,omitempty"`
 	Without   string         `json:"without,omitempty"`
-	// Goroutines are those on which steps of the pod are under way; the first is held.
+	// Goroutines are those on which steps of the pod are under way. The first one is held.
 	Goroutines []goroutineJSON `json:"goroutines,omitempty"`
 	Stood      string          `json:"stood"`
 }
@@ -72,7 +72,7 @@ func variablesJSON(all []*agentpb.Variable) (out []variableJSON) {
 	return out
 }
 
-// lookFlags are those of the verbs that ask a debugger about a held pod.
+// lookFlags are the flags of the commands that ask a debugger about a held pod.
 type lookFlags struct {
 	podName
 	frame     uint32
@@ -92,7 +92,7 @@ func (f *lookFlags) request(pod, expression string) (*agentpb.LookRequest, error
 	return &agentpb.LookRequest{Pods: sel, Frame: f.frame, Goroutine: f.goroutine, Expression: expression}, err
 }
 
-// stack is the verb by which a debugger shows where a pod is held.
+// stack is the command by which a debugger shows where a pod is held.
 func (a *app) stack() *cobra.Command {
 	var flags lookFlags
 	var goroutines bool
@@ -128,7 +128,7 @@ built with debug information; the kubelet stands still while they are read.
 	return cmd
 }
 
-// print is the verb by which a debugger evaluates an expression where a pod is held.
+// printValue is the command by which a debugger evaluates an expression where a pod is held.
 func (a *app) printValue() *cobra.Command {
 	var flags lookFlags
 	cmd := &cobra.Command{

@@ -1,6 +1,6 @@
-// Command podstep watches, holds and steps single pods through the kubelet.
-// One file is one verb: it parses, calls the agent, and prints. What is printed
-// on stdout is the answer; words about it go to stderr.
+// Command podstep watches, holds and steps single pods through the kubelet. One file is one
+// command: it parses, calls the agent, and prints. It prints the answer to stdout, and words
+// about it to stderr.
 package main
 
 //go:generate go run . docs ../../docs/cli
@@ -21,7 +21,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// What the process ends with. Scripts rely on them.
+// The exit codes of the process. Scripts rely on them.
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -31,8 +31,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first Ctrl-C ends what is going on in order; a second one must not
-	// have to wait for it.
+	// The first Ctrl-C ends in order what is going on. A second one must not have to wait for that.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
 }
@@ -57,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err)
 }
 
-// programName is how the user calls us: kubectl runs plugins by a name of its own.
+// programName returns the name by which the user calls podstep: kubectl runs plugins by a name of its own.
 func programName(args []string) string {
 	if len(args) > 0 && filepath.Base(args[0]) == "kubectl-podstep" {
 		return "kubectl podstep"
@@ -77,8 +76,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// usageError is a command line that makes no sense. Its text says what to
-// write instead after a semicolon; where it does not, --help is named.
+// usageError is a command line that makes no sense. Its text says after a semicolon what to
+// write instead. If it does not, podstep names --help.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
@@ -87,8 +86,8 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// errQuiet fails without a word, for when all has been said.
+// errQuiet fails without a word, if all has been said.
 var errQuiet = errors.New("")
 
-// errWrong ends why with exitWrong, when all has been said.
+// errWrong ends why with exitWrong, if all has been said.
 var errWrong = errors.New("")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -17,9 +18,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"podstep": main, "kubectl-podstep": main})
 }
 
-// TestScripts runs the command lines of testdata/script. $AGENT is the socket
-// of an agent; the default of the scripts is one that is not there. $COLLECTOR is an
-// OpenTelemetry collector, $COLLECTOR_HTTP one over HTTP.
+// TestScripts runs the command lines of testdata/script. $AGENT is the socket of an agent. By
+// default the scripts use a socket that is not there. $COLLECTOR is an OpenTelemetry collector,
+// $COLLECTOR_HTTP one over HTTP.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -30,7 +31,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Defer(func() { os.RemoveAll(dir) })
-			newFakeAgent().serve(t, filepath.Join(dir, "agent"))
+			agenttest.Serve(t, newFakeAgent(), filepath.Join(dir, "agent"))
 			env.Setenv("COLLECTOR", serveCollector(t))
 			env.Setenv("COLLECTOR_HTTP", serveCollectorHTTP(t))
 			env.Setenv("AGENT", filepath.Join(dir, "agent"))
@@ -61,10 +62,10 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 func itoa(n int) string { return number(uint32(n)) }
 
-// TestInterrupted ends what a person would end with Ctrl-C.
+// TestInterrupted ends commands that a person would end with Ctrl-C.
 func TestInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	newFakeAgent().serve(t, path)
+	agenttest.Serve(t, newFakeAgent(), path)
 	for _, c := range []struct {
 		args string
 		code int
@@ -98,9 +99,9 @@ func (c *cancelling) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-// TestDependencies keeps podstep small and quick to start: it speaks to the API
-// server in terms of any resource, and links neither the kubelet nor the types
-// of all of Kubernetes' clients.
+// TestDependencies keeps podstep small and quick to start. podstep speaks to the API server in
+// terms of any resource, and links neither the kubelet nor the types of all of Kubernetes'
+// clients.
 func TestDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
@@ -115,11 +116,11 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// TestOtherSystems: podstep for a system without kubelets links none of what is
+// TestOtherSystems: podstep for a system without kubelets links none of the packages that are
 // for Linux alone.
 func TestOtherSystems(t *testing.T) {
 	const ours = "github.com/podstep/podstep/"
-	linux := []string{"agent", "agent/attach", "agent/lab", "probes/cri", "probes/hook", "probes/kubelets"}
+	linux := []string{"agent", "agent/attach", "probes/cri", "probes/hook", "probes/kubelets"}
 	for _, goos := range []string{"darwin", "windows"} {
 		cmd := exec.Command("go", "list", "-deps", ".")
 		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")

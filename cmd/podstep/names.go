@@ -20,7 +20,7 @@ func (p *podName) add(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 }
 
-// one selects exactly one pod.
+// one returns the selector of exactly one pod.
 func (p *podName) one(arg string) (*agentpb.PodSelector, error) {
 	sel, err := p.some(arg)
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *podName) one(arg string) (*agentpb.PodSelector, error) {
 	return sel, nil
 }
 
-// some selects pods by a name or a glob; "" is all of the namespace.
+// some returns the selector of the pods of a name or a glob; "" stands for all of the namespace.
 func (p *podName) some(arg string) (*agentpb.PodSelector, error) {
 	sel, err := agentpb.ParsePods(arg)
 	switch {
@@ -55,8 +55,9 @@ func (p *podName) some(arg string) (*agentpb.PodSelector, error) {
 // stagePrefix lets all steps of a stage be named at once.
 const stagePrefix = "stage:"
 
-// stepsNamed gives the steps that a glob over names, or "stage:NAME", means. A
-// glob that means none is an error: nothing would ever happen, without a word.
+// stepsNamed returns the steps that a glob over names, or "stage:NAME", stands for. A glob
+// without a step is an error: otherwise nothing would ever happen, and podstep would not say
+// why.
 func stepsNamed(c *probes.Catalogue, glob string) ([]*probes.Step, error) {
 	if stage, ok := strings.CutPrefix(glob, stagePrefix); ok {
 		return stepsOfStage(c, stage)
@@ -97,7 +98,7 @@ func stepsOfStage(c *probes.Catalogue, stage string) ([]*probes.Step, error) {
 	return nil, unknown("stage", stage, names, "stages are "+strings.Join(names, " "))
 }
 
-// stepGlobs gives globs that the agent knows: stages are taken apart into steps.
+// stepGlobs returns globs that the agent knows: it replaces stages by their steps.
 func stepGlobs(c *probes.Catalogue, given []string) (globs []string, err error) {
 	for _, g := range given {
 		steps, err := stepsNamed(c, g)
@@ -122,7 +123,7 @@ func unknown(what, name string, names []string, otherwise string) error {
 	return usagef("there is no %s %q; %s", what, name, otherwise)
 }
 
-// nearest gives up to three names that a person may have meant.
+// nearest returns up to three names that a person may have meant.
 func nearest(want string, names []string) []string {
 	want = strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`*?[]^\`, r) {
@@ -158,8 +159,7 @@ func nearest(want string, names []string) []string {
 	return out
 }
 
-// distance counts the letters to insert, take away, replace or swap with a
-// neighbour to come from a to b.
+// distance counts the letters to insert, remove, replace or swap with a neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

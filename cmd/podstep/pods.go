@@ -21,7 +21,7 @@ func (a *app) pods() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
 		Short: "What every pod is doing",
-		Long: `Shows what every pod that the kubelet works on is doing, the worst first, and at
+		Long: `Shows every pod that the kubelet works on, the worst first: what it is doing, at
 which step it is, or was last, and FOR how long it has been so. STATE is one of these;
 the screen says retrying for retry:
 
@@ -113,7 +113,7 @@ func podOf(p *agentpb.Pod) probes.Pod {
 	return wire.PodOf(p)
 }
 
-// moment is nil for a time that is not known.
+// moment returns nil for a time that is not known.
 func moment(t *timestamppb.Timestamp) *time.Time {
 	if t == nil {
 		return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +26,7 @@ func (f *format) add(cmd *cobra.Command, of ...string) {
 
 func (f *format) wide() bool { return f.value == "wide" }
 
-// print writes data as the format says; people is called when no program reads.
+// print writes data as the format says. It calls people if no script reads the output.
 func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 	var b bytes.Buffer
 	switch f.value {
@@ -36,9 +37,9 @@ func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 		}
 		b.Write(text)
 	case "yaml":
-		text, err := yaml.Marshal(data)
+		text, err := inYAML(data)
 		if err != nil {
-			return fmt.Errorf("print as yaml: %w", err)
+			return err
 		}
 		b.Write(text)
 	default:
@@ -46,6 +47,23 @@ func (f *format) print(w io.Writer, data any, people func(io.Writer)) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// inYAML returns data as YAML. The encoder leaves characters as they are that a terminal would act on, such as those that
+// change the direction of writing, and loses some. JSON has escapes for all of them, and is YAML.
+func inYAML(data any) ([]byte, error) {
+	text, err := yaml.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("print as yaml: %w", err)
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("print as yaml: %w", err)
+	}
+	if !words.Printable(text) || !words.Printable(raw) {
+		return words.Flow(data)
+	}
+	return text, nil
 }
 
 // table lines up cells in columns.
@@ -64,7 +82,7 @@ func table(w io.Writer, header []string, rows [][]string) {
 	t.Flush()
 }
 
-// left is what remains of a time, as a script gets it: "4m59s".
+// left writes the rest of a time as a script gets it: "4m59s".
 func left(d time.Duration) string {
 	if d >= time.Second {
 		return d.Round(time.Second).String()

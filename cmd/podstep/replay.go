@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// replayFlags are those of replay.
+// replayFlags are the flags of replay.
 type replayFlags struct {
 	follow bool
 	filter filterFlag
@@ -102,8 +102,8 @@ func printBatch(p *lines.Printer, decode *wire.Decoder, b *agentpb.Batch) error 
 	return p.Flush()
 }
 
-// endOfTrace recognizes an end that is none from one that is. A file whose writer was
-// killed is whole as far as it goes.
+// endOfTrace tells a proper end of a trace from damage. A file whose writer was killed counts
+// as whole, as far as it goes.
 func (a *app) endOfTrace(err error, path string) error {
 	var fault *trace.Fault
 	switch {
@@ -116,7 +116,7 @@ func (a *app) endOfTrace(err error, path string) error {
 	return fmt.Errorf("%s: %w; all before that was printed", path, err)
 }
 
-// openError reports what to do about a file that cannot be opened.
+// openError adds what to do about a file that cannot be opened.
 func openError(err error) error {
 	if errors.Is(err, trace.ErrNoTrace) {
 		return fmt.Errorf("%w; podstep trace -w FILE makes one", err)

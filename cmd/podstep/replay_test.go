@@ -12,12 +12,12 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// recorded is a trace file with the story of the fake agent's web.
+// recorded makes a trace file with the story of the fake agent's web.
 func recorded(t *testing.T) (path string, raw []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "web.podstep")
 	f := newFakeAgent()
-	w, err := trace.Create(path, &trace.Header{Podstep: "v0.0.9", Began: time.Unix(1e9, 0), Selection: "web", Info: f.info})
+	w, err := trace.Create(path, &trace.Header{Podstep: "v0.0.9", Began: time.Unix(1e9, 0), Selection: "web", Info: f.About})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func recorded(t *testing.T) (path string, raw []byte) {
 	return path, raw
 }
 
-// TestReplayDamaged: what can be read is printed, and what cannot is reported.
+// TestReplayDamaged: events that can be read are printed, and the damage is reported.
 func TestReplayDamaged(t *testing.T) {
 	path, raw := recorded(t)
 	_, events, _ := bytes.Cut(raw, []byte("\n"))

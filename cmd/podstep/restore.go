@@ -1,9 +1,10 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +20,8 @@ func (a *app) restore() *cobra.Command {
 		Short: "Give runtimes their sockets back after a podstep attach that was killed",
 		Long: `Gives runtimes their sockets back after podstep attach and its guard were both
 killed, and removes what they left behind. A podstep that still runs is left
-alone. Pods that are held inside of a kubelet by a podstep that does not run any
-more go on.
+alone. podstep also lets pods go on that are held inside a kubelet by a podstep
+that has died.
 
 podstep finds these sockets in the records of its takeovers. Without a record,
 give SOCKET: the path at which the kubelet finds its runtime.`,
@@ -28,17 +29,11 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
   sudo podstep restore /run/containerd/containerd.sock`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.letGoInside(cmd.Context()); err != nil {
-				return err
+			r := restoring{
+				giveBack: func() ([]node.Restored, error) { return node.Restore(dir, args) },
+				letGo:    func() ([]node.LetGone, error) { return node.LetGo(cmd.Context()) },
 			}
-			found, err := node.Restore(dir, args)
-			if err != nil {
-				return err
-			}
-			if err := out.print(a.out, found, func(w io.Writer) { restoredText(w, found) }); err != nil {
-				return err
-			}
-			return a.printNotRestored(found)
+			return a.restoreAll(&out, &r)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", node.TakeoversDir, "`DIR` with the records of takeovers")
@@ -46,13 +41,41 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 	return cmd
 }
 
-// letGoInside lets pods go on that are held inside of kubelets, and reports them.
-func (a *app) letGoInside(ctx context.Context) error {
-	held, err := node.LetGo(ctx)
-	for _, h := range held {
-		a.printf("process %d: %d goroutines that were held go on", h.PID, h.Held)
+// restoring are the two parts of a restore.
+type restoring struct {
+	giveBack func() ([]node.Restored, error)
+	letGo    func() ([]node.LetGone, error)
+}
+
+// restoreAll gives sockets back, and then lets pods go on that are held inside of kubelets. The whole node needs the
+// sockets, and no goroutine that stays where it is keeps them from it: each part is done whatever becomes of the other.
+func (a *app) restoreAll(out *format, r *restoring) error {
+	found, err := r.giveBack()
+	if err == nil {
+		err = errors.Join(out.print(a.out, found, func(w io.Writer) { restoredText(w, found) }), a.printNotRestored(found))
 	}
-	return err
+	held, notHeld := r.letGo()
+	for _, h := range held {
+		if h.Held > 0 {
+			a.printf("process %d: %d goroutines that were held go on", h.PID, h.Held)
+		}
+		if h.Net {
+			a.printf("process %d: the breakpoints of a debugger process that has died are taken back", h.PID)
+		}
+	}
+	if notHeld != nil {
+		notHeld = fmt.Errorf("let goroutines go on: %w", notHeld)
+	}
+	return joined(err, notHeld)
+}
+
+// joined joins errors. Those of which all has been printed add no empty line.
+func joined(errs ...error) error {
+	worded := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || err.Error() == "" })
+	if len(worded) == 0 {
+		return errors.Join(errs...)
+	}
+	return errors.Join(worded...)
 }
 
 func restoredText(w io.Writer, found []node.Restored) {
@@ -74,7 +97,7 @@ func restoredText(w io.Writer, found []node.Restored) {
 	}
 }
 
-// printNotRestored reports what could not be done, and fails if that is anything.
+// printNotRestored reports what could not be done, and returns an error if there is any.
 func (a *app) printNotRestored(found []node.Restored) error {
 	var err error
 	for _, r := range found {
@@ -86,7 +109,7 @@ func (a *app) printNotRestored(found []node.Restored) error {
 	return err
 }
 
-// socketName tells sockets of the same path apart that are of different nodes.
+// socketName returns a name that tells sockets of different nodes apart if their paths are the same.
 func socketName(r node.Restored) string {
 	if r.Root == "" {
 		return r.Socket

@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// app is what all verbs share.
+// app has what all commands share.
 type app struct {
 	name     string
 	out, err io.Writer
@@ -72,7 +72,8 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 			root.AddCommand(v)
 		}
 	}
-	root.AddCommand(a.docs(), a.guard(), a.relay(), a.holder(), a.debugger(), filterTopic())
+	root.AddCommand(a.docs(), filterTopic())
+	root.AddCommand(companions()...)
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root
@@ -90,12 +91,12 @@ func (a *app) dial(ctx context.Context) (*client.Client, error) {
 	return client.Dial(ctx, a.socket)
 }
 
-// printf writes a word to the person at the terminal.
+// printf prints a line for the person at the terminal.
 func (a *app) printf(format string, args ...any) {
 	fmt.Fprintln(a.err, words.Clean(fmt.Sprintf(format, args...)))
 }
 
-// help is cobra's help command, except that a topic that is not there fails.
+// help is cobra's help command, but it fails for a topic that does not exist.
 func (a *app) help() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -111,8 +112,8 @@ func (a *app) help() *cobra.Command {
 	}
 }
 
-// noSuchCommand is the check of arguments of commands that only have commands
-// below them: whatever is left over was meant to be one.
+// noSuchCommand checks the arguments of commands that only have commands below them: an
+// argument was meant to be such a command.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -129,7 +130,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q", args[0])
 }
 
-// arguments checks how many there are, and says which are meant.
+// arguments checks how many arguments there are, and names those that are meant.
 func arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
@@ -144,8 +145,7 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// flagError puts pflag's errors into a sentence: the flag, the value, what is
-// wrong with it.
+// flagError puts pflag's errors into a sentence: the flag, the value, what is wrong with the value.
 func flagError(_ *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// stepModes are the flags that say how far to go, of which one may be given.
+// stepModes are the flags that say how far to go. One of them may be given.
 var stepModes = []struct {
 	flag, usage string
 	mode        agentpb.StepMode
@@ -31,11 +31,12 @@ func (a *app) step() *cobra.Command {
 		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP|--line over|into|out] [--lease DURATION] [--wait DURATION] [-o wide|json|yaml]",
 		Short: "Let a held pod go on to the next place",
 		Long: `Lets a held pod go on, holds it again at the next place, and prints where. Without
-a flag the next place is the next step that allows a hold.
+a flag the next place is the next step that allows a hold. A breakpoint on the way
+holds the pod first.
 
-With --line the pod goes on by line of the kubelet's code: over is to the next line of
-the function in which it is held, into also into a function that the line calls, out
-to where the function was called. It takes a debugger that holds pods: podstep attach
+With --line the pod goes on by line of the kubelet's code. over goes to the next line
+of the function in which the pod is held. into also enters a function that the line
+calls. out goes to where the function was called. It takes a debugger that holds pods: podstep attach
 --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep step web
   podstep step web --cri

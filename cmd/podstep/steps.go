@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// stepsFlags are those of steps.
+// stepsFlags are the flags of steps.
 type stepsFlags struct {
 	kubelet, stage string
 	agent          bool
@@ -190,11 +190,11 @@ type stepJSON struct {
 	Timers    []string     `json:"timers"`
 	Fields    []string     `json:"fields"`
 	Results   []string     `json:"results"`
-	// Has and Missing are there when a kubelet was looked at.
+	// Has and Missing are set if a kubelet was looked at.
 	Has     *bool  `json:"has,omitempty"`
 	Missing string `json:"missing,omitempty"`
-	// Probes are there when an agent was asked: what each can do that says
-	// something of the step.
+	// Probes are set if an agent was asked. They say what each probe can do at the step, if it
+	// says anything of it.
 	Probes []reach.Ability `json:"probes,omitempty"`
 }
 
@@ -260,7 +260,7 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 	table(w, header, rows)
 }
 
-// holdRule states in a word where the step can be held.
+// holdRule says in a word where the step can be held.
 func holdRule(h stepHoldJSON) string {
 	if h.Enter == h.Exit {
 		return h.Enter
@@ -275,8 +275,8 @@ func presence(s stepJSON) string {
 	return "no: " + s.Missing
 }
 
-// shortSymbol leaves out the import path, which the file shows as well. A step
-// that is no function has neither.
+// shortSymbol leaves out the import path, which the file's path shows as well. A step that is
+// no function has neither.
 func shortSymbol(s stepJSON) string {
 	if s.Seen != "" {
 		return "reported by " + s.Seen

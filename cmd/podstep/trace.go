@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// traceFlags are those of trace.
+// traceFlags are the flags of trace.
 type traceFlags struct {
 	podName
 	steps           []string
@@ -49,9 +49,10 @@ all events of the pods and steps; --filter only chooses what is printed. Only it
 owner can read the file. podstep replaces an older trace, but no other file.
 
 With --otlp podstep also sends each call as a span to an OpenTelemetry collector, as
-it ends. It never waits for the collector: what finds no room is dropped and counted.
-http://HOST:4318 is OTLP over HTTP, grpc://HOST:4317, HOST:4317 and http://HOST:4317
-are over gRPC; https:// and grpcs:// have TLS. Headers and the certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
+it ends. It never waits for the collector: spans that find no room are dropped and
+counted. http://HOST:4318 is OTLP over HTTP; grpc://HOST:4317, HOST:4317 and
+http://HOST:4317 are OTLP over gRPC; https:// and grpcs:// have TLS. Headers and the
+certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
 OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
@@ -80,7 +81,7 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 	return cmd
 }
 
-// runTrace traces, and records and sends what it traces if that was asked for.
+// runTrace traces and, if flags ask for it, records the events and exports them.
 func (a *app) runTrace(ctx context.Context, t *tracing.Tracer, flags *traceFlags) (err error) {
 	if flags.otlp != "" {
 		if t.Spans, err = tracing.SendSpans(ctx, flags.otlp, t.Client, os.Getenv); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// uiFlags are those of commands that open the screen.
+// uiFlags are the flags of commands that open the screen.
 type uiFlags struct {
 	lang, theme choice
 	ascii       bool
@@ -31,7 +31,7 @@ type uiFlags struct {
 	config      string
 }
 
-// add adds the flags that any screen has.
+// add declares the flags that any screen has.
 func (f *uiFlags) add(cmd *cobra.Command) {
 	f.lang.of = []string{string(words.English), string(words.Chinese)}
 	f.theme.of = tui.Themes()
@@ -43,7 +43,7 @@ func (f *uiFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noMouse, "no-mouse", false, "leave the mouse to the terminal")
 }
 
-// addLive adds those of screens with an agent.
+// addLive declares the flags of screens with an agent.
 func (f *uiFlags) addLive(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk `NAME`")
@@ -64,7 +64,7 @@ func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// options are the screen's, from flags, environment and terminal.
+// options returns the screen's options, from flags, environment and terminal.
 func (f *uiFlags) options() (tui.Options, error) {
 	o := tui.Options{
 		Lang: words.Lang(f.lang.value), Theme: f.theme.value, ASCII: f.ascii, NoMouse: f.noMouse,
@@ -92,7 +92,7 @@ func (f *uiFlags) options() (tui.Options, error) {
 	return o, nil
 }
 
-// open is podstep without a command.
+// open runs podstep without a command.
 func (a *app) open(ctx context.Context, f *uiFlags) error {
 	o, err := f.options()
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *app) show(ctx context.Context, s session.Session, o tui.Options) error 
 	return plain.Run(ctx, s, p)
 }
 
-// walks is the cluster as the screen's walks use it.
+// walks lets the screen's walks use the cluster.
 type walks struct{ *cluster.Cluster }
 
 func (w walks) BeginWalk(walk string) tui.WalkRun { return w.Begin(walk) }

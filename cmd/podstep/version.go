@@ -43,8 +43,7 @@ type versionJSON struct {
 type agentVersionJSON struct {
 	Version string `json:"version"`
 	Kubelet string `json:"kubelet"`
-	Probe   string `json:"probe"`
-	// Probes are the names of those that work.
+	// Probes are the names of the probes that work.
 	Probes []string `json:"probes"`
 	Node   string   `json:"node"`
 	Pid    int64    `json:"pid"`
@@ -69,7 +68,7 @@ func (a *app) versions(ctx context.Context) versionJSON {
 func agentVersion(c *client.Client) *agentVersionJSON {
 	i := c.About()
 	return &agentVersionJSON{
-		Version: i.Version, Kubelet: i.KubeletVersion, Probe: i.Probe, Probes: wire.Working(i.GetProbes()),
+		Version: i.Version, Kubelet: i.KubeletVersion, Probes: wire.Working(i.GetProbes()),
 		Node: i.Node, Pid: i.Pid, Socket: c.Path,
 	}
 }

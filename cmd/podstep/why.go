@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// whyFlags are those of podstep why.
+// whyFlags are the flags of podstep why.
 type whyFlags struct {
 	name  podName
 	out   format
@@ -98,16 +98,16 @@ func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
 
 // whyAnswer is an answer of why: one report, or a summary of many.
 type whyAnswer interface {
-	// wrong is whether something is wrong with a pod.
+	// wrong reports whether something is wrong with a pod.
 	wrong() bool
 	print(w io.Writer, f *whyFlags) error
 	// key changes when something new is found.
 	key() string
 }
 
-// question is what asks, as often as it is called, for what the command line names. Each
-// time it looks for its sources anew: they keep what they have found, and a kubelet or an
-// agent may have been started again meanwhile.
+// question returns a function that answers what the command line asks, as often as it is
+// called. Each time it looks for its sources anew: sources keep what they have found, and a
+// kubelet or an agent may have been started again meanwhile.
 func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.trace != "" {
 		return a.askTrace(f, arg)
@@ -140,8 +140,8 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 	}, nil
 }
 
-// whyPod answers for one pod. If no namespace was given, and there is no such pod in
-// that of the kubeconfig, it takes the only one of the name that there is.
+// whyPod answers for one pod. If no namespace was given, and the kubeconfig's namespace has no
+// such pod, it takes the only pod of that name in the cluster.
 func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector) (whyAnswer, error) {
 	name := evidence.Name{Namespace: cmp.Or(sel.Namespace, namespace), Name: sel.Name}
 	s := from.Pod(ctx, name)
@@ -151,7 +151,7 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 		case err == nil && len(others) == 1:
 			s = from.Pod(ctx, others[0])
 		case err == nil && len(others) > 1:
-			return nil, several(others)
+			return nil, errSeveral(others)
 		}
 	}
 	r := causes.Explain(s)
@@ -161,7 +161,7 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 	return &oneAnswer{r}, nil
 }
 
-// noPod is why nothing can be said of a pod.
+// noPod returns the reason why nothing can be said of a pod.
 func noPod(name evidence.Name, s *evidence.Snapshot) error {
 	for _, u := range s.Unseen {
 		if u.Source == evidence.API {
@@ -171,8 +171,8 @@ func noPod(name evidence.Name, s *evidence.Snapshot) error {
 	return fmt.Errorf("there is no pod %s", name)
 }
 
-// several is that pods of more than one namespace have the name.
-func several(pods []evidence.Name) error {
+// errSeveral returns the error for a name that pods of more than one namespace have.
+func errSeveral(pods []evidence.Name) error {
 	var names []string
 	for _, n := range pods {
 		names = append(names, n.String())

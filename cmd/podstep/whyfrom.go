@@ -31,8 +31,8 @@ func (f *whyFrom) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.pid, "pid", 0, "`PID` of the kubelet of this machine to look at (default: that of the pod's node)")
 }
 
-// sources are what can be reached from here, and the namespace of a pod that is named
-// without one; many is that it is asked about more than one pod.
+// sources returns what can be reached from here, and the namespace of a pod that is named
+// without one. many says that the question is about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	near := &gather.Nearby{PID: f.pid}
@@ -66,8 +66,8 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 	return from, namespace, nil
 }
 
-// loading is where kubeconfigs are looked for: as kubectl does, but for the lab's, of
-// which the agent is named.
+// loading returns where to look for kubeconfigs: as kubectl does, except for the lab whose
+// agent is named.
 func (a *app) loading(f *whyFrom) *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -81,7 +81,7 @@ func (a *app) loading(f *whyFrom) *clientcmd.ClientConfigLoadingRules {
 	return rules
 }
 
-// language is the reader's.
+// language returns the reader's language.
 func (f *whyFlags) language() words.Lang {
 	if f.lang.value != "" {
 		return words.Lang(f.lang.value)
@@ -95,7 +95,7 @@ type gatherer struct {
 	from whyFrom
 }
 
-// gatherer is nil if nobody can be asked.
+// gatherer returns nil if there is no source to ask.
 func (a *app) gatherer(kubeconfig string) *gatherer {
 	g := &gatherer{a, whyFrom{kubeconfig: kubeconfig}}
 	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
@@ -132,7 +132,7 @@ func (g *gatherer) Unscheduled(ctx context.Context) ([]*evidence.Snapshot, error
 	return from.Unscheduled(ctx)
 }
 
-// askTrace asks a trace file: one pod, or, if none is named, all of them.
+// askTrace returns answers from a trace file: about one pod or, if none is named, about all of them.
 func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.watch {
 		return nil, usagef("--watch does not go with --trace: what a file says does not change")
@@ -156,7 +156,7 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		case 1:
 			return &oneAnswer{causes.Explain(t.Pod(found[0]))}, nil
 		}
-		return nil, several(found)
+		return nil, errSeveral(found)
 	}, nil
 }
 

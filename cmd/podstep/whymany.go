@@ -24,7 +24,7 @@ func whyAll(ctx context.Context, from gather.From, namespace string) (whyAnswer,
 	return newManyAnswer(m), nil
 }
 
-// unwell reports whether a pod is worth a closer look: what its object alone shows.
+// unwell reports whether a pod is worth a closer look, by its object alone.
 func unwell(s *evidence.Snapshot) bool {
 	switch v := causes.Explain(s).Verdict; v {
 	case causes.OK, causes.Done:
@@ -43,8 +43,7 @@ func whyOwner(ctx context.Context, from gather.From, kind string, name evidence.
 	return newManyAnswer(m), nil
 }
 
-// manyAnswer is the answer for many pods: equal causes are put together, the worst
-// first.
+// manyAnswer is the answer for many pods. It joins equal causes; the worst comes first.
 type manyAnswer struct {
 	groups                  []group
 	looked, young, troubled int
@@ -53,9 +52,9 @@ type manyAnswer struct {
 	taken                   time.Time
 }
 
-// group are pods with the same cause.
+// group has the pods with the same cause.
 type group struct {
-	reports []*causes.Report // the one that has had it longest first
+	reports []*causes.Report // the one that has had it longest comes first
 	first   *causes.Finding
 }
 
@@ -89,7 +88,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	return a
 }
 
-// sameCause is equal for findings that are the same but for the pod.
+// sameCause returns a key that is equal for findings that differ only in the pod.
 func sameCause(f *causes.Finding) string {
 	return f.Cause.ID + "|" + strings.ReplaceAll(f.Sentence(words.English), f.Args["pod"], "")
 }
@@ -116,7 +115,7 @@ func (a *manyAnswer) key() string {
 	return b.String()
 }
 
-// groupJSON are pods with the same cause, as scripts get them.
+// groupJSON is a group of pods with the same cause, as scripts get it.
 type groupJSON struct {
 	Pods []evidence.Name `json:"pods"`
 	findingJSON

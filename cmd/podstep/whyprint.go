@@ -78,7 +78,7 @@ func newFindingJSON(f *causes.Finding, now time.Time, l words.Lang) findingJSON 
 	return out
 }
 
-// known is nil for a time that is not known.
+// known returns nil for a time that is not known.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -93,7 +93,7 @@ func age(at, now time.Time) string {
 	return left(max(0, now.Sub(at)))
 }
 
-// soLong is for how long something has been so.
+// soLong says for how long something has been so.
 func soLong(l words.Lang, d time.Duration) string {
 	return l.Inf(words.Text("for %s", "已 %s"), words.Took(d))
 }
@@ -143,7 +143,7 @@ func writeFinding(w io.Writer, n int, r *causes.Report, l words.Lang) {
 	}
 }
 
-// labelWidth is how wide the column of labels is.
+// labelWidth is the width of the column of labels.
 const labelWidth = 10
 
 func padded(label string) string {

@@ -9,8 +9,8 @@ import (
 // whyEvery is how often why --watch asks.
 const whyEvery = 2 * time.Second
 
-// watchWhy asks again and again, and prints the answer whenever something new is in it.
-// What fails once is asked again.
+// watchWhy asks again and again, and prints the answer whenever something new is in it. If an
+// answer fails, it asks again.
 func (a *app) watchWhy(ctx context.Context, f *whyFlags, ask func(context.Context) (whyAnswer, error)) error {
 	last := ""
 	for first := true; ; first = false {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/docs/pictures/gen"
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/tui/picture"
 )
 
 // TestPicturesAttached takes the picture of podstep beside an unmodified kubelet:
@@ -34,7 +34,7 @@ func TestPicturesAttached(t *testing.T) {
 	c.Press("J")
 	c.Until("› default/web")
 	c.Until("s step")
-	c.take("attached", gen.Dark)
+	c.take("attached", picture.Dark)
 	c.Press("C")
 	c.UntilGone("HELD")
 	c.Press("q")

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
-	"github.com/podstep/podstep/docs/pictures/gen"
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/tui/picture"
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
@@ -29,13 +29,13 @@ func TestPictures(t *testing.T) {
 	s := &studio{t: t, lab: l}
 	s.kubectl("create", "-f", shop, "-l", "app notin (api, db)")
 	s.stuck()
-	t.Run("held", func(t *testing.T) { s.on(t).held("held", "dark", gen.Dark) })
+	t.Run("held", func(t *testing.T) { s.on(t).held("held", "dark", picture.Dark) })
 	t.Run("stuck", func(t *testing.T) { s.on(t).stuckPods() })
 	t.Run("timeline", func(t *testing.T) { s.on(t).timeline() })
 	t.Run("compare", func(t *testing.T) { s.on(t).compare() })
 	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
 	t.Run("tour", func(t *testing.T) { s.on(t).tour() })
-	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", gen.Light) })
+	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", picture.Light) })
 }
 
 // studio is a node that has its picture taken.
@@ -89,10 +89,10 @@ type camera struct {
 }
 
 // take writes the screen as a picture.
-func (c *camera) take(name string, theme gen.Theme) {
+func (c *camera) take(name string, theme picture.Theme) {
 	c.t.Helper()
-	picture := gen.SVG(c.Colours(), c.width, c.height, gen.Options{Theme: theme, Title: "podstep"})
-	if err := os.WriteFile(name+".svg", picture, 0o644); err != nil {
+	svg := picture.SVG(c.Colours(), c.width, c.height, picture.Options{Theme: theme, Title: "podstep"})
+	if err := os.WriteFile(name+".svg", svg, 0o644); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -127,7 +127,7 @@ func (c *camera) until(key, place string) {
 }
 
 // held: a new pod is held before its sandbox, between pods that are stuck.
-func (s *studio) held(name, flag string, theme gen.Theme) {
+func (s *studio) held(name, flag string, theme picture.Theme) {
 	s.kubectl("delete", "--ignore-not-found", "-f", shop, "-l", "app=api")
 	c := s.open(120, 46, "--theme", flag)
 	c.Until("shop/payments")
@@ -162,13 +162,13 @@ func (c *camera) breakpoint(pod, step string) {
 func (s *studio) stuckPods() {
 	c := s.open(120, 36, "--theme", "light", "--lang", "zh")
 	c.Until("shop/payments")
-	c.take("zh-light", gen.Light)
+	c.take("zh-light", picture.Light)
 	c.Press("q")
 	c.Usable()
 
 	c = s.open(80, 24)
 	c.choose("shop/checkout")
-	c.take("small", gen.Dark)
+	c.take("small", picture.Dark)
 	c.Press("q")
 	c.Usable()
 }
@@ -185,7 +185,7 @@ func (s *studio) timeline() {
 	c.until("j", "› create, sync 1")
 	c.Press("l")
 	c.Until("Create the sandbox")
-	c.take("timeline", gen.Dark)
+	c.take("timeline", picture.Dark)
 	c.Press("q")
 	c.Usable()
 }
@@ -199,7 +199,7 @@ func (s *studio) compare() {
 	c.Type("shop/db")
 	c.Press("Enter")
 	c.Until("Where the time went")
-	c.take("compare", gen.Dark)
+	c.take("compare", picture.Dark)
 	c.Press("Escape")
 	c.UntilGone("Where the time went")
 	c.Press("q")
@@ -216,7 +216,7 @@ func (s *studio) replay() {
 	c.Until("replay 00:00")
 	c.Press("2")
 	c.UntilGone("replay 00:00")
-	c.take("replay", gen.Dark)
+	c.take("replay", picture.Dark)
 	c.Press("q")
 	c.Usable()
 }
@@ -233,7 +233,7 @@ func (s *studio) tour() {
 			return c.stop() != before && (strings.Contains(screen, "n goes on") || strings.Contains(screen, "n does it"))
 		})
 	}
-	c.take("tour", gen.Dark)
+	c.take("tour", picture.Dark)
 	c.Press("C-c")
 	c.Until("End podstep?") // the pod of the walk goes on
 	c.Press("Enter")

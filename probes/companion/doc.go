@@ -1,4 +1,3 @@
-// Package companion starts processes that podstep has running next to it: each does one
-// thing that has to go on, or to be undone, whatever becomes of podstep. They are the same
-// program, in another role.
+// Package companion starts processes that podstep runs next to it. Each does one thing that must go on, or must be
+// undone, whatever becomes of podstep. They run podstep's own program, in another role.
 package companion

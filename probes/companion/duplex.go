@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// BeatEvery is how often each side shows that it works, and SilentAfter after which
-	// silence it is taken not to.
+	// BeatEvery is how often each side shows that it works. A side that is silent for SilentAfter is taken not to.
 	BeatEvery   = 500 * time.Millisecond
 	SilentAfter = 4 * time.Second
-	// maxQueued bounds what waits for a side that does not read.
+	// maxQueued bounds the messages that wait for a side that does not read.
 	maxQueued = 4096
 )
 
-// Duplex is a stream of messages whose senders never wait for the other side, and whose
-// sides show each other that they work.
+// Duplex is a stream of messages. Its senders never wait for the other side, and the two sides show each other that
+// they work.
 type Duplex[M any] struct {
 	stream *Stream[M]
 	beat   M
@@ -27,20 +26,20 @@ type Duplex[M any] struct {
 	queue  []M
 	lost   int
 	closed bool
-	last   time.Time // when the other side was noticed
+	last   time.Time // when Receive last returned
 }
 
-// NewDuplex makes one of a link. beat is a message without effect, and lost makes one of how
-// many messages found no room.
+// NewDuplex makes a stream of a link. beat is a message without effect. lost makes the message that n others found no
+// room.
 func NewDuplex[M any](c net.Conn, beat M, lost func(n int) M) *Duplex[M] {
 	l := &Duplex[M]{last: time.Now(), beat: beat, gone: lost}
 	l.wake.L = &l.mu
-	l.stream = NewStream(c, l.take, l.Fail)
+	l.stream = NewStream(c, l.nextBatch, l.Fail)
 	go l.beats()
 	return l
 }
 
-// Send queues a message. If the queue is full it is lost, and counted.
+// Send queues a message. If the queue is full, the message is lost, and counted.
 func (l *Duplex[M]) Send(m M) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,8 +53,8 @@ func (l *Duplex[M]) Send(m M) {
 	}
 }
 
-// take waits for messages. more is false if there are no others after these.
-func (l *Duplex[M]) take() (batch []M, more bool) {
+// nextBatch waits for queued messages, and returns them. more is false if none will follow.
+func (l *Duplex[M]) nextBatch() (batch []M, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.queue) == 0 && !l.closed {
@@ -69,7 +68,7 @@ func (l *Duplex[M]) take() (batch []M, more bool) {
 	return batch, !l.closed
 }
 
-// beats shows the other side that this one works.
+// beats sends beats, by which the other side sees that this one works.
 func (l *Duplex[M]) beats() {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
@@ -83,7 +82,7 @@ func (l *Duplex[M]) beats() {
 	}
 }
 
-// Silent reports for how long nothing came from the other side.
+// Silent returns how long ago the other side last sent something.
 func (l *Duplex[M]) Silent() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +101,7 @@ func (l *Duplex[M]) Close() {
 	l.stream.Close()
 }
 
-// shut has nothing more be queued, and drops what is if it cannot be sent.
+// shut lets no more messages be queued. With drop, it also drops those that are queued.
 func (l *Duplex[M]) shut(drop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +112,7 @@ func (l *Duplex[M]) shut(drop bool) {
 	l.wake.Signal()
 }
 
-// Receive reads one message; io.EOF is that the other side has ended.
+// Receive reads one message. It returns io.EOF when the other side has ended.
 func (l *Duplex[M]) Receive() (M, error) {
 	m, err := l.stream.Receive()
 	l.mu.Lock()
@@ -122,7 +121,7 @@ func (l *Duplex[M]) Receive() (M, error) {
 	return m, err
 }
 
-// Pause has nothing be sent until resume is called, as if this side hung; for tests.
+// Pause holds back everything that this side would send until resume is called, as if it hung; for tests.
 func (l *Duplex[M]) Pause() (resume func()) {
 	l.mu.Lock()
 	return l.mu.Unlock

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,17 +17,17 @@ import (
 // linkFD is the companion's end of the link, its first file after stderr.
 const linkFD = 3
 
-// Start starts a companion: this program in that role, or the command if one is given. It
-// returns the link to it. The companion is no child that ends with this process, and no
-// signal of the terminal gets to it.
-func Start(role string, command []string) (*net.UnixConn, error) {
+// Start starts a companion: this program in that role, or the command if one is given, with settings as its
+// environment. It returns the link to it. The companion outlives this process, and gets no signal of the terminal.
+func Start(role string, command []string, settings ...string) (*net.UnixConn, error) {
 	if len(command) == 0 {
 		command = []string{"/proc/self/exe", role}
 	}
-	// A program that does not know the role, and does what it always does, would start
-	// another, and that one more, and so on.
-	if os.Getenv(env) != "" {
-		return nil, fmt.Errorf("start %s process: this process was started to be one itself", role)
+	// A program that does not know the role would do what it always does: start a companion, which would start
+	// another, and so on. So a companion may have one of its own, and that one none.
+	above := os.Getenv(env)
+	if strings.Contains(above, "/") {
+		return nil, fmt.Errorf("start %s process: this process was started to be one itself, by another one", role)
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -35,7 +37,8 @@ func Start(role string, command []string) (*net.UnixConn, error) {
 	defer ours.Close()
 	defer theirs.Close()
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Args[0], cmd.Dir, cmd.Env = "podstep", "/", []string{env + "=" + role} // so that ps shows whose it is
+	cmd.Args[0], cmd.Dir = "podstep", "/" // so that ps shows whose it is
+	cmd.Env = append(settings, env+"="+path.Join(above, role))
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -49,12 +52,12 @@ func Start(role string, command []string) (*net.UnixConn, error) {
 	return c.(*net.UnixConn), nil //nolint:forcetypeassert // a socketpair is one
 }
 
-// env has a companion's role.
+// env is the variable that names a companion's role.
 const env = "PODSTEP_COMPANION"
 
-// Link is a companion's end of the link to who started it. The process is from then on
-// deaf to the signals that end others: who ends podstep often sends one to all that belong
-// to it. The error is that nobody started it as a companion.
+// Link returns a companion's end of the link to the process that started it. From then on the companion ignores the
+// signals that end others: a person who ends podstep often signals all processes that belong to it. Link fails if the
+// process was not started as a companion.
 func Link() (*net.UnixConn, error) {
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
 	if _, err := unix.Getpeername(linkFD); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Stream carries messages over a link, both ways. What is sent comes from a queue of the
-// caller's: who puts something in there never waits for the other side.
+// Stream carries messages over a link, both ways. It sends from a queue of the caller's, so that code that queues a
+// message never waits for the other side.
 type Stream[M any] struct {
 	c    net.Conn
 	dec  *gob.Decoder
@@ -20,8 +20,8 @@ type Stream[M any] struct {
 // streamBuffer is the size of a stream's buffers, in bytes.
 const streamBuffer = 64 << 10
 
-// NewStream makes a stream of a link, and sends what take gives, until there is no more
-// after that. take waits for messages; failed is called if they cannot be sent.
+// NewStream makes a stream of a link, and sends the messages that take returns until take reports that no more
+// follow. take waits for messages. failed is called if they cannot be sent.
 func NewStream[M any](c net.Conn, take func() (batch []M, more bool), failed func()) *Stream[M] {
 	s := &Stream[M]{c: c, dec: gob.NewDecoder(bufio.NewReaderSize(c, streamBuffer)), done: make(chan struct{})}
 	go s.write(take, failed)
@@ -51,10 +51,10 @@ func (s *Stream[M]) write(take func() ([]M, bool), failed func()) {
 // Done is closed when nothing is sent any more.
 func (s *Stream[M]) Done() <-chan struct{} { return s.done }
 
-// Receive reads one message; io.EOF is that the other side has ended.
+// Receive reads one message. It returns io.EOF when the other side has ended.
 func (s *Stream[M]) Receive() (m M, err error) {
 	defer func() {
-		// gob promises no panic on any input; a kubelet is not to depend on that.
+		// gob does not promise that no input makes it panic, and a kubelet must not depend on that.
 		if r := recover(); r != nil {
 			err = fmt.Errorf("read message: %v", r)
 		}
@@ -69,11 +69,10 @@ func (s *Stream[M]) Receive() (m M, err error) {
 // Cut closes the link: nothing can be sent any more.
 func (s *Stream[M]) Cut() { _ = s.c.Close() }
 
-// closeWithin bounds how long a stream that is closed waits for who does not read.
+// closeWithin bounds how long Close waits for a side that does not read.
 const closeWithin = time.Second
 
-// Close closes the link when what take has left was sent, for as long as the other side
-// takes it.
+// Close sends the messages that are left, for as long as the other side takes them, and closes the link.
 func (s *Stream[M]) Close() {
 	_ = s.c.SetWriteDeadline(time.Now().Add(closeWithin))
 	<-s.done

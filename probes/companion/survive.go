@@ -7,12 +7,11 @@ import (
 	"strconv"
 )
 
-// Survive has this process outlive what ends others: it leaves the control groups that it
-// was started in, and the kernel ends it late, by its oom_score_adj, when memory runs
-// out. What cannot be had is done without.
+// Survive lets this process outlive what ends others. It leaves the control groups that it was started in. With its
+// oom_score_adj, score, the kernel ends it late when memory runs out. What fails of this is done without.
 func Survive(score int) {
 	pid := strconv.Itoa(os.Getpid())
-	// The unified hierarchy's root is here, or those of the hierarchies of version 1.
+	// One of these is the root of the unified hierarchy, or they are the roots of the hierarchies of version 1.
 	roots, _ := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
 	for _, procs := range append(roots, "/sys/fs/cgroup/cgroup.procs") {
 		if isRoot(filepath.Dir(procs)) {

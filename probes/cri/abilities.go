@@ -7,12 +7,11 @@ import (
 	"github.com/podstep/podstep/probes/reasons"
 )
 
-// Abilities are those of a probe that the calls pass through: it reads request and
-// answer, may keep the request back, and may answer in the runtime's place. No pod
-// is held after a call.
+// Abilities returns the abilities of a probe that the calls pass through. It reads request and answer, may keep the
+// request back, and may answer in the runtime's place. No pod is held after a call.
 func Abilities(c *probes.Catalogue) probes.Abilities { return abilities(c, false) }
 
-// AllAbilities are Abilities of a probe that also shows the calls of Others.
+// AllAbilities returns the Abilities of a probe that also shows the calls of Others.
 func AllAbilities(c *probes.Catalogue) probes.Abilities { return abilities(c, true) }
 
 func abilities(c *probes.Catalogue, all bool) probes.Abilities {
@@ -41,4 +40,13 @@ func abilities(c *probes.Catalogue, all bool) probes.Abilities {
 		}
 	}
 	return out
+}
+
+// otherAbility returns what the probe can do at Other. shows is whether it is to show all calls.
+func otherAbility(shows bool) probes.Ability {
+	if !shows {
+		return probes.Ability{Unseen: reasons.NotAsked.Reason()}
+	}
+	no := reasons.Bare.Reason()
+	return probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, NoHold: no, NoFail: no}
 }

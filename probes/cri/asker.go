@@ -11,27 +11,24 @@ import (
 // maxAskers bounds the pods that an ImageAsker follows.
 const maxAskers = 10_000
 
-// maxPulled bounds the pulls after which the puller's question is waited for.
+// maxPulled bounds the images that were pulled and whose size the puller is still to ask for.
 const maxPulled = 100
 
 // Wanted is an image that a pod's spec names, in the spec's order: those of
 // init containers first.
 type Wanted struct {
-	// Container is the container that is made of it, or "" for the image of a
-	// volume.
+	// Container is the container that the image is for, or "" for the image of a volume.
 	Container string
 	Image     string
 	// Init marks an init container; Sidecar one that goes on running.
 	Init, Sidecar bool
 }
 
-// ImageAsker works out which pod it is for that the kubelet asks about an
-// image. The request names the image alone; in the kubelet it is the worker of
-// a pod that is about to make a container of it. If more than one pod can be
-// meant, none is: to say nothing is better than to put a call into the wrong
-// pod's story.
+// ImageAsker finds the pod for which the kubelet asks about an image. The request names the image alone. In the
+// kubelet the worker of a pod makes it, which is about to make a container of the image. If several pods can be
+// meant, none is found: no answer is better than a call in the wrong pod's story.
 type ImageAsker struct {
-	// Parallel reports that the kubelet pulls images in parallel.
+	// Parallel is set if the kubelet pulls images in parallel.
 	Parallel bool
 
 	spec func(uid string) []Wanted
@@ -46,21 +43,18 @@ type ImageAsker struct {
 type asker struct {
 	live map[string]string // ids of its containers, by name
 	done map[string]bool   // names of those that ended with code 0
-	// under counts the calls of its worker that are under way: a worker that
-	// waits for one asks nothing.
+	// under counts the calls of its worker that are under way: a worker that waits for a call asks nothing.
 	under int
 }
 
-// NewImageAsker returns one that finds the images of a pod's spec with spec,
-// which gives nil for a pod that it does not know. Such a pod may ask for any
-// image, for as long as it has a sandbox.
+// NewImageAsker returns one that finds the images of a pod's spec with spec, which returns nil for a pod that it
+// does not know. Such a pod may ask for any image, for as long as it has a sandbox.
 func NewImageAsker(spec func(uid string) []Wanted) *ImageAsker {
 	return &ImageAsker{spec: spec, pods: map[string]*asker{}, pulled: map[string]int{}}
 }
 
-// Load takes over the pods and the containers that there are when podstep comes.
-// A pod whose sandbox has stopped gets a new one before it asks; one that is
-// there may ask although it has no container yet.
+// Load takes over the pods and containers that are there when podstep comes. A pod whose sandbox has stopped gets a
+// new one before it asks. A pod with a sandbox may ask although it has no container yet.
 func (a *ImageAsker) Load(pods []Pod, all []Container) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +70,7 @@ func (a *ImageAsker) Load(pods []Pod, all []Container) {
 	}
 }
 
-// Began notes that a call of that pod has begun. Each has its Ended.
+// Began notes that a call of that pod has begun. Ended must follow for each.
 func (a *ImageAsker) Began(r Request, uid string) {
 	if !ofWorker(r) {
 		return
@@ -88,7 +82,7 @@ func (a *ImageAsker) Began(r Request, uid string) {
 	}
 }
 
-// ofWorker recognizes calls for which a pod's worker waits, and nobody else makes.
+// ofWorker reports whether a call is one that only a pod's worker makes, and for which it waits.
 func ofWorker(r Request) bool {
 	switch r.message.(type) {
 	case *runtimeapi.CreateContainerRequest, *runtimeapi.StartContainerRequest, *runtimeapi.PullImageRequest:
@@ -155,8 +149,8 @@ func (p *asker) ended(id string, well bool) {
 	}
 }
 
-// notePulled notes that the puller asks about an image next. It does so even if
-// nobody hears of it, as when podstep comes or goes: few are kept.
+// notePulled notes that the puller asks about an image next. Such notes may never be used, as when podstep comes or
+// goes, so only few are kept.
 func (a *ImageAsker) notePulled(image string) {
 	if len(a.pulled) >= maxPulled {
 		clear(a.pulled)
@@ -164,8 +158,8 @@ func (a *ImageAsker) notePulled(image string) {
 	a.pulled[image]++
 }
 
-// Asked returns the uid of the only pod that can have asked for an image now.
-// It is to be called once a call.
+// Asked returns the uid of the only pod that can have asked for an image now. It is to be called once for each
+// call.
 func (a *ImageAsker) Asked(image string) (uid string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,9 +182,8 @@ func (a *ImageAsker) Asked(image string) (uid string, ok bool) {
 	return uid, ok
 }
 
-// mayAsk reports whether the pod's worker may come to ask for an image: for that
-// of the first init container that is not over or, after all of those, of any
-// container that does not run.
+// mayAsk reports whether the pod's worker may come to ask for an image: that of the first init container that is
+// not over or, after all of those, that of any container that does not run.
 func (p *asker) mayAsk(spec []Wanted, image string) bool {
 	if spec == nil {
 		return true
@@ -212,12 +205,12 @@ func (p *asker) mayAsk(spec []Wanted, image string) bool {
 	return missing && slices.ContainsFunc(spec, func(w Wanted) bool { return w.Container == "" && tagged(w.Image) == image })
 }
 
-// has reports that nothing is to be made of w: it runs, or its time is over.
+// has reports whether no container is to be made of w: it runs, or its time is over.
 func (p *asker) has(w Wanted, begun bool) bool {
 	return p.live[w.Container] != "" || (w.Init && !w.Sidecar && (begun || p.done[w.Container]))
 }
 
-// begun reports whether the init containers are over: another one runs.
+// begun reports whether the init containers are over: a container that is none of them runs.
 func (p *asker) begun(spec []Wanted) bool {
 	for _, w := range spec {
 		if !w.Init && p.live[w.Container] != "" {
@@ -227,7 +220,7 @@ func (p *asker) begun(spec []Wanted) bool {
 	return false
 }
 
-// tagged gives an image the tag that the kubelet gives one without.
+// tagged returns the image with the tag that the kubelet adds if there is none.
 func tagged(image string) string {
 	last := image[strings.LastIndexByte(image, '/')+1:]
 	if strings.ContainsAny(last, ":@") {

@@ -32,7 +32,7 @@ func (s story) run(uid string) {
 	s.call(uid, &runtimeapi.RunPodSandboxRequest{}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s-" + uid})
 }
 
-// load is Load with pods whose sandboxes are ready.
+// load calls Load with pods whose sandboxes are ready.
 func (s story) load(all ...Container) {
 	var pods []Pod
 	for _, c := range all {
@@ -70,7 +70,7 @@ func (s story) pull(uid, image string) {
 
 func pod(uid string) probes.Pod { return probes.Pod{UID: uid} }
 
-// specs of the pods in the stories; "x" has none that is known.
+// specs are the specs of the pods in the stories. That of "x" is not known.
 var specs = map[string][]Wanted{
 	"a": {{Container: "main", Image: "nginx"}},
 	"b": {{Container: "main", Image: "nginx:latest"}, {Container: "log", Image: "fluentd:1"}},

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// eval is the value of an expression of the catalogue over what the woven
-// function has in scope. It knows as much of Go as the expressions of the CRI
-// steps need.
+// eval returns the value of an expression of the catalogue over what the woven function has in scope. It knows as
+// much of Go as the expressions of the CRI steps need.
 func eval(t *testing.T, expr string, env map[string]any) any {
 	t.Helper()
 	e, err := parser.ParseExpr(expr)

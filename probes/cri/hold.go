@@ -4,17 +4,15 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// holdable are the methods before which a pod may be held: its worker calls
-// them, or a goroutine that the worker started to kill a container, and none
-// of the kubelet's loops does so for a living pod.
+// holdable are the methods before which a pod may be held. The pod's worker calls them, or a goroutine that the
+// worker started to kill a container. None of the kubelet's loops calls them for a living pod.
 var holdable = []string{
 	"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox",
 	"UpdateContainerResources", "UpdatePodSandboxResources",
 }
 
-// Shared reports why this one call must not be held although its method may: it
-// is made on a goroutine that serves other pods. It is empty if nothing in the
-// call, or in what is known of its sandbox, says so.
+// Shared reports why this one call must not be held although its method may be: it is made on a goroutine that
+// serves other pods. It returns "" if nothing in the call, or in what is known of its sandbox, shows that.
 func (x *Identities) Shared(r Request) string {
 	switch q := r.message.(type) {
 	case *runtimeapi.StopPodSandboxRequest:
@@ -31,8 +29,8 @@ func (x *Identities) Shared(r Request) string {
 	return ""
 }
 
-// onlyAffinity recognizes the calls of the CPU manager, which set nothing but which
-// CPUs a container may use, from those of a resize, which never set that.
+// onlyAffinity tells the calls of the CPU manager from those of a resize. The CPU manager sets only which CPUs a
+// container may use; a resize never sets that.
 func onlyAffinity(q *runtimeapi.UpdateContainerResourcesRequest) bool {
 	l, w := q.GetLinux(), q.GetWindows()
 	if l.GetCpusetCpus() == "" && len(w.GetAffinityCpus()) == 0 {

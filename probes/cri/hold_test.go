@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/probes/reasons"
 )
 
-// TestAbilities: outside of the kubelet never more may be held than inside, and of
-// every step it is known what is seen, or why not.
+// TestAbilities: outside of the kubelet no more may be held than inside. Each step is seen, or has a reason why
+// not.
 func TestAbilities(t *testing.T) {
 	c := probes.MustLoad()
 	all := Abilities(c)

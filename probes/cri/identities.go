@@ -12,8 +12,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// maxIDs bounds the ids that are remembered when nothing else is asked for: a
-// node has some hundred pods, with a few containers each.
+// maxIDs bounds the ids that are remembered, unless a test sets another bound: a node has some hundred pods, with a
+// few containers each.
 const maxIDs = 50_000
 
 // sourceAnnotation is where the kubelet notes a pod's source.
@@ -32,15 +32,15 @@ type Pod struct {
 	// empty if the sandbox does not have it.
 	Source  string
 	Sandbox string
-	// Ready reports that the sandbox has not stopped.
+	// Ready is set until the sandbox has stopped.
 	Ready   bool
 	Created time.Time
 }
 
-// Static marks a pod that is no object of the API server.
+// Static reports whether a pod is no object of the API server.
 func (p *Pod) Static() bool { return p.Source != "" && p.Source != "api" }
 
-// Config is what is known of the configuration of the pod's sandbox.
+// Config returns what is known of the configuration of the pod's sandbox.
 func (p *Pod) Config() *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
 		Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
@@ -49,17 +49,16 @@ func (p *Pod) Config() *runtimeapi.PodSandboxConfig {
 	}
 }
 
-// Container is a container and whose it is.
+// Container is a container, and its pod.
 type Container struct {
 	ID, Name string
 	Pod      probes.Pod
-	// Exited reports that the runtime said so when it was asked last.
+	// Exited is set if the runtime, when last asked, reported it as exited.
 	Exited bool
 }
 
-// Identities knows whose a sandbox or a container is. It learns that from calls
-// and answers, and from the runtime's lists. It is safe for use by several
-// goroutines.
+// Identities knows which pod a sandbox or a container belongs to. It learns that from calls and answers, and from
+// the runtime's lists. It is safe for use by several goroutines.
 type Identities struct {
 	max int
 
@@ -76,8 +75,8 @@ type Identities struct {
 type sandbox struct {
 	pod Pod
 	seq uint64
-	// over: a call has stopped it, or it had stopped when podstep came. One
-	// that dies by itself is not over: its worker stops it yet.
+	// over: a call has stopped it, or it had stopped when podstep came. A sandbox that dies by itself is not over:
+	// its pod's worker still stops it.
 	over       bool
 	containers map[string]struct{}
 }
@@ -89,12 +88,12 @@ type container struct {
 	seq     uint64
 }
 
-// NewIdentities returns one that knows nobody yet.
+// NewIdentities returns one that knows no pod yet.
 func NewIdentities() *Identities {
 	return &Identities{max: maxIDs, sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, now: time.Now}
 }
 
-// Pod returns whose sandbox or container it is.
+// Pod returns the pod of a sandbox or container.
 func (x *Identities) Pod(id string) (Pod, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -119,7 +118,7 @@ func (x *Identities) Has(uid string) bool {
 	return false
 }
 
-// stopped recognizes a sandbox that nobody has a reason to stop any more.
+// stopped reports whether the kubelet has no reason to stop a sandbox any more.
 func (x *Identities) stopped(id string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -159,7 +158,7 @@ func (x *Identities) Containers() []Container {
 	return out
 }
 
-// Learn takes from a call that has ended whose the ids in it are.
+// Learn learns from a call that has ended which pods its ids belong to.
 func (x *Identities) Learn(r Request, a Answer) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -189,7 +188,7 @@ func (x *Identities) Learn(r Request, a Answer) {
 	x.learnStatus(a)
 }
 
-// learnStatus takes what the answers of status calls have. The caller holds mu.
+// learnStatus learns from the answers of status calls. The caller holds mu.
 func (x *Identities) learnStatus(a Answer) {
 	switch a := a.message.(type) {
 	case *runtimeapi.PodSandboxStatusResponse:
@@ -276,9 +275,8 @@ func (x *Identities) drop(id string) {
 	}
 }
 
-// room makes room for one more id. Those of sandboxes that have stopped go
-// first; if all are running, the runtime's lists tell again who they are. The
-// caller holds mu.
+// room makes room for one more id. Those of sandboxes that have stopped go first. If all are running, any go: the
+// runtime's lists have them again. The caller holds mu.
 func (x *Identities) room() {
 	if len(x.sandboxes)+len(x.containers) < x.max {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// learn has x learn of a call that went well.
+// learn makes x learn from a call that went well.
 func learn(t testing.TB, x *Identities, q, a proto.Message) Answer {
 	t.Helper()
 	r := decoded(t, q)
@@ -33,16 +33,10 @@ func learn(t testing.TB, x *Identities, q, a proto.Message) Answer {
 
 func methodOf(t testing.TB, r Request) *Method {
 	t.Helper()
-	for i := range methods {
-		if m := &methods[i]; reflect.TypeOf(m.call.request()) == reflect.TypeOf(r.message) {
-			return m
-		}
-	}
-	t.Fatalf("no method has a request %T", r.message)
-	return nil
+	return asking(t, r.message)
 }
 
-// whose is whose an id is, as text.
+// whose returns the pod of an id, as text.
 func whose(x *Identities, id string) string {
 	p, ok := x.Pod(id)
 	if !ok {
@@ -55,7 +49,7 @@ func TestLearn(t *testing.T) {
 	x := NewIdentities()
 	learn(t, x, &runtimeapi.RunPodSandboxRequest{Config: sandbox1}, &runtimeapi.RunPodSandboxResponse{PodSandboxId: "s1"})
 	learn(t, x, &runtimeapi.CreateContainerRequest{PodSandboxId: "s1", Config: container1, SandboxConfig: sandbox1}, &runtimeapi.CreateContainerResponse{ContainerId: "c1"})
-	// The sandbox of this one is not known: its config shows it.
+	// The sandbox of this container is not known: its config shows the pod.
 	learn(t, x, &runtimeapi.CreateContainerRequest{PodSandboxId: "s0", Config: container1, SandboxConfig: sandbox1}, &runtimeapi.CreateContainerResponse{ContainerId: "c0"})
 	for _, id := range []string{"s1", "c1", "s0", "c0"} {
 		if got := whose(x, id); got != "default/web u1" {
@@ -89,8 +83,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestBounded: there is always room for one more, and pods that run are kept
-// before those that have stopped.
+// TestBounded: there is always room for one more, and running pods are kept before those that have stopped.
 func TestBounded(t *testing.T) {
 	x := NewIdentities()
 	x.max = 10
@@ -187,7 +180,7 @@ func TestLoad(t *testing.T) {
 	old.Id, old.CreatedAt, old.State = "old", 5, runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 	foreign := &runtimeapi.PodSandbox{Id: "foreign"}
 	n.sandboxes = append(n.sandboxes, old, foreign)
-	// A pod that came after the sandboxes were listed.
+	// This pod came after the sandboxes were listed.
 	n.containers = append(n.containers, &runtimeapi.Container{Id: "late", PodSandboxId: "late-s", Labels: map[string]string{labelUID: "u9", labelName: "late", labelNamespace: "x"}})
 
 	x := NewIdentities()
@@ -273,7 +266,7 @@ func TestReload(t *testing.T) {
 	reload(false, 1)
 	now = now.Add(reloadAfter)
 	reload(true, 2)
-	// A list that fails takes nothing away.
+	// A list that fails removes nothing.
 	now = now.Add(reloadAfter)
 	n.err = status.Error(codes.Unavailable, "not now")
 	if done, err := x.Reload(t.Context(), conn); done || err == nil {
@@ -284,7 +277,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestLoadLarge: lists of more than gRPC's default of 4 MiB.
+// TestLoadLarge: the lists are larger than gRPC's default of 4 MiB.
 func TestLoadLarge(t *testing.T) {
 	n := &node{}
 	n.pods(200, 3, string(make([]byte, 32<<10)))

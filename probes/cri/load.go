@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// maxList bounds a list that the runtime answers with. gRPC's default of
-	// 4 MiB is too little for a large node, and the kubelet's is 16 MiB.
+	// maxList bounds a list that the runtime answers with. gRPC's default of 4 MiB is too little for a large node.
+	// The kubelet's bound is 16 MiB.
 	maxList = 64 << 20
 	// reloadAfter is how long an unknown id waits for the next load.
 	reloadAfter = 5 * time.Second
 )
 
-// Labels by which the kubelet marks whose a container is.
+// Labels by which the kubelet marks the pod of a container.
 const (
 	labelName      = "io.kubernetes.pod.name"
 	labelNamespace = "io.kubernetes.pod.namespace"
 	labelUID       = "io.kubernetes.pod.uid"
 )
 
-// Load asks the runtime for all sandboxes and containers that there are, and
-// returns how many pods they belong to. What was known before and is not in the
-// lists is forgotten, what calls show meanwhile is kept.
+// Load asks the runtime for all sandboxes and containers, and returns how many pods they belong to. It forgets ids
+// that are not in the lists, but keeps those that calls show meanwhile.
 func (x *Identities) Load(ctx context.Context, conn grpc.ClientConnInterface) (n int, err error) {
 	mark, ok := x.beginLoad()
 	if !ok {
@@ -45,9 +44,8 @@ func (x *Identities) Load(ctx context.Context, conn grpc.ClientConnInterface) (n
 	return n, err
 }
 
-// Reload loads again, for an id that nobody knows. Since ids of others than the
-// kubelet would have it done again and again, it does so only some seconds after
-// the load before; done reports whether it did.
+// Reload loads again, for an id that is not known. Ids of clients other than the kubelet would cause loads again
+// and again, so it loads only if the last load is some seconds ago. done reports whether it did.
 func (x *Identities) Reload(ctx context.Context, conn grpc.ClientConnInterface) (done bool, err error) {
 	x.mu.RLock()
 	wait := x.loading || x.now().Sub(x.loaded) < reloadAfter
@@ -73,8 +71,8 @@ func (x *Identities) beginLoad() (mark uint64, ok bool) {
 func list(ctx context.Context, conn grpc.ClientConnInterface) ([]*runtimeapi.PodSandbox, []*runtimeapi.Container, error) {
 	client := runtimeapi.NewRuntimeServiceClient(conn)
 	large := grpc.MaxCallRecvMsgSize(maxList)
-	// Sandboxes come first: a container's sandbox is then in the list, but for
-	// one that was made in between, whose container has its pod in labels.
+	// Sandboxes come first, so that the list has a container's sandbox. If one was made in between, its container
+	// has the pod in its labels.
 	s, err := client.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{}, large)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask the runtime for its sandboxes: %w", err)
@@ -86,8 +84,7 @@ func list(ctx context.Context, conn grpc.ClientConnInterface) ([]*runtimeapi.Pod
 	return s.Items, c.Containers, nil
 }
 
-// replace puts what the lists say in the place of what was known at the mark.
-// The caller holds mu.
+// replace puts what the lists have in the place of what was known at the mark. The caller holds mu.
 func (x *Identities) replace(sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container, mark uint64) int {
 	was, had := x.sandboxes, x.containers
 	x.sandboxes, x.containers = make(map[string]*sandbox, len(sandboxes)), make(map[string]*container, len(containers))

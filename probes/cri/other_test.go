@@ -27,7 +27,7 @@ func TestEveryMethod(t *testing.T) {
 			t.Errorf("%s is %s, step %s", path, m.Name, m.Step)
 		}
 	}
-	if n := len(methods) + len(others) + streams; n != len(Names()) {
+	if n := len(Methods()) + len(Others()) + streams; n != len(Names()) {
 		t.Errorf("%d methods are sorted, of %d", n, len(Names()))
 	}
 	if !slices.Contains(Names(), "/runtime.v1.ImageService/ListImages") || Any("/other.Service/Method") != nil {
@@ -35,8 +35,8 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-// TestOther: of another call only the method is shown, and whose it is if it names a
-// container; of a secret nothing.
+// TestOther: of another call only the method is shown, and its pod if it names a container; nothing of a secret is
+// shown.
 func TestOther(t *testing.T) {
 	const secret = "hunter2"
 	step := probes.MustLoad().Step(Other)

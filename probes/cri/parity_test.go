@@ -36,8 +36,7 @@ func (rawCodec) Unmarshal(b []byte, v any) error {
 }
 func (rawCodec) Name() string { return "proto" }
 
-// wire is a runtime that answers as the test has it, and keeps what went over the
-// wire last.
+// wire is a runtime that gives the test's answers, and keeps the last messages that went over the wire.
 type wire struct {
 	mu      sync.Mutex
 	method  string
@@ -80,10 +79,10 @@ func marshal(t testing.TB, m proto.Message) []byte {
 	return b
 }
 
-// quiet is a context in which that client logs nothing of what fails.
+// quiet is a context in which the kubelet's client does not log failures.
 var quiet = klog.NewContext(context.Background(), klog.New(nil))
 
-// kubelet is the kubelet's own CRI client, with such a runtime.
+// kubelet returns the kubelet's own CRI client, with such a runtime.
 func kubelet(t *testing.T) (*wire, internalapi.RuntimeService, internalapi.ImageManagerService) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cri.sock")
@@ -107,8 +106,7 @@ func kubelet(t *testing.T) (*wire, internalapi.RuntimeService, internalapi.Image
 	return w, rt, im
 }
 
-// scene is a call of the kubelet's client: its arguments by the names that they
-// have there, and answers, good and bad.
+// scene is a call of the kubelet's client: its arguments, by their names there, and answers, good and bad.
 type scene struct {
 	args    map[string]any
 	call    func() (any, error)
@@ -271,7 +269,7 @@ func containerStatuses() []proto.Message {
 		)...)
 }
 
-// without gives answers that lack one thing each.
+// without returns answers that lack one thing each.
 func without[S proto.Message](full S, wrap func(S) proto.Message, cuts ...func(S)) (out []proto.Message) {
 	for _, cut := range cuts {
 		s := proto.Clone(full).(S)
@@ -281,9 +279,8 @@ func without[S proto.Message](full S, wrap func(S) proto.Message, cuts ...func(S
 	return out
 }
 
-// TestParity: what is made of the bytes on the wire equals what a woven kubelet
-// shows of the same call: the catalogue's expressions over the arguments and
-// results of the kubelet's own client, and its error.
+// TestParity: the values read from the bytes on the wire equal those that a woven kubelet shows of the same call.
+// These come from the catalogue's expressions, over the arguments, results and error of the kubelet's own client.
 func TestParity(t *testing.T) {
 	w, rt, im := kubelet(t)
 	all := scenes(rt, im)
@@ -362,7 +359,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// sameValues: of the same types, too, since the agent shows a value by its type.
+// sameValues also compares the types, since the agent shows a value by its type.
 func sameValues(t *testing.T, what string, got, want []any) {
 	t.Helper()
 	if len(got) != len(want) {

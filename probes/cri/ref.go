@@ -1,67 +1,60 @@
 package cri
 
 import (
-	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/probes"
 )
 
-// Ref states whom a call is about, as far as its request shows.
+// Ref states which pod, container or image a call is about, as far as its request shows.
 type Ref struct {
-	// Pod is whose sandbox config the request carries. Its UID is empty if it
-	// carries none.
+	// Pod is the pod of the sandbox config that the request carries. Its UID is empty if the request carries none.
 	Pod probes.Pod
-	// ID is the sandbox or container that the request names. That of a
-	// CreateContainer is the sandbox.
+	// ID is the sandbox or container that the request names. For CreateContainer it is the sandbox.
 	ID string
 	// Image is the image that it names.
 	Image string
 }
 
-// places are the members of a request in which an id and an image are. "" is
-// none. A sandbox config is found by its type.
+// places are the members of a request that state what a call is about: the id of a container or else of a sandbox,
+// an image, and a sandbox config. nil is none.
 type places struct {
-	id, image string
-
-	idAt, imageAt protowire.Number
+	id, image, sandbox protoreflect.FieldDescriptor
 }
 
-// find looks the members' numbers up. A name that is not there is a fault of
-// the table in this package.
-func (p *places) find(q proto.Message) {
-	p.idAt, p.imageAt = numberOf(q, p.id), numberOf(q, p.image)
+func findPlaces(d protoreflect.MessageDescriptor) (p places) {
+	fields := d.Fields()
+	if p.id = fields.ByName("container_id"); p.id == nil {
+		p.id = fields.ByName("pod_sandbox_id")
+	}
+	for i := range fields.Len() {
+		switch f := fields.Get(i); {
+		case f.Message() == nil || f.Cardinality() == protoreflect.Repeated:
+		case f.Message().Name() == "ImageSpec":
+			p.image = f
+		case f.Message().Name() == "PodSandboxConfig":
+			p.sandbox = f
+		}
+	}
+	return p
 }
 
-func numberOf(m proto.Message, name string) protowire.Number {
-	if name == "" {
-		return 0
+// in reads the members in a request. The sandbox config is nil if the request carries none.
+func (p *places) in(q protoreflect.Message) (r Ref, sandbox *runtimeapi.PodSandboxConfig) {
+	if p.id != nil {
+		r.ID = q.Get(p.id).String()
 	}
-	d := m.ProtoReflect().Descriptor()
-	f := d.Fields().ByName(protoreflect.Name(name))
-	if f == nil {
-		panic(fmt.Sprintf("CRI message %s has no member %s", d.Name(), name))
-	}
-	return f.Number()
-}
-
-// of takes the Ref from a request that is decoded.
-func (p *places) of(q proto.Message) (r Ref) {
-	if md := sandboxConfig(q).GetMetadata(); md != nil {
-		r.Pod = probes.Pod{Namespace: md.Namespace, Name: md.Name, UID: md.Uid}
-	}
-	m := q.ProtoReflect()
-	fields := m.Descriptor().Fields()
-	if p.idAt != 0 {
-		r.ID = m.Get(fields.ByNumber(p.idAt)).String()
-	}
-	if p.imageAt != 0 {
-		spec, _ := m.Get(fields.ByNumber(p.imageAt)).Message().Interface().(*runtimeapi.ImageSpec)
+	if p.image != nil {
+		spec, _ := q.Get(p.image).Message().Interface().(*runtimeapi.ImageSpec)
 		r.Image = spec.GetImage()
 	}
-	return r
+	if p.sandbox == nil {
+		return r, nil
+	}
+	sandbox, _ = q.Get(p.sandbox).Message().Interface().(*runtimeapi.PodSandboxConfig)
+	if md := sandbox.GetMetadata(); md != nil {
+		r.Pod = probes.Pod{Namespace: md.Namespace, Name: md.Name, UID: md.Uid}
+	}
+	return r, sandbox
 }

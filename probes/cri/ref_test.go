@@ -20,7 +20,7 @@ func method(t testing.TB, rpc string) *Method {
 	return m
 }
 
-// requests are one of each method.
+// requests has one request of each method.
 func requests() map[string]proto.Message {
 	return map[string]proto.Message{
 		"RunPodSandbox":             &runtimeapi.RunPodSandboxRequest{Config: sandbox1, RuntimeHandler: "runc"},
@@ -67,7 +67,7 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// TestRefTwice: what is there in two parts is merged, as protobuf has it.
+// TestRefTwice: a member that is there in two parts is merged, as protobuf does.
 func TestRefTwice(t *testing.T) {
 	m := method(t, "RunPodSandbox")
 	part := func(md *runtimeapi.PodSandboxMetadata) []byte {
@@ -79,8 +79,7 @@ func TestRefTwice(t *testing.T) {
 	}
 }
 
-// FuzzRequest: whatever the bytes, a request that can be read has the values that
-// its step names.
+// FuzzRequest: whatever the bytes, a request that can be read has the values that its step names.
 func FuzzRequest(f *testing.F) {
 	for i, m := range Methods() {
 		f.Add(uint8(i), marshal(f, requests()[m.rpc]))
@@ -88,7 +87,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(uint8(2), []byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	c := probes.MustLoad()
 	f.Fuzz(func(t *testing.T, n uint8, b []byte) {
-		m := &methods[int(n)%len(methods)]
+		m := &methods().steps[int(n)%len(methods().steps)]
 		r, err := m.Request(b)
 		if err != nil {
 			return
@@ -102,7 +101,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// requestEnter are the values at the entry of a call with a request that is whole.
+// requestEnter returns the values at the entry of a call with a whole request.
 func requestEnter(t *testing.T, m *Method) []any {
 	t.Helper()
 	return m.Enter(decoded(t, requests()[m.rpc]))
@@ -116,7 +115,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	c := probes.MustLoad()
 	f.Fuzz(func(t *testing.T, n uint8, q, a []byte) {
-		m := &methods[int(n)%len(methods)]
+		m := &methods().steps[int(n)%len(methods().steps)]
 		step := c.Step(m.Step)
 		r, err := m.Request(q)
 		if err != nil {
@@ -143,7 +142,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestAnswer: what a call made, and what it took away.
+// TestAnswer: an answer shows what a call made, and what it removed.
 func TestAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		rpc        string
@@ -178,7 +177,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestFailedOK: a call that ended well and without a message did not end well.
+// TestFailedOK: a call that ended with OK, but without a message, has failed.
 func TestFailedOK(t *testing.T) {
 	for _, m := range Methods() {
 		if a := m.Failed(Request{}, codes.OK, ""); a.Err == nil {
@@ -187,23 +186,29 @@ func TestFailedOK(t *testing.T) {
 	}
 }
 
-// decoded is a request as it comes from the wire.
+// decoded returns a request as it comes from the wire.
 func decoded(t testing.TB, q proto.Message) Request {
 	t.Helper()
-	for i := range methods {
-		if m := &methods[i]; m.call.request().ProtoReflect().Descriptor() == q.ProtoReflect().Descriptor() {
-			r, err := m.Request(marshal(t, q))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
+	r, err := asking(t, q).Request(marshal(t, q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// asking returns the method that has such a request.
+func asking(t testing.TB, q proto.Message) *Method {
+	t.Helper()
+	for i := range methods().steps {
+		if m := &methods().steps[i]; m.request == q.ProtoReflect().Type() {
+			return m
 		}
 	}
 	t.Fatalf("no method has a request %T", q)
-	return Request{}
+	return nil
 }
 
-// large is a CreateContainer request of a pod with much in it.
+// large returns a CreateContainer request of a pod with much in it.
 func large(b *testing.B) []byte {
 	c := proto.Clone(container1).(*runtimeapi.ContainerConfig)
 	for range 60 {
@@ -221,5 +226,29 @@ func BenchmarkRequest(b *testing.B) {
 		if _, err := m.Request(q); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkCall reads a small call, from its request to its answer.
+func BenchmarkCall(b *testing.B) {
+	for rpc, answer := range map[string]proto.Message{
+		"CreateContainer": &runtimeapi.CreateContainerResponse{ContainerId: "c9"},
+		"ExecSync":        &runtimeapi.ExecSyncResponse{Stdout: []byte("ok")},
+		"ContainerStatus": containerStatuses()[1],
+	} {
+		b.Run(rpc, func(b *testing.B) {
+			m, q, a := method(b, rpc), marshal(b, requests()[rpc]), marshal(b, answer)
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := m.Request(q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				ans, err := m.Answer(r, a)
+				if err != nil || len(m.Enter(r)) == 0 || len(m.Exit(ans)) == 0 {
+					b.Fatal(ans, err)
+				}
+			}
+		})
 	}
 }

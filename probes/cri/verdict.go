@@ -4,15 +4,49 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What follows says, in the same words, what the kubelet's CRI client finds
-// wrong with an answer, and what it makes of an error: k8s.io/cri-client,
-// remote_runtime.go, remote_image.go and utils.go. A test asks that client.
+// What follows finds the same faults in an answer as the kubelet's CRI client, and makes the same errors, in the
+// same words: see remote_runtime.go, remote_image.go and utils.go of k8s.io/cri-client. A test compares with that
+// client.
+
+// check returns what the client finds wrong with an answer.
+func check(q, a proto.Message) error {
+	switch a := a.(type) {
+	case *runtimeapi.RunPodSandboxResponse:
+		return checkRunPodSandbox(q.(*runtimeapi.RunPodSandboxRequest), a)
+	case *runtimeapi.CreateContainerResponse:
+		return checkCreateContainer(q.(*runtimeapi.CreateContainerRequest), a)
+	case *runtimeapi.PodSandboxStatusResponse:
+		return checkPodSandboxStatus(a)
+	case *runtimeapi.ContainerStatusResponse:
+		return checkContainerStatus(a)
+	case *runtimeapi.ExecSyncResponse:
+		return checkExecSync(q.(*runtimeapi.ExecSyncRequest), a)
+	case *runtimeapi.ImageStatusResponse:
+		return checkImageStatus(q.(*runtimeapi.ImageStatusRequest), a)
+	case *runtimeapi.PullImageResponse:
+		return checkPullImage(q.(*runtimeapi.PullImageRequest), a)
+	}
+	return nil
+}
+
+// failed returns what the client makes of an error. The request is nil if it was not decoded.
+func failed(q proto.Message, code codes.Code, err error) error {
+	switch q := q.(type) {
+	case *runtimeapi.ExecSyncRequest:
+		return failedExecSync(q, code, err)
+	case *runtimeapi.PullImageRequest:
+		return failedPullImage(code, err)
+	}
+	return err
+}
 
 func checkRunPodSandbox(q *runtimeapi.RunPodSandboxRequest, a *runtimeapi.RunPodSandboxResponse) error {
 	if a.GetPodSandboxId() == "" {
@@ -28,7 +62,7 @@ func checkCreateContainer(q *runtimeapi.CreateContainerRequest, a *runtimeapi.Cr
 	return nil
 }
 
-func checkPodSandboxStatus(_ *runtimeapi.PodSandboxStatusRequest, a *runtimeapi.PodSandboxStatusResponse) error {
+func checkPodSandboxStatus(a *runtimeapi.PodSandboxStatusResponse) error {
 	s := a.GetStatus()
 	md := s.GetMetadata()
 	switch {
@@ -46,7 +80,7 @@ func checkPodSandboxStatus(_ *runtimeapi.PodSandboxStatusRequest, a *runtimeapi.
 	return nil
 }
 
-func checkContainerStatus(_ *runtimeapi.ContainerStatusRequest, a *runtimeapi.ContainerStatusResponse) error {
+func checkContainerStatus(a *runtimeapi.ContainerStatusResponse) error {
 	s := a.GetStatus()
 	switch {
 	case s == nil:
@@ -67,7 +101,7 @@ func checkContainerStatus(_ *runtimeapi.ContainerStatusRequest, a *runtimeapi.Co
 	return nil
 }
 
-// checkExecSync: the call went well, and the command did not.
+// checkExecSync: the call went well, but the command failed.
 func checkExecSync(q *runtimeapi.ExecSyncRequest, a *runtimeapi.ExecSyncResponse) error {
 	if a.GetExitCode() == 0 {
 		return nil
@@ -79,7 +113,7 @@ func failedExecSync(q *runtimeapi.ExecSyncRequest, code codes.Code, err error) e
 	if code != codes.DeadlineExceeded {
 		return err
 	}
-	return fmt.Errorf("command timed out: %q timed out after %s", strings.Join(q.Cmd, " "), execTimeout(q))
+	return fmt.Errorf("command timed out: %q timed out after %s", strings.Join(q.Cmd, " "), time.Duration(q.Timeout)*time.Second)
 }
 
 func checkImageStatus(q *runtimeapi.ImageStatusRequest, a *runtimeapi.ImageStatusResponse) error {
@@ -97,9 +131,8 @@ func checkPullImage(q *runtimeapi.PullImageRequest, a *runtimeapi.PullImageRespo
 	return nil
 }
 
-// failedPullImage: the code of an unknown error says nothing, and the client
-// leaves it out.
-func failedPullImage(_ *runtimeapi.PullImageRequest, code codes.Code, err error) error {
+// failedPullImage leaves out the code of an unknown error, as the client does: it says nothing.
+func failedPullImage(code codes.Code, err error) error {
 	if code != codes.Unknown {
 		return err
 	}

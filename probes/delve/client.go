@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/podstep/podstep/probes/companion"
+	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
@@ -27,13 +29,20 @@ type Handler struct {
 	Lost func(int)
 }
 
+// quiet makes Go's runtime send the debugger process's threads no signals: each would wait for the rescuer, which traces
+// them.
+const quiet = "GODEBUG=asyncpreemptoff=1"
+
 // Client is podstep's side of a debugger process.
 type Client struct {
-	h    Handler
-	link *companion.Client[message]
+	h      Handler
+	link   *companion.Client[message]
+	finder finder
 
 	ready chan Ready
 	begun chan Begun
+
+	closing atomic.Bool // the debugger process is to end
 
 	mu      sync.Mutex
 	number  uint64
@@ -41,22 +50,22 @@ type Client struct {
 	renewed map[uint64]time.Time // holds, by number
 }
 
-// Start starts a debugger process: this program in that role, or the command if one is
-// given. Nothing is stopped until Begin, but a program under a headless Delve.
+// Start starts a debugger process: this program in that role, or the command if one is given. Until Begin it stops
+// nothing, except a program under a headless Delve.
 func Start(ctx context.Context, o Options, command []string, h Handler) (*Client, Ready, error) {
-	conn, err := companion.Start(Role, command)
+	conn, err := companion.Start(Role, command, quiet)
 	if err != nil {
 		return nil, Ready{}, err
 	}
 	c := &Client{
-		h: h, ready: make(chan Ready, 1), begun: make(chan Begun, 1), asked: map[uint64]chan *Answer{}, renewed: map[uint64]time.Time{},
+		h: h, finder: finder{options: o}, ready: make(chan Ready, 1), begun: make(chan Begun, 1), asked: map[uint64]chan *Answer{}, renewed: map[uint64]time.Time{},
 		link: companion.NewClient(newLink(conn), "debugger process"),
 	}
-	go c.link.Run(c.handle)
+	go c.run(o)
 	c.link.Send(message{Options: &o})
 	select {
 	case r := <-c.ready:
-		return c, r, nil
+		return c, r, c.link.Watch(r.Self)
 	case <-c.link.Done():
 		return nil, Ready{}, c.Err()
 	case <-ctx.Done():
@@ -65,7 +74,26 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	}
 }
 
-// Begin has Delve stop the kubelet at the places of a reading from now on.
+// run handles the debugger process's messages. If that process ends without having left the kubelet, and its rescuer
+// has ended too, run takes away what they left behind.
+func (c *Client) run(o Options) {
+	c.link.Run(c.handle)
+	if o.Remote != "" {
+		return
+	}
+	for began := time.Now(); time.Since(began) < tidyWithin && !c.closing.Load(); time.Sleep(companion.BeatEvery) {
+		found, err := rescue.TakeAway(o.PID, o.Started)
+		if err == nil && found {
+			c.h.Note("podstep has taken back what the debugger process left in the kubelet; the kubelet runs on")
+			return
+		}
+	}
+}
+
+// tidyWithin is how long after the end of a debugger process podstep looks whether something of it is left.
+const tidyWithin = 20 * time.Second
+
+// Begin makes Delve stop the kubelet at the places of a reading from now on.
 func (c *Client) Begin(ctx context.Context, r uprobe.Reading) (Begun, error) {
 	c.link.Send(message{Begin: &r})
 	select {
@@ -81,17 +109,20 @@ func (c *Client) Begin(ctx context.Context, r uprobe.Reading) (Begun, error) {
 	}
 }
 
-// Want has goroutines be held there from now on, and nowhere else.
+// Want replaces the set of places and pods at which goroutines are held.
 func (c *Client) Want(w Wanted) { c.link.Send(message{Wanted: &w}) }
 
 // LetGo ends a hold. Its end is reported when the goroutine goes on.
 func (c *Client) LetGo(number uint64) { c.link.Send(message{LetGo: number}) }
 
-// Rule has goroutines be held at these places only if the places' rules allow it.
+// Rule sets the places' rules. A goroutine is held alone at a place only if the place's rule allows it.
 func (c *Client) Rule(places []holdproc.Place) { c.link.Send(message{Rules: places}) }
 
-// Renew has a hold last for a while longer. The kubelet stands still for it, so it is done
-// only when the hold would end soon.
+// Bound sets how long the whole kubelet may stand still for a hold.
+func (c *Client) Bound(b Bounds) { c.link.Send(message{Bounds: &b}) }
+
+// Renew makes a hold last for a while longer. The kubelet stands still for that, so it is done only when a third of
+// the lease is over.
 func (c *Client) Renew(number uint64, _ time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +133,7 @@ func (c *Client) Renew(number uint64, _ time.Duration) {
 	c.link.Send(message{Renew: number})
 }
 
-// Ask has Delve answer a question about a goroutine that is held.
+// Ask asks Delve a question about a goroutine that is held, and waits for the answer.
 func (c *Client) Ask(ctx context.Context, q Question) (*Answer, error) {
 	answer := make(chan *Answer, 1)
 	c.mu.Lock()
@@ -129,28 +160,22 @@ func (c *Client) Ask(ctx context.Context, q Question) (*Answer, error) {
 	}
 }
 
-// Step has a held goroutine be held again at a line when it is let go; LineNone takes that back.
+// Step makes a held goroutine stop again at a line after it is let go. LineNone takes that back.
 func (c *Client) Step(ctx context.Context, goroutine uint64, how LineStep) error {
 	_, err := c.Ask(ctx, Question{Goroutine: goroutine, Line: how})
 	return err
 }
 
 // Find looks for a place in the kubelet's code.
-func (c *Client) Find(ctx context.Context, at string) ([]Found, error) {
-	a, err := c.Ask(ctx, Question{Find: at})
-	if err != nil {
-		return nil, err
-	}
-	return a.Found, nil
-}
+func (c *Client) Find(at string) ([]Found, error) { return c.finder.find(at) }
 
-// renewEvery is how often a hold is renewed that somebody still wants.
+// renewEvery is how often a hold that is still wanted is renewed.
 const renewEvery = lease / 3
 
 // Done is closed when the debugger process has ended, or is about to.
 func (c *Client) Done() <-chan struct{} { return c.link.Done() }
 
-// Err is why the debugger process has ended.
+// Err returns the reason why the debugger process has ended.
 func (c *Client) Err() error { return c.link.Err() }
 
 func (c *Client) handle(m *message) {
@@ -195,8 +220,10 @@ func (c *Client) handle(m *message) {
 // leaveWithin is how long the debugger process may take to take its breakpoints back.
 const leaveWithin = 20 * time.Second
 
-// Close has Delve leave the kubelet, with no breakpoint in it. It returns when it has.
+// Close makes Delve leave the kubelet, with no breakpoint in it. It returns when Delve has left.
 func (c *Client) Close() error {
+	defer c.finder.close()
+	c.closing.Store(true)
 	c.link.Send(message{Leave: true})
 	select {
 	case <-c.link.Done():

@@ -4,59 +4,77 @@ package delve
 
 import (
 	"fmt"
-	"reflect"
 
+	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 )
 
-// conn is the way to a Delve: requests and answers are those of service/rpc2, whose methods
-// are called by name.
+// conn is the way to a Delve. Requests and answers are those of service/rpc2, whose methods are called by name.
 type conn interface {
 	call(method string, in, out any) error
 }
 
-// remote is a headless Delve, which gets them as JSON.
+// remote is a headless Delve. It gets the requests as JSON.
 type remote struct{ *rpc2.RPCClient }
 
 func (r remote) call(method string, in, out any) error { return r.CallAPI(method, in, out) }
 
-// local is a Delve of this process, whose methods are called as they are.
-type local struct{ *rpc2.RPCServer }
+// local has the methods of a Delve of this process that podstep calls, by their names. A look-up
+// by reflection would make the linker keep every method of every type in podstep.
+type local map[string]func(in, out any) error
+
+func newLocal(s *rpc2.RPCServer) local {
+	return local{
+		"ClearBreakpoint":  method(s.ClearBreakpoint),
+		"Command":          func(in, out any) error { return command(s, in.(api.DebuggerCommand), out.(*rpc2.CommandOut)) },
+		"CreateBreakpoint": method(s.CreateBreakpoint),
+		"Detach":           method(s.Detach),
+		"Eval":             method(s.Eval),
+		"ExamineMemory":    method(s.ExamineMemory),
+		"ListFunctionArgs": method(s.ListFunctionArgs),
+		"ListLocalVars":    method(s.ListLocalVars),
+		"ListPackageVars":  method(s.ListPackageVars),
+		"ListRegisters":    method(s.ListRegisters),
+		"Stacktrace":       method(s.Stacktrace),
+	}
+}
 
 func (l local) call(method string, in, out any) error {
-	m := reflect.ValueOf(l.RPCServer).MethodByName(method)
-	if !m.IsValid() {
-		return fmt.Errorf("this Delve has no %s", method)
+	f, ok := l[method]
+	if !ok {
+		return fmt.Errorf("podstep does not know the method %s of its own Delve", method)
 	}
-	takes := m.Type()
-	if takes.NumIn() != 2 {
-		return fmt.Errorf("%s of this Delve is called otherwise", method)
-	}
-	if takes.NumOut() == 1 { // it gives its answer at once
-		err, _ := m.Call([]reflect.Value{reflect.ValueOf(in), reflect.ValueOf(out)})[0].Interface().(error)
-		return err
-	}
+	return f(in, out)
+}
+
+// method makes a method of Delve callable without its types.
+func method[In, Out any](f func(In, *Out) error) func(in, out any) error {
+	return func(in, out any) error { return f(in.(In), out.(*Out)) }
+}
+
+// command runs a command and waits for its answer.
+func command(s *rpc2.RPCServer, in api.DebuggerCommand, out *rpc2.CommandOut) error {
 	answer := callback{out: out, done: make(chan error, 1)}
-	m.Call([]reflect.Value{reflect.ValueOf(in), reflect.ValueOf(answer)})
+	s.Command(in, answer)
 	return <-answer.done
 }
 
-// callback takes the answer of a method that has the program go on.
+// callback takes the answer to a command.
 type callback struct {
-	out  any
+	out  *rpc2.CommandOut
 	done chan error
 }
 
 // Return takes the answer.
 func (c callback) Return(out any, err error) {
 	if err == nil {
-		reflect.ValueOf(c.out).Elem().Set(reflect.ValueOf(out).Convert(reflect.TypeOf(c.out).Elem()))
+		*c.out = out.(rpc2.CommandOut)
 	}
 	c.done <- err
 }
 
-// SetupDoneChan is closed by who has the program go on, when it does.
+// SetupDoneChan is closed by Delve when the program goes on.
 func (callback) SetupDoneChan() chan struct{} { return make(chan struct{}) }
 
-// DisconnectChan is closed when who asked is gone, which cannot be.
+// DisconnectChan would be closed when the client is gone. The client is this process.
 func (callback) DisconnectChan() chan struct{} { return nil }

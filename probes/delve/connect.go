@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// dialWithin is how long a headless Delve may take to accept, answerWithin to answer:
-	// it may be behind a slow line.
+	// A headless Delve has dialWithin to accept, and answerWithin to answer: it may be behind a slow line.
 	dialWithin   = 10 * time.Second
 	answerWithin = 20 * time.Second
 )
@@ -44,7 +43,7 @@ func dial(ctx context.Context, address string) (*target, error) {
 	return t, nil
 }
 
-// meet finds out what is at the other end, which has until then to answer.
+// meet finds out what program is at the other end. That program has until then to answer.
 func (t *target) meet(c net.Conn, until time.Time) error {
 	_ = c.SetDeadline(until)
 	client := rpc2.NewClientFromConn(c)
@@ -67,13 +66,13 @@ func (t *target) meet(c net.Conn, until time.Time) error {
 	return c.SetDeadline(time.Time{})
 }
 
-// lost reports whether an error is that the connection to a headless Delve has ended.
+// lost reports whether an error means that the connection to a headless Delve has ended.
 func lost(err error) bool {
 	return errors.Is(err, rpc.ErrShutdown) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// untilRuns waits until the program goes on at a headless Delve, which answers only when it
-// stands still again.
+// untilRuns waits until a headless Delve has let the program go on. That Delve answers only when the program stands
+// still again.
 func (t *target) untilRuns(stops <-chan error) error {
 	for began := time.Now(); time.Since(began) < answerWithin; {
 		select {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 )
 
-// serve has a function answer the first connection of a listener on loopback.
+// serve answers the first connection of a listener on loopback with a function.
 func serve(t *testing.T, answer func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func serve(t *testing.T, answer func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// jsonRPC answers the requests of a connection by their methods, until answer has enough.
+// jsonRPC answers the requests of a connection by their methods, until goOn is false.
 func jsonRPC(answer func(method string) (result any, goOn bool)) func(net.Conn) {
 	return func(c net.Conn) {
 		in, out := json.NewDecoder(c), json.NewEncoder(c)
@@ -54,7 +54,7 @@ func jsonRPC(answer func(method string) (result any, goOn bool)) func(net.Conn) 
 	}
 }
 
-// results are answers by method; what is missing gets {}.
+// results are answers by method. A method that is missing gets {}.
 func results(known map[string]any) func(string) (any, bool) {
 	return func(method string) (any, bool) {
 		if result, ok := known[method]; ok {
@@ -64,12 +64,12 @@ func results(known map[string]any) func(string) (any, bool) {
 	}
 }
 
-// TestGoesAway: a Delve that ends while the kubelet runs is named, and what that means.
+// TestGoesAway: a Delve that ends while the kubelet runs is named, and so are the consequences.
 func TestGoesAway(t *testing.T) {
 	asked := 0
 	address := serve(t, jsonRPC(func(method string) (any, bool) {
 		if method == "RPCServer.Command" {
-			asked++ // the first one has the program stand still
+			asked++ // the first request stops the program
 		}
 		return map[string]any{"APIVersion": 2, "Pid": 4711}, asked < 2
 	}))
@@ -86,7 +86,7 @@ func TestGoesAway(t *testing.T) {
 	}
 }
 
-// TestDial: who is no Delve, or another one, gets a clear answer.
+// TestDial: a program that is no Delve, or another version of it, gets a clear answer.
 func TestDial(t *testing.T) {
 	closed := serve(t, func(net.Conn) {})
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")

@@ -3,10 +3,10 @@
 package delve
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-delve/delve/pkg/locspec"
 	"github.com/go-delve/delve/pkg/proc"
@@ -15,26 +15,41 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// find looks for a place in the code by the table that Go's runtime has for its own stack
-// traces, which stripped kubelets have too. The kubelet runs on.
-func (p *process) find(q *Question) *Answer {
-	a := &Answer{Number: q.Number}
-	p.mu.Lock()
-	t := p.target
-	p.mu.Unlock()
-	var err error
-	switch {
-	case t == nil:
-		err = errors.New("the debugger process has not begun")
-	case t.own == nil:
-		err = errRemoteLines
-	case t.own.why != nil:
-		err = t.own.why
-	default:
-		a.Found, err = findPlaces(t.own.program, q.Find)
+// finder looks for places in the code while the kubelet runs. It works in podstep's own process: nothing that a person
+// writes may end the debugger process. It uses the table that Go's runtime has for its own stack traces, which
+// stripped kubelets have too.
+type finder struct {
+	options Options
+
+	mu      sync.Mutex
+	program *park.Program // nil until the first question
+}
+
+// find finds FUNCTION, FUNCTION:LINE or FILE:LINE.
+func (f *finder) find(at string) ([]Found, error) {
+	if f.options.Remote != "" {
+		return nil, errRemoteLines
 	}
-	a.Err = text(err)
-	return a
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.program == nil {
+		program, err := park.Open(f.options.PID)
+		if err != nil {
+			return nil, err
+		}
+		f.program = program
+	}
+	return findPlaces(f.program, at)
+}
+
+// close lets go of the kubelet's program.
+func (f *finder) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.program != nil {
+		f.program.Close()
+		f.program = nil
+	}
 }
 
 // mostFound bounds the places of one breakpoint: the compiler may have put a line into many
@@ -96,8 +111,8 @@ func findFunction(program *park.Program, spec *locspec.NormalLocationSpec) (*pcl
 	return nil, fmt.Errorf("%s is %d functions: %s", spec.Base, len(all), strings.Join(names, ", "))
 }
 
-// matches reports whether a name means a function, as Delve has it; of literals, which Delve's
-// syntax does not have, the end of the name is given.
+// matches reports whether a name means a function, by Delve's rules. Delve's syntax has no names of function
+// literals: of these the end of the name is given.
 func matches(spec *locspec.NormalLocationSpec, name string) bool {
 	if strings.HasSuffix(name, "/"+spec.Base) {
 		return true
@@ -146,7 +161,7 @@ func findLine(program *park.Program, file string, number int) (out []Found, err 
 	return out, nil
 }
 
-// linesOf are the places of a line in a function, or those lines that have places.
+// linesOf returns the places of a line in a function. If there are none, near has the lines that have places.
 func linesOf(program *park.Program, f *pclntab.Func, file string, number int) (out []Found, near []int, err error) {
 	has := false
 	for l := range f.Lines() {
@@ -169,6 +184,9 @@ func linesOf(program *park.Program, f *pclntab.Func, file string, number int) (o
 		if l.File != file {
 			continue
 		}
+		if !program.Breakable(l.Address) {
+			continue
+		}
 		near = append(near, l.Number)
 		if l.Number == number {
 			out = append(out, Found{Frame{f.Name, file, number}, l.Address})
@@ -177,7 +195,7 @@ func linesOf(program *park.Program, f *pclntab.Func, file string, number int) (o
 	return out, near, err
 }
 
-// noLine says that nobody can be held at a line, and at which lines near it.
+// noLine returns the error that no pod can be held at a line, with the lines near it at which one can.
 func noLine(file string, number int, near []int) error {
 	slices.SortFunc(near, func(a, b int) int { return max(a-number, number-a) - max(b-number, number-b) })
 	near = slices.Compact(near)

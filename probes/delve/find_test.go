@@ -13,8 +13,8 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
-// TestFind: functions and lines of a stripped program are found as Delve names them; what is not
-// there, or is several, gets a clear answer.
+// TestFind: functions and lines of a stripped program are found as Delve names them. A name that nothing has, or that
+// several have, gets a clear answer.
 func TestFind(t *testing.T) {
 	y := toy.Start(t, toy.Build(t, ""), toy.Options{Workers: 1, Pace: time.Millisecond})
 	program, err := park.Open(y.PID)
@@ -69,8 +69,8 @@ func functionOf(t *testing.T, program *park.Program, name string) *pclntab.Func 
 	return nil
 }
 
-// TestNesting: a goroutine is inside of a pod's step from its begin to its end, in whatever steps
-// of no pod as well.
+// TestNesting: a goroutine is inside a pod's step from the step's begin to its end, also while it is in steps of no
+// pod.
 func TestNesting(t *testing.T) {
 	const uid = "4b0f7c0e-3f9c-4a52-8f1d-000000000001"
 	n := nesting{}
@@ -80,7 +80,7 @@ func TestNesting(t *testing.T) {
 			r.Have[0], r.Value[0] = 2, uint64(len(text))
 			copy(r.Text[:], text)
 		}
-		n.take(&r, exit)
+		n.update(&r, exit)
 		return n.inPod(7)
 	}
 	for i, c := range []struct {

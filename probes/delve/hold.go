@@ -8,67 +8,72 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// stopLimit is how long the whole kubelet is stopped at most for somebody who holds a pod, and
-// restLimit how long it runs then before it is stopped again. A node's lease is renewed every 10 s,
-// and over after 40 s.
-const stopLimit, restLimit = 8 * time.Second, 12 * time.Second
-
 // hold is a goroutine that is held.
 type hold struct {
 	Held
-	wait     park.Wait        // if its goroutine is parked
-	regs     *unix.PtraceRegs // which it had before
+	wait     park.Wait        // of a parked goroutine
+	regs     *unix.PtraceRegs // its registers before it was parked
 	reported bool             // podstep knows of it
-	over     bool             // it is to go on
+	over     bool             // it was let go
 }
 
-// hold has a goroutine be held that stands at a place. Its record is marked if it is.
-func (p *process) hold(tid int, r *uprobe.Record, place int) (held bool) {
+// holdThread holds the goroutine at this place and, if that worked, marks its record.
+func (p *process) holdThread(tid int, r *uprobe.Record, place int) (held bool) {
 	p.endOf(r.G)
 	at := p.reading.Places[place]
 	h := &hold{Held: Held{Held: holdproc.Held{
-		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: time.Now(),
+		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: clock.Now(),
 	}}}
 	switch why, allowed := p.park(h, at.Linked); {
 	case !allowed:
 		return false
 	case why != "":
-		if rests := restLimit - time.Since(p.rested); rests > 0 {
-			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and it has to run for %v first", why, rests.Round(time.Second))
+		limit, refused := p.mayStop(h.At)
+		if refused != "" {
+			p.note("a pod was not held: the whole kubelet would have to stand still (%s), and %s", why, refused)
 			return false
 		}
-		h.Whole, h.Why, h.Until = true, why, h.At.Add(stopLimit)
+		h.Whole, h.Why, h.Until = true, why, h.At.Add(limit)
 	default:
 		h.Until = h.At.Add(lease)
-		go p.watch(h.wait)
+		p.spawn(func() { p.watch(h.wait) })
 	}
-	p.begins(h)
+	p.addHold(h)
 	r.Signalled()
 	return true
 }
 
-// begins notes that a hold has begun.
-func (p *process) begins(h *hold) {
+// mayStop returns how long the whole kubelet may be stopped from now on, or why it may not be stopped.
+func (p *process) mayStop(now clock.Time) (limit time.Duration, refused string) {
+	if rests := restLimit - time.Since(p.rested); rests > 0 {
+		return 0, fmt.Sprintf("it has to run for %v first", rests.Round(time.Second))
+	}
+	return p.bounds.Load().LongestStop(now)
+}
+
+// addHold numbers a hold that has begun, and keeps it.
+func (p *process) addHold(h *hold) {
 	p.number++
 	p.holds[h.Hold] = h
 }
 
-// endOf ends the hold of a goroutine that is at another place: it has gone on.
+// endOf ends the hold of a goroutine that came to another place, so has gone on.
 func (p *process) endOf(g uint64) {
 	for _, h := range p.holds {
 		if h.G == g {
-			p.end(h, howEnded(h))
+			p.endHold(h, howEnded(h))
 		}
 	}
 }
 
-// park has the goroutine of a hold wait alone. why is why it cannot, empty: it does. allowed
-// is false if it is not one that may be held there at all.
+// park makes the goroutine of a hold wait alone. If it cannot, why is the reason; otherwise why is empty. allowed is
+// false if the place's rule does not allow the goroutine to be held.
 func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 	own := p.target.own
 	switch {
@@ -90,13 +95,20 @@ func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 		return err.Error(), true
 	}
 	h.Functions = g.Functions()
-	if rule, ok := p.rules[place]; !ok || !rule.Allows(h.Functions, p.notWithin) {
-		return "", false // without a rule nothing shows whose goroutine it is
+	rule, ok := p.rules[place]
+	if !ok {
+		return "", false // nothing shows whose goroutine it is
+	}
+	if refused := rule.Refuses(h.Functions, holdproc.Known{NotWithin: p.notWithin, Packages: p.options.Lines.Packages}); refused != nil {
+		if refused.Reason != holdproc.NotWithin { // otherwise nobody meant this goroutine
+			p.noteOnce("not held: %v", refused)
+		}
+		return "", false
 	}
 	return text(p.parkNow(h, place, g, regs)), true
 }
 
-// parkNow has the goroutine wait where its thread stands with these registers.
+// parkNow makes the goroutine wait where its thread stands with these registers.
 func (p *process) parkNow(h *hold, place uint64, g *park.Goroutine, regs *unix.PtraceRegs) error {
 	before := *regs
 	h.regs = &before
@@ -116,7 +128,7 @@ func howEnded(h *hold) holdproc.End {
 	switch {
 	case h.over:
 		return holdproc.LetGo
-	case !h.Until.After(time.Now()):
+	case h.Until <= clock.Now():
 		return holdproc.LeaseOver
 	}
 	return holdproc.Interrupted
@@ -133,31 +145,30 @@ func (p *process) announce() {
 	}
 }
 
-// letGo has a hold end.
+// letGo lets a held goroutine go.
 func (p *process) letGo(number uint64) {
 	h := p.holds[number]
 	switch {
 	case h == nil:
 	case h.Whole:
-		p.end(h, holdproc.LetGo)
+		p.endHold(h, holdproc.LetGo)
 	case !h.over:
 		h.over = true
 		p.endWait(h)
 	}
 }
 
-// end ends a hold: the goroutine goes on when the kubelet does.
-func (p *process) end(h *hold, how holdproc.End) {
+// endHold ends a hold and reports that. The goroutine goes on when the kubelet does.
+func (p *process) endHold(h *hold, how holdproc.End) {
 	delete(p.holds, h.Hold)
 	if h.Whole {
 		p.rested = time.Now()
 	}
-	p.link.Send(message{Ended: &holdproc.Ended{Hold: h.Hold, How: how, At: time.Now()}})
+	p.link.Send(message{Ended: &holdproc.Ended{Hold: h.Hold, How: how, At: clock.Now()}})
 }
 
-// wait waits as long as the whole kubelet is to stand still, and does meanwhile what podstep
-// asks for.
-func (p *process) wait() {
+// waitStopped waits for as long as a hold keeps the whole kubelet stopped. Meanwhile it does what podstep asks for.
+func (p *process) waitStopped() {
 	for !p.leaving {
 		until, ok := p.stoppedUntil()
 		if !ok {
@@ -165,21 +176,21 @@ func (p *process) wait() {
 		}
 		select {
 		case <-p.kick:
-			p.take()
-		case <-time.After(time.Until(until)):
+			p.runRequests()
+		case <-time.After(until.Sub(clock.Now())):
 			for _, h := range p.holds {
-				if h.Whole && !h.Until.After(time.Now()) {
-					p.end(h, holdproc.LeaseOver)
+				if h.Whole && h.Until <= clock.Now() {
+					p.endHold(h, holdproc.LeaseOver)
 				}
 			}
 		}
 	}
 }
 
-// stoppedUntil is until when the whole kubelet is to stand still, if it is.
-func (p *process) stoppedUntil() (until time.Time, ok bool) {
+// stoppedUntil returns until when a hold keeps the whole kubelet stopped. ok is false if none does.
+func (p *process) stoppedUntil() (until clock.Time, ok bool) {
 	for _, h := range p.holds {
-		if h.Whole && (!ok || h.Until.Before(until)) {
+		if h.Whole && (!ok || h.Until < until) {
 			until, ok = h.Until, true
 		}
 	}

@@ -8,34 +8,34 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// Elsewhere than at steps a goroutine is held at lines: those of breakpoints, and the next one
-// of a goroutine that goes on by line. For that there are breakpoints at the lines to which
-// it can come next, while all others run on; who else comes there is let go at once.
+// Besides at steps, a goroutine is held at lines: at those of breakpoints, and at the next line if it goes on by
+// line. For that there are breakpoints at the lines to which it can come next, while all other goroutines run. Others
+// that come there are let go at once.
 
 // lineStep is a goroutine that goes on by line.
 type lineStep struct {
-	// at are the addresses at which it is held next, calls those of calls into which it is
-	// followed.
+	// at are the addresses at which the goroutine is held next. calls are the addresses of calls: it is followed into
+	// the called functions.
 	at, calls map[uint64]bool
-	// depth is that of the frame which it has left: with within, who is deeper is let go on.
+	// depth is the depth of the frame that the goroutine has left. With within, it is not held in a deeper frame.
 	depth  uint64
 	within bool
-	// strangers counts the others that came to these places.
+	// strangers counts the times that other goroutines came to these addresses.
 	strangers int
 }
 
-// mostStrangers bounds how often others may come to the places of a step by line: each time
-// the kubelet stands still.
+// mostStrangers bounds how often other goroutines may come to the places of a step by line. The kubelet stands still
+// each time.
 const mostStrangers = 2000
 
-// nesting are the pods of the steps that are under way on goroutines, the innermost last.
+// nesting has, by goroutine, the pods of the steps that are under way on it, the innermost last.
 type nesting map[uint64][]podAt
 
 type podAt struct {
@@ -43,11 +43,11 @@ type podAt struct {
 	uid   string
 }
 
-// mostNested bounds the goroutines of which that is known.
+// mostNested bounds the goroutines in a nesting.
 const mostNested = 1 << 14
 
-// take takes what was read at a place of a step.
-func (n nesting) take(r *uprobe.Record, exit bool) {
+// update notes that a goroutine begins or ends a step, by the record of the step's place.
+func (n nesting) update(r *uprobe.Record, exit bool) {
 	open := n[r.Goid]
 	for len(open) > 0 && open[len(open)-1].depth >= r.Depth {
 		open = open[:len(open)-1]
@@ -75,11 +75,11 @@ func (n nesting) inPod(goroutine uint64) bool {
 	return len(open) > 0 && open[len(open)-1].uid != ""
 }
 
-// linked is an address as the program was linked.
+// linked returns the address at which the program was linked to have an address of the process.
 func (p *process) linked(address uint64) uint64 { return address - p.target.own.program.Bias() }
 
-// setLines has breakpoints be at the lines where somebody wants goroutines held, and at no
-// others. The kubelet stands still.
+// setLines puts breakpoints at the lines where goroutines are to be held, and removes all other lines' breakpoints.
+// The kubelet stands still.
 func (p *process) setLines() {
 	want := map[uint64]bool{}
 	if p.target.own != nil && p.target.own.why == nil {
@@ -95,15 +95,19 @@ func (p *process) setLines() {
 			want[address] = true
 		}
 	}
-	var fresh []uint64 // at which there is none for a step of the catalogue
-	changed := len(want) != len(p.lines)
+	var fresh []uint64 // addresses that have no breakpoint of a step
+	changed := false
 	for address := range want {
+		if !p.target.own.program.Breakable(p.linked(address)) {
+			delete(want, address)
+			continue
+		}
 		changed = changed || !p.lines[address]
 		if _, step := p.places[address]; !step {
 			fresh = append(fresh, address)
 		}
 	}
-	if !changed {
+	if !changed && len(want) == len(p.lines) {
 		return
 	}
 	if p.linesID != 0 {
@@ -129,11 +133,11 @@ func (p *process) setLines() {
 	}
 }
 
-// wantsLine reports whether somebody may want goroutines held at an address.
+// wantsLine reports whether goroutines may be wanted at an address.
 func (p *process) wantsLine(address uint64) bool { return p.lines[address] }
 
-// passes reports whether a goroutine, whose g is at an address, was parked at the place where it
-// is, and goes on.
+// passes reports whether a goroutine goes on from the place at which it was parked. g is the address of the runtime's
+// g.
 func (p *process) passes(address, g uint64) bool {
 	at, is := p.passing[g]
 	delete(p.passing, g)
@@ -158,8 +162,8 @@ func (p *process) atLine(tid int, address, g, goroutine uint64) error {
 	return nil
 }
 
-// stranger counts a goroutine that came to places of others' steps by line, and gives up those
-// to which too many come.
+// stranger counts a goroutine that came to the places of other goroutines' steps by line. It gives up the steps whose
+// places too many goroutines come to.
 func (p *process) stranger(address uint64) error {
 	for goroutine, s := range p.steps {
 		if !s.at[address] && !s.calls[address] {
@@ -174,8 +178,7 @@ func (p *process) stranger(address uint64) error {
 	return nil
 }
 
-// follow has a goroutine run the call at which it stands, and be held in the function that is
-// called, if it can be.
+// follow makes a goroutine run the call at which it stands. If it can be held in the called function, it will be.
 func (p *process) follow(s *lineStep, tid int) error {
 	own := p.target.own
 	regs, err := p.target.step(tid)
@@ -193,7 +196,7 @@ func (p *process) follow(s *lineStep, tid int) error {
 	return nil
 }
 
-// holdLine parks a goroutine that stands at a line, for a step by line if there is one.
+// holdLine parks a goroutine that stands at a line. s is its step by line, if it makes one.
 func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) error {
 	own, at := p.target.own, p.linked(address)
 	place, why := own.program.Place(at)
@@ -209,11 +212,11 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 	}
 	stack, err := own.program.Goroutine(regs)
 	if err != nil {
-		return nil // it is none that can be held
+		return nil // it cannot be held
 	}
 	top := stack.Frames[0]
 	if s != nil && s.within && top.Depth > s.depth {
-		return nil // it calls itself
+		return nil // the function has called itself
 	}
 	if err := p.allowsLine(stack.Functions()); err != nil {
 		p.noteOnce("not held at lines of %s: %v", path.Base(top.Function), err)
@@ -221,26 +224,26 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 	}
 	p.endOf(g)
 	h := &hold{Held: Held{Line: &Frame{Function: top.Function, File: top.File, Line: top.Line}, Held: holdproc.Held{
-		Hold: p.number + 1, TID: tid, G: g, Goroutine: goroutine, Place: at, At: time.Now(), Functions: stack.Functions(),
+		Hold: p.number + 1, TID: tid, G: g, Goroutine: goroutine, Place: at, At: clock.Now(), Functions: stack.Functions(),
 	}}}
 	if err := p.parkNow(h, at, stack, regs); err != nil {
 		p.noteOnce("not held at lines of %s: %v", path.Base(top.Function), err)
 		return nil
 	}
 	h.Until = h.At.Add(lease)
-	p.begins(h)
-	if s != nil { // it has come
+	p.addHold(h)
+	if s != nil { // its step by line has ended
 		delete(p.steps, goroutine)
 		p.setLines()
 	}
 	if place.Next == at && p.lines[address] {
 		p.passing[g] = address
 	}
-	go p.watch(h.wait)
+	p.spawn(func() { p.watch(h.wait) })
 	return nil
 }
 
-// noteOnce says something once: a pod may come to a line again and again.
+// noteOnce sends each note once: a pod may come to a line again and again.
 func (p *process) noteOnce(format string, args ...any) {
 	text := fmt.Sprintf("a pod was "+format, args...)
 	if len(p.noted) < mostNotes && !p.noted[text] {
@@ -249,11 +252,10 @@ func (p *process) noteOnce(format string, args ...any) {
 	}
 }
 
-// mostNotes bounds what is said of lines.
+// mostNotes bounds the notes about lines.
 const mostNotes = 100
 
-// allowsLine refuses to hold a goroutine with these functions under way where others may wait
-// for it.
+// allowsLine returns an error if others may wait for a goroutine that has these functions under way.
 func (p *process) allowsLine(functions []string) error {
 	rule := &p.options.Lines
 	for _, f := range functions {
@@ -261,7 +263,7 @@ func (p *process) allowsLine(functions []string) error {
 			return nil
 		}
 		switch {
-		case !rule.Packages[packageOf(f)]:
+		case !rule.Packages[holdproc.PackageOf(f)]:
 			return fmt.Errorf("it is not known whether %s has a lock", f)
 		case slices.ContainsFunc(rule.Locking, func(l string) bool { return f == l || strings.HasPrefix(f, l+".") }):
 			return fmt.Errorf("%s takes a lock, for which others may wait", f)
@@ -270,16 +272,8 @@ func (p *process) allowsLine(functions []string) error {
 	return errors.New("it is not on the pod's own goroutine")
 }
 
-// packageOf is the path of a function's package.
-func packageOf(function string) string {
-	name, _, _ := strings.Cut(function, "[")
-	slash := strings.LastIndexByte(name, '/') + 1
-	in, _, _ := strings.Cut(name[slash:], ".")
-	return name[:slash] + in
-}
-
-// step has a held goroutine be held again at a line when it is let go.
-func (p *process) step(q *Question) error {
+// setStep makes a held goroutine stop again at a line after it is let go.
+func (p *process) setStep(q *Question) error {
 	delete(p.steps, q.Goroutine)
 	if q.Line == LineNone {
 		p.setLines()
@@ -311,7 +305,7 @@ func (p *process) step(q *Question) error {
 
 var errRemoteLines = errors.New("a headless Delve sets no registers: no pod is held at lines through one")
 
-// stepFrom finds the places to which a goroutine can come next.
+// stepFrom finds the addresses at which a goroutine can be held next.
 func (p *process) stepFrom(frames []park.Frame, how LineStep) (*lineStep, error) {
 	program := p.target.own.program
 	s := &lineStep{at: map[uint64]bool{}, calls: map[uint64]bool{}, depth: frames[0].Depth, within: how != LineInto}
@@ -328,7 +322,7 @@ func (p *process) stepFrom(frames []park.Frame, how LineStep) (*lineStep, error)
 	}
 	for i, caller := range frames {
 		if i == 0 || p.allowsLine(names(frames[i:])) != nil {
-			continue // nobody is held there: the caller's caller is next
+			continue // no goroutine is held there: look at the caller's caller
 		}
 		if back, ok := program.Back(caller.PC); ok {
 			add(back.Address)
@@ -344,7 +338,7 @@ func (p *process) stepFrom(frames []park.Frame, how LineStep) (*lineStep, error)
 	return s, nil
 }
 
-// names are the functions of frames.
+// names returns the functions of frames.
 func names(frames []park.Frame) (out []string) {
 	for _, f := range frames {
 		out = append(out, f.Function)
@@ -352,8 +346,8 @@ func names(frames []park.Frame) (out []string) {
 	return out
 }
 
-// addLines adds the lines of the function of a frame, but for the one where it is, and those of
-// other functions that were put into it.
+// addLines adds the places of the lines of a frame's function. It leaves out lines of inlined functions and, if but
+// is set, the line at which the frame is.
 func (p *process) addLines(at park.Frame, but bool, add func(uint64)) error {
 	program := p.target.own.program
 	f, ok := program.Find(at.PC)

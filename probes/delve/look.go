@@ -14,10 +14,10 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// load is how much is read of a variable.
+// load bounds how much is read of a variable.
 var load = api.LoadConfig{FollowPointers: true, MaxVariableRecurse: 2, MaxStringLen: 200, MaxArrayValues: 20, MaxStructFields: -1}
 
-// look answers a question.
+// look answers a question about a goroutine.
 func (p *process) look(q *Question) *Answer {
 	began := time.Now()
 	a := &Answer{Number: q.Number}
@@ -30,7 +30,7 @@ func (p *process) look(q *Question) *Answer {
 
 func (p *process) lookInto(q *Question, a *Answer) (err error) {
 	if q.Line != "" {
-		return p.step(q)
+		return p.setStep(q)
 	}
 	h := p.holdOf(q.Goroutine)
 	if h == nil && q.G == 0 {
@@ -66,8 +66,9 @@ func (p *process) lookInto(q *Question, a *Answer) (err error) {
 		return fmt.Errorf("there is no frame %d: there are %d", q.Frame, len(a.Frames))
 	}
 	scope := api.EvalScope{GoroutineID: int64(q.Goroutine), Frame: skip + q.Frame}
+	names := p.options.Shown[a.Frames[q.Frame].Function]
 	if q.Expression != "" {
-		return p.evaluate(q, scope, a)
+		return p.evaluate(q.Expression, scope, names, a)
 	}
 	args, err := p.target.arguments(scope)
 	if err != nil {
@@ -77,21 +78,22 @@ func (p *process) lookInto(q *Question, a *Answer) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the variables: %w", err)
 	}
-	a.Arguments, a.Locals = variables(args), variables(locals)
+	a.Arguments, a.Locals = variables(args, names), variables(locals, names)
 	return nil
 }
 
-func (p *process) evaluate(q *Question, scope api.EvalScope, a *Answer) error {
-	v, err := p.target.eval(scope, q.Expression)
+func (p *process) evaluate(text string, scope api.EvalScope, names []string, a *Answer) error {
+	e := &expression{text: text, names: names, eval: func(part string) (*api.Variable, error) { return p.target.eval(scope, part) }}
+	v, h, err := e.read()
 	if err != nil {
-		return fmt.Errorf("evaluate %s: %w", q.Expression, err)
+		return fmt.Errorf("evaluate %s: %w", text, err)
 	}
-	one := variable(v)
+	one := variable(v, h)
 	a.Value = &one
 	return nil
 }
 
-// holdOf is the hold of a goroutine.
+// holdOf returns the hold of a goroutine, or nil.
 func (p *process) holdOf(goroutine uint64) *hold {
 	for _, h := range p.holds {
 		if h.Goroutine == goroutine {
@@ -121,7 +123,7 @@ func (p *process) walk(h *hold, g uint64) ([]Frame, error) {
 	return out, err
 }
 
-// frames are the functions under way where a goroutine is held.
+// frames returns the functions under way on a held goroutine.
 func (p *process) frames(h *hold) ([]park.Frame, error) {
 	regs, err := p.target.own.regs(h.TID)
 	if err != nil {
@@ -133,14 +135,14 @@ func (p *process) frames(h *hold) ([]park.Frame, error) {
 	}
 	last := slices.IndexFunc(g.Frames, func(f park.Frame) bool { return f.Function == park.DebugCall })
 	frames := g.Frames[last+1:]
-	if f, ok := p.target.own.program.Find(frames[0].PC); ok && last >= 0 { // where it goes on, and not behind a call
+	if f, ok := p.target.own.program.Find(frames[0].PC); ok && last >= 0 { // this is the next instruction, not one behind a call
 		frames[0].File, frames[0].Line = f.FileAt(frames[0].PC), f.LineAt(frames[0].PC)
 	}
 	return frames, nil
 }
 
-// framesOf are those of another goroutine, whose g is at an address: where it waits, or where
-// its thread is.
+// framesOf returns the functions under way on another goroutine: from where it waits, or from where its thread is. at
+// is the address of the runtime's g.
 func (p *process) framesOf(at uint64) ([]park.Frame, error) {
 	program := p.target.own.program
 	if g, err := program.Waiting(at); err == nil {
@@ -162,8 +164,8 @@ func (p *process) framesOf(at uint64) ([]park.Frame, error) {
 	return nil, errors.New("the goroutine has ended, or its stack cannot be walked where it is")
 }
 
-// standBack gives the thread of a parked goroutine the registers that it had before, for as long
-// as Delve looks: what is in registers is then read as well. The kubelet stands still.
+// standBack gives the thread of a parked goroutine the registers that it had before, while Delve looks, so that Delve
+// can read variables in registers. The kubelet stands still.
 func (p *process) standBack(h *hold) (back func(), err error) {
 	none := func() {}
 	if h.Whole {
@@ -172,7 +174,7 @@ func (p *process) standBack(h *hold) (back func(), err error) {
 	own := p.target.own
 	now, err := own.regs(h.TID)
 	if err != nil || !h.wait.Interrupted(now) {
-		return none, err // it has yet to begin its wait, or has ended it
+		return none, err // the thread has yet to begin its wait, or has ended it
 	}
 	if err := own.setRegs(h.TID, h.regs); err != nil {
 		return none, fmt.Errorf("look where the goroutine was: %w", err)
@@ -184,22 +186,24 @@ func (p *process) standBack(h *hold) (back func(), err error) {
 	}, nil
 }
 
-// parked is how many frames on top are those of the wait of a parked goroutine.
+// parked returns how many frames on top of a parked goroutine's stack belong to its wait.
 func parked(frames []api.Stackframe) int {
 	return 1 + slices.IndexFunc(frames, func(f api.Stackframe) bool {
 		return f.Function != nil && f.Function.Name() == park.DebugCall
 	})
 }
 
-func variables(all []api.Variable) (out []Variable) {
+// variables returns the variables of a function, without secrets. names are those whose texts are shown.
+func variables(all []api.Variable, names []string) (out []Variable) {
 	for i := range all {
-		out = append(out, variable(&all[i]))
+		out = append(out, variable(&all[i], howNamed(&all[i], names)))
 	}
 	return out
 }
 
-func variable(v *api.Variable) Variable {
-	return Variable{v.Name, v.Type, v.SinglelineString()}
+func variable(v *api.Variable, h how) Variable {
+	line, _ := show(v, h)
+	return Variable{v.Name, v.Type, line}
 }
 
 // mostFrames bounds how far a stack is walked.

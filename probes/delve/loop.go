@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-delve/delve/pkg/version"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
@@ -17,7 +18,7 @@ func delveVersion() string {
 	return v.Major + "." + v.Minor + "." + v.Patch
 }
 
-// begin has the kubelet stand still, and puts breakpoints at all places.
+// begin makes the kubelet stand still, and puts breakpoints at all places.
 func (p *process) begin() (err error) {
 	stood := time.Now()
 	if p.target == nil {
@@ -28,13 +29,16 @@ func (p *process) begin() (err error) {
 		p.mu.Lock()
 		p.target = t
 		p.mu.Unlock()
+		t.cover = p.cover
+		if err := p.coverOwn(); err != nil {
+			return err
+		}
 	}
-	p.begun.Began = time.Now()
 	memory := p.target.read
 	if p.target.remote == "" {
 		memory = func(at uint64, b []byte) error { return park.ReadMemory(p.target.pid, at, b) }
 	}
-	p.reader = uprobe.NewReader(p.reading, p.begun.Began, memory)
+	p.reader = uprobe.NewReader(p.reading, memory)
 	var addresses []uint64
 	for i, at := range p.reading.Places {
 		if at.Address == 0 {
@@ -53,10 +57,10 @@ func (p *process) begin() (err error) {
 	return nil
 }
 
-// statsEvery is how often podstep is sent how long the kubelet stood still.
+// statsEvery is how often podstep is sent the Stats.
 const statsEvery = time.Second
 
-// loop has the kubelet go on, and handles its stops.
+// loop lets the kubelet go on, and handles its stops.
 func (p *process) loop() error {
 	still, err := watchStill(p.target.pid)
 	if err != nil {
@@ -65,18 +69,18 @@ func (p *process) loop() error {
 	defer still.close()
 	reported := time.Now()
 	for {
-		p.take()
+		p.runRequests()
 		if p.leaving {
 			return nil
 		}
-		p.count(still.take())
+		p.countStop(still.take())
 		asked := time.Now()
-		p.wait()
+		p.waitStopped()
 		if p.leaving {
 			return nil
 		}
 		p.stats.Held += time.Since(asked)
-		still.take() // that was for a person
+		still.take() // that stop was for a person
 		if time.Since(reported) > statsEvery {
 			reported = time.Now()
 			stats := p.stats
@@ -92,14 +96,15 @@ func (p *process) loop() error {
 	}
 }
 
-// count adds a stop of the kubelet, and what Delve took to have it go on before.
-func (p *process) count(stood time.Duration) {
+// countStop adds a stop of the kubelet. stood is how long it stood still, with the time that Delve took before that
+// to let it go on.
+func (p *process) countStop(stood time.Duration) {
 	p.stats.Stops++
 	p.stats.Stood += stood
 	p.stats.Worst = max(p.stats.Worst, stood)
 }
 
-// resume has the kubelet go on until it stands still again.
+// resume lets the kubelet run until it stands still again.
 func (p *process) resume() ([]hit, error) {
 	p.mu.Lock()
 	p.running = true
@@ -120,7 +125,7 @@ func (p *process) isRunning() bool {
 	return p.running
 }
 
-// handle handles a stop: threads that came to places.
+// handle handles a stop. hits are the threads that came to places.
 func (p *process) handle(hits []hit, at time.Time) error {
 	var records []uprobe.Record
 	p.twice.stop()
@@ -133,17 +138,20 @@ func (p *process) handle(hits []hit, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		twice, stop := p.twice.is(regs), stopped(th.tid, regs)
-		if p.passes(th.pc, stop.G) || twice {
+		twice, stop := p.twice.again(regs), stopped(th.tid, regs)
+		if passes := p.passes(th.pc, stop.G); passes || twice {
+			if !passes && step {
+				p.stats.Twice++
+			}
 			continue
 		}
 		held := false
 		if step {
-			stop.At, stop.Place = at, number
+			stop.At, stop.Place = clock.Of(at), number
 			read := p.reader.Read(&stop)
-			p.inside.take(&read[0], p.reading.Places[number].Exit)
+			p.inside.update(&read[0], p.reading.Places[number].Exit)
 			if p.isWanted(&read[0], number) {
-				held = p.hold(th.tid, &read[0], number)
+				held = p.holdThread(th.tid, &read[0], number)
 			}
 			records = append(records, read...)
 		}
@@ -166,7 +174,7 @@ func (p *process) isWanted(r *uprobe.Record, place int) bool {
 	return armed && (every || p.wanted.Goroutines[r.Goid] || p.wanted.UIDs[r.UID()])
 }
 
-// finish takes the breakpoints back and leaves the kubelet. Those that are held go on.
+// finish takes the breakpoints back and leaves the kubelet. It lets held goroutines go.
 func (p *process) finish() error {
 	err := p.target.leave()
 	for _, h := range p.holds {

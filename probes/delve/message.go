@@ -18,76 +18,82 @@ const Name = "delve"
 // Role is the argument by which this program is the debugger process.
 const Role = "debugger"
 
-// lease is how long a goroutine waits that nobody renews.
+// lease is how long a goroutine waits if nobody renews its hold.
 const lease = 30 * time.Second
 
-// Options are what the debugger process is to do.
+// Options state what the debugger process is to do.
 type Options struct {
-	// PID and Started are the kubelet's: Started is when it was started, in the kernel's
-	// clock ticks. 0 is any.
+	// PID and Started are the kubelet's. Started is the time of its start in the kernel's clock ticks; 0: any.
 	PID     int
 	Started uint64
-	// Remote is the address of a headless Delve, HOST:PORT; empty: Delve is attached to PID.
+	// Remote is the address of a headless Delve, HOST:PORT. If it is empty, Delve is attached to PID.
 	Remote string
-	// NotWithin are functions that must not be under way on a goroutine that is held while
-	// the others go on.
+	// NotWithin are functions that must not be under way on a goroutine for it to be held while the others go on.
 	NotWithin []string
-	// Lines are on which goroutines is held elsewhere than at steps.
+	// Lines selects the goroutines that line breakpoints hold.
 	Lines LineRule
+	// Shown has, by function, the variables whose texts are shown. All other texts are shown by the types that have
+	// them.
+	Shown map[string][]string
+	// Bounds bound how long the whole kubelet may stand still, until Client.Bound sets others.
+	Bounds Bounds
 }
 
-// LineRule is on which goroutines is held at a line of the kubelet's code: those on which one
-// of the functions Within is under way, and below it only functions of Packages that are
-// none of Locking: those that take a lock, by the source of these packages.
+// LineRule selects the goroutines that a line breakpoint holds. Their stacks have a function of Within, and between
+// it and the line only functions of Packages, none of which is in Locking: the functions that take a lock, by the
+// source of these packages.
 type LineRule struct {
 	Within, Locking []string
 	Packages        map[string]bool
 }
 
-// Ready is that the debugger process can begin.
+// Ready reports that the debugger process can begin.
 type Ready struct {
-	// PID is the process that Delve debugs.
-	PID int
+	// PID is the process that Delve debugs. Self is the debugger process.
+	PID, Self int
 	// Delve is the version of Delve.
 	Delve string
+	// NoNet is why the kubelet dies at its next breakpoint if the debugger process dies; empty: it lives on.
+	NoNet string
 }
 
-// Begun is that the kubelet goes on, with breakpoints in it.
+// Begun reports that the kubelet goes on, with breakpoints in it.
 type Begun struct {
-	// Variables is that Delve knows the kubelet's variables, Parks that one goroutine can be
-	// held while the others go on.
+	// Variables is true if Delve knows the kubelet's variables. Parks is true if one goroutine can be held while the
+	// others go on.
 	Variables, Parks bool
-	// Stood is how long the kubelet stood still for it, and Began when it went on: the times
-	// of records count from then.
+	// Stood is how long the kubelet stood still for Begin.
 	Stood time.Duration
-	Began time.Time
-	// Goroutines is the highest number that a goroutine may have had then; 0: it is not known.
+	// Goroutines is the highest number that a goroutine may have had then. 0: it is not known.
 	Goroutines uint64
 	Err        string
 }
 
 // Stats are what the debugger process has done since it began.
 type Stats struct {
-	// Stops is how often the kubelet stood still, Stood how long in all, and Worst at most,
-	// without the stops that a person asked for, which are in Held.
+	// Stops is how often the kubelet stood still. Stood is how long it stood still in all, and Worst the longest
+	// stop. Stops that a person asked for are not in these two; Held has their time.
 	Stops        uint64
 	Stood, Worst time.Duration
 	Held         time.Duration
+	// Twice is how often a goroutine was taken to come to a place for the second time. Such a stop makes no call: a
+	// call is missing if it was another one, with the same registers.
+	Twice uint64
 }
 
-// Wanted is where goroutines are to be held.
+// Wanted selects the goroutines that are held, and where.
 type Wanted struct {
-	// Armed are places by number, with whether every pod is meant.
+	// Armed are the numbers of places. The value is true where every pod's goroutines are held.
 	Armed map[int]bool
-	// UIDs and Goroutines are those that are meant otherwise.
+	// Where it is false, the goroutines of UIDs and Goroutines are held.
 	UIDs       map[string]bool
 	Goroutines map[uint64]bool
-	// Lines are the addresses of places of breakpoints that are no steps', as the program was
-	// linked. Goroutines are meant that are inside a step of a pod.
+	// Lines are the addresses of breakpoints that are not at a step, as the program was linked. There, goroutines
+	// that are inside a pod's step are held.
 	Lines map[uint64]bool
 }
 
-// Equal reports whether two are the same.
+// Equal reports whether two select the same.
 func (w *Wanted) Equal(o *Wanted) bool {
 	return maps.Equal(w.Armed, o.Armed) && maps.Equal(w.UIDs, o.UIDs) && maps.Equal(w.Goroutines, o.Goroutines) && maps.Equal(w.Lines, o.Lines)
 }
@@ -95,16 +101,16 @@ func (w *Wanted) Equal(o *Wanted) bool {
 // Held is a goroutine that is held.
 type Held struct {
 	holdproc.Held
-	// Why is why the whole kubelet is stopped, if it is.
+	// Why is the reason why the whole kubelet is stopped; empty: it is not.
 	Why string
-	// Line is where it is held if that is no place of a step.
+	// Line is where the goroutine is held if it is not at a step.
 	Line *Frame
 }
 
-// LineStep is how a goroutine goes on by line.
+// LineStep is a way to go on by line.
 type LineStep string
 
-// The ways.
+// The ways to go on by line.
 const (
 	LineOver LineStep = "over" // to the next line of the function
 	LineInto LineStep = "into" // into a function that the line calls
@@ -112,35 +118,31 @@ const (
 	LineNone LineStep = "none" // not by line any more
 )
 
-// Question is what somebody wants to know of a goroutine that is held, or wants it to do.
+// Question asks about a goroutine that is held, or asks it to do something.
 type Question struct {
 	Number uint64
-	// Goroutine is its number, G the address of the runtime's g if it is not held itself, and
-	// Frame the function under way that is meant, 0 the innermost of the kubelet's own.
+	// Goroutine is the goroutine's number. G is the address of the runtime's g if the goroutine is not held itself.
+	// Frame is the function under way that is asked about; 0 is the innermost of the kubelet's own.
 	Goroutine, G uint64
 	Frame        int
-	// Line has the goroutine be held again at a line when it is let go.
+	// Line makes the goroutine stop again at a line after it is let go.
 	Line LineStep
-	// Find is a place in the code that is looked for, in Delve's syntax.
-	Find string
-	// Expression is to be evaluated there; empty: all arguments and variables are given.
+	// Expression is to be evaluated in Frame. If it is empty, all arguments and variables are returned.
 	Expression string
 }
 
-// Answer is what Delve knows.
+// Answer is Delve's answer to a Question.
 type Answer struct {
 	Number uint64
 	Err    string
 	// Frames are the functions under way, the innermost first.
 	Frames []Frame
-	// Without is why variables are not known.
+	// Without is the reason why variables are not known.
 	Without string
-	// Arguments and Locals are those of the frame that was asked for.
+	// Arguments and Locals are the variables of Question.Frame.
 	Arguments, Locals []Variable
-	// Value is that of the expression.
+	// Value is the value of Question.Expression.
 	Value *Variable
-	// Found are the places that were looked for.
-	Found []Found
 	// Stood is how long the kubelet stood still for the answer.
 	Stood time.Duration
 }
@@ -157,16 +159,17 @@ type Found struct {
 	Address uint64
 }
 
-// Variable is a variable of the kubelet's, in one line.
+// Variable is a variable of the kubelet's, in one line, without secrets.
 type Variable struct{ Name, Type, Value string }
 
-// message is what goes over the link; one of its parts is given. Those up to Leave go from
-// podstep to the debugger process, the others back.
+// message is a message of the link. One of its fields is set. podstep sends those up to Leave, the debugger process
+// the others.
 type message struct {
 	Options *Options
 	Begin   *uprobe.Reading
 	Wanted  *Wanted
 	Rules   []holdproc.Place
+	Bounds  *Bounds
 	LetGo   uint64
 	Renew   uint64
 	Look    *Question

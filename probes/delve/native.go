@@ -20,19 +20,17 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// attachGC is how much more memory than before there is while Delve attaches, in percent,
-// before the garbage collector takes time.
+// attachGC lets memory grow by so many percent while Delve attaches, before the garbage collector takes time.
 const attachGC = 1000
 
-// native is a Delve of this process's own. It alone can set registers of threads, for which
-// service/rpc2 has no request.
+// native is a Delve in this process. It alone can set registers of threads, for which service/rpc2 has no request.
 type native struct {
 	*debugger.Debugger
-	program *park.Program // nil: goroutines cannot be parked, for a reason
+	program *park.Program // nil: goroutines cannot be parked, and why has the reason
 	why     error
 }
 
-// attach has a Delve of this process's own stop a process.
+// attach stops a process by a Delve in this process.
 func attach(pid int) (*target, error) {
 	_ = logflags.Setup(false, "", "") // without flags it cannot fail
 	own := &native{}
@@ -46,18 +44,19 @@ func attach(pid int) (*target, error) {
 	if own.Debugger, err = debugger.New(&config.Debugger, nil); err != nil {
 		return nil, fmt.Errorf("attach Delve to process %d: %w", pid, attachHint(err))
 	}
-	return &target{conn: local{rpc2.NewServer(&config, own.Debugger)}, pid: pid, own: own}, nil
+	return &target{conn: newLocal(rpc2.NewServer(&config, own.Debugger)), pid: pid, own: own}, nil
 }
 
-// attachHint has what a person can do about an error of Delve's.
+// attachHint adds to an error of Delve's what a person can do about it.
 func attachHint(err error) error {
+	// Delve's debugger.attachErrorMessageLinux keeps EPERM only as text.
 	if strings.Contains(err.Error(), "operation not permitted") {
 		return fmt.Errorf("%w (another debugger may trace it already, or the kernel forbids it: see podstep doctor)", err)
 	}
 	return err
 }
 
-// thread is a thread that stands still.
+// thread returns a thread that stands still.
 func (n *native) thread(tid int) (proc.Thread, error) {
 	group, unlock := n.LockTargetGroup()
 	defer unlock()
@@ -68,7 +67,7 @@ func (n *native) thread(tid int) (proc.Thread, error) {
 	return th, nil
 }
 
-// threads are the numbers of all threads.
+// threads returns the numbers of all threads.
 func (n *native) threads() (out []int, err error) {
 	group, unlock := n.LockTargetGroup()
 	defer unlock()
@@ -78,7 +77,7 @@ func (n *native) threads() (out []int, err error) {
 	return out, nil
 }
 
-// regs are the registers of a thread that stands still.
+// regs returns the registers of a thread that stands still.
 func (n *native) regs(tid int) (*unix.PtraceRegs, error) {
 	th, err := n.thread(tid)
 	if err != nil {
@@ -96,9 +95,9 @@ func (n *native) regs(tid int) (*unix.PtraceRegs, error) {
 	return &out, nil
 }
 
-// goOn has the process go on until it stands still again, and gives the threads that are at
-// breakpoints. The requests of service/rpc2 would have it stand still for longer: their answers
-// have all threads, with what is known of the goroutine and the function of each.
+// goOn lets the process run until it stands still again, and returns the threads that are at breakpoints. With the
+// requests of service/rpc2 the process would stand still for longer: their answers describe the goroutine and the
+// function of every thread.
 func (n *native) goOn() (hits []hit, err error) {
 	group, unlock := n.LockTargetGroup()
 	defer unlock()
@@ -126,7 +125,7 @@ func (n *native) setRegs(tid int, to *unix.PtraceRegs) error {
 	if err != nil {
 		return err
 	}
-	all, err := now.Copy() // with those of floating-point numbers, which stay
+	all, err := now.Copy() // with floating-point registers, which stay as they are
 	if err != nil {
 		return err
 	}
@@ -139,14 +138,14 @@ func (n *native) setRegs(tid int, to *unix.PtraceRegs) error {
 }
 
 const (
-	// mostSteps is how far the instruction of a breakpoint is from that behind its place.
+	// mostSteps bounds the instructions from a breakpoint to the one behind its place.
 	mostSteps = 3
 	// mostTraps bounds how often a step may end before its instruction: see twice.
 	mostTraps = 5
 )
 
-// stepTo has a thread that stands at a breakpoint go on to an address, or to the one behind
-// the breakpoint if that is further, and gives its registers there.
+// stepTo lets a thread that stands at a breakpoint run to an address, but at least one instruction, and returns its
+// registers there.
 func (t *target) stepTo(tid int, address uint64) (*unix.PtraceRegs, error) {
 	for range mostSteps {
 		regs, err := t.step(tid)
@@ -157,7 +156,7 @@ func (t *target) stepTo(tid int, address uint64) (*unix.PtraceRegs, error) {
 	return nil, fmt.Errorf("the thread does not come to %#x", address)
 }
 
-// step has a thread run one instruction, and gives its registers.
+// step makes a thread run one instruction, and returns its registers.
 func (t *target) step(tid int) (*unix.PtraceRegs, error) {
 	before, err := t.own.regs(tid)
 	if err != nil {
@@ -176,4 +175,14 @@ func (t *target) step(tid int) (*unix.PtraceRegs, error) {
 		}
 	}
 	return nil, fmt.Errorf("the thread does not run the instruction at %#x", before.Rip)
+}
+
+// breakpoints returns the addresses of all breakpoints, also of Delve's own.
+func (n *native) breakpoints() (out []uint64) {
+	group, unlock := n.LockTargetGroup()
+	defer unlock()
+	for at := range group.Selected.Breakpoints().M {
+		out = append(out, at)
+	}
+	return out
 }

@@ -12,49 +12,53 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
+	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 const (
-	// score is the debugger process's oom_score_adj: the kernel ends it after all others.
+	// score is the debugger process's oom_score_adj. With it, the kernel ends the process after all others.
 	score = -999
-	// maxMemory is what the garbage collector keeps the process below where it can. Delve
-	// has an index of the kubelet's variables, if it has any.
+	// maxMemory is the memory that the garbage collector tries not to exceed. If the kubelet has tables of variables,
+	// Delve keeps an index of them.
 	maxMemory = 1 << 30
 )
 
-// process is the debugger process. The goroutine of drive has all of it but requests.
+// process is the debugger process. Only the goroutine of drive uses it, except for requests.
 type process struct {
 	link    *companion.Duplex[message]
 	options Options
 	target  *target
+	rescuer *rescue.Client // nil: a headless Delve looks after its breakpoints itself, or there is no net
 	reading uprobe.Reading
 	reader  *uprobe.Reader
 	begun   Begun
 
+	bounds    atomic.Pointer[Bounds]
 	wanted    Wanted
 	holds     map[uint64]*hold          // by number
 	number    uint64                    // of the last hold
 	places    map[uint64]int            // numbers by address
-	rules     map[uint64]holdproc.Place // on which goroutines is held, by place
+	rules     map[uint64]holdproc.Place // which goroutines are held at a place, by address
 	notWithin map[string]bool
-	rested    time.Time // when the whole kubelet was stopped for somebody last
+	rested    time.Time // when a hold last stopped the whole kubelet
 	stats     Stats
 	leaving   bool
-	lines     map[uint64]bool      // addresses of breakpoints that are at no place of a step
+	lines     map[uint64]bool      // addresses of breakpoints at lines
 	linesID   int                  // Delve's number of them; 0: there are none
 	steps     map[uint64]*lineStep // goroutines that go on by line
-	passing   map[uint64]uint64    // where goroutines go on, which then come to the breakpoint there, by g
+	passing   map[uint64]uint64    // by g, the addresses at which goroutines go on and meet a breakpoint again
 	inside    nesting
 	twice     twice
-	noted     map[string]bool // what was said already of lines at which nobody is held
+	noted     map[string]bool // notes that were sent about lines at which no goroutine is held
 	kick      chan struct{}   // there are requests
 
 	mu       sync.Mutex
@@ -71,7 +75,7 @@ func Main() int {
 		return 2
 	}
 	signal.Ignore(unix.SIGCHLD)
-	log.SetOutput(io.Discard) // Delve writes there what it cannot do
+	log.SetOutput(io.Discard) // Delve logs there what it cannot do
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
 	p := &process{
@@ -88,8 +92,8 @@ func Main() int {
 		p.fail(err)
 		return 1
 	}
-	p.link.Send(message{Ready: &Ready{PID: p.pid(), Delve: delveVersion()}})
-	go p.listen()
+	p.link.Send(message{Ready: &Ready{PID: p.pid(), Self: os.Getpid(), Delve: delveVersion(), NoNet: p.spread()}})
+	p.spawn(p.listen)
 	p.serve()
 	p.link.Close()
 	return 0
@@ -100,10 +104,11 @@ func (p *process) fail(err error) {
 	p.link.Close()
 }
 
-// open connects to a Delve that is there already. One of its own it attaches when it is to
-// begin: from then on the kubelet stands still.
+// open connects to the headless Delve, if there is one. A Delve in this process attaches at Begin: from then on the
+// kubelet stands still.
 func (p *process) open(o Options) (err error) {
 	p.options = o
+	p.bounds.Store(&o.Bounds)
 	for _, f := range o.NotWithin {
 		p.notWithin[f] = true
 	}
@@ -124,7 +129,7 @@ func (p *process) pid() int {
 	return p.options.PID
 }
 
-// serve does what podstep asks for until it goes.
+// serve does what podstep asks for, until podstep goes.
 func (p *process) serve() {
 	started := false
 	for {
@@ -136,7 +141,7 @@ func (p *process) serve() {
 		case m.Begin != nil && !started:
 			started = true
 			p.reading = *m.Begin
-			go p.drive()
+			p.spawn(p.drive)
 		case m.Wanted != nil:
 			p.do(func() { p.wanted = *m.Wanted; p.setLines() })
 		case m.Rules != nil:
@@ -145,12 +150,12 @@ func (p *process) serve() {
 					p.rules[r.Address] = r
 				}
 			})
+		case m.Bounds != nil:
+			p.bounds.Store(m.Bounds)
 		case m.Renew != 0:
 			p.settled(settleTries, func() *hold { return p.holds[m.Renew] }, func() { p.renew(m.Renew) })
 		case m.LetGo != 0:
 			p.do(func() { p.letGo(m.LetGo) })
-		case m.Look != nil && m.Look.Find != "":
-			go func() { p.link.Send(message{Looked: p.find(m.Look)}) }()
 		case m.Look != nil:
 			p.settled(settleTries, func() *hold { return p.holdOf(m.Look.Goroutine) }, func() { p.link.Send(message{Looked: p.look(m.Look)}) })
 		}
@@ -159,13 +164,14 @@ func (p *process) serve() {
 		if p.target != nil {
 			_ = p.target.leave()
 		}
+		p.takeNet()
 		return
 	}
 	p.do(func() { p.leaving = true })
 	<-p.ended
 }
 
-// listen ends the link of a podstep that is silent.
+// listen ends the link if podstep is silent.
 func (p *process) listen() {
 	for {
 		time.Sleep(companion.BeatEvery / 2)
@@ -175,12 +181,11 @@ func (p *process) listen() {
 	}
 }
 
-// askAgain is how often the kubelet is asked to stand still for a request: Delve forgets
-// one that comes just before it has the kubelet go on.
+// askAgain is how often a request asks the kubelet to stand still: Delve forgets a request that comes just before it
+// lets the kubelet go on.
 const askAgain = 100 * time.Millisecond
 
-// do has the goroutine of drive do something while the kubelet stands still. It does not
-// wait for it.
+// do makes the goroutine of drive call what while the kubelet stands still. It does not wait for that.
 func (p *process) do(what func()) {
 	done := make(chan struct{})
 	p.mu.Lock()
@@ -188,16 +193,16 @@ func (p *process) do(what func()) {
 	p.mu.Unlock()
 	select {
 	case p.kick <- struct{}{}:
-	default: // it is known
+	default: // drive is to be woken already
 	}
-	go func() {
+	p.spawn(func() {
 		for {
 			p.mu.Lock()
 			running, t := p.running, p.target
 			p.mu.Unlock()
 			if running {
 				p.twice.halting()
-				go func() { _ = t.halt(); p.twice.halting() }()
+				p.spawn(func() { _ = t.halt(); p.twice.halting() })
 			}
 			select {
 			case <-done:
@@ -207,11 +212,11 @@ func (p *process) do(what func()) {
 			case <-time.After(askAgain):
 			}
 		}
-	}()
+	})
 }
 
-// take runs the requests that there are.
-func (p *process) take() {
+// runRequests runs the requests that have come.
+func (p *process) runRequests() {
 	p.mu.Lock()
 	all := p.requests
 	p.requests = nil
@@ -221,30 +226,44 @@ func (p *process) take() {
 	}
 }
 
-// drive has the kubelet go on and stand still, until podstep leaves or the kubelet ends.
+// drive lets the kubelet go on and stand still, until podstep leaves or the kubelet ends.
 func (p *process) drive() {
 	defer close(p.ended)
-	err := p.safely(p.begin)
+	err := safely(p.begin)
 	p.begun.Err = text(err)
 	p.link.Send(message{Begun: &p.begun})
 	if err == nil {
-		err = p.safely(p.loop)
+		err = safely(p.loop)
 	}
 	switch {
 	case errors.Is(err, errExited):
 		for _, h := range p.holds {
-			p.end(h, holdproc.ProgramGone)
+			p.endHold(h, holdproc.ProgramGone)
 		}
 	case p.target != nil:
 		err = errors.Join(err, p.finish())
 	}
+	p.takeNet()
 	if err != nil {
 		p.link.Send(message{Failed: err.Error()})
 	}
 }
 
-// safely runs what may panic: whatever fails, the breakpoints are taken back.
-func (p *process) safely(run func() error) (err error) {
+// spawn calls run on a goroutine of its own. A panic makes Delve leave the kubelet.
+func (p *process) spawn(run func()) {
+	go func() {
+		err := safely(func() error { run(); return nil })
+		if err == nil {
+			return
+		}
+		p.note("%v", err)
+		p.link.Fail() // then serve makes Delve leave
+	}()
+}
+
+// safely runs a function that may panic, and returns the panic as an error: the breakpoints are taken back whatever
+// fails.
+func safely(run func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the debugger process failed: %v", r)

@@ -3,6 +3,7 @@
 package delve
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -12,3 +13,12 @@ func Main() int {
 	fmt.Fprintln(os.Stderr, "podstep debugger process: it reads the kubelet's values by tables that there are for amd64 only")
 	return 2
 }
+
+// finder would look for places in the kubelet's code.
+type finder struct{ options Options }
+
+func (finder) find(string) ([]Found, error) {
+	return nil, errors.New("podstep holds pods at lines on amd64 alone")
+}
+
+func (finder) close() {}

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// stillEvery is how often it is looked whether the kubelet stands still. A stop takes some
-// milliseconds, and there are hundreds of them.
+// stillEvery is how often stillness looks whether the process stands still. A stop takes some milliseconds, and there
+// are hundreds of them.
 const stillEvery = 2 * time.Millisecond
 
-// stillness measures how long a process is stopped by its tracer, from outside: Delve stops
-// threads before it answers, and has them go on after it is asked to, and both take it most of
-// the time.
+// stillness measures from outside how long a process is stopped by its tracer. Delve stops the threads before it
+// answers, and lets them go on after it is asked to; these two take most of the time.
 type stillness struct {
 	stat *os.File // of the process
 	done chan struct{}
 
 	mu    sync.Mutex
-	stood time.Duration // since it was taken
+	stood time.Duration // since take was last called
 }
 
 // watchStill begins to measure a process.
@@ -56,8 +55,8 @@ func (s *stillness) watch() {
 	}
 }
 
-// stopped reports whether a tracer has the process's first thread stand still; then it has all
-// of them do so, or is about to.
+// stopped reports whether a tracer has stopped the process's first thread. The tracer then has stopped all threads,
+// or is about to.
 func (s *stillness) stopped() bool {
 	var b [256]byte
 	n, _ := s.stat.ReadAt(b[:], 0)
@@ -65,7 +64,7 @@ func (s *stillness) stopped() bool {
 	return ok && bytes.HasPrefix(after, []byte("t"))
 }
 
-// take is how long it stood still since take was called last.
+// take returns how long the process stood still since the last call of take.
 func (s *stillness) take() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

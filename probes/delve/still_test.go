@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestStillness: the time that a process is stopped by its tracer counts, and no other.
+// TestStillness: the time that a process is stopped by its tracer counts, and no other time.
 func TestStillness(t *testing.T) {
-	runtime.LockOSThread() // the kernel takes requests of the thread that traces
+	runtime.LockOSThread() // the kernel takes requests only of the thread that traces
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("sleep", "1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true} // it is stopped where its program begins
@@ -43,13 +43,13 @@ func TestStillness(t *testing.T) {
 	for s.stopped() {
 		runtime.Gosched()
 	}
-	ticked := func() { // as often as it looks, twice
+	ticked := func() { // waits for two of stillness's looks
 		for range 2 {
 			<-time.After(2 * stillEvery)
 		}
 	}
 	ticked()
-	s.take() // the last one may reach into the time when it stood
+	s.take() // the last look may reach into the time when the process stood still
 	ticked()
 	if more := s.take(); more != 0 {
 		t.Errorf("it runs, and is said to have stood still for %v", more)

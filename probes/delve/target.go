@@ -17,24 +17,26 @@ import (
 	"github.com/podstep/podstep/probes/uprobe"
 )
 
-// target is a program under Delve. Only one goroutine uses it, but for halt.
+// target is a program under Delve. One goroutine uses it; others may call halt.
 type target struct {
 	conn
 	pid    int
-	remote string  // the address of a Delve that somebody else has started
+	remote string  // the address of a headless Delve
 	close  func()  // closes the connection to it
-	gone   bool    // that Delve is gone
-	own    *native // a Delve of podstep's own
+	gone   bool    // the headless Delve is gone
+	own    *native // the Delve in this process
 
 	breakpoints []int // Delve's numbers of those that are set
+	// cover is called with addresses before breakpoints are set there.
+	cover func(addresses []uint64) error
 }
 
-// run has the program go on by a command, until it stands still again.
+// run lets the program go on by a command, until it stands still again.
 func (t *target) run(c api.DebuggerCommand) (*api.DebuggerState, error) {
 	var out rpc2.CommandOut
 	if err := t.call("Command", c, &out); err != nil {
 		switch {
-		case strings.Contains(err.Error(), "has exited"):
+		case strings.Contains(err.Error(), "has exited"): // proc.ErrProcessExited, of which a remote Delve sends only the text
 			return nil, errExited
 		case t.remote != "" && lost(err):
 			t.gone = true
@@ -50,15 +52,20 @@ func (t *target) run(c api.DebuggerCommand) (*api.DebuggerState, error) {
 
 var errExited = errors.New("the kubelet has ended")
 
-// halt has the program stand still. Another goroutine may be in run.
+// halt makes the program stand still. Another goroutine may be in run.
 func (t *target) halt() error {
 	var out rpc2.CommandOut
 	return t.call("Command", api.DebuggerCommand{Name: api.Halt}, &out)
 }
 
-// set puts a breakpoint at addresses: one of Delve's for all, which takes it less time. It
-// gives Delve's number.
+// set puts one breakpoint of Delve's at all addresses, which takes less time than one each. It returns Delve's number
+// of it.
 func (t *target) set(addresses []uint64) (number int, err error) {
+	if t.cover != nil {
+		if err := t.cover(addresses); err != nil {
+			return 0, fmt.Errorf("set breakpoints: %w", err)
+		}
+	}
 	var out rpc2.CreateBreakpointOut
 	if err := t.call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{Addrs: addresses}}, &out); err != nil {
 		return 0, fmt.Errorf("set breakpoints: %w", err)
@@ -85,8 +92,8 @@ func (t *target) clearAll() (err error) {
 	return err
 }
 
-// leave takes all breakpoints back and lets the program go on: without Delve, or with the
-// headless one that was there before. A headless one that is gone has done so, or will not.
+// leave takes all breakpoints back and lets the program go on. Where a headless Delve was there before, it stays;
+// where not, none does. A headless Delve that is gone has let the program go itself, or never will.
 func (t *target) leave() error {
 	if t.gone {
 		t.close()
@@ -100,12 +107,12 @@ func (t *target) leave() error {
 	defer t.close()
 	var multi rpc2.IsMulticlientOut
 	if t.call("IsMulticlient", rpc2.IsMulticlientIn{}, &multi) == nil && multi.IsMulticlient {
-		// It does not answer until the program stands still again.
+		// The headless Delve does not answer until the program stands still again.
 		done := make(chan error, 1)
-		go func() { _, err := t.run(api.DebuggerCommand{Name: api.Continue}); done <- err }()
+		go func() { done <- safely(t.goOnOnce) }()
 		return errors.Join(err, t.untilRuns(done))
 	}
-	// One for a single client ends with it, and lets go of the program.
+	// A headless Delve for a single client ends with that client, and lets go of the program.
 	var out rpc2.DetachOut
 	return errors.Join(err, t.call("Detach", rpc2.DetachIn{Kill: false}, &out))
 }
@@ -116,7 +123,7 @@ type hit struct {
 	pc  uint64
 }
 
-// goOn has the program go on until it stands still again.
+// goOn lets the program run until it stands still again, and returns the threads that are at breakpoints.
 func (t *target) goOn() (hits []hit, err error) {
 	if t.own != nil {
 		return t.own.goOn()
@@ -133,7 +140,7 @@ func (t *target) goOn() (hits []hit, err error) {
 	return hits, nil
 }
 
-// registers are those of a thread that stands still.
+// registers returns the registers of a thread that stands still.
 func (t *target) registers(tid int) (*unix.PtraceRegs, error) {
 	if t.own != nil {
 		return t.own.regs(tid)
@@ -156,7 +163,7 @@ func (t *target) registers(tid int) (*unix.PtraceRegs, error) {
 	return out, nil
 }
 
-// general are the general registers by the names that Delve has for them.
+// general returns the general registers by Delve's names.
 func general(r *unix.PtraceRegs) map[string]*uint64 {
 	return map[string]*uint64{
 		"RIP": &r.Rip, "RSP": &r.Rsp, "RBP": &r.Rbp, "RAX": &r.Rax, "RBX": &r.Rbx, "RCX": &r.Rcx, "RDX": &r.Rdx, "RSI": &r.Rsi, "RDI": &r.Rdi,
@@ -164,7 +171,7 @@ func general(r *unix.PtraceRegs) map[string]*uint64 {
 	}
 }
 
-// stopped is what is known of a thread by its registers, but for its place.
+// stopped returns what a thread's registers show of a stop. The caller fills in the place.
 func stopped(tid int, r *unix.PtraceRegs) uprobe.Stopped {
 	out := uprobe.Stopped{TID: tid, SP: r.Rsp, BP: r.Rbp, G: r.R14}
 	all := general(r)
@@ -174,7 +181,7 @@ func stopped(tid int, r *unix.PtraceRegs) uprobe.Stopped {
 	return out
 }
 
-// longestRead is what Delve reads of the memory at once, in bytes.
+// longestRead bounds how many bytes of memory Delve reads at once.
 const longestRead = 1000
 
 // read reads the program's memory through Delve.

@@ -8,22 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Delve has a program stand still by sending it SIGTRAP. A thread that is to run the instruction
-// at a breakpoint may get that signal first; Delve takes this for the end of the instruction, and
-// the goroutine comes to the breakpoint once more without having run it, on this thread or, if it
-// was preempted, on another one. And a request that comes as the program is about to go on has
-// Delve answer without that: all threads are where they were.
+// Delve makes a program stand still by sending it SIGTRAP. A thread that is to run the instruction at a breakpoint
+// may get that signal first. Delve takes the signal for the end of the instruction. So the goroutine comes to the
+// breakpoint once more without having run the instruction, on this thread or, if it was preempted, on another one.
+// And if a request comes as the program is about to go on, Delve answers without letting it go on: all threads are
+// where they were.
 
-// twice finds out which goroutines come to a place for the second time so. The zero value is ready.
+// twice finds the goroutines that come to a place for the second time in this way. The zero value is ready.
 type twice struct {
 	stops  atomic.Int64               // how often the kubelet stood still
-	halted atomic.Int64               // the last stop before Delve was asked to have it stand still
-	last   map[uint64]unix.PtraceRegs // with which goroutines came, by g
+	halted atomic.Int64               // the last stop before Delve was asked for one
+	last   map[uint64]unix.PtraceRegs // the registers with which goroutines came, by g
 }
 
 const (
-	// haltLasts is for how many stops a goroutine may be to come that got the signal of a
-	// request: others come to places first.
+	// haltLasts bounds the stops until a goroutine that got a request's signal comes: others come to places first.
 	haltLasts = 10
 	// mostCame bounds the goroutines that are remembered.
 	mostCame = 1 << 12
@@ -32,12 +31,12 @@ const (
 // stop counts a stop of the kubelet.
 func (t *twice) stop() { t.stops.Add(1) }
 
-// halting notes that Delve is asked to have the kubelet stand still. Any goroutine may call it.
+// halting notes that Delve is asked to make the kubelet stand still. Any goroutine may call it.
 func (t *twice) halting() { t.halted.Store(t.stops.Load()) }
 
-// is reports whether the goroutine of a thread that stands at a place did so before, with the same
-// registers, when the kubelet was asked to stand still.
-func (t *twice) is(r *unix.PtraceRegs) bool {
+// again reports whether the goroutine of a thread at a place was there before, with the same registers, when the
+// kubelet was asked to stand still.
+func (t *twice) again(r *unix.PtraceRegs) bool {
 	var now unix.PtraceRegs
 	to := general(&now)
 	for name, v := range general(r) {

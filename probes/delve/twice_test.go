@@ -40,7 +40,7 @@ func TestTwice(t *testing.T) {
 			}
 		}
 		w.stop()
-		if got := w.is(c.with); got != c.want {
+		if got := w.again(c.with); got != c.want {
 			t.Errorf("%d: goroutine %d came to %d twice: %v", i, c.with.R14, c.with.Rip, got)
 		}
 	}

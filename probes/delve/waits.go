@@ -7,20 +7,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// A parked goroutine waits in the kubelet by itself, while Delve has the kubelet stand still and go
-// on: whether it still does is found out here, and it is let go or has to wait for longer.
+// A parked goroutine waits in the kubelet by itself, while Delve makes the kubelet stand still and go on. The code
+// here finds out whether it still waits, lets it go, and makes it wait longer.
 
-// lookEvery is how often it is looked whether a goroutine still waits.
+// lookEvery is how often watch looks whether a goroutine still waits.
 const lookEvery = 250 * time.Millisecond
 
-// mostBetween is how often a thread is found between its wait and its goroutine before the
-// hold is taken to have ended: one that nobody needs sleeps there.
+// mostBetween bounds how often a thread is found between its wait and its goroutine. Then the hold is taken to have
+// ended: a thread that the runtime does not need sleeps there.
 const mostBetween = 8
 
-// watch notices that a parked goroutine has gone on.
+// watch ends the hold of a parked goroutine when the goroutine has gone on.
 func (p *process) watch(w park.Wait) {
 	looks := 0
 	for began := park.Now(); ; {
@@ -30,7 +31,7 @@ func (p *process) watch(w park.Wait) {
 			began, looks = park.Now(), 0
 			continue
 		}
-		// A thread that has yet to begin its wait waits as little as one that has ended it.
+		// A thread that has yet to begin its wait looks like one that has ended it.
 		if running && park.Now()-began > 2*lookEvery {
 			looks++
 			if p.endUnlessWaits(w.Hold, looks) {
@@ -41,10 +42,9 @@ func (p *process) watch(w park.Wait) {
 	}
 }
 
-// endUnlessWaits ends a hold whose goroutine does not wait any more, and reports whether that
-// is so. The kubelet stands still for it: each stop interrupts the wait, and on a busy machine a
-// thread may be seen between two stops only, before it waits again. looks is how often it was
-// looked before.
+// endUnlessWaits ends a hold whose goroutine waits no more, and reports whether it has. The kubelet stands still for
+// that. Each stop interrupts the wait, so on a busy machine a thread may be seen only between two stops, before it
+// waits again. looks counts the calls for this wait.
 func (p *process) endUnlessWaits(number uint64, looks int) bool {
 	ended := make(chan bool, 1)
 	p.do(func() {
@@ -54,7 +54,7 @@ func (p *process) endUnlessWaits(number uint64, looks int) bool {
 				ended <- false
 				return
 			}
-			p.end(h, howEnded(h))
+			p.endHold(h, howEnded(h))
 		}
 		ended <- true
 	})
@@ -66,8 +66,8 @@ func (p *process) endUnlessWaits(number uint64, looks int) bool {
 	}
 }
 
-// phase is how far the thread of a parked goroutine is with its wait, and the thread's registers.
-// The kubelet stands still.
+// phase returns how far the thread of a parked goroutine is with its wait, and the thread's registers. The kubelet
+// stands still.
 func (p *process) phase(h *hold) (*unix.PtraceRegs, park.Phase) {
 	regs, err := p.target.own.regs(h.TID)
 	if err != nil {
@@ -77,14 +77,12 @@ func (p *process) phase(h *hold) (*unix.PtraceRegs, park.Phase) {
 }
 
 const (
-	// settleEvery and settleTries are how often, and how many times at most, it is looked again
-	// whether a thread waits that is about to.
+	// A thread that is about to wait is looked at again every settleEvery, at most settleTries times.
 	settleEvery = 20 * time.Millisecond
 	settleTries = 100
 )
 
-// settled has something done for a hold when its thread waits or has gone on, and the kubelet
-// stands still.
+// settled calls what when a hold's thread waits or has gone on. The kubelet stands still then.
 func (p *process) settled(tries int, find func() *hold, what func()) {
 	p.do(func() {
 		if h := find(); tries > 0 && h != nil && !h.Whole && !h.over {
@@ -97,8 +95,8 @@ func (p *process) settled(tries int, find func() *hold, what func()) {
 	})
 }
 
-// endWait ends the wait of a parked goroutine while the kubelet stands still. No signal is sent
-// for it unless it waits on: one that comes late would end the next wait of that thread.
+// endWait ends the wait of a parked goroutine while the kubelet stands still. It sends a signal only if the goroutine
+// waits on: a late signal would end the thread's next wait.
 func (p *process) endWait(h *hold) {
 	regs, err := p.target.own.regs(h.TID)
 	if err == nil && h.wait.Interrupted(regs) {
@@ -107,7 +105,7 @@ func (p *process) endWait(h *hold) {
 		err = h.wait.Expire(regs)
 	}
 	wait := h.wait
-	go func() {
+	p.spawn(func() {
 		if err == nil {
 			time.Sleep(letGoLate)
 			if wait.Over() {
@@ -115,20 +113,19 @@ func (p *process) endWait(h *hold) {
 			}
 		}
 		letGo(wait)
-	}()
+	})
 }
 
 const (
-	// beginsWithin is how long a thread may take to begin its wait, on a machine that is busy,
-	// and signalEvery how often it is signalled that still waits.
+	// beginsWithin is how long a thread may take to begin its wait on a busy machine. A thread that still waits is
+	// signalled every signalEvery.
 	beginsWithin = 2 * time.Second
 	// letGoLate is how long a goroutine may go on waiting before it is signalled.
 	letGoLate   = time.Second
 	signalEvery = 5 * time.Millisecond
 )
 
-// letGo ends the wait of a parked goroutine, or has it end as soon as it begins. The kubelet
-// has to run for that.
+// letGo ends the wait of a parked goroutine, also one that is about to begin. The kubelet has to run for that.
 func letGo(w park.Wait) {
 	seen := false
 	for began := time.Now(); seen || time.Since(began) < beginsWithin; time.Sleep(signalEvery) {
@@ -144,7 +141,7 @@ func letGo(w park.Wait) {
 	}
 }
 
-// renew has a hold last.
+// renew makes a hold last for another lease.
 func (p *process) renew(number uint64) {
 	h := p.holds[number]
 	if h == nil || h.Whole || h.over {
@@ -154,7 +151,7 @@ func (p *process) renew(number uint64) {
 	if phase != park.Waiting {
 		return
 	}
-	h.wait.Until, h.Until = park.Now()+lease, time.Now().Add(lease)
+	h.wait.Until, h.Until = park.Now()+lease, clock.Now().Add(lease)
 	if err := h.wait.Again(regs); err != nil {
 		p.note("a pod that is held goes on in %v at the latest: %v", lease, err)
 	}

@@ -19,7 +19,7 @@ import (
 // may be used by several goroutines.
 type Filter struct{ root expr }
 
-// Answer is what a filter says about an event of which not all is known.
+// Answer is what a filter says about an event that is known in part.
 type Answer int8
 
 const (
@@ -49,7 +49,7 @@ func Parse(text string) (*Filter, error) {
 	return &Filter{root}, nil
 }
 
-// String gives the filter in a form that Parse reads to the same filter.
+// String returns the filter in a form that Parse reads to the same filter.
 func (f *Filter) String() string {
 	if f.root == nil {
 		return ""
@@ -57,7 +57,7 @@ func (f *Filter) String() string {
 	return f.root.text()
 }
 
-// Empty reports that the filter selects all events.
+// Empty reports whether the filter selects all events.
 func (f *Filter) Empty() bool { return f.root == nil }
 
 // Match reports whether the filter selects an event.
@@ -65,9 +65,8 @@ func (f *Filter) Match(e *probes.Event) bool {
 	return f.root == nil || f.root.match(e, everything) == Yes
 }
 
-// MatchPod reports whether the filter may select events of a pod, going by its
-// name and by its error, if it has one. What is said about anything else does
-// not count: a pod has events of all kinds.
+// MatchPod reports whether the filter may select events of a pod, going by its name and by its error, if it has
+// one. Terms about anything else do not count: a pod has events of all kinds.
 func (f *Filter) MatchPod(p *probes.Pod, err string) bool {
 	return f.root == nil || f.root.match(&probes.Event{Pod: p, Error: err}, podAlone) != No
 }
@@ -92,8 +91,8 @@ func namesPods(x expr) bool {
 	return false
 }
 
-// MatchOutline is Match for an event whose Fields are not decoded. Maybe is for
-// filters that ask for them; then Match has the answer.
+// MatchOutline is Match for an event whose Fields are not decoded. It answers Maybe if only the fields can decide;
+// Match then has the answer.
 func (f *Filter) MatchOutline(e *probes.Event) Answer {
 	if f.root == nil {
 		return Yes

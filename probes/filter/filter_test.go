@@ -107,7 +107,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// stable: what a filter prints is the same filter.
+// stable checks that the text of a filter parses to the same filter.
 func stable(t *testing.T, f *Filter) {
 	t.Helper()
 	again, err := Parse(f.String())
@@ -214,7 +214,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestMatchOutline: without fields, a filter says only what it can know.
+// TestMatchOutline: without fields, a filter answers only as far as it can know.
 func TestMatchOutline(t *testing.T) {
 	outline := *events["pull"]
 	outline.Fields = nil
@@ -264,7 +264,7 @@ func TestMatchPod(t *testing.T) {
 	}
 }
 
-// TestNamesPods: what a person filters pods by is separate from what they filter events by.
+// TestNamesPods: the terms that filter pods are told from those that filter events.
 func TestNamesPods(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "err": false, "kind=hold or kind=release": false, "error~refused": false, "field.image~busybox": false, "slow>2s step~cri.*": false,
@@ -291,8 +291,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a person types, nothing breaks, and what can be read can
-// be printed and read again.
+// FuzzParse: no text breaks the parser. What can be parsed can be printed and parsed again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		`ns=shop pod~web-* step~cri.* stage=runtime kind=exit slow>2s err`, `error~"not found" sync=3`, `a or -(b | "c d")`,
@@ -311,7 +310,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if len(parsed.String()) > maxLength {
-			return // quotes have made it longer than what is read
+			return // quotes have made it longer than a filter may be
 		}
 		stable(t, parsed)
 	})

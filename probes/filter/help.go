@@ -50,14 +50,13 @@ func in(lang string, t probes.Text) string {
 
 // Completion is a way to go on with a filter that is being typed.
 type Completion struct {
-	// Text is the whole filter then, Word what was completed.
+	// Text is the whole filter with the completion. Word is the word that was completed.
 	Text, Word string
 	About      probes.Text
 }
 
-// Completions offers ways to go on with the last term of what was typed: its
-// key, or its value. values gives those of a key, such as the names of pods,
-// that only the caller knows; it may be nil.
+// Completions offers ways to go on with the last term of what was typed: its key, or its value. values returns the
+// values of a key that only the caller knows, such as the names of pods. It may be nil.
 func Completions(typed string, values func(key string) []string) []Completion {
 	start := lastTerm(typed)
 	term := typed[start:]
@@ -91,7 +90,7 @@ func Completions(typed string, values func(key string) []string) []Completion {
 	return out
 }
 
-// lastTerm is where the term begins that a person is typing.
+// lastTerm returns where the term begins that a person is typing.
 func lastTerm(typed string) int {
 	start, quoted := 0, false
 	for i, r := range typed {
@@ -128,7 +127,7 @@ type known struct {
 	about probes.Text
 }
 
-// knownValues are those that the catalogue knows, and those of the caller.
+// knownValues returns the values of a key that the catalogue or the caller knows.
 func knownValues(name string, values func(string) []string) (out []known) {
 	if k := keyNamed(name); k != nil {
 		for _, v := range k.values {

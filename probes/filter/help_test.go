@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestDescribe: all that the help shows can be read, and is there in both
-// languages.
+// TestDescribe: every form in the help can be parsed, and is there in both languages.
 func TestDescribe(t *testing.T) {
 	en, zh := Describe("en"), Describe("zh")
 	if len(en) != len(zh) || len(en) != len(grammar)+len(keys) {
@@ -27,8 +26,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestPage: the page on trace files names all keys, and its examples can be
-// read.
+// TestPage: the page on trace files names all keys, and its examples can be parsed.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/trace.md")
 	if err != nil {

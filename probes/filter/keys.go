@@ -32,14 +32,13 @@ func (s sort) operators() []string {
 	return []string{"=", "!=", "~", "!~", "=~"}
 }
 
-// key is what a term can ask about. One of text and number is set, except for
-// fields.
+// key is what a term can ask about. Either text or number is set, except for fields.
 type key struct {
 	name   string
 	other  string // another word for it
 	sort   sort
-	values []string // all there are, if that is known
-	// text is what a value is compared with.
+	values []string // all possible values, if they are known
+	// text returns what a value is compared with.
 	text   func(e *probes.Event, value string) string
 	number func(*probes.Event) (v float64, known bool)
 	ofPod  bool   // MatchPod goes by it
@@ -103,8 +102,7 @@ func keyNames() string {
 	return strings.Join(names, " ")
 }
 
-// podName is the pod's name, with its namespace if the value that is looked for
-// has a slash, which names have not.
+// podName returns the pod's name. It includes the namespace if the wanted value has a slash, which names have not.
 func podName(e *probes.Event, value string) string {
 	switch {
 	case e.Pod == nil:
@@ -129,7 +127,7 @@ func uid(e *probes.Event, _ string) string {
 	return e.Pod.UID
 }
 
-// duration is in nanoseconds. Events that nothing ends have none.
+// duration returns the duration in nanoseconds. Only events that end something have one.
 func duration(e *probes.Event) (float64, bool) {
 	return float64(e.DurationNs), e.Kind == probes.Exit || e.Kind == probes.Released
 }

@@ -14,19 +14,18 @@ const (
 	maxDepth  = 64
 )
 
-// SyntaxError is a filter that cannot be read.
+// SyntaxError is the error for a filter that cannot be read.
 type SyntaxError struct {
-	// Filter is the text, Column the character in it, from 1, at which reading
-	// ended.
+	// Filter is the text. Column is the character at which reading ended, from 1.
 	Filter string
 	Column int
-	// Why is what is wrong and what to write instead.
+	// Why states what is wrong, and what to write instead.
 	Why string
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Why) }
 
-// Pointer is a line to print below the filter: spaces, and ^ at the column.
+// Pointer returns a line to print below the filter: spaces, and ^ at the column.
 func (e *SyntaxError) Pointer() string { return strings.Repeat(" ", max(0, e.Column-1)) + "^" }
 
 // parser reads a filter from left to right.
@@ -53,7 +52,7 @@ func (p *parser) take(symbol string) bool {
 	return true
 }
 
-// word takes a reserved word, which ends where a term would.
+// word reads the reserved word w, if it comes next and ends where a term would.
 func (p *parser) word(w string) bool {
 	rest := p.text[p.at:]
 	if len(rest) < len(w) || !strings.EqualFold(rest[:len(w)], w) || (len(rest) > len(w) && !ends(rest[len(w):])) {
@@ -110,7 +109,7 @@ func (p *parser) and(depth int) (expr, error) {
 	return found, nil
 }
 
-// and_ passes over an "and" that a person wrote where a space does.
+// and_ passes over an "and" that a person wrote between two terms, where a space is enough.
 func (p *parser) and_() {
 	if p.word("and") || p.take("&&") || p.take("&") {
 		p.space()
@@ -175,7 +174,7 @@ func (p *parser) term() (expr, error) {
 		return nil, p.fail(start, "%s needs a key before it, such as step%s", op, op)
 	}
 	t := &term{name: name, op: op}
-	if !t.find() {
+	if !t.resolveKey() {
 		return nil, p.fail(start, "there is no key %s; keys are %s", name, keyNames())
 	}
 	if takes := t.key.sort.operators(); !slices.Contains(takes, op) {
@@ -231,7 +230,7 @@ func (p *parser) value() (string, error) {
 	return "", p.fail(start, `this " has no closing "`)
 }
 
-// operators, longer ones before those that they begin with.
+// operators has longer operators before the shorter ones that they begin with.
 var operators = []string{"=~", "!=", "!~", ">=", "<=", "=", "~", ">", "<"}
 
 func operatorAt(text string) string {
@@ -243,7 +242,7 @@ func operatorAt(text string) string {
 	return ""
 }
 
-// quote gives a value in a form that value reads, without quotes if it can.
+// quote returns a value in a form that value reads, without quotes if possible.
 func quote(s string) string {
 	plain := s != ""
 	for i := range s {

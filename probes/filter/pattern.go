@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is what ~ looks for: a glob over the whole text if it has * or ? in
-// it, a part of the text otherwise. Small and capital letters are the same.
+// pattern is what ~ looks for: a glob over the whole text if it has * or ? in it, else a part of the text. Case
+// does not matter.
 type pattern struct {
 	text string
 	glob bool
@@ -31,9 +31,8 @@ func contains(s, part string) bool {
 	return false
 }
 
-// glob matches s whole: * is any text, also with slashes and dots, ? any one
-// character. It goes back to the last * only, so its time is bounded by the
-// product of the lengths.
+// glob reports whether the pattern matches the whole of s: * is any text, also with slashes and dots, ? any one
+// character. It goes back to the last * only, so its time is bounded by the product of the lengths.
 func glob(pattern, s string) bool {
 	star, mark := -1, 0
 	p, i := 0, 0

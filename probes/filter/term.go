@@ -30,7 +30,7 @@ func (w *word) text() string {
 	return quoted
 }
 
-// plainWord reports whether a word is read as such without quotes.
+// plainWord reports whether a word without quotes is read as a word.
 func plainWord(s string) bool {
 	if strings.ContainsAny(s[:1], "-!&") || strings.HasPrefix(s, fieldPrefix) || s == flagError {
 		return false
@@ -100,8 +100,8 @@ func answer(yes bool) Answer {
 	return No
 }
 
-// find looks up the key.
-func (t *term) find() bool {
+// resolveKey looks up the key, and reports whether there is one.
+func (t *term) resolveKey() bool {
 	if t.key = keyNamed(t.name); t.key == nil {
 		return false
 	}
@@ -113,7 +113,7 @@ func (t *term) find() bool {
 	return true
 }
 
-// prepare reads the value. It returns what is wrong with it.
+// prepare reads the value. It returns what is wrong with it, or "".
 func (t *term) prepare() (why string) {
 	k := t.key
 	switch {
@@ -134,7 +134,7 @@ func (t *term) prepare() (why string) {
 	return ""
 }
 
-// ordered reports that the operator asks for more or less.
+// ordered reports whether the operator asks for more or less.
 func (t *term) ordered() bool { return t.op[0] == '<' || t.op[0] == '>' }
 
 func (t *term) readNumber() (why string) {
@@ -177,7 +177,7 @@ func (t *term) match(e *probes.Event, k knowledge) Answer {
 	return answer(t.matchText(t.key.text(e, t.value)) != t.negated())
 }
 
-// negated: != and !~ are = and ~, turned round.
+// negated reports whether the answer of = or ~ is to be turned round. A number's != is compared as it is.
 func (t *term) negated() bool { return t.op[0] == '!' && t.key.sort != numberKey }
 
 func (t *term) matchText(s string) bool {
@@ -206,7 +206,7 @@ func (t *term) compare(v float64) bool {
 	return v == t.number
 }
 
-// fields reports whether the named field, or any, is what the term asks for.
+// fields reports whether the named field, or any if none is named, is what the term asks for.
 func (t *term) fields(fields map[string]any) bool {
 	if t.field != "" {
 		v, ok := fields[t.field]

@@ -2,7 +2,6 @@
 
 package hook
 
-// Goroutine identifies the calling goroutine among those that live: it is the
-// address of the runtime's structure for it. The runtime uses the structure of
-// a goroutine that has ended for a later one.
+// Goroutine identifies the calling goroutine among those that live, by the address of the runtime's structure for
+// it. The runtime uses the structure of a goroutine that has ended for a later one.
 func Goroutine() uintptr

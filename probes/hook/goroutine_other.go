@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Goroutine identifies the calling goroutine. Here it is the number that stack
-// traces show, which costs a microsecond.
+// Goroutine identifies the calling goroutine. Here it returns the number that stack traces show, which costs a
+// microsecond.
 func Goroutine() uintptr {
 	var buf [64]byte
 	words := bytes.Fields(buf[:runtime.Stack(buf[:], false)])

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGuarded: whatever way podstep's code runs beside the kubelet's, a panic in
-// it is caught and counted, and what runs there is called.
+// TestGuarded: in every way in which podstep's code runs beside the kubelet's, it is called, and a panic in it is
+// caught and counted.
 func TestGuarded(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -20,9 +20,8 @@ import (
 // MaxSteps is the size of Switches, and the bound on step ids.
 const MaxSteps = 512
 
-// Switches holds, by step id, whether a woven step calls the hook, and whether
-// it is skipped: 0 is neither. Woven code reads it with a plain load: a switch
-// is seen a little later on another core, which is all that can happen.
+// Switches holds, by step id, whether a woven step calls the hook, and whether it is skipped: 0 is neither. Woven
+// code reads it with a plain load. So another core may see a change a little later, and nothing worse can happen.
 var Switches [MaxSteps]uint32
 
 // The bits of a switch. Woven code has them as numbers.
@@ -43,14 +42,13 @@ const (
 	Exited
 )
 
-// Handler gets every call of a woven function whose step is on. Its
-// methods run on the kubelet's goroutines; whatever they do, the kubelet does.
-// They read values with Eval, and keep neither values nor what it puts.
+// Handler gets every call of a woven function whose step is on. Its methods run on the kubelet's goroutines;
+// whatever they do, the kubelet does. They read values with Eval, and keep neither the values nor what the values
+// put.
 type Handler interface {
-	// Enter is called at the top of the function. cur is the innermost span of
-	// this goroutine, or of the goroutine that started it. A nil span means no
-	// interest: Leave is not called then. With an error the function returns
-	// it without doing its work, if it has an error to return.
+	// Enter is called at the top of the function. cur is the innermost span of this goroutine, or of the goroutine
+	// that started it. A nil span means no interest: Leave is not called then. If there is an error and the
+	// function has one to return, it returns that without doing its work.
 	Enter(step int, cur *Span, values Values) (*Span, error)
 	// Leave is called when the function is left, with the span Enter returned
 	// and the error that the function returns.
@@ -83,10 +81,9 @@ func Switch(step int, on bool) {
 	}
 }
 
-// Skip makes a woven function return zero results without doing its work, from
-// now on. It must be called before the function can be: the program that hosts
-// the kubelet decides it, for a place where the function cannot work. Steps
-// that the catalogue does not mark as such do their work all the same.
+// Skip makes a woven function return zero results without doing its work, from now on. It must be called before the
+// function can run. The program that hosts the kubelet decides it, for a place where the function cannot work.
+// Steps that the catalogue does not mark with skip do their work all the same.
 func Skip(step int) {
 	if step >= 0 && step < MaxSteps {
 		atomic.OrUint32(&Switches[step], switchSkip)
@@ -96,8 +93,7 @@ func Skip(step int) {
 // Faults counts the panics of handlers and of values that were caught.
 func Faults() uint64 { return faults.Load() }
 
-// Enter is called by woven code. The pointer is for Leave, and nil if there is
-// nothing to leave.
+// Enter is called by woven code. The pointer is for Leave. It is nil if Leave has nothing to do.
 func Enter(step int, values Values) (unsafe.Pointer, error) {
 	h := handler.Load()
 	if h == nil {
@@ -123,9 +119,8 @@ func enter(h Handler, step int, values Values) (p unsafe.Pointer, err error) {
 	return unsafe.Pointer(s), err
 }
 
-// Leave is called by woven code, as a deferred call. fail, which may be nil,
-// gives the error that the function returns; it stands apart from values so
-// that a nil pointer among those does not cost it.
+// Leave is called by woven code, as a deferred call. fail, which may be nil, returns the error that the function
+// returns. It is apart from values, so that a nil pointer among those does not cost the error.
 func Leave(p unsafe.Pointer, fail func() error, values Values) {
 	if p == nil {
 		return
@@ -169,14 +164,13 @@ var panicking, exiting = codeOf("runtime.gopanic"), codeOf("runtime.Goexit")
 // code is where a function is in memory.
 type code struct{ entry, end uintptr }
 
-// ending reports why Leave's deferred call runs. It looks at who called it
-// instead of calling recover, which would change what the kubelet prints when
-// it crashes.
+// ending returns why Leave's deferred call runs. It looks at the callers instead of calling recover, which would
+// change what the kubelet prints when it crashes.
 func ending() Outcome {
 	if !anyFrameIn(panicking.entry, panicking.end, exiting.entry, exiting.end) {
 		return Returned
 	}
-	// One of those is near. It is ours only if it called what deferred Leave.
+	// One of those is near. It is ours only if it called Leave itself.
 	var pcs [1]uintptr
 	// 0 Callers, 1 ending, 2 Leave, 3 the function left, or the runtime.
 	if runtime.Callers(3, pcs[:]) == 0 {
@@ -198,7 +192,7 @@ func entryAt(pc uintptr) uintptr {
 	return 0
 }
 
-// codeOf finds a runtime function by being called from it.
+// codeOf finds a runtime function's code from a deferred call that the function makes.
 func codeOf(name string) code {
 	found := make(chan code, 1)
 	Go(func() {

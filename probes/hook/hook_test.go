@@ -216,7 +216,7 @@ func TestProfileReadsLabels(t *testing.T) {
 	}
 }
 
-// values keeps what it is given, as a Taker may.
+// values keeps the values that it takes, as a Taker may.
 type values struct {
 	quiet bool
 	all   []any
@@ -229,8 +229,7 @@ func (v *values) Quiet(quiet bool) bool {
 
 func (v *values) Take(x any) { v.all = append(v.all, Keep(x)) }
 
-// TestKeep: what is kept stays what it was when its box is gone, with values of
-// every shape.
+// TestKeep: a kept value stays the same when its box is gone. There are values of every shape.
 func TestKeep(t *testing.T) {
 	type pair struct{ a, b int }
 	p := &pair{1, 2}
@@ -267,7 +266,7 @@ func overwriteStack(depth int) byte {
 	return room[0]
 }
 
-// TestQuietEnds: of a quiet call nothing else is evaluated.
+// TestQuietEnds: nothing else of a quiet call is evaluated.
 func TestQuietEnds(t *testing.T) {
 	for _, quiet := range []bool{true, false} {
 		v := &values{}
@@ -283,7 +282,7 @@ func TestQuietEnds(t *testing.T) {
 	}
 }
 
-// TestTakerStaysOnStack: neither the taker nor what is put goes to the heap.
+// TestTakerStaysOnStack: neither the taker nor the values go to the heap.
 func TestTakerStaysOnStack(t *testing.T) {
 	text := strings.Repeat("ab", 20)
 	n := 0

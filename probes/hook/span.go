@@ -41,8 +41,8 @@ func (s *Span) pointer() unsafe.Pointer { return unsafe.Pointer(s) }
 // Current is the innermost span of the calling goroutine, or nil.
 func Current() *Span { return current(getLabels()) }
 
-// current reports whether the goroutine's labels are one of our spans. Reading
-// the slice is right for any label set; the rest is read only if it is ours.
+// current returns the span that a goroutine's labels are, or nil if they are not ours. Reading the slice is right
+// for any label set; the rest is read only if it is ours.
 func current(p unsafe.Pointer) *Span {
 	if p == nil {
 		return nil

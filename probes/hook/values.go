@@ -13,22 +13,21 @@ import (
 // each is boxed on the stack of the closure, and the taker copies it at once.
 type Values = func(to To)
 
-// To is where Values puts: the first argument of Put and Quiet.
+// To is where Values puts its values: the first argument of Put and Quiet.
 type To = unsafe.Pointer
 
 // Taker takes values.
 type Taker interface {
-	// Quiet is given first, at the exit of a step that can be quiet: whether the
-	// call is worth no event. It returns whether the values that follow are not
-	// needed.
+	// Quiet is called first, at the exit of a step that can be quiet, with whether the call is worth no event. It
+	// returns whether the values that follow are not needed.
 	Quiet(quiet bool) (enough bool)
-	// Take is given one value. The box of v is on the caller's stack: v must not
-	// be kept, see Keep. The strings and pointers that are in the box may be.
+	// Take is called with one value. The box of v is on the caller's stack: v must not be kept, see Keep. The
+	// strings and pointers that are in the box may be.
 	Take(v any)
 }
 
-// Eval has values put into t. It catches their panic, which is a nil pointer on
-// the way to a field: that costs this value and those after it, not the event.
+// Eval lets values put into t. It catches a panic of values, such as a nil pointer on the way to a field: that
+// costs this value and those after it, not the event.
 func Eval(values Values, t Taker) {
 	if values == nil {
 		return
@@ -76,7 +75,7 @@ func Keep(v any) any {
 	return box.Interface()
 }
 
-// List puts the values that it is given: for calls that are not of woven code.
+// List returns Values that put the arguments: for calls that are not of woven code.
 func List(values ...any) Values {
 	return func(to To) {
 		for _, v := range values {
@@ -85,7 +84,7 @@ func List(values ...any) Values {
 	}
 }
 
-// All returns what values puts, with whether the call is quiet if it says so.
+// All returns what values puts, also whether the call is quiet if values says so.
 func All(values Values) []any {
 	var all list
 	Eval(values, &all)

@@ -25,7 +25,7 @@ type Package struct {
 // Step is what woven code knows of a step.
 type Step struct {
 	ID int
-	// Fails is set if the function returns an error, and so can be made to.
+	// Fails is set if the function returns an error, so that it can be made to fail.
 	Fails bool
 	// Sum identifies the code of the function that the hook was woven into.
 	Sum string
@@ -39,9 +39,8 @@ var registered struct {
 // RegisterPackage is called by woven code as the program starts, perhaps before
 // this package is initialised.
 //
-// Its name stands for how woven code calls Enter, Leave, Quiet and put. A
-// change of that must change the name: then a package that an older weaver wove
-// does not link with this hook, where it would call it with wrong arguments.
+// Its name stands for how woven code calls Enter, Leave, Quiet and put. If that changes, the name must change: then
+// a package that an older weaver wove does not link with this hook, where it would call it with wrong arguments.
 func RegisterPackage(record string) {
 	registered.Lock()
 	defer registered.Unlock()

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// fakeKubelet is a program that says of itself what a kubelet's build does, and
-// waits until its standard input ends.
+// fakeKubelet is a program that has the build information of a kubelet, and waits until its standard input ends.
 var fakeKubelet = map[string]string{
 	"go.mod": "module k8s.io/kubernetes\n\ngo 1.25\n",
 	"cmd/kubelet/main.go": `package main
@@ -52,8 +51,8 @@ func buildFake(t *testing.T) string {
 	return out
 }
 
-// TestProgram: a program is known as a kubelet by its build information where
-// its name leaves doubts, and says its version without being run.
+// TestProgram: where a program's name leaves doubts, its build information shows that it is a kubelet. Its version
+// is known without running it.
 func TestProgram(t *testing.T) {
 	program := buildFake(t)
 	for name, is := range map[string]bool{"kubelet": true, "kubelet-v1.31.4": true, "renamed": false} {
@@ -61,7 +60,7 @@ func TestProgram(t *testing.T) {
 		if Is(pid) != is {
 			t.Errorf("a kubelet that is called %s is one: %v", name, !is)
 		}
-		// A person who names it is believed, whatever it is called.
+		// A person who names it is believed, whatever its name.
 		k, err := ByPID(t.Context(), pid, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// SeveralError is that more than one kubelet could be meant.
+// SeveralError is returned if more than one kubelet could be meant.
 type SeveralError struct{ Kubelets []Kubelet }
 
 func (e *SeveralError) Error() string {
@@ -21,12 +21,11 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("%d kubelets run here, with the pids %s: name one with --pid", len(pids), strings.Join(pids, ", "))
 }
 
-// ErrNone is that no kubelet runs here.
+// ErrNone is returned if no kubelet runs here.
 var ErrNone = errors.New("no kubelet runs here: run this on a node, or podstep lab for a node of your own")
 
-// Choose gives the one kubelet that a person means who named none. What may be
-// no kubelet does not count beside one that is. For several the error is a
-// SeveralError, and Table shows them.
+// Choose returns the one kubelet that a person means without naming one. A kubelet in doubt does not count beside
+// one that is sure. If there are several the error is a SeveralError, whose Kubelets Table shows.
 func Choose(all []Kubelet) (Kubelet, error) {
 	sure := slices.DeleteFunc(slices.Clone(all), func(k Kubelet) bool { return k.Doubt != "" })
 	if len(sure) == 0 {
@@ -57,7 +56,7 @@ func Table(all []Kubelet) string {
 	return b.String()
 }
 
-// known is a value for people. Control characters in it are for no terminal.
+// known returns a value for people, "-" if it is empty. Control characters in it are for no terminal.
 func known(s string) string {
 	if s == "" {
 		return "-"

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settings are what we read of a KubeletConfiguration; nil is not said.
+// settings are what we read of a KubeletConfiguration; nil if it does not say.
 type settings struct {
 	ContainerRuntimeEndpoint *string `json:"containerRuntimeEndpoint"`
 	ImageServiceEndpoint     *string `json:"imageServiceEndpoint"`
@@ -18,8 +18,7 @@ type settings struct {
 	StaticPodPath            *string `json:"staticPodPath"`
 }
 
-// parseConfig reads a KubeletConfiguration, in YAML or JSON. A drop-in need not
-// say that it is one.
+// parseConfig reads a KubeletConfiguration, in YAML or JSON. A drop-in need not state its kind.
 func parseConfig(text []byte) (*settings, error) {
 	var c struct {
 		APIVersion string `json:"apiVersion"`
@@ -38,8 +37,8 @@ func parseConfig(text []byte) (*settings, error) {
 	return &c.settings, nil
 }
 
-// over puts what other says over s.
-func (s *settings) over(other *settings) {
+// overrideBy replaces the settings that other has.
+func (s *settings) overrideBy(other *settings) {
 	set(&s.ContainerRuntimeEndpoint, other.ContainerRuntimeEndpoint)
 	set(&s.ImageServiceEndpoint, other.ImageServiceEndpoint)
 	set(&s.Address, other.Address)
@@ -55,7 +54,7 @@ func set[T any](to **T, from *T) {
 	}
 }
 
-// or is what is said, unless it is empty.
+// or returns the value, or otherwise if there is none or it is empty.
 func or[T comparable](value *T, otherwise T) T {
 	var zero T
 	if value == nil || *value == zero {
@@ -64,8 +63,7 @@ func or[T comparable](value *T, otherwise T) T {
 	return *value
 }
 
-// readConfig reads the kubelet's file and its drop-ins as it does: in order,
-// each over those before.
+// readConfig reads the kubelet's file and its drop-ins as the kubelet does: in order, each over those before.
 func (k *Kubelet) readConfig() *settings {
 	all := &settings{}
 	files := []string{k.Config}
@@ -90,7 +88,7 @@ func (k *Kubelet) readConfig() *settings {
 			k.problem("its configuration %s makes no sense: %v", file, err)
 			continue
 		}
-		all.over(s)
+		all.overrideBy(s)
 	}
 	return all
 }

@@ -11,9 +11,8 @@ import (
 	"strconv"
 )
 
-// URL is where the kubelet serves a path such as /pods, over TLS, to those with
-// credentials; "" if it does not. It is for this machine: an address that means
-// all of them is reached by the loopback's.
+// URL returns where the kubelet serves a path such as /pods over TLS, to clients with credentials; "" if it does
+// not. The URL is for this machine: for an address that means all addresses it has the loopback's.
 func (k *Kubelet) URL(path string) string {
 	if k.Port == 0 {
 		return ""
@@ -28,10 +27,10 @@ func (k *Kubelet) URL(path string) string {
 // maxAnswer is more than any kubelet's configuration or metrics.
 const maxAnswer = 16 << 20
 
-// Configz asks the kubelet what it really runs with, over files and flags, and
-// says in what that differs. The client has the credentials: a kubelet answers
-// only to those who may proxy to nodes. Its transport may have k.Dial to reach
-// kubelets in networks of their own. With an error comes what was known before.
+// Configz asks the kubelet what it really runs with, which counts over files and flags. Problems says where that is
+// another runtime. The client has the credentials: a kubelet answers only to users that may proxy to nodes. Its
+// transport may have k.Dial to reach kubelets in networks of their own. With an error Configz returns what was
+// known before.
 func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, error) {
 	text, err := k.get(ctx, client, "/configz")
 	if err != nil {
@@ -44,7 +43,7 @@ func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, erro
 	k.Problems = append([]string(nil), k.Problems...)
 	k.Address, k.Port = or(config.Address, k.Address), or(config.Port, k.Port)
 	k.CgroupRoot = or(config.CgroupRoot, k.CgroupRoot)
-	// The port that is switched off is left out.
+	// The kubelet leaves out the port if it is switched off.
 	k.ReadOnlyPort = or(config.ReadOnlyPort, 0)
 	k.adopt(config)
 	if k.Version == "" {
@@ -53,8 +52,7 @@ func Configz(ctx context.Context, k Kubelet, client *http.Client) (Kubelet, erro
 	return k, nil
 }
 
-// adopt takes the endpoints that the kubelet says. Older ones had them as flags
-// alone, and say nothing.
+// adopt takes over the endpoints that the kubelet states. Older kubelets had them as flags alone, and state none.
 func (k *Kubelet) adopt(config *settings) {
 	runtime := or(config.ContainerRuntimeEndpoint, "")
 	if runtime == "" {
@@ -82,7 +80,7 @@ func parseConfigz(text []byte) (*settings, error) {
 
 var gitVersion = regexp.MustCompile(`(?m)^kubernetes_build_info\{[^}\n]*git_version="(v1\.\d+\.\d+[\w.+-]*)"`)
 
-// askVersion asks the kubelet's metrics, "" if they do not have it.
+// askVersion returns the version from the kubelet's metrics, "" if they do not have it.
 func (k *Kubelet) askVersion(ctx context.Context, client *http.Client) string {
 	text, err := k.get(ctx, client, "/metrics")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// serves is a kubelet that answers so.
+// serves returns a kubelet that gives these answers.
 func serves(t *testing.T, answers map[string]string) (Kubelet, *http.Client) {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,12 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aside is what is put behind the name of a runtime's socket while a podstep
-// has its place.
+// aside is the end of the name that a runtime's socket has while a podstep has its place.
 const aside = ".podstep"
 
-// connections compares the kubelet's settings with what it really has open,
-// which counts where they differ.
+// connections compares the kubelet's settings with its open connections. Where they differ, the connections count.
 func (k *Kubelet) connections(p *process) {
 	if p.proc != "/proc" {
 		return // its pids are not ours
@@ -76,7 +74,7 @@ func (k *Kubelet) SameSocket(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// looksLikeRuntime goes by the names that container runtimes give their sockets.
+// looksLikeRuntime reports whether a socket has a name that container runtimes give theirs.
 func looksLikeRuntime(name string) bool {
 	base := path.Base(name)
 	for _, word := range []string{"containerd", "crio", "cri-o", "cri-dockerd", "dockershim", "isulad", "simcri"} {
@@ -87,14 +85,14 @@ func looksLikeRuntime(name string) bool {
 	return base == "cri.sock"
 }
 
-// Aside is the path of the runtime's own socket while a podstep has its place,
-// or after one that did not clean up; "" if there is none.
+// Aside returns the path of the runtime's own socket while a podstep has its place, or after a podstep that did not
+// clean up; "" if there is none.
 func (k *Kubelet) Aside() string {
 	if k.RuntimeEndpoint == "" {
 		return ""
 	}
 	names := []string{k.RuntimeEndpoint}
-	// Where the name is a symbolic link, the socket was put aside where it leads.
+	// Where the name is a symbolic link, the socket was put aside in the place that the link leads to.
 	if to, err := k.follow(k.RuntimeEndpoint); err == nil {
 		names = append(names, to)
 	}
@@ -127,7 +125,7 @@ func (k *Kubelet) follow(name string) (string, error) {
 
 // sockets are the unix sockets that a process is connected to.
 type sockets struct {
-	// names are those of their servers, each once, in order.
+	// names are the names of their servers, each once, in order.
 	names []string
 	// stderr is the name behind its standard error.
 	stderr string
@@ -136,9 +134,8 @@ type sockets struct {
 // maxDescriptors is more than kubelets have open.
 const maxDescriptors = 1 << 16
 
-// peers looks at the sockets of a process by having the kernel make copies of
-// them for us for a moment: only then does it show whom they are connected to.
-// The process does not notice.
+// peers lists the servers that a process's sockets are connected to. For that the kernel copies the sockets to us
+// for a moment: it shows their other ends only to a process that has them. The process does not notice.
 func peers(pid int) (sockets, error) {
 	var s sockets
 	process, err := unix.PidfdOpen(pid, 0)
@@ -174,8 +171,8 @@ func peers(pid int) (sockets, error) {
 	return s, nil
 }
 
-// peer is the name of whom a process's socket is connected to; "" if it has
-// none, or the socket is gone, or of another kind.
+// peer returns the name of the server that a process's socket is connected to; "" if it has none, or the socket is
+// gone, or of another kind.
 func peer(process, fd int) (string, error) {
 	own, err := unix.PidfdGetfd(process, fd, 0)
 	if errors.Is(err, unix.EBADF) || errors.Is(err, unix.ESRCH) {
@@ -205,7 +202,7 @@ func cannot(err error) error {
 	return err
 }
 
-// log is where the process's standard error goes.
+// log returns where the process's standard error goes.
 func (p *process) log(s sockets) string {
 	switch to := p.link("fd/2"); {
 	case strings.HasPrefix(s.stderr, "/run/systemd/journal/"):

@@ -18,7 +18,7 @@ const (
 	defaultReadOnly = 10255 // without a configuration file only
 )
 
-// describe says all that is to be known of a process that is a kubelet.
+// describe returns all that can be known of a process that is a kubelet.
 func describe(p *process) *Kubelet {
 	k := &Kubelet{PID: p.pid, Started: p.started, Program: p.exe, Root: p.root()}
 	k.readBuild(p)
@@ -47,8 +47,8 @@ func describe(p *process) *Kubelet {
 	return k
 }
 
-// unseen leaves of a kubelet that we may not look into what its command line
-// says. There is one reason for all that went wrong, and no guesses.
+// unseen keeps only what the command line says, for a kubelet that we may not look into. It gives one reason for
+// all that went wrong, and no guesses.
 func (k *Kubelet) unseen(flags flagSet) {
 	k.Problems = []string{"its program, files and connections may be seen by root alone"}
 	if k.Config == "" && k.ConfigDir == "" {
@@ -71,17 +71,17 @@ func first(values ...string) string {
 	return ""
 }
 
-// open reports whether we may look at what the process has.
+// open reports whether we may look at the process's files.
 func (p *process) open() bool {
 	_, err := os.Stat(p.root() + "/.")
 	return !errors.Is(err, fs.ErrPermission)
 }
 
-// readBuild reports what the program says of itself.
+// readBuild reads what the program says of itself.
 func (k *Kubelet) readBuild(p *process) {
 	f, size, err := p.program()
 	if err != nil {
-		if !errors.Is(err, fs.ErrPermission) { // that is said of all we may not see
+		if !errors.Is(err, fs.ErrPermission) { // unseen reports that of all we may not see
 			k.Doubt = "its program cannot be read: " + err.Error()
 		}
 		return
@@ -104,7 +104,7 @@ func (k *Kubelet) readBuild(p *process) {
 	}
 }
 
-// readFlags gives the flags that its kubelet has, wherever they are from.
+// readFlags returns the flags of the kubelet, wherever they are from.
 func (k *Kubelet) readFlags(p *process) flagSet {
 	args := p.args[min(1, len(p.args)):]
 	switch {
@@ -118,7 +118,7 @@ func (k *Kubelet) readFlags(p *process) flagSet {
 	return parseFlags(args)
 }
 
-// serve sets where it serves. Flags win over files.
+// serve sets where the kubelet serves. Flags win over files.
 func (k *Kubelet) serve(flags flagSet, config *settings) {
 	readOnly := defaultReadOnly
 	if k.Config != "" {
@@ -148,8 +148,7 @@ func (k *Kubelet) port(flags flagSet, name string, otherwise int) int {
 	return port
 }
 
-// cgroup is where the process is: in the unified hierarchy, or else in that of
-// the memory controller.
+// cgroup returns the cgroup of the process: in the unified hierarchy, or else in that of the memory controller.
 func (p *process) cgroup() string {
 	text, err := readBounded(p.dir+"/cgroup", 64<<10)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// endpoints says over which sockets it speaks, as flags and files have it.
+// endpoints sets the sockets over which the kubelet speaks, as flags and files have them.
 func (k *Kubelet) endpoints(flags flagSet, config *settings) {
 	runtime := first(flags.last("container-runtime-endpoint"), or(config.ContainerRuntimeEndpoint, defaultRuntime))
 	k.setEndpoints(runtime, first(flags.last("image-service-endpoint"), or(config.ImageServiceEndpoint, runtime)))
@@ -19,7 +19,7 @@ func (k *Kubelet) setEndpoints(runtime, image string) {
 	}
 }
 
-// socket is the path of an endpoint, or why it has none.
+// socket returns the path of an endpoint, or why it has none.
 func (k *Kubelet) socket(endpoint string) (name, why string) {
 	name, why = socketPath(endpoint)
 	if why != "" {
@@ -29,9 +29,9 @@ func (k *Kubelet) socket(endpoint string) (name, why string) {
 	return name, why
 }
 
-// socketPath is the path of the socket that an endpoint means, or what it is instead.
-// A kubelet takes unix:///PATH, unix:/PATH and a path alone. What it makes of a path that
-// is not absolute is another one in each version.
+// socketPath returns the path of the socket that an endpoint means, or what the endpoint is instead. A kubelet
+// takes unix:///PATH, unix:/PATH and a path alone. A path that is not absolute means something else in each
+// version.
 func socketPath(endpoint string) (name, why string) {
 	scheme, rest, found := strings.Cut(endpoint, ":")
 	if !found || strings.Contains(scheme, "/") {

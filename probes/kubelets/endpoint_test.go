@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSocketPath: an endpoint is the path of a socket, or it is said what it is.
+// TestSocketPath: an endpoint is the path of a socket, or the answer says what it is.
 func TestSocketPath(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"unix:///run/containerd/containerd.sock": "/run/containerd/containerd.sock",

@@ -88,8 +88,8 @@ func statIn(root, path string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// listIn gives the paths of the files in a directory below root that end so, in
-// order. Directories in it are looked into as well.
+// listIn returns the paths of the files in a directory below root whose names end with one of ends, in order. It
+// also looks into the directories in it.
 func listIn(root, dir string, ends ...string) ([]string, error) {
 	left := maxFiles
 	return list(root, dir, &left, ends)
@@ -127,7 +127,7 @@ func list(root, dir string, left *int, ends []string) ([]string, error) {
 	return paths, nil
 }
 
-// names gives the entries of a directory below root, maxFiles at most.
+// names returns the entries of a directory below root, maxFiles at most.
 func names(root, dir string) ([]fs.DirEntry, error) {
 	f, err := resolve(root, dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {

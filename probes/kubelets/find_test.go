@@ -16,7 +16,7 @@ import (
 
 const containerd = "/run/containerd/containerd.sock"
 
-// plain is a kubelet that has no settings, with what differs.
+// plain returns a kubelet that has no settings, changed by differs.
 func plain(differs func(*Kubelet)) Kubelet {
 	k := Kubelet{
 		PID: 7, Started: 1007, Program: "/usr/bin/kubelet", Kind: KindPlain, Node: "host-1",
@@ -201,7 +201,7 @@ func TestFind(t *testing.T) {
 				tr.write(name, text)
 			}
 			if strings.Contains(c.name, "links") {
-				// From our own root this link would lead nowhere.
+				// Followed from our own root, this link would lead nowhere.
 				tr.link("/real/../../../real/k.yaml", "inner/etc/k.yaml")
 			}
 			c.is.pid = 7
@@ -220,7 +220,7 @@ func kubeconfig(file string) string {
 	return "current-context: a\ncontexts:\n- {name: b, context: {user: none}}\n- {name: a, context: {cluster: local, user: me}}\nusers:\n- name: me\n  user: {client-certificate: " + file + "}\n"
 }
 
-// certificate is one for that name, behind the key that kubelets keep in the same file.
+// certificate returns a certificate for that name, behind the key that kubelets keep in the same file.
 func certificate(t *testing.T, name string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -330,7 +330,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestUnseen: what files would say is not guessed where they may not be read.
+// TestUnseen: settings of files that may not be read are not guessed.
 func TestUnseen(t *testing.T) {
 	for _, c := range []struct {
 		config         string

@@ -18,10 +18,9 @@ var withValue = map[string]bool{
 // has several values.
 type flagSet map[string][]string
 
-// parseFlags reads a command line as the kubelet does: --flag=value and
-// --flag value, dashes and underscores alike, until "--". Of a flag that we do
-// not know it cannot be told whether the next argument is its value; the
-// kubelet takes no other arguments, so what does not look like a flag is.
+// parseFlags reads a command line as the kubelet does: --flag=value and --flag value, dashes and underscores alike,
+// until "--". For a flag that we do not know it is open whether the next argument is its value. The kubelet takes
+// no other arguments, so one that does not look like a flag is.
 func parseFlags(args []string) flagSet {
 	flags := flagSet{}
 	for i := 0; i < len(args); i++ {
@@ -49,7 +48,7 @@ func parseFlags(args []string) flagSet {
 	return flags
 }
 
-// last is the value that counts, "" if there is none.
+// last returns the value that counts, "" if there is none.
 func (f flagSet) last(names ...string) string {
 	for _, name := range names {
 		if all := f[name]; len(all) > 0 {
@@ -59,7 +58,7 @@ func (f flagSet) last(names ...string) string {
 	return ""
 }
 
-// flat has the value that counts of each flag.
+// flat returns the value that counts of each flag.
 func (f flagSet) flat() map[string]string {
 	out := make(map[string]string, len(f))
 	for name := range f {

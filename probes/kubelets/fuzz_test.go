@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzArgs: whatever a command line is, it is read, and each flag has a name
-// and a value.
+// FuzzArgs: any command line can be read, and each flag has a name and a value.
 func FuzzArgs(f *testing.F) {
 	for _, s := range []string{"", "kubelet\x00--config=/a\x00--v\x002\x00", "k3s server\x00\x00\x00", "-\x00--\x00--a", "a\x00--=\x00---x_y=z=\x00--config\x00--port\x00"} {
 		f.Add([]byte(s))
@@ -28,7 +27,7 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// FuzzStat: a process may choose its name, and with it what its stat looks like.
+// FuzzStat: a process may choose its name, and so change the look of its stat.
 func FuzzStat(f *testing.F) {
 	f.Add("7 (kubelet) S 1 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 12 0 1007 0 0\n", "kube) S 9 (")
 	f.Add("7 (kubelet) Z 1", "")
@@ -44,7 +43,7 @@ func FuzzStat(f *testing.F) {
 	})
 }
 
-// FuzzConfig: what is no configuration is an error, and never more.
+// FuzzConfig: a text that is no configuration gives an error, and does no more harm.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		"", "kind: KubeletConfiguration\nport: 1\n", `{"kubeletconfig":{"port":1}}`, "port: many", "kubelet-arg:\n- a=b\nx: {y: 1}\n",
@@ -55,7 +54,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := parseConfig(b); err == nil {
 			all := &settings{}
-			all.over(s)
+			all.overrideBy(s)
 			if *all != *s {
 				t.Errorf("%+v over nothing is %+v", s, all)
 			}

@@ -18,9 +18,8 @@ const (
 	k3sDocker  = "/run/k3s/cri-dockerd/cri-dockerd.sock"
 )
 
-// k3sFlags gives the flags that k3s starts its kubelet with, inside of its own
-// process. It hides its command line, which may have secrets, so what was given
-// there in place of its configuration file is not known.
+// k3sFlags returns the flags with which k3s starts its kubelet, inside of its own process. k3s hides its command
+// line, which may have secrets. So flags that were given there, and not in its configuration file, are not known.
 func (k *Kubelet) k3sFlags(p *process, own flagSet) flagSet {
 	file := p.abs(first(own.last("config", "c"), k3sConfig))
 	own = own.before(k.k3sConfig(file))
@@ -46,8 +45,7 @@ func (k *Kubelet) k3sFlags(p *process, own flagSet) flagSet {
 	return flags
 }
 
-// k3sUnpacked is the data directory that k3s unpacked itself into, where it
-// runs as DIR/data/HASH/bin/k3s.
+// k3sUnpacked returns the data directory that k3s unpacked itself into, if it runs as DIR/data/HASH/bin/k3s.
 func k3sUnpacked(program string) string {
 	if data := path.Dir(path.Dir(path.Dir(program))); path.Base(data) == "data" && path.Base(path.Dir(program)) == "bin" {
 		return path.Dir(data)
@@ -65,7 +63,7 @@ func k3sEndpoint(own flagSet) string {
 	return k3sRuntime
 }
 
-// before puts what files say before the command line, whose last word counts.
+// before puts the values of files before those of the command line: the last one counts.
 func (f flagSet) before(files flagSet) flagSet {
 	for name, values := range f {
 		files[name] = append(files[name], values...)
@@ -99,8 +97,8 @@ func (k *Kubelet) k3sConfig(file string) flagSet {
 	return all
 }
 
-// adopt puts what a later file says in place of what earlier ones said, and with
-// a + behind the name beside it.
+// adopt replaces the values of earlier files by those of a later one. A value whose name has a + behind it is added
+// instead.
 func (f flagSet) adopt(later flagSet) {
 	for name, values := range later {
 		if plain, more := strings.CutSuffix(name, "+"); more {
@@ -131,8 +129,8 @@ func parseK3sConfig(text []byte) (flagSet, error) {
 	return flags, nil
 }
 
-// microK8sFlags gives the flags of the kubelet in a kubelite. They are in a file
-// beside those of the other parts, one a line.
+// microK8sFlags returns the flags of the kubelet in a kubelite. They are in a file of their own, one a line, beside
+// the files of the other parts.
 func (k *Kubelet) microK8sFlags(own flagSet) flagSet {
 	file := own.last("kubelet-args-file")
 	if file == "" {
@@ -147,8 +145,8 @@ func (k *Kubelet) microK8sFlags(own flagSet) flagSet {
 	return parseArgsFile(string(text), snapVariables(file))
 }
 
-// snapVariables are those that a snap's files speak of, found from where the
-// files are: /var/snap/NAME/REVISION/args/kubelet.
+// snapVariables returns the values of the variables that a snap's files use. They follow from where the files are:
+// /var/snap/NAME/REVISION/args/kubelet.
 func snapVariables(file string) *strings.Replacer {
 	data := path.Dir(path.Dir(file))
 	common := path.Join(path.Dir(data), "common")

@@ -1,13 +1,11 @@
-// Package kubelets finds the kubelets that run on this machine, and what is to
-// be known of each before somebody attaches to it: which program and version it
-// is, over which socket it speaks to its runtime, where it serves, what its
-// node is called.
+// Package kubelets finds the kubelets that run on this machine, and what a person should know of each before
+// attaching to it: which program and version it is, over which socket it speaks to its runtime, where it serves,
+// what its node is called.
 //
-// It looks at the process table, at flags and configuration files as the
-// kubelet itself sees them, and at the sockets that it really has open; it runs
-// nothing and changes nothing. Everything that it reads was written by others:
-// reads are bounded, and names are resolved inside of the kubelet's own view of
-// files. What could not be found out is said in Kubelet.Problems.
+// It looks at the process table, at flags and configuration files as the kubelet itself sees them, and at the
+// sockets that it really has open. It runs nothing and changes nothing. Everything that it reads was written by
+// others: reads are bounded, and names are resolved inside of the kubelet's own view of files. Kubelet.Problems
+// says what could not be found out.
 package kubelets
 
 import (
@@ -24,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kinds of kubelets: what it is a part of.
+// Kinds of kubelets: the program or distribution that one is a part of.
 const (
 	KindPlain    = "kubelet"
 	KindK3s      = "k3s"
@@ -39,8 +37,8 @@ const (
 // begins at Root.
 type Kubelet struct {
 	PID int
-	// Started is when, in the kernel's ticks since the machine's start: it shows
-	// the process from a later one with its PID.
+	// Started is when the process started, in the kernel's ticks since the machine's start. It tells the process
+	// from a later one with its PID.
 	Started uint64
 	// Program is the path of its executable, "" if that may not be seen.
 	Program string
@@ -49,8 +47,8 @@ type Kubelet struct {
 	Version string
 	// Node is the node's name, "" if it is not known.
 	Node string
-	// RuntimeEndpoint and ImageEndpoint are paths of sockets; they are the same
-	// but for kubelets whose settings differ. "" means it is no unix socket.
+	// RuntimeEndpoint and ImageEndpoint are paths of sockets. They are the same unless the settings differ. ""
+	// means that it is no unix socket.
 	RuntimeEndpoint, ImageEndpoint string
 	// NoEndpoint is why RuntimeEndpoint is "", as far as that is known.
 	NoEndpoint string
@@ -62,7 +60,7 @@ type Kubelet struct {
 	RootDir                       string
 	// StaticPods is the directory or file of its static pods, "" if it has none.
 	StaticPods string
-	// CgroupRoot is below which it puts pods, Cgroup where it is itself.
+	// CgroupRoot is the cgroup below which it puts pods. Cgroup is the one that it is in itself.
 	CgroupRoot, Cgroup string
 	// Address, Port and ReadOnlyPort are where it serves /pods and /configz; a
 	// port of 0 is switched off.
@@ -76,7 +74,7 @@ type Kubelet struct {
 	// Log is where its standard error goes: a file's path, "journal", "pipe" or
 	// "".
 	Log string
-	// Flags are its command line's, without dashes, the last of each.
+	// Flags are those of its command line, without dashes, each with its last value.
 	Flags map[string]string
 	// Woven: it is a podstep-kubelet, whose own agent sees more.
 	Woven bool
@@ -141,8 +139,8 @@ func describeAll(ctx context.Context, found []*process) ([]Kubelet, error) {
 	return all, nil
 }
 
-// ByPID describes one kubelet. A process that is known as one by neither name
-// nor build information is an error.
+// ByPID describes one kubelet. It fails for a process that neither its name nor its build information shows to be
+// one.
 func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	p, err := readProcess(o.proc(), pid)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,27 +162,36 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	return *k, nil
 }
 
-// Is reports whether a process is a kubelet, quickly: by its name, and where that
-// leaves doubts by its build information.
+// Is reports quickly whether a process is a kubelet: by its name and, where that leaves doubts, by its build
+// information.
 func Is(pid int) bool {
 	p, err := readProcess("/proc", pid)
 	return err == nil && p.hasKubelet()
 }
 
-// Same reports whether a kubelet's process is still there, and not another with
-// its PID.
+// Same reports whether a kubelet's process is still there, and its PID is not another one's.
 func (k *Kubelet) Same() bool { return same(filepath.Dir(filepath.Dir(k.Root)), k.PID, k.Started) }
 
-// Same is Kubelet.Same of one that this machine has under its own PID, by when it was started.
+// Same is Kubelet.Same for a process that has its PID on this machine. started is when it was started, as in
+// Kubelet.Started.
 func Same(pid int, started uint64) bool { return same("/proc", pid, started) }
+
+// Started returns when a process of this machine was started, as in Kubelet.Started.
+func Started(pid int) (uint64, error) {
+	p, err := readProcess("/proc", pid)
+	if err != nil {
+		return 0, err
+	}
+	return p.started, nil
+}
 
 func same(proc string, pid int, started uint64) bool {
 	p, err := readProcess(proc, pid)
 	return err == nil && p.started == started
 }
 
-// State is the state of a process as the kernel writes it, such as 'T' of one that is
-// stopped; 0: there is no such process.
+// State returns the state of a process as the kernel writes it, such as 'T' for one that is stopped; 0 if there is
+// no such process.
 func State(pid int) byte {
 	stat, err := readBounded(fmt.Sprintf("/proc/%d/stat", pid), maxStat)
 	if err != nil {
@@ -197,19 +204,18 @@ func State(pid int) byte {
 	return rest[1]
 }
 
-// InRoot is where a path of the kubelet's is for us. It is for reading by
-// people; symbolic links in it that are absolute lead astray, so open with Open.
+// InRoot returns where a path of the kubelet's is for us. It is for people to read: absolute symbolic links in it
+// lead astray, so open files with Open.
 func (k *Kubelet) InRoot(path string) string { return filepath.Join(k.Root, path) }
 
 // Open opens a regular file as the kubelet sees it: symbolic links stay inside
 // of its view. Close it.
 func (k *Kubelet) Open(path string) (*os.File, error) { return openIn(k.Root, path) }
 
-// ReadDir gives the entries of a directory as the kubelet sees it, of a large one not
-// all.
+// ReadDir returns the entries of a directory as the kubelet sees it, but not all of a large one.
 func (k *Kubelet) ReadDir(path string) ([]fs.DirEntry, error) { return names(k.Root, path) }
 
-// Disk is how a file system is filled, as the kubelet sees it.
+// Disk returns how full a file system is, as the kubelet sees it.
 func (k *Kubelet) Disk(path string) (unix.Statfs_t, error) {
 	var st unix.Statfs_t
 	f, err := resolve(k.Root, path, unix.O_PATH)

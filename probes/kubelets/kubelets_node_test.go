@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
 // TestNode finds the real kubelets of real nodes, which have a mount namespace
@@ -78,7 +78,7 @@ func checkNode(t *testing.T, l *labtest.Lab, k *Kubelet) {
 	}
 }
 
-// checkConfigz asks the kubelet itself, with the credentials of a person who may.
+// checkConfigz asks the kubelet itself, with the credentials of a user that may.
 func checkConfigz(t *testing.T, l *labtest.Lab, k Kubelet) {
 	config, err := clientcmd.BuildConfigFromFlags("", l.State.Kubeconfig)
 	if err != nil {

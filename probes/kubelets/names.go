@@ -35,9 +35,8 @@ func (p *process) command() string {
 	return ""
 }
 
-// isK3s reports whether the process is k3s with a node inside: one program that
-// is also kubectl, crictl and more, and whose name the kernel has is k3s-server
-// or k3s-agent. rke2 is another matter: its kubelet is a process of its own.
+// isK3s reports whether the process is k3s with a node inside. k3s is one program that is also kubectl, crictl and
+// more; the kernel calls it k3s-server or k3s-agent. rke2 is another matter: its kubelet is a process of its own.
 func (p *process) isK3s() bool {
 	switch p.name() {
 	case "k3s", "k3s-server", "k3s-agent":
@@ -69,8 +68,7 @@ func withoutShadows(all []*process) []*process {
 	})
 }
 
-// kind reports what a kubelet with a process of its own is a part of, by where
-// its files are.
+// kind returns what a kubelet with a process of its own is a part of, by where its files are.
 func kind(k *Kubelet) string {
 	if strings.HasPrefix(k.Flags["provider-id"], "kind://") || exists(k.Root, "/kind/version") {
 		return KindKind

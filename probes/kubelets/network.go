@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dial connects to an address as the kubelet's machine has it: in its network,
-// where that is not ours, as for a node that is itself a container. That takes
-// root. It is for the DialContext of an HTTP client.
+// Dial connects to an address as the kubelet's machine does. That is in the kubelet's network if it is not ours, as
+// for a node that is itself a container, and takes root. It is for the DialContext of an HTTP client.
 func (k *Kubelet) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	if !k.OwnNetwork {
@@ -35,10 +34,9 @@ func (k *Kubelet) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return a.c, a.err
 }
 
-// onThreadOfItsOwn runs what changes its thread, which is never given back: it
-// ends with the goroutine, since it is never unlocked. The process's first
-// thread cannot end, and is what others take for the whole process, so it is
-// only kept busy meanwhile.
+// onThreadOfItsOwn runs do, which changes its thread. The thread is never unlocked, so it is never used again: it
+// ends with the goroutine. The process's first thread cannot end, and others take it for the whole process, so it
+// is only kept busy meanwhile.
 func onThreadOfItsOwn(do func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {

@@ -1,7 +1,6 @@
 package kubelets
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -16,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenEnv makes this program listen on its loopback, say where, and greet who
-// comes.
+// listenEnv makes this program listen on its loopback, print the address, and greet its clients.
 const listenEnv = "PODSTEP_TEST_LISTEN"
 
 func playListener() {
@@ -62,20 +60,7 @@ func TestDial(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), listenEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	address := strings.TrimSpace(line)
+	address := strings.TrimSpace(firstLine(t, cmd))
 	p, err := readProcess("/proc", cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +80,7 @@ func TestDial(t *testing.T) {
 	if whole, _ := readProcess("/proc", os.Getpid()); whole.elsewhere("net") {
 		t.Error("our first thread is in another network now")
 	}
-	// The same address in our own network is nobody's.
+	// Nobody listens at the same address in our own network.
 	k.OwnNetwork = false
 	if c, err := k.Dial(t.Context(), "tcp", address); err == nil {
 		text, _ := io.ReadAll(c)

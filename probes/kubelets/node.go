@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// nodeName is what the API server knows the kubelet by. Its certificate is
-// surest, since the node authorizer goes by it; then come its settings, and
-// then what its machine is called, which a cloud's provider may still override.
+// nodeName returns the name by which the API server knows the kubelet. Its certificate is surest, since the node
+// authorizer goes by it. Then come its settings, and then its machine's name, which a cloud's provider may still
+// override.
 func (k *Kubelet) nodeName(p *process) string {
 	if name, err := k.certified(); err == nil {
 		return name
@@ -42,7 +42,7 @@ func (k *Kubelet) hostname(p *process) string {
 	return name
 }
 
-// certified is the node's name in the kubelet's client certificate.
+// certified returns the node's name in the kubelet's client certificate.
 func (k *Kubelet) certified() (string, error) {
 	if k.Kubeconfig == "" {
 		return "", errors.New("no kubeconfig")
@@ -66,8 +66,8 @@ func (k *Kubelet) certified() (string, error) {
 	return nodeOf(data)
 }
 
-// parseKubeconfig gives the client certificate of a kubeconfig's current user:
-// a file's path, or the certificate itself.
+// parseKubeconfig returns the client certificate of a kubeconfig's current user: a file's path, or the certificate
+// itself.
 func parseKubeconfig(text []byte) (file string, data []byte, err error) {
 	var c struct {
 		Current  string `json:"current-context"`
@@ -101,7 +101,7 @@ func parseKubeconfig(text []byte) (file string, data []byte, err error) {
 	return "", nil, errors.New("parse kubeconfig: its user has no certificate")
 }
 
-// nodeOf is the node that a certificate is for. The file may have the key too.
+// nodeOf returns the node that a certificate is for. The file may have the key too.
 func nodeOf(data []byte) (string, error) {
 	for {
 		var block *pem.Block

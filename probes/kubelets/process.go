@@ -24,7 +24,7 @@ type process struct {
 	args      []string
 	// exe is the program's path, "" if we may not see it.
 	exe string
-	// withoutKubelet: it could have one inside, but a flag disables it.
+	// withoutKubelet: the program could have a kubelet inside, but a flag disables it.
 	withoutKubelet bool
 }
 
@@ -110,7 +110,8 @@ func (p *process) lives() bool {
 
 func (p *process) root() string { return filepath.Join(p.dir, "root") }
 
-// name is the name of its program: of the executable, or as far as we may see.
+// name returns the name of the program: the executable's if we may see it, else that of the command line or the
+// kernel.
 func (p *process) name() string {
 	switch {
 	case p.exe != "":
@@ -121,7 +122,7 @@ func (p *process) name() string {
 	return p.comm
 }
 
-// called is the name that it was called by, which may be a symbolic link's.
+// called returns the name that the program was called by, which may be a symbolic link's.
 func (p *process) called() string {
 	if len(p.args) == 0 {
 		return ""
@@ -154,7 +155,7 @@ func (p *process) buildsKubelet() bool {
 	return err == nil && b.Kubelet
 }
 
-// link is where a link of the process leads, "" if we may not see it.
+// link returns where a link of the process leads, "" if we may not see it.
 func (p *process) link(name string) string {
 	to, err := os.Readlink(filepath.Join(p.dir, name))
 	if err != nil {
@@ -163,7 +164,7 @@ func (p *process) link(name string) string {
 	return to
 }
 
-// abs is a path of the process's from its root.
+// abs makes a path of the process one from its root.
 func (p *process) abs(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

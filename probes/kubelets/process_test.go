@@ -18,8 +18,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// playEnv makes this program play a kubelet: it connects to the sockets that
-// the variable names, says so, and stays until its standard input ends.
+// playEnv makes this program play a kubelet: it connects to the sockets that the variable names, reports that, and
+// stays until its standard input ends.
 const playEnv = "PODSTEP_TEST_CONNECT"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func play(sockets []string) {
 	os.Exit(0)
 }
 
-// start starts a process that is called so and has such connections.
+// start starts a process that has this name and these connections.
 func start(t *testing.T, name string, sockets []string, args ...string) int {
 	t.Helper()
 	self, err := os.Executable()
@@ -64,6 +64,16 @@ func startProgram(t *testing.T, from, name string, sockets []string, args ...str
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), playEnv+"="+strings.Join(sockets, " "))
+	if line := firstLine(t, cmd); line != "connected\n" {
+		t.Fatalf("it did not connect: %s", line)
+	}
+	return cmd.Process.Pid
+}
+
+// firstLine starts a program that runs until its standard input ends, at the latest with
+// the test, and returns the first line that it prints.
+func firstLine(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,10 +86,8 @@ func startProgram(t *testing.T, from, name string, sockets []string, args ...str
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "connected\n" {
-		t.Fatalf("it did not connect: %s", line)
-	}
-	return cmd.Process.Pid
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	return line
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -93,7 +101,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// shortDir is a directory in which sockets may have names.
+// shortDir returns a directory whose path is short enough for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "k")
@@ -104,7 +112,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// listen serves a socket to which one can only connect.
+// listen serves a socket that accepts connections and does no more.
 func listen(t *testing.T, path string) string {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -115,8 +123,7 @@ func listen(t *testing.T, path string) string {
 	return path
 }
 
-// describe1 describes a process of this machine. Not everybody may look at
-// connections.
+// describe1 describes a process of this machine. It skips the test if this user may not look at connections.
 func describe1(t *testing.T, pid int) Kubelet {
 	t.Helper()
 	k, err := ByPID(t.Context(), pid, Options{})
@@ -137,7 +144,7 @@ func TestConnections(t *testing.T) {
 	if err := os.Symlink("containerd.sock", dir+"/link.sock"); err != nil {
 		t.Fatal(err)
 	}
-	// Who came between made its socket with another name, and put it to the path.
+	// The process in between made its socket with another name, and put it to the path.
 	replaced := dir + "/crio.sock"
 	if err := os.Rename(listen(t, replaced+".new"), replaced); err != nil {
 		t.Fatal(err)
@@ -255,7 +262,7 @@ func TestServed(t *testing.T) {
 				if err != nil {
 					return
 				}
-				// Who closes before it has read breaks the other's pipe.
+				// Closing before reading would break the other's pipe.
 				_, _ = io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))+9)
 				answer(c)
 				_ = c.Close()
@@ -300,7 +307,7 @@ func TestServed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	// Who accepts nothing is waited for only as long as the caller wants.
+	// Served waits for a server that accepts nothing only as long as the caller wants.
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- k.Served(ctx, "/left") }()
@@ -310,8 +317,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// TestState: a process is as the kernel has it, whatever its name; one that is not there has
-// no state.
+// TestState: State returns the state that the kernel has, whatever the process's name; a process that is not there
+// has none.
 func TestState(t *testing.T) {
 	cmd := exec.Command("sleep", "100")
 	if err := cmd.Start(); err != nil {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Served asks whether somebody serves a socket of the kubelet's in the way that
-// runtimes do: it connects, greets in HTTP/2 and waits to be greeted. No call is
-// made.
+// Served checks that a process serves a socket of the kubelet's in the way that runtimes do: it connects, greets in
+// HTTP/2 and waits to be greeted. It makes no call.
 func (k *Kubelet) Served(ctx context.Context, socket string) error {
 	c, err := k.DialSocket(ctx, socket)
 	if err != nil {
@@ -32,8 +31,8 @@ func (k *Kubelet) Served(ctx context.Context, socket string) error {
 	return nil
 }
 
-// Server is the process that made a socket of the kubelet's listen; 0 if it is out of
-// sight. Nobody serves one that refuses connections.
+// Server returns the process that made a socket of the kubelet's listen; 0 if that is out of sight. It fails for a
+// socket that refuses connections: no process serves it.
 func (k *Kubelet) Server(ctx context.Context, socket string) (pid int, err error) {
 	c, err := k.DialSocket(ctx, socket)
 	if err != nil {
@@ -52,9 +51,8 @@ func (k *Kubelet) Server(ctx context.Context, socket string) (pid int, err error
 	return int(peer.Pid), nil
 }
 
-// DialSocket connects to a socket as the kubelet sees it, by way of an open file: its
-// name below /proc is short, where the socket's own may be too long, and it cannot lead
-// elsewhere.
+// DialSocket connects to a socket as the kubelet sees it, by way of an open file. The file's name below /proc is
+// short, where the socket's own may be too long, and it cannot lead elsewhere.
 func (k *Kubelet) DialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	f, err := resolve(k.Root, socket, unix.O_PATH)
 	if err != nil {
@@ -76,8 +74,7 @@ func (k *Kubelet) DialSocket(ctx context.Context, socket string) (net.Conn, erro
 	return c, nil
 }
 
-// bare leaves out the name that net puts before an error, which is one that
-// nobody gave us.
+// bare leaves out the name that net puts before an error: the caller did not give that name.
 func bare(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestServer: who serves a socket is known, and that nobody does.
+// TestServer: Server finds the process that serves a socket, and fails if there is none.
 func TestServer(t *testing.T) {
 	k := Kubelet{Root: shortDir(t)}
 	l, err := net.Listen("unix", filepath.Join(k.Root, "s"))

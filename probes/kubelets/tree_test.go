@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// tree is a made-up process table, with the files of the machines that its
-// processes see.
+// tree is a made-up process table, with the files that its processes see.
 type tree struct {
 	t   *testing.T
 	dir string
@@ -49,7 +48,7 @@ func (tr *tree) link(to, name string) {
 // made is a process of the tree.
 type made struct {
 	pid, parent, threads int
-	machine              string // whose files it sees: a folder of the tree
+	machine              string // the folder of the tree that has the files it sees
 	exe                  string // "" if we may not see it
 	args                 []string
 }
@@ -82,8 +81,8 @@ func (tr *tree) process(m made) {
 	}
 }
 
-// find finds the kubelets of the tree. Their programs are but names, so that
-// is all that their problems and doubts may be about.
+// find finds the kubelets of the tree. Their programs are only names, so problems and doubts about programs are
+// allowed.
 func (tr *tree) find() []Kubelet {
 	tr.t.Helper()
 	all, err := Find(tr.t.Context(), Options{Proc: tr.proc()})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestZombie: of a process that has ended, that is what is said.
+// TestZombie: the error for a process that has ended says so.
 func TestZombie(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-//go:generate go run ./gen
+//go:generate go -C ../.. run ./cmd/gen memory
 
 // Side is when a value is read.
 type Side string
@@ -31,25 +31,24 @@ const (
 	// Exit: as the function returns. What is read through an argument then needs
 	// the argument's register from the entry.
 	Exit Side = "exit"
-	// Error: the error that the function returns, as Exit; under the name "error".
+	// Error: the error that the function returns, read as for Exit; under the name "error".
 	Error Side = "error"
-	// Quiet: what decides whether a call is no event (probes.Step.Quiet), as Exit. When
-	// is the name of the condition, whose operands are the other values.
+	// Quiet: what decides whether a call is no event (probes.Step.Quiet), read as for Exit. The value named When is
+	// the condition. The other values are its operands.
 	Quiet Side = "quiet"
-	// Symbol: of a function literal, which one it is, in words: its name behind that of
-	// the function around it if nothing is inlined, and by how many lines it begins after
-	// that function. The name of the value is that of the literal in the catalogue.
+	// Symbol: for a function literal, which one it is, in words: its name behind that of the function around it if
+	// nothing is inlined, and by how many lines it begins after that function. The value's name is that of the
+	// literal in the catalogue.
 	Symbol Side = "symbol"
 )
 
-// Errors stands in place of a step where side Error is about types of errors: the names
-// are types, and the forms, of kind String or Interface, are of their texts or of the
-// errors within whose texts stand for theirs. They begin at the word of an interface
-// that has the error's data.
+// Errors stands in place of a step where side Error is about types of errors. The names are the types. A form of
+// kind String is that of the error's text; one of kind Interface is that of the error within, whose text stands for
+// its own. Forms begin at the word of an interface that has the error's data.
 const Errors = "errors"
 
-// Locks stands in place of a step where side Symbol is about functions that take a lock:
-// the names are their symbols. They are those of the packages that steps are in.
+// Locks stands in place of a step where side Symbol is about functions that take a lock. The names are the symbols
+// of such functions, in the packages that steps are in.
 const Locks = "locks"
 
 // When is the name of the condition of side Quiet: a Go expression over the names of the
@@ -62,10 +61,10 @@ const (
 	UID, Namespace, Name = "uid", "namespace", "name"
 	// Version is the resource version of each pod of a List.
 	Version = "resourceVersion"
-	// ID is that of a sandbox or a container.
+	// ID is the id of a sandbox or a container.
 	ID = "id"
-	// List is the list of the pods that a call is about. Of probes.PodUpdates there
-	// is one for each Op, under its name.
+	// List is the list of the pods that a call is about. For probes.PodUpdates there is one list for each Op, under
+	// the Op's name.
 	List = "list"
 )
 
@@ -87,8 +86,7 @@ const (
 	Time Kind = "time"
 	// IsNil and NotNil: whether a word is zero, or not.
 	IsNil, NotNil Kind = "isNil", "notNil"
-	// Interface: the two words of an interface that is no empty one: its table of methods,
-	// and its data.
+	// Interface: the two words of an interface that has methods: its table of methods, and its data.
 	Interface Kind = "interface"
 	// Pointers and Interfaces: the first words of a slice, its pointer and its
 	// length. Its elements are pointers of a word, or interfaces of two.
@@ -102,7 +100,7 @@ const (
 	MaxList = 128
 )
 
-// Size is how many bytes the value takes where it is found.
+// Size returns how many bytes the value takes where it is found.
 func (k Kind) Size() int {
 	switch k {
 	case Bool, Int8, Uint8:
@@ -122,19 +120,19 @@ func (k Kind) Size() int {
 // Form is how a value is read.
 type Form struct {
 	Kind Kind
-	// Names are those of the values of an enumeration, whose kind is that of its
-	// numbers; nil: it is none. A number without a name is shown as it is.
+	// Names are the names of an enumeration's numbers; nil if the value is none. Kind is then that of the numbers.
+	// A number without a name is shown as it is.
 	Names map[int64]string
-	// Zero: where a pointer on the way is nil the value is that of Go's zero, false
-	// or empty. Otherwise there is no value then.
+	// Zero: if a pointer on the way is nil, the value is Go's zero value, such as false or empty. Without Zero
+	// there is no value then.
 	Zero bool
 	// From is the argument or result that the value is in, by its name in the
 	// kubelet's source, with the members that lie in it.
 	From string
-	// AMD64 and ARM64 are where that is.
+	// AMD64 and ARM64 are where From is.
 	AMD64, ARM64 Place
-	// Hops lead on from there: the word that was found is a pointer, and what it
-	// points at, so many bytes further, is the next word, or at last the value.
+	// Hops lead on from there. The word that was found is a pointer. What it points at, so many bytes further, is
+	// the next word, or at last the value.
 	Hops []Hop
 }
 
@@ -152,8 +150,8 @@ const (
 	// Register: At is the number of an integer register, in the order of the ABI.
 	// A value of several words goes on in the next ones. Registers has their names.
 	Register In = 'r'
-	// Result is Register of a result, which is there as the function returns; what of
-	// Exit is in a Register is there as the function is entered.
+	// Result is a Register of a result, as the function returns. A Register at Exit is read as the function is
+	// entered.
 	Result In = 'o'
 	// Stack: At is an offset, in bytes, from where the caller's frame ends: 8 above
 	// the stack pointer at the function's first instruction, on both architectures.
@@ -166,10 +164,10 @@ func (p Place) String() string { return fmt.Sprintf("%c%d", p.In, p.At) }
 
 // Hop follows one pointer.
 type Hop struct {
-	// Type is what the pointer points at, and Members the way from there, as the
-	// kubelet's source names them.
+	// Type is what the pointer points at. Members is the way from there. Both are as the kubelet's source names
+	// them.
 	Type, Members string
-	// Offset is where that is, in bytes.
+	// Offset is where Members leads, in bytes.
 	Offset int
 }
 
@@ -198,8 +196,8 @@ const (
 	Changed    Reason = "changed"
 	Float      Reason = "float"
 	Missing    Reason = "missing"
-	// Inherits is of a pod alone: it is that of the call in which the call is made,
-	// on the same goroutine or on the one that started it.
+	// Inherits is the reason of a pod alone. The call gets the pod of the call around it, on the same goroutine or on
+	// the one that started it.
 	Inherits Reason = "inherits"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestFor: a table is found by the minor version, whatever comes behind it.
+// TestFor: a table is found by the minor version, whatever comes behind that.
 func TestFor(t *testing.T) {
 	for _, version := range []string{probes.KubernetesVersion, "v1.36.0-alpha.1", "v1.36.99+k3s1"} {
 		table, err := For(version)
@@ -78,7 +78,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestTables: each table can be read, and each reason is in words.
+// TestTables: each table can be read, and each reason has its words.
 func TestTables(t *testing.T) {
 	for _, m := range Minors() {
 		table, err := For(m)

@@ -8,12 +8,12 @@ import (
 // Func is a function of the program.
 type Func struct {
 	Name string
-	// Entry is where its code begins, End where that of the next one does.
+	// Entry is where its code begins. End is where the code of the next function begins.
 	Entry, End uint64
 
 	table  *Table
-	record []byte // the runtime's _func and, behind it, where in pctab its further tables are
-	data   []byte // where its data is that is not in the table
+	record []byte // the runtime's _func, and behind it the offsets in pctab of its further tables
+	data   []byte // the offsets of its data outside the table
 }
 
 // Flags of a function, as package internal/abi has them.
@@ -23,11 +23,11 @@ const (
 	flagAsm
 )
 
-// Top reports whether nothing called the function: it is the last one of a stack.
+// Top reports whether nothing called the function, so that it is the outermost of a stack.
 func (f *Func) Top() bool { return f.flags()&flagTopFrame != 0 }
 
-// SPWrite reports whether the function sets the stack pointer to what nobody knows, so
-// that its caller cannot be found.
+// SPWrite reports whether the function sets the stack pointer to an unknown value, so that its caller cannot be
+// found.
 func (f *Func) SPWrite() bool { return f.flags()&flagSPWrite != 0 }
 
 // Assembly reports whether the function was written in assembly.
@@ -35,7 +35,7 @@ func (f *Func) Assembly() bool { return f.flags()&flagAsm != 0 }
 
 func (f *Func) flags() byte { return f.record[41] }
 
-// Where in a record it is said where in pctab a table of the function begins.
+// The offsets in a record at which it has where in pctab a table of the function begins.
 const (
 	spdeltaAt = 16
 	fileAt    = 20
@@ -44,19 +44,19 @@ const (
 
 func (f *Func) tableAt(field int) uint32 { return binary.LittleEndian.Uint32(f.record[field:]) }
 
-// Line is the line of the source at which it begins.
+// Line returns the line of the source at which the function begins.
 func (f *Func) Line() int { return f.LineAt(f.Entry) }
 
-// File is the path of the source's file as the compiler had it.
+// File returns the path of the function's source file as the compiler had it.
 func (f *Func) File() string { return f.FileAt(f.Entry) }
 
-// LineAt is the line of an instruction, which may have been inlined into the function.
+// LineAt returns the line of an instruction, which may have been inlined into the function.
 func (f *Func) LineAt(pc uint64) int {
 	line, _ := f.value(f.tableAt(lineAt), pc)
 	return int(line)
 }
 
-// FileAt is the file of an instruction.
+// FileAt returns the file of an instruction.
 func (f *Func) FileAt(pc uint64) string {
 	n, ok := f.value(f.tableAt(fileAt), pc)
 	if !ok {
@@ -65,7 +65,7 @@ func (f *Func) FileAt(pc uint64) string {
 	return f.file(n)
 }
 
-// file is the file of a number in the function's compilation unit.
+// file returns the file that has a number in the function's compilation unit.
 func (f *Func) file(n int32) string {
 	const unitAt = 32 // of the record
 	at := 4 * (uint64(f.tableAt(unitAt)) + uint64(n))
@@ -76,22 +76,21 @@ func (f *Func) file(n int32) string {
 	return string(path)
 }
 
-// Delta is how far the stack pointer is below the function's return address before the
-// instruction at pc. ok is false if the table does not have it.
+// Delta returns how far the stack pointer is below the function's return address before the instruction at pc. ok is
+// false if the table does not have it.
 func (f *Func) Delta(pc uint64) (delta int64, ok bool) {
 	v, ok := f.value(f.tableAt(spdeltaAt), pc)
 	return int64(v), ok && v >= 0
 }
 
-// Deltas are the stretches of the function in which Delta is the same: where each ends, and
-// its Delta.
+// Deltas yields the stretches of the function in which Delta is the same: the end of each, and its Delta.
 func (f *Func) Deltas() iter.Seq2[uint64, int64] {
 	return func(yield func(end uint64, delta int64) bool) {
 		f.values(f.tableAt(spdeltaAt), func(end uint64, v int32) bool { return yield(min(end, f.End), int64(v)) })
 	}
 }
 
-// MaxDelta is the largest of Delta in the function.
+// MaxDelta returns the function's largest Delta.
 func (f *Func) MaxDelta() int64 {
 	most := int64(0)
 	for _, delta := range f.Deltas() {
@@ -100,14 +99,14 @@ func (f *Func) MaxDelta() int64 {
 	return most
 }
 
-// unsafePoint is the number of the table of safe points, safe its value for one.
+// unsafePoint is the number of the table of safe points. safe is the table's value for a safe point.
 const (
 	unsafePoint = 0
 	safe        = -1
 )
 
-// Safe reports whether a goroutine that is about to run the instruction at pc may be
-// stopped there, as far as the runtime knows. Assembly has no such places but calls.
+// Safe reports whether, as far as the runtime knows, a goroutine may be stopped right before the instruction at pc.
+// It returns false in assembly, where the runtime stops goroutines only at calls.
 func (f *Func) Safe(pc uint64) bool {
 	if f.Assembly() || pc < f.Entry || pc >= f.End {
 		return false
@@ -136,8 +135,7 @@ func (f *Func) value(off uint32, pc uint64) (v int32, ok bool) {
 	return v, ok
 }
 
-// values calls yield for each stretch of one of the function's tables, with the address
-// at which it ends and its value, until that returns false.
+// values yields each stretch of one of the function's tables: the address at which it ends, and its value.
 func (f *Func) values(off uint32, yield func(end uint64, v int32) bool) {
 	pctab := f.table.pctab
 	if off == 0 || uint64(off) >= uint64(len(pctab)) {
@@ -163,7 +161,7 @@ func (f *Func) values(off uint32, yield func(end uint64, v int32) bool) {
 	}
 }
 
-// zigzag is a signed number that was written as an unsigned one.
+// zigzag returns the signed number that was written as an unsigned one.
 func zigzag(u uint32) int32 {
 	if u&1 != 0 {
 		return ^int32(u >> 1)

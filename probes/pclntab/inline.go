@@ -6,16 +6,15 @@ import (
 	"sort"
 )
 
-// Frame is a function that instructions are of, and the line of its source that they are for.
+// Frame is a function, and the line of its source that instructions are for.
 type Frame struct {
 	Function string
 	Line     int
 }
 
-// Stacks are the stretches of the function's code that are of the same lines, by address:
-// where each ends, and its frames. The first is of the innermost function that the compiler
-// has put in there, the last of the function itself. There are none where it is not known
-// what was put in.
+// Stacks yields the stretches of the function's code that have the same frames, by address: the end of each, and its
+// frames. The first frame is the innermost function that the compiler inlined there, the last the function itself.
+// There are no frames where it is not known what was inlined.
 func (f *Func) Stacks() iter.Seq2[uint64, []Frame] {
 	return func(yield func(end uint64, frames []Frame) bool) {
 		lines, inlined := f.stretches(f.tableAt(lineAt)), f.inlinedCalls()
@@ -33,7 +32,7 @@ func (f *Func) Stacks() iter.Seq2[uint64, []Frame] {
 	}
 }
 
-// frames are those of an instruction.
+// frames returns the frames of an instruction.
 func (f *Func) frames(pc uint64, lines, inlined stretches) (out []Frame) {
 	for range maxInlined {
 		line, _ := lines.at(pc)
@@ -51,14 +50,13 @@ func (f *Func) frames(pc uint64, lines, inlined stretches) (out []Frame) {
 	return nil
 }
 
-// maxInlined bounds how many functions were put one into the other.
+// maxInlined bounds how deep functions were inlined into each other.
 const maxInlined = 256
 
-// inlineTree is the number of the table that has for an instruction which of the function's
-// inlined calls it is of; of none it is negative.
+// inlineTree is the number of the table that has, for an instruction, the number of its inlined call; negative: none.
 const inlineTree = 2
 
-// inlinedCalls are the numbers of the inlined calls that instructions are of.
+// inlinedCalls returns, by instruction, the numbers of the function's inlined calls.
 func (f *Func) inlinedCalls() stretches {
 	const at = recordSize + 4*inlineTree
 	if len(f.record) < at+4 {
@@ -67,8 +65,8 @@ func (f *Func) inlinedCalls() stretches {
 	return f.stretches(f.tableAt(at))
 }
 
-// inlinedCall is an inlined call of a number: the function that is called, and an instruction
-// that is for the line of the call.
+// inlinedCall returns the inlined call that has a number: the called function, and an instruction of the line that
+// calls it.
 func (f *Func) inlinedCall(number int32) (name string, at uint64, ok bool) {
 	const (
 		tree            = 3 // the number of the function's data that has the calls
@@ -79,7 +77,7 @@ func (f *Func) inlinedCall(number int32) (name string, at uint64, ok bool) {
 		return "", 0, false
 	}
 	begin := uint64(binary.LittleEndian.Uint32(f.data[4*tree:])) + size*uint64(number)
-	if begin+size > uint64(len(f.table.trees)) { // also of a function without a tree
+	if begin+size > uint64(len(f.table.trees)) { // also if the function has no tree
 		return "", 0, false
 	}
 	call := f.table.trees[begin : begin+size]
@@ -108,7 +106,7 @@ func (s stretches) find(pc uint64) int {
 	return sort.Search(len(s), func(i int) bool { return pc < s[i].end })
 }
 
-// at is the value for an instruction.
+// at returns the value for an instruction.
 func (s stretches) at(pc uint64) (v int32, ok bool) {
 	i := s.find(pc)
 	if i == len(s) {
@@ -117,7 +115,7 @@ func (s stretches) at(pc uint64) (v int32, ok bool) {
 	return s[i].value, true
 }
 
-// end is where the stretch of an instruction ends; behind all of them, last.
+// end returns where the stretch of an instruction ends. Behind all stretches it returns last.
 func (s stretches) end(pc, last uint64) uint64 {
 	i := s.find(pc)
 	if i == len(s) {

@@ -30,15 +30,14 @@ func own(t testing.TB) *Table {
 
 var typeArguments = regexp.MustCompile(`\[.*\]`)
 
-// innermost is the frame that Go's own runtime has for an instruction, with the name as it
-// prints it.
+// innermost returns the frame that Go's own runtime has for an instruction, with the name as it prints it.
 func innermost(pc uint64) Frame {
 	f, _ := runtime.CallersFrames([]uintptr{uintptr(pc) + 1}).Next()
 	return Frame{f.Function, f.Line}
 }
 
-// TestStacks: for all code of this program the innermost function and its line are those that
-// the runtime knows, and the outermost is the function itself.
+// TestStacks: for all code of this program, the innermost function and its line are those that the runtime knows. The
+// outermost is the function itself.
 func TestStacks(t *testing.T) {
 	n, inlined := 0, 0
 	for f := range own(t).All() {
@@ -111,7 +110,7 @@ func callsTwice(pcs []uintptr) {
 	calls2(pcs)
 }
 
-// TestStacksLinked: what was put into others is found however the program was linked.
+// TestStacksLinked: inlined functions are found however the program was linked.
 func TestStacksLinked(t *testing.T) {
 	for _, c := range linkings(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestStacksLinked(t *testing.T) {
 	}
 }
 
-// wantStacks checks that in each function of the runtime it is known what was put into it.
+// wantStacks checks that for each function of the runtime it is known what was inlined into it.
 func wantStacks(t *testing.T, table *Table) {
 	t.Helper()
 	inlined := 0
@@ -147,7 +146,7 @@ func wantStacks(t *testing.T, table *Table) {
 	}
 }
 
-// TestStacksUnknown: without what is outside of the table nothing is guessed.
+// TestStacksUnknown: without the data outside the table nothing is guessed.
 func TestStacksUnknown(t *testing.T) {
 	table := own(t)
 	table.trees = nil

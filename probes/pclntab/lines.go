@@ -2,9 +2,9 @@ package pclntab
 
 import "iter"
 
-// Line is a stretch of a function's code that one line of the source became.
+// Line is a stretch of a function's code that came from one line of the source.
 type Line struct {
-	// Begin is its first address, End the one behind it.
+	// Begin is its first address. End is the address behind it.
 	Begin, End uint64
 	File       string
 	Number     int
@@ -12,7 +12,7 @@ type Line struct {
 	Inlined bool
 }
 
-// Lines are the stretches of a function, by address. A line may have several.
+// Lines yields the stretches of a function, by address. A line may have several.
 func (f *Func) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		begin := f.Entry
@@ -34,8 +34,8 @@ func (f *Func) inlined(pc uint64) bool {
 	return ok && v >= 0
 }
 
-// Files are the files of which there is code in a function: its own, and those of what was
-// inlined into it. One may come several times.
+// Files yields the files whose code is in a function: its own, and those of inlined functions. One may come several
+// times.
 func (f *Func) Files() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		f.values(f.tableAt(fileAt), func(_ uint64, n int32) bool { return yield(f.file(n)) })

@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// What the runtime knows of a program's module begins with the address of the table, and has
-// those of its parts behind it: package runtime's moduledata, whose beginning has been the
-// same since Go 1.20.
+// The runtime's data about a program's module begins with the address of the table. Behind it are the addresses of
+// the table's parts. It is package runtime's moduledata, whose beginning has been the same since Go 1.20.
 const (
 	moduleTable = 0
 	moduleNames = 8
@@ -15,11 +14,11 @@ const (
 	moduleTrees = 40 * 8
 )
 
-// moduleSections are where it is: from Go 1.26 on in a section of its own.
+// moduleSections are the sections that may have it: from Go 1.26 on it has a section of its own.
 var moduleSections = []string{".go.module", ".noptrdata", ".data"}
 
-// findTrees finds the part of the program that has which functions were put into others. It is
-// not in the table, and nil if it is not found.
+// findTrees finds the program's data about inlined functions, which is outside the table. It returns nil if it does
+// not find it.
 func findTrees(file *elf.File, data []byte, table, relocations Section) []byte {
 	names := table.Addr + table.word(8+3*8)
 	for _, name := range moduleSections {
@@ -42,7 +41,7 @@ func findTrees(file *elf.File, data []byte, table, relocations Section) []byte {
 	return nil
 }
 
-// modules are the places of a section at which the address of the table stands.
+// modules yields the offsets in a section at which the address of the table stands.
 func modules(s Section, table uint64, relocations Section) func(yield func(at int) bool) {
 	return func(yield func(at int) bool) {
 		for at := 0; at+8 <= len(s.Data); at += 8 {
@@ -59,7 +58,7 @@ func modules(s Section, table uint64, relocations Section) func(yield func(at in
 	}
 }
 
-// from is what is in memory from an address on, to the end of its section.
+// from returns the memory from an address to the end of its section.
 func from(file *elf.File, data []byte, at uint64) []byte {
 	for _, s := range file.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || at < s.Addr || at-s.Addr >= s.Size {

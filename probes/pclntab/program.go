@@ -7,20 +7,19 @@ import (
 	"fmt"
 )
 
-// Section is a part of a program, and where in memory it was linked to be.
+// Section is a part of a program, and the address in memory at which it was linked.
 type Section struct {
 	Addr uint64
 	Data []byte
 }
 
-// Open finds the table and the code in the file of a program, all of which is in data. Both
-// keep data.
+// Open finds the table and the code in a program's file. data has the whole file. Both results keep data.
 func Open(file *elf.File, data []byte) (t *Table, text Section, err error) {
 	text, ok := sectionOf(file, data, ".text")
 	if !ok {
 		return nil, text, errors.New("it has no .text section")
 	}
-	// A program that can be loaded anywhere has the table among what is relocated.
+	// In a program that can be loaded anywhere, the table is in a section that is relocated.
 	table, ok := sectionOf(file, data, ".gopclntab")
 	if !ok {
 		table, ok = sectionOf(file, data, ".data.rel.ro.gopclntab")
@@ -32,7 +31,8 @@ func Open(file *elf.File, data []byte) (t *Table, text Section, err error) {
 		return nil, text, fmt.Errorf("its table of Go functions cannot be read: %w", err)
 	}
 	relocations, _ := sectionOf(file, data, ".rela.dyn")
-	// The table has it, or in programs of Go 1.26 what the runtime knows of its module.
+	// The table has the address of the code. In programs of Go 1.26 the runtime's data about the module has it
+	// instead.
 	const inTable = 8 + 2*8
 	module, _ := sectionOf(file, data, ".go.module")
 	for _, at := range []uint64{
@@ -54,7 +54,7 @@ func (t *Table) fits(at uint64, text Section) bool {
 	return at >= text.Addr && at-text.Addr <= size && length <= size-(at-text.Addr)
 }
 
-// word is a word of a section; 0: it is none of it.
+// word returns the word at an offset of a section; 0: it is outside.
 func (s Section) word(at int) uint64 {
 	if len(s.Data) < at+8 {
 		return 0
@@ -62,11 +62,10 @@ func (s Section) word(at int) uint64 {
 	return binary.LittleEndian.Uint64(s.Data[at:])
 }
 
-// relocationSize is that of a relocation: where to, of which kind, what.
+// relocationSize is the size of a relocation: its place, its kind, and its value.
 const relocationSize = 3 * 8
 
-// relocated is the address that whoever loads the program puts to another address, in terms
-// of where it was linked; 0: none.
+// relocated returns the address that the loader puts at an address, both as the program was linked. 0: none.
 func relocated(relocations Section, at uint64) uint64 {
 	for b := relocations.Data; len(b) >= relocationSize; b = b[relocationSize:] {
 		if binary.LittleEndian.Uint64(b) == at {
@@ -76,7 +75,7 @@ func relocated(relocations Section, at uint64) uint64 {
 	return 0
 }
 
-// sectionOf is a section that is in the file as it is in memory.
+// sectionOf returns a section that the file has as it is in memory.
 func sectionOf(file *elf.File, data []byte, name string) (Section, bool) {
 	s := file.Section(name)
 	if s == nil || s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.Offset > uint64(len(data)) || s.Size > uint64(len(data))-s.Offset {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// linked is a program that Go or a C linker has put together, with its symbols.
+// linked returns a program that Go or a C linker has linked, with its symbols.
 func linked(t *testing.T, cgo string, flags ...string) (*elf.File, []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ type linking struct {
 	flags     []string
 }
 
-// linkings are those that there are on this machine.
+// linkings returns the ways of linking that this machine has.
 func linkings(t *testing.T) []linking {
 	all := []linking{{"by Go", "0", nil}, {"by Go, position-independent", "0", []string{"-buildmode=pie"}}}
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -85,7 +85,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenErrors: what is not in the file as it is in memory is not looked for.
+// TestOpenErrors: a section that the file does not have as it is in memory is not used.
 func TestOpenErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		section string

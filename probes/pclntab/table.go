@@ -8,36 +8,37 @@ import (
 	"hash/maphash"
 	"iter"
 	"sort"
+	"sync"
 )
 
-// magic is that of the table since Go 1.20.
+// magic is the first word of the table since Go 1.20.
 const magic = 0xfffffff1
 
-// Table is a program's table of functions. All addresses are those at which the program
-// was linked. It keeps the bytes that it was made of. It is for one goroutine at a time.
+// Table is a program's table of functions. All addresses are those at which the program was linked. It keeps the
+// bytes that it was made of. Several goroutines may use it.
 type Table struct {
 	text    uint64 // the address of runtime.text
-	quantum uint64 // all instructions are of a multiple of as many bytes
+	quantum uint64 // the length of each instruction is a multiple of it
 	names   []byte // each name ends with a NUL
 	units   []byte // the files of compilation units: offsets into files
 	files   []byte // each path ends with a NUL
 	pctab   []byte // by program counter: varints
-	funcs   []byte // the index of functions, then what is known of each
+	funcs   []byte // the index of functions, then their records
 	n       int    // how many functions there are
-	// trees is no part of the table: it has for functions which were put into them. Open
-	// finds it.
+	// trees says which functions were inlined into others. It is not part of the table: Open finds it.
 	trees []byte
 
-	byName map[uint64]uint32 // numbers of functions by their names' hashes, once it was asked for
+	index  sync.Once         // of byName
+	byName map[uint64]uint32 // numbers of functions by their names' hashes
 }
 
 const (
 	headerSize = 8 + 8*8
-	entrySize  = 8 // of the index: where the code begins, where its description is
+	entrySize  = 8 // of the index: where the function's code begins, where its record is
 )
 
-// Parse reads a table. text is the address of runtime.text, which is that of the section
-// .text unless a C linker has put other code in front.
+// Parse reads a table. text is the address of runtime.text. This is the address of the section .text, unless a C
+// linker has put other code first.
 func Parse(data []byte, text uint64) (*Table, error) {
 	if len(data) < headerSize {
 		return nil, errors.New("it is too short")
@@ -75,32 +76,27 @@ func Parse(data []byte, text uint64) (*Table, error) {
 	return t, nil
 }
 
-// entry is where the code of a function begins; i may be n, for the end of the code.
+// entry returns where the code of function i begins. i may be n, for the end of the code.
 func (t *Table) entry(i int) uint64 {
 	return t.text + uint64(binary.LittleEndian.Uint32(t.funcs[i*entrySize:]))
 }
 
-// Find is the function that an address is in.
+// Find returns the function that has an address.
 func (t *Table) Find(pc uint64) (*Func, bool) {
 	if pc < t.entry(0) || pc >= t.entry(t.n) {
 		return nil, false
 	}
-	// The first that begins behind pc; the one before it is meant.
+	// i is the first function that begins behind pc. The one before it has pc.
 	i := sort.Search(t.n, func(i int) bool { return t.entry(i) > pc })
 	return t.Function(i - 1)
 }
 
 var seed = maphash.MakeSeed()
 
-// ByName is the function with that name; of several, the last. The first call takes some
-// time and memory for an index.
+// ByName returns the function with a name; if several have it, the last. The first call makes an index, which takes
+// some time and memory.
 func (t *Table) ByName(name string) (*Func, bool) {
-	if t.byName == nil {
-		t.byName = make(map[uint64]uint32, t.n)
-		for i, name := range t.Names() {
-			t.byName[maphash.Bytes(seed, name)] = uint32(i)
-		}
-	}
+	t.index.Do(t.indexNames)
 	i, ok := t.byName[maphash.String(seed, name)]
 	if !ok {
 		return nil, false
@@ -109,8 +105,15 @@ func (t *Table) ByName(name string) (*Func, bool) {
 	return f, ok && f.Name == name
 }
 
-// Names are the names of the program's functions, by number, which is in the order of
-// addresses. They are the table's own bytes. Those that cannot be read are left out.
+func (t *Table) indexNames() {
+	t.byName = make(map[uint64]uint32, t.n)
+	for i, name := range t.Names() {
+		t.byName[maphash.Bytes(seed, name)] = uint32(i)
+	}
+}
+
+// Names yields the functions' numbers and names, in the order of addresses. The names are the table's own bytes.
+// Functions that cannot be read are left out.
 func (t *Table) Names() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for i := range t.n {
@@ -125,16 +128,16 @@ func (t *Table) Names() iter.Seq2[int, []byte] {
 	}
 }
 
-// Mentions reports whether a name is in the table, which also has those of functions of
-// which no copy is left, since the compiler put them into all their callers.
+// Mentions reports whether the table has a name. It also has the names of functions of which no copy is left, because
+// the compiler inlined them into all their callers.
 func (t *Table) Mentions(name string) bool {
 	return bytes.Contains(t.names, []byte("\x00"+name+"\x00"))
 }
 
-// recordSize is that of the runtime's type _func, without the lists behind it.
+// recordSize is the size of the runtime's type _func, without the lists behind it.
 const recordSize = 44
 
-// record is what is known of a function.
+// record returns the record of function i.
 func (t *Table) record(i int) ([]byte, bool) {
 	at := uint64(binary.LittleEndian.Uint32(t.funcs[i*entrySize+4:]))
 	if at+recordSize > uint64(len(t.funcs)) {
@@ -147,7 +150,7 @@ func (t *Table) name(record []byte) ([]byte, bool) {
 	return textAt(t.names, uint64(binary.LittleEndian.Uint32(record[4:])))
 }
 
-// textAt is the text that begins at an offset, and ends with a NUL.
+// textAt returns the text that begins at an offset and ends with a NUL.
 func textAt(b []byte, at uint64) ([]byte, bool) {
 	if at >= uint64(len(b)) {
 		return nil, false
@@ -159,7 +162,7 @@ func textAt(b []byte, at uint64) ([]byte, bool) {
 	return b[at : at+uint64(end)], true
 }
 
-// All are the program's functions, by address. Those that cannot be read are left out.
+// All yields the program's functions, by address. Functions that cannot be read are left out.
 func (t *Table) All() iter.Seq[*Func] {
 	return func(yield func(*Func) bool) {
 		for i := range t.n {
@@ -170,7 +173,7 @@ func (t *Table) All() iter.Seq[*Func] {
 	}
 }
 
-// Function is the function of a number.
+// Function returns the function with a number.
 func (t *Table) Function(i int) (*Func, bool) {
 	record, ok := t.record(i)
 	if !ok {
@@ -182,7 +185,7 @@ func (t *Table) Function(i int) (*Func, bool) {
 		return nil, false
 	}
 	record, data := record[:recordSize+pcdata], record[recordSize+pcdata:]
-	const dataAt = 43 // how much there is
+	const dataAt = 43 // the number of data offsets
 	return &Func{
 		Name: string(name), Entry: t.entry(i), End: t.entry(i + 1),
 		table: t, record: record, data: data[:min(len(data), 4*int(record[dataAt]))],

@@ -5,12 +5,13 @@ import (
 	"debug/elf"
 	"debug/gosym"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
-// parts are the table and the start of the code of a program.
+// parts returns the table of a program, and the address at which its code begins.
 func parts(t testing.TB, name string) (table []byte, text uint64) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -68,7 +69,7 @@ func TestAgainstGosym(t *testing.T) {
 	}
 }
 
-// TestFunctions: frames and safe points are what is known of some functions.
+// TestFunctions: some functions' frames and safe points are the known ones.
 func TestFunctions(t *testing.T) {
 	data, text := parts(t, toy.Build(t, ""))
 	table, err := Parse(data, text)
@@ -77,7 +78,7 @@ func TestFunctions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name             string
-		top, asm, inside bool  // inside: safe somewhere in it
+		top, asm, inside bool  // inside: a safe point is somewhere in it
 		delta            int64 // the largest; 0: not looked at
 	}{
 		{"runtime.goexit", true, true, false, 0},
@@ -122,7 +123,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is in a table, nothing but an error comes of it.
+// FuzzParse: whatever a table contains, reading it returns an error at worst.
 func FuzzParse(f *testing.F) {
 	data, text := parts(f, toy.Build(f, ""))
 	f.Add(data[:4096], uint64(0), text)
@@ -154,4 +155,24 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestByNameAtOnce: several goroutines find functions by name, also while the first one makes the index.
+func TestByNameAtOnce(t *testing.T) {
+	data, text := parts(t, toy.Build(t, ""))
+	for range 200 {
+		table, err := Parse(data, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if f, ok := table.ByName("main.main"); !ok || f.Name != "main.main" {
+					t.Error("there is no main.main")
+				}
+			})
+		}
+		wg.Wait()
+	}
 }

@@ -2,7 +2,7 @@ package reasons
 
 import "github.com/podstep/podstep/probes"
 
-// HeldByCRI is why nothing is held inside of the kubelet at its calls of the runtime.
+// HeldByCRI is why the probe inside the kubelet holds nothing at its calls of the runtime.
 var HeldByCRI = probes.NewReason("attach.heldByCRI", probes.Text{
 	En: "the cri probe holds there",
 	Zh: "这里由 cri 探针负责停住",
@@ -26,10 +26,10 @@ var NoBreakpoint = probes.NewReason("attach.noBreakpoint", probes.Text{
 	Zh: "函数开头或结尾的指令处不能放断点",
 })
 
-// Stood is what Delve has cost the kubelet.
+// Stood says for how long Delve has stopped the kubelet.
 var Stood = probes.NewReason("attach.stood", probes.Text{
-	En: "the kubelet has stood still for {all} in {stops} stops, at most for {worst}; {held} more to hold pods",
-	Zh: "kubelet 共停了 {stops} 次，合计 {all}，最长 {worst}；为停住 Pod 另停了 {held}",
+	En: "the kubelet has stood still for {all} in {stops} stops, at most for {worst}; {held} more to hold pods; {twice} stops were taken for repeated ones",
+	Zh: "kubelet 共停了 {stops} 次，合计 {all}，最长 {worst}；为停住 Pod 另停了 {held}；其中 {twice} 次被当作重复，不算调用",
 })
 
 // Reported is why nothing is held at a report.

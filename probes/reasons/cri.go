@@ -2,8 +2,8 @@ package reasons
 
 import "github.com/podstep/podstep/probes"
 
-// Unholdable reports of the methods before which no pod is held why not. In a woven kubelet a pod may be
-// held at some of them, since it is seen whose goroutine makes the call.
+// Unholdable has, by method, why no pod is held before it. In a woven kubelet a pod may be held at some of them,
+// since there the calling goroutine is known.
 var Unholdable = map[string]probes.ReasonCode{
 	"PodSandboxStatus": why("cri.hold.podSandboxStatus", "PLEG makes this call too, with its relist lock held, and seen from outside the kubelet its calls look like the worker's",
 		"PLEG 也会发出此调用，当时它持有 relist 锁；从 kubelet 外面看，它的调用与 worker 的一样"),
@@ -25,13 +25,13 @@ var Unholdable = map[string]probes.ReasonCode{
 		"此时 kubelet 仍在启动，还没有为任何 Pod 服务"),
 }
 
-// Listed is why no pod is held at what is no call.
+// Listed is why no pod is held at a report of what the runtime lists.
 var Listed = why("cri.hold.listed", "it is what the runtime lists, and no call of the kubelet", "这是运行时列出的内容，不是 kubelet 的调用")
 
-// Inside is why a step is not seen of which there is nothing better to say.
+// Inside is why a step is not seen, if there is no better reason.
 var Inside = why("cri.inside", "happens inside the kubelet; only a woven kubelet shows it", "发生在 kubelet 内部；只有织入的 kubelet 才能显示")
 
-// InsideOf reports for a stage where traces of its steps are seen all the same.
+// InsideOf has, by stage, why its steps are not seen, where traces of them are seen all the same.
 var InsideOf = map[string]probes.ReasonCode{
 	"boot":      why("cri.inside.boot", "happens inside the kubelet while it starts; only a woven kubelet shows it", "发生在 kubelet 启动期间的内部；只有织入的 kubelet 才能显示"),
 	"admit":     why("cri.inside.admit", "happens inside the kubelet; what it refuses shows in the pod's status, how it decides only a woven kubelet shows", "发生在 kubelet 内部；它拒绝的结果见 Pod 的状态，如何决定只有织入的 kubelet 才能显示"),
@@ -49,7 +49,7 @@ var InsideOf = map[string]probes.ReasonCode{
 	"http":      why("cri.inside.http", "goes to the kubelet's own server, and its streams do not pass through the runtime's socket", "发往 kubelet 自己的服务器，它的流不经过运行时的套接字"),
 }
 
-// Of calls that are no steps.
+// The reasons of calls that are no steps.
 var (
 	NotAsked = why("cri.other.notAsked", "most of these calls come every second and are about no pod; podstep attach --all-calls shows them",
 		"这些调用大多每秒都有，且与具体 Pod 无关；podstep attach --all-calls 会显示它们")

@@ -1,6 +1,6 @@
-// Package reasons has the reasons that probes give: why a step is not seen, why no pod
-// is held there. Probes send their codes. Whoever shows them needs the words, on any
-// system and without the code of the probes, which is for Linux alone.
+// Package reasons has the reasons that probes give: why a step is not seen, why no pod is held there. Probes send
+// their codes. A program that shows them needs the words on any system, without the code of the probes, which is
+// for Linux alone.
 package reasons
 
 import "github.com/podstep/podstep/probes"
@@ -9,6 +9,3 @@ import "github.com/podstep/podstep/probes"
 func why(code, en, zh string) probes.ReasonCode {
 	return probes.NewReason(code, probes.Text{En: en, Zh: zh})
 }
-
-// InWords is a reason of which only the words came, from an older podstep.
-var InWords = why("words", "{words}", "{words}")

@@ -1,9 +1,9 @@
 package reasons
 
-// Of the probe inside a running kubelet.
+// The reasons of the probe inside a running kubelet.
 var (
 	HigherTier = why("uprobe.tier", "looked at only on request: podstep attach --tier 2", "只在要求时查看：podstep attach --tier 2")
-	// InsideHigher is of a step of which nothing is shown unless something happens in it.
+	// InsideHigher is for a step that is shown only if something happens in it.
 	InsideHigher = why("uprobe.inside", "shown only with what happens in it, which is looked at on request: podstep attach --tier 2", "只与其中发生的事一起显示，而后者只在要求时查看：podstep attach --tier 2")
 	NotThere     = why("uprobe.notThere", "not seen in this kubelet: {error}", "在这个 kubelet 里看不到：{error}")
 	NotKnown     = why("uprobe.notKnown", "its code cannot be read: {error}", "无法读懂它的代码：{error}")
@@ -11,5 +11,7 @@ var (
 	NotOpened    = why("uprobe.notOpened", "this kubelet cannot be looked into: {error}", "无法观察这个 kubelet 的内部：{error}")
 	OnlySees     = why("uprobe.onlySees", "this probe only looks", "这个探针只能观察")
 	NotAllowed   = why("uprobe.notAllowed", "holding inside the kubelet is not allowed here: podstep attach --allow-holds", "未允许在 kubelet 内部停住 Pod：podstep attach --allow-holds")
+	OwnPIDs      = why("uprobe.ownPIDs", "podstep runs in a PID namespace of its own, where threads have other numbers than the kernel's program reports: run podstep attach on the machine itself, or with hostPID", "podstep 在自己的 PID 命名空间中运行，线程编号与内核程序报告的不同：请在宿主机上，或以 hostPID 运行 podstep attach")
+	Seccomp      = why("uprobe.seccomp", "the kubelet runs under a seccomp filter (SystemCallFilter= of its unit), which may end it at the system call in which a held thread waits (ppoll): run it without the filter to hold pods inside it", "kubelet 运行在 seccomp 过滤器之下（其 unit 的 SystemCallFilter=），被停住的线程等待时所用的系统调用（ppoll）可能使它被终止：如需在其内部停住 Pod，请去掉该过滤器再运行")
 	NoFaults     = why("uprobe.noFaults", "only a woven kubelet can be made to fail", "只有织入的 kubelet 才能让它出错")
 )

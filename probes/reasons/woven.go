@@ -2,7 +2,7 @@ package reasons
 
 import "github.com/podstep/podstep/probes"
 
-// Of the hook in a woven kubelet.
+// The reasons of the hook in a woven kubelet.
 var (
 	NotWoven   = probes.NewReason("woven.not", probes.Text{En: "not woven into this kubelet", Zh: "没有织入这个 kubelet"})
 	NoFunction = probes.NewReason("woven.outside", probes.Text{

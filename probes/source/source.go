@@ -18,13 +18,13 @@ import (
 	"sync"
 )
 
-//go:generate go run ./gen
+//go:generate go -C ../.. run ./cmd/gen source
+//go:generate go -C ../.. run ./cmd/gen sums
 
 //go:embed excerpts.json.gz
 var packed []byte
 
-// MaxLines is how long an excerpt may be, in lines. It holds all of nearly
-// every step.
+// MaxLines is how many lines an excerpt may have. Nearly all steps fit in whole.
 const MaxLines = 400
 
 // Excerpt is the source of one step's function.
@@ -37,25 +37,24 @@ type Excerpt struct {
 	Line, Func int
 	// Lines are the comment and the function, with tabs.
 	Lines []string
-	// Cut says that the function goes on after the last of Lines.
+	// Cut reports that the function goes on after the last of Lines.
 	Cut bool
 
 	calls map[string][]int
 }
 
-// Calls are the numbers of the lines that lead to the step callee: calls of its
-// function or, if there are none, of functions that come to it. They are in
-// order; none are known for a step that is reached in another way.
+// Calls returns the numbers of the lines that lead to the step callee: calls of its function or, if there are none,
+// of functions that come to it. They are in order. There are none for a step that is reached in another way.
 func (e Excerpt) Calls(callee string) []int { return e.calls[callee] }
 
-// Of is the source of a step.
+// Of returns the source of a step.
 func Of(step string) (Excerpt, bool) {
 	e, ok := load()[step]
 	return e, ok
 }
 
-// At is the source of the step's function that has a line: function is the symbol of it, or of a
-// literal in it, and file is where a kubelet's build had it.
+// At returns the source of the step's function that has a line. function is its symbol, or that of a literal in it.
+// file is where a kubelet's build had the source.
 func At(function, file string, line int) (Excerpt, bool) {
 	slash := strings.LastIndexByte(function, '/') + 1
 	name, in, _ := strings.Cut(function[slash:], ".")
@@ -71,9 +70,9 @@ func At(function, file string, line int) (Excerpt, bool) {
 
 // Data is the generated file.
 type Data struct {
-	// Notice is whose code it is.
+	// Notice states whose code it is.
 	Notice string `json:"notice"`
-	// Versions are those of the modules.
+	// Versions are the modules' versions.
 	Versions map[string]string `json:"versions"`
 	Steps    map[string]Entry  `json:"steps"`
 }
@@ -89,8 +88,7 @@ type Entry struct {
 	Calls  map[string][]int `json:"calls,omitempty"`
 }
 
-// load unpacks the data, once. What is wrong with it is a fault of the build,
-// and a test makes sure that nothing is.
+// load unpacks the data, once. An error is a fault of the build, and a test makes sure there is none.
 var load = sync.OnceValue(func() map[string]Excerpt {
 	data, err := Unpack(packed)
 	if err != nil {
@@ -106,7 +104,7 @@ var load = sync.OnceValue(func() map[string]Excerpt {
 	return out
 })
 
-// Pack is the form in which the data is kept.
+// Pack returns the data in the form in which it is kept.
 func Pack(d *Data) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

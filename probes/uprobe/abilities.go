@@ -8,16 +8,18 @@ import (
 // Name is the probe's, in events.
 const Name = "uprobe"
 
-// Holds is where a probe may hold pods.
+// Holds states where a probe may hold pods.
 type Holds struct {
-	// Allowed: somebody wants it to.
+	// Allowed: the person allows holds.
 	Allowed bool
-	// Except are stages at whose steps another probe holds, and Reason says so.
+	// Cannot, if set, is why this machine allows no holds.
+	Cannot probes.Reason
+	// Except are stages at whose steps another probe holds pods. The Reason says so.
 	Except map[string]probes.Reason
 }
 
-// at fills in whether a pod can be held at a step.
-func (h *Holds) at(s *probes.Step, can *probes.Ability) {
+// decide fills in whether a pod can be held at a step.
+func (h *Holds) decide(s *probes.Step, can *probes.Ability) {
 	if why, ok := h.Except[s.Stage]; ok {
 		can.NoHold = why
 		return
@@ -26,13 +28,17 @@ func (h *Holds) at(s *probes.Step, can *probes.Ability) {
 		can.NoHold = reasons.NotAllowed.Reason()
 		return
 	}
+	if !h.Cannot.IsZero() {
+		can.NoHold = h.Cannot
+		return
+	}
 	may := func(r probes.HoldRule) bool {
 		return r == probes.HoldYes || r == probes.HoldWorker || r == probes.HoldOwn
 	}
 	can.HoldEnter, can.HoldExit = may(s.Hold.Enter), may(s.Hold.Exit)
 }
 
-// NoAbilities are those of a probe of a kubelet that cannot be looked into, for a reason.
+// NoAbilities are the abilities of a probe that could not look into the kubelet. err is why.
 func NoAbilities(err error) probes.Abilities {
 	return abilities(reasons.NotOpened.With("error", err.Error()))
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Armed is where threads are to be signalled at a step, so that their goroutines can be held.
+// Armed states at which places of a step threads are signalled, so that their goroutines can be held.
 type Armed struct {
 	Enter, Exit bool
-	// Every: those of all pods. Otherwise only those that Want names.
+	// Every: threads are signalled for all pods. Otherwise only for those that Want names.
 	Every bool
 }
 
-// At reports whether they are at a begin, or at an exit.
+// At reports whether threads are signalled at the step's exits or, without exit, at its entries.
 func (a Armed) At(exit bool) bool {
 	if exit {
 		return a.Exit
@@ -29,11 +29,11 @@ func (a Armed) At(exit bool) bool {
 type Point struct {
 	Step *probes.Step
 	Exit bool
-	// Address is that of the instruction, as the program was linked.
+	// Address is the instruction's address, as the program was linked.
 	Address uint64
 }
 
-// Points are all places of steps.
+// Points returns all places of steps.
 func (p *Probe) Points() (out []Point) {
 	for _, at := range p.plan.places {
 		out = append(out, Point{at.step.Step, at.exit, at.at})
@@ -41,7 +41,7 @@ func (p *Probe) Points() (out []Point) {
 	return out
 }
 
-// Functions are the symbols of the functions of a step, and of the literals in them.
+// Functions returns the symbols of a step's functions, and of the function literals in them.
 func (p *Probe) Functions(step string) []string {
 	for _, s := range p.plan.steps {
 		if s.Name == step {
@@ -51,21 +51,20 @@ func (p *Probe) Functions(step string) []string {
 	return nil
 }
 
-// Locking are functions of the kubelet that take a lock, in addition to those that the catalogue
-// knows of: where they are under way nobody is to be held. There are none for a kubelet of
-// the catalogue's version, whose locks people have read.
+// Locking returns functions of the kubelet that take a lock, beyond those that the catalogue knows of: no goroutine
+// is to be held while one of them is under way. There are none for a kubelet of the catalogue's very version, whose
+// locks people have read. Another release of that minor version, or one that a vendor has patched, is another version.
 func (p *Probe) Locking() []string {
-	if probes.SameMinor(p.table.Version) {
+	if p.version == probes.KubernetesVersion {
 		return nil
 	}
 	return p.table.Locks()
 }
 
-// Locks are all functions that take a lock, by the source of the packages that the catalogue's
-// steps are in.
+// Locks returns all functions that take a lock, by the source of the packages that the catalogue's steps are in.
 func (p *Probe) Locks() []string { return p.table.Locks() }
 
-// Arm has the program signal at these steps from now on, by name, and at no others.
+// Arm makes the program signal at these steps from now on, by name, and at no others.
 func (p *Probe) Arm(steps map[string]Armed) error {
 	for i, at := range p.plan.places {
 		want, spec := steps[at.step.Name], at.spec
@@ -86,8 +85,8 @@ func (p *Probe) Arm(steps map[string]Armed) error {
 	return nil
 }
 
-// Want has the threads signalled, at places that are armed, that come there for these pods,
-// by uid, or on these goroutines, by number, and for no others.
+// Want selects the threads that are signalled at armed places: those that come there for these pods, by uid, or on
+// these goroutines, by number.
 func (p *Probe) Want(uids []string, goroutines []uint64) error {
 	byUID, byNumber := map[[uidLength]byte]bool{}, map[uint64]bool{}
 	for _, uid := range uids {
@@ -104,7 +103,7 @@ func (p *Probe) Want(uids []string, goroutines []uint64) error {
 	return replace(p.kernel.objects.Goroutines, byNumber)
 }
 
-// replace makes the keys of a map in the kernel these, and no others.
+// replace replaces the keys of a map in the kernel.
 func replace[K comparable](m *ebpf.Map, keys map[K]bool) error {
 	var old []K
 	var k K

@@ -3,7 +3,6 @@
 package uprobe
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,13 +11,12 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
 )
 
-// What it costs to attach, once: reading the kubelet's program, and loading the program into
+// These benchmarks measure what it costs once to attach: to read the kubelet's program, and to load the program into
 // the kernel, which verifies it.
 
 func BenchmarkRead(b *testing.B) {
@@ -39,7 +37,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkLoad(b *testing.B) {
 	defer reportCPU(b)()
 	for b.Loop() {
-		k, err := load(false)
+		k, err := load(true)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -49,8 +47,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkHit is what a hit takes, and of that the program in the kernel, by the kernel's own
-// clock. At an entry it reads from where the function was called too.
+// BenchmarkHit measures a hit, and the share of it that the program in the kernel takes, by the kernel's own clock.
+// At an entry the program also reads from where the function was called.
 func BenchmarkHit(b *testing.B) {
 	for _, side := range []struct {
 		name  string
@@ -67,7 +65,9 @@ func BenchmarkHit(b *testing.B) {
 				measured(1)
 				if n%ringRoom == 0 {
 					b.StopTimer()
-					drain(b, k)
+					if _, err := k.drain(); err != nil {
+						b.Fatal(err)
+					}
 					b.StartTimer()
 				}
 			}
@@ -86,27 +86,14 @@ func BenchmarkHit(b *testing.B) {
 // ringRoom is a number of records for which there is room in the ring.
 const ringRoom = 1000
 
-// drain takes all records out of the ring.
-func drain(b *testing.B, k *kernel) {
-	var raw ringbuf.Record
-	for {
-		k.events.SetDeadline(time.Now())
-		if err := k.events.ReadInto(&raw); errors.Is(err, os.ErrDeadlineExceeded) {
-			return
-		} else if err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// measuredKernel has the program run at the function that is measured.
+// measuredKernel makes the program run at the function that is measured.
 func measuredKernel(b *testing.B, flags uint8) *kernel {
 	b.Helper()
 	layout, err := goroutineLayout(runtime.Version())
 	if err != nil {
 		b.Fatal(err)
 	}
-	k, err := load(false)
+	k, err := load(true)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -118,7 +105,7 @@ func measuredKernel(b *testing.B, flags uint8) *kernel {
 	if err := k.objects.Places.Put(uint32(p.measuredPlace()), placeSpec{Reads: typicalReads, Flags: flags}); err != nil {
 		b.Fatal(err)
 	}
-	offset, err := measuredPlace()
+	offset, err := measuredOffset()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -140,7 +127,7 @@ func cpu() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// live is how many bytes are in use on the heap.
+// live returns how many bytes are in use on the heap.
 func live() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -4,33 +4,35 @@ package uprobe
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/memory"
 )
 
 var (
 	// errPanicked is the error of a call whose function did not return.
 	errPanicked = errors.New("the function did not return: it panicked, or its goroutine has ended")
-	// errUnseen is that of a call whose return may be among records that were lost.
+	// errUnseen is the error of a call whose return may be among records that were lost.
 	errUnseen = errors.New("it is not known how the function returned: records were lost")
 )
 
-// calls makes calls of records.
+// calls makes calls from records.
 type calls struct {
 	plan    *plan
 	errors  *errorTypes
-	clock   clock
 	handler Handler
-	turn    *probes.Step    // that of role turn, if no function of it is seen
+	turn    *probes.Step    // the step of role turn, if it has no function that is seen
 	workers map[uint64]bool // by the address of a goroutine's first function
 	bias    uint64          // what is added to addresses as they were linked
 	lost    func() uint64   // how many records were lost
 	known   uint64          // how many of them have been reported
 
 	goroutines map[uint64]*goroutine
-	keepPast   bool                      // calls that have ended are asked for
+	keepPast   bool                      // keep calls that have ended, in goroutine.past
 	high       uint64                    // the highest number of a goroutine that was seen
 	old        uint64                    // the highest one before anything was seen
 	room       int                       // for goroutines, before some are forgotten
@@ -38,24 +40,16 @@ type calls struct {
 	beliefs    map[*step]belief
 }
 
-// newCalls makes calls of what the probe sees, for a handler.
+// newCalls makes calls from the probe's records, for a handler.
 func newCalls(p *Probe, c *probes.Catalogue, h Handler) *calls {
 	return &calls{
-		plan: p.plan, errors: p.errors, clock: p.clock, handler: h, turn: p.turn(c), workers: p.workers(), bias: p.bias,
+		plan: p.plan, errors: p.errors, handler: h, turn: p.turn(c), workers: p.workers(), bias: p.bias,
 		goroutines: map[uint64]*goroutine{}, room: fewGoroutines, pending: map[uint64]*pendingRecord{}, beliefs: map[*step]belief{},
 	}
 }
 
-// clock turns the kernel's monotonic time into ours.
-type clock struct {
-	at time.Time
-	ns uint64
-}
-
-func (c clock) time(ns uint64) time.Time { return c.at.Add(time.Duration(int64(ns - c.ns))) }
-
-// take takes a record.
-func (c *calls) take(r *record) {
+// addRecord makes calls begin and end as a record says.
+func (c *calls) addRecord(r *record) {
 	if uint64(r.Place) >= c.plan.measuredPlace() {
 		return
 	}
@@ -68,7 +62,7 @@ func (c *calls) take(r *record) {
 		c.element(r, at)
 		return
 	}
-	if p := c.pending[r.G]; p != nil { // elements were lost
+	if p := c.pending[r.G]; p != nil { // its missing elements are lost
 		c.finish(p)
 	}
 	if len(at.side.lists) > 0 {
@@ -85,9 +79,9 @@ func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) 
 	if r.Goid == 0 || r.Goid > maxGoid {
 		return // no goroutine has such a number: podstep would not know whose call it is
 	}
-	now := c.clock.time(r.Time)
+	now := clock.Time(r.Time).Time()
 	if at.exit {
-		c.exit(r, at, lists, now)
+		c.exitCall(r, at, lists, now)
 		return
 	}
 	pods := podsOf(r, at, lists)
@@ -106,10 +100,10 @@ func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) 
 	if len(g.open) > 0 {
 		call.Line = c.line(r, call.Parent)
 	}
-	c.begin(g, call)
+	c.beginCall(g, call)
 }
 
-// line is from where the function of a call made the one of a record.
+// line returns the line at which a call's function made the call that a record begins.
 func (c *calls) line(r *record, by *Call) uint32 {
 	var returns [maxCallers]uint64
 	for i, at := range r.Callers {
@@ -118,13 +112,13 @@ func (c *calls) line(r *record, by *Call) uint32 {
 	return c.plan.callers.Line(returns[:], by.Step.Symbol)
 }
 
-func (c *calls) begin(g *goroutine, call *Call) {
+func (c *calls) beginCall(g *goroutine, call *Call) {
 	g.open = append(g.open, call)
-	c.goroutines[call.Goroutine] = g // one whose last call has just ended is not there any more
+	c.goroutines[call.Goroutine] = g // it was removed if its last call has just ended
 	c.handler.Enter(call)
 }
 
-// losses reports records that were lost since it was last called.
+// losses reports the records that were lost since its last call.
 func (c *calls) losses() {
 	if n := c.lost(); n > c.known {
 		c.handler.Lost(int(n - c.known))
@@ -132,8 +126,8 @@ func (c *calls) losses() {
 	}
 }
 
-// exit ends a call. One that began before the probe did is not known.
-func (c *calls) exit(r *record, at *planned, lists *[maxLists][]probes.PodRef, now time.Time) {
+// exitCall ends a call. A call that began before the probe did is not known.
+func (c *calls) exitCall(r *record, at *planned, lists *[maxLists][]probes.PodRef, now time.Time) {
 	g := c.goroutines[r.Goid]
 	if g == nil {
 		return
@@ -151,28 +145,42 @@ func (c *calls) exit(r *record, at *planned, lists *[maxLists][]probes.PodRef, n
 	err, _ := c.errors.error(r, at.side.err)
 	pods := podsOf(r, at, lists)
 	if !c.believes(at.step, pods) {
-		c.end(g, call, now, err, nil)
+		c.endCall(g, call, now, err, nil)
 		return
 	}
 	values := append(append([]any{c.quiet(r, at)}, pods...), fieldsOf(r, at)...)
 	call.Stopped = stopOf(r, at)
-	c.end(g, call, now, err, values)
+	c.endCall(g, call, now, err, values)
 	if call.Step.Story.Role == probes.RoleBegin {
 		c.beginTurn(g, call, now, values)
 	}
 }
 
-// vanish ends a call whose frame is no more, though no return of it was seen.
+// vanish ends a call whose frame has gone, though no return of it was seen.
 func (c *calls) vanish(g *goroutine, call *Call, now time.Time) {
-	call.Stopped = nil // it was of the entry
+	call.Stopped = nil // that stop was at the entry
 	err := errPanicked
 	if c.lost() > call.lost {
 		err = errUnseen
 	}
-	c.end(g, call, now, err, nil)
+	c.endCall(g, call, now, err, nil)
 }
 
-func (c *calls) end(g *goroutine, call *Call, now time.Time, err error, values []any) {
+// endAll ends all calls under way: no more records come, and nothing is known of how the calls ended. A goroutine has a
+// higher number than the one that started it, so the calls within others end first.
+func (c *calls) endAll(why error, now time.Time) {
+	for _, number := range slices.Backward(slices.Sorted(maps.Keys(c.goroutines))) {
+		g := c.goroutines[number]
+		g.endFrom(0, func(call *Call) {
+			call.Stopped = nil
+			c.endCall(g, call, now, why, nil)
+		})
+	}
+	clear(c.goroutines)
+	clear(c.pending)
+}
+
+func (c *calls) endCall(g *goroutine, call *Call, now time.Time, err error, values []any) {
 	call.ended = true
 	c.handler.Exit(call, now, err, values)
 	call.Stopped = nil
@@ -190,7 +198,7 @@ func (c *calls) end(g *goroutine, call *Call, now time.Time, err error, values [
 	}
 }
 
-// quiet reports whether a call is worth no event.
+// quiet reports whether a call is not worth an event.
 func (c *calls) quiet(r *record, at *planned) bool {
 	if at.step.quiet == nil {
 		return false
@@ -208,7 +216,7 @@ func (c *calls) quiet(r *record, at *planned) bool {
 	return holds(at.step.quiet, values)
 }
 
-// podsOf are what a record has of the call's pods, as the agent takes them.
+// podsOf returns the call's pods that a record has, in the agent's form.
 func podsOf(r *record, at *planned, lists *[maxLists][]probes.PodRef) (out []any) {
 	for i := range at.side.lists {
 		if lists == nil {

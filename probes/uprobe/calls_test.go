@@ -3,13 +3,15 @@
 package uprobe
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// web has the values of a pod, and more.
+// web returns the values of a pod, and more.
 func web(more ...any) []any {
 	return append([]any{memory.UID, uid1, memory.Namespace, "default", memory.Name, "web"}, more...)
 }
@@ -53,6 +55,25 @@ func TestQuietCall(t *testing.T) {
 	)
 }
 
+// TestEndAll: when the process has ended, all calls under way end with that reason, the inner ones first, and nothing
+// is remembered of its goroutines.
+func TestEndAll(t *testing.T) {
+	s := newScene(t)
+	s.enter("toy.sync", 7, 100, web("attempt", 2)...)
+	s.enter("toy.mount", 7, 200, web()...)
+	s.enter("toy.mount", 8, 100, web()...)
+	s.log = nil
+	s.calls.endAll(errors.New("the kubelet has ended"), clock.Time(9).Time())
+	s.want(
+		"exit toy.mount [] the kubelet has ended after 6",
+		"exit toy.mount [] the kubelet has ended after 7",
+		"exit toy.sync [] the kubelet has ended after 8",
+	)
+	if n := len(s.calls.goroutines); n != 0 {
+		t.Errorf("%d goroutines are remembered", n)
+	}
+}
+
 // TestVanished: a call whose frame is gone has panicked, unless records were lost.
 func TestVanished(t *testing.T) {
 	s := newScene(t)
@@ -87,7 +108,7 @@ func TestVanished(t *testing.T) {
 	)
 }
 
-// TestUnknownExit: the end of a call is nothing whose beginning was not seen.
+// TestUnknownExit: an exit does nothing if the begin of its call was not seen.
 func TestUnknownExit(t *testing.T) {
 	s := newScene(t)
 	s.exit("toy.sync", 7, 100)
@@ -100,20 +121,20 @@ func TestUnknownExit(t *testing.T) {
 	)
 }
 
-// start has a goroutine be started by another.
+// start starts a goroutine on another one.
 func (s *scene) start(goid, parent uint64) {
 	s.now++
-	s.calls.take(&record{Time: s.now, G: 0xc000 + goid, Goid: goid, Parent: parent, Place: uint32(len(s.calls.plan.places))})
+	s.calls.addRecord(&record{Time: s.now, G: 0xc000 + goid, Goid: goid, Parent: parent, Place: uint32(len(s.calls.plan.places))})
 }
 
-// TestStarted: what runs on a goroutine that a call has started is in that call, while that
-// goes on; not only the first.
+// TestStarted: calls on a goroutine that was started in a call are in that call, while that call goes on. This holds
+// for all of them, not only the first.
 func TestStarted(t *testing.T) {
 	s := newScene(t)
 	s.enter("toy.sync", 7, 100, web()...)
 	s.start(8, 7)
 	s.start(9, 8)
-	s.start(10, 99) // of one that is in no call
+	s.start(10, 99) // by a goroutine that is in no call
 	for _, goid := range []uint64{8, 8, 9, 10} {
 		s.enter("toy.mount", goid, 50, web()...)
 		s.exit("toy.mount", goid, 50)
@@ -157,37 +178,37 @@ const (
 	listB = "{00000001-1111-4222-8333-44444444444b b-namespace b-name b-resourceversion}"
 )
 
-// TestLists: a call about a list of pods begins when all of them have come, or when it is
-// seen that some were lost.
+// TestLists: a call about a list of pods begins when all of the list's records have come, or when it shows that some
+// were lost.
 func TestLists(t *testing.T) {
 	s := newScene(t)
 	head, elements := s.list(7, 100, "a", "b")
-	s.calls.take(&head.record)
-	s.calls.take(&elements[0].record)
+	s.calls.addRecord(&head.record)
+	s.calls.addRecord(&elements[0].record)
 	s.want()
-	s.calls.take(&elements[1].record)
+	s.calls.addRecord(&elements[1].record)
 	s.want("enter toy.add [[" + listA + " " + listB + "] 2]")
 	s.exit("toy.add", 7, 100)
 	s.want("exit toy.add [false] <nil> after 1")
 
 	head, _ = s.list(7, 100)
-	s.calls.take(&head.record)
+	s.calls.addRecord(&head.record)
 	s.want("enter toy.add [<nil> 0]")
 	s.exit("toy.add", 7, 100)
 	s.log = nil
 
 	head, elements = s.list(7, 100, "a", "b")
-	s.calls.take(&head.record)
-	s.calls.take(&elements[0].record)
-	s.enter("toy.sync", 7, 200, web()...) // the other one was lost
-	s.calls.take(&elements[1].record)     // and comes too late
+	s.calls.addRecord(&head.record)
+	s.calls.addRecord(&elements[0].record)
+	s.enter("toy.sync", 7, 200, web()...)  // the other one was lost
+	s.calls.addRecord(&elements[1].record) // it comes too late
 	s.want("enter toy.add [["+listA+"] 2]", "enter toy.sync ["+webRef+" <nil>] in toy.add")
 	if len(s.calls.pending) != 0 {
 		t.Errorf("%d records still wait", len(s.calls.pending))
 	}
 }
 
-// TestForget: what is remembered of goroutines is bounded.
+// TestForget: calls remembers a bounded number of goroutines.
 func TestForget(t *testing.T) {
 	s := newScene(t)
 	s.enter("toy.sync", 1, 100, web()...)
@@ -214,8 +235,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestStartedBefore: a goroutine whose start nobody saw was started in the call whose function has
-// its go statement, about the same pod, though that has ended by now; or in none.
+// TestStartedBefore: a goroutine whose start nobody saw was started in the call that is about the same pod and whose
+// function has its go statement, even if that call has ended by now. Without such a call it was started in none.
 func TestStartedBefore(t *testing.T) {
 	s := newScene(t)
 	w := &Watched{calls: s.calls}
@@ -232,7 +253,7 @@ func TestStartedBefore(t *testing.T) {
 		if step == "" {
 			return 1
 		}
-		_, at := s.at(step, false)
+		_, at := s.placeOf(step, false)
 		return at.at + 1
 	}
 	next := func(i int) uint64 { return 1000*numbersApart + uint64(i) }
@@ -260,8 +281,8 @@ func TestStartedBefore(t *testing.T) {
 			t.Errorf("one made in %q for %s was started in %+v, not in %s", c.in, c.uid, got, c.step)
 		}
 	}
-	// One that is older than the call, whose own was not seen, was not started in it; nor one that
-	// is older than podstep.
+	// A goroutine that is older than the call was not started in it. The goroutine's own start was not seen. Nor was
+	// one that is older than podstep.
 	s.enter("toy.sync", 7, 300, about(third)...)
 	r := s.record("toy.mount", false, 12, 50).with(about(third)...)
 	r.Parent, r.Made = 7, made("toy.sync")
@@ -278,8 +299,8 @@ func TestStartedBefore(t *testing.T) {
 	}
 }
 
-// TestWatchedLost: the end of a call that was not seen may be among what was lost; of one that
-// began later it is not.
+// TestWatchedLost: the end of a call that was not seen may be among the lost records. The end of a call that began
+// later is not.
 func TestWatchedLost(t *testing.T) {
 	s := newScene(t)
 	w := &Watched{calls: s.calls}

@@ -9,7 +9,12 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"runtime"
+	"sync"
 	"time"
+
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/uprobe/goproc"
@@ -19,12 +24,11 @@ import (
 type Cost struct {
 	// Hits is how often the kubelet has come to a place.
 	Hits uint64
-	// Each is what one hit takes, as measured on a function of podstep's own; zero: that
-	// was not possible, or is not done yet.
+	// Each is how long one hit takes, as measured on a function of podstep's own.
 	Each time.Duration
 }
 
-// Share is which share of a core the hits take that came within some time since another cost.
+// Share returns the share of a core that the hits since an earlier Cost take, if they came within that time.
 func (c Cost) Share(before Cost, within time.Duration) float64 {
 	if within <= 0 {
 		return 0
@@ -32,35 +36,79 @@ func (c Cost) Share(before Cost, within time.Duration) float64 {
 	return float64(c.Hits-before.Hits) * float64(c.Each) / float64(within)
 }
 
-// Cost is what the probe has cost so far.
+// Cost returns what the probe has cost so far.
 func (p *Probe) Cost() Cost {
-	return Cost{Hits: p.kernel.count(countHits) - uint64(p.ownHits.Load()), Each: time.Duration(p.each.Load())}
+	return Cost{Hits: p.kernel.count(countHits) - p.kernel.own.hits, Each: p.kernel.own.each}
 }
 
 const (
-	// A hit is measured by the quickest of some rows of calls, since other things happen too.
+	// The quickest of some rows of calls counts, because other things happen in between.
 	measuredRows  = 10
 	measuredCalls = 100
+	measuredHits  = measuredRows * measuredCalls
 )
 
-// measure measures what a hit takes.
-func (p *Probe) measure() error {
-	offset, err := measuredPlace()
+// measurement is what comes of calls of podstep's own function while the program runs there. A thread that is not the
+// process's first makes the calls.
+type measurement struct {
+	each time.Duration // how long a hit takes
+	hits uint64        // how many of measuredHits the program has counted
+	// places are the numbers of the places of the records that came. Each hit makes a record.
+	places map[uint32]int
+}
+
+// measure makes the program run at podstep's own function, and calls that. Nothing else has a link to the program yet.
+func (k *kernel) measure(place uint64) (m measurement, err error) {
+	offset, err := measuredOffset()
 	if err != nil {
-		return fmt.Errorf("measure what a hit takes: %w", err)
+		return m, fmt.Errorf("find podstep's own function: %w", err)
 	}
-	without := quickest()
-	links, err := p.kernel.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, p.plan.measuredPlace())
+	without := offFirstThread(quickest)
+	before := k.count(countHits)
+	links, err := k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, place)
 	if err != nil {
-		return fmt.Errorf("measure what a hit takes: %w", err)
+		return m, errors.Join(err, closeLinks(links))
 	}
-	with := quickest()
-	p.ownHits.Store(measuredRows * measuredCalls)
-	p.each.Store(int64(max(with-without, 0) / measuredCalls))
-	for _, l := range links {
-		err = errors.Join(err, l.Close())
+	with := offFirstThread(quickest)
+	if err := closeLinks(links); err != nil {
+		return m, fmt.Errorf("detach the eBPF program: %w", err)
 	}
-	return err
+	m.each, m.hits = max(with-without, 0)/measuredCalls, k.count(countHits)-before
+	m.places, err = k.drain()
+	return m, err
+}
+
+// drain takes all records out of the ring. It returns how many there are of each place.
+func (k *kernel) drain() (places map[uint32]int, err error) {
+	places = map[uint32]int{}
+	var raw ringbuf.Record
+	for {
+		k.events.SetDeadline(time.Now())
+		if err := k.events.ReadInto(&raw); errors.Is(err, os.ErrDeadlineExceeded) {
+			return places, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read the eBPF program's events: %w", err)
+		}
+		if r := recordOf(raw.RawSample); r != nil {
+			places[r.Place]++
+		}
+	}
+}
+
+// offFirstThread calls f on a thread that is not the process's first one.
+func offFirstThread(f func() time.Duration) (out time.Duration) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if unix.Gettid() == os.Getpid() { // this goroutine keeps the first thread, so the next one gets another
+			out = offFirstThread(f)
+			return
+		}
+		out = f()
+	})
+	wg.Wait()
+	return out
 }
 
 func quickest() (best time.Duration) {
@@ -76,7 +124,7 @@ func quickest() (best time.Duration) {
 	return best
 }
 
-// measured is the function that is looked at. It has a frame, as most of the kubelet's have.
+// measured is the function at which hits are measured. It has a frame, as most functions of the kubelet have.
 //
 //go:noinline
 func measured(n int) int { return inner(n) + 1 }
@@ -84,8 +132,8 @@ func measured(n int) int { return inner(n) + 1 }
 //go:noinline
 func inner(n int) int { return n }
 
-// measuredPlace is where in the file of podstep's own program the entry of that function is.
-func measuredPlace() (uint64, error) {
+// measuredOffset returns the offset of measured's entry in the file of podstep's own program.
+func measuredOffset() (uint64, error) {
 	data, unmap, err := goproc.Map("/proc/self/exe")
 	if err != nil {
 		return 0, err

@@ -17,9 +17,9 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestMeasuredPlace: the place is found at which a hit is measured.
-func TestMeasuredPlace(t *testing.T) {
-	offset, err := measuredPlace()
+// TestMeasuredOffset: the place at which a hit is measured is found.
+func TestMeasuredOffset(t *testing.T) {
+	offset, err := measuredOffset()
 	if err != nil || offset == 0 {
 		t.Errorf("it is %#x (%v)", offset, err)
 	}

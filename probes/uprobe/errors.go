@@ -12,13 +12,13 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// errorTypes knows the types of errors by the addresses of their methods Error, of which an
-// interface's table of methods has one.
+// errorTypes knows the types of errors by the addresses of their Error methods. An interface's table of methods has
+// that address.
 type errorTypes struct {
-	bias uint64 // of the addresses in the process to those in the file, by which the others are
-	// names are the types, with the last part of their packages' paths.
+	bias uint64 // how far addresses in the process are above those in the file; names and texts have those of the file
+	// names are the types, each with the last part of its package's path.
 	names map[uint64]string
-	// texts are how the program in the kernel finds errors' texts.
+	// texts are the ways in which the program in the kernel finds errors' texts.
 	texts map[uint64]wrapSpec
 }
 
@@ -37,7 +37,7 @@ func newErrorTypes(p *program, table *memory.Table) *errorTypes {
 	return t
 }
 
-// fixed are texts of errors that have no memory.
+// fixed are the texts of errors whose texts are constant.
 var fixed = map[string]string{
 	"context.deadlineExceededError": "context deadline exceeded",
 }
@@ -62,8 +62,7 @@ func (t *errorTypes) findTexts(p *program, table *memory.Table) {
 	})
 }
 
-// wraps are how the program in the kernel finds errors' texts, by the address of the method
-// in the process.
+// wraps returns how the program in the kernel finds errors' texts, by the address of the Error method in the process.
 func (t *errorTypes) wraps() map[uint64]wrapSpec {
 	out := map[uint64]wrapSpec{}
 	for at, w := range t.texts {
@@ -72,7 +71,7 @@ func (t *errorTypes) wraps() map[uint64]wrapSpec {
 	return out
 }
 
-// methods are the symbols that the method Error of a type has: on the type and on pointers.
+// methods returns the symbols that a type's Error method may have: the type's, and the pointer's.
 func methods(name string) []string {
 	slash := strings.LastIndexByte(name, '/')
 	pkg, typ, _ := strings.Cut(name[slash+1:], ".")
@@ -82,7 +81,7 @@ func methods(name string) []string {
 
 var method = regexp.MustCompile(`^(.*?)\.?\(?\*?(\w+)\)?\.Error$`)
 
-// typeName is the type whose method Error has a symbol; empty: it cannot be known.
+// typeName returns the type whose Error method has a symbol; empty: it cannot be known.
 func typeName(symbol string) string {
 	m := method.FindStringSubmatch(symbol[strings.LastIndexByte(symbol, '/')+1:])
 	if m == nil {
@@ -91,11 +90,10 @@ func typeName(symbol string) string {
 	return strings.TrimSuffix(m[1], ".") + "." + m[2]
 }
 
-// name is the type of an error by the address of its method in the process; empty: it cannot
-// be known.
+// name returns an error's type by the address of its Error method in the process; empty: it cannot be known.
 func (t *errorTypes) name(at uint64) string { return t.names[at-t.bias] }
 
-// error is the error in a source; known is false if it cannot be known whether there is one.
+// error returns the error in a source. known is false if it cannot be known whether there is one.
 func (t *errorTypes) error(r *record, s *source) (err error, known bool) {
 	if s == nil {
 		return nil, false

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// FuzzRecord: whatever stands in a record, its values are values, and its texts are texts.
+// FuzzRecord: whatever a record contains, its values have their kinds, and its texts are valid.
 func FuzzRecord(f *testing.F) {
 	s := newScene(f)
 	f.Add(make([]byte, unsafe.Sizeof(record{})))
@@ -34,8 +34,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzCalls: whatever the order of records, calls end once, inside of those that they are in,
-// and what is remembered is bounded.
+// FuzzCalls: whatever the order of records, each call ends once, and inside its parent. The number of remembered
+// goroutines is bounded.
 func FuzzCalls(f *testing.F) {
 	f.Add([]byte{0, 1, 10, 0, 1, 1, 10, 0})
 	f.Add([]byte{2, 1, 10, 4, 3, 1, 10, 0, 200, 2, 1, 0, 4, 2, 20, 0, 4, 1, 9, 0})
@@ -68,7 +68,7 @@ func FuzzCalls(f *testing.F) {
 					}
 				}
 			}
-			s.calls.take(&r.record)
+			s.calls.addRecord(&r.record)
 		}
 		if len(s.calls.goroutines) > 16 || len(s.calls.pending) > 8 {
 			t.Errorf("%d goroutines are remembered, and %d records", len(s.calls.goroutines), len(s.calls.pending))
@@ -76,7 +76,7 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// watched looks at calls as they begin and end.
+// watched checks calls as they begin and end.
 type watched struct {
 	t    *testing.T
 	open map[*Call]bool

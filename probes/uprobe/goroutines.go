@@ -6,9 +6,11 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/podstep/podstep/probes/clock"
 )
 
-// goroutine is one on which calls are open, or that one with open calls has started.
+// goroutine is a goroutine on which calls are open, or that a goroutine with open calls has started.
 type goroutine struct {
 	address uint64  // of the runtime's g
 	open    []*Call // the innermost last
@@ -16,11 +18,11 @@ type goroutine struct {
 	worker  bool
 	turn    *Call   // of a worker
 	failed  error   // the last error in the turn
-	past    []*Call // the last that have ended, the last one last
+	past    []*Call // calls that have ended, the latest last
 	seen    time.Time
 }
 
-// top is the innermost open call.
+// top returns the innermost open call. If none is open, it returns the call in which the goroutine was started.
 func (g *goroutine) top() *Call {
 	if n := len(g.open); n > 0 {
 		return g.open[n-1]
@@ -28,8 +30,8 @@ func (g *goroutine) top() *Call {
 	return g.parent
 }
 
-// endFrom ends the calls whose frames are no more where one at a depth is entered: the stack
-// grows away from depth zero.
+// endFrom ends the calls at a depth and deeper: their frames have gone if a function at that depth is entered. The
+// stack grows away from depth zero.
 func (g *goroutine) endFrom(depth uint64, end func(*Call)) {
 	for n := len(g.open); n > 0 && g.open[n-1].depth >= depth; n = len(g.open) {
 		last := g.open[n-1]
@@ -38,11 +40,11 @@ func (g *goroutine) endFrom(depth uint64, end func(*Call)) {
 	}
 }
 
-// goroutine is the one of a record, which is made if it is not known.
+// goroutine returns the goroutine of a record, and makes it if it is not known.
 func (c *calls) goroutine(r *record, now time.Time) *goroutine {
 	g := c.goroutines[r.Goid]
 	if g == nil {
-		c.forget(now)
+		c.forgetIdle(now)
 		g = &goroutine{}
 		c.goroutines[r.Goid] = g
 	}
@@ -52,7 +54,7 @@ func (c *calls) goroutine(r *record, now time.Time) *goroutine {
 	return g
 }
 
-// started notes in which call a goroutine was started.
+// started notes in which call a goroutine was started, by the record of its start.
 func (c *calls) started(r *record) {
 	parent := c.goroutines[r.Parent]
 	if parent == nil || c.goroutines[r.Goid] != nil {
@@ -62,35 +64,34 @@ func (c *calls) started(r *record) {
 	if top == nil {
 		return
 	}
-	now := c.clock.time(r.Time)
-	c.forget(now)
+	now := clock.Time(r.Time).Time()
+	c.forgetIdle(now)
 	c.goroutines[r.Goid] = &goroutine{parent: top, seen: now}
 }
 
-// mostPast is how many calls of a goroutine are kept that have ended.
+// mostPast is how many ended calls of a goroutine are kept.
 const mostPast = 8
 
-// startedBefore notes in which call a goroutine was started whose first record this is. By then
-// the call may have ended.
+// startedBefore notes in which call a goroutine was started, by the goroutine's first record. By then the call may
+// have ended.
 func (c *calls) startedBefore(r *record) {
 	parent := c.goroutines[r.Parent]
 	if parent == nil || c.goroutines[r.Goid] != nil || r.Goid <= c.old {
 		return
 	}
 	if call := c.starter(parent, r); call != nil {
-		now := c.clock.time(r.Time)
-		c.forget(now)
+		now := clock.Time(r.Time).Time()
+		c.forgetIdle(now)
 		c.goroutines[r.Goid] = &goroutine{parent: call, seen: now}
 	}
 }
 
-// numbersApart is how far the numbers of goroutines are apart at most that are started one after
-// the other.
+// numbersApart bounds how far apart the numbers are of goroutines that are started one after the other.
 var numbersApart = numbersTaken * uint64(runtime.NumCPU())
 
-// starter is the call on a goroutine in which that of a record was started: one that began before,
-// with the go statement in its function, about the same pod. Where the statement is in the function
-// of no step, it is a call about this pod, or the one that is open and about none.
+// starter returns the call on parent in which the goroutine of a record was started. The call began before that, its
+// function has the go statement, and it is about the same pod, or about none. If the go statement is in no step's
+// function, starter returns a call about the same pod, or the open one about none.
 func (c *calls) starter(parent *goroutine, r *record) *Call {
 	made, uid := r.Made-c.bias, r.UID()
 	all := slices.Clone(parent.open)
@@ -118,20 +119,20 @@ func (c *calls) starter(parent *goroutine, r *record) *Call {
 	return nil
 }
 
-// idle reports whether nothing is known of a goroutine that matters to its next call.
+// idle reports whether the goroutine has no data that matters to its next call.
 func (g *goroutine) idle() bool { return len(g.open) == 0 && (g.parent == nil || g.parent.ended) }
 
 const (
 	// fewGoroutines are remembered whatever they do.
 	fewGoroutines = 1 << 12
-	// maxGoroutines bounds those that are remembered.
+	// maxGoroutines bounds the goroutines that are remembered.
 	maxGoroutines = 1 << 16
-	// forgetAfter is how long one is remembered that calls nothing.
+	// forgetAfter is how long a goroutine that calls nothing is remembered.
 	forgetAfter = time.Minute
 )
 
-// forget makes room for one more goroutine. When one ends is not seen.
-func (c *calls) forget(now time.Time) {
+// forgetIdle makes room for one more goroutine. The probe does not see when a goroutine ends.
+func (c *calls) forgetIdle(now time.Time) {
 	if len(c.goroutines) < c.room {
 		return
 	}

@@ -10,24 +10,24 @@ import (
 	"sync"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
 )
 
 //go:generate bpf/generate.sh ../steps.bpf.o
-//go:generate sh -c "go run ./insidedoc > ../../docs/inside.md"
+//go:generate go -C ../.. run ./cmd/gen inside
 
 //go:embed steps.bpf.o
 var object []byte
 
-// kernel is the program in the kernel: what it reads by, and the places it runs at.
+// kernel is the program in the kernel, with the data that it reads by and the places that it runs at.
 type kernel struct {
 	objects objects
 	links   []link.Link
 	events  *ringbuf.Reader
 	multi   bool
+	own     measurement // what came of podstep's own calls, before all others
 }
 
 type objects struct {
@@ -51,13 +51,11 @@ func (o *objects) close() {
 	_ = o.Step.Close()
 }
 
-// load loads the program, in the form for one link to all places or, where the kernel has
-// no such, for one a place (before Linux 6.6).
-func load(single bool) (k *kernel, err error) {
-	// Kernels before 5.11 count maps as locked memory. Others do not mind.
+// load loads the program: for one link to all places of a process (multi), or for one link a place.
+func load(multi bool) (k *kernel, err error) {
+	// Kernels before 5.11 count maps as locked memory. Others do not need this.
 	_ = rlimit.RemoveMemlock()
-	// Kernels before 6.6 load the form for one link, and do not attach it.
-	k = &kernel{multi: !single && features.HaveBPFLinkUprobeMulti() == nil}
+	k = &kernel{multi: multi}
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
 		return nil, fmt.Errorf("read the eBPF program: %w", err)
@@ -81,7 +79,7 @@ const typicalReads = 5
 // measuredPlace is the number of the place at which a hit is measured, behind all others.
 func (p *plan) measuredPlace() uint64 { return uint64(len(p.places) + len(p.starts)) }
 
-// fill gives the program what it reads by.
+// fill gives the program the data that it reads by.
 func (k *kernel) fill(p *plan, wraps map[uint64]wrapSpec) error {
 	places := make([]placeSpec, p.measuredPlace()+1)
 	numbers := make([]uint32, max(len(places), len(p.reads)))
@@ -119,7 +117,7 @@ func put(m *ebpf.Map, keys, values any) error {
 	return nil
 }
 
-// attach has the program run at offsets of a process's program, as the places from a number on.
+// attach makes the program run at offsets of a process's program. Their places are numbered from first on.
 func (k *kernel) attach(pid int, file string, offsets []uint64, first uint64) (links []link.Link, err error) {
 	exe, err := link.OpenExecutable(file)
 	if err != nil {
@@ -146,21 +144,26 @@ func (k *kernel) attach(pid int, file string, offsets []uint64, first uint64) (l
 	return links, nil
 }
 
-// close takes the program back.
+// close takes the program out of the kernel.
 func (k *kernel) close() error {
-	errs := make([]error, len(k.links))
-	var wg sync.WaitGroup
-	for i, l := range k.links { // each waits until no processor is in the program
-		wg.Go(func() { errs[i] = l.Close() })
-	}
-	wg.Wait()
+	err := errors.Join(closeLinks(k.links), k.events.Close())
 	k.links = nil
-	err := errors.Join(append(errs, k.events.Close())...)
 	k.objects.close()
 	return err
 }
 
-// counts are the program's counters.
+// closeLinks closes links at the same time: each close waits until no processor is in the program.
+func closeLinks(links []link.Link) error {
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { errs[i] = l.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// count returns one of the program's counters.
 func (k *kernel) count(what uint32) (n uint64) {
 	var each []uint64
 	if err := k.objects.Counts.Lookup(what, &each); err != nil {

@@ -2,7 +2,7 @@
 
 package uprobe
 
-// What of bpf/steps.bpf.c has the same form here. A test compares the two.
+// These have the same form in bpf/steps.bpf.c. A test compares the two.
 
 const (
 	maxHops     = 4
@@ -16,13 +16,13 @@ const (
 	maxCallers  = 8
 )
 
-// In and kind of a readSpec.
+// The values of In and Kind of a readSpec.
 const (
 	inRegister, inStack, inElement, inEntry, inSkip         = 0, 1, 2, 3, 4
 	kindWord, kindString, kindTime, kindError, kindListSpec = 0, 1, 2, 3, 4
 )
 
-// readSpec is how one value is read: struct read.
+// readSpec states how one value is read: struct read.
 type readSpec struct {
 	In, Kind, Hops, Zero uint8
 	At                   int32
@@ -41,23 +41,23 @@ type placeSpec struct {
 	Reads, Flags uint8
 	Step         uint32
 	List, Lists  uint8
-	// Elements are reads of an element of a list, behind the others, and Stride is its size.
+	// Elements is how many reads an element of a list takes; they are behind the others. Stride is an element's size.
 	Elements, Stride uint8
 }
 
-// layoutSpec is where things are in the kubelet's struct g: struct layout.
+// layoutSpec has the offsets in the kubelet's struct g: struct layout.
 type layoutSpec struct{ Goid, Parent, Start, _ uint32 }
 
-// How of a wrapSpec.
+// The values of How of a wrapSpec.
 const wrapText, wrapInner = 0, 1
 
-// wrapSpec is how the text of errors of one type is found: struct wrap.
+// wrapSpec states how the text of errors of one type is found: struct wrap.
 type wrapSpec struct {
 	How, Hops uint32
 	Hop       [maxHops]int32
 }
 
-// Flags of a record, and what there is of a value.
+// The flags of a record, and the states of a value in it.
 const (
 	recordSignalled, recordElement, recordEntryLost = 1, 2, 4
 	haveNone, haveNumber, haveText, haveCut         = 0, 1, 2, 3
@@ -70,7 +70,7 @@ type record struct {
 	Used                                uint16
 	Values, Flags                       uint8
 	List                                uint32
-	Made                                uint64 // where the goroutine was started; of a Reader alone
+	Made                                uint64 // where the goroutine was started; only a Reader sets it
 	Callers                             [maxCallers]uint64
 	Frame, Element, Hi                  uint64
 	Regs, Saved                         [16]uint64

@@ -12,7 +12,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// TestLayout: what the program and this package share has the same form in both.
+// TestLayout: the structs that the program and this package share have the same form in both.
 func TestLayout(t *testing.T) {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {

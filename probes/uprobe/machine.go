@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// here is this machine, as far as it can be seen.
+// here returns this machine, as far as it can be seen.
 func here() *Machine {
 	m := &Machine{Arch: runtime.GOARCH, Lockdown: Lockdown("/")}
 	var name unix.Utsname
@@ -24,11 +24,22 @@ func here() *Machine {
 	}
 	_, err := os.Stat("/sys/bus/event_source/devices/uprobe")
 	m.Uprobes = err == nil
+	m.OwnPIDs = OwnPIDs("/")
 	return m
 }
 
-// Lockdown is what the kernel is locked down to, of a machine whose files are below root.
-// The word in brackets is the one that is so.
+// firstPIDs is the first PID namespace of every machine, as /proc/PID/ns/pid shows it.
+const firstPIDs = "pid:[4026531836]"
+
+// OwnPIDs reports whether this process is in another PID namespace than the machine's first one. The program in the
+// kernel reports the numbers that threads have in the first. root has the machine's files.
+func OwnPIDs(root string) bool {
+	name, err := os.Readlink(root + "/proc/self/ns/pid")
+	return err == nil && name != firstPIDs
+}
+
+// Lockdown returns what the kernel of a machine is locked down to. root has the machine's files. In the kernel's list
+// the word in brackets is the current one.
 func Lockdown(root string) string {
 	b, _ := os.ReadFile(root + "/sys/kernel/security/lockdown")
 	_, rest, _ := strings.Cut(string(b), "[")

@@ -14,8 +14,8 @@ const maker = "runtime.newproc1"
 // numbersTaken is how many numbers of goroutines a processor takes at once.
 const numbersTaken = 16
 
-// numbersAt is the address of the highest number of a goroutine that was taken, as the program
-// was linked, by the instructions of the runtime that take some:
+// numbersAt returns the address of the highest number of a goroutine that was taken, as the program was linked. It
+// finds it by the instructions of the runtime that take numbers:
 //
 //	MOVL $16, R1; LEAQ at(RIP), R2; LOCK XADDQ R1, (R2)
 func (i *image) numbersAt() (at uint64, ok bool) {
@@ -39,8 +39,8 @@ func (i *image) numbersAt() (at uint64, ok bool) {
 	return 0, false
 }
 
-// relative is the address that an instruction puts into a register, if it is relative to the
-// instruction's own.
+// relative returns the address that an instruction puts into a register, if it is relative to the instruction's own
+// address.
 func relative(i gocode.Inst) (uint64, bool) {
 	m, ok := i.Args[1].(x86asm.Mem)
 	_, register := i.Args[0].(x86asm.Reg)

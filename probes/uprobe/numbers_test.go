@@ -9,14 +9,13 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// TestNumbers: the highest number of a goroutine is found in a program that runs: this one.
+// TestNumbers: the highest number of a goroutine is found in a running program, this one.
 func TestNumbers(t *testing.T) {
 	data, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -38,7 +37,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewReader(Reading{Numbers: at + bias}, time.Now(), func(at uint64, b []byte) error { return park.ReadMemory(os.Getpid(), at, b) })
+	r := NewReader(Reading{Numbers: at + bias}, func(at uint64, b []byte) error { return park.ReadMemory(os.Getpid(), at, b) })
 	before := r.Goroutines()
 	const more = 1000
 	var all sync.WaitGroup

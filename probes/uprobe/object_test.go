@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// compiledBy is the major version of clang that steps.bpf.o is compiled with: that of Debian 12.
+// compiledBy is the major version of clang that compiles steps.bpf.o: that of Debian 12.
 const compiledBy = "14"
 
 var clangMajor = regexp.MustCompile(`clang version (\d+)\.`)

@@ -11,7 +11,7 @@ type pendingRecord struct {
 	left   int
 }
 
-// expect counts the elements that come behind a record.
+// expect returns a pending record with the number of elements that are to follow it.
 func expect(r *record, at *planned) *pendingRecord {
 	p := &pendingRecord{record: *r}
 	for _, l := range at.side.lists {
@@ -22,7 +22,7 @@ func expect(r *record, at *planned) *pendingRecord {
 	return p
 }
 
-// element takes a pod of a list.
+// element adds a pod to a list of the pending record.
 func (c *calls) element(r *record, at *planned) {
 	p := c.pending[r.G]
 	if p == nil || p.record.Time != r.Time || p.record.Place != r.Place || r.List >= maxLists {

@@ -14,19 +14,18 @@ import (
 
 // place is an instruction at which the program in the kernel runs.
 type place struct {
-	// at is its address in the file, as it was linked, and offset is where in the file it is.
+	// at is the instruction's address, as the program was linked. offset is its offset in the file.
 	at, offset uint64
-	// below is how far the stack pointer is there below where it is at the function's
-	// first instruction, in bytes.
+	// below is how far, in bytes, the stack pointer there is below its value at the function's first instruction.
 	below int64
-	// wide is where a debugger's breakpoint can stand, and wideBelow below there; 0: nowhere.
+	// wide is the address at which a debugger's breakpoint can stand; 0: none. wideBelow is below at that address.
 	wide      uint64
 	wideBelow int64
 }
 
 var errEmpty = errors.New("it does nothing")
 
-// function is what the program's table has of a function.
+// function returns the table's function for code.
 func (i *image) function(f probes.Code) (*pclntab.Func, error) {
 	fn, ok := i.functions.Find(f.Entry)
 	if !ok {
@@ -35,7 +34,7 @@ func (i *image) function(f probes.Code) (*pclntab.Func, error) {
 	return fn, nil
 }
 
-// entry is where a function is entered, with the arguments where the caller put them.
+// entry returns where a function is entered, with the arguments where the caller put them.
 func (i *image) entry(fn *pclntab.Func) (place, error) {
 	at, err := i.code.Entry(fn)
 	if err != nil {
@@ -44,7 +43,7 @@ func (i *image) entry(fn *pclntab.Func) (place, error) {
 	return i.place(fn, at)
 }
 
-// exits are where a function returns, with the results where the caller expects them.
+// exits returns where a function returns, with the results where the caller expects them.
 func (i *image) exits(fn *pclntab.Func) (all []place, err error) {
 	returns, err := i.code.Exits(fn)
 	if err != nil {
@@ -74,7 +73,7 @@ func (i *image) place(fn *pclntab.Func, at gocode.Inst) (place, error) {
 	return out, nil
 }
 
-// placesOf are a function's entry and exits.
+// placesOf returns a function's entry and exits.
 func (s *step) placesOf(f probes.Code, prog *program) ([]*planned, error) {
 	fn, err := prog.function(f)
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *step) placesOf(f probes.Code, prog *program) ([]*planned, error) {
 	}
 	exits, err := prog.exits(fn)
 	if err != nil && !s.Root {
-		return nil, err // a root may run for as long as the kubelet
+		return nil, err // the function of a root step may run for as long as the kubelet
 	}
 	if slices.Contains(exits, entry) {
 		return nil, errEmpty
@@ -101,7 +100,7 @@ func (s *step) placesOf(f probes.Code, prog *program) ([]*planned, error) {
 // makesGoroutines is the function of the runtime whose result is a new goroutine.
 const makesGoroutines = "runtime.newproc1"
 
-// starts are where a goroutine has been made.
+// starts returns the places at which a goroutine has been made.
 func starts(p *program) ([]place, error) {
 	fn, ok := p.Functions.ByName(makesGoroutines)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
-// TestPlaces: of each shape of function the entry and the exits are found.
+// TestPlaces: the entry and the exits of each shape of function are found.
 func TestPlaces(t *testing.T) {
 	p := toy(t)
 	for _, x := range []struct {
@@ -54,17 +54,16 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestPlacesByCode: the exits of all functions of the toy are all their returns, as their
-// code has them, and nothing jumps there behind the place; nothing jumps to between a
-// function's first instruction and its entry, nor, but from the end of a loop that is the
-// whole function, to the entry.
+// TestPlacesByCode: by the code of all functions of the toy that have a frame, their exits are all of their returns,
+// and no jump leads between a place and its return. No jump leads behind a function's first instruction and up to its
+// entry.
 func TestPlacesByCode(t *testing.T) {
 	p := toy(t)
 	seen := 0
 	for fn := range p.functions.All() {
 		all, err := p.code.Function(fn)
 		if err != nil || fn.Assembly() || fn.MaxDelta() == 0 {
-			continue // assembly has instructions that are not known; a step with one is refused
+			continue // assembly has instructions that are not decoded; a step with such an instruction is refused
 		}
 		entry, err := p.entry(fn)
 		if err != nil {

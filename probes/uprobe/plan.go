@@ -14,14 +14,14 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
 
-// plan is what the program does at a kubelet's steps.
+// plan states what the program in the kernel does at a kubelet's steps.
 type plan struct {
-	steps  []*step // that are seen
+	steps  []*step // the steps that are seen
 	places []*planned
 	reads  []readSpec
-	// starts are where a goroutine has been made.
+	// starts are the places at which a goroutine has been made.
 	starts []place
-	// unseen are the reasons for steps that are not.
+	// unseen has the steps that are not seen, with the reasons.
 	unseen  map[string]probes.Reason
 	layout  layoutSpec
 	callers *callers.Table // of the catalogue's functions
@@ -31,12 +31,12 @@ type plan struct {
 // step is a step that is seen.
 type step struct {
 	*probes.Step
-	// symbols are those of its functions, and of the literals in them.
+	// symbols are the symbols of its functions, and of the literals in them.
 	symbols []string
 	enter   *side
 	exit    *side
-	// quiet is the condition under which a call is no event; nil: there is none, or it
-	// cannot be decided.
+	// quiet is the condition under which a call is no event. It is nil if there is none, or if it cannot be
+	// evaluated.
 	quiet ast.Expr
 	// missing are the fields that cannot be read.
 	missing []string
@@ -49,10 +49,10 @@ type planned struct {
 	step *step
 	side *side
 	exit bool
-	now  uint8 // the flags that the kernel has
+	now  uint8 // the flags that the kernel has now
 }
 
-// newPlan plans what to read at a catalogue's steps of a tier, or a lower one, in a program.
+// newPlan plans what to read in a program at the catalogue's steps of a tier and of lower tiers.
 func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*plan, error) {
 	layout, err := goroutineLayout(p.GoVersion)
 	if err != nil {
@@ -64,12 +64,12 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		s := &c.Steps[i]
 		switch {
 		case s.Outside():
-		case s.Tier > tier && !s.Root && !s.Starts && !s.Carries && !s.Awaits: // by those podstep knows whose goroutine it is
+		case s.Tier > tier && !s.Root && !s.Starts && !s.Carries && !s.Awaits: // these show podstep whose goroutine it is
 			out.unseen[s.Name] = reasons.HigherTier.Reason()
 		case s.Idle && alone(c, s, tier):
 			out.unseen[s.Name] = reasons.InsideHigher.Reason()
 		default:
-			if why := out.add(s, p, table); !why.IsZero() {
+			if why := out.addStep(s, p, table); !why.IsZero() {
 				out.unseen[s.Name] = why
 			}
 		}
@@ -83,7 +83,7 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 	return out, nil
 }
 
-// callersIn has the lines of all functions of a catalogue that are in a program.
+// callersIn returns the lines of all functions of a catalogue that are in a program.
 func callersIn(c *probes.Catalogue, p *program) *callers.Table {
 	t, added := &callers.Table{}, map[string]bool{}
 	for i := range c.Steps {
@@ -105,7 +105,7 @@ func callersIn(c *probes.Catalogue, p *program) *callers.Table {
 	return t
 }
 
-// goroutineLayout is that of a kubelet that a version of Go compiled, such as go1.26.8.
+// goroutineLayout returns the layout in a kubelet that a version of Go compiled, such as go1.26.8.
 func goroutineLayout(version string) (layoutSpec, error) {
 	minor, _ := goproc.Minor(version)
 	l, ok := goproc.LayoutOf(minor)
@@ -115,8 +115,8 @@ func goroutineLayout(version string) (layoutSpec, error) {
 	return layoutSpec{Goid: l.Number, Parent: l.Parent, Start: l.Start}, nil
 }
 
-// alone reports whether no other step of a tier, or a lower one, is on a step's goroutine. If
-// the step is idle unless something happens in it, then nothing would ever be shown of it,
+// alone reports whether no other step of the tier, or of a lower one, is on a step's goroutine. A call of a step that
+// is idle is shown only if something happens in it. So if such a step is alone, nothing would ever be shown of it,
 // though the kubelet may come there a thousand times a second.
 func alone(c *probes.Catalogue, s *probes.Step, tier int) bool {
 	return !slices.ContainsFunc(c.Steps, func(o probes.Step) bool {
@@ -124,8 +124,8 @@ func alone(c *probes.Catalogue, s *probes.Step, tier int) bool {
 	})
 }
 
-// add plans a step, or gives the reason why it cannot be seen.
-func (p *plan) add(s *probes.Step, prog *program, table *memory.Table) probes.Reason {
+// addStep plans a step, or returns the reason why it cannot be seen.
+func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probes.Reason {
 	functions, why := find(s, prog, table)
 	if !why.IsZero() {
 		return why
@@ -149,7 +149,7 @@ func (p *plan) add(s *probes.Step, prog *program, table *memory.Table) probes.Re
 		}
 	}
 	p.steps = append(p.steps, st)
-	enter, exit := p.put(st.enter), p.put(st.exit)
+	enter, exit := p.addReads(st.enter), p.addReads(st.exit)
 	for _, at := range places {
 		at.spec.First = enter
 		if at.exit {
@@ -160,8 +160,8 @@ func (p *plan) add(s *probes.Step, prog *program, table *memory.Table) probes.Re
 	return probes.Reason{}
 }
 
-// put adds a side's reads to those of the plan, and gives the number of the first.
-func (p *plan) put(s *side) uint16 {
+// addReads adds a side's reads to those of the plan, and returns the number of the first.
+func (p *plan) addReads(s *side) uint16 {
 	first := len(p.reads)
 	p.reads = append(append(p.reads, s.reads...), s.elements...)
 	return uint16(first)
@@ -186,6 +186,6 @@ func (s *step) planned(at place, side *side, exit bool) *planned {
 	return &planned{place: at, spec: spec, step: s, side: side, exit: exit, now: spec.Flags}
 }
 
-// runtimeCalls is the stage whose calls the probe at the runtime's socket sees too, a little
-// later: of a call that two probes see, the first one's parent is in the story.
+// runtimeCalls is the stage whose calls the probe at the runtime's socket sees too, a little later. Of a call that
+// two probes see, the story has the parent that the first probe gave it.
 const runtimeCalls = "cri"

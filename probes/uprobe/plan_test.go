@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// TestPlan: what is looked at in a program, and why the rest is not.
+// TestPlan: the steps that can be seen in a program are planned, and the others have a reason.
 func TestPlan(t *testing.T) {
 	p, plan, _ := toyPlan(t)
 	var seen []string
@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestAbilities: fields that cannot be read are missing, and a turn is made of other calls.
+// TestAbilities: fields that cannot be read are missing, and a turn is made from other calls.
 func TestAbilities(t *testing.T) {
 	_, plan, _ := toyPlan(t)
 	can := (&Probe{plan: plan}).Abilities(toyCatalogue(), Holds{})
@@ -63,7 +63,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// TestSpecs: a form becomes what the program in the kernel reads by.
+// TestSpecs: a form becomes the readSpec by which the program in the kernel reads it.
 func TestSpecs(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -92,7 +92,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// TestGoroutineLayout: a version of Go that is not known is refused.
+// TestGoroutineLayout: an unknown version of Go is refused.
 func TestGoroutineLayout(t *testing.T) {
 	for _, known := range []string{"go1.22.12", "go1.26.8", "go1.27rc1"} {
 		if _, err := goroutineLayout(known); err != nil {
@@ -106,7 +106,7 @@ func TestGoroutineLayout(t *testing.T) {
 	}
 }
 
-// TestTables: all that the catalogue's tables have can be read by the program in the kernel.
+// TestTables: the program in the kernel can read all values of the catalogue's tables.
 func TestTables(t *testing.T) {
 	for _, version := range memory.Minors() {
 		table, err := memory.For(version + ".0")

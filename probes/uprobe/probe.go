@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
-	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
@@ -20,35 +19,36 @@ import (
 
 // Probe sees the steps of one kubelet.
 type Probe struct {
-	pid    int
-	plan   *plan
-	table  *memory.Table
-	errors *errorTypes
-	// starters are the addresses of functions with which goroutines of pods' workers begin.
+	pid   int
+	plan  *plan
+	table *memory.Table
+	// version is the kubelet's Kubernetes version.
+	version string
+	errors  *errorTypes
+	// starters are the addresses of functions with which the goroutines of pods' workers begin.
 	starters []uint64
 	bias     uint64 // what is added to addresses as they were linked
-	single   bool   // one link a place, as older kernels have it
+	forms    []bool // the forms of the program to try; nil: those that the kernel may have
 
 	kernel *kernel
-	clock  clock
 	done   sync.WaitGroup
-
-	each, ownHits atomic.Int64 // see Cost
+	ending atomic.Pointer[error] // why the calls under way are to end; nil: they go on
+	read   chan struct{}         // closed when no more records are read
 }
 
-// New reads the program of a kubelet's process and plans what to look at: the steps of a
-// tier, and of lower ones. It changes nothing. Version is the kubelet's Kubernetes version.
+// New reads the program of a kubelet's process, and plans what to look at: the steps of a tier and of lower tiers. It
+// changes nothing. version is the kubelet's Kubernetes version.
 func New(c *probes.Catalogue, pid int, version string, tier int) (*Probe, error) {
 	return open(c, fmt.Sprintf("/proc/%d/exe", pid), pid, version, tier)
 }
 
-// Read is New of a program that need not run, such as for finding out whether it could be
-// looked into. It cannot be started.
+// Read is New for a program that need not run, to find out whether podstep could look into it. The probe cannot be
+// started.
 func Read(c *probes.Catalogue, exe, version string, tier int) (*Probe, error) {
 	return open(c, exe, 0, version, tier)
 }
 
-// open makes the probe for a process, 0 for none.
+// open makes the probe of a process. pid is 0 if there is no process.
 func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*Probe, error) {
 	program, err := openProgram(exe)
 	if err != nil {
@@ -69,7 +69,12 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 	if err != nil {
 		return nil, err
 	}
-	return newProbe(program, plan, table, pid)
+	p, err := newProbe(program, plan, table, pid)
+	if err != nil {
+		return nil, err
+	}
+	p.version = version
+	return p, nil
 }
 
 func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Probe, err error) {
@@ -86,7 +91,7 @@ func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Pr
 	return p, nil
 }
 
-// Abilities are what such a probe can do at the catalogue's steps.
+// Abilities returns what the probe can do at the catalogue's steps.
 func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	out := abilities(reasons.NotFunction.Reason())
 	for name, why := range p.plan.unseen {
@@ -94,7 +99,7 @@ func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	}
 	for _, s := range p.plan.steps {
 		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
-		holds.at(s.Step, &can)
+		holds.decide(s.Step, &can)
 		out.Steps[s.Name] = can
 	}
 	if turn := p.turn(c); turn != nil {
@@ -113,7 +118,7 @@ func names(fields []probes.Field) (out []string) {
 	return out
 }
 
-// turn is the step of a worker's turn if it has to be made of others.
+// turn returns the step of a worker's turn if it has to be made from other calls; otherwise nil.
 func (p *Probe) turn(c *probes.Catalogue) *probes.Step {
 	has := func(role probes.Role) bool {
 		for _, s := range p.plan.steps {
@@ -134,30 +139,34 @@ func (p *Probe) turn(c *probes.Catalogue) *probes.Step {
 	return nil
 }
 
-// Start begins to see: h gets the calls that begin from now on, until Stop.
+// Start starts the probe. h gets the calls that begin from now on, until Stop.
 func (p *Probe) Start(c *probes.Catalogue, h Handler) (err error) {
 	if p.pid == 0 {
 		return errors.New("look into the kubelet: it does not run")
 	}
-	if p.kernel, err = load(p.single); err != nil {
+	if p.forms == nil {
+		p.forms = forms()
+	}
+	p.kernel, err = openKernel(p.forms, func(multi bool) (*kernel, error) { return openForm(p.plan, p.errors.wraps(), multi) })
+	if err != nil {
 		return here().explain(err)
 	}
-	err = p.kernel.fill(p.plan, p.errors.wraps())
-	if err == nil {
-		p.kernel.links, err = p.kernel.attach(p.pid, fmt.Sprintf("/proc/%d/exe", p.pid), p.offsets(), 0)
-	}
+	p.kernel.links, err = p.kernel.attach(p.pid, fmt.Sprintf("/proc/%d/exe", p.pid), p.offsets(), 0)
 	if err != nil {
 		return errors.Join(here().explain(err), p.kernel.close())
 	}
-	p.clock = now()
 	cs := newCalls(p, c, h)
 	cs.lost = func() uint64 { return p.kernel.count(countLost) }
-	p.done.Go(func() { p.read(cs) })
-	p.done.Go(func() { _ = p.measure() }) // without it, only the hits are known
+	read := make(chan struct{})
+	p.read = read
+	p.done.Go(func() {
+		defer close(read)
+		p.readAll(cs)
+	})
 	return nil
 }
 
-// offsets are where in the program's file the places are, in the order of their numbers.
+// offsets returns where in the program's file the places are, in the order of their numbers.
 func (p *Probe) offsets() (out []uint64) {
 	for _, at := range p.plan.places {
 		out = append(out, at.offset)
@@ -168,14 +177,7 @@ func (p *Probe) offsets() (out []uint64) {
 	return out
 }
 
-// now is what the kernel's clock and ours have at the same time.
-func now() clock {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return clock{time.Now(), uint64(ts.Nano())}
-}
-
-// workers are the starters, by their addresses in the process.
+// workers returns the starters, by their addresses in the process.
 func (p *Probe) workers() map[uint64]bool {
 	out := map[uint64]bool{}
 	for _, at := range p.starters {
@@ -184,14 +186,14 @@ func (p *Probe) workers() map[uint64]bool {
 	return out
 }
 
-// workerStarter is the function in which the goroutine of a pod's worker is started.
+// workerStarter is the function that starts the goroutine of a pod's worker.
 const workerStarter = "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"
 
-// readEvery is how often the ring is looked at. It has room for much more than comes meanwhile.
+// readEvery is how often the ring is read. It has room for much more than comes meanwhile.
 const readEvery = 10 * time.Millisecond
 
-// read reads records until the probe is stopped.
-func (p *Probe) read(c *calls) {
+// readAll reads records until the probe is stopped, or End is called.
+func (p *Probe) readAll(c *calls) {
 	var raw ringbuf.Record
 	for {
 		if raw.Remaining == 0 {
@@ -199,12 +201,16 @@ func (p *Probe) read(c *calls) {
 		}
 		switch err := p.kernel.events.ReadInto(&raw); {
 		case errors.Is(err, os.ErrDeadlineExceeded):
+			if why := p.ending.Load(); why != nil {
+				c.endAll(*why, time.Now())
+				return
+			}
 			continue
 		case err != nil:
 			return
 		}
 		if r := recordOf(raw.RawSample); r != nil {
-			c.take(r)
+			c.addRecord(r)
 		}
 		if raw.Remaining == 0 {
 			c.losses()
@@ -212,7 +218,17 @@ func (p *Probe) read(c *calls) {
 	}
 }
 
-// Stop ends the probe: nothing of it is left in the kernel.
+// End ends the calls under way with this error: the process has ended. The handler gets what there is to read still,
+// then the ends, and then nothing more. Stop is called afterwards.
+func (p *Probe) End(why error) {
+	if p.kernel == nil {
+		return
+	}
+	p.ending.Store(&why)
+	<-p.read
+}
+
+// Stop stops the probe. Nothing of it is left in the kernel.
 func (p *Probe) Stop() error {
 	if p.kernel == nil {
 		return nil
@@ -222,5 +238,5 @@ func (p *Probe) Stop() error {
 	return err
 }
 
-// Steps is how many steps are looked at.
+// Steps returns how many steps the probe looks at.
 func (p *Probe) Steps() int { return len(p.plan.steps) }

@@ -13,12 +13,12 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
 
-// image is a Go program's file: its functions, and where in it the code is that is in memory.
+// image is a Go program's file: its functions, and the offsets in the file of the code that is loaded.
 type image struct {
 	functions *pclntab.Table
 	code      gocode.Text
 	header    elf.FileHeader
-	segments  []elf.ProgHeader // that are executable
+	segments  []elf.ProgHeader // the executable ones
 }
 
 func newImage(file *elf.File, functions *pclntab.Table, text pclntab.Section) *image {
@@ -31,15 +31,15 @@ func newImage(file *elf.File, functions *pclntab.Table, text pclntab.Section) *i
 	return i
 }
 
-// program is a kubelet's program as it is on disk. Its file is mapped, and 80 MiB large:
-// nothing of it is kept when all is planned.
+// program is a kubelet's program on disk. Its file is mapped, and has 80 MiB: nothing of it is kept when the plan is
+// made.
 type program struct {
 	*probes.Binary
 	*image
 	close func()
 }
 
-// openProgram reads the program of a file. Nothing of it is to be used after close.
+// openProgram reads the program of a file. Nothing of it may be used after close.
 func openProgram(path string) (*program, error) {
 	data, unmap, err := goproc.Map(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func newProgram(data []byte) (*program, error) {
 	return &program{Binary: b, image: newImage(file, b.Functions, b.Text)}, nil
 }
 
-// offset is where in the file an address is; ok is false if it is none of the code's.
+// offset returns where in the file an address is. ok is false if the address is not in the code.
 func (i *image) offset(addr uint64) (offset uint64, ok bool) {
 	for _, s := range i.segments {
 		if s.Vaddr <= addr && addr < s.Vaddr+s.Filesz {
@@ -76,7 +76,7 @@ func (i *image) offset(addr uint64) (offset uint64, ok bool) {
 	return 0, false
 }
 
-// bias is by how much addresses in a process of the program are above those in the file.
+// bias returns how far addresses in a process of the program are above those in the file.
 func (p *program) bias(pid int) (uint64, error) {
 	bias, err := goproc.Bias(pid, &p.header)
 	if err != nil {

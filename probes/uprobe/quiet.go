@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// holds reports whether a condition is true of values by name. A value that is not there
-// decides nothing: then it is not.
+// holds reports whether a condition is true of values by name. It reports false if the condition depends on a value
+// that is missing.
 func holds(e ast.Expr, values map[string]any) bool {
 	v, _ := evaluate(e, values).(bool)
 	return v
 }
 
-// evaluate gives an expression's value: a bool, a string, an int64; nil if that cannot be known.
+// evaluate returns an expression's value: a bool, a string or an int64. It is nil if it cannot be known.
 func evaluate(e ast.Expr, values map[string]any) any {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// TestEvaluate: a condition is worked out as Go would, and what cannot be known decides nothing.
+// TestEvaluate: a condition is evaluated as Go would do it. Values that are not known decide nothing.
 func TestEvaluate(t *testing.T) {
 	values := map[string]any{
 		"yes": true, "no": false, "one": int64(1), "two": int64(2), "web": "web", "unknown": nil, "second": time.Second,
@@ -71,7 +71,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestQuietOfTables: each condition of a table can be worked out when its operands are known.
+// TestQuietOfTables: each condition of a table can be evaluated when its operands are known.
 func TestQuietOfTables(t *testing.T) {
 	c := probes.MustLoad()
 	for _, version := range memory.Minors() {

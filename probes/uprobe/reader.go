@@ -10,30 +10,29 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// side is what is read as a step's function is entered, or as it returns. A source with
-// no value is one that cannot be read.
+// side states what is read when a step's function is entered, or when it returns.
 type side struct {
-	pods   []source // what the agent takes for the pod, or its parts
-	lists  []source // or lists of pods
+	pods   []source // the pod, or its parts
+	lists  []source // the lists of pods, if there are any
 	quiet  []source // the operands of the condition
 	fields []source
 	err    *source
 
 	reads    []readSpec
 	elements []readSpec
-	element  []source // the parts of a pod in a list
+	element  []source // the parts of a pod that is in a list
 	stride   int
 	entry    bool // something is read through the registers of the entry
 }
 
-// source is one value: the slot in which a record has it.
+// source is one value: slot is the place in a record that has it.
 type source struct {
 	name string
 	form *memory.Form
 	slot int // -1: it is not read
 }
 
-// reader plans what is read of a step.
+// reader plans what is read at a step.
 type reader struct {
 	table *memory.Table
 	step  *step
@@ -60,13 +59,13 @@ func (r *reader) exit() *side {
 		s.fields = append(s.fields, r.value(s, memory.Exit, f.Name))
 	}
 	if v, ok := r.table.Value(r.step.Name, memory.Error, "error"); ok && v.Form != nil {
-		x := s.add("error", v.Form, true)
+		x := s.addRead("error", v.Form, true)
 		s.err = &x
 	}
 	return s
 }
 
-// pods plans what a call's pods are read from.
+// pods plans the reads of a call's pods.
 func (r *reader) pods(s *side) {
 	one := func(names ...string) {
 		for _, n := range names {
@@ -89,16 +88,16 @@ func (r *reader) pods(s *side) {
 	}
 }
 
-// part plans a part of what a pod is known by.
+// part plans the read of a part of a pod: its uid, its namespace, its name, or an id.
 func (r *reader) part(s *side, name string) source {
 	v, _ := r.table.Value(r.step.Name, memory.Pod, name)
-	return s.add(name, v.Form, r.step.Pod.Exit)
+	return s.addRead(name, v.Form, r.step.Pod.Exit)
 }
 
-// lists plans a list of pods, and once what is read of each.
+// lists plans the read of a list of pods. The first list of a side also plans what is read of each pod.
 func (r *reader) lists(s *side, name string) {
 	v, _ := r.table.Value(r.step.Name, memory.Pod, name)
-	x := s.add(name, v.Form, r.step.Pod.Exit)
+	x := s.addRead(name, v.Form, r.step.Pod.Exit)
 	s.lists = append(s.lists, x)
 	if x.slot < 0 || len(s.elements) > 0 {
 		return
@@ -118,17 +117,17 @@ func (r *reader) lists(s *side, name string) {
 	}
 }
 
-// value plans a field.
+// value plans the read of a field.
 func (r *reader) value(s *side, side memory.Side, name string) source {
 	v, _ := r.table.Value(r.step.Name, side, name)
-	x := s.add(name, v.Form, side == memory.Exit)
+	x := s.addRead(name, v.Form, side == memory.Exit)
 	if x.slot < 0 {
 		r.step.missing = append(r.step.missing, name)
 	}
 	return x
 }
 
-// quiet plans the operands of the condition under which a call is no event.
+// quiet plans the reads of the operands of the condition under which a call is no event.
 func (r *reader) quiet(s *side) {
 	when, ok := r.table.Value(r.step.Name, memory.Quiet, memory.When)
 	if !ok || when.Words == "" {
@@ -145,7 +144,7 @@ func (r *reader) quiet(s *side) {
 		if !ok {
 			break
 		}
-		x := s.add(name, v.Form, true)
+		x := s.addRead(name, v.Form, true)
 		if x.slot < 0 {
 			return
 		}
@@ -154,8 +153,8 @@ func (r *reader) quiet(s *side) {
 	s.quiet, r.step.quiet = operands, e
 }
 
-// add plans the read of a value of a form, in the next slot; an error and a list have two.
-func (s *side) add(name string, f *memory.Form, exit bool) source {
+// addRead plans the read of a value of a form, in the next slot. An error and a list take two slots.
+func (s *side) addRead(name string, f *memory.Form, exit bool) source {
 	spec, ok := specOf(f, exit)
 	if !ok {
 		return source{name, f, -1}
@@ -171,7 +170,7 @@ func (s *side) add(name string, f *memory.Form, exit bool) source {
 	return x
 }
 
-// specOf is how the program reads a value of a form.
+// specOf returns how the program reads a value of a form. ok is false if it cannot.
 func specOf(f *memory.Form, exit bool) (r readSpec, ok bool) {
 	if f == nil || len(f.Hops) > maxHops {
 		return r, false

@@ -8,11 +8,12 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// recordOf reads a record where it lies. Nil: it is none.
+// recordOf returns the record that begins at b, without a copy. It returns nil if there is none.
 func recordOf(b []byte) *record {
 	if uintptr(len(b)) < unsafe.Sizeof(record{}) || uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
 		return nil
@@ -20,7 +21,7 @@ func recordOf(b []byte) *record {
 	return (*record)(unsafe.Pointer(&b[0]))
 }
 
-// bytes are those in a slot; ok is false if there are none.
+// bytes returns the bytes in a slot. ok is false if there are none.
 func (r *record) bytes(slot int) (b []byte, ok bool) {
 	if slot < 0 || slot >= maxValues || r.Have[slot] != haveText && r.Have[slot] != haveCut {
 		return nil, false
@@ -32,20 +33,20 @@ func (r *record) bytes(slot int) (b []byte, ok bool) {
 	return r.Text[at : at+n], true
 }
 
-// text is the text in a slot; ok is false if there is none.
+// text returns the text in a slot. ok is false if there is none. Of a text that is cut the last word is missing: it may
+// be the half of a secret, which nobody would recognise.
 func (r *record) text(slot int) (s string, ok bool) {
 	b, ok := r.bytes(slot)
 	if !ok {
 		return "", false
 	}
-	s = strings.ToValidUTF8(string(b), "\uFFFD") // it may be cut within a character
 	if r.Have[slot] == haveCut {
-		s += "…"
+		return redact.Begin(strings.ToValidUTF8(string(b), "\uFFFD")), true
 	}
-	return s, true
+	return strings.ToValidUTF8(string(b), "\uFFFD"), true
 }
 
-// number is the number in a slot.
+// number returns the number in a slot. ok is false if there is none.
 func (r *record) number(slot int) (n uint64, ok bool) {
 	if slot < 0 || slot >= maxValues || r.Have[slot] != haveNumber {
 		return 0, false
@@ -53,7 +54,7 @@ func (r *record) number(slot int) (n uint64, ok bool) {
 	return r.Value[slot], true
 }
 
-// value is a source's value, as woven code would have it. Nil: it could not be read.
+// value returns a source's value, as woven code would give it; nil: it could not be read.
 func (r *record) value(s source) any {
 	if s.slot < 0 {
 		return nil
@@ -91,7 +92,7 @@ func (r *record) value(s source) any {
 	return i
 }
 
-// integer is the number of a kind that a word begins with.
+// integer returns the number of a kind that is in the low bytes of a word.
 func integer(k memory.Kind, n uint64) int64 {
 	switch k {
 	case memory.Int8:
@@ -110,9 +111,9 @@ func integer(k memory.Kind, n uint64) int64 {
 	return int64(n)
 }
 
-// timeOf is the time.Time of two words: with a monotonic part the first has the seconds
-// since 1885 next to the nanoseconds, otherwise the second has the seconds since the year 1.
-// Nil: it is zero.
+// timeOf returns the time.Time that has these two words. If it has a monotonic part, the first word has the seconds
+// since 1885 next to the nanoseconds. Otherwise the second word has the seconds since the year 1. A zero time gives
+// nil.
 func timeOf(b []byte) any {
 	wall, seconds := binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:]))
 	const (
@@ -131,7 +132,7 @@ func timeOf(b []byte) any {
 	return time.Unix(seconds-year1ToEpoch, int64(wall&nanoseconds))
 }
 
-// pod is the pod that a record has in some sources.
+// pod returns the pod that a record has in some sources.
 func (r *record) pod(parts []source) any {
 	var p probes.PodRef
 	for _, s := range parts {

@@ -8,11 +8,12 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// TestTime: of the memory of a time.Time comes that time.
+// TestTime: the memory of a time.Time gives that time.
 func TestTime(t *testing.T) {
 	now := time.Now()
 	for _, want := range []time.Time{
@@ -29,7 +30,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestValues: what a record has becomes a value of its kind.
+// TestValues: a slot of a record gives a value of its kind.
 func TestValues(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	number := func(n uint64) record { return record{Have: [maxValues]uint8{haveNumber}, Value: [maxValues]uint64{n}} }
@@ -47,8 +48,12 @@ func TestValues(t *testing.T) {
 	}{
 		{"text", text("web", haveText), memory.Form{Kind: memory.String}, "web"},
 		{"no text", text("", haveText), memory.Form{Kind: memory.String}, ""},
-		{"text that is cut", text(long, haveCut), memory.Form{Kind: memory.String}, long + "…"},
-		{"text that is cut within a character", text("é\xc3", haveCut), memory.Form{Kind: memory.String}, "é\uFFFD…"},
+		{"text that is cut", text("pull it "+long, haveCut), memory.Form{Kind: memory.String}, "pull it…"},
+		{"text that is cut in its first word", text(long, haveCut), memory.Form{Kind: memory.String}, redact.Redacted + "…"},
+		{"text that is cut in a password", text("pull https://user:hunter2", haveCut), memory.Form{Kind: memory.String}, "pull…"},
+		{"text that is cut in a token", text("refused ghp_0123456789abcde", haveCut), memory.Form{Kind: memory.String}, "refused…"},
+		{"text that is cut in a command", text(`command "cat hunter2 `+long, haveCut), memory.Form{Kind: memory.String}, "command <redacted>…"},
+		{"text that is cut within a character", text("für é\xc3", haveCut), memory.Form{Kind: memory.String}, "für…"},
 		{"text that was not read", record{}, memory.Form{Kind: memory.String}, nil},
 		{"text of a number", number(7), memory.Form{Kind: memory.String}, nil},
 		{"number of a text", text("web", haveText), memory.Form{Kind: memory.Int64}, nil},
@@ -81,7 +86,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestTextOutside: a text that is said to lie outside of the record is none.
+// TestTextOutside: a text that would be outside the record is none.
 func TestTextOutside(t *testing.T) {
 	for _, v := range []uint64{maxText<<32 | 1, 1 << 63, 0<<32 | (maxText + 1), 0xffffffff, 1<<64 - 1} {
 		r := record{Have: [maxValues]uint8{haveText}, Value: [maxValues]uint64{v}}
@@ -95,7 +100,7 @@ func TestTextOutside(t *testing.T) {
 	}
 }
 
-// TestRecordOf: fewer bytes than a record are none.
+// TestRecordOf: fewer bytes than a record has give none.
 func TestRecordOf(t *testing.T) {
 	b := make([]byte, unsafe.Sizeof(record{})+8)
 	if recordOf(b) == nil {
@@ -106,7 +111,7 @@ func TestRecordOf(t *testing.T) {
 	}
 }
 
-// TestPod: what a record has of a pod.
+// TestPod: a record gives the pod that it has.
 func TestPod(t *testing.T) {
 	r := &seen{at: &planned{side: &side{}}}
 	var parts []source

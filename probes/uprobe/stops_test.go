@@ -6,10 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
-	"time"
 )
 
-// fakeMemory is that of a process, by address.
+// fakeMemory is the memory of a process, by address.
 type fakeMemory map[uint64][]byte
 
 func (m fakeMemory) words(at uint64, all ...uint64) {
@@ -30,7 +29,7 @@ func (m fakeMemory) read(at uint64, b []byte) error {
 	return errors.New("there is nothing")
 }
 
-// Addresses of what is in the memory that the tests read.
+// Addresses in the memory that the tests read.
 const (
 	gAt, podAt, nameAt, listAt, errAt, itabAt, methodAt = 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000, 0x7000
 )
@@ -49,7 +48,7 @@ func readerOf(m fakeMemory, places []ReadPlace, reads ...readSpec) *Reader {
 	return NewReader(Reading{
 		Layout: layoutSpec{Goid: 24, Parent: 32, Start: 40}, Places: places, Reads: reads,
 		Wraps: map[uint64]wrapSpec{methodAt: {How: wrapText, Hops: 1}},
-	}, time.Unix(0, 0), m.read)
+	}, m.read)
 }
 
 var (
@@ -59,11 +58,11 @@ var (
 	skip      = readSpec{In: inSkip}
 )
 
-// TestReader: what the program in the kernel would read is read of a thread that stands still.
+// TestReader: a Reader reads of a thread that stands still what the program in the kernel would read.
 func TestReader(t *testing.T) {
 	spec := placeSpec{Reads: 4, Below: 16}
 	r := readerOf(newMemory(), []ReadPlace{{Spec: spec}}, readName, readDeep, readError, skip)
-	all := r.Read(&Stopped{TID: 9, SP: 0x8f00, G: gAt, At: time.Unix(0, 123), Registers: [9]uint64{podAt, itabAt, errAt}})
+	all := r.Read(&Stopped{TID: 9, SP: 0x8f00, G: gAt, At: 123, Registers: [9]uint64{podAt, itabAt, errAt}})
 	if len(all) != 1 {
 		t.Fatalf("there are %d records", len(all))
 	}
@@ -99,14 +98,14 @@ func TestReaderLists(t *testing.T) {
 			t.Errorf("a pod of the list is %q, with flags %d", text, e.Flags)
 		}
 	}
-	// A length that cannot be right has an end.
+	// A list whose length cannot be right is cut off.
 	if all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 1 << 40}}); len(all) != 1+maxElements {
 		t.Errorf("of a list without end there are %d records", len(all))
 	}
 }
 
-// TestReaderRecalls: an exit reads through the registers of its entry, which point into a
-// stack that has moved meanwhile.
+// TestReaderRecalls: an exit reads through the registers of its entry, which pointed into a stack that has moved
+// since.
 func TestReaderRecalls(t *testing.T) {
 	m := newMemory()
 	const stack, moved = 0xc000000000, 0xc000100000
@@ -124,9 +123,8 @@ func TestReaderRecalls(t *testing.T) {
 	}
 }
 
-// TestReaderCallers: where the functions under way return to is read up the stack by frame
-// pointers, from before the function has one of its own or from then on, and no further than
-// these lead up the stack.
+// TestReaderCallers: the addresses to which the functions under way return are read up the stack by frame pointers,
+// and no further than these lead. This works both before and after the function has set its own frame pointer.
 func TestReaderCallers(t *testing.T) {
 	const sp = 0x8e00
 	chain := func(m fakeMemory) {
@@ -187,7 +185,7 @@ func TestReaderCallers(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever is in the memory, reading it ends.
+// FuzzReader: whatever is in the memory, a read comes to an end.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), uint64(0x8f00), uint64(podAt), uint8(1))
 	f.Fuzz(func(_ *testing.T, b []byte, sp, register uint64, flags uint8) {
@@ -204,7 +202,7 @@ func FuzzReader(f *testing.F) {
 		reading := Reading{Places: []ReadPlace{{Spec: spec}}, Reads: []readSpec{
 			readName, readDeep, readError, skip, {In: inRegister, Kind: kindListSpec}, skip, {In: inElement, Kind: kindTime},
 		}}
-		r := NewReader(reading, time.Unix(0, 0), memory)
+		r := NewReader(reading, memory)
 		r.Read(&Stopped{SP: sp, G: gAt, BP: register, Registers: [9]uint64{register, register, 1 << 40}})
 	})
 }

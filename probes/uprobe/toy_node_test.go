@@ -15,7 +15,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// received are calls as they come from the kernel, as lines.
+// received has the calls that come from the kernel, as lines.
 type received struct {
 	lines chan string
 }
@@ -79,7 +79,7 @@ func runToy(t *testing.T, path string) *running {
 	return r
 }
 
-// do has the toy do what a word names, to its end.
+// do makes the toy do what a word names, and waits until it is done.
 func (r *running) do(what string) {
 	r.t.Helper()
 	fmt.Fprintln(r.in, what)
@@ -88,7 +88,7 @@ func (r *running) do(what string) {
 	}
 }
 
-// want checks the lines that come of it.
+// want checks the lines that come of one word.
 func (r *running) want(what string, lines ...string) {
 	r.t.Helper()
 	r.do(what)
@@ -108,7 +108,7 @@ func pod(n int) string { return "{" + fields3(n) + " }" }
 
 func fields3(n int) string { return uidOf(n) + " default web-" + fmt.Sprint(n) }
 
-// lineWith is ":" and the number of the toy's line that ends with a comment.
+// lineWith returns ":" and the number of the toy's line that ends with a comment.
 func lineWith(t *testing.T, comment string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/toy/pkg/kubelet/kubelet.go")
@@ -126,32 +126,32 @@ func lineWith(t *testing.T, comment string) string {
 
 func uidOf(n int) string { return fmt.Sprintf("0000000%d-1111-4222-8333-444444444444", n) }
 
-// TestToy: calls of a program that runs are seen, with their values, errors and goroutines, and
-// from where they are made.
+// TestToy: calls of a running program are seen, with their values, errors and goroutines, and with the lines that
+// make them.
 func TestToy(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		build  func() (string, error)
-		single bool
-	}{{"fixed", buildToy, false}, {"position independent", buildPIE, false}, {"on an older kernel", buildToy, true}} {
+		name  string
+		build func() (string, error)
+		forms []bool
+	}{{"fixed", buildToy, nil}, {"position independent", buildPIE, nil}, {"on an older kernel", buildToy, []bool{false}}} {
 		t.Run(x.name, func(t *testing.T) {
 			path, err := x.build()
 			if err != nil {
 				t.Fatal(err)
 			}
-			testToy(t, path, x.single)
+			testToy(t, path, x.forms)
 		})
 	}
 }
 
-func testToy(t *testing.T, path string, single bool) {
+func testToy(t *testing.T, path string, forms []bool) {
 	p, plan, table := planOf(t, openToy(t, path))
 	r := runToy(t, path)
 	probe, err := newProbe(p, plan, table, r.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe.single = single
+	probe.forms = forms
 	if err := probe.Start(toyCatalogue(), r.seen); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func testToy(t *testing.T, path string, single bool) {
 	}
 	r.want("worker", append(lines, "enter toy.begin ["+worker+"] in toy.loop"+begin+" by worker", "exit toy.begin [false  false] <nil>", "exit toy.loop [false] <nil>")...)
 
-	// What a call does not come back from is seen when the goroutine goes on.
+	// A call that does not return is noticed when its goroutine goes on.
 	r.want("panic", "enter toy.panics ["+pod(0)+"]")
 	r.want("fail", "exit toy.panics [] the function did not return: it panicked, or its goroutine has ended")
 	for range synced(0, 0, "", "") {
@@ -235,7 +235,7 @@ func testToy(t *testing.T, path string, single bool) {
 	}
 }
 
-// TestWrongTable: where a table leads to other memory nothing of it is shown.
+// TestWrongTable: if a table leads to other memory, nothing of that memory is shown.
 func TestWrongTable(t *testing.T) {
 	path, err := buildToy()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// toyDir has the toy that is built.
+// toyDir is the directory of the toy that is built.
 var toyDir string
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ type toyError struct {
 
 func (e *toyError) Error() string { return "go build: " + e.error.Error() + "\n" + e.text }
 
-// toy is that program.
+// toy returns the toy's program.
 func toy(t testing.TB) *program {
 	t.Helper()
 	path, err := buildToy()
@@ -77,7 +77,7 @@ func openToy(t testing.TB, path string) *program {
 
 const toyPackage = "k8s.io/kubernetes/pkg/kubelet."
 
-// toyFunction is one of the toy's functions.
+// toyFunction returns one of the toy's functions.
 func toyFunction(t *testing.T, p *program, name string) *pclntab.Func {
 	t.Helper()
 	f, ok := p.functions.ByName(toyPackage + name)

@@ -9,11 +9,11 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// The compiler puts the function of a turn of the pod's worker into that of the worker's
-// whole life, so that there is no place to look at. A turn begins where the worker has read
-// its mailbox and may start, and ends where the worker goes on to what comes after it.
+// The compiler inlines the function of a turn of a pod's worker into the function of the worker's whole life. So
+// there is no place to look at. A turn begins when the worker has read its mailbox and may start. It ends when the
+// worker goes on to what comes after it.
 
-// beginTurn begins a turn if a call that reads the worker's mailbox has ended so.
+// beginTurn begins a turn if a call that reads the worker's mailbox has ended with leave to start.
 func (c *calls) beginTurn(g *goroutine, begin *Call, now time.Time, values []any) {
 	if c.turn == nil || !g.worker || g.turn != nil || len(g.open) > 1 {
 		return
@@ -27,9 +27,9 @@ func (c *calls) beginTurn(g *goroutine, begin *Call, now time.Time, values []any
 	if results["ok"] == false || results["canStart"] == false || results["canEverStart"] == false {
 		return
 	}
-	// It has no frame: what happens in it has one that is deeper than the worker's own.
+	// The turn has no frame. Calls in it have frames that are deeper than the worker's own.
 	turn := &Call{Step: c.turn, At: now, Goroutine: begin.Goroutine, Parent: g.top(), Worker: true, depth: 1, lost: begin.lost, high: begin.high}
-	if len(g.open) > 0 { // on this goroutine
+	if len(g.open) > 0 { // the parent is on this goroutine
 		turn.depth += turn.Parent.depth
 	}
 	turn.Values = slices.Clone(begin.Values[:1]) // the pod
@@ -37,7 +37,7 @@ func (c *calls) beginTurn(g *goroutine, begin *Call, now time.Time, values []any
 		turn.Values = append(turn.Values, results[f.Name])
 	}
 	g.turn, g.failed = turn, nil
-	c.begin(g, turn)
+	c.beginCall(g, turn)
 }
 
 // endTurn ends the turn of a worker before a call that comes after it.
@@ -53,7 +53,7 @@ func (c *calls) endTurn(g *goroutine, next *Call) {
 	turn := g.turn
 	g.endFrom(turn.depth, func(open *Call) {
 		if open == turn {
-			c.end(g, turn, next.At, g.failed, []any{false})
+			c.endCall(g, turn, next.At, g.failed, []any{false})
 			return
 		}
 		c.vanish(g, open, next.At)

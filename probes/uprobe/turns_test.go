@@ -4,14 +4,14 @@ package uprobe
 
 import "testing"
 
-// enterWorker has a call begin on the goroutine of a worker.
+// enterWorker makes a call begin on the goroutine of a worker.
 func (s *scene) enterWorker(step string, depth uint64, values ...any) {
 	r := s.record(step, false, 7, depth).with(values...)
 	r.Start = worker
-	s.calls.take(&r.record)
+	s.calls.addRecord(&r.record)
 }
 
-// TestTurns: a turn goes from the reading of the mailbox to what comes after the work.
+// TestTurns: a turn lasts from the reading of the mailbox to the call that comes after the work.
 func TestTurns(t *testing.T) {
 	s := newScene(t)
 	s.enterWorker("toy.loop", 100, "uid", uid1)
@@ -49,8 +49,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnOfStarted: what happens in a turn is in it, however deep the call is on the stack of its
-// own goroutine in which the worker's was started.
+// TestTurnOfStarted: calls in a turn are in it, however deep in its stack the call stood that started the worker's
+// goroutine.
 func TestTurnOfStarted(t *testing.T) {
 	s := newScene(t)
 	s.enter("toy.grows", 6, 5000, web()...)
@@ -68,8 +68,8 @@ func TestTurnOfStarted(t *testing.T) {
 	)
 }
 
-// TestTurnUnderWay: a probe that comes in the middle of a worker's life sees its next turn,
-// and a turn that panics ends with its goroutine's outer calls.
+// TestTurnUnderWay: a probe that starts in the middle of a worker's life sees its next turn. A turn that panics ends
+// with its goroutine's outer calls.
 func TestTurnUnderWay(t *testing.T) {
 	s := newScene(t)
 	s.enterWorker("toy.complete", 200, "uid", uid1) // of a turn that was not seen

@@ -9,23 +9,23 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// A table that does not fit a kubelet leads to other memory. What is read there is believed
-// only if it can be a pod; a step at which it cannot is refused from then on. Nothing of
-// such memory is shown: it may be anything, a secret too.
+// A table that does not fit a kubelet leads to other memory. The values read there are believed only if they can be a
+// pod's. A step at which they cannot be is refused from then on. Nothing of such memory is shown: it may be anything,
+// even a secret.
 
 var (
 	// uidForm is a UUID, or the hash that the kubelet gives static pods.
 	uidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^[0-9a-f]{32}$`)
-	// nameForm is that of names and namespaces.
+	// nameForm is the form of names and namespaces.
 	nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	// idForm is that of ids of the runtime.
+	// idForm is the form of the runtime's ids.
 	idForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_.-]{0,127}$`)
 )
 
-// maxGoid is more than a kubelet starts goroutines.
+// maxGoid is more than the number of goroutines that a kubelet ever starts.
 const maxGoid = 1 << 48
 
-// disbelief is why what was read as a call's pods cannot be that; empty: it can.
+// disbelief returns why the values that were read as a call's pods cannot be pods; empty: they can.
 func disbelief(pods []any) string {
 	for _, v := range pods {
 		switch v := v.(type) {
@@ -60,7 +60,7 @@ func notPod(p probes.PodRef) string {
 	return ""
 }
 
-// belief is what is made of the pods that are read at a step.
+// belief states whether the pods that are read at a step are believed.
 type belief int
 
 const (
@@ -69,8 +69,8 @@ const (
 	refused
 )
 
-// believes reports whether a call's pods can be that. If not, and no pod was read at the
-// step before, the step is refused.
+// believes reports whether a call's pods can be pods. If not, and the step has had no pod so far, the step is
+// refused.
 func (c *calls) believes(s *step, pods []any) bool {
 	if c.beliefs[s] == refused {
 		return false

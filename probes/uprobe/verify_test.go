@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 )
 
-// TestDisbelief: what cannot be a pod is none, and what can be is one.
+// TestDisbelief: values that cannot be a pod's are refused, and others are not.
 func TestDisbelief(t *testing.T) {
 	const static = "0123456789abcdef0123456789abcdef"
 	for _, x := range []struct {
@@ -55,8 +55,8 @@ func TestRefused(t *testing.T) {
 	s.enter("toy.sync", 7, 100, web()...)
 	s.exit("toy.sync", 7, 100)
 	head, elements := s.list(7, 100, "A")
-	s.calls.take(&head.record)
-	s.calls.take(&elements[0].record)
+	s.calls.addRecord(&head.record)
+	s.calls.addRecord(&elements[0].record)
 	s.want(
 		"enter toy.sync ["+webRef+" <nil>]",
 		"refused toy.mount: what it reads as a pod's UID is none",
@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 	)
 }
 
-// TestWrongGoroutine: of a goroutine that cannot be nothing is shown.
+// TestWrongGoroutine: nothing is shown of a goroutine that cannot exist.
 func TestWrongGoroutine(t *testing.T) {
 	s := newScene(t)
 	s.enter("toy.sync", 0, 100, web()...)

@@ -12,10 +12,10 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Watch makes calls of records of a Reader whose times count from began. No goroutine had a number
-// above highest then; 0: it is not known which are new. Nobody looks into the kubelet for it.
-func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Handler) *Watched {
-	p.clock = clock{at: began}
+// Watch makes calls from the records of a Reader. When it began to read, no goroutine had a number above
+// highest. 0: it is not known which goroutines are new. The probe itself does not look into the kubelet for
+// this.
+func (p *Probe) Watch(c *probes.Catalogue, highest uint64, h Handler) *Watched {
 	w := &Watched{calls: newCalls(p, c, h)}
 	w.calls.lost, w.calls.keepPast = func() uint64 { return w.lost }, true
 	if w.calls.old = highest; highest == 0 {
@@ -24,7 +24,7 @@ func (p *Probe) Watch(c *probes.Catalogue, began time.Time, highest uint64, h Ha
 	return w
 }
 
-// Watched are the calls that a Reader's records are of.
+// Watched has the calls of a Reader's records.
 type Watched struct {
 	mu    sync.Mutex
 	calls *calls
@@ -39,7 +39,7 @@ func (w *Watched) Lost(n int) {
 	w.calls.losses()
 }
 
-// Take takes records, in their order. The handler must not ask what is open.
+// Take takes records, in their order. The handler must not call methods of Watched.
 func (w *Watched) Take(all []Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,19 +48,26 @@ func (w *Watched) Take(all []Record) {
 		if r.Flags&recordElement == 0 {
 			w.calls.startedBefore(r)
 		}
-		w.calls.take(r)
+		w.calls.addRecord(r)
 	}
+}
+
+// End ends the calls under way, with this error: their process has ended.
+func (w *Watched) End(why error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls.endAll(why, time.Now())
 }
 
 // Running is a goroutine on which calls are under way.
 type Running struct {
-	// Number is the goroutine's, G the address of the runtime's g.
+	// Number is the goroutine's number. G is the address of the runtime's g.
 	Number, G uint64
-	// Calls are those, the innermost last.
+	// Calls are the calls under way, the innermost last.
 	Calls []*Call
 }
 
-// Of is what is under way on a goroutine.
+// Of returns the calls that are under way on a goroutine.
 func (w *Watched) Of(number uint64) (Running, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +78,7 @@ func (w *Watched) Of(number uint64) (Running, bool) {
 	return Running{number, g.address, slices.Clone(g.open)}, true
 }
 
-// All are the goroutines on which calls are under way, by number.
+// All returns the goroutines on which calls are under way, by number.
 func (w *Watched) All() (out []Running) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

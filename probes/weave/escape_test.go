@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// heapLine is what the compiler says, with -m, of a thing that it puts on the
-// heap.
+// heapLine matches what the compiler prints, with -m, of a thing that it puts on the heap.
 var heapLine = regexp.MustCompile(`(?m)^(?:.*/)?(shapes\.go:\d+):\d+: (moved to heap: .*|.* escapes to heap)`)
 
 // TestEscape: nothing in a woven function goes to the heap that did not before.
@@ -70,8 +69,8 @@ func init() { podstepRegister("podstep:woven toy/shapes hash\n") }
 	}
 }
 
-// TestCheckedPointers: woven code runs as well with the race detector, whose
-// builds also check how the hook and its callers use unsafe pointers.
+// TestCheckedPointers: woven code also runs with the race detector. Its builds check how the hook and its callers
+// use unsafe pointers.
 func TestCheckedPointers(t *testing.T) {
 	out, err := goToy(t, toy(t), nil, "run", "-race", ".")
 	if err != nil {
@@ -81,7 +80,7 @@ func TestCheckedPointers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the race detector allocates is its own.
+	// The allocations of the race detector do not count.
 	if calls, _, _ := strings.Cut(string(want), "allocations when on:"); !strings.HasPrefix(out, calls) {
 		t.Errorf("with the race detector the toy prints:\n%s", out)
 	}

@@ -52,18 +52,16 @@ func packages(c *probes.Catalogue) []string {
 	return out
 }
 
-// Command turns arguments of the go command (build, test, run, install ...)
-// into those that weave: self is this program, which becomes the -toolexec.
+// Command turns arguments of the go command (build, test, run, install ...) into those that weave: self is this
+// program, which becomes the -toolexec.
 //
-// Each package of the catalogue gets a compiler flag of its own, Mark with a
-// hash. The go command takes a package's flags into the identity of what it
-// builds, so what is woven and what depends on it is rebuilt when weaver or
-// catalogue change, and nothing else is, ever: the rest is shared with builds
-// that do not weave. Since the last -gcflags that matches a package wins, those
-// of the caller are repeated in ours.
+// Each package of the catalogue gets a compiler flag of its own, Mark with a hash. The go command takes a package's
+// flags into the identity of what it builds. So when the weaver or the catalogue changes, it rebuilds what is woven
+// and what depends on it, and never anything else: the rest is shared with builds that do not weave. Since the last
+// -gcflags that matches a package wins, those of the caller are repeated in ours.
 func Command(c *probes.Catalogue, self string, args []string) ([]string, error) {
 	if len(args) == 0 {
-		return nil, fmt.Errorf("which go command? e.g. podstep-weave go build -o bin/podstep-kubelet ./cmd/podstep-kubelet")
+		return nil, fmt.Errorf("which go command? e.g. podstep-weave go build -o podstep-kubelet ./cmd/podstep-kubelet")
 	}
 	for _, a := range args {
 		if isFlag(a, "toolexec") {

@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// toyCatalogue has a step for each shape. expr, if given, is a field of one of
-// them.
+// toyCatalogue has a step for each shape. expr, if given, is a field of one of them.
 func toyCatalogue(expr string) *probes.Catalogue {
 	c := &probes.Catalogue{}
 	add := func(name, symbol, closure string, in, out []string, quiet string) {
@@ -274,8 +273,8 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// TestCache: what weaving gives is kept in the build cache, is made anew when
-// the catalogue changes, and leaves the cache of other builds alone.
+// TestCache: the build cache keeps woven packages, they are made anew when the catalogue changes, and the cache of
+// other builds is left alone.
 func TestCache(t *testing.T) {
 	dir := toy(t)
 	compiled := func(expr string, weave bool) string {

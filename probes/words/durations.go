@@ -28,8 +28,8 @@ func Measured(d time.Duration) string {
 	return Clock(d)
 }
 
-// Took writes a time that goes on while it is read, in a sentence: 0.3 ms,
-// 402 ms, 1.8 s, 12 s; from a minute on as Clock does. A negative one is zero.
+// Took writes a time that still grows while a person reads it, in a sentence: 0.3 ms, 402 ms, 1.8 s, 12 s; from a
+// minute on as Clock does. A negative one is zero.
 func Took(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Millisecond:
@@ -44,9 +44,8 @@ func Took(d time.Duration) string {
 	return Clock(d.Truncate(time.Second))
 }
 
-// Clock writes a countdown or an age in whole seconds: 24 s, and from a minute on as kubectl
-// does, so that it is not read as a time of day: 12m5s, 3h5m,
-// 2d4h, 5m. A negative one is zero.
+// Clock writes a countdown or an age in whole seconds: 24 s. From a minute on it writes as kubectl does, so that it
+// is not read as a time of day: 12m5s, 3h5m, 2d4h, 5m. A negative one is zero.
 func Clock(d time.Duration) string {
 	s := int(max(0, d).Round(time.Second) / time.Second)
 	switch {
@@ -60,7 +59,7 @@ func Clock(d time.Duration) string {
 	return two(s/86400, "d", s/3600%24, "h")
 }
 
-// two writes two units, or only the larger one if there is nothing of the other.
+// two writes two units, or only the larger one if the smaller is zero.
 func two(a int, large string, b int, small string) string {
 	if b == 0 {
 		return fmt.Sprint(a, large)

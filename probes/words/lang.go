@@ -14,7 +14,7 @@ const (
 	Chinese Lang = "zh"
 )
 
-// In gives a text in the reader's language.
+// In returns a text in the reader's language.
 func (l Lang) In(t probes.Text) string {
 	if l == Chinese && t.Zh != "" {
 		return t.Zh
@@ -22,8 +22,8 @@ func (l Lang) In(t probes.Text) string {
 	return t.En
 }
 
-// LangOf chooses a language by the values of LC_ALL, LC_MESSAGES and LANG, of
-// which the first that is set counts.
+// LangOf chooses a language by the first that is set of LC_ALL, LC_MESSAGES and LANG, whose values it is given in
+// this order.
 func LangOf(locales ...string) Lang {
 	for _, l := range locales {
 		if l != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Short is a value for a line: documents that are short lists become words.
+// Short returns a value for a line. Documents that are short lists become words.
 func Short(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -32,8 +32,8 @@ func Short(v any) string {
 	return OneLine(fmt.Sprint(v))
 }
 
-// ShortID is the beginning of an id of the runtime, as its tools print it: of a
-// container, a sandbox, or an image by its digest. Any other text stays whole.
+// ShortID returns the beginning of an id of the runtime, as its tools print it: of a container, a sandbox, or an
+// image by its digest. Any other text stays whole.
 func ShortID(id string) string {
 	digits := id
 	if i := strings.LastIndexByte(id, ':'); i >= 0 {

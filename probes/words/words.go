@@ -13,13 +13,11 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// maxText bounds one text on a screen: longer ones come from somebody who
-// means no good, or have no place in a terminal.
+// maxText bounds one text on a screen. A longer one is meant to do harm, or has no place in a terminal.
 const maxText = 16 << 10
 
-// Clean makes foreign text safe to show: control characters, and those that
-// change the direction of writing or cannot be seen, become what they are
-// called. All text of pods, runtimes and files passes through here, once.
+// Clean makes foreign text safe to show. It escapes control characters, and those that change the direction of
+// writing or cannot be seen. All text of pods, runtimes and files passes through here, once.
 func Clean(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "…"
@@ -51,7 +49,7 @@ func escape(s string, from int) string {
 	return b.String()
 }
 
-// Unsafe recognizes characters that a terminal would act on, or that nobody sees.
+// Unsafe reports whether a terminal would act on a character, or nobody would see it.
 func Unsafe(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -59,7 +57,7 @@ func Unsafe(r rune) bool {
 	return r == 0x7f || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }
 
-// OneLine is clean for a text that may have several lines, put into one.
+// OneLine is Clean for a text that may have several lines. It puts them into one.
 func OneLine(s string) string {
 	if strings.ContainsAny(s, "\n\t\r") {
 		s = strings.Join(strings.Fields(s), " ")
@@ -85,14 +83,12 @@ func Cut(s string, n int) string {
 // Text is one of our own sentences, in both languages.
 func Text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
-// Inf is a sentence with values in it. Both languages take the same values
-// in the same order.
+// Inf returns a sentence with values in it. Both languages take the same values in the same order.
 func (l Lang) Inf(t probes.Text, values ...any) string {
 	return fmt.Sprintf(l.In(t), values...)
 }
 
-// Sentences puts sentences one behind the other; those that are empty are left out.
-// Chinese has no blank between them.
+// Sentences joins sentences, and leaves out empty ones. Chinese has no blank between them.
 func (l Lang) Sentences(parts ...string) string {
 	between := " "
 	if l == Chinese {

@@ -22,7 +22,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestShortID: only what is an id is cut, for a cut without a sign misleads.
+// TestShortID: only an id is cut, for a cut without a sign misleads.
 func TestShortID(t *testing.T) {
 	digits := strings.Repeat("0123456789abcdef", 4)
 	for id, want := range map[string]string{

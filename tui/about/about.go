@@ -1,6 +1,6 @@
-// Package about shows what the kubelet and the API server say of a pod: its object as
-// the kubelet has it, its events, and the last lines that its containers wrote. It
-// asks when a person wants to see one of them, and keeps nothing.
+// Package about shows what the kubelet and the API server say about a pod: its object as the kubelet has it, its
+// events, and the last lines that its containers wrote. It asks when a person wants to see one of these, and keeps
+// nothing.
 package about
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/podstep/podstep/tui/ask"
 )
 
-// Asker is who can be asked. It takes a few seconds at most.
+// Asker gets what is known of a pod. A call takes a few seconds at most.
 type Asker interface {
 	Pod(context.Context, evidence.Name) *evidence.Snapshot
 	// Logs reads the last lines of the containers of a pod that Pod was asked about.
 	Logs(context.Context, *evidence.Snapshot) []evidence.ContainerLog
 }
 
-// What is asked for.
+// What is the thing that a page asks for.
 type What int
 
 const (
@@ -42,7 +42,7 @@ var titles = map[What]probes.Text{
 	Events: words.Text("Events of the pod", "Pod 的事件"),
 }
 
-// Page shows one of them. It is read like any page; r asks again.
+// Page shows one of these things. It is read like any page; r asks again.
 type Page struct {
 	ask.Page
 	ctx   context.Context
@@ -54,7 +54,7 @@ type Page struct {
 	asked int // times
 }
 
-// Open asks, and gives the page on which the answer comes to be.
+// Open opens a page and asks. The answer comes to the page as a Msg.
 func Open(ctx context.Context, lang words.Lang, asker Asker, what What, name evidence.Name) (*Page, tea.Cmd) {
 	p := &Page{asker: asker, what: what, name: name, lang: lang}
 	p.ctx, p.leave = context.WithCancel(ctx)
@@ -63,7 +63,7 @@ func Open(ctx context.Context, lang words.Lang, asker Asker, what What, name evi
 	return p, p.ask()
 }
 
-// Key takes a key. What is asked when the page is left is given up.
+// Key takes a key. Leaving the page cancels the question.
 func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	if k.String() == "r" && !p.Typing() {
 		return p.ask(), false
@@ -104,7 +104,7 @@ func (m Msg) Take() {
 	}
 }
 
-// objectLines are a pod as YAML.
+// objectLines returns a pod as YAML.
 func objectLines(lang words.Lang, s *evidence.Snapshot) []string {
 	from, p := words.Text("from the kubelet", "来自 kubelet"), s.KubeletPod
 	if p == nil {
@@ -115,9 +115,9 @@ func objectLines(lang words.Lang, s *evidence.Snapshot) []string {
 	}
 	lines := []string{
 		"# " + lang.In(from) + ", " + s.Taken.Format("15:04:05"),
-		"# " + lang.In(words.Text("without annotations, arguments, values of variables, and what containers printed", "不含注解、参数、变量的值和容器输出的内容")), "",
+		"# " + lang.In(words.Text("without annotations, arguments, values of variables, attributes of volumes, and what containers printed", "不含注解、参数、变量的值、卷的属性和容器输出的内容")), "",
 	}
-	out, err := yaml.Marshal(marked(p))
+	out, err := yaml.Marshal(redacted(p))
 	if err != nil {
 		return append(lines, err.Error())
 	}
@@ -127,8 +127,8 @@ func objectLines(lang words.Lang, s *evidence.Snapshot) []string {
 	return lines
 }
 
-// marked is a pod in which it is said that values were taken out.
-func marked(p *corev1.Pod) *corev1.Pod {
+// redacted returns the pod with its environment's plain values replaced, and with the fields that name its kind.
+func redacted(p *corev1.Pod) *corev1.Pod {
 	out := p.DeepCopy()
 	out.APIVersion, out.Kind = "v1", "Pod"
 	hide := func(env []corev1.EnvVar) {
@@ -149,7 +149,7 @@ func marked(p *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// logLines are the logs, a heading before each.
+// logLines returns the logs, a heading before each.
 func logLines(lang words.Lang, s *evidence.Snapshot, logs []evidence.ContainerLog) (lines []string) {
 	if len(logs) == 0 {
 		if s.KubeletPod == nil && s.Pod == nil {
@@ -180,7 +180,7 @@ func logLines(lang words.Lang, s *evidence.Snapshot, logs []evidence.ContainerLo
 	return lines
 }
 
-// eventLines are the pod's events at the API server, the newest last.
+// eventLines returns the pod's events at the API server, the newest last.
 func eventLines(lang words.Lang, s *evidence.Snapshot) (lines []string) {
 	for i := range s.Cluster.Events {
 		e := &s.Cluster.Events[i]

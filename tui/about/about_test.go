@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// fake answers what it has.
+// fake answers with its fields.
 type fake struct {
 	snapshot evidence.Snapshot
 	logs     []evidence.ContainerLog
@@ -42,7 +42,7 @@ func pod() *corev1.Pod {
 	}
 }
 
-// shown opens a page and gives what it says when the answer has come.
+// shown opens a page and returns its text when the answer has come.
 func shown(t *testing.T, f *fake, what What) string {
 	t.Helper()
 	p, cmd := Open(t.Context(), words.English, f, what, web)
@@ -62,8 +62,8 @@ func sees(t *testing.T, text string, want ...string) {
 	}
 }
 
-// TestObject: the kubelet's object counts, and the API server's if there is no other;
-// it says which, and that the values of variables are not there.
+// TestObject: the page shows the kubelet's object, or the API server's if there is no other. It says which it is,
+// and that the values of variables are left out.
 func TestObject(t *testing.T) {
 	f := &fake{snapshot: evidence.Snapshot{KubeletPod: pod(), Pod: &corev1.Pod{}}}
 	text := shown(t, f, Object)
@@ -104,8 +104,7 @@ func TestEvents(t *testing.T) {
 	sees(t, shown(t, f, Events), "no events of it")
 }
 
-// TestAgain: r asks again, and an answer that comes late does not take the place of
-// a later one.
+// TestAgain: r asks again, and a late answer does not replace a later one.
 func TestAgain(t *testing.T) {
 	f := &fake{snapshot: evidence.Snapshot{Pod: pod()}}
 	p, first := Open(t.Context(), words.English, f, Logs, web)

@@ -9,17 +9,17 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// Dialog asks something that is answered by a button. The first button is the
-// one that changes nothing, and the one that is chosen at the start.
+// Dialog asks a question that a button answers. The first button changes nothing, and is the chosen one at the
+// start.
 type Dialog struct {
 	Title   string
 	Text    []string
 	Buttons []string
 	Danger  bool
 	Chosen  int
-	// YesNo: y and n answer as well.
+	// YesNo lets y and n answer as well.
 	YesNo bool
-	// Chose is called with which button was pressed; 0 for Esc.
+	// Chose is called with the index of the button that was pressed, and with 0 for Esc.
 	Chose func(button int) tea.Cmd
 }
 
@@ -42,12 +42,12 @@ func (d *Dialog) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Overlay is the dialog as the screen shows it.
+// Overlay returns the dialog as the screen shows it.
 func (d *Dialog) Overlay(*view.Styles) *screen.Overlay {
 	return &screen.Overlay{Kind: screen.OverDialog, Title: d.Title, Text: d.Text, Buttons: d.Buttons, Cursor: d.Chosen, Danger: d.Danger}
 }
 
-// Press is a click on a button.
+// Press takes a click on a button.
 func (d *Dialog) Press(button int) (tea.Cmd, bool) {
 	if button < 0 || button >= len(d.Buttons) {
 		return nil, false

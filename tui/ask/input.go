@@ -11,30 +11,30 @@ import (
 // Input is a line that is typed at the foot of the screen.
 type Input struct {
 	Line
-	// Help stands beside the line while nothing is offered.
+	// Help is shown beside the line while no completions are offered.
 	Help string
-	// Typed is called with every change, Left that it was given up, with the text
-	// that was there before.
+	// Typed is called with the text after every change. Left is called with the former text when the person gives
+	// up.
 	Typed func(string) error
 	Left  func(was string)
 
 	prompt, was string
 	err         string
-	// complete gives what the text may be meant to become.
+	// complete returns completions of the text.
 	complete func(string) []string
-	// offers are the completions that Tab goes round, nil until it is pressed.
+	// offers are the completions through which Tab goes, nil until it is pressed.
 	offers []string
 	offer  int
 	done   func(string) (tea.Cmd, error)
 }
 
-// NewInput asks for a line. done is called with what was typed; an error is shown,
-// and the line stays. complete may be nil.
+// NewInput asks for a line. done is called with the text; if it returns an error, the error is shown and the line
+// stays. complete may be nil.
 func NewInput(prompt, was string, complete func(string) []string, done func(string) (tea.Cmd, error)) *Input {
 	return &Input{prompt: prompt, Line: NewLine(was), was: was, complete: complete, done: done}
 }
 
-// Key takes a key. It is over when the line is to go.
+// Key takes a key. over reports that the line is to be taken away.
 func (in *Input) Key(k tea.KeyPressMsg) (cmd tea.Cmd, over bool) {
 	switch k.String() {
 	case "esc":
@@ -59,7 +59,7 @@ func (in *Input) Key(k tea.KeyPressMsg) (cmd tea.Cmd, over bool) {
 	return nil, false
 }
 
-// Paste takes typed text.
+// Paste takes text that is pasted.
 func (in *Input) Paste(s string) {
 	in.Insert(s)
 	in.changed()
@@ -103,15 +103,15 @@ func (in *Input) tab(forth bool) {
 // shownOffers is how many completions are shown at once.
 const shownOffers = 5
 
-// Offers is what is said of completions: Tab, and the first of them.
+// Offers returns the line that offers completions: Tab, and the first of them.
 func Offers(offers []string) string {
 	return "Tab: " + strings.Join(offers[:min(len(offers), shownOffers)], "  ")
 }
 
-// Error is what is wrong with the text, or empty.
+// Error says what is wrong with the text; empty if nothing is.
 func (in *Input) Error() string { return in.err }
 
-// Draw is the line as the screen shows it.
+// Draw returns the line as the screen shows it.
 func (in *Input) Draw() *screen.Input {
 	out := &screen.Input{Prompt: in.prompt, Text: in.String(), Cursor: in.at, Error: in.err, Help: in.Help}
 	offers := in.offers

@@ -1,6 +1,5 @@
-// Package ask has what asks a person something: dialogs, lists to choose from,
-// pages to read, and the line that is typed at the foot of the screen. It knows
-// keys and clicks, and nothing of pods: what is chosen goes to a function.
+// Package ask asks a person something: by dialogs, lists to choose from, pages to read, and the line that is typed
+// at the foot of the screen. It knows keys and clicks, but no pods: a function of the caller gets the choice.
 package ask
 
 import (
@@ -13,13 +12,13 @@ import (
 // Layer is something on top of the screen that has the keys: a dialog, a list to
 // choose from, a page.
 type Layer interface {
-	// Key takes a key. It is done when the layer is to go.
+	// Key takes a key. done reports that the layer is to be taken away.
 	Key(k tea.KeyPressMsg) (cmd tea.Cmd, done bool)
-	// Overlay is the layer as the screen shows it.
+	// Overlay returns the layer as the screen shows it.
 	Overlay(s *view.Styles) *screen.Overlay
 }
 
-// What a layer may take besides keys.
+// Interfaces of layers that take more than keys.
 type (
 	// Pastable takes text that is pasted.
 	Pastable interface{ Paste(s string) }
@@ -31,6 +30,6 @@ type (
 	Itemised interface {
 		Item(i int) (cmd tea.Cmd, done bool)
 	}
-	// Movable takes the wheel: so many lines down.
+	// Movable takes the wheel, which scrolls down by some lines.
 	Movable interface{ Move(by int) }
 )

@@ -12,18 +12,18 @@ type Line struct {
 	at    int
 }
 
-// NewLine is a line with a text, at its end.
+// NewLine returns a line with a text, the cursor at its end.
 func NewLine(s string) Line { r := []rune(s); return Line{r, len(r)} }
 
 func (l *Line) String() string { return string(l.runes) }
 
-// Cursor is before which letter the next one goes.
+// Cursor returns the cursor's place: the number of letters before it.
 func (l *Line) Cursor() int { return l.at }
 
-// Set puts another text in its place.
+// Set replaces the text and puts the cursor at its end.
 func (l *Line) Set(s string) { *l = NewLine(s) }
 
-// Insert puts text at the cursor. Control characters have no place in a line.
+// Insert puts text at the cursor. It leaves control characters out.
 func (l *Line) Insert(s string) {
 	var add []rune
 	for _, r := range s {
@@ -41,7 +41,7 @@ func (l *Line) remove(from, to int) {
 	l.at = from
 }
 
-// Edit does what a key does to a line; false if it does nothing to lines.
+// Edit applies an editing key to the line. It returns false if the key edits nothing.
 func (l *Line) Edit(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "left", "ctrl+b":

@@ -15,12 +15,12 @@ type Page struct {
 	Lines []string
 
 	from int
-	// typing is the line in which a text to find is typed, nil if none is; found is
-	// what is looked for, in lower case.
+	// typing is the line in which a text to find is typed, nil if none is typed. found is the text that is looked
+	// for, in lower case.
 	typing *Line
 	found  string
 	match  int // the line that was found last
-	// wrapped are the lines as they were last drawn, rows how many of them fitted.
+	// wrapped are the lines as they were last drawn, and rows is how many of them fitted.
 	wrapped []string
 	rows    int
 }
@@ -38,9 +38,9 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		p.typing = &line
 		return nil, false
 	case "n":
-		p.next(p.matched()+1, 1)
+		p.findLine(p.matched()+1, 1)
 	case "N":
-		p.next(p.matched()-1, -1)
+		p.findLine(p.matched()-1, -1)
 	case "up", "k":
 		p.from--
 	case "down", "j":
@@ -65,10 +65,10 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Typing reports whether a text to find is typed, which has the keys then.
+// Typing reports whether a text to find is being typed. The page takes all keys then.
 func (p *Page) Typing() bool { return p.typing != nil }
 
-// typed takes a key of the text to find. It is found as it is typed.
+// typed takes a key of the text to find. The page goes to a match with each key.
 func (p *Page) typed(k tea.KeyPressMsg) {
 	switch k.String() {
 	case "esc":
@@ -78,21 +78,21 @@ func (p *Page) typed(k tea.KeyPressMsg) {
 	default:
 		if p.typing.Edit(k) {
 			p.found = strings.ToLower(strings.TrimSpace(p.typing.String()))
-			p.next(p.from, 1)
+			p.findLine(p.from, 1)
 		}
 	}
 }
 
-// Paste is typed text, while a text to find is typed.
+// Paste adds pasted text to the text to find, while that is being typed.
 func (p *Page) Paste(s string) {
 	if p.typing != nil {
 		p.typing.Insert(s)
 		p.found = strings.ToLower(strings.TrimSpace(p.typing.String()))
-		p.next(p.from, 1)
+		p.findLine(p.from, 1)
 	}
 }
 
-// matched is the line that was found last, if it is still seen.
+// matched returns the line that was found last, if it is still seen, else the first line that is seen.
 func (p *Page) matched() int {
 	if p.match >= p.from && p.match < p.from+p.rows {
 		return p.match
@@ -100,8 +100,8 @@ func (p *Page) matched() int {
 	return p.from
 }
 
-// next scrolls to the next line with the text, from a line on, and round.
-func (p *Page) next(from, dir int) {
+// findLine scrolls to the next line with the text, from a line on, and round.
+func (p *Page) findLine(from, dir int) {
 	n := len(p.wrapped)
 	for i := 0; i < n && p.found != ""; i++ {
 		at := ((from+i*dir)%n + n) % n
@@ -112,7 +112,7 @@ func (p *Page) next(from, dir int) {
 	}
 }
 
-// Overlay is what of the page fits.
+// Overlay returns the visible part of the page.
 func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	p.wrapped = view.OverText(p.Lines, s)
 	p.rows = view.OverRows(screen.OverPage, s)
@@ -130,8 +130,8 @@ func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	return o
 }
 
-// Move is the wheel: so many lines down.
+// Move scrolls down by some lines, for the wheel.
 func (p *Page) Move(by int) { p.from += by }
 
-// Paragraphs takes a text apart into lines, one a paragraph.
+// Paragraphs splits a text into lines, one for each paragraph.
 func Paragraphs(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }

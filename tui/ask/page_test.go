@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// TestPageFinds: a text is found as it is typed, n and N go round, also where the
-// page cannot scroll further, and Esc first ends that.
+// TestPageFinds: a text is found while it is typed. n and N go round, even where the page cannot scroll further. The
+// first Esc ends the search.
 func TestPageFinds(t *testing.T) {
 	st := view.NewStyles(view.Options{Width: 80, Height: 24})
 	p := &Page{Title: "a page"}

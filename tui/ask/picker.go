@@ -15,26 +15,26 @@ import (
 
 // Choice is one line of a picker.
 type Choice struct {
-	// ID is the action's, the pod's, the step's.
+	// ID is the name of an action or a step, or the number of a pod.
 	ID    string
 	Group string
 	Text  string
-	// Also is searched too, and not shown.
+	// Also is text that is searched but not shown.
 	Also string
 	Key  string
-	// Off is why it cannot be chosen.
+	// Off says why the line cannot be chosen.
 	Off string
 	Do  func() tea.Cmd
 }
 
-// Picker is a list to choose from by typing a part of what is wanted: the
-// palette, the help page, the list of walks.
+// Picker is a list in which a person finds a line by typing a part of it: the palette, the help page, the list of
+// walks.
 type Picker struct {
 	kind   screen.OverlayKind
 	title  string
 	prompt string
 	all    []Choice
-	// ByKey finds lines by their key, too.
+	// ByKey lets the search find lines by their key, too.
 	ByKey bool
 
 	line   Line
@@ -45,7 +45,7 @@ type Picker struct {
 	err    string
 }
 
-// match is a choice that what was typed is found in.
+// match is a choice that contains what was typed.
 type match struct {
 	*Choice
 	at []int // in text, in runes
@@ -58,7 +58,7 @@ func NewPicker(kind screen.OverlayKind, title, prompt string, all []Choice) *Pic
 	return p
 }
 
-// source is what fuzzy finds in.
+// source is the list in which fuzzy searches.
 type source []Choice
 
 func (s source) Len() int            { return len(s) }
@@ -90,9 +90,9 @@ func (p *Picker) search() {
 		}
 	}
 	found := fuzzy.FindFrom(typed, source(p.all))
-	// Letters that stand together are meant more often than scattered ones.
+	// People mean letters that stand together more often than scattered ones.
 	slices.SortStableFunc(found, func(a, b fuzzy.Match) int {
-		return cmp.Compare(p.together(a.Index, typed), p.together(b.Index, typed))
+		return cmp.Compare(p.rankMatch(a.Index, typed), p.rankMatch(b.Index, typed))
 	})
 	for _, f := range found {
 		c := &p.all[f.Index]
@@ -103,8 +103,7 @@ func (p *Picker) search() {
 	}
 }
 
-// bringTogether puts those of a group together, the group of the best first: each
-// group has a heading.
+// bringTogether puts the lines of a group together, the group of the best line first: each group has a heading.
 func (p *Picker) bringTogether() {
 	order := map[string]int{}
 	for _, f := range p.found {
@@ -115,9 +114,9 @@ func (p *Picker) bringTogether() {
 	slices.SortStableFunc(p.found, func(a, b match) int { return cmp.Compare(order[a.Group], order[b.Group]) })
 }
 
-// together ranks a line by how what was typed is in it: as all of it, at its
-// beginning, somewhere, or scattered.
-func (p *Picker) together(i int, typed string) int {
+// rankMatch ranks a line by how it contains what was typed: as the whole line, at its beginning, somewhere, or
+// scattered.
+func (p *Picker) rankMatch(i int, typed string) int {
 	line, typed := strings.ToLower(p.all[i].Text), strings.ToLower(typed)
 	switch {
 	case line == typed:
@@ -130,8 +129,7 @@ func (p *Picker) together(i int, typed string) int {
 	return 3
 }
 
-// runesAt turns places in bytes of s into places in runes; what is behind s is
-// left out.
+// runesAt turns places in bytes of s into places in runes. It leaves out places behind the end of s.
 func runesAt(s string, bytes []int) (at []int) {
 	for _, b := range bytes {
 		if b < len(s) {
@@ -166,19 +164,18 @@ func (p *Picker) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Paste takes typed text.
+// Paste takes text that is pasted.
 func (p *Picker) Paste(s string) {
 	p.line.Insert(s)
 	p.search()
 }
 
-// Move goes so many lines down.
+// Move moves the cursor down by some lines.
 func (p *Picker) Move(by int) {
 	p.cursor, p.err = max(0, min(p.cursor+by, len(p.found)-1)), ""
 }
 
-// choose does what a line stands for. One that cannot be chosen says why, and
-// the list stays.
+// choose runs the action of a line. If the line cannot be chosen, the list stays and shows why.
 func (p *Picker) choose(i int) (tea.Cmd, bool) {
 	if i < 0 || i >= len(p.found) {
 		return nil, false
@@ -192,7 +189,7 @@ func (p *Picker) choose(i int) (tea.Cmd, bool) {
 	return c.Do(), true
 }
 
-// Overlay is what of the list fits.
+// Overlay returns the visible part of the list.
 func (p *Picker) Overlay(s *view.Styles) *screen.Overlay {
 	rows := view.OverRows(p.kind, s)
 	p.rows = rows
@@ -207,10 +204,10 @@ func (p *Picker) Overlay(s *view.Styles) *screen.Overlay {
 	return o
 }
 
-// Item is a click on a line.
+// Item takes a click on a line.
 func (p *Picker) Item(row int) (tea.Cmd, bool) { return p.choose(p.from + row) }
 
-// Found is what is listed now.
+// Found returns the choices that are listed now.
 func (p *Picker) Found() []Choice {
 	out := make([]Choice, len(p.found))
 	for i, f := range p.found {

@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// managed has the API server note podstep as the owner of the fields we set.
+// managed makes the API server note podstep as the owner of the fields that we set.
 var managed = url.Values{"fieldManager": {"podstep"}}
 
 // api speaks to an API server.
@@ -30,7 +30,7 @@ type api struct {
 	kinds map[string][]resource // by group version
 }
 
-// resource is what the API server calls the objects of a kind.
+// resource is a kind of objects as the API server lists it.
 type resource struct {
 	Name       string `json:"name"`
 	Kind       string `json:"kind"`
@@ -62,7 +62,7 @@ func (o object) same(other object) bool {
 	return strings.EqualFold(o.Kind, other.Kind) && o.Name == other.Name && cmp.Or(o.Namespace, "default") == cmp.Or(other.Namespace, "default")
 }
 
-// head is what podstep reads of an object.
+// head is the part of an object that podstep reads.
 type head struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -73,7 +73,7 @@ type head struct {
 	Status struct{ Phase string }
 }
 
-// TakenError says that another object has the name of one that was to be made.
+// TakenError reports that another object has the name of an object to be made.
 type TakenError struct{ Object string }
 
 func (e *TakenError) Error() string {
@@ -86,9 +86,8 @@ type document struct {
 	json []byte
 }
 
-// documents takes a manifest apart, and labels its objects as made by a run of a
-// walk. Objects without a namespace are in "default" if their kind has
-// namespaces.
+// documents splits a manifest into its objects, and labels them as made by a run of a walk. An object without a
+// namespace gets "default" if its kind has namespaces.
 func documents(manifest, run string) (out []document, err error) {
 	for _, part := range strings.Split("\n"+manifest, "\n---") {
 		if strings.TrimSpace(part) == "" {
@@ -117,7 +116,7 @@ func documents(manifest, run string) (out []document, err error) {
 	return out, nil
 }
 
-// labelled is a document with the label of a run.
+// labelled returns a document with the label of a run.
 func labelled(text []byte, run string) ([]byte, error) {
 	var o map[string]any
 	if err := json.Unmarshal(text, &o); err != nil {
@@ -133,7 +132,7 @@ func labelled(text []byte, run string) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// get reads the head of an object. It is nil if there is none.
+// get reads the head of an object. It returns nil if there is no such object.
 func (a *api) get(ctx context.Context, o object) (*head, error) {
 	path, err := a.path(ctx, o)
 	if err != nil {
@@ -150,8 +149,7 @@ func (a *api) get(ctx context.Context, o object) (*head, error) {
 	return &h, nil
 }
 
-// list reads the heads of the objects of o's kind in o's namespace, or in all of
-// them.
+// list reads the heads of the objects of o's kind in o's namespace, or in all namespaces.
 func (a *api) list(ctx context.Context, o object, query url.Values) ([]head, error) {
 	path, err := a.path(ctx, o)
 	if err != nil {
@@ -165,7 +163,7 @@ func (a *api) list(ctx context.Context, o object, query url.Values) ([]head, err
 	return all.Items, nil
 }
 
-// create creates an object. It fails if there is one of that name.
+// create creates an object. It fails if there is an object of that name.
 func (a *api) create(ctx context.Context, d document) (*head, error) {
 	path, err := a.path(ctx, d.object)
 	if err != nil {
@@ -187,8 +185,8 @@ func (a *api) create(ctx context.Context, d document) (*head, error) {
 	return &h, nil
 }
 
-// patch changes the object with that UID by a JSON patch. Of another object of
-// the name the API server changes nothing: the patch tests for the UID first.
+// patch changes the object with that UID by a JSON patch. It changes nothing if another object has the name: the
+// patch tests for the UID first.
 func (a *api) patch(ctx context.Context, o object, uid, subresource, patch string) error {
 	var ops []any
 	if err := yaml.Unmarshal([]byte(patch), &ops); err != nil {
@@ -215,9 +213,8 @@ func (a *api) patch(ctx context.Context, o object, uid, subresource, patch strin
 	return nil
 }
 
-// delete deletes the object with that UID, as kubectl delete --wait=false. grace
-// is in seconds; nil is the object's own. It is no error if the object is gone,
-// and another one has the name or none.
+// delete deletes the object with that UID, as kubectl delete --wait=false. grace is in seconds; nil leaves it to the
+// object. It is no error if the object is gone, even if another one has its name.
 func (a *api) delete(ctx context.Context, o object, uid string, grace *int64) error {
 	path, err := a.path(ctx, o)
 	if err != nil {
@@ -250,11 +247,11 @@ type preconditions struct {
 	UID string `json:"uid"`
 }
 
-// lookEvery is how often podstep looks whether an object is gone.
+// lookEvery is how often podstep checks whether an object is gone.
 const lookEvery = 200 * time.Millisecond
 
-// until looks again and again until an object is gone.
-func until(ctx context.Context, what string, gone func() (bool, error)) error {
+// untilGone calls gone again and again until it returns true.
+func untilGone(ctx context.Context, what string, gone func() (bool, error)) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -272,8 +269,8 @@ func until(ctx context.Context, what string, gone func() (bool, error)) error {
 	}
 }
 
-// path is where an object is. A kind without its version is one of the core, by
-// any of the names that kubectl takes.
+// path returns the path of an object. A kind without a version is one of the core group, under any of the names that
+// kubectl takes.
 func (a *api) path(ctx context.Context, o object) (string, error) {
 	version := o.APIVersion
 	if version == "" {
@@ -319,7 +316,7 @@ func (a *api) resources(ctx context.Context, prefix string) ([]resource, error) 
 	return list.Resources, nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds how much of an answer is read, in bytes.
 const maxAnswer = 8 << 20
 
 func (a *api) call(ctx context.Context, r kubeapi.Request, into any) error {

@@ -1,9 +1,7 @@
-// Package cluster does what a guided walk needs done: it creates, changes and
-// deletes objects at the API server, writes static pods, and makes the simulated
-// node short of memory. A run of a walk changes and deletes only what it made
-// itself: every request names the UID of the object that the run created. The
-// package speaks to the API server directly and asks it what kinds
-// there are, so that it brings no scheme of all of Kubernetes along.
+// Package cluster does what a guided walk needs: it creates, changes and deletes objects at the API server, writes
+// static pods, and makes the simulated node short of memory. A run of a walk changes and deletes only what it made
+// itself: every request names the UID of the object that the run created. The package speaks to the API server
+// directly and asks it which kinds there are, so that podstep does not link the scheme of all of Kubernetes.
 package cluster
 
 import (
@@ -17,19 +15,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is a cluster, and the directory of its lab if it is one.
+// Cluster is a cluster. It has a directory if it is a lab.
 type Cluster struct {
 	// Dir is the lab's directory; empty for other nodes.
 	Dir string
-	// Kubeconfig is the file that says how to reach the API server.
+	// Kubeconfig is the file by which the API server is reached.
 	Kubeconfig string
 
 	mu  sync.Mutex
-	api *api // once it was needed
+	api *api // nil until it is needed
 }
 
-// Find looks for the cluster that goes with an agent: the kubeconfig that was
-// named, or the one next to the agent's socket, or that of the environment.
+// Find finds the cluster of an agent. It takes the kubeconfig that was named, or the one next to the agent's socket,
+// or the one that the environment names.
 func Find(socket, named, env string) *Cluster {
 	c := &Cluster{}
 	dir := filepath.Dir(socket)
@@ -65,10 +63,10 @@ func (c *Cluster) connect() (*api, error) {
 	return c.api, err
 }
 
-// errNoLab is what needs the lab's directory fails with elsewhere.
+// errNoLab is returned where the lab's directory is needed and there is none.
 var errNoLab = errors.New("this needs a lab of podstep: podstep lab")
 
-// static is the path of a static pod's file.
+// static returns the path of a static pod's file.
 func (c *Cluster) static(name string) (string, error) {
 	if c.Dir == "" {
 		return "", errNoLab
@@ -76,9 +74,8 @@ func (c *Cluster) static(name string) (string, error) {
 	return filepath.Join(c.Dir, "manifests", filepath.Base(name)), nil
 }
 
-// writeNew writes a file in one go: who watches the directory never sees half of
-// it. It fails if there is a file of that name. A name that begins with a dot is
-// no manifest to the kubelet, who may be another user.
+// writeNew writes a file in one go, so that the kubelet never sees half of it. It fails if there is a file of that
+// name. The kubelet, which may run as another user, takes no file for a manifest whose name begins with a dot.
 func writeNew(path, text string) error {
 	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	if err := os.WriteFile(part, []byte(text), 0o644); err != nil {
@@ -94,7 +91,7 @@ func writeNew(path, text string) error {
 	return nil
 }
 
-// removeOwn removes a file if it still has the text that was written to it.
+// removeOwn removes a file if it still has the text that the run wrote.
 func removeOwn(path, text string) error {
 	now, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +109,7 @@ func removeOwn(path, text string) error {
 	return nil
 }
 
-// pressure is the lab's file that says what the node is short of.
+// pressure returns the path of the lab's file that says what the node is short of.
 func (c *Cluster) pressure() (string, error) {
 	if c.Dir == "" {
 		return "", errNoLab

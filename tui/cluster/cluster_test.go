@@ -21,7 +21,7 @@ kind: Job
 metadata: {name: b}
 `
 
-// begin is a run with a label that is known.
+// begin begins a run with a known label.
 func begin(c *Cluster) *Run {
 	r := c.Begin("w")
 	r.id = "w.1"
@@ -53,7 +53,7 @@ func TestCreateAndUndo(t *testing.T) {
 
 const pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {x: 0}}"
 
-// podPath is where the API server has that pod.
+// podPath is the path of the pod at the API server.
 const podPath = "/api/v1/namespaces/default/pods/web"
 
 func TestPatchAndDelete(t *testing.T) {
@@ -76,8 +76,8 @@ func TestPatchAndDelete(t *testing.T) {
 	}
 }
 
-// TestRefusesOthers: whatever a run is asked to do to what it did not make, the
-// run refuses, and asks the API server for nothing.
+// TestRefusesOthers: a run refuses to do anything to an object that it did not make, and sends the API server no
+// request for it.
 func TestRefusesOthers(t *testing.T) {
 	s, c := start(t)
 	s.put(podPath, map[string]any{"metadata": map[string]any{"name": "web"}})
@@ -120,8 +120,8 @@ func TestRefusesOthers(t *testing.T) {
 	}
 }
 
-// TestReplaced: an object that got the name of what the run made is neither
-// changed nor deleted, and a file that was changed stays.
+// TestReplaced: a run neither changes nor deletes an object that got the name of its own. A file that was changed
+// stays, too.
 func TestReplaced(t *testing.T) {
 	s, c := start(t)
 	r := begin(c)

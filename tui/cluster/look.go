@@ -17,20 +17,19 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// Found is what has names that a walk is written with.
+// Found lists objects that have names which a walk is written with.
 type Found struct {
-	// Left are objects of other runs of the walk: of earlier ones, or of one that
-	// somebody takes now.
+	// Left are objects of other runs of the walk: of earlier ones, or of one that is under way elsewhere.
 	Left []string
-	// Taken are those that have a name which the walk would have used.
+	// Taken are objects of others that have a name which the walk would have used.
 	Taken []string
 }
 
-// maxNames is how many names are tried.
+// maxNames bounds how many names are tried.
 const maxNames = 100
 
-// Take gives the walk names that nobody has: its own, or else those with a
-// number. It changes nothing in the cluster. node is the name of the node.
+// Take returns the walk with names that nobody has: its own names, or else names with a number. It changes nothing
+// in the cluster. node is the name of the node.
 func (r *Run) Take(ctx context.Context, t *tours.Tour, node string) (*tours.Tour, Found, error) {
 	r.op.Lock()
 	defer r.op.Unlock()
@@ -45,7 +44,7 @@ func (r *Run) Take(ctx context.Context, t *tours.Tour, node string) (*tours.Tour
 		if err != nil {
 			return nil, Found{}, err
 		}
-		taken, err := r.look(ctx, own)
+		taken, err := r.findTaken(ctx, own)
 		if err != nil {
 			return nil, Found{}, err
 		}
@@ -62,9 +61,8 @@ func (r *Run) Take(ctx context.Context, t *tours.Tour, node string) (*tours.Tour
 	return nil, Found{}, fmt.Errorf("find names for the walk: %d names like that of %s are taken", maxNames, found.Taken[0])
 }
 
-// look finds what has the names of a walk's objects, and notes what other runs
-// left.
-func (r *Run) look(ctx context.Context, t *tours.Tour) (taken []string, err error) {
+// findTaken returns what has the names of the walk's objects, and notes what other runs left.
+func (r *Run) findTaken(ctx context.Context, t *tours.Tour) (taken []string, err error) {
 	for i := range t.Stops {
 		var some []string
 		switch a := t.Stops[i].Act; {
@@ -105,7 +103,7 @@ func (r *Run) lookObjects(ctx context.Context, manifest, walk string) (taken []s
 				r.leftover(d.object, *h)
 			}
 		}
-		// Those of a run that took other names have its label.
+		// Objects of a run that took other names have its label.
 		labelled, err := api.list(ctx, d.object, url.Values{"labelSelector": {tours.Label}})
 		if err != nil {
 			return nil, err
@@ -119,16 +117,15 @@ func (r *Run) lookObjects(ctx context.Context, manifest, walk string) (taken []s
 	return taken, nil
 }
 
-// goingTime is how long Take waits for an object of an earlier run that is being
-// deleted already: the pods of walks have a grace period of some seconds.
+// goingTime is how long Take waits for an object of an earlier run that is being deleted: the pods of walks have a
+// grace period of some seconds.
 const goingTime = 15 * time.Second
 
-// settled waits until an object that is being deleted is gone, and returns it if
-// that takes too long.
+// settled waits until an object that is being deleted is gone. It returns the object if that takes too long.
 func (r *Run) settled(ctx context.Context, o object) (h *head, err error) {
 	within, cancel := context.WithTimeout(ctx, goingTime)
 	defer cancel()
-	err = until(within, o.String(), func() (bool, error) {
+	err = untilGone(within, o.String(), func() (bool, error) {
 		var err error
 		h, err = r.cluster.api.get(ctx, o)
 		return err == nil && h == nil, err
@@ -139,8 +136,8 @@ func (r *Run) settled(ctx context.Context, o object) (h *head, err error) {
 	return h, err
 }
 
-// leftover notes an object of another run that is not being deleted. A mirror
-// goes with its static pod.
+// leftover notes an object of another run, unless it is being deleted or is a mirror, which goes with its static
+// pod.
 func (r *Run) leftover(o object, h head) {
 	_, mirror := h.Metadata.Annotations[mirrorAnnotation]
 	is := func(t *thing) bool { return t.uid == h.Metadata.UID && t.uid != "" }
@@ -149,11 +146,10 @@ func (r *Run) leftover(o object, h head) {
 	}
 }
 
-// mirrorAnnotation is what the kubelet marks its mirror pods with.
+// mirrorAnnotation is the annotation of mirror pods.
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// lookStatic looks for the file of a static pod, and for pods that have names
-// like its mirror's.
+// lookStatic looks for the file of a static pod, and for pods that have names like that of its mirror.
 func (r *Run) lookStatic(ctx context.Context, a *tours.Action) (taken []string, err error) {
 	docs, err := documents(a.Manifest, r.id)
 	if err != nil || len(docs) == 0 {
@@ -173,12 +169,12 @@ func (r *Run) lookStatic(ctx context.Context, a *tours.Action) (taken []string, 
 	if labelOf(text) != "" {
 		r.left = append(r.left, &thing{object: docs[0].object, path: path, text: string(text)})
 	}
-	mirrors, err := r.like(ctx, docs[0].object)
+	mirrors, err := r.mirrorsLike(ctx, docs[0].object)
 	return append(taken, mirrors...), err
 }
 
-// like are the pods that have a name like the mirror of a static pod.
-func (r *Run) like(ctx context.Context, static object) (names []string, err error) {
+// mirrorsLike returns the pods that have a name like the mirror of a static pod.
+func (r *Run) mirrorsLike(ctx context.Context, static object) (names []string, err error) {
 	api, err := r.cluster.connect()
 	if err != nil {
 		return nil, err
@@ -192,7 +188,7 @@ func (r *Run) like(ctx context.Context, static object) (names []string, err erro
 	return names, err
 }
 
-// labelOf is the value of tours.Label of a static pod's manifest.
+// labelOf returns the value of tours.Label in a static pod's manifest.
 func labelOf(text []byte) string {
 	var h head
 	if yaml.Unmarshal(text, &h) != nil {
@@ -201,7 +197,7 @@ func labelOf(text []byte) string {
 	return h.Metadata.Labels[tours.Label]
 }
 
-// Clear deletes what Look found of earlier runs, and waits until it is gone.
+// Clear deletes what Take found of earlier runs, and waits until it is gone.
 func (r *Run) Clear(ctx context.Context) error {
 	r.op.Lock()
 	defer r.op.Unlock()
@@ -211,18 +207,18 @@ func (r *Run) Clear(ctx context.Context) error {
 		}
 	}
 	for _, t := range r.left {
-		if err := until(ctx, t.String(), func() (bool, error) { return r.gone(ctx, t) }); err != nil {
+		if err := untilGone(ctx, t.String(), func() (bool, error) { return r.gone(ctx, t) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gone reports whether nothing is left of a thing that was deleted. The kubelet
-// deletes the mirror of a static pod when the pod has ended.
+// gone reports whether nothing is left of a thing that was deleted. After a static pod has ended, the kubelet
+// deletes its mirror.
 func (r *Run) gone(ctx context.Context, t *thing) (bool, error) {
 	if t.path != "" {
-		mirrors, err := r.like(ctx, t.object)
+		mirrors, err := r.mirrorsLike(ctx, t.object)
 		return err == nil && len(mirrors) == 0, err
 	}
 	api, err := r.cluster.connect()
@@ -233,8 +229,8 @@ func (r *Run) gone(ctx context.Context, t *thing) (bool, error) {
 	return err == nil && (h == nil || h.Metadata.UID != t.uid), err
 }
 
-// Others names the pods on the nodes that the run did not make, that have not
-// ended and are not being deleted: what makes a node short of something may end them.
+// Others returns the names of the pods on the nodes that the run did not make, that have not ended and are not being
+// deleted. A shortage on the node may end these pods.
 func (r *Run) Others(ctx context.Context) (names []string, err error) {
 	r.op.Lock()
 	defer r.op.Unlock()

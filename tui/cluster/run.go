@@ -19,12 +19,12 @@ import (
 // delete anything else.
 type Run struct {
 	cluster *Cluster
-	// id is the run's value of tours.Label.
+	// id is the value of tours.Label on all that the run makes.
 	id string
 
-	// op makes one thing be done after the other.
+	// op lets one operation run at a time.
 	op   sync.Mutex
-	left []*thing // what Look found of earlier runs
+	left []*thing // what Take found of earlier runs
 
 	mu   sync.Mutex // never held while the API server is asked
 	made []*thing   // oldest first
@@ -34,7 +34,7 @@ type Run struct {
 type thing struct {
 	object object
 	uid    string
-	// path and text are those of a file; object is the static pod's then.
+	// path and text belong to a file; object is then the static pod.
 	path, text string
 	// deleted: the run has asked for its deletion.
 	deleted bool
@@ -52,7 +52,7 @@ func (c *Cluster) Begin(walk string) *Run {
 	return &Run{cluster: c, id: walk + "." + strings.ToLower(rand.Text()[:8])}
 }
 
-// ID is the value of tours.Label that all the run makes has.
+// ID returns the value of tours.Label on all that the run makes.
 func (r *Run) ID() string { return r.id }
 
 // Do does an action.
@@ -67,7 +67,7 @@ func (r *Run) Do(ctx context.Context, a *tours.Action) error {
 	case tours.Pressure:
 		return r.press(a.Object)
 	}
-	t, err := r.find(a)
+	t, err := r.thingOf(a)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (r *Run) Do(ctx context.Context, a *tours.Action) error {
 	return fmt.Errorf("do %q: this podstep does not know how", a.Do)
 }
 
-// find is the thing of the run that an action is about.
-func (r *Run) find(a *tours.Action) (*thing, error) {
+// thingOf returns the run's thing that an action is about.
+func (r *Run) thingOf(a *tours.Action) (*thing, error) {
 	path, what := "", a.Object
 	kind, namespace, name := a.Parts()
 	wanted := object{Kind: kind, Namespace: namespace, Name: name}
@@ -203,7 +203,7 @@ func (r *Run) remove(ctx context.Context, t *thing, grace *int64) error {
 	return nil
 }
 
-// Made names what the run made and has not deleted.
+// Made returns the names of what the run made and has not deleted.
 func (r *Run) Made() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (r *Run) Made() (names []string) {
 	return names
 }
 
-// Undo deletes what the run made, the last first. What is gone already is well.
+// Undo deletes what the run made, the last first. Things that are gone already are no error.
 func (r *Run) Undo(ctx context.Context) error {
 	r.op.Lock()
 	defer r.op.Unlock()
@@ -228,9 +228,8 @@ func (r *Run) Undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Mine reports whether the run made this pod. The kubelet makes up the UID of a
-// static pod, and the API server that of its mirror: they are known by a name
-// that nobody had when the run began.
+// Mine reports whether the run made this pod. The kubelet makes up the UID of a static pod, and the API server that
+// of its mirror. Such pods are known by their names, which nobody had when the run began.
 func (r *Run) Mine(p *probes.Pod) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,17 +15,19 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/podstep/podstep/agent/kubeapi/apitest"
 )
 
-// server is an API server that knows a few kinds. It creates, patches and
-// deletes as a real one does: a name is taken once, patches are tested, and a
-// deletion asks for the UID.
+// server is an API server that knows a few kinds. It creates, patches and deletes as a real one does: an object's
+// name is unique, a patch may test values, and a deletion names the UID.
 type server struct {
+	api     *apitest.Server
+	checked int // how many of the requests called has checked
 	mu      sync.Mutex
-	calls   []string
 	objects map[string]map[string]any // by path
 	uids    int
-	// lasts is how often a deleted object is read before it is gone.
+	// lasts is how often a deleted object can be read before it is gone.
 	lasts   int
 	leaving map[string]int
 }
@@ -44,13 +45,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	if r.Method != http.MethodGet {
-		s.calls = append(s.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
-	}
 	at := strings.TrimSuffix(r.URL.Path, "/resize")
 	code, answer := s.answer(r, at, body)
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer)
+	apitest.Answer(w, code, answer)
 }
 
 func problem(code int, text string) (int, any) { return code, map[string]string{"message": text} }
@@ -85,7 +82,7 @@ func (s *server) answer(r *http.Request, at string, body []byte) (int, any) {
 	return http.StatusOK, o
 }
 
-// leave lets a deleted object go when it was looked at often enough.
+// leave removes a deleted object once it has been read often enough.
 func (s *server) leave(at string) {
 	if n, going := s.leaving[at]; going && n == 0 {
 		delete(s.objects, at)
@@ -152,12 +149,20 @@ func (s *server) list(at, label string) (items []any) {
 	return items
 }
 
+// called checks which requests came since the last check, apart from those that only read.
 func (s *server) called(t *testing.T, want ...string) {
 	t.Helper()
-	if !slices.Equal(s.calls, want) {
-		t.Errorf("calls\n%s\nwant\n%s", strings.Join(s.calls, "\n"), strings.Join(want, "\n"))
+	var got []string
+	all := s.api.Requests()
+	for _, r := range all[s.checked:] {
+		if r.Method != http.MethodGet {
+			got = append(got, r.String())
+		}
 	}
-	s.calls = nil
+	s.checked = len(all)
+	if !slices.Equal(got, want) {
+		t.Errorf("calls\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 const kubeconfig = `apiVersion: v1
@@ -171,10 +176,9 @@ current-context: c
 func start(t *testing.T) (*server, *Cluster) {
 	t.Helper()
 	s := &server{objects: map[string]map[string]any{}, leaving: map[string]int{}}
-	h := httptest.NewServer(s)
-	t.Cleanup(h.Close)
+	s.api = apitest.Start(t, s)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"kubeconfig": fmt.Sprintf(kubeconfig, h.URL), "state.json": "{}"} {
+	for name, text := range map[string]string{"kubeconfig": fmt.Sprintf(kubeconfig, s.api.URL), "state.json": "{}"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,8 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// TestWalksTouchNothingOfOthers runs all that every walk does, to its end, where
-// somebody else has objects of all the names that the walks are written with.
-// What was there before is there afterwards, unchanged, and nothing else is.
+// TestWalksTouchNothingOfOthers runs all actions of every walk, and then undoes them, while somebody else has
+// objects of all the names in the walk's file. Afterwards exactly the objects from before are there, unchanged.
 func TestWalksTouchNothingOfOthers(t *testing.T) {
 	all, err := tours.Load()
 	if err != nil {
@@ -46,7 +45,7 @@ func TestWalksTouchNothingOfOthers(t *testing.T) {
 	}
 }
 
-// occupy makes objects of somebody else of all names that a walk would use.
+// occupy makes objects of somebody else with all names that a walk would use.
 func occupy(t *testing.T, s *server, c *Cluster, tour *tours.Tour, label string) (n int) {
 	t.Helper()
 	for i := range tour.Stops {
@@ -87,7 +86,7 @@ func occupy(t *testing.T, s *server, c *Cluster, tour *tours.Tour, label string)
 	return n
 }
 
-// everything is all that the API server and the lab's directory have.
+// everything returns all that the API server and the lab's directory have.
 func everything(t *testing.T, s *server, c *Cluster) string {
 	t.Helper()
 	s.mu.Lock()
@@ -111,7 +110,7 @@ func everything(t *testing.T, s *server, c *Cluster) string {
 	return out
 }
 
-// walk does all that a walk does, and then takes it back.
+// walk does all actions of a walk, and then undoes them.
 func walk(t *testing.T, c *Cluster, tour *tours.Tour) {
 	t.Helper()
 	r := c.Begin(tour.Name)
@@ -140,9 +139,8 @@ func creation(t *testing.T) *tours.Tour {
 	return tours.Find(all, "creation")
 }
 
-// TestTake: a walk has its own names where they are free, and others where they
-// are not. What an earlier run left is deleted when it is asked for, and only
-// that.
+// TestTake: a walk has its own names if they are free, and other names if not. Only when it is asked to does it
+// delete what an earlier run left, and only that.
 func TestTake(t *testing.T) {
 	s, c := start(t)
 	tour := creation(t)
@@ -177,8 +175,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeWaits: what an earlier run has deleted is waited for, and nobody is
-// asked about it.
+// TestTakeWaits: Take waits for objects that an earlier run is deleting, and does not report them.
 func TestTakeWaits(t *testing.T) {
 	s, c := start(t)
 	tour := creation(t)
@@ -196,8 +193,7 @@ func TestTakeWaits(t *testing.T) {
 	}
 }
 
-// TestTakeStatic: also the file of a static pod, and a pod that is called like a
-// mirror, have a name that is taken.
+// TestTakeStatic: a name is also taken by the file of a static pod, or by a pod with a mirror's name.
 func TestTakeStatic(t *testing.T) {
 	all, err := tours.Load()
 	if err != nil {
@@ -242,7 +238,7 @@ func TestTakeStatic(t *testing.T) {
 	}
 }
 
-// TestOthers names pods on nodes that are not the run's and have not ended.
+// TestOthers: Others names pods on nodes that the run did not make and that have not ended.
 func TestOthers(t *testing.T) {
 	s, c := start(t)
 	r := begin(c)

@@ -1,5 +1,5 @@
-// Package compare shows on the screen how the story of one pod differs from that of
-// another, part by part: a list to choose the other from, and a page to read.
+// Package compare shows on the screen how the stories of two pods differ, part by part: a list to choose the other
+// pod from, and a page to read.
 package compare
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// Title is what the list and the page are called.
+// Title is the name of the list and the page.
 var Title = words.Text("Compare with another pod", "与另一个 Pod 比较")
 
-// Others lists the pods with which one can be compared. chosen gets the other one.
+// Others returns a list of the pods with which one can be compared. chosen is called with the pod that was chosen.
 func Others(l words.Lang, one screen.PodKey, pods []screen.PodRow, chosen func(other screen.PodKey) tea.Cmd) *ask.Picker {
 	var all []ask.Choice
 	for _, r := range pods {
@@ -31,7 +31,7 @@ func Others(l words.Lang, one screen.PodKey, pods []screen.PodRow, chosen func(o
 	return ask.NewPicker(screen.OverPalette, l.In(Title), "/", all)
 }
 
-// Stories compares a part of the stories of two pods; nil: one of them is not known.
+// Stories compares a part of the stories of two pods. Compare returns nil if one of them is not known.
 type Stories interface {
 	Compare(a, b screen.PodKey, part compare.Part) *compare.Result
 }
@@ -46,7 +46,7 @@ type Page struct {
 	result  *compare.Result
 }
 
-// NewPage shows a comparison, first of the creation; nil if one of the pods is not known.
+// NewPage returns a page that shows the comparison of the creation first; nil if one of the pods is not known.
 func NewPage(l words.Lang, s Stories, a, b screen.PodKey) *Page {
 	p := &Page{lang: l, stories: s, a: a, b: b}
 	if p.show(compare.Creation); p.result == nil {
@@ -75,7 +75,7 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return p.Page.Key(k)
 }
 
-// Overlay is what of the page fits. The table is as wide as there is room.
+// Overlay returns the visible part of the page. The table is as wide as there is room.
 func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	p.Lines = p.lines(view.OverPageWidth(s))
 	o := p.Page.Overlay(s)
@@ -83,11 +83,11 @@ func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 	return o
 }
 
-// mostLines bounds what is listed of each kind.
+// mostLines bounds how many lines of each kind are listed.
 const mostLines = 40
 
-// Widths of the table: a side's column, and the least for what a line is about. With
-// less room, what it is about stands in a line of its own.
+// Widths of the table: the column of one side, and the least for a line's subject. If there is less room, the
+// subject has a line of its own.
 const (
 	sideWidth = 11
 	moreWidth = 9

@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// recorded are the pods of a recording, by their place.
+// recorded has the names of a recording's pods, by their place.
 type recorded struct {
 	t    *testing.T
 	pods []string
@@ -45,8 +45,8 @@ func story(t *testing.T, name string, part compare.Part) *compare.Story {
 	return s
 }
 
-// TestPage: no line is wider than there is room for, at any width, in both languages;
-// and what the comparison comes to is there.
+// TestPage: no line is wider than the room, at any width, in both languages. The page has the result of the
+// comparison.
 func TestPage(t *testing.T) {
 	for _, l := range []words.Lang{words.English, words.Chinese} {
 		for _, width := range []int{40, 60, 80, 120, 200} {
@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestGolden is the page in a terminal of 80 columns, and in a small one.
+// TestGolden compares the page in a terminal of 80 columns, and in a small one.
 func TestGolden(t *testing.T) {
 	var b strings.Builder
 	for _, width := range []int{80, 40} {
@@ -87,8 +87,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPart: Tab switches the part, and the footer names the one that it leads to; while a
-// text is typed Tab is no key of the page. What a pod has not come to has no table.
+// TestPart: Tab switches the part, and the footer names the next part. While a text is typed, Tab does not switch. A
+// part that a pod has not come to has no table.
 func TestPart(t *testing.T) {
 	tab := tea.KeyPressMsg{Code: tea.KeyTab}
 	st := view.NewStyles(view.Options{Width: 100, Height: 400})
@@ -117,7 +117,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestOthers: a pod is not compared with itself, and the one that is chosen is meant.
+// TestOthers: a pod is not compared with itself, and the callback gets the chosen pod.
 func TestOthers(t *testing.T) {
 	rows := []screen.PodRow{{Key: 1, Name: "web", Namespace: "default"}, {Key: 2, Name: "db", Namespace: "shop"}, {Key: 3, Name: "web2", Namespace: "default"}}
 	var got []screen.PodKey

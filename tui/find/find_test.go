@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rows is a list that counts how often it was read.
+// rows is a list that counts how often its rows were read.
 type rows struct {
 	first   int
 	texts   []string
@@ -59,8 +59,8 @@ func TestNextGoesRound(t *testing.T) {
 	}
 }
 
-// TestGrows: rows that were looked at are not looked at again, until they are
-// others; those that are forgotten are not counted.
+// TestGrows: rows that were looked at are not read again, unless they may have changed. Forgotten rows are not
+// counted.
 func TestGrows(t *testing.T) {
 	l := &rows{}
 	for i := range 10 {

@@ -6,10 +6,10 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 )
 
-// Kept is a bookmark as a file has it, for the next time that its recording is opened.
+// Kept is a bookmark as it is written to a file, for the next time that its recording is opened.
 type Kept struct {
-	// Seq is the agent's number of the event: it is the same in each recording of it,
-	// and on the screen from which one was made.
+	// Seq is the agent's number of the event. Every recording of the event has the same number, and so has the
+	// screen from which a recording was made.
 	Seq uint64 `json:"seq"`
 	UID string `json:"uid,omitempty"`
 	Row string `json:"row,omitempty"`
@@ -17,19 +17,20 @@ type Kept struct {
 
 // keptFile is the bookmarks of one recording.
 type keptFile struct {
-	// Recording is where it was when a bookmark was last set, for who looks into the file.
+	// Recording is the path that the recording had when a bookmark was last set. It serves people who look into the
+	// file.
 	Recording string `json:"recording"`
 	Bookmarks []Kept `json:"bookmarks"`
 }
 
-// MaxKept bounds the bookmarks of a recording, and MaxFile the bytes of their file, which
-// is others' to write as well.
+// MaxKept bounds the bookmarks of a recording. MaxFile bounds the bytes of their file, which other programs can
+// write as well.
 const (
 	MaxKept = 10_000
 	MaxFile = 4 << 20
 )
 
-// Encode is the text of the file with the bookmarks of a recording.
+// Encode returns the text of the file with the bookmarks of a recording.
 func Encode(recording string, all []Kept) ([]byte, error) {
 	if err := few(all); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func few(all []Kept) error {
 	return nil
 }
 
-// Decode reads such a text.
+// Decode reads a text that Encode made.
 func Decode(text []byte) ([]Kept, error) {
 	var f keptFile
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -54,8 +55,8 @@ func Decode(text []byte) ([]Kept, error) {
 	return f.Bookmarks, few(f.Bookmarks)
 }
 
-// Keep gives the bookmarks as a file has them. seqAt is the number of the event at a
-// position; ok is false if there is none.
+// Keep returns the bookmarks as a file has them. seqAt returns the number of the event at a position; ok is false if
+// there is no such event.
 func (b *Bookmarks) Keep(seqAt func(pos int) (seq uint64, ok bool)) (all []Kept) {
 	for _, m := range b.list {
 		if seq, ok := seqAt(m.Pos); ok {
@@ -65,7 +66,7 @@ func (b *Bookmarks) Keep(seqAt func(pos int) (seq uint64, ok bool)) (all []Kept)
 	return all
 }
 
-// Seqs are the numbers of their events.
+// Seqs returns the numbers of the bookmarks' events.
 func Seqs(all []Kept) (seqs []uint64) {
 	for _, k := range all {
 		seqs = append(seqs, k.Seq)
@@ -73,8 +74,8 @@ func Seqs(all []Kept) (seqs []uint64) {
 	return seqs
 }
 
-// Restore sets the bookmarks of a file, beside those that there are. at has the positions
-// of their events. It returns the bookmarks whose events are not there.
+// Restore adds the bookmarks of a file to the present ones. at maps the numbers of their events to positions.
+// Restore returns the bookmarks whose events are not there.
 func (b *Bookmarks) Restore(all []Kept, at map[uint64]int) (missing []Kept) {
 	for _, k := range all {
 		pos, ok := at[k.Seq]
@@ -89,8 +90,8 @@ func (b *Bookmarks) Restore(all []Kept, at map[uint64]int) (missing []Kept) {
 	return missing
 }
 
-// ToEvent makes a bookmark at a row one at its event: the row is not there, or is
-// another one than in the recording, or for the podstep, in which it was set.
+// ToEvent replaces a bookmark at a row by one at the row's event. It is for a row that is not there, or that differs
+// from the row of the recording, or of the podstep, in which the bookmark was set.
 func (b *Bookmarks) ToEvent(m Bookmark) {
 	if m.Row == "" {
 		return

@@ -23,8 +23,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestBookmarks: they are in the order of the session, whatever the order in which
-// they were set, and next goes round from wherever one is.
+// TestBookmarks: bookmarks are in the order of the session, in whatever order they were set, and Next goes round
+// from any place.
 func TestBookmarks(t *testing.T) {
 	var b Bookmarks
 	event := func(pos int) Bookmark { return Bookmark{Pos: pos} }
@@ -53,13 +53,13 @@ func TestBookmarks(t *testing.T) {
 	}
 }
 
-// TestEach: all go on at once, and each error says whose it is.
+// TestEach: all calls run at once, and each error names its thing.
 func TestEach(t *testing.T) {
 	var started sync.WaitGroup
 	started.Add(3)
 	done, err := Each(t.Context(), []string{"a", "b", "c"}, func(s string) string { return "pod " + s }, func(_ context.Context, s string) (string, error) {
 		started.Done()
-		started.Wait() // for the others: one after the other would wait for ever
+		started.Wait() // wait for the others: calls one after the other would wait for ever
 		if s == "b" {
 			return "", errors.New("refused")
 		}
@@ -75,8 +75,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestKeptBookmarks: what is kept comes back at the positions that its events have there,
-// beside what is there already; a row of which that is not sure becomes its event.
+// TestKeptBookmarks: kept bookmarks come back at the present positions of their events, beside the bookmarks that
+// are there already. A row that may have changed becomes its event.
 func TestKeptBookmarks(t *testing.T) {
 	var b Bookmarks
 	row := Bookmark{Pos: 20, UID: "u", Row: "s7.0"}

@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// commands are what can be typed, in the order of their numbers.
+// commands lists what can be typed, in the order of the commands' numbers.
 var commands = []struct {
 	name, arg string
 	text      probes.Text
@@ -40,7 +40,7 @@ func (p *printer) help() {
 	}
 }
 
-// command does one line. It is true if that ends the program.
+// command runs one line. It returns true if the line ends the program.
 func (p *printer) command(ctx context.Context, line string) (quit bool) {
 	typed := strings.Fields(line)
 	if len(typed) == 0 {
@@ -81,8 +81,8 @@ func (p *printer) command(ctx context.Context, line string) (quit bool) {
 	return false
 }
 
-// job is what a command has the agent do. It is nil, and why has been said, if
-// the command makes no sense.
+// job returns the function that asks the agent for what a command wants. If the command makes no sense, job says why
+// and returns nil.
 func (p *printer) job(name string, args []string) func(context.Context) (string, error) {
 	i := slices.IndexFunc(commands, func(c struct {
 		name, arg string
@@ -136,7 +136,7 @@ var modes = map[string]agentpb.StepMode{
 	"step": agentpb.StepMode_INTO, "over": agentpb.StepMode_OVER, "cri": agentpb.StepMode_NEXT_CRI,
 }
 
-// errPods asks for the list of pods: it is printed from the next poll.
+// errPods makes result print the list of pods, as of the last poll.
 var errPods = errors.New("list pods")
 
 func (p *printer) held(do func(context.Context) (*agentpb.HoldInfo, error)) func(context.Context) (string, error) {
@@ -172,7 +172,7 @@ func (p *printer) result(r result) {
 	}
 }
 
-// poll keeps what pods are doing, and prints it once at the beginning.
+// poll keeps the list of what the pods do, and prints the first one.
 func (p *printer) poll(n *session.Poll) {
 	first := p.last == nil
 	p.last = n

@@ -1,7 +1,6 @@
-// Package plain shows a session in lines that are only ever added to: for screen
-// readers, pipes, and terminals that can do nothing else. It draws no boxes, no
-// colours and no spinners. Each line says first what it is about. Commands are
-// words or numbers at a prompt.
+// Package plain shows a session in lines, for screen readers, pipes, and terminals that can do nothing else. It only
+// ever adds lines. It draws no boxes, no colours and no spinners. Each line says first what it is about. Commands
+// are words or numbers at a prompt.
 package plain
 
 import (
@@ -24,17 +23,17 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// Options state how to show it.
+// Options say how to show the session.
 type Options struct {
 	Lang words.Lang
-	// Because is the switch that chose plain lines.
+	// Because names the switch that chose plain lines.
 	Because string
-	// In has the commands; nil if nobody types any.
+	// Commands are read from In; nil if nobody types any.
 	In  io.Reader
 	Out io.Writer
 }
 
-// printer has the state of what is printed.
+// printer prints a session.
 type printer struct {
 	Options
 	session session.Session
@@ -42,29 +41,29 @@ type printer struct {
 	decode  *wire.Decoder
 	info    *agentpb.InfoResponse
 	names   *probes.Catalogue
-	// caughtUp is set once what there was before us has been printed in short.
+	// caughtUp is set once the events from before podstep came have been printed in short.
 	caughtUp bool
-	// last is the last poll of the agent that is there.
+	// last is the last poll of the present agent.
 	last *session.Poll
-	// results of commands that take their time.
+	// results are those of commands that take time.
 	results chan result
 	waiting context.CancelFunc
 	err     error
 }
 
-// result is what came of a command.
+// result is the result of a command.
 type result struct {
 	line string
 	err  error
 }
 
-// releaseTime is how long letting go may take at the end.
+// releaseTime is how long podstep may take at the end to let pods go.
 const releaseTime = 5 * time.Second
 
-// Run prints until the session or the person ends it, and lets go what was held
-// through it. The end of the input ends it, if there is one.
+// Run prints until the session or the person ends it, and lets go what was held through it. If there is an input,
+// its end ends Run, too.
 func Run(ctx context.Context, s session.Session, o Options) error {
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		var stop func()
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
@@ -100,11 +99,11 @@ func (p *printer) run(ctx context.Context) error {
 			if a.err != nil {
 				return ended(a.err)
 			}
-			if p.take(a.news) {
+			if p.takeNews(a.news) {
 				return p.err
 			}
 			if commands == nil && p.In != nil && p.last != nil {
-				// A command is about what one has read of.
+				// A command refers to what the person has read.
 				commands = make(chan string)
 				p.help()
 				go read(ctx, p.In, commands)
@@ -120,7 +119,7 @@ func (p *printer) run(ctx context.Context) error {
 	return p.err
 }
 
-// ended is nil for the end that everybody wants.
+// ended returns nil for the end of a context, which is no failure.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -128,7 +127,7 @@ func ended(err error) error {
 	return err
 }
 
-// arrival is what the session gave.
+// arrival is one result of the session's Next.
 type arrival struct {
 	news session.News
 	err  error
@@ -165,16 +164,15 @@ func (p *printer) printf(t probes.Text, args ...any) {
 	p.print(fmt.Sprintf(p.Lang.In(t), args...))
 }
 
-// print writes one line. Names and messages come from pods: control characters
-// are shown, not sent.
+// print writes one line. Names and messages come from pods, so control characters are made visible.
 func (p *printer) print(line string) {
 	if _, err := fmt.Fprintln(p.Out, words.Clean(line)); err != nil && p.err == nil {
 		p.err = fmt.Errorf("print line: %w", err)
 	}
 }
 
-// take prints news. It is true at the end of a trace file.
-func (p *printer) take(n session.News) (end bool) {
+// takeNews prints news. It returns true at the end of a trace file.
+func (p *printer) takeNews(n session.News) (end bool) {
 	if n.Info != nil {
 		p.info, p.caughtUp, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
@@ -202,9 +200,9 @@ func (p *printer) take(n session.News) (end bool) {
 	return n.CaughtUp && p.session.File() != ""
 }
 
-// agent prints which agent there is, and how its probes fare.
+// agent prints which agent there is, and the state of its probes.
 func (p *printer) agent() {
-	all := wire.Complete(p.info).GetProbes()
+	all := p.info.GetProbes()
 	by := p.Lang.In(words.Text("no probe", "没有探针"))
 	if names := wire.Working(all); len(names) == 1 {
 		by = p.Lang.In(words.Text("probe ", "探针 ")) + names[0]
@@ -219,13 +217,12 @@ func (p *printer) agent() {
 	}
 }
 
-// probe prints how a probe fares.
+// probe prints the state of a probe.
 func (p *printer) probe(name, state string, why probes.Reason) {
 	p.printf(words.Text("Agent: %s", "代理：%s"), p.Lang.In(reason.Probe(name, state, why)))
 }
 
-// event prints what a person wants to know of an event: what failed, what is
-// held, and the main steps when they are done.
+// event prints an event if a person wants to know of it: failures, holds, and the main steps when they are done.
 func (p *printer) event(e *probes.Event) {
 	who := p.Lang.In(words.Text("Node", "节点"))
 	if e.Pod != nil {
@@ -257,14 +254,13 @@ func (p *printer) event(e *probes.Event) {
 	}
 }
 
-// outside recognizes steps that are reports.
+// outside reports whether a step is a report.
 func (p *printer) outside(step string) bool {
 	s := p.names.Step(step)
 	return s != nil && s.Report()
 }
 
-// report prints what the cluster says of a pod. All of it is known as it begins,
-// except that it is an error.
+// report prints what the cluster says of a pod. The beginning of a report has all of it, except that it is an error.
 func (p *printer) report(who string, e *probes.Event) {
 	s := p.names.Step(e.Step)
 	switch {
@@ -275,8 +271,8 @@ func (p *printer) report(who string, e *probes.Event) {
 	}
 }
 
-// reported are the values of a report, in the catalogue's order. Its source and
-// since when are printed apart, or not at all.
+// reported returns the values of a report, in the catalogue's order. It leaves out the source and the time since
+// when, which are printed apart or not at all.
 func reported(s *probes.Step, fields map[string]any) string {
 	var out []string
 	for _, f := range s.Fields {
@@ -289,7 +285,7 @@ func reported(s *probes.Step, fields map[string]any) string {
 	return strings.Join(out, ", ")
 }
 
-// reporter is the source of a report.
+// reporter returns the source of a report.
 func reporter(s *probes.Step, fields map[string]any) string {
 	if from, ok := fields["from"].(string); ok && from == string(probes.ByKubelet) {
 		return from
@@ -297,7 +293,7 @@ func reporter(s *probes.Step, fields map[string]any) string {
 	return string(s.Seen)
 }
 
-// main reports whether a step is one of the main ones, of a pod.
+// main reports whether an event is of a pod, at one of the main steps.
 func (p *printer) main(e *probes.Event) bool {
 	s := p.names.Step(e.Step)
 	return s != nil && s.Tier == 1 && e.Pod != nil

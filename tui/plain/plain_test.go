@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
 
-// tape is a session that delivers what it was given, then nothing.
+// tape is a session that delivers the news it was given, and then nothing.
 type tape struct {
 	news  chan session.News
 	file  string
@@ -42,7 +41,7 @@ func (s *tape) Control() session.Control {
 	return control{tape: s}
 }
 
-// control is what the commands reach.
+// control is the control that the commands act through.
 type control struct {
 	session.Control
 	*tape
@@ -71,16 +70,7 @@ func (s control) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { r
 
 var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "w\x1beb", Uid: "u1"}
 
-func event(t *testing.T, e *agentpb.Event) []byte {
-	t.Helper()
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// lines gives what is printed, line by line, to who waits for it.
+// lines lets a test wait for lines that are printed.
 type lines struct {
 	t    *testing.T
 	all  *bytes.Buffer
@@ -104,9 +94,9 @@ func (l *lines) until(want string) {
 
 func TestPlain(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8)}
-	info := &agentpb.InfoResponse{Node: "node-1", KubeletVersion: "v1.36.3", Probe: "woven", Goroutines: []string{""},
+	info := &agentpb.InfoResponse{Node: "node-1", KubeletVersion: "v1.36.3", Probes: []*agentpb.Probe{{Name: "woven"}}, Goroutines: []string{""},
 		Steps: []*agentpb.Step{{Name: "sync.pod", Stage: "syncpod"}, {Name: "sync.volumes", Stage: "syncpod"}}}
-	old := event(t, &agentpb.Event{Seq: 1, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "of before"})
+	old := eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "of before"})
 	s.news <- session.News{Info: info, CaughtUp: true, Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: [][]byte{old}}},
 		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "waiting", Step: "sync.pod"}}}}
 	in, type_ := io.Pipe()
@@ -122,10 +112,10 @@ func TestPlain(t *testing.T) {
 	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
 	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
 	l.until("10 quit: end, and let the held pods go on\n")
-	s.news <- session.News{Batches: []*agentpb.Batch{{Events: [][]byte{
-		event(t, &agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 1, Duration: 3_200_000_000, Error: "no\x1b[31mvolume"}),
-		event(t, &agentpb.Event{Seq: 3, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Duration: 5_000_000}),
-	}}}}
+	s.news <- session.News{Batches: []*agentpb.Batch{eventtest.Batch(
+		&agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 1, Duration: 3_200_000_000, Error: "no\x1b[31mvolume"},
+		&agentpb.Event{Seq: 3, Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Duration: 5_000_000},
+	)}}
 	l.until(`Pod default/w\x1beb: step sync.volumes (`)
 	l.until(`) failed after 3.20 s: no\x1b[31mvolume` + "\n")
 	l.until(`Pod default/w\x1beb: step sync.pod (`)
@@ -147,7 +137,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPlainAnotherAgent: the pods of a former agent are not those of the next.
+// TestPlainAnotherAgent: the next agent's list has none of a former agent's pods.
 func TestPlainAnotherAgent(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8)}
 	in, typed := io.Pipe()
@@ -174,12 +164,12 @@ func TestPlainAnotherAgent(t *testing.T) {
 	}
 }
 
-// TestPlainFile prints a trace file, and ends where it does.
+// TestPlainFile: a trace file is printed, and printing ends with it.
 func TestPlainFile(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}
 	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}}}
 	s.news <- session.News{CaughtUp: true, Fault: errors.New("the trace is damaged at byte 7"), Batches: []*agentpb.Batch{{
-		Pods: []*agentpb.Pod{web}, Events: [][]byte{event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "no"})},
+		Pods: []*agentpb.Pod{web}, Events: [][]byte{eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Error: "no"})},
 	}}}
 	var out bytes.Buffer
 	if err := Run(t.Context(), s, Options{Lang: words.Chinese, Because: "--plain", Out: &out}); err != nil {
@@ -192,23 +182,21 @@ func TestPlainFile(t *testing.T) {
 	}
 }
 
-// TestPlainAttached: what the cluster reports of a pod is printed with its source, and
-// what the agent says of itself in its own words.
+// TestPlainAttached: the cluster's reports of a pod are printed with their source, and the agent's notes about
+// itself in its own words.
 func TestPlainAttached(t *testing.T) {
 	s := &tape{news: make(chan session.News, 8), file: "x.podstep"}
-	field := func(name, value string) *agentpb.Field {
-		return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
-	}
-	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "node-1", Probe: "cri", Goroutines: []string{""}, Steps: []*agentpb.Step{
-		{Name: "reported.condition", Seen: true}, {Name: "reported.ip", Seen: true}, {Name: "reported.container", Seen: true}, {Name: "cluster.kubelet", Seen: true},
+	field := eventtest.Field
+	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "node-1", Probes: []*agentpb.Probe{{Name: "cri"}}, Goroutines: []string{""}, Steps: []*agentpb.Step{
+		{Name: "reported.condition"}, {Name: "reported.ip"}, {Name: "reported.container"}, {Name: "cluster.kubelet"},
 	}}}
 	s.news <- session.News{CaughtUp: true, Batches: []*agentpb.Batch{{Pods: []*agentpb.Pod{web}, Events: [][]byte{
-		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("status", "True"), field("type", "Ready"), field("since", "now")}}),
-		event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1}),
-		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 2, Pod: 1, Fields: []*agentpb.Field{field("ips", "10.0.0.1")}}),
-		event(t, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 3, Pod: 1, Error: "app cannot start"}),
-		event(t, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("type", "Ready"), field("from", "kubelet")}}),
-		event(t, &agentpb.Event{Kind: agentpb.Kind_NOTE, Fields: []*agentpb.Field{field("text", "the runtime was restarted")}}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("status", "True"), field("type", "Ready"), field("since", "now")}}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 2, Pod: 1, Fields: []*agentpb.Field{field("ips", "10.0.0.1")}}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 3, Pod: 1, Error: "app cannot start"}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Pod: 1, Fields: []*agentpb.Field{field("type", "Ready"), field("from", "kubelet")}}),
+		eventtest.Encode(&agentpb.Event{Kind: agentpb.Kind_NOTE, Fields: []*agentpb.Field{field("text", "the runtime was restarted")}}),
 	}}}}
 	var out bytes.Buffer
 	if err := Run(t.Context(), s, Options{Lang: words.English, Because: "--plain", Out: &out}); err != nil {

@@ -9,10 +9,10 @@ import (
 // MainBreaks is the list of breakpoints.
 const MainBreaks Main = "breakpoints"
 
-// BreaksName is what the list of breakpoints is called.
+// BreaksName is the name of the list of breakpoints.
 var BreaksName = words.Text("Breakpoints", "断点")
 
-// BreakList is the breakpoints.
+// BreakList is the list of breakpoints.
 type BreakList struct {
 	Rows   []BreakRow
 	Cursor int
@@ -28,15 +28,15 @@ type BreakRow struct {
 	Action  string
 	Hits    uint32
 	Expires time.Duration
-	// Refused is where it cannot act, and why.
+	// Refused says where the breakpoint cannot act, and why.
 	Refused string
 }
 
-// Breaks is the body of the screen if it is one, else nil.
+// Breaks returns the body of the screen if it is a list of breakpoints, else nil.
 func (s *Screen) Breaks() *BreakList {
 	b, _ := s.Body.(*BreakList)
 	return b
 }
 
-// Copied is empty: a breakpoint is not copied.
+// Copied returns nothing: a breakpoint is not copied.
 func (*BreakList) Copied() string { return "" }

@@ -9,43 +9,40 @@ import (
 type Detail struct {
 	Step  string
 	Title string
-	// Text is what the step is for.
+	// Text says what the step is for.
 	Text string
-	// Place is file:line of the kubelet, Source the lines there, Mark the line
-	// that is about to run or ran (an index into Source, -1 for none), First
-	// the number of the first line.
+	// Place is file:line of the kubelet, and Source the lines there. Mark is the index in Source of the line that is
+	// about to run or ran, -1 for none. First is the number of the first line.
 	Place  string
 	Source []string
 	First  int
 	Mark   int
-	// Either are the numbers of the lines from one of which the step was called, if it is
-	// not known which; Mark is -1 then.
+	// Either are the numbers of the lines from which the step may have been called, if it is not known which; Mark
+	// is then -1.
 	Either []int
 	// Args and Results are the step's values in the kubelet's words.
 	Args, Results []Value
 	// Request and Response are a CRI call's, as lines of YAML.
 	Request, Response []string
-	// Missing names the values that no probe reads, and which probes do not.
+	// Missing names the values that no probe reads, and the probes that do not read them.
 	Missing string
-	// Sights are how each probe saw the call, if several did; the first is the one
-	// that the rest of the detail is of.
+	// Sights say how each probe saw the call, if several did. The rest of the detail is about the first sight.
 	Sights []Sight
 	Error  string
 	Took   time.Duration
-	// Began is the wall clock at its start.
+	// Began is the time on the wall clock when the call began.
 	Began time.Time
-	// Goroutine is whose goroutine it runs on.
+	// Goroutine says whose goroutine the call runs on.
 	Goroutine string
-	// Held says of a pod that is held here when it goes on by itself, and why.
+	// Held says when a pod that is held here goes on by itself, and why.
 	Held string
-	// Hold says whether one may hold here, and what it costs: the timers.
+	// Hold says whether the pod may be held here, and which timers would run meanwhile.
 	Hold string
 	// Top is the first line that is shown, of Total lines as drawn.
 	Top int
 }
 
-// Lines is about how many lines the details take: enough to tell when they are
-// scrolled out of sight.
+// Lines returns about how many lines the detail takes. That is enough to tell when they are scrolled out of sight.
 func (d *Detail) Lines() int {
 	const usualWidth = 60
 	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
@@ -65,10 +62,10 @@ func (d *Detail) Lines() int {
 // Sight is a call as one probe saw it.
 type Sight struct {
 	Probe string
-	Began time.Time     // zero: it did not see that
-	Took  time.Duration // zero: it has not seen the end
+	Began time.Time     // zero: the probe did not see the beginning
+	Took  time.Duration // zero: the probe has not seen the end
 	Error string
-	// Values are those in which it differs from the first.
+	// Values are the values in which the sight differs from the first one.
 	Values []Value
 }
 

@@ -11,21 +11,21 @@ import (
 // MainEvents is the list of all events.
 const MainEvents Main = "events"
 
-// EventsName is what the list of events is called.
+// EventsName is the name of the list of events.
 var EventsName = words.Text("Events", "事件")
 
 // EventList is the events, newest last.
 type EventList struct {
 	Rows []EventRow
-	// Top is the position of the first row among those that match, Total how
-	// many are known to match. More is set while older ones were not looked at.
+	// Top is the position of the first row among the events that match, and Total how many events are known to
+	// match. More is set while older events were not looked at.
 	Top, Total int
 	More       bool
 	Cursor     int
 	Follow     bool
 	Newer      int
 	Filter     string
-	// Of is the pod, or the node, whose events they are; empty: those of all.
+	// Of names the pod, or the node, whose events are listed; empty: the events of all.
 	Of    string
 	Empty string
 	// Offset is how many columns the rows are scrolled to the right.
@@ -34,22 +34,22 @@ type EventList struct {
 
 // EventRow is one event.
 type EventRow struct {
-	// Pos is its position in the session: what a frozen list is pinned by.
+	// Pos is the event's position in the session. It pins a frozen list.
 	Pos   int
 	Event probes.Event
-	// Text is fields and error in one line.
+	// Text has the fields and the error in one line.
 	Text string
 	// Marked: a person has set a bookmark at it.
 	Marked bool
 }
 
-// Events is the body of the screen if it is one, else nil.
+// Events returns the body of the screen if it is a list of events, else nil.
 func (s *Screen) Events() *EventList {
 	b, _ := s.Body.(*EventList)
 	return b
 }
 
-// Copied is step, kind and text of the selected event.
+// Copied returns step, kind and text of the selected event.
 func (l *EventList) Copied() string {
 	if l.Cursor < 0 || l.Cursor >= len(l.Rows) {
 		return ""

@@ -2,16 +2,16 @@ package screen
 
 // TourCard is the present stop of a guided walk.
 type TourCard struct {
-	// Title is the walk's, Heading that of the stop it is at.
+	// Title is the walk's title, Heading that of its present stop.
 	Title, Heading string
-	// Stop of Stops, from 1.
+	// Stop is the number of the present stop, from 1, and Stops the number of all.
 	Stop, Stops int
 	Text        string
-	// Wait is what the tour waits for, or which key goes on.
+	// Wait says what the walk waits for, or which key goes on.
 	Wait string
-	// Whole is which key shows all of the card, where it is cut.
+	// Whole names the key that shows all of the card, if the card is cut.
 	Whole string
-	// Question, and Answer once it is shown.
+	// Question is the stop's question. Answer is empty until the answer is shown.
 	Question, Answer string
 }
 
@@ -28,8 +28,8 @@ type Input struct {
 // Finding is a text that is looked for in the pane that has the keys.
 type Finding struct {
 	Text string
-	// K is the place of the selected row among the N that have the text, from 1; 0:
-	// it has not. More is set while not all rows were looked at.
+	// N rows have the text. K is the place of the selected row among them, from 1; 0 if the selected row does not
+	// have it. More is set while some rows were not looked at.
 	K, N int
 	More bool
 }
@@ -43,8 +43,8 @@ type Notice struct {
 // Hint is a key and what it does now.
 type Hint struct {
 	Key, Text string
-	// Pod is whom it acts on, by name; empty if on no pod.
+	// Pod names the pod that the key acts on; empty if it acts on none.
 	Pod string
-	// Off is why it does nothing now; empty if it does.
+	// Off says why the key does nothing now; empty if it does something.
 	Off string
 }

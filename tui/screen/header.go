@@ -20,14 +20,13 @@ const (
 // Header is the top line.
 type Header struct {
 	Link Link
-	// LinkText says it in a word or two: "live", "reconnecting 2s",
-	// "replay 00:12/01:40".
+	// LinkText says how, in a word or two: "live", "reconnecting 2s", "replay 00:12/01:40".
 	LinkText string
-	// At and Of are the position in a trace file and its length, both zero on a
-	// live node: what the scrub line under the header shows.
+	// At and Of are the position in a trace file and its length; both are zero on a live node. The scrub line under
+	// the header shows them.
 	At, Of time.Duration
 	Frozen bool
-	// Recording is the file that the session is recorded to.
+	// Recording is the file to which the session is recorded.
 	Recording string
 	Node      string
 	Kubelet   string // version
@@ -36,13 +35,13 @@ type Header struct {
 	Probes []string
 	// Failing are the probes that see nothing.
 	Failing []Failing
-	// Blind is what no probe sees, empty if nothing.
+	// Blind says what no probe sees; empty if the probes see everything.
 	Blind string
-	// Counts of pods by state, for the header: all, stuck, retrying, held.
+	// Counts of pods in all, and by state.
 	Pods, Stuck, Retrying, Held int
-	// Dropped events, and what of.
+	// Dropped is how many events were lost.
 	Dropped uint64
-	// Filter is the filter that is on.
+	// Filter is the filter that is in force.
 	Filter string
 }
 
@@ -53,30 +52,30 @@ type Failing struct {
 	Again bool   // it tries again by itself
 }
 
-// HoldBanner is about the pods that are held.
+// HoldBanner tells about the pods that are held.
 type HoldBanner struct {
-	// Count of held pods. What follows is of the selected one, or if that is not
-	// held, of the one whose time ends first.
+	// Count is how many pods are held. The other fields are about the selected pod, or if that is not held, about
+	// the one whose time ends first.
 	Count    int
 	Pod      string
 	UID      string
 	Selected bool // it is the selected pod
 	Step     string
 	On       string // enter or exit
-	// Left is until it goes on by itself: before Timer runs out, or if there is
-	// none, because its lease is over.
+	// Left is the time until the pod goes on by itself: before Timer runs out, or if no timer runs, when its lease
+	// ends.
 	Left  time.Duration
 	Timer string
 	// Free: no timer of the kubelet runs, so the hold costs nothing.
 	Free bool
-	// Node: the node stands still meanwhile.
+	// Node: the whole node stands still during the hold.
 	Node bool
 }
 
-// Why is the one sentence why the selected pod is where it is.
+// Why is the one sentence that says why the selected pod is where it is.
 type Why struct {
 	Text string
-	// Evidence is where that is seen, e.g. "kubelet event 1204".
+	// Evidence says where this is seen, such as "kubelet event 1204".
 	Evidence string
 	Mark     life.State
 }

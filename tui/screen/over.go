@@ -4,30 +4,28 @@ package screen
 type Overlay struct {
 	Kind  OverlayKind
 	Title string
-	// Text is what a dialog says or a page shows, one paragraph a line.
+	// Text is what a dialog says or a page shows; each line is a paragraph.
 	Text []string
 	// Input is the search line of a palette.
 	Input *Input
 	Items []Item
-	// Found is what is looked for in a page, in lower case, and Matches how many of its
-	// lines have it.
+	// Found is the text that is looked for in a page, in lower case. Matches is how many lines of the page have it.
 	Found   string
 	Matches int
-	// Hints are keys of a page that not all pages have.
+	// Hints are those keys of a page that not all pages have.
 	Hints []Hint
 	// Stack is what OverStack shows.
 	Stack *Stack
-	// Top, Total and Cursor as in PodList.
+	// Top, Total and Cursor are as in PodList.
 	Top, Total, Cursor int
 	// Buttons of a dialog; Cursor is the chosen one.
 	Buttons []string
-	// Armed is false while keys are ignored because they may not be meant for
-	// the dialog that has just appeared.
+	// Armed is false while the dialog ignores keys, because it has just appeared and they may not be meant for it.
 	Armed  bool
 	Danger bool
 }
 
-// OverlayKind is what is on top.
+// OverlayKind says what is on top.
 type OverlayKind int
 
 const (
@@ -44,8 +42,8 @@ type Item struct {
 	Group string
 	Text  string
 	Key   string
-	// Off is why it cannot be chosen now.
+	// Off says why the item cannot be chosen now.
 	Off string
-	// Match has the places in Text that match what was typed, in runes.
+	// Match has the places in Text, in runes, that match what was typed.
 	Match []int
 }

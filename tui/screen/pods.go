@@ -12,38 +12,38 @@ type PodKey uint32
 // PodList is the list of pods.
 type PodList struct {
 	Rows []PodRow
-	// Top is the place of the first row in the whole list, Total its length.
+	// Top is the place of the first row in the whole list, and Total the length of the whole list.
 	Top, Total int
-	// Cursor is the place of the selected one in Rows, -1 if it is not there.
+	// Cursor is the index of the selected pod in Rows, -1 if it is not there.
 	Cursor int
-	// Empty is why there is none.
+	// Empty says why the list is empty.
 	Empty string
-	// Of is how many pods there are, and Match how many of them the filter selects,
-	// while there is one; both zero: there is none.
+	// While there is a filter, Of is how many pods there are and Match how many of them it selects. Without a filter
+	// both are zero.
 	Match, Of int
 	// Marked is how many pods are marked.
 	Marked int
 	// Sort is the order of the rows.
 	Sort PodSort
-	// Columns are what is said of each pod beside its name and how it is.
+	// Columns are the columns that each pod has beside its name and its state.
 	Columns []PodColumn
 }
 
 // PodSort is an order of the list of pods.
 type PodSort string
 
-// The orders. The usual one has the pods that need a look at the top.
+// The orders. The usual one puts the pods that need a look at the top.
 const (
 	SortWorst    PodSort = "worst"
 	SortName     PodSort = "name"
-	SortNewest   PodSort = "newest" // by when podstep saw them first
+	SortNewest   PodSort = "newest" // by the time when podstep saw them first
 	SortRestarts PodSort = "restarts"
 )
 
-// PodSorts are all orders, the usual one first.
+// PodSorts lists all orders, the usual one first.
 var PodSorts = []PodSort{SortWorst, SortName, SortNewest, SortRestarts}
 
-// PodColumn is something that the list of pods says of each if it is wanted.
+// PodColumn is a column of the list of pods that a person can choose.
 type PodColumn string
 
 // The columns.
@@ -51,10 +51,10 @@ const (
 	ColumnNamespace PodColumn = "namespace"
 	ColumnStep      PodColumn = "step"
 	ColumnRestarts  PodColumn = "restarts"
-	ColumnSeen      PodColumn = "seen" // for how long podstep knows the pod
+	ColumnSeen      PodColumn = "seen" // how long podstep has known the pod
 )
 
-// PodColumns are all columns, UsualColumns those that are shown if nobody chooses.
+// PodColumns are all columns. UsualColumns are shown if nobody chooses.
 var (
 	PodColumns   = []PodColumn{ColumnNamespace, ColumnStep, ColumnRestarts, ColumnSeen}
 	UsualColumns = []PodColumn{ColumnNamespace, ColumnStep}
@@ -67,20 +67,20 @@ type PodRow struct {
 	Name      string
 	UID       string
 	Mark      life.State
-	// Word names the mark: held, stuck, retry, working, ...
+	// Word names the mark: held, stuck, retry, working, and so on.
 	Word string
-	// For is how long it has been so; of a held pod Left is shown instead.
+	// For is how long the pod has been in its state. For a held pod the list shows Left instead.
 	For time.Duration
-	// Left is until a held pod goes on by itself.
+	// Left is the time until a held pod goes on by itself.
 	Left time.Duration
-	// Where is the step, in words: "sandbox", "volumes".
+	// Where is the step in words: "sandbox", "volumes".
 	Where string
-	// Seen is for how long it is known, Restarts how often its containers were started
-	// again, -1 if nobody has said.
+	// Seen is how long podstep has known the pod. Restarts is how often its containers were started again, -1 if no
+	// source has reported that.
 	Seen     time.Duration
 	Restarts int
-	// Marked: it is one of several that keys act on.
+	// Marked: the pod is one of those on which keys act together.
 	Marked bool
-	// Line is one sentence for the second line of a pod that is in trouble.
+	// Line is the sentence in the second line of a pod that is in trouble.
 	Line string
 }

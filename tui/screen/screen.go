@@ -4,19 +4,18 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Screen is all that one frame shows. A pointer that is nil and a list that is
-// empty are not drawn.
+// Screen is all that one frame shows. A nil pointer and an empty list are not drawn.
 type Screen struct {
 	Lang   words.Lang
 	Header Header
-	// Crumbs are where the reader is, outermost first: node, pod, sync, step.
+	// Crumbs say where the reader is, outermost first: node, pod, sync, step.
 	Crumbs []string
-	// Main is the view that the main pane shows, Focus the pane that has the keys.
+	// Main is the view that the main pane shows. Focus is the pane that has the keys.
 	Main  Main
 	Focus Pane
 	// Zoom shows the focused pane alone.
 	Zoom bool
-	// Split is the share of the pod list in the width, in percent. Zero: by size.
+	// Split is the share of the pod list in the width, in percent. Zero: the share depends on the size.
 	Split int
 
 	Pods   PodList
@@ -24,29 +23,28 @@ type Screen struct {
 	Detail *Detail
 	Why    Why
 
-	// Hold is the banner that is pinned at every size while a pod is held.
+	// Hold is the banner that is shown at every size while a pod is held.
 	Hold *HoldBanner
-	// Tour is the card of the guided walk that is on.
+	// Tour is the card of the present guided walk.
 	Tour *TourCard
 	// Input is the line that is being typed: a filter, a search, a name.
 	Input *Input
-	// Finding is what is looked for, nil if nothing is.
+	// Finding is the text that is looked for; nil if none is.
 	Finding *Finding
-	// Notice is the last thing that happened because of a key, or an error.
+	// Notice reports what a key did, or an error.
 	Notice *Notice
-	// Hints are the footer's, most important first. Help is always the last.
+	// Hints are the footer's, most important first. Help is always last.
 	Hints []Hint
 	// Over is a dialog, palette, help page or tour list on top of the rest.
 	Over *Overlay
 }
 
-// Main names a view: one of the things that the main pane can show. Each has its
-// name next to the type of its body.
+// Main names a view that the main pane can show. Each name stands next to the type of the view's body.
 type Main string
 
 // Body is what a view shows.
 type Body interface {
-	// Copied is the selected row as text, empty if it is no more than its pod.
+	// Copied returns the selected row as text; empty if the row has nothing but its pod.
 	Copied() string
 }
 
@@ -59,12 +57,12 @@ const (
 	PaneDetail
 )
 
-// Sizes states how many rows fit into the panes, and how wide the main one is.
+// Sizes says how many rows fit into the panes, and how wide the main pane is.
 type Sizes struct {
 	Pods, Main, Detail int
 	Width              int
 }
 
-// ThemeNames are the names of the themes. The first one waits for the terminal to
-// report its ground, the others are those of package view, in its order.
+// ThemeNames are the names of the themes. The first one waits for the terminal to report its background. The others
+// are the themes of package view, in its order.
 var ThemeNames = []string{"auto", "dark", "light", "high-contrast", "deuteranopia", "terminal"}

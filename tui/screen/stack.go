@@ -1,18 +1,18 @@
 package screen
 
-// Stack is what a debugger knows of the goroutine of a held pod.
+// Stack is what a debugger knows about the goroutine of a held pod.
 type Stack struct {
-	// Lines say where the pod is held, and what the answer took.
+	// Lines say where the pod is held, and how long the answer took.
 	Lines []string
-	// Error is why the last question has no answer.
+	// Error says why the last question has no answer.
 	Error string
-	// Frames are the functions under way, the innermost first, Frame the chosen one.
+	// Frames are the functions under way, the innermost first. Frame is the chosen one.
 	Frames []StackFrame
 	Frame  int
-	// Steps: the pod can be stepped by line. Goroutines is how many of it there are.
+	// Steps: the pod can be stepped by line. Goroutines is how many goroutines the pod has.
 	Steps      bool
 	Goroutines int
-	// Values are of the chosen frame, as lines; Top is the first that is shown.
+	// Values belong to the chosen frame, one a line. Top is the first line that is shown.
 	Values []StackValue
 	Top    int
 }
@@ -24,7 +24,7 @@ type StackFrame struct{ Function, Place string }
 type StackValue struct {
 	Name, Text string
 	Heading    bool
-	// Number is that of a line of the source; Here: the function is at it.
+	// Number is the number of a source line. Here: the function is at that line.
 	Number int
 	Here   bool
 }

@@ -7,25 +7,23 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// MainStory is the pipeline of the selected pod: what is shown if nothing else is
-// chosen.
+// MainStory is the pipeline of the selected pod. It is shown if the person chooses nothing else.
 const MainStory Main = ""
 
-// StoryName is what the pipeline is called.
+// StoryName is the name of the pipeline.
 var StoryName = words.Text("Pipeline", "流水线")
 
 // Story is the pipeline of one pod: every step in order, nested.
 type Story struct {
 	Pod PodRow
-	// Title is what the pod's worker does: "create, sync 2".
+	// Title says what the pod's worker does: "create, sync 2".
 	Title string
-	// Took is how long the pod has been on its way: until Ready, until gone,
-	// or until now.
+	// Took is how long the pod has been on its way: until it was Ready, until it was gone, or until now.
 	Took time.Duration
 	Rows []Row
-	// Top is the place of the first row in the whole story, Total its length.
+	// Top is the place of the first row in the whole story, and Total the length of the whole story.
 	Top, Total int
-	// Cursor is the place of the selected row in Rows, -1 if it is not there.
+	// Cursor is the index of the selected row in Rows, -1 if it is not there.
 	Cursor int
 	// Follow is set while the selection goes with the current step.
 	Follow bool
@@ -34,7 +32,7 @@ type Story struct {
 	Empty string
 }
 
-// RowKind is what a row of a story is.
+// RowKind is the kind of a row of a story.
 type RowKind int
 
 const (
@@ -54,7 +52,7 @@ const (
 	RowNote
 )
 
-// RowMark is how far a row is.
+// RowMark says how far a row has come.
 type RowMark int
 
 const (
@@ -63,15 +61,15 @@ const (
 	RowCurrent
 	RowHeld
 	RowToCome
-	RowUnseen // the probe cannot see it; Err says why
-	RowWaits  // failed, and the worker comes again after Left
+	RowUnseen // the probe cannot see it; Error says why
+	RowWaits  // failed; the worker tries again after Left
 	RowNoted  // a note
 )
 
 // Row is one line of a story.
 type Row struct {
-	// ID is the same for the same thing in every frame: what the cursor and
-	// what is open are remembered by.
+	// ID is the same for the same thing in every frame. Podstep remembers by it where the cursor is and what is
+	// open.
 	ID   string
 	Kind RowKind
 	Mark RowMark
@@ -79,45 +77,44 @@ type Row struct {
 	Depth int
 	// Step is the catalogue's name, empty for chapters and notes.
 	Step string
-	// Label is what the line calls it, Note what came of it.
+	// Label is the name in the line, and Note the result.
 	Label string
 	Note  string
-	// Error is what it failed with.
+	// Error is the error that the call ended with.
 	Error string
-	// Took is how long it took, or has taken so far. Zero with Mark RowToCome.
+	// Took is how long the call took, or has taken so far. It is zero with Mark RowToCome.
 	Took time.Duration
-	// At is when it began, since the beginning of the chapter.
+	// At is when the call began, counted from the beginning of the chapter.
 	At time.Duration
 	// Times is how many tries or turns are folded here.
 	Times int
-	// Left is what is left of a hold or of a backoff.
+	// Left is the time that is left of a hold or of a backoff.
 	Left time.Duration
-	// Opens is set if there is something beneath, Open if it is shown.
+	// Opens is set if there are rows beneath, and Open if they are shown.
 	Opens, Open bool
-	// Hidden counts quieter steps beneath that are left out until the row is
-	// opened on purpose.
+	// Hidden is how many quieter steps beneath are left out until the person opens the row.
 	Hidden int
 	// Cursor is set on the selected row.
 	Cursor bool
 	// Marked: a person has set a bookmark at it.
 	Marked bool
-	// Span and Event find what the row stands for: the call, and the position
-	// of its first event. Zero and -1 if there is none.
+	// Span is the call that the row stands for, and Event the position of its first event. They are zero and -1 if
+	// there is none.
 	Span  uint64
 	Event int
 	// CRI is set on calls to the runtime.
 	CRI bool
-	// From is who reported it, of what is no call: api, kubelet, runtime.
+	// From says who reported a row that is no call: api, kubelet, runtime.
 	From string
 }
 
-// Story is the body of the screen if it is one, else nil.
+// Story returns the body of the screen if it is a story, else nil.
 func (s *Screen) Story() *Story {
 	b, _ := s.Body.(*Story)
 	return b
 }
 
-// Copied is step, label, note and error of the selected row.
+// Copied returns step, label, note and error of the selected row.
 func (s *Story) Copied() string {
 	if s.Cursor < 0 || s.Cursor >= len(s.Rows) {
 		return ""

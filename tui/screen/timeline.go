@@ -6,20 +6,20 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// MainTimeline is when calls were made, and how long they took.
+// MainTimeline is the view that shows when calls were made, and how long they took.
 const MainTimeline Main = "timeline"
 
-// TimelineName is what the timeline is called.
+// TimelineName is the name of the timeline.
 var TimelineName = words.Text("Timeline", "时间线")
 
 // Timeline is a waterfall of calls.
 type Timeline struct {
 	Bars []Bar
-	// From and To are the ends of what is shown, since the agent began.
+	// From and To are the ends of what is shown, counted from the agent's beginning.
 	From, To time.Duration
-	// Now is the position of the present, for a mark.
+	// Now is the present, where a mark stands.
 	Now time.Duration
-	// Top and Total as in Story; Cursor as well.
+	// Top, Total and Cursor are as in Story.
 	Top, Total, Cursor int
 	// Many is set if several pods are shown.
 	Many  bool
@@ -33,13 +33,12 @@ type Bar struct {
 	Depth int
 	From  time.Duration
 	To    time.Duration
-	// Parts are the calls of a fold, oldest first: what is drawn instead of the
-	// whole. A fold is never critical.
+	// Parts are the calls of a fold, oldest first. They are drawn instead of the whole. A fold is never critical.
 	Parts []Part
-	// Open: it has not ended yet.
+	// Open: the call has not ended yet.
 	Open bool
 	Mark RowMark
-	// Critical: without it the whole would have been shorter.
+	// Critical: without this call the whole would have been shorter.
 	Critical bool
 	Step     string
 	Span     uint64
@@ -48,11 +47,11 @@ type Bar struct {
 // Part is one call of a bar that stands for several.
 type Part struct{ From, To time.Duration }
 
-// Timeline is the body of the screen if it is one, else nil.
+// Timeline returns the body of the screen if it is a timeline, else nil.
 func (s *Screen) Timeline() *Timeline {
 	b, _ := s.Body.(*Timeline)
 	return b
 }
 
-// Copied is empty: a bar is not copied.
+// Copied returns nothing: a bar is not copied.
 func (*Timeline) Copied() string { return "" }

@@ -2,37 +2,35 @@ package screen
 
 import "github.com/podstep/podstep/probes/words"
 
-// MainWhy is why the selected pod is where it is: the causes that are found, with
-// their evidence and what to do.
+// MainWhy is the view that says why the selected pod is where it is: the causes, with their evidence and what to do.
 const MainWhy Main = "why"
 
-// WhyName is what the view of causes is called.
+// WhyName is the name of the view of causes.
 var WhyName = words.Text("Why", "原因")
 
-// Causes is why a pod is where it is, an item below the other.
+// Causes says why a pod is where it is, in items below each other.
 type Causes struct {
 	Items  []CauseItem
 	Cursor int
-	// Asking is set while the cluster and the node are asked; what is shown is then
-	// what was known before.
+	// Asking is set while podstep asks the cluster and the node. The causes shown then are those known before.
 	Asking bool
 	Empty  string
 }
 
-// CauseItem is one line of it, which may be long: a finding's title, its sentence, an
-// evidence, a thing to do.
+// CauseItem is one line of the causes, which may be long: a finding's title, its sentence, an evidence, a thing to
+// do.
 type CauseItem struct {
 	Kind CauseKind
-	// Label is what stands before the text, such as "do"; empty: nothing.
+	// Label stands before the text, such as "do"; empty if nothing does.
 	Label string
 	Text  string
-	// Aside is who said it and how long ago.
+	// Aside says who said it and how long ago.
 	Aside string
-	// Goes is what Enter does there: CauseToEvent, CauseToWalk; empty: nothing.
+	// Goes is what Enter does at the item: CauseToEvent or CauseToWalk; empty if it does nothing.
 	Goes string
 }
 
-// CauseKind is how an item is drawn.
+// CauseKind says how an item is drawn.
 type CauseKind int
 
 // The kinds of items.
@@ -50,13 +48,13 @@ const (
 	CauseToWalk  = "walk"
 )
 
-// Causes is the body of the screen if it is one, else nil.
+// Causes returns the body of the screen if it is a list of causes, else nil.
 func (s *Screen) Causes() *Causes {
 	c, _ := s.Body.(*Causes)
 	return c
 }
 
-// Copied is the selected item's text: a command, to be pasted elsewhere.
+// Copied returns the selected item's text. That may be a command, to be pasted elsewhere.
 func (c *Causes) Copied() string {
 	if c.Cursor < 0 || c.Cursor >= len(c.Items) {
 		return ""

@@ -23,11 +23,11 @@ import (
 	"github.com/podstep/podstep/tui/state"
 )
 
-// kubelet plays a kubelet whose pods have a turn each now and then. Its calls go
-// through the hook, as those of woven code do.
+// kubelet plays a kubelet whose pods have a turn now and then. Its calls go through the hook, as those of woven code
+// do.
 type kubelet struct{ c *probes.Catalogue }
 
-// call does what woven code of a step does around body.
+// call does around body what woven code of a step does.
 func (k kubelet) call(step string, in, out []any, body func()) {
 	p, _ := hook.Enter(k.c.Step(step).ID, hook.List(in...))
 	if p != nil {
@@ -38,7 +38,7 @@ func (k kubelet) call(step string, in, out []any, body func()) {
 	}
 }
 
-// works is a pod's worker, until ctx ends.
+// works plays a pod's worker, until ctx ends.
 func (k kubelet) works(ctx context.Context, p *v1.Pod) {
 	k.call("worker.loop", []any{p.UID}, nil, func() {
 		every := time.NewTicker(time.Millisecond)
@@ -59,7 +59,7 @@ func (k kubelet) works(ctx context.Context, p *v1.Pod) {
 	})
 }
 
-// screen is what a screen does with news, with a check.
+// shown does with news what a screen does, and checks them.
 type shown struct {
 	t     *testing.T
 	s     *state.State
@@ -97,16 +97,15 @@ func (c *shown) take(n News) {
 	}
 }
 
-// shows reports whether a hold is on the screen.
+// shows reports whether the screen shows a hold.
 func (c *shown) shows(h *agentpb.HoldInfo) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.holds[h.GetId()]
 }
 
-// TestRealAgent: with the agent that there is, whatever is held, stepped and let go,
-// the list of holds agrees with the events, and what was asked for is on the screen
-// when it is answered.
+// TestRealAgent: with the real agent, the list of holds agrees with the events, through all holding, stepping and
+// letting go. The result of a request is on the screen when the request returns.
 func TestRealAgent(t *testing.T) {
 	k := kubelet{probes.MustLoad()}
 	can := probes.Abilities{Probe: "woven", Knows: probes.Knows{Turns: true, Nesting: true, Workers: true}, Steps: map[string]probes.Ability{}}
@@ -164,7 +163,7 @@ func TestRealAgent(t *testing.T) {
 	}
 }
 
-// person holds a pod, steps it and lets it go.
+// person holds a pod, steps it and lets it go, again and again.
 func person(t *testing.T, l *live, view *shown, name string, r *rand.Rand) {
 	pod := &agentpb.PodSelector{Namespace: "default", Name: name}
 	for range 25 {

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 )
 
-// errNoAgent is what acting on pods fails with while nobody is there to do it.
+// errNoAgent is returned for actions on pods while no agent is there to do them.
 var errNoAgent = reason.New("the agent is not there; podstep tries to reach it again", "代理不在；podstep 正在重新连接")
 
 func (l *live) agent() (*client.Client, error) {
@@ -19,7 +19,7 @@ func (l *live) agent() (*client.Client, error) {
 	return c, err
 }
 
-// connection is the agent, and what puts its answers in order with its events.
+// connection returns the connection to the agent, and the order that its answers are put into.
 func (l *live) connection() (*client.Client, *order, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +29,7 @@ func (l *live) connection() (*client.Client, *order, error) {
 	return l.conn, l.order, nil
 }
 
-// granted waits until a hold has been shown: when its event has come.
+// granted waits until the screen has shown a hold, which is when its event has come.
 func (l *live) granted(ctx context.Context, o *order, h *agentpb.HoldInfo) error {
 	o.granted(h, time.Now())
 	if err := l.news.put(ctx, News{order: o, granted: true}); err != nil {
@@ -38,14 +38,14 @@ func (l *live) granted(ctx context.Context, o *order, h *agentpb.HoldInfo) error
 	return o.awaitHold(ctx, h.GetId())
 }
 
-// Hold waits for the pod to be held, and for the event of that to be shown. The hold lives by a stream, which ends
-// with the connection: whatever becomes of this process, the pod goes on.
+// Hold waits until the pod is held and the screen has shown it. The hold lives by a stream, which ends with the
+// connection. So the pod goes on whatever becomes of this process.
 func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {
 	c, o, err := l.connection()
 	if err != nil {
 		return nil, err
 	}
-	// The stream outlives the wait for it, but not a wait that was given up.
+	// The stream outlives a wait that succeeds, but not a wait that was given up.
 	tied, let := context.WithCancel(context.WithoutCancel(ctx))
 	given := context.AfterFunc(ctx, let)
 	s, err := c.HoldWhile(tied, req)
@@ -78,8 +78,7 @@ func (l *live) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.Hol
 	return h, nil
 }
 
-// Step lets a held pod go on to the next place. The new hold ends with the
-// connection, as that of Hold.
+// Step lets a held pod go on to the next place. The new hold ends with the connection, like a hold by Hold.
 func (l *live) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	c, o, err := l.connection()
 	if err != nil {
@@ -112,8 +111,8 @@ func (l *live) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.Loo
 	return c.Look(ctx, req)
 }
 
-// AddBreakpoint sets a breakpoint that ends with the connection, and with it
-// what it holds: a screen that is killed leaves nothing armed.
+// AddBreakpoint sets a breakpoint that ends with the connection, as do its holds. So a screen that is killed leaves
+// nothing armed.
 func (l *live) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
 	c, err := l.agent()
 	if err != nil {

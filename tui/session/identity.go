@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Identity is a name for what is in a trace file, which a copy of the file has too: when
-// the recording began, and something made of whose and of what it is.
+// Identity returns a name for the recording in a trace file, which is the same for a copy of the file: the time when
+// the recording began, and a checksum of what was recorded and of which agent.
 func Identity(path string) (string, error) {
 	r, err := trace.Open(path)
 	if err != nil {

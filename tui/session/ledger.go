@@ -11,20 +11,20 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// Ledger is a Control that remembers what was held and armed through it, so
-// that all of it is undone at the end, and nothing of others.
+// Ledger is a Control that remembers what was held and armed through it. At the end it undoes all of that, and
+// nothing of others.
 type Ledger struct {
 	Control
 
 	mu     sync.Mutex
 	pods   map[string]bool // uids
 	points map[uint32]bool
-	// ended is set once release has begun: what is armed after that would stay.
+	// ended is set once Release has begun. A breakpoint that is set after that would stay.
 	ended bool
 }
 
-// WithLedger makes s act through a ledger. It is nil where there is nothing to
-// act on.
+// WithLedger returns s with a ledger through which it acts. The ledger is nil for a session that has nothing to act
+// on.
 func WithLedger(s Session) (Session, *Ledger) {
 	c := s.Control()
 	if c == nil {
@@ -42,7 +42,7 @@ type kept struct {
 
 func (k kept) Control() Control { return k.ledger }
 
-// errEnded is what acting on pods fails with while the program ends.
+// errEnded is returned for actions on pods while the program ends.
 var errEnded = reason.New("podstep is ending", "podstep 正在退出")
 
 func (l *Ledger) open() error {
@@ -92,13 +92,13 @@ func (l *Ledger) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRe
 	ended := l.ended
 	l.mu.Unlock()
 	if ended {
-		// It came back when release was over: nobody else would take it away.
+		// The answer came after Release: nobody else would remove the breakpoint.
 		return nil, errors.Join(errEnded, l.Control.RemoveBreakpoint(context.WithoutCancel(ctx), b.Id))
 	}
 	return b, nil
 }
 
-// Mine reports whether a hold came about through this ledger.
+// Mine reports whether a hold was made through this ledger.
 func (l *Ledger) Mine(h *agentpb.HoldInfo) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,19 +113,19 @@ func (l *Ledger) Mine(h *agentpb.HoldInfo) bool {
 	return false
 }
 
-// Only selects one pod and no other, also if something is not known of it: an
-// empty uid alone would select all pods.
+// Only returns a selector of one pod and no other. It uses all that is known of the pod, because an empty uid alone
+// would select all pods.
 func Only(p *agentpb.Pod) *agentpb.PodSelector {
 	return &agentpb.PodSelector{Namespace: p.GetNamespace(), Name: p.GetName(), Uid: p.GetUid()}
 }
 
-// OfBreakpoint reports whether it is the breakpoint of that number that holds.
+// OfBreakpoint reports whether the breakpoint of that number made the hold.
 func OfBreakpoint(h *agentpb.HoldInfo, id uint32) bool {
 	return id != 0 && h.GetBreakpoint() == id
 }
 
-// Release takes away the breakpoints and lets the pods go. It returns the names
-// of the pods that were held. It may be called more than once.
+// Release removes the breakpoints and lets the pods go. It returns the names of the pods that were held. It may be
+// called more than once.
 func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 	l.mu.Lock()
 	l.ended = true
@@ -142,7 +142,7 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 	// Breakpoints first: a pod that is let go must not run into the next one.
 	here, err := l.Control.Breakpoints(ctx)
 	if ctx.Err() != nil {
-		return nil, err // nobody answers; the end of the connection lets all go
+		return nil, err // no agent answers; the end of the connection lets all pods go
 	}
 	errs = append(errs, err)
 	for _, b := range here {
@@ -163,8 +163,7 @@ func (l *Ledger) Release(ctx context.Context) (released []string, err error) {
 	return released, errors.Join(errs...)
 }
 
-// Forget is for when another agent is there: what the one before held is gone
-// with it.
+// Forget is called when another agent is there: the holds of the former agent are gone with it.
 func (l *Ledger) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

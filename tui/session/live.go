@@ -13,21 +13,21 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// A connection that broke is tried again after firstRetry, then after twice as
-// long each time, but not longer than lastRetry.
+// After a connection broke, podstep tries again after firstRetry, and then after twice as long each time, at most
+// lastRetry.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 5 * time.Second
 )
 
-// pollEvery is how often the agent is asked for what it does not stream.
+// pollEvery is how often podstep asks the agent for what it does not stream.
 const pollEvery = time.Second
 
-// silence is how long an agent may take to answer what it knows. It is far more
-// than it needs: a connection that is given up lets all pods go.
+// silence is how long an agent may take to answer without waiting for a pod. It is far more than an agent needs,
+// because giving up a connection lets all pods go.
 const silence = 5 * time.Second
 
-// live is the session of an agent. It comes back when the agent does.
+// live is a session with an agent. It connects again when the agent comes back.
 type live struct {
 	path    string
 	silence time.Duration
@@ -37,12 +37,12 @@ type live struct {
 	done    chan struct{}
 
 	mu    sync.Mutex
-	conn  *client.Client // nil while there is none
+	conn  *client.Client // nil while podstep is not connected
 	order *order         // of conn
 }
 
-// NewLive opens a session on the agent that c is connected to. The session owns
-// the connection, and makes new ones to the same socket.
+// NewLive opens a session with the agent that c is connected to. The session owns the connection, and makes new ones
+// to the same socket.
 func NewLive(c *client.Client) Session { return startLive(c, silence) }
 
 func startLive(c *client.Client, silence time.Duration) *live {
@@ -58,7 +58,7 @@ func (l *live) Socket() string                         { return l.path }
 func (l *live) Poll()                                  { wake(l.ask) }
 func (l *live) Next(ctx context.Context) (News, error) { return l.news.next(ctx) }
 
-// Close ends the connection, and with it the holds that live by it.
+// Close ends the connection, and with it the holds that depend on it.
 func (l *live) Close() {
 	l.stop()
 	<-l.done
@@ -69,15 +69,15 @@ func (l *live) run(ctx context.Context, c *client.Client) {
 	for ctx.Err() == nil {
 		err := l.serve(ctx, c)
 		c.Close()
-		if c = l.again(ctx, err); c == nil {
+		if c = l.redial(ctx, err); c == nil {
 			return
 		}
 	}
 	c.Close()
 }
 
-// again dials until there is an agent. It is nil when ctx ends.
-func (l *live) again(ctx context.Context, why error) *client.Client {
+// redial dials until an agent answers. It returns nil when ctx ends.
+func (l *live) redial(ctx context.Context, why error) *client.Client {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		link := &LinkNews{Link: screen.LinkReconnecting, Why: why, Retry: time.Now().Add(wait)}
 		if l.news.put(ctx, News{Link: link}) != nil {
@@ -98,26 +98,25 @@ func (l *live) again(ctx context.Context, why error) *client.Client {
 	}
 }
 
-// silentError is what errSilent makes.
+// silentError is the type of the errors of errSilent.
 type silentError struct{ error }
 
 func (e silentError) Unwrap() error { return e.error }
 
-// errSilent is what ends a connection at whose other end nobody does anything: a
-// process that is stopped keeps its connections. What was held through it goes
-// on when it wakes and finds the connection closed.
+// errSilent returns the error that ends a connection to a process that does not answer. A stopped process keeps its
+// connections. Pods that were held through it go on when the process wakes and finds the connection closed.
 func (l *live) errSilent() error {
 	return silentError{reason.Errorf("the agent has not answered for %s; is its process stopped?", "代理已有 %s 没有回答；它的进程被停住了吗？", l.silence)}
 }
 
-// serve delivers what one connection brings, until it breaks.
+// serve delivers the news of one connection, until it breaks.
 func (l *live) serve(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	o := newOrder()
-	l.use(c, o)
-	defer o.end(errNoAgent)
-	defer l.use(nil, nil)
+	l.useConnection(c, o)
+	defer o.disconnected(errNoAgent)
+	defer l.useConnection(nil, nil)
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{History: true, Node: true})
 	if err != nil {
 		return err
@@ -139,10 +138,10 @@ func (l *live) serve(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// errEndedAgent is what ends a connection in good order.
+// errEndedAgent ends a connection when the agent has ended in good order.
 var errEndedAgent = reason.New("the agent has ended", "代理已退出")
 
-// follow delivers what a stream of events brings, until it ends.
+// follow delivers the events of a stream, until it ends.
 func (l *live) follow(ctx context.Context, w *client.Watch, o *order) error {
 	for {
 		b, err := w.NextRaw()
@@ -157,19 +156,18 @@ func (l *live) follow(ctx context.Context, w *client.Watch, o *order) error {
 			return err
 		}
 		if len(n.marks) > 0 {
-			l.Poll() // the list of holds is worth asking for at once
+			l.Poll() // the list of holds has changed
 		}
 	}
 }
 
-func (l *live) use(c *client.Client, o *order) {
+func (l *live) useConnection(c *client.Client, o *order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn, l.order = c, o
 }
 
-// polls asks at a modest rate, and soon after somebody did something. It ends
-// with ctx, or when the agent is silent.
+// polls asks once a second, and soon after the person did something. It ends with ctx, or when the agent is silent.
 func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
@@ -190,8 +188,8 @@ func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {
 	}
 }
 
-// poll fails if the agent does not answer. What an agent does not know to answer
-// is left out.
+// poll asks for the parts that the agent does not stream, and fails if the agent does not answer. It leaves out what
+// an older agent cannot answer.
 func poll(ctx context.Context, c *client.Client, o *order, within time.Duration) (*Poll, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -216,8 +214,8 @@ func poll(ctx context.Context, c *client.Client, o *order, within time.Duration)
 	return &Poll{At: now, Pods: pods.GetPods(), Breaks: breaks.GetBreakpoints(), Dropped: stats.GetDropped()}, nil
 }
 
-// gone tells an agent that is not there, or not in time, from one that does not
-// know a request.
+// gone reports whether an error means that the agent is not there, or did not answer in time. It is false if the
+// agent only does not know the request.
 func gone(err error) bool {
 	return client.KindOf(err) == client.NoAgent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

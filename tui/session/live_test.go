@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"net"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -11,62 +10,42 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// agent is an agent of the test: one pod, which it holds when asked.
+// agent is a test's agent with one pod, which it holds when asked.
 type agent struct {
-	agentpb.UnimplementedAgentServer
-	info  *agentpb.InfoResponse
+	agenttest.Agent
 	event []byte
+	path  string // of its socket, once it is connected
+	stop  func()
 
-	mu     sync.Mutex
-	holds  []*agentpb.HoldInfo
-	points []*agentpb.Breakpoint
-	last   uint32
-	seq    uint64        // of the events of its holds
-	gone   chan struct{} // a stream that a hold lived by has ended
+	mu    sync.Mutex
+	holds []*agentpb.HoldInfo
+	last  uint32
+	seq   uint64        // of the events of its holds
+	gone  chan struct{} // a stream that a hold lived by has ended
 }
 
 var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u1"}
 
 func newAgent(pid int64) *agent {
-	raw, err := proto.Marshal(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_HOLD, Step: 1, Pod: 1})
-	if err != nil {
-		panic(err)
-	}
 	return &agent{
-		info:  &agentpb.InfoResponse{Pid: pid, Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}},
-		event: raw, gone: make(chan struct{}, 8),
+		Agent: agenttest.Agent{About: &agentpb.InfoResponse{Pid: pid, Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}}},
+		event: eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_HOLD, Step: 1, Pod: 1}), gone: make(chan struct{}, 8),
 	}
 }
 
 // serve serves at path until stop is called.
 func (a *agent) serve(t *testing.T, path string) (stop func()) {
 	t.Helper()
-	return serveAgent(t, a, path)
-}
-
-func serveAgent(t *testing.T, a agentpb.AgentServer, path string) (stop func()) {
-	t.Helper()
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	agentpb.RegisterAgentServer(s, a)
-	go s.Serve(l)
-	t.Cleanup(s.Stop)
-	return s.Stop
-}
-
-func (a *agent) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
-	return a.info, nil
+	return agenttest.Serve(t, a, path)
 }
 
 func (a *agent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[agentpb.Batch]) error {
@@ -125,33 +104,11 @@ func (a *agent) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentpb.
 	return &agentpb.ListHoldsResponse{Holds: slices.Clone(a.holds)}, nil
 }
 
-func (a *agent) AddBreakpoint(_ context.Context, r *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.last++
-	b := &agentpb.Breakpoint{Id: a.last, Spec: r}
-	a.points = append(a.points, b)
-	return b, nil
-}
-
-func (a *agent) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return &agentpb.ListBreakpointsResponse{Breakpoints: slices.Clone(a.points)}, nil
-}
-
-func (a *agent) RemoveBreakpoint(_ context.Context, r *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.points = slices.DeleteFunc(a.points, func(b *agentpb.Breakpoint) bool { return b.Id == r.Id })
-	return &agentpb.Breakpoint{Id: r.Id}, nil
-}
-
-// left is what is held and armed.
+// left returns how many holds and breakpoints there are.
 func (a *agent) left() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.holds) + len(a.points)
+	return len(a.holds) + len(a.Breakpoints())
 }
 
 func open(t *testing.T, path string) *live {
@@ -165,6 +122,17 @@ func open(t *testing.T, path string) *live {
 	return l
 }
 
+// connected returns a new agent, and a session that has heard from it.
+func connected(t *testing.T) (*agent, *live) {
+	t.Helper()
+	a := newAgent(1)
+	a.path = filepath.Join(t.TempDir(), "s")
+	a.stop = a.serve(t, a.path)
+	l := open(t, a.path)
+	until(t, l, func(n News) bool { return n.Info != nil })
+	return a, l
+}
+
 // follow takes all news, as a screen does, until the test ends.
 func follow(t *testing.T, s Session) {
 	go func() {
@@ -176,7 +144,7 @@ func follow(t *testing.T, s Session) {
 	}()
 }
 
-// until takes news until one is as it should be.
+// until takes news until one meets the condition.
 func until(t *testing.T, s Session, is func(News) bool) News {
 	t.Helper()
 	for {
@@ -204,8 +172,7 @@ func TestLive(t *testing.T) {
 	until(t, l, func(n News) bool { return n.Poll != nil && len(n.Poll.Pods) == 1 })
 }
 
-// TestLiveSilent: a connection at whose other end nobody answers is given up, and
-// that is told.
+// TestLiveSilent: the session gives up a connection at whose other end nobody answers, and says so.
 func TestLiveSilent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	a := newAgent(1)
@@ -216,7 +183,7 @@ func TestLiveSilent(t *testing.T) {
 	}
 	l := startLive(c, time.Millisecond)
 	t.Cleanup(l.Close)
-	a.mu.Lock() // it cannot look at its holds
+	a.mu.Lock() // the agent cannot look at its holds
 	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	a.mu.Unlock()
 	if !errors.As(n.Link.Why, new(silentError)) {
@@ -225,13 +192,9 @@ func TestLiveSilent(t *testing.T) {
 	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkLive })
 }
 
-// TestWhileConnected: what is armed and held ends with the connection.
+// TestWhileConnected: breakpoints and holds end with the connection.
 func TestWhileConnected(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	a := newAgent(1)
-	a.serve(t, path)
-	l := open(t, path)
-	until(t, l, func(n News) bool { return n.Info != nil })
+	_, l := connected(t)
 	follow(t, l)
 	step := &agentpb.StepRequest{}
 	if _, err := l.Step(t.Context(), step); err != nil {
@@ -250,31 +213,25 @@ func (a *agent) Look(_ context.Context, r *agentpb.LookRequest) (*agentpb.LookRe
 	return &agentpb.LookResponse{Value: &agentpb.Variable{Name: r.Expression, Value: r.Pods.Uid}}, nil
 }
 
-// TestLook: the agent answers for its debugger; while there is no agent, nobody does.
+// TestLook: the agent answers for its debugger. If there is no agent, the call fails.
 func TestLook(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	stop := newAgent(1).serve(t, path)
-	l := open(t, path)
-	until(t, l, func(n News) bool { return n.Info != nil })
+	a, l := connected(t)
 	out, err := l.Look(t.Context(), &agentpb.LookRequest{Pods: Only(web), Expression: "pod.UID"})
 	if err != nil || out.GetValue().GetName() != "pod.UID" || out.GetValue().GetValue() != web.Uid {
 		t.Errorf("the answer is %v, %v", out, err)
 	}
-	stop()
+	a.stop()
 	until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	if _, err := l.Look(t.Context(), &agentpb.LookRequest{}); !errors.Is(err, errNoAgent) {
 		t.Errorf("without an agent: %v", err)
 	}
 }
 
-// TestLiveComesBack: when the agent dies the session says so and why, tries
-// again, and reports who is there afterwards.
+// TestLiveComesBack: when the agent dies, the session says so and why, tries again, and then reports the agent that
+// it has found.
 func TestLiveComesBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	stop := newAgent(1).serve(t, path)
-	l := open(t, path)
-	until(t, l, func(n News) bool { return n.Info != nil })
-	stop()
+	a, l := connected(t)
+	a.stop()
 	n := until(t, l, func(n News) bool { return n.Link != nil && n.Link.Link == screen.LinkReconnecting })
 	if n.Link.Why == nil || n.Link.Retry.IsZero() {
 		t.Errorf("the end is reported as %+v", n.Link)
@@ -282,7 +239,7 @@ func TestLiveComesBack(t *testing.T) {
 	if _, err := l.Step(t.Context(), &agentpb.StepRequest{}); err == nil {
 		t.Error("one can step without an agent")
 	}
-	newAgent(2).serve(t, path)
+	newAgent(2).serve(t, a.path)
 	n = until(t, l, func(n News) bool { return n.Info != nil })
 	if n.Info.Pid != 2 {
 		t.Errorf("the other agent is reported as %v", n.Info)
@@ -291,11 +248,7 @@ func TestLiveComesBack(t *testing.T) {
 
 // TestHoldLivesByUs: the hold ends when the session does.
 func TestHoldLivesByUs(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	a := newAgent(1)
-	a.serve(t, path)
-	l := open(t, path)
-	until(t, l, func(n News) bool { return n.Info != nil })
+	a, l := connected(t)
 	follow(t, l)
 	h, err := l.Hold(t.Context(), &agentpb.HoldRequest{})
 	if err != nil || h.GetPod().GetName() != "web" {
@@ -308,13 +261,9 @@ func TestHoldLivesByUs(t *testing.T) {
 	}
 }
 
-// TestLedger undoes what was done through it, once, and nothing of others.
+// TestLedger: Release undoes what was done through the ledger, once, and nothing of others.
 func TestLedger(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	a := newAgent(1)
-	a.serve(t, path)
-	live := open(t, path)
-	until(t, live, func(n News) bool { return n.Info != nil })
+	a, live := connected(t)
 	follow(t, live)
 	s, l := WithLedger(live)
 	others, err := live.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{})
@@ -331,8 +280,8 @@ func TestLedger(t *testing.T) {
 	if err != nil || !slices.Equal(released, []string{"default/web"}) {
 		t.Errorf("released %q, %v", released, err)
 	}
-	if a.left() != 1 || a.points[0].Id != others.Id {
-		t.Errorf("left are %v and %v, want only the breakpoint of others", a.holds, a.points)
+	if a.left() != 1 || a.Breakpoints()[0].Id != others.Id {
+		t.Errorf("left are %v and %v, want only the breakpoint of others", a.holds, a.Breakpoints())
 	}
 	if _, err := s.Control().Step(t.Context(), &agentpb.StepRequest{}); err == nil {
 		t.Error("a pod can be held after the end")
@@ -340,11 +289,7 @@ func TestLedger(t *testing.T) {
 }
 
 func TestLedgerLeavesOthersAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	a := newAgent(1)
-	a.serve(t, path)
-	live := open(t, path)
-	until(t, live, func(n News) bool { return n.Info != nil })
+	a, live := connected(t)
 	a.hold(0)
 	_, l := WithLedger(live)
 	if released, err := l.Release(t.Context()); err != nil || len(released) != 0 || a.left() != 1 {
@@ -352,12 +297,9 @@ func TestLedgerLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestRecordAndReplay: what is recorded is what a replay shows.
+// TestRecordAndReplay: a replay shows what was recorded.
 func TestRecordAndReplay(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	newAgent(1).serve(t, path)
-	l := open(t, path)
-	until(t, l, func(n News) bool { return n.Info != nil })
+	_, l := connected(t)
 	file := filepath.Join(t.TempDir(), "x.podstep")
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)

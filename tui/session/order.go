@@ -14,41 +14,40 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// Holds is which pods are held, as of the events that came with it and before.
+// Holds lists the pods that are held, as of the events that came with it and before.
 type Holds struct {
 	At   time.Time
 	List []*agentpb.HoldInfo
 }
 
-// order puts what the agent answers to requests in order with the events of the
-// stream: answers overtake events. A hold is listed from its HOLD event on, to its
-// RELEASE event. There is one order for a connection, since it goes by the numbers
-// of one agent's events.
+// order puts the agent's answers in order with the events of the stream, which answers overtake. It lists a hold
+// from its HOLD event to its RELEASE event. Each connection has an order of its own, since an order goes by the
+// numbers of one agent's events.
 type order struct {
 	mu    sync.Mutex
 	known map[uint32]*knownHold // by id
-	// begun has the holds of which the HOLD event was taken, and no RELEASE event,
-	// by the number of the event.
+	// begun has the holds whose HOLD event was taken and whose RELEASE event was not, by the number of the HOLD
+	// event.
 	begun map[uint64]holdCall
-	// list is the last list of all holds.
+	// list is the agent's last list of all holds.
 	list *agentpb.ListHoldsResponse
-	// released is the number of the last RELEASE event of a pod, by the pod's number.
+	// released is the number of each pod's last RELEASE event, by the pod's number.
 	released map[uint32]uint64
-	// taken is the number up to which the events were taken, read that up to which
-	// whoever took them has dealt with them.
+	// taken is the number up to which the reader took the events. read is the number up to which it has dealt with
+	// them.
 	taken, read uint64
 	changed     chan struct{} // closed when something was read, or ended is set
 	ended       error
 }
 
-// knownHold is a hold that the agent has answered with.
+// knownHold is a hold from an answer of the agent.
 type knownHold struct {
 	*agentpb.HoldInfo
 	at time.Time // of the answer
-	// asOf is the number of the last event that the answer includes, and gone that
-	// of an answer which does not have the hold any more; 0: there is none.
+	// asOf is the number of the last event that the answer includes. gone is the same for an answer which does not
+	// have the hold any more; 0: there was no such answer.
 	asOf, gone uint64
-	// listed: it was given out, in what read says has been dealt with.
+	// listed: the reader was given the hold. read: the reader has dealt with that.
 	listed, read bool
 }
 
@@ -69,7 +68,7 @@ func newOrder() *order {
 	return &order{known: map[uint32]*knownHold{}, begun: map[uint64]holdCall{}, released: map[uint32]uint64{}, changed: make(chan struct{})}
 }
 
-// ofBatch is the news of a batch: what it says of holds, and up to which event.
+// ofBatch returns the news of a batch: its events, with what they say of holds.
 func (o *order) ofBatch(b *agentpb.Batch) News {
 	n := oneBatch(b)
 	n.order, n.seq = o, b.GetSeq()
@@ -86,7 +85,7 @@ func (o *order) ofBatch(b *agentpb.Batch) News {
 	return n
 }
 
-// listed takes the list of all holds, as of an event.
+// listed takes a list of all holds, as of an event.
 func (o *order) listed(list *agentpb.ListHoldsResponse, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,22 +98,20 @@ func (o *order) listed(list *agentpb.ListHoldsResponse, at time.Time) {
 	for id, k := range o.known {
 		switch {
 		case there[id]:
-		case list.GetSeq() == 0:
-			delete(o.known, id)
 		case k.asOf <= list.GetSeq() && k.gone == 0:
 			k.gone = list.GetSeq()
 		}
 	}
 }
 
-// granted takes a hold that the agent has answered with.
+// granted takes a hold from an answer of the agent.
 func (o *order) granted(h *agentpb.HoldInfo, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.know(h, at, h.GetSeq())
 }
 
-// know takes what an answer says of a hold. The caller holds mu.
+// know notes a hold from an answer. The caller holds mu.
 func (o *order) know(h *agentpb.HoldInfo, at time.Time, asOf uint64) {
 	k := o.known[h.GetId()]
 	if k == nil {
@@ -124,9 +121,9 @@ func (o *order) know(h *agentpb.HoldInfo, at time.Time, asOf uint64) {
 	k.HoldInfo, k.at, k.asOf, k.gone = h, at, max(k.asOf, asOf), 0
 }
 
-// take goes on to the events of n, which is about to be taken, and puts the holds
-// into it if they may have changed.
-func (o *order) take(n *News, now time.Time) {
+// deliver moves on to the events of n, which the reader is about to get, and puts the holds into n if they may have
+// changed.
+func (o *order) deliver(n *News, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, m := range n.marks {
@@ -150,8 +147,8 @@ func (o *order) take(n *News, now time.Time) {
 	slices.SortFunc(n.Holds.List, func(a, b *agentpb.HoldInfo) int { return cmp.Compare(a.GetId(), b.GetId()) })
 }
 
-// prune forgets holds that have begun and are not in the last list: their RELEASE
-// events were lost. The caller holds mu.
+// prune forgets holds that have begun and are not in the last list: the stream lost their RELEASE events. The caller
+// holds mu.
 func (o *order) prune() {
 	if o.list == nil || o.taken < o.list.GetSeq() {
 		return
@@ -182,20 +179,19 @@ func (o *order) mark(m mark) {
 	}
 }
 
-// isOver reports whether a hold has ended as of the events that were taken. The
-// caller holds mu.
+// isOver reports whether a hold has ended as of the events that were taken. The caller holds mu.
 func (o *order) isOver(k *knownHold) bool {
 	switch _, on := o.begun[k.GetSeq()]; {
 	case k.gone != 0 && k.gone <= o.taken:
 		return true // the RELEASE event was lost
-	case on, k.asOf == 0: // agents before v0.2 give no numbers
+	case on, k.asOf == 0: // zero: the HOLD event was lost, and no list has the hold yet
 		return false
 	}
 	// The HOLD event was lost, or the hold has ended before the answer came.
 	return k.GetSeq() <= o.taken && o.released[k.GetPod().GetId()] > k.asOf
 }
 
-// aged is the hold with what is left now of its times.
+// aged returns the hold with its times reduced by what has passed since the answer.
 func (k *knownHold) aged(now time.Time) *agentpb.HoldInfo {
 	h, by := proto.CloneOf(k.HoldInfo), now.Sub(k.at)
 	left := func(d *durationpb.Duration) *durationpb.Duration {
@@ -211,7 +207,7 @@ func (k *knownHold) aged(now time.Time) *agentpb.HoldInfo {
 	return h
 }
 
-// wasRead notes that whoever took the events up to a number has dealt with them.
+// wasRead notes that the reader has dealt with the events up to a number.
 func (o *order) wasRead(seq uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -222,8 +218,8 @@ func (o *order) wasRead(seq uint64) {
 	o.broadcast()
 }
 
-// end is the end of the connection.
-func (o *order) end(err error) {
+// disconnected notes the end of the connection, which ends all waits.
+func (o *order) disconnected(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = err
@@ -235,19 +231,18 @@ func (o *order) broadcast() {
 	o.changed = make(chan struct{})
 }
 
-// await waits until the events up to a number have been read.
+// await waits until the reader has dealt with the events up to a number.
 func (o *order) await(ctx context.Context, seq uint64) error {
-	return o.until(ctx, func() bool { return o.read >= seq })
+	return o.waitUntil(ctx, func() bool { return o.read >= seq })
 }
 
-// awaitHold waits until a hold that was granted has been given out, and dealt with,
-// or is over.
+// awaitHold waits until the reader has dealt with a hold that was granted, or the hold is over.
 func (o *order) awaitHold(ctx context.Context, id uint32) error {
-	return o.until(ctx, func() bool { k := o.known[id]; return k == nil || k.read })
+	return o.waitUntil(ctx, func() bool { k := o.known[id]; return k == nil || k.read })
 }
 
-// until waits until something is so. It asks with mu held.
-func (o *order) until(ctx context.Context, is func() bool) error {
+// waitUntil waits until the condition is true. It checks it with mu held.
+func (o *order) waitUntil(ctx context.Context, is func() bool) error {
 	for {
 		o.mu.Lock()
 		done, ended, changed := is(), o.ended, o.changed

@@ -9,34 +9,31 @@ import (
 )
 
 const (
-	// frameTime is the least time between two News: more frames than that nobody
-	// sees.
+	// frameTime is the least time between two News. Nobody sees more frames than that.
 	frameTime = 16 * time.Millisecond
-	// newsEvents bounds the events of one News, so that a flood does not keep
-	// keys waiting.
+	// newsEvents bounds the events of one News, so that keys need not wait for a flood of events.
 	newsEvents = 8192
-	// queueEvents bounds what waits. A reader that waits for room makes the
-	// agent drop events, which it counts; the kubelet never waits.
+	// queueEvents bounds the events that wait. A reader that waits for room makes the agent drop events, which it
+	// counts; the kubelet never waits.
 	queueEvents = 1 << 16
 )
 
-// queue takes news from the goroutines of a session and gives them out in
-// order, merged, at the pace of frames.
+// queue takes news from the goroutines of a session. It gives them out in order, merged, at the pace of frames.
 type queue struct {
 	mu     sync.Mutex
 	parts  []News
 	events int
-	// some has an item while there is news, room while there is room.
+	// some has an item while there is news, and room while there is room for more.
 	some, room chan struct{}
 	last       time.Time
-	given      News // what was given out last
+	given      News // the News that was given out last, without its content
 }
 
 func newQueue() *queue {
 	return &queue{some: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// put adds one part of news. It waits while too many events wait already.
+// put adds one part of news. It waits while too many events are in the queue.
 func (q *queue) put(ctx context.Context, n News) error {
 	size := 0
 	for _, b := range n.Batches {
@@ -66,7 +63,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// add merges n into the last part, if the order of things allows it.
+// add merges n into the last part, if that keeps the order.
 func (q *queue) add(n News, size int) {
 	q.events += size
 	if len(q.parts) == 0 || n.Info != nil || n.Fault != nil || n.isOfAnother(&q.parts[len(q.parts)-1]) || eventsIn(q.parts[len(q.parts)-1]) >= newsEvents {
@@ -88,7 +85,7 @@ func (q *queue) add(n News, size int) {
 	}
 }
 
-// isOfAnother reports whether n is of another connection than what was before.
+// isOfAnother reports whether n is from another connection than the news before.
 func (n *News) isOfAnother(before *News) bool {
 	return n.order != nil && before.order != nil && n.order != before.order
 }
@@ -124,7 +121,7 @@ func (q *queue) next(ctx context.Context) (News, error) {
 	}
 }
 
-// wasRead notes that what was given out last has been dealt with.
+// wasRead notes that the reader has dealt with the News that was given out last.
 func (q *queue) wasRead() {
 	q.mu.Lock()
 	last := q.given
@@ -141,7 +138,7 @@ func (q *queue) take(now time.Time) (n News, ok bool, wait time.Duration) {
 	if len(q.parts) == 0 {
 		return News{}, false, 0
 	}
-	// Full news do not wait: who has so much to take in is behind.
+	// A full batch is delivered at once: the screen is behind already.
 	if wait = frameTime - now.Sub(q.last); wait > 0 && eventsIn(q.parts[0]) < newsEvents {
 		return News{}, false, wait
 	}
@@ -151,14 +148,14 @@ func (q *queue) take(now time.Time) (n News, ok bool, wait time.Duration) {
 	q.events -= eventsIn(n)
 	q.last = now
 	if n.order != nil {
-		n.order.take(&n, now)
+		n.order.deliver(&n, now)
 	}
 	q.given = News{order: n.order, seq: n.seq}
 	wake(q.room)
 	return n, true, 0
 }
 
-// oneBatch is the news of a batch.
+// oneBatch returns the news of one batch.
 func oneBatch(b *agentpb.Batch) News {
 	return News{Batches: []*agentpb.Batch{b}, CaughtUp: b.CaughtUp}
 }

@@ -11,7 +11,7 @@ import (
 
 func batchOf(n int) *agentpb.Batch { return &agentpb.Batch{Events: make([][]byte, n)} }
 
-// drain takes all there is, and counts.
+// drain takes all news there is, and counts.
 func drain(t *testing.T, q *queue) (events, news int, last News) {
 	t.Helper()
 	for {
@@ -31,8 +31,7 @@ func drain(t *testing.T, q *queue) (events, news int, last News) {
 	}
 }
 
-// TestQueueMerges: a flood of small batches is few news, none too large, and
-// nothing is lost.
+// TestQueueMerges: a flood of small batches becomes few news, none too large, and nothing is lost.
 func TestQueueMerges(t *testing.T) {
 	q := newQueue()
 	const batches = 3000
@@ -50,7 +49,7 @@ func TestQueueMerges(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsOrder: what another agent sends is in news of its own.
+// TestQueueKeepsOrder: the events of another agent come in news of their own.
 func TestQueueKeepsOrder(t *testing.T) {
 	q := newQueue()
 	for _, n := range []News{
@@ -74,7 +73,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded: who brings too much waits, and gives up with its context.
+// TestQueueIsBounded: put waits when there is too much, and gives up with its context.
 func TestQueueIsBounded(t *testing.T) {
 	q := newQueue()
 	for range queueEvents / newsEvents {

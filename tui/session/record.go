@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Record writes a stream of its own: the file has what the agent remembers, too,
-// and nothing of what this screen leaves out.
+// Record reads a stream of its own. So the file also has what the agent remembers, and all that this screen leaves
+// out.
 func (l *live) Record(ctx context.Context, path string) (events int, err error) {
 	c, err := l.agent()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// replay is the session of a trace file: all of it, as fast as it can be
-// read. The state then shows any moment of it.
+// replay is the session of a trace file. It delivers the whole file as fast as it can be read. The state then shows
+// any moment of it.
 type replay struct {
 	path string
 	news *queue
@@ -18,7 +18,7 @@ type replay struct {
 	done chan struct{}
 }
 
-// NewReplay opens a session on a trace file.
+// NewReplay opens a session with a trace file.
 func NewReplay(path string) (Session, error) {
 	r, err := trace.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *replay) Close() {
 	<-s.done
 }
 
-// read delivers the whole file, and where it cannot be read any further.
+// read delivers the whole file, or an error at the place from which on it cannot be read.
 func (s *replay) read(ctx context.Context, r *trace.Reader) {
 	if s.news.put(ctx, News{Info: r.Header().Info}) != nil {
 		return

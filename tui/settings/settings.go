@@ -1,7 +1,6 @@
-// Package settings is the file in which a person keeps how the screen is to be:
-// theme, language, order and columns of the pods, keys. It is read once, and
-// written when a choice is made on the screen; of a file that a person wrote only
-// what was chosen is changed.
+// Package settings keeps a person's settings of the screen in a file: theme, language, order and columns of the
+// pods, keys. The file is read once, and written when the person chooses something on the screen. Writing changes
+// only what was chosen in the person's file.
 package settings
 
 import (
@@ -26,24 +25,23 @@ const (
 	keys     = "keys"
 )
 
-// File is the settings as they were read, and where they are kept. A nil one has no
-// settings and keeps none.
+// File has the settings as they were read, and knows where they are kept. A nil File has no settings and keeps none.
 type File struct {
 	path string
-	// unusable: what is there is no file of settings, and is left as it is.
+	// unusable: the path has something that is no file of settings. It is left as it is.
 	unusable bool
 
 	values map[string]string
 	lists  map[string][]string
 	keys   []Key
-	// Problems are what is wrong in the file, in the order of its lines.
+	// problems are the mistakes in the file, in the order of its lines.
 	problems []Problem
 
 	mu      sync.Mutex
 	changed map[string]any
 }
 
-// Key is the keys that a person gave an action.
+// Key has the keys that a person gave an action.
 type Key struct {
 	Action string
 	Keys   []string
@@ -56,8 +54,7 @@ type Problem struct {
 	Text probes.Text
 }
 
-// Path is where the settings are: in XDG_CONFIG_HOME, or where that is by default;
-// empty if there is no home.
+// Path returns the path of the settings: in XDG_CONFIG_HOME, or in the default of that; empty if there is no home.
 func Path(getenv func(string) string) string {
 	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -70,11 +67,11 @@ func Path(getenv func(string) string) string {
 	return filepath.Join(dir, "podstep", "config.yaml")
 }
 
-// maxSize bounds the file, which is others' to write.
+// maxSize bounds the bytes of the file, which other programs can write.
 const maxSize = 256 << 10
 
-// Load reads the settings. What is wrong with them is among the problems; a file
-// that is not there has none. An empty path keeps nothing.
+// Load reads the settings. A mistake in them becomes a problem; a missing file is none. With an empty path nothing
+// is kept.
 func Load(path string) *File {
 	f := &File{path: path, values: map[string]string{}, lists: map[string][]string{}, changed: map[string]any{}}
 	if path == "" {
@@ -108,12 +105,12 @@ func (f *File) problem(line int, format probes.Text, args ...any) {
 	f.Reject(line, reason.Sprintf(format, args...))
 }
 
-// Reject adds a problem that the reader of a setting has found.
+// Reject adds a problem that the user of a setting has found.
 func (f *File) Reject(line int, text probes.Text) {
 	f.problems = append(f.problems, Problem{line, text})
 }
 
-// Get is the value of a setting, empty if it is not set.
+// Get returns the value of a setting, empty if it is not set.
 func (f *File) Get(name string) string {
 	if f == nil {
 		return ""
@@ -121,7 +118,7 @@ func (f *File) Get(name string) string {
 	return f.values[name]
 }
 
-// List is the values of a setting that has several; nil if it is not set.
+// List returns the values of a setting that has several; nil if it is not set.
 func (f *File) List(name string) []string {
 	if f == nil {
 		return nil
@@ -129,7 +126,7 @@ func (f *File) List(name string) []string {
 	return f.lists[name]
 }
 
-// Keys are the keys that were given to actions, in the order of the file.
+// Keys returns the keys that were given to actions, in the order of the file.
 func (f *File) Keys() []Key {
 	if f == nil {
 		return nil
@@ -137,7 +134,7 @@ func (f *File) Keys() []Key {
 	return f.keys
 }
 
-// Problems are the sentences about what is wrong, each with its place.
+// Problems returns a sentence for each problem, with its place.
 func (f *File) Problems(lang words.Lang) (out []string) {
 	if f == nil {
 		return nil
@@ -152,7 +149,7 @@ func (f *File) Problems(lang words.Lang) (out []string) {
 	return out
 }
 
-// Set changes a setting: a string, or a list of them. Keep writes it.
+// Set changes a setting to a string, or a list of them. Keep writes it.
 func (f *File) Set(name string, value any) {
 	if f == nil || f.path == "" {
 		return
@@ -162,8 +159,7 @@ func (f *File) Set(name string, value any) {
 	f.changed[name] = value
 }
 
-// Keep writes what was changed into the file. What a person wrote there stays,
-// comments as well.
+// Keep writes the changed settings into the file. What the person wrote there stays, comments as well.
 func (f *File) Keep() error {
 	if f == nil || f.path == "" {
 		return nil

@@ -33,7 +33,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong is named with its line, and the rest counts.
+// TestProblems: each mistake is named with its line, and the other settings take effect.
 func TestProblems(t *testing.T) {
 	path := written(t, `# mine
 theme: pink
@@ -67,7 +67,7 @@ keys:
 	}
 }
 
-// TestUnusable: of what is no file of settings nothing is changed.
+// TestUnusable: nothing is changed in a file that is no file of settings.
 func TestUnusable(t *testing.T) {
 	for _, text := range []string{"theme: [", "- a\n", "just words\n"} {
 		path := written(t, text)
@@ -91,8 +91,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestKeep: only what was chosen changes, and the file stays what it is: its
-// comments, its mode, a link to it.
+// TestKeep: only the chosen settings change. The file keeps its comments, its mode, and a link to it.
 func TestKeep(t *testing.T) {
 	path := written(t, "# mine, all of it\ntheme: light # at noon\n\n# keys that I like\nkeys:\n  step.into: x # short\n")
 	link := filepath.Join(t.TempDir(), "config.yaml")
@@ -124,7 +123,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestOddlyWritten: a file that is settings, but not one a line, is never spoilt.
+// TestOddlyWritten: Keep never spoils a file of settings that does not have each setting in one line.
 func TestOddlyWritten(t *testing.T) {
 	for _, text := range []string{"{theme: light, language: en}\n", "columns:\n- step\n- seen\n", "theme: >\n  light\n", "---\ntheme: light\n...\n"} {
 		path := written(t, text)
@@ -139,8 +138,7 @@ func TestOddlyWritten(t *testing.T) {
 	}
 }
 
-// TestBegun: a file that is not there is begun, with its directory; one of comments
-// alone keeps them.
+// TestBegun: a missing file is created, with its directory. A file of comments alone keeps them.
 func TestBegun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "config.yaml")
 	f := Load(path)

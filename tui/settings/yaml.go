@@ -19,13 +19,13 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// order is that in which settings are begun.
+// order is the order of the settings in problems and in a new file.
 var (
 	languages = []string{"en", "zh"}
 	order     = []string{Theme, Language, Sort, Columns, keys}
 )
 
-// allowed are the values that a setting may have; nil: it is not checked here.
+// allowed returns the values that a setting may have; nil if they are not checked here.
 func allowed(name string) (out []string) {
 	switch name {
 	case Language:
@@ -44,7 +44,7 @@ func allowed(name string) (out []string) {
 	return out
 }
 
-// parse reads the text of a file. The error is of one that is no file of settings.
+// parse reads the text of a file. It returns an error if the text is no file of settings.
 func (f *File) parse(text []byte) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -60,12 +60,12 @@ func (f *File) parse(text []byte) error {
 	again := func(name *yaml.Node) {
 		f.problem(name.Line, words.Text("%s is set a second time", "%s 设置了两次"), name.Value)
 	}
-	for name, value := range once(top, again) {
+	for name, value := range uniqueFields(top, again) {
 		switch name.Value {
 		case Theme, Language, Sort:
-			f.one(name.Value, value)
+			f.readOne(name.Value, value)
 		case Columns:
-			f.several(name.Value, value)
+			f.readSeveral(name.Value, value)
 		case keys:
 			f.bindings(value)
 		default:
@@ -75,9 +75,9 @@ func (f *File) parse(text []byte) error {
 	return nil
 }
 
-// once are the names and values of a mapping, in order. Of a name that is there several times
-// the first one counts; again gets the others.
-func once(mapping *yaml.Node, again func(name *yaml.Node)) iter.Seq2[*yaml.Node, *yaml.Node] {
+// uniqueFields returns the names and values of a mapping, in order. If a name is there several times, the first one
+// counts, and again is called with the others.
+func uniqueFields(mapping *yaml.Node, again func(name *yaml.Node)) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(name, value *yaml.Node) bool) {
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(mapping.Content); i += 2 {
@@ -94,7 +94,7 @@ func once(mapping *yaml.Node, again func(name *yaml.Node)) iter.Seq2[*yaml.Node,
 	}
 }
 
-func (f *File) one(name string, v *yaml.Node) {
+func (f *File) readOne(name string, v *yaml.Node) {
 	if v.Kind != yaml.ScalarNode || !slices.Contains(allowed(name), v.Value) {
 		f.problem(v.Line, words.Text("%s: %q is not one of %s", "%s：%q 不是 %s 之一"), name, v.Value, strings.Join(allowed(name), ", "))
 		return
@@ -102,7 +102,7 @@ func (f *File) one(name string, v *yaml.Node) {
 	f.values[name] = v.Value
 }
 
-func (f *File) several(name string, v *yaml.Node) {
+func (f *File) readSeveral(name string, v *yaml.Node) {
 	list := []string{}
 	for _, item := range items(v) {
 		if !slices.Contains(allowed(name), item.Value) {
@@ -114,7 +114,7 @@ func (f *File) several(name string, v *yaml.Node) {
 	f.lists[name] = list
 }
 
-// items are the values of a list; one value alone is a list of it.
+// items returns the values of a list; a single value counts as a list of one.
 func items(v *yaml.Node) []*yaml.Node {
 	if v.Kind == yaml.SequenceNode {
 		return v.Content
@@ -122,7 +122,7 @@ func items(v *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{v}
 }
 
-// bindings reads which action has which keys.
+// bindings reads the keys of actions.
 func (f *File) bindings(v *yaml.Node) {
 	if v.Kind != yaml.MappingNode {
 		f.problem(v.Line, words.Text("keys: write each as \"action: key\"", "keys：请写成 \"action: key\""))
@@ -131,7 +131,7 @@ func (f *File) bindings(v *yaml.Node) {
 	again := func(name *yaml.Node) {
 		f.problem(name.Line, words.Text("keys: %s is set a second time", "keys：%s 设置了两次"), name.Value)
 	}
-	for name, value := range once(v, again) {
+	for name, value := range uniqueFields(v, again) {
 		k := Key{Action: name.Value, Line: name.Line}
 		for _, item := range items(value) {
 			key, ok := keyOf(item.Value)
@@ -147,13 +147,13 @@ func (f *File) bindings(v *yaml.Node) {
 	}
 }
 
-// named are the keys that are not written by their character.
+// named are the keys that have a name instead of a character.
 var named = []string{
 	"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "enter", "tab", "esc", "space", "backspace", "delete", "insert",
 	"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12",
 }
 
-// keyOf is a key as a terminal reports it. People write Ctrl+S, PgDn, Space.
+// keyOf returns a key as a terminal reports it. People write Ctrl+S, PgDn, Space.
 func keyOf(s string) (string, bool) {
 	mods, key := "", s
 	for {
@@ -186,11 +186,11 @@ func keyOf(s string) (string, bool) {
 	return mods + key, slices.Contains(named, key)
 }
 
-// heading stands in a file that podstep begins.
+// heading stands at the top of a file that podstep creates.
 const heading = "Settings of podstep's screen. docs/settings.md lists them all."
 
-// change sets settings in the file, and puts it in place as a whole: another podstep
-// may read it. A link to it stays one.
+// change sets settings in the file. It replaces the file as a whole, because another podstep may read it. If the
+// path is a link, it stays one.
 func change(path string, values map[string]any) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -206,8 +206,8 @@ func change(path string, values map[string]any) error {
 	return Replace(path, out)
 }
 
-// edited is a text with settings changed, and nothing else: a setting that stands
-// in a line of its own is changed there, one that is not set yet comes at the end.
+// edited returns a text in which only these settings have changed. It changes a setting in its own line, and appends
+// a setting that is not set yet.
 func edited(text []byte, values map[string]any) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("# " + heading + "\n")
@@ -245,7 +245,7 @@ func edited(text []byte, values map[string]any) ([]byte, error) {
 	return out, sameBut(text, out, values)
 }
 
-// inLine is a value as YAML in one line. No value of ours needs quotes.
+// inLine returns a value as YAML in one line. None of our values needs quotes.
 func inLine(value any) string {
 	if list, is := value.([]string); is {
 		return "[" + strings.Join(list, ", ") + "]"
@@ -253,8 +253,8 @@ func inLine(value any) string {
 	return fmt.Sprint(value)
 }
 
-// placeOf is the line that a setting stands in, from 0, and the comment behind it;
-// -1: it is not set. One that has more lines than one is refused.
+// placeOf returns the line of a setting, from 0, and the comment behind it; -1 if it is not set. It refuses a
+// setting that has more than one line.
 func placeOf(top *yaml.Node, name string) (int, string, error) {
 	if top == nil {
 		return -1, "", nil
@@ -272,7 +272,7 @@ func placeOf(top *yaml.Node, name string) (int, string, error) {
 	return -1, "", nil
 }
 
-// lastLine is the line of the last value in a node.
+// lastLine returns the line of the last value in a node.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, c := range n.Content {
@@ -281,8 +281,8 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-// sameBut makes sure that a change of a text is what it was meant to be: whatever
-// somebody wrote there, no other setting is lost.
+// sameBut checks that a change of a text did what it was meant to do: no other setting is lost, whatever the person
+// wrote there.
 func sameBut(before, after []byte, values map[string]any) error {
 	was, is := map[string]any{}, map[string]any{}
 	if err := errors.Join(yaml.Unmarshal(before, &was), yaml.Unmarshal(after, &is)); err != nil {
@@ -304,8 +304,8 @@ func sameBut(before, after []byte, values map[string]any) error {
 	return nil
 }
 
-// Replace puts a file in place as a whole: another podstep may read it. A new one is
-// the owner's alone, and so are the directories that are made for it.
+// Replace replaces a file as a whole, because another podstep may read it. Only the owner can read a new file, and
+// the directories that Replace makes for it.
 func Replace(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

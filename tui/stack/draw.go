@@ -15,10 +15,10 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// Title is what the page is called.
+// Title is the name of the page.
 var Title = words.Text("Stack and variables", "调用栈与变量")
 
-// Overlay is the page as the screen shows it.
+// Overlay returns the page as the screen shows it.
 func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
 	s := &screen.Stack{Lines: []string{p.headline()}, Error: p.refusal(), Frame: p.frame, Values: p.values(st)}
 	s.Steps, s.Goroutines = p.desk.Held(p.hold), len(p.known.GetGoroutines())
@@ -35,7 +35,7 @@ func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
 	return o
 }
 
-// title names the pod, and the goroutine if there are several.
+// title returns the page's title: the pod, and the goroutine if there are several.
 func (p *Page) title() string {
 	title := p.desk.Text(Title) + " · " + words.Clean(p.name)
 	all := p.known.GetGoroutines()
@@ -48,8 +48,7 @@ func (p *Page) title() string {
 
 func (p *Page) textf(t probes.Text, args ...any) string { return fmt.Sprintf(p.desk.Text(t), args...) }
 
-// headline says where the pod is held, and what the answer took, or that it has not
-// come yet.
+// headline says where the pod is held and how long the answer took, or that no answer has come yet.
 func (p *Page) headline() string {
 	step := words.Clean(p.hold.GetStep())
 	if p.last != nil {
@@ -71,7 +70,7 @@ func (p *Page) headline() string {
 	return p.textf(at, step) + " · " + p.textf(words.Text("the kubelet stood still for %s for this", "kubelet 为此停了 %s"), words.Took(p.last.GetStood().AsDuration()))
 }
 
-// values are the lines about the chosen frame: first what was asked last.
+// values returns the lines about the chosen frame, first the answer to the last question.
 func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
 	if !p.knows() {
 		return nil
@@ -111,12 +110,10 @@ func (p *Page) values(st *view.Styles) (out []screen.StackValue) {
 	return out
 }
 
-// around is how many lines of the source are shown before and behind the one where a function
-// is.
+// around is how many lines of the source are shown before and behind the line at which a function is.
 const around = 4
 
-// source are the lines of the kubelet's source where the chosen function is, if podstep has
-// them.
+// source returns the kubelet's source around the line at which the chosen function is, if podstep has it.
 func (p *Page) source() (out []screen.StackValue) {
 	frames := p.known.GetFrames()
 	if p.frame >= len(frames) {
@@ -141,14 +138,14 @@ func (p *Page) source() (out []screen.StackValue) {
 	return out
 }
 
-// short is a function's name without the path of its package. What stands in brackets
-// are type arguments, which have paths of their own.
+// short returns a function's name without the path of its package. Type arguments stand in brackets and have paths
+// of their own.
 func short(function string) string {
 	name, _, _ := strings.Cut(function, "[")
 	return function[strings.LastIndexByte(name, '/')+1:]
 }
 
-// place is the line in the source at which a function is under way; empty if unknown.
+// place returns the source line at which a function is under way; empty if unknown.
 func place(f *agentpb.StackFrame) string {
 	if f.GetFile() == "" {
 		return ""

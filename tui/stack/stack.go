@@ -1,7 +1,6 @@
-// Package stack shows on the screen what a debugger knows of the goroutine of a held
-// pod: the functions under way, the variables of one of them, the value of an
-// expression. Whatever it asks has the whole kubelet stand still, so it asks one
-// question at a time, and none that nobody waits for any more.
+// Package stack shows on the screen what a debugger knows about the goroutine of a held pod: the functions under
+// way, the variables of one of them, the value of an expression. The whole kubelet stands still for each question.
+// So the package asks one question at a time, and none whose answer nobody waits for any more.
 package stack
 
 import (
@@ -20,25 +19,24 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// Desk is the screen on which a stack is shown.
+// Desk gives a stack what it needs of the screen.
 type Desk interface {
-	// Text gives a text in the reader's language.
+	// Text returns a text in the reader's language.
 	Text(t probes.Text) string
 	// Held reports whether a hold goes on.
 	Held(h *agentpb.HoldInfo) bool
-	// Kubelet is the version of the kubelet.
+	// Kubelet returns the version of the kubelet.
 	Kubelet() string
-	// Refused takes a page away that there is nothing to show on, and shows why.
+	// Refused takes away a page that has nothing to show, and shows why.
 	Refused(p *Page, err error)
 }
 
-// question is what the debugger is asked. Without an expression it is for the
-// variables of the frame.
+// question is a question to the debugger. Without an expression it asks for the variables of the frame.
 type question struct {
 	frame      int
 	expression string
 	goroutine  uint64 // 0: the one that is held
-	step       bool   // it goes on by line, and is held again
+	step       bool   // lets the pod go on by line to its next hold
 	mode       agentpb.StepMode
 }
 
@@ -51,34 +49,34 @@ type Page struct {
 	hold    *agentpb.HoldInfo
 	name    string
 
-	// going is the question that has no answer yet, next the one to ask then.
+	// going is the question that has no answer yet. next is the question to ask after it.
 	going, next *question
-	// known is the answer for the frame of that number; nil: none has come.
+	// known is the answer for the frame knownFrame; nil if none has come.
 	known      *agentpb.LookResponse
 	knownFrame int
-	// frame is the chosen one, of the chosen goroutine; knownGoroutine that of known.
+	// frame is the chosen frame, of the chosen goroutine. knownGoroutine is the goroutine of known.
 	frame                     int
 	goroutine, knownGoroutine uint64
-	// value is the answer of an expression in it.
+	// value is the answer to an expression in that frame.
 	value      *agentpb.LookResponse
 	expression string
-	// last is the answer that came last, err why there was none.
+	// last is the last answer. err says why the last question has none.
 	last *agentpb.LookResponse
 	err  error
 
-	// from is the first line of values that is shown, of all; rows fit.
+	// from is the first line of values that is shown, all is how many there are, and rows is how many fit.
 	from, rows, all int
 	input           *ask.Input
 }
 
-// Open asks for the stack of a held pod. The page asks until it is left or ctx ends.
+// Open opens a page and asks for the stack of a held pod. The page asks until it is left or ctx ends.
 func Open(ctx context.Context, d Desk, c session.Control, h *agentpb.HoldInfo) (*Page, tea.Cmd) {
 	p := &Page{desk: d, control: c, hold: h, name: wire.PodOf(h.GetPod()).NamespacedName()}
 	p.ctx, p.leave = context.WithCancel(ctx)
 	return p, p.ask(question{})
 }
 
-// Msg is what came of a question.
+// Msg brings the result of a question.
 type Msg struct {
 	page   *Page
 	of     *question
@@ -87,7 +85,7 @@ type Msg struct {
 	err    error
 }
 
-// ask asks, once the question before has its answer.
+// ask asks a question, once the question before has its answer.
 func (p *Page) ask(q question) tea.Cmd {
 	if p.going != nil {
 		p.next = &q
@@ -108,7 +106,7 @@ func (p *Page) ask(q question) tea.Cmd {
 	}
 }
 
-// Take shows an answer, and asks what has come up meanwhile.
+// Take shows an answer, and asks the question that has come up meanwhile.
 func (msg Msg) Take() tea.Cmd {
 	p := msg.page
 	if p.ctx.Err() != nil {
@@ -123,7 +121,7 @@ func (msg Msg) Take() tea.Cmd {
 	if msg.of.step {
 		return p.stepped(msg)
 	}
-	p.note(msg)
+	p.noteAnswer(msg)
 	next := p.next
 	p.next = nil
 	if next == nil {
@@ -132,7 +130,7 @@ func (msg Msg) Take() tea.Cmd {
 	return p.ask(*next)
 }
 
-// stepped shows where the pod is held now.
+// stepped shows where the pod is held after a step by line.
 func (p *Page) stepped(msg Msg) tea.Cmd {
 	p.next, p.err = nil, msg.err
 	if msg.err != nil {
@@ -142,13 +140,13 @@ func (p *Page) stepped(msg Msg) tea.Cmd {
 	return p.show(question{})
 }
 
-// show asks for a frame, and chooses it.
+// show chooses a frame and asks about it.
 func (p *Page) show(q question) tea.Cmd {
 	p.frame, p.goroutine, p.value, p.err, p.from = q.frame, q.goroutine, nil, nil, 0
 	return p.ask(q)
 }
 
-// step has the pod go on by line, if it is held.
+// step lets the pod go on by line, if it is held and no question is under way.
 func (p *Page) step(mode agentpb.StepMode) tea.Cmd {
 	if p.known == nil || p.going != nil || !p.desk.Held(p.hold) {
 		return nil
@@ -156,7 +154,7 @@ func (p *Page) step(mode agentpb.StepMode) tea.Cmd {
 	return p.ask(question{step: true, mode: mode})
 }
 
-// nextGoroutine chooses the next one of the pod.
+// nextGoroutine chooses the next goroutine of the pod.
 func (p *Page) nextGoroutine() tea.Cmd {
 	all := p.known.GetGoroutines()
 	if len(all) < 2 {
@@ -170,9 +168,8 @@ func (p *Page) nextGoroutine() tea.Cmd {
 	return p.show(question{goroutine: all[next].GetId()})
 }
 
-// note keeps an answer. A question without one changes nothing: the frame before
-// is the chosen one again.
-func (p *Page) note(msg Msg) {
+// noteAnswer keeps an answer. If there is none, nothing changes: the former frame is the chosen one again.
+func (p *Page) noteAnswer(msg Msg) {
 	p.err = msg.err
 	switch {
 	case msg.err != nil && msg.of.expression == "" && p.frame == msg.of.frame:
@@ -186,8 +183,8 @@ func (p *Page) note(msg Msg) {
 	}
 }
 
-// choose chooses a frame, and asks for its variables. If the debugger knows none of
-// any, there is nothing to ask.
+// choose chooses a frame, and asks for its variables. It does not ask if the debugger knows no variables of any
+// frame.
 func (p *Page) choose(frame int) tea.Cmd {
 	frame = max(0, min(frame, len(p.known.GetFrames())-1))
 	if frame == p.frame {
@@ -225,7 +222,7 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "pgdown", "ctrl+d", "space":
 		p.Move(half)
 	case "p":
-		p.write()
+		p.typeExpression()
 	case "n":
 		return p.step(agentpb.StepMode_LINE_OVER), false
 	case "s":
@@ -241,10 +238,10 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Move goes so many lines down in the variables.
+// Move scrolls down by some lines in the variables.
 func (p *Page) Move(by int) { p.from = max(0, min(p.from+by, p.all-p.rows)) }
 
-// Item is a click on a frame.
+// Item takes a click on a frame.
 func (p *Page) Item(frame int) (tea.Cmd, bool) { return p.choose(frame), false }
 
 // Paste takes text into the line that is being typed.
@@ -254,8 +251,8 @@ func (p *Page) Paste(s string) {
 	}
 }
 
-// write has an expression typed.
-func (p *Page) write() {
+// typeExpression opens the line in which an expression is typed.
+func (p *Page) typeExpression() {
 	if p.known == nil {
 		return // there are no frames yet in which to evaluate it
 	}
@@ -267,12 +264,12 @@ func (p *Page) write() {
 	})
 }
 
-// knows reports whether the answer for the chosen frame is there.
+// knows reports whether the answer for the chosen frame has come.
 func (p *Page) knows() bool {
 	return p.known != nil && p.knownFrame == p.frame && p.knownGoroutine == p.goroutine
 }
 
-// complete gives the variables whose names begin as what was typed.
+// complete returns the variables whose names begin with what was typed.
 func (p *Page) complete(typed string) (out []string) {
 	if !p.knows() {
 		return nil
@@ -285,7 +282,7 @@ func (p *Page) complete(typed string) (out []string) {
 	return out
 }
 
-// refusal is why the last question has no answer, in the reader's language.
+// refusal says why the last question has no answer, in the reader's language.
 func (p *Page) refusal() string {
 	if p.err == nil {
 		return ""

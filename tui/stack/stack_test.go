@@ -21,7 +21,7 @@ import (
 	"github.com/podstep/podstep/tui/view"
 )
 
-// debugged is an agent with a debugger, and the screen.
+// debugged plays the screen, and an agent with a debugger.
 type debugged struct {
 	session.Control
 	lang    words.Lang
@@ -81,7 +81,7 @@ func (d *debugged) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.H
 
 const syncPod = "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod"
 
-// open opens a page; the first question is under way.
+// open opens a page, whose first question is then under way.
 func (d *debugged) open(t *testing.T) (*Page, tea.Cmd) {
 	t.Helper()
 	if d.lang == "" {
@@ -91,7 +91,7 @@ func (d *debugged) open(t *testing.T) (*Page, tea.Cmd) {
 	return Open(t.Context(), d, d, h)
 }
 
-// answer runs questions until there are none.
+// answer answers questions until there are none.
 func answer(cmd tea.Cmd) {
 	for cmd != nil {
 		cmd = cmd().(Msg).Take()
@@ -154,8 +154,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestOneQuestion: while a question is under way another waits, and only the last one
-// that was chosen is asked.
+// TestOneQuestion: while a question is under way, another one waits. Only the one that was chosen last is asked.
 func TestOneQuestion(t *testing.T) {
 	d := &debugged{}
 	p, cmd := d.open(t)
@@ -220,7 +219,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWithout: where no variables are known, another frame is chosen without a question.
+// TestWithout: if no variables are known, choosing another frame asks no question.
 func TestWithout(t *testing.T) {
 	d := &debugged{without: "this kubelet has no debug information", lang: words.Chinese}
 	p, cmd := d.open(t)
@@ -231,7 +230,7 @@ func TestWithout(t *testing.T) {
 	sees(t, p, "this kubelet has no debug information", ">11 kubelet.f11", "停在 sync.pod", "调用栈与变量")
 }
 
-// TestEverySize: whatever fits, the chosen frame is seen where there is room for three lines.
+// TestEverySize: if there is room for three lines, the chosen frame is seen.
 func TestEverySize(t *testing.T) {
 	d := &debugged{}
 	p, cmd := d.open(t)
@@ -248,7 +247,7 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// TestLines: the pod goes on by line, and the page shows where it is then.
+// TestLines: the pod goes on by line, and the page shows its new place.
 func TestLines(t *testing.T) {
 	d := &debugged{}
 	p, cmd := d.open(t)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,14 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// attached reads testdata/attached.podstep: a minute of the unmodified
-// kubelet of the containerd lab, with pods of docs/examples, one that was there
-// before, and one that was held.
+// attached reads testdata/attached.podstep: a minute of the containerd lab's unmodified kubelet. It has pods of
+// docs/examples, one pod from before, and one that was held.
 func attached(t testing.TB) *recording {
 	t.Helper()
 	info, batches, err := tracetest.Read("testdata/attached.podstep")
@@ -29,14 +30,14 @@ func attached(t testing.TB) *recording {
 	return &recording{info: info, batches: batches}
 }
 
-// place is an event of a pod: the first of a kind at a step, or one after it.
+// place is an event of a pod: the first of a kind at a step, or a later one.
 type place struct {
 	pod, step string
 	kind      probes.Kind
 	plus      int
 }
 
-// seek goes to a place.
+// seekPlace goes to a place.
 func (s *State) seekPlace(t *testing.T, at place) {
 	t.Helper()
 	if !s.SelectPodNamed("default", at.pod) {
@@ -91,8 +92,8 @@ func TestAttachedChinese(t *testing.T) {
 	golden(t, "attached-zh", dump(s.Screen(allRows)))
 }
 
-// TestAttachedDetails: calls with request and answer, and what is shown of a step
-// at which no pod is held, or that is not seen.
+// TestAttachedDetails: the details of calls with request and answer, of a step at which no pod is held, and of one
+// that is not seen.
 func TestAttachedDetails(t *testing.T) {
 	for name, step := range map[string]string{"create": "cri.CreateContainer", "looks": "cri.PodSandboxStatus", "report": "reported.container"} {
 		t.Run(name, func(t *testing.T) {
@@ -106,19 +107,18 @@ func TestAttachedDetails(t *testing.T) {
 	}
 }
 
-// TestAttachedAnyPlace: going back shows what was shown then.
+// TestAttachedAnyPlace: going back shows what was shown before.
 func TestAttachedAnyPlace(t *testing.T) {
 	r := attached(t)
 	samePlaces(t, r, r.play(words.English), 17)
 }
 
-// TestAttachedSelect: whatever was seen can be selected, and is on the screen.
+// TestAttachedSelect: every row that was seen can be selected, and is on the screen then.
 func TestAttachedSelect(t *testing.T) {
 	selectsSeen(t, attached(t).play(words.English), "web", "held", "crashloop", "no-image", "early")
 }
 
-// TestUnseen: what lies inside the kubelet is one row, and opens to each step
-// with the reason why it is not seen.
+// TestUnseen: the kubelet's own steps are one row, which opens to each step with the reason why it is not seen.
 func TestUnseen(t *testing.T) {
 	s := attached(t).play(words.English)
 	s.SelectPodNamed("default", "web")
@@ -156,7 +156,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestAttachedHold: the banner has what the caller's deadline leaves.
+// TestAttachedHold: the banner has the time that the caller's deadline leaves.
 func TestAttachedHold(t *testing.T) {
 	s := attached(t).play(words.English)
 	s.seekPlace(t, place{"held", "cri.CreateContainer", probes.Held, 0})
@@ -172,7 +172,7 @@ func TestAttachedHold(t *testing.T) {
 	}
 }
 
-// agentScript gives a session events as an agent does that is attached to a kubelet.
+// agentScript gives a session events as an attached agent does.
 type agentScript struct {
 	t    *testing.T
 	s    *State
@@ -187,20 +187,14 @@ func newAgentScript(t *testing.T, info *agentpb.InfoResponse) *agentScript {
 	return &agentScript{t: t, s: s, info: info}
 }
 
-// seen gives one call or report: the step, then name=value; err= is the error
-// with which it ends, open a call that goes on, after how many seconds later it
-// comes.
+// seen plays one call or report. The line has the step, and then name=value. err= is the error with which the call
+// ends, open leaves the call open, and after is how many seconds later it comes.
 func (l *agentScript) seen(line string) {
 	l.t.Helper()
 	words := strings.Fields(line)
 	e := &agentpb.Event{Pod: 1, Kind: agentpb.Kind_ENTER}
-	for i, s := range l.info.Steps {
-		if s.Name == words[0] {
-			e.Step = uint32(i + 1)
-		}
-	}
-	if e.Step == 0 && words[0] != "note" {
-		l.t.Fatalf("no step %s", words[0])
+	if words[0] != "note" {
+		e.Step = eventtest.Step(l.info, words[0])
 	}
 	fault, open := "", false
 	for _, w := range words[1:] {
@@ -232,32 +226,26 @@ func (l *agentScript) seen(line string) {
 }
 
 func fieldOf(name, value string) *agentpb.Field {
-	f := &agentpb.Field{Name: name}
 	var n int64
 	switch _, err := fmt.Sscan(value, &n); {
 	case value == "true" || value == "false":
-		f.Value = &agentpb.Field_Flag{Flag: value == "true"}
+		return eventtest.Field(name, value == "true")
 	case err == nil && fmt.Sprint(n) == value:
-		f.Value = &agentpb.Field_Number{Number: n}
+		return eventtest.Field(name, n)
 	case strings.HasPrefix(value, "["):
-		f.Value = &agentpb.Field_Json{Json: value}
+		return eventtest.Field(name, json.RawMessage(value))
 	default:
-		f.Value = &agentpb.Field_Text{Text: strings.ReplaceAll(value, "_", " ")}
+		return eventtest.Field(name, strings.ReplaceAll(value, "_", " "))
 	}
-	return f
 }
 
-// put gives one event; a number is a millisecond.
+// put plays one event. Each number stands for a millisecond.
 func (l *agentScript) put(e *agentpb.Event) {
 	e.Seq, e.Mono, e.Time = l.seq, int64(l.seq)*1e6, 1e18+int64(l.seq)*1e6
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.s.Add(&agentpb.Batch{Events: [][]byte{raw}})
+	l.s.Add(eventtest.Batch(e))
 }
 
-// TestAttachedMarks: how a pod is, by what was heard of it.
+// TestAttachedMarks: the state of a pod, by what was reported of it.
 func TestAttachedMarks(t *testing.T) {
 	const bound = `cluster.bound containers=["a"]`
 	ready := []string{bound, "cri.RunPodSandbox", "reported.phase phase=Running", "reported.condition type=Ready status=True"}
@@ -324,8 +312,8 @@ func TestAttachedMarks(t *testing.T) {
 	}
 }
 
-// TestStateWords: the list writes behind the words of these states how long they
-// have lasted. Each says that it goes on, not that something is to come.
+// TestStateWords: behind the words of these states the list writes how long they have lasted. So each word says that
+// the state goes on, not that something is to come.
 func TestStateWords(t *testing.T) {
 	states := []probes.Text{words.Text("stuck", "卡住"), noNodeWord}
 	for _, w := range append(markWords[life.Held+1:life.Waiting+1:life.Waiting+1], endingWord, noNodeWord) {
@@ -338,17 +326,15 @@ func TestStateWords(t *testing.T) {
 	}
 }
 
-// TestAttachedCallsAlone: without the API server and the kubelet's /pods a story is
-// known by the calls.
+// TestAttachedCallsAlone: without the API server and the kubelet's /pods, the calls alone make a story.
 func TestAttachedCallsAlone(t *testing.T) {
 	info := proto.CloneOf(attached(t).info)
 	for _, s := range info.Steps {
 		if about := probes.MustLoad().Step(s.Name); about != nil && about.Outside() && about.Seen != probes.ByRuntime {
-			s.Seen, s.Why = false, "nobody is asked"
+			s.Abilities = []*agentpb.Ability{{HoldEnter: "no", HoldExit: "no", Unseen: &agentpb.Reason{Code: "nobody is asked"}}}
 		}
-		s.Abilities = nil
 	}
-	info.Probes = nil // worked out anew from what is seen
+	info.Probes = info.Probes[:1]
 	l := newAgentScript(t, info)
 	for _, c := range []struct{ seen, word string }{
 		{"cri.RunPodSandbox", "waiting"},
@@ -368,7 +354,7 @@ func TestAttachedCallsAlone(t *testing.T) {
 	}
 }
 
-// TestNote: what the agent says of itself is shown in its own words.
+// TestNote: the agent's notes about itself are shown in its own words.
 func TestNote(t *testing.T) {
 	l := newAgentScript(t, attached(t).info)
 	l.seen("note text=the_runtime_was_restarted")

@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// many is a node's stream of n events. Each replica has 26 pods of its own.
+// many returns a node's stream of n events. Each replica has 26 pods of its own.
 func many(tb testing.TB, n, replicas int) (*agentpb.InfoResponse, []*agentpb.Batch) {
 	c, err := tracetest.NewCrowd("../../agent/trace/testdata/node.podstep", replicas, time.Now(), 1)
 	if err != nil {
@@ -60,8 +60,8 @@ func BenchmarkAdd(b *testing.B) {
 	runtime.KeepAlive(batches)
 }
 
-// BenchmarkScreen works out what follows 100 new events: about one frame at
-// 10,000 events a second, with few events behind it, and with many.
+// BenchmarkScreen measures a frame after 100 new events, which is about one frame at 10,000 events a second. It does
+// so with few events before them, and with many.
 func BenchmarkScreen(b *testing.B) {
 	for _, n := range []int{1_000, 100_000, 1_000_000} {
 		info, batches := many(b, n+200_000, 20)

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// between lays out what happened outside of turns: first what matters, then, in one
-// row, what is routine.
+// between lays out what happened outside of turns: first the entries that matter, and then, in one row, the routine
+// ones.
 func (l *layouter) between(g *outline.Segment) {
 	routine, first, last := 0, 0, 0
 	for i := range g.Entries {
@@ -30,7 +30,7 @@ func (l *layouter) between(g *outline.Segment) {
 	}
 	k := lineKey{kind: keyRoutine, a: g.First}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: routine, opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: routine, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -41,11 +41,10 @@ func (l *layouter) between(g *outline.Segment) {
 	}
 }
 
-// foldOfQuiet are the folds that quiet items go into.
+// foldOfQuiet maps a kind of quiet items to the fold that they go into.
 var foldOfQuiet = map[outline.Quiet]byte{outline.Report: keyReports, outline.Routine: keyRoutine}
 
-// foldOf is the kind of the fold that an entry of a segment goes into by itself, or
-// 0.
+// foldOf returns the kind of the fold that takes an entry of a segment, or 0 if the entry stands by itself.
 func (s *State) foldOf(p *pod, g *outline.Segment, e *outline.Entry, at int) byte {
 	if !s.byTurns(p, g) {
 		if it := p.Items.At(e.Last); it != nil && !e.Failed {
@@ -66,7 +65,7 @@ func (s *State) isRoutine(p *pod, e *outline.Entry, at int) bool {
 	if s.h.Role(e.Step) != probes.RoleMerge {
 		return true
 	}
-	// A merge matters when it has more than a status that differs.
+	// A merge matters if the kubelet found more than a change of the status.
 	if it := p.Items.At(e.Last); it != nil {
 		if sp := s.h.Span(it.Span); sp != nil && sp.Exit != none && sp.Over(at) {
 			op := string(wire.Lookup(s.h.Raw(sp.Exit), "op").Text)
@@ -76,14 +75,13 @@ func (s *State) isRoutine(p *pod, e *outline.Entry, at int) bool {
 	return true
 }
 
-func (l *layouter) add(n line) *line {
+func (l *layouter) addLine(n line) *line {
 	n.base = l.base
 	l.out = append(l.out, n)
 	return &l.out[len(l.out)-1]
 }
 
-// isOpen reports whether what is beneath a line is shown: as the reader wants it,
-// or as it is by itself.
+// isOpen reports whether the rows beneath a line are shown: as the reader has chosen, or else as byItself says.
 func (l *layouter) isOpen(k lineKey, byItself bool) bool {
 	if open, ok := l.p.opened[k]; ok {
 		return open
@@ -91,11 +89,11 @@ func (l *layouter) isOpen(k lineKey, byItself bool) bool {
 	return byItself
 }
 
-// wanted reports whether the reader has opened a line. Then all that is beneath
-// is shown, not only what matters to most.
+// wanted reports whether the reader has opened a line. Then all rows beneath are shown, not only those that matter
+// to most readers.
 func (l *layouter) wanted(k lineKey) bool { return l.p.opened[k] }
 
-// fold is several turns that tried the same: by itself it shows the last try.
+// fold lays out several turns that tried the same. Unless the reader opens it, it shows the last try.
 func (l *layouter) fold(g *outline.Segment) {
 	lead := l.p.Turns.At(g.Tries[0])
 	if lead == nil {
@@ -104,7 +102,7 @@ func (l *layouter) fold(g *outline.Segment) {
 	k := lineKey{kind: keyFold, a: lead.Item}
 	last := g.Tries[len(g.Tries)-1]
 	open := l.isOpen(k, l.current)
-	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: lead.Item, last: last, times: len(g.Tries), opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: lead.Item, last: last, times: len(g.Tries), opens: true, open: open})
 	if !open {
 		return
 	}
@@ -116,7 +114,7 @@ func (l *layouter) fold(g *outline.Segment) {
 	l.turn(last, 2, l.current)
 }
 
-// entry is what happened in between, by step.
+// entry lays out what happened at one step outside of turns.
 func (l *layouter) entry(g *outline.Segment, e *outline.Entry, depth int) {
 	if e.N == 1 {
 		l.item(e.Last, depth)
@@ -124,7 +122,7 @@ func (l *layouter) entry(g *outline.Segment, e *outline.Entry, depth int) {
 	}
 	k := entryKey(e)
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: screen.RowFolded, depth: depth, span: none, item: e.First, last: e.Last, times: e.N, step: e.Step, opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowFolded, depth: depth, span: none, item: e.First, last: e.Last, times: e.N, step: e.Step, opens: true, open: open})
 	if open {
 		for _, i := range l.members(g, e) {
 			l.item(i, depth+1)
@@ -140,8 +138,7 @@ func entryKey(e *outline.Entry) lineKey {
 	return lineKey{kind: keyEntry, a: e.First, b: b}
 }
 
-// maxMembers bounds how many calls of one fold are shown, the newest, and the one
-// that was asked for.
+// maxMembers bounds how many calls of one fold are shown: the newest, and the one that the reader asked for.
 var maxMembers = 200
 
 func (l *layouter) members(g *outline.Segment, e *outline.Entry) []int {

@@ -24,9 +24,8 @@ func (breaksPane) end(s *State)                                 { s.moveBreak(ve
 func (breaksPane) open(*State, *view)                           {}
 func (breaksPane) back(*State, *view) bool                      { return false }
 
-// SetBreakpoints sets which breakpoints there are, as of a time. The selected
-// one stays selected wherever it stands now. When it is gone, none is until the
-// person moves: a key must not act on another than they see.
+// SetBreakpoints sets the present breakpoints, as of a time. The selected one stays selected wherever it stands now.
+// If it is gone, none is selected until the person moves, because a key must act on the breakpoint that they see.
 func (s *State) SetBreakpoints(b []*agentpb.Breakpoint, at time.Time) {
 	s.breaks, s.breakAt = b, at
 	switch {
@@ -40,13 +39,12 @@ func (s *State) SetBreakpoints(b []*agentpb.Breakpoint, at time.Time) {
 	}
 }
 
-// selectedBreak is the row of the selected breakpoint, or none.
+// selectedBreak returns the row of the selected breakpoint, or none.
 func (s *State) selectedBreak() int {
 	return slices.IndexFunc(s.breaks, func(b *agentpb.Breakpoint) bool { return b.GetId() == s.breakID })
 }
 
-// moveBreak selects another breakpoint: from the selected one, or from where it
-// was.
+// moveBreak selects another breakpoint. It counts from the selected one, or from the row where that was.
 func (s *State) moveBreak(rows int) {
 	if len(s.breaks) == 0 {
 		return
@@ -58,8 +56,8 @@ func (s *State) moveBreak(rows int) {
 	s.breakID = s.breaks[s.breakRow].GetId()
 }
 
-// LeaveBreak selects the next breakpoint, or the one before if it is the last:
-// the selected one is about to be removed.
+// LeaveBreak selects the next breakpoint, or the previous one if the selected one is the last. It is called before
+// the selected one is removed.
 func (s *State) LeaveBreak() {
 	if s.breakRow+1 < len(s.breaks) {
 		s.moveBreak(1)

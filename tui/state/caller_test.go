@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestCallerOf: HandlePodAdditions sends a pod's update from one line, and that of a mirror
-// pod from another. The line that a probe read is marked, and without it neither.
+// TestCallerOf: HandlePodAdditions sends a pod's update from one line, and a mirror pod's from another. The line
+// that a probe read is marked; if none was read, neither line is.
 func TestCallerOf(t *testing.T) {
 	add, ok := source.Of("loop.add")
 	calls := add.Calls("worker.update")

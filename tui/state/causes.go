@@ -11,14 +11,14 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// gathered is what was found out about a pod outside of its story, and when.
+// gathered is what other sources than its story said of a pod.
 type gathered struct {
 	uid      string
 	snapshot *evidence.Snapshot
-	asking   string // the uid that is asked about now
+	asking   string // the uid of the pod about which podstep asks now
 }
 
-// reportCache is the last report, and what it was made of.
+// reportCache is the last report, and what it was made from.
 type reportCache struct {
 	pod, at int
 	second  int64
@@ -26,17 +26,17 @@ type reportCache struct {
 	report  *causes.Report
 }
 
-// SetAsking sets which pod is asked about now; empty: none.
+// SetAsking sets the pod about which podstep asks now; empty if it asks about none.
 func (s *State) SetAsking(uid string) { s.gathered.asking = uid }
 
-// SetSnapshot sets what was found out about a pod outside of its story.
+// SetSnapshot sets what other sources than its story said of a pod.
 func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 	s.gathered.uid, s.gathered.snapshot = uid, snapshot
 	s.version++
 }
 
-// report is why the selected pod is where it is: by its story, and while the end is
-// shown by what was gathered. It is made anew once a second.
+// report returns why the selected pod is where it is. It goes by the pod's story, and while the end is shown, also
+// by what was gathered. It is made anew once a second.
 func (s *State) report(v *view) *causes.Report {
 	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf()}
 	if s.frozen() {
@@ -50,17 +50,17 @@ func (s *State) report(v *view) *causes.Report {
 	return key.report
 }
 
-// snapshotOf is what was gathered about the selected pod, if what is shown is now.
+// snapshotOf returns what was gathered about the selected pod; nil if an earlier time is shown.
 func (s *State) snapshotOf() *evidence.Snapshot {
-	if s.frozen() || s.link == screen.LinkReplay || s.gathered.uid == "" || s.gathered.uid != s.of(s.pod).Entity.UID {
+	if s.frozen() || s.link == screen.LinkReplay || s.gathered.uid == "" || s.gathered.uid != s.podAt(s.pod).Entity.UID {
 		return nil
 	}
 	return s.gathered.snapshot
 }
 
-// evidenceAt is all that is known of the selected pod at the position that is shown.
+// evidenceAt returns all that is known of the selected pod at the position that is shown.
 func (s *State) evidenceAt(v *view) *evidence.Snapshot {
-	e := s.of(s.pod).Entity
+	e := s.podAt(s.pod).Entity
 	now := time.Unix(0, s.h.Origin()+v.now)
 	if s.h.Origin() == 0 { // no event has come yet
 		now = time.Unix(0, s.clock)
@@ -74,8 +74,8 @@ func (s *State) evidenceAt(v *view) *evidence.Snapshot {
 	return &all
 }
 
-// outlived reports whether the pod has come out of its trouble since something was
-// gathered about it. A pod that is well is not asked about again.
+// outlived reports whether the pod has recovered since something was gathered about it. Podstep does not ask again
+// about a pod that is well.
 func (s *State) outlived(v *view) bool {
 	state, since := s.verdictOf(s.pod, v)
 	switch state {
@@ -85,8 +85,8 @@ func (s *State) outlived(v *view) bool {
 	return false
 }
 
-// causeOf is the line on the selected pod by what was gathered; ok is false if nothing
-// was, or nothing more than the story has.
+// causeOf returns the line about the selected pod that goes by what was gathered. ok is false if nothing was
+// gathered, or nothing that adds to the story.
 func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
 	if s.pod == 0 || s.snapshotOf() == nil || w.Mark == life.Held || w.Mark == life.Gone || s.outlived(v) {
 		return out, false

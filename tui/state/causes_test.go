@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// gatedPod is the snapshot of a pod that a scheduling gate keeps from having a node.
+// gatedPod is the snapshot of a pod that has no node because of a scheduling gate.
 func gatedPod(now time.Time) *evidence.Snapshot {
 	at := metav1.NewTime(now.Add(-time.Minute))
 	return &evidence.Snapshot{
@@ -32,8 +32,8 @@ func gatedPod(now time.Time) *evidence.Snapshot {
 	}
 }
 
-// TestUnscheduled: a pod without a node has a row below those of the node, with what
-// keeps it; its causes can be looked at; it goes when it has a node elsewhere.
+// TestUnscheduled: a pod without a node has a row below those of the node, with the reason. Its causes can be looked
+// at. It goes away when it has got another node.
 func TestUnscheduled(t *testing.T) {
 	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
 	now := time.Now()
@@ -65,8 +65,7 @@ func TestUnscheduled(t *testing.T) {
 	}
 }
 
-// TestOldSnapshot: what was gathered about one pod is not said of another, nor of an
-// earlier moment.
+// TestOldSnapshot: what was gathered about a pod is not shown for another one, nor for an earlier moment.
 func TestOldSnapshot(t *testing.T) {
 	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
 	now := time.Now()
@@ -87,7 +86,7 @@ func TestOldSnapshot(t *testing.T) {
 	}
 }
 
-// TestOutlivedSnapshot: what kept a pod is not said of it any more when it runs.
+// TestOutlivedSnapshot: the cause that kept a pod is not shown any more when the pod runs.
 func TestOutlivedSnapshot(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)
@@ -102,7 +101,7 @@ func TestOutlivedSnapshot(t *testing.T) {
 	if state != life.Idle {
 		t.Fatal("the pod never ran")
 	}
-	uid, ran := s.of(s.pod).Entity.UID, time.Unix(0, s.h.Origin()+since)
+	uid, ran := s.podAt(s.pod).Entity.UID, time.Unix(0, s.h.Origin()+since)
 	own := s.whyLine(v)
 	for taken, old := range map[time.Time]bool{ran.Add(-time.Second): true, ran.Add(time.Second): false} {
 		kept := gatedPod(taken)

@@ -5,8 +5,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// Compare lays a part of the stories of two pods side by side, as of what is shown; nil:
-// one of them is not known.
+// Compare lays a part of the stories of two pods side by side, as of what is shown. It returns nil if one of the
+// pods is not known.
 func (s *State) Compare(a, b screen.PodKey, part compare.Part) *compare.Result {
 	if int(a) >= s.outlines.Pods() || int(b) >= s.outlines.Pods() {
 		return nil

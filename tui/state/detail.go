@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// detail is all that is known of the selected row's step.
+// detail returns all that is known of the selected row's step.
 func (s *State) detail(n *line, v *view) *screen.Detail {
 	if n == nil {
 		return nil
@@ -53,7 +53,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	return d
 }
 
-// groups are what the rows are for that have others beneath them, and are about no step.
+// groups say what rows are for that have other rows beneath them and belong to no step.
 var groups = map[byte]probes.Text{
 	keyChapter: words.Text("A part of the story. The times beside its rows count from its beginning.", "经过的一个部分。各行旁的时间从该部分开始时算起。"),
 	keyReports: words.Text("What was reported here and says what other rows say as well.", "此处上报的、其他行已经说明的内容。"),
@@ -61,9 +61,9 @@ var groups = map[byte]probes.Text{
 	keyUnseen:  words.Text("Stages of the pod's way that no probe sees here.", "此处没有探针能看到的阶段。"),
 }
 
-// groupDetail is about a row that has others beneath it, and is about no step.
+// groupDetail returns the detail of a row that has others beneath it and belongs to no step.
 func (s *State) groupDetail(n *line, v *view) *screen.Detail {
-	p, about := s.of(s.pod), groups[n.key.kind]
+	p, about := s.podAt(s.pod), groups[n.key.kind]
 	if stage := s.stageOf(n); stage != nil {
 		about = stage.Text
 	}
@@ -74,16 +74,16 @@ func (s *State) groupDetail(n *line, v *view) *screen.Detail {
 	return &screen.Detail{Mark: none, Top: s.detailTop, Title: r.Label, Took: r.Took, Text: s.lang.In(about)}
 }
 
-// heldDetail is about the call at which the pod is held: until when it is.
+// heldDetail says how long a pod that is held at a call stays held.
 func (s *State) heldDetail(ref int, d *screen.Detail, v *view) {
 	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
 		d.Held = s.lang.Sentences(s.heldWords(s.pod, now, v), s.askedBy(now))
 	}
 }
 
-// foldedSpan is the last call of a fold.
+// foldedSpan returns the last call of a fold.
 func (s *State) foldedSpan(n *line) int {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	if n.key.kind == keyFold {
 		if t := p.Turns.At(n.last); t != nil {
 			return t.Span
@@ -96,7 +96,7 @@ func (s *State) foldedSpan(n *line) int {
 	return none
 }
 
-// aboutStep fills in what does not depend on a call.
+// aboutStep fills in the parts that do not depend on a call.
 func (s *State) aboutStep(id history.StepID, v *view, d *screen.Detail) {
 	st := s.h.Step(id)
 	d.Step, d.Title = st.Name, s.title(st)
@@ -151,8 +151,8 @@ func valuesOf(names []probes.Field, values map[string]any) (out []screen.Value) 
 	return out
 }
 
-// sourceOf shows the kubelet's source: of a call, the place in the function of the
-// call around it; of a step, the beginning of its own function.
+// sourceOf shows the kubelet's source. For a call that is the place in the function of the call around it; for a
+// step without a call, the beginning of the step's own function.
 func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 	own, ok := source.Of(st.Name)
 	here := s.h.Epoch().Step(s.h.StepNamed(st.Name))
@@ -170,26 +170,26 @@ func (s *State) sourceOf(st *history.Step, ref int, d *screen.Detail) {
 	}
 	line := int(sp.Line)
 	if s.h.EpochAt(sp.Enter).Info.GetKubeletVersion() != probes.KubernetesVersion {
-		line = 0 // it is one of another source
+		line = 0 // the line belongs to another source
 	}
 	for up := s.h.Span(sp.Parent); up != nil; up = s.h.Span(up.Parent) {
 		caller, ok := source.Of(s.h.Step(up.Step).Name)
 		if !ok {
-			line = 0 // it is one of a function that is not shown
+			line = 0 // the line belongs to a function that is not shown
 			continue
 		}
 		calls := caller.Calls(st.Name)
 		if st.About != nil && st.About.Closure != "" && len(calls) == 1 {
-			line = 0 // that of the closing brace, if it is called where it is written
+			line = 0 // the probe reads the line of the closing brace if the function is called where it is written
 		}
 		callerOf(&caller, line, calls, d)
-		return // what is further up may come to the step by another way
+		return // a function further up may come to the step another way
 	}
 }
 
-// callerOf shows the place of a call in the function that made it: the line that the
-// probe read or, if it read none, the only one from which the source leads to the step.
-// Where there are several it says that the call is at one of them.
+// callerOf shows the place of a call in the function that made it. That is the line that the probe read or, if it
+// read none, the only line from which the source leads to the step. If there are several such lines, it says that
+// the call is at one of them.
 func callerOf(caller *source.Excerpt, line int, calls []int, d *screen.Detail) {
 	switch {
 	case line >= caller.Func && line < caller.Line+len(caller.Lines):
@@ -202,11 +202,10 @@ func callerOf(caller *source.Excerpt, line int, calls []int, d *screen.Detail) {
 	}
 }
 
-// linesBefore and linesAfter are how much of a function is shown around the
-// line that matters.
+// linesBefore and linesAfter are how many lines of a function are shown around the line that matters.
 const linesBefore, linesAfter = 6, 30
 
-// excerpt shows the lines around one.
+// excerpt shows the lines around a line.
 func excerpt(e *source.Excerpt, line int, d *screen.Detail) {
 	at := line - e.Line
 	from, to := max(0, at-linesBefore), min(len(e.Lines), at+linesAfter)

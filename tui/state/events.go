@@ -30,16 +30,15 @@ func (eventsPane) sideways(s *State, dir int) {
 	s.events.offset = max(0, s.events.offset+dir*scrollColumns)
 }
 
-// scanPerFrame bounds how many events a filter looks at for one frame, and
-// decodePerFrame how many of them it has to decode.
+// scanPerFrame bounds how many events a filter looks at for one frame, and decodePerFrame how many of these it
+// decodes.
 const (
 	scanPerFrame   = 50_000
 	decodePerFrame = 2_000
 )
 
-// eventsView is where the reader is in the list of events. The places of one pod's
-// events, and of those that match a filter, are found bit by bit, from the newest to
-// the oldest, so that no frame waits for a large file.
+// eventsView is the reader's place in the list of events. The events of one pod, and those that match a filter, are
+// found bit by bit, from the newest to the oldest, so that no frame waits for a large file.
 type eventsView struct {
 	many   bool // the events of all pods
 	follow bool
@@ -57,21 +56,21 @@ type eventsView struct {
 
 func newEventsView() eventsView { return eventsView{follow: true, cursor: none, start: none} }
 
-// reset forgets what was found, because another filter or another pod is meant.
+// reset forgets what was found, because the filter or the pod has changed.
 func (l *eventsView) reset() {
 	l.newer, l.older, l.start, l.top = nil, nil, none, 0
 }
 
-// all reports whether no event is left out.
-func (l *eventsView) all(s *State) bool { return l.many && s.filter == nil }
+// showsAll reports whether the list leaves out no event.
+func (l *eventsView) showsAll(s *State) bool { return l.many && s.filter == nil }
 
-// ofPod reports whether only the selected pod's events are listed: unless a person asks for
-// those of all, or for pods by a filter.
+// ofPod reports whether only the selected pod's events are listed. They are, unless the person asks for those of all
+// pods, or names pods by a filter.
 func (l *eventsView) ofPod(s *State) bool {
 	return !l.many && (s.filter == nil || !s.filter.NamesPods())
 }
 
-func (l *eventsView) forget(before int) {
+func (l *eventsView) forgetBefore(before int) {
 	for n := len(l.older); n > 0 && l.older[n-1] < before; n-- {
 		l.older = l.older[:n-1]
 	}
@@ -102,16 +101,15 @@ func (l *eventsView) scan(s *State, at int) {
 	}
 }
 
-// whoseEvents is the name of the selected pod, or of the node.
+// whoseEvents returns the name of the selected pod, or of the node.
 func (s *State) whoseEvents() string {
 	if s.pod == 0 {
 		return words.Clean(s.h.Epoch().Info.GetNode())
 	}
-	return s.of(s.pod).Entity.NamespacedName()
+	return s.podAt(s.pod).Entity.NamespacedName()
 }
 
-// matches reports whether the event at a position is of the pod that is meant, and the
-// filter selects it.
+// matches reports whether the list has the event at a position: by its pod, and by the filter.
 func (s *State) matches(pos int, decodes *int) bool {
 	h, ok := s.h.Header(pos)
 	if !ok {
@@ -130,7 +128,7 @@ func (s *State) matches(pos int, decodes *int) bool {
 		Goroutine: e.Goroutine(h.Goroutine), DurationNs: h.Duration, Probe: e.Probe(&h), Error: string(h.ErrorText),
 	}
 	if h.Pod != 0 {
-		out.Pod = &s.of(e.PodOf(h.Pod)).Entity
+		out.Pod = &s.podAt(e.PodOf(h.Pod)).Entity
 	}
 	switch s.filter.MatchOutline(&out) {
 	case filter.Yes:
@@ -143,17 +141,16 @@ func (s *State) matches(pos int, decodes *int) bool {
 	return ok && s.filter.Match(&ev)
 }
 
-// total is how many events are known to match before a position, and place
-// gives the one at a place among them.
+// total returns how many events before a position are known to match. place returns the i-th of them.
 func (l *eventsView) total(s *State, at int) int {
-	if l.all(s) {
+	if l.showsAll(s) {
 		return at - s.h.First()
 	}
 	return len(l.older) + history.LowerBound(l.newer, at)
 }
 
 func (l *eventsView) place(s *State, i int) int {
-	if l.all(s) {
+	if l.showsAll(s) {
 		return s.h.First() + i
 	}
 	if n := len(l.older); i < n {
@@ -163,7 +160,7 @@ func (l *eventsView) place(s *State, i int) int {
 	}
 }
 
-// index is the place of the last event at or before a position.
+// index returns the place in the list of the last event at or before a position.
 func (l *eventsView) index(s *State, pos, total int) int {
 	lo, hi := 0, total
 	for lo < hi {
@@ -176,15 +173,15 @@ func (l *eventsView) index(s *State, pos, total int) int {
 	return lo - 1
 }
 
-// eventList gives the rows that fit.
+// eventList returns the rows that fit.
 func (s *State) eventList(rows int, v *view) *screen.EventList {
 	l := &s.events
-	if !l.all(s) {
+	if !l.showsAll(s) {
 		l.scan(s, v.at)
 	}
 	total := l.total(s, v.at)
 	out := &screen.EventList{Total: total, Cursor: none, Follow: l.follow && !s.frozen(), Filter: words.Clean(s.filterText), Offset: l.offset}
-	out.More = !l.all(s) && l.back > s.h.First()
+	out.More = !l.showsAll(s) && l.back > s.h.First()
 	if l.ofPod(s) {
 		out.Of = s.whoseEvents()
 	}
@@ -217,7 +214,7 @@ func (s *State) eventRow(pos int) screen.EventRow {
 	e.Step, e.Stage, e.Goroutine = words.Clean(e.Step), words.Clean(e.Stage), words.Clean(e.Goroutine)
 	if e.Pod != nil {
 		h, _ := s.h.Header(pos)
-		e.Pod = &s.of(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
+		e.Pod = &s.podAt(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
 	}
 	r := screen.EventRow{Pos: pos, Text: wording.Fields(e.Fields)}
 	if e.Error != "" {
@@ -242,11 +239,11 @@ func (l *eventsView) move(s *State, rows int, v *view) {
 	if !l.follow && l.cursor != none {
 		at = max(0, l.index(s, l.cursor, total))
 	}
-	l.stop(s)
+	l.stopFollowing(s)
 	l.cursor = l.place(s, max(0, min(at+rows, total-1)))
 }
 
-func (l *eventsView) stop(s *State) {
+func (l *eventsView) stopFollowing(s *State) {
 	if l.follow {
 		l.follow, l.left = false, s.h.End()
 	}
@@ -279,7 +276,7 @@ func (l *eventsView) nextError(s *State, dir int, v *view) bool {
 	for i, n := at+dir, 0; i >= 0 && i < total && n < scanPerFrame && dir != 0; i, n = i+dir, n+1 {
 		pos := l.place(s, i)
 		if h, ok := s.h.Header(pos); ok && h.HasError {
-			l.stop(s)
+			l.stopFollowing(s)
 			l.cursor = pos
 			return true
 		}
@@ -287,7 +284,7 @@ func (l *eventsView) nextError(s *State, dir int, v *view) bool {
 	return false
 }
 
-// selected is the position of the event at which the reader is, or none.
+// selected returns the position of the selected event, or none.
 func (l *eventsView) selected(s *State, v *view) int {
 	total := l.total(s, v.at)
 	at := total - 1
@@ -300,7 +297,7 @@ func (l *eventsView) selected(s *State, v *view) int {
 	return l.place(s, at)
 }
 
-// eventLine is the selected event as a line of a story: its call, or what it notes.
+// eventLine returns the selected event as a line of a story: its call, or its note.
 func (s *State) eventLine(v *view) *line {
 	pos := s.events.selected(s, v)
 	h, ok := s.h.Header(pos)
@@ -324,6 +321,6 @@ func (s *State) openEvent(v *view) {
 	s.selectPod(e.PodOf(h.Pod))
 	s.main, s.focus = screen.MainStory, screen.PaneMain
 	if ref := s.h.SpanOf(pos, &h); ref != none {
-		s.reveal(s.of(s.pod), ref, v)
+		s.reveal(s.podAt(s.pod), ref, v)
 	}
 }

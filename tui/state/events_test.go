@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestEventsOfPod: the list has the selected pod's events alone, until all are asked for, or
-// a filter chooses among pods; and the detail is of the event under the cursor.
+// TestEventsOfPod: the list has only the selected pod's events, until the person asks for all or names pods by a
+// filter. The detail is of the event under the cursor.
 func TestEventsOfPod(t *testing.T) {
 	sizes := screen.Sizes{Pods: 5, Main: 12}
 	s := record(t).play(words.English)

@@ -11,8 +11,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// evidence fills in which probes saw a call, if several did, and what none of them
-// reads.
+// evidence fills in which probes saw a call, if several did, and which values none of them reads.
 func (s *State) evidence(c *history.Call, ref int, v *view, d *screen.Detail) {
 	first, ok := s.h.Event(c.Enter)
 	if !ok {
@@ -29,8 +28,8 @@ func (s *State) evidence(c *history.Call, ref int, v *view, d *screen.Detail) {
 	}
 }
 
-// sights are how more probes than the first saw a call, each with the values in
-// which it differs from the first.
+// sights returns how probes other than the first saw a call, each with the values in which it differs from the
+// first.
 func (s *State) sights(c *history.Call, ref int, v *view) (out []screen.Sight) {
 	args, results := texts(c.Args), texts(c.Results)
 	for _, pos := range s.h.Sights(ref, v.at) {
@@ -61,10 +60,10 @@ func (s *State) sights(c *history.Call, ref int, v *view) (out []screen.Sight) {
 	return out
 }
 
-// fieldSeen is the field by which an event has which end of a call was seen.
+// fieldSeen is the field of an event that says which end of a call was seen.
 const fieldSeen = "seen"
 
-// fieldsOf are the catalogue's fields of a side of a call.
+// fieldsOf returns the catalogue's fields of one side of a call.
 func (s *State) fieldsOf(c *history.Call, side string) []probes.Field {
 	switch about := c.Step.About; {
 	case about == nil:
@@ -76,7 +75,7 @@ func (s *State) fieldsOf(c *history.Call, side string) []probes.Field {
 	}
 }
 
-// texts are values as they are shown, by name.
+// texts returns values as they are shown, by name.
 func texts(values map[string]any) map[string]string {
 	out := map[string]string{}
 	for _, v := range valuesOf(nil, values) {
@@ -85,8 +84,8 @@ func texts(values map[string]any) map[string]string {
 	return out
 }
 
-// missing names the values of a step that none of its probes reads; saw are those that
-// saw the call, nil if it is about all that see the step.
+// missing names the values of a step that none of its probes reads. saw lists the probes that saw the call; nil
+// stands for all that see the step.
 func (s *State) missing(id history.StepID, v *view, saw []string) string {
 	about := s.h.Step(id).About
 	if about == nil {
@@ -111,7 +110,7 @@ func (s *State) missing(id history.StepID, v *view, saw []string) string {
 	return s.lang.Inf(words.Text("%s; not by %s", "%s；%s 读不到"), strings.Join(unread, and), strings.Join(names, and))
 }
 
-// unread are the fields that no reader reads, or their common name if that is all.
+// unread returns the names of the fields that no reader reads, or their common name if that is all of them.
 func (s *State) unread(fields []probes.Field, readers []history.Reach, all probes.Text, results bool) (out []string) {
 	for _, f := range fields {
 		if !slices.ContainsFunc(readers, func(r history.Reach) bool {

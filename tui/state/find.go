@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// Rows are the rows of the pane that has the keys, for finding a text in them, and
-// the name of that list. Nil: the pane has none, or draws them itself.
+// Rows returns the rows of the pane that has the keys, for finding a text in them, and the name of that list. It
+// returns nil if the pane has no rows, or draws them itself.
 func (s *State) Rows() (name any, rows find.List) {
 	v := s.view()
 	switch {
@@ -19,7 +19,7 @@ func (s *State) Rows() (name any, rows find.List) {
 	case s.focus == screen.PaneDetail:
 		return nil, nil
 	case s.main == screen.MainStory, s.main == screen.MainTimeline:
-		return s.pod, storyRows{s, v, s.layout(s.of(s.pod), v.at)}
+		return s.pod, storyRows{s, v, s.layout(s.podAt(s.pod), v.at)}
 	case s.main == screen.MainEvents:
 		return eventsOf{s.filterText, s.events.ofPod(s), s.pod}, eventRows{s, v}
 	case s.main == screen.MainWhy && s.pod != 0:
@@ -28,7 +28,7 @@ func (s *State) Rows() (name any, rows find.List) {
 	return nil, nil
 }
 
-// ScrollDetail shows the detail from a line on.
+// ScrollDetail scrolls the detail to a line.
 func (s *State) ScrollDetail(line int) { s.detailTop = max(0, line) }
 
 // podRows are the pods in the order of the list.
@@ -50,7 +50,7 @@ func (r podRows) At() int {
 	return slices.IndexFunc(r.s.order(r.v).rows, func(p podPlace) bool { return p.pod == r.s.pod })
 }
 
-// storyRows are the rows of the selected pod's story that are not closed away.
+// storyRows are the visible rows of the selected pod's story.
 type storyRows struct {
 	s  *State
 	v  *view
@@ -63,18 +63,18 @@ func (r storyRows) At() int          { return r.s.cursorPlace(r.ls, r.v) }
 func (r storyRows) Go(i int)         { r.s.selectLine(r.ls, i) }
 
 func (r storyRows) Text(i int) string {
-	row := r.s.row(r.s.of(r.s.pod), r.ls.at(i), r.v)
+	row := r.s.row(r.s.podAt(r.s.pod), r.ls.line(i), r.v)
 	return strings.Join([]string{row.Label, row.Step, row.Note, row.Error}, " ")
 }
 
-// eventsOf says which events are listed.
+// eventsOf identifies a list of events.
 type eventsOf struct {
 	filter string
 	ofPod  bool
 	pod    int
 }
 
-// eventRows are the events, by position. Those that are not listed are no rows.
+// eventRows are the events, by position. Events that are not listed are no rows.
 type eventRows struct {
 	s *State
 	v *view
@@ -85,7 +85,7 @@ func (r eventRows) Version() uint64  { return 0 }
 
 func (r eventRows) Text(pos int) string {
 	decodes := 1
-	if !r.s.events.all(r.s) && !r.s.matches(pos, &decodes) {
+	if !r.s.events.showsAll(r.s) && !r.s.matches(pos, &decodes) {
 		return ""
 	}
 	row := r.s.eventRow(pos)
@@ -105,14 +105,14 @@ func (r eventRows) At() int {
 
 func (r eventRows) Go(pos int) { r.s.SelectEvent(pos) }
 
-// SeqAt is the number that the present agent gave the event at a position; ok is false if
-// it is no event of that agent, or is forgotten.
+// SeqAt returns the number that the present agent gave the event at a position. ok is false if the event is not of
+// that agent, or is forgotten.
 func (s *State) SeqAt(pos int) (seq uint64, ok bool) {
 	head, ok := s.h.Header(pos)
 	return head.Seq, ok && head.Seq != 0 && s.h.EpochAt(pos) == s.h.Epoch()
 }
 
-// PositionsOf finds the events of the present agent that have some numbers.
+// PositionsOf finds the events of the present agent that have these numbers.
 func (s *State) PositionsOf(seqs []uint64) map[uint64]int {
 	wanted := map[uint64]bool{}
 	for _, seq := range seqs {
@@ -127,20 +127,20 @@ func (s *State) PositionsOf(seqs []uint64) map[uint64]int {
 	return out
 }
 
-// Shows reports whether what is shown includes the event at a position.
+// Shows reports whether the events that are shown include the one at a position.
 func (s *State) Shows(pos int) bool { return pos < s.view().at }
 
-// SelectEvent selects an event of the list of them, by its position, and its pod if
-// the list is of one.
+// SelectEvent selects an event in their list by its position. If only one pod's events are listed, it selects the
+// event's pod as well.
 func (s *State) SelectEvent(pos int) {
 	if h, ok := s.h.Header(pos); ok && s.events.ofPod(s) {
 		s.selectPod(s.h.EpochAt(pos).PodOf(h.Pod))
 	}
-	s.events.stop(s)
+	s.events.stopFollowing(s)
 	s.events.cursor = pos
 }
 
-// causeRows are the items of why the pod is where it is.
+// causeRows are the items that say why the pod is where it is.
 type causeRows struct {
 	s     *State
 	items []cause

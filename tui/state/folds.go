@@ -9,12 +9,12 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// maxParts bounds the calls of a fold that are drawn, and maxLook the items
-// that are looked through for them: the newest.
+// maxParts bounds the calls of a fold that are drawn. maxLook bounds the items in which they are searched, the
+// newest first.
 const maxParts, maxLook = 200, 2000
 
-// foldBar has a part for each call of a fold. What lies between them is not the
-// fold's time, so it is neither one bar nor on the critical path.
+// foldBar gives a bar a part for each call of a fold. The time between the calls is not the fold's. So a fold is not
+// drawn as one bar, and is not on the critical path.
 func (s *State) foldBar(p *pod, n *line, b *screen.Bar, v *view) {
 	if n.times > 1 {
 		b.Label += fmt.Sprintf("  ×%d", n.times)
@@ -38,7 +38,7 @@ func (s *State) foldBar(p *pod, n *line, b *screen.Bar, v *view) {
 	}
 }
 
-// foldCalls are the calls that a fold stands for, oldest first.
+// foldCalls returns the calls in a fold, oldest first.
 func (s *State) foldCalls(p *pod, n *line, at int) (calls []int) {
 	g, l := p.Segments.Of(n.item), layouter{s: s, p: p, at: at}
 	if g == nil {
@@ -67,7 +67,7 @@ func (s *State) foldCalls(p *pod, n *line, at int) (calls []int) {
 	return calls
 }
 
-// inFold reports whether an item is one of those that a fold of a segment counts.
+// inFold reports whether a fold of a segment counts an item.
 func (l *layouter) inFold(g *outline.Segment, n *line, it *outline.Item) bool {
 	if n.key.kind == keyFold {
 		return slices.Contains(g.Tries, it.Turn)

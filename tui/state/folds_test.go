@@ -46,14 +46,13 @@ func TestFoldBars(t *testing.T) {
 	}
 }
 
-// TestIdleTurns: a turn in which there was nothing to do stays closed, also
-// while it is the last one.
+// TestIdleTurns: a turn that had nothing to do stays closed, even while it is the last one.
 func TestIdleTurns(t *testing.T) {
 	s := record(t).play(words.English)
 	idle := 0
 	for _, pod := range []string{"web", "crashloop"} {
 		s.SelectPodNamed("default", pod)
-		p := s.of(s.pod)
+		p := s.podAt(s.pod)
 		for i := p.Turns.First; i < p.Turns.End(); i++ {
 			tn := p.Turns.At(i)
 			if tn.Done == none || tn.Eventful || tn.Kind > outline.Sync {
@@ -75,8 +74,8 @@ func TestIdleTurns(t *testing.T) {
 	}
 }
 
-// TestPlain: what pods in trouble say is no tail of a step's name, one call is
-// not several, and folds begin with their first call.
+// TestPlain: the line of a pod in trouble is not the tail of a step's name, one call is not counted as several, and
+// a fold begins with its first call.
 func TestPlain(t *testing.T) {
 	s := record(t).play(words.English)
 	for at := 100; at < s.Events(); at += 97 {
@@ -107,16 +106,15 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestFailuresHangTogether: between a row that failed and what failed beneath it there
-// is none that is done; and the turn in which a pod got its sandbox has a row of its
-// own, however often it was tried again.
+// TestFailuresHangTogether: between a row that failed and the failure beneath it there is no row that is done. The
+// turn in which a pod got its sandbox has a row of its own, however often it was tried again.
 func TestFailuresHangTogether(t *testing.T) {
 	failed := 0
 	for _, pod := range []string{"no-image", "crashloop", "missing"} {
 		s := record(t).play(words.English)
 		s.SelectPodNamed("default", pod)
 		s.OpenAll()
-		var path []screen.Row // the rows that the present one is in
+		var path []screen.Row // the rows around the present one
 		for _, r := range s.Screen(screen.Sizes{Pods: 10, Main: maxOpen, Detail: 5, Width: 120}).Story().Rows {
 			path = append(path[:min(r.Depth, len(path))], r)
 			if r.Step == "rt.sandbox" && r.Mark == screen.RowDone && slices.ContainsFunc(path, func(up screen.Row) bool { return up.Kind == screen.RowFolded }) {

@@ -6,8 +6,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestFollowsAgain: who selects where the pod is goes with it again, and is told
-// of no newer events.
+// TestFollowsAgain: the selection follows again after the person selects the row where the pod is. The screen then
+// counts no newer events.
 func TestFollowsAgain(t *testing.T) {
 	r := record(t)
 	s := r.upTo(1766)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// marks are the pods of a screen with their marks; the node is left out.
+// marks returns the pods of a screen with their marks, without the node.
 func marks(sc *screen.Screen) map[string]life.State {
 	out := map[string]life.State{}
 	for _, r := range sc.Pods.Rows {
@@ -26,8 +27,8 @@ func marks(sc *screen.Screen) map[string]life.State {
 	return out
 }
 
-// anotherAgent is one of the same node: that of a kubelet that was started
-// again, of a new lab, or of another podstep attach.
+// anotherAgent returns another agent of the same node: of a kubelet that was started again, of a new lab, or of
+// another podstep attach.
 func anotherAgent(info *agentpb.InfoResponse) *agentpb.InfoResponse {
 	other := proto.CloneOf(info)
 	other.Pid++
@@ -35,14 +36,14 @@ func anotherAgent(info *agentpb.InfoResponse) *agentpb.InfoResponse {
 	return other
 }
 
-// TestFormerPods: pods that only a former agent sent are gone until the one
-// that is there now sends them, by an event or in its list.
+// TestFormerPods: pods that only a former agent sent are gone, until the present one sends them, in an event or in
+// its list.
 func TestFormerPods(t *testing.T) {
 	for _, probe := range []string{"woven", "cri"} {
 		t.Run(probe, func(t *testing.T) {
 			r := record(t)
 			info := proto.CloneOf(r.info)
-			info.Probe = probe
+			info.Probes[0].Name = probe
 			s := New(info, probes.MustLoad(), words.English)
 			s.SetLink(screen.LinkLive, "live")
 			for _, b := range r.batches {
@@ -50,7 +51,7 @@ func TestFormerPods(t *testing.T) {
 			}
 			var listed []*agentpb.PodState
 			for i := 1; i < s.h.Pods(); i++ {
-				p := s.of(i)
+				p := s.podAt(i)
 				listed = append(listed, &agentpb.PodState{Pod: &agentpb.Pod{Namespace: p.Entity.Namespace, Name: p.Entity.Name, Uid: p.Entity.UID}, Ready: true})
 			}
 			s.SetPods(listed)
@@ -60,7 +61,7 @@ func TestFormerPods(t *testing.T) {
 			}
 
 			other := anotherAgent(info)
-			s.SetInfo(info) // the same one came back
+			s.SetInfo(info) // the same agent came back
 			if sc := s.Screen(allRows); sc.Header.Pods != before.Header.Pods {
 				t.Errorf("when the same agent came back there are %d pods, not %d", sc.Header.Pods, before.Header.Pods)
 			}
@@ -87,15 +88,11 @@ func TestFormerPods(t *testing.T) {
 			first := r.batches[0]
 			s.Add(&agentpb.Batch{Pods: first.Pods, Events: first.Events})
 			now := marks(s.Screen(allRows))
-			known := map[int]bool{s.pod: true} // the selected one stays in the list
+			known := map[int]bool{s.pod: true} // the selected pod stays in the list
 			for _, raw := range first.Events {
-				var e agentpb.Event
-				if err := proto.Unmarshal(raw, &e); err != nil {
-					t.Fatal(err)
-				}
-				i := s.h.Epoch().PodOf(e.Pod)
+				i := s.h.Epoch().PodOf(eventtest.Decode(t, raw).Pod)
 				if i != 0 && s.lives.Now().Pod(i).Former != 0 {
-					t.Errorf("%s is still former after an event about it", s.of(i).Entity.Name)
+					t.Errorf("%s is still former after an event about it", s.podAt(i).Entity.Name)
 				}
 				known[i] = true
 			}

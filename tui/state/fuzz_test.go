@@ -14,12 +14,12 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// stream makes events of bytes: any order, any numbers.
+// stream makes events from bytes: in any order, with any numbers.
 func stream(in []byte) *agentpb.Batch {
 	return streamOf(in, []string{"workType", "updateType", "op", "phase", "conditions", "container", "delay", "lease", "containersToStart", "request"})
 }
 
-// streamOf is stream with fields of certain names.
+// streamOf is stream with fields of these names.
 func streamOf(in []byte, names []string) *agentpb.Batch {
 	b := &agentpb.Batch{}
 	texts := []string{"sync", "terminating", "terminated", "create", "DELETE", "a\x1b[31mb", "\u202eabc", "x\ny", "{}", `{"Ready":"True"}`, "Running", "waiting", "ImagePullBackOff", "True", "Ready"}
@@ -106,7 +106,7 @@ func FuzzAttached(f *testing.F) {
 	})
 }
 
-// compact makes bytes of which stream makes something like the recording.
+// compact returns bytes from which stream makes something like the recording.
 func compact(r *recording, batches int) (out []byte) {
 	for _, b := range r.batches[:min(batches, len(r.batches))] {
 		for _, raw := range b.Events {
@@ -136,7 +136,7 @@ func use(t *testing.T, s *State, keys uint8) {
 	}
 }
 
-// check holds a screen to what is always so.
+// check checks what must be true of every screen.
 func check(t *testing.T, sc *screen.Screen, z screen.Sizes) {
 	t.Helper()
 	rows := z.Main

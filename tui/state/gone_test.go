@@ -10,8 +10,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestAgentGone: while the agent is gone no age counts on, and what is said is
-// said to be old.
+// TestAgentGone: while the agent is gone no age grows, and the screen says that it shows what was known before.
 func TestAgentGone(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)

@@ -15,36 +15,41 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// liveHold is a hold as the agent sent it last, with when it ends.
+// liveHold is a hold as the agent last sent it, with the time of its end.
 type liveHold struct {
 	*agentpb.HoldInfo
 	pod int
 	holdEnd
 }
 
-// holdEnd is when the agent lets a pod go by itself, and why.
+// holdEnd says when the agent lets a pod go by itself, and why.
 type holdEnd struct {
-	at int64 // on the clock of whoever made it
-	// timer is the kubelet's timer before which the pod goes on; empty: the
-	// lease is over sooner.
+	at int64 // wall clock for an agent's answer, session time for an event
+	// timer is the kubelet's timer before which the pod goes on; empty if the lease ends sooner.
 	timer string
 	// free: no timer of the kubelet runs, so the hold costs nothing.
 	free bool
 }
 
-// endOf is when a hold ends that the agent sent at a time.
+// endOf returns the end of a hold that the agent sent at a time.
 func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd { return endAfter(h, at.UnixNano()) }
 
-// endOfEvent is when a hold ends, by the event of its beginning.
+// endOfEvent returns the end of a hold, by the event of its beginning.
 func endOfEvent(raw []byte, began int64) holdEnd {
 	h := &agentpb.HoldInfo{Lease: durationOf(raw, "lease"), Ends: durationOf(raw, "ends"), EndsBy: wire.Lookup(raw, "endsBy").String()}
 	if left := durationOf(raw, "budget"); left != nil {
 		h.Budget = &agentpb.Budget{Left: left, Timer: wire.Lookup(raw, "timer").String()}
 	}
+	if h.Ends == nil { // a trace may be from before events had the end: it is the sooner of lease and budget
+		h.Ends, h.EndsBy = h.Lease, agentpb.EndsByLease
+		if b := h.Budget; b != nil && b.Left.AsDuration() < h.Lease.AsDuration() {
+			h.Ends, h.EndsBy = b.Left, b.Timer
+		}
+	}
 	return endAfter(h, began)
 }
 
-// durationOf is a field of an event; nil if it has none that is a duration.
+// durationOf returns a field of an event; nil if there is no such field, or it is no duration.
 func durationOf(raw []byte, name string) *durationpb.Duration {
 	if d, ok := wire.Lookup(raw, name).Duration(); ok {
 		return durationpb.New(d)
@@ -52,7 +57,7 @@ func durationOf(raw []byte, name string) *durationpb.Duration {
 	return nil
 }
 
-// endAfter is when a hold ends, by what was left of it from a time on.
+// endAfter returns the end of a hold, by the time that was left of it at from.
 func endAfter(h *agentpb.HoldInfo, from int64) holdEnd {
 	in, timer := h.End()
 	return holdEnd{at: from + int64(in), timer: words.Clean(timer), free: h.GetBudget() == nil}
@@ -68,7 +73,7 @@ func (s *State) SetHolds(holds []*agentpb.HoldInfo, at time.Time) {
 	slices.SortFunc(s.holds, func(a, b liveHold) int { return cmp.Compare(a.at, b.at) })
 }
 
-// podOf finds a pod by what an agent says it is; -1 if it is not known yet.
+// podOf finds a pod by the agent's description; -1 if it is not known yet.
 func (s *State) podOf(p *agentpb.Pod) int {
 	if i, ok := s.h.PodOf(p.GetUid()); ok {
 		return i
@@ -89,7 +94,7 @@ func (s *State) SetPods(pods []*agentpb.PodState) {
 	}
 }
 
-// Held is the hold of a pod, nil if it is not held.
+// Held returns the hold of a pod, nil if it is not held.
 func (s *State) Held(k screen.PodKey) *agentpb.HoldInfo {
 	for i := range s.holds {
 		if s.holds[i].pod == int(k) {
@@ -99,7 +104,7 @@ func (s *State) Held(k screen.PodKey) *agentpb.HoldInfo {
 	return nil
 }
 
-// heldStep is the step at which a pod is held.
+// heldStep returns the step at which a pod is held.
 func (s *State) heldStep(p *life.Pod) string {
 	if e, ok := s.h.Event(p.HeldAt); ok {
 		return words.Clean(e.Step)
@@ -107,8 +112,8 @@ func (s *State) heldStep(p *life.Pod) string {
 	return s.h.Step(p.Step).Name
 }
 
-// holdEnds is how long a pod stays held at most, and why no longer. Live, the
-// agent says so; else the events do.
+// holdEnds returns how long a pod stays held at most, and why no longer. Live, it goes by the agent's answer, else
+// by the events.
 func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why holdEnd) {
 	if v.at == s.h.End() {
 		for i := range s.holds {
@@ -125,9 +130,8 @@ func (s *State) holdEnds(pod int, p *life.Pod, v *view) (left time.Duration, why
 	return history.Since(v.now, why.at), why
 }
 
-// banner shows all holds: of the selected pod's if it is held, else of the
-// one that goes on first. Live, it shows those there are, wherever the reader
-// looks.
+// banner returns the banner of all holds. Its details are about the selected pod if that is held, else about the pod
+// that goes on first. Live, it shows the present holds, whatever time the reader looks at.
 func (s *State) banner(v *view) *screen.HoldBanner {
 	if s.link == screen.LinkReplay {
 		return s.bannerOfEvents(v)
@@ -154,7 +158,7 @@ func podTitle(namespace, name string) string {
 	return words.Clean(probes.Pod{Namespace: namespace, Name: name}.NamespacedName())
 }
 
-// bannerOfEvents is for a trace file.
+// bannerOfEvents returns the banner for a trace file.
 func (s *State) bannerOfEvents(v *view) *screen.HoldBanner {
 	var b *screen.HoldBanner
 	for i := range v.w.Pods {
@@ -170,14 +174,14 @@ func (s *State) bannerOfEvents(v *view) *screen.HoldBanner {
 		if b.Count > 1 && (b.Selected || i != s.pod && left >= b.Left) {
 			continue
 		}
-		e := &s.of(i).Entity
+		e := &s.podAt(i).Entity
 		b.Pod, b.UID, b.Step, b.Left, b.Timer, b.Free = podTitle(e.Namespace, e.Name), e.UID, s.heldStep(p), left, end.timer, end.free
 		b.On, b.Selected = words.Clean(wire.Lookup(s.h.Raw(p.HeldAt), "on").String()), i == s.pod
 	}
 	return b
 }
 
-// heldWords says of the pod that is held until when, and what ends the hold.
+// heldWords says how long a held pod stays held, and what ends the hold.
 func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 	left, end := s.holdEnds(i, p, v)
 	l, in := s.lang, words.Took(left.Round(time.Second))
@@ -191,8 +195,8 @@ func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 	return l.Inf(words.Text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
 }
 
-// askedBy says which process asked for a hold, by the event of its beginning;
-// empty if that is not there, or does not say.
+// askedBy says which process asked for a hold, by the event of its beginning; empty if that event is gone, or does
+// not say.
 func (s *State) askedBy(p *life.Pod) string {
 	raw := s.h.Raw(p.HeldAt)
 	if raw == nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// inOrder lays out a chapter where no turns are seen: calls and reports in the
-// order in which they happened. What happened again stands where it happened last;
-// what nobody misses is folded at the end. In front of the first call stands what
-// the kubelet does between the report before it and that call, which no probe here
+// inOrder lays out a chapter in which no turns are seen: calls and reports in the order in which they happened.
+// Something that happened again stands where it happened last. Quiet entries are folded at the end. Before the first
+// call stands a row for the kubelet's own steps since the last report, which no probe here sees.
 // sees.
 func (l *layouter) inOrder(g *outline.Segment) {
 	entries := slices.Clone(g.Entries)
 	slices.SortStableFunc(entries, func(a, b outline.Entry) int { return a.Last - b.Last })
-	unseen := l.p != l.s.of(0) && l.chapter != outline.Running
+	unseen := l.p != l.s.podAt(0) && l.chapter != outline.Running
 	for i := range entries {
 		e := &entries[i]
 		if l.s.foldOf(l.p, g, e, l.at) != 0 {
@@ -54,7 +53,7 @@ func (l *layouter) quiet(g *outline.Segment, entries []outline.Entry, kind byte)
 	}
 	k := lineKey{kind: kind, a: g.First}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: times, opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowFolded, depth: 1, span: none, item: first, last: last, times: times, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -65,12 +64,12 @@ func (l *layouter) quiet(g *outline.Segment, entries []outline.Entry, kind byte)
 	}
 }
 
-// latestPlace is the row of the call that a pod is in, or else of what happened
-// last, folds of quiet things left out.
+// latestPlace returns the row of the call that a pod is in, or else of what happened last, apart from folds of quiet
+// entries.
 func (s *State) latestPlace(ls *lines, want int) int {
-	p, last := s.of(s.pod), none
+	p, last := s.podAt(s.pod), none
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
-		n := ls.at(i)
+		n := ls.line(i)
 		switch n.key.kind {
 		case keySpan, keyEntry:
 			ref := n.span
@@ -98,6 +97,6 @@ func (s *State) isLoud(ref int) bool {
 	if sp == nil {
 		return false
 	}
-	it := s.of(sp.Pod).Items.At(sp.Item)
+	it := s.podAt(sp.Pod).Items.At(sp.Item)
 	return it != nil && it.Quiet == 0
 }

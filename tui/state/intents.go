@@ -29,7 +29,7 @@ func (s *State) movePod(rows int, v *view) {
 }
 
 func (s *State) moveStory(rows int, v *view) {
-	ls := s.layout(s.of(s.pod), v.at)
+	ls := s.layout(s.podAt(s.pod), v.at)
 	if ls.len() == 0 {
 		return
 	}
@@ -37,27 +37,26 @@ func (s *State) moveStory(rows int, v *view) {
 	s.selectLine(ls, at)
 }
 
-// selectLine selects a row. Who selects one no longer follows, unless it is
-// where the pod is now.
+// selectLine selects a row. The selection then stops following the pod, unless the row is where the pod is now.
 func (s *State) selectLine(ls *lines, at int) {
 	if at == s.currentPlace(ls, s.view()) {
 		s.follow = true
 	} else {
 		s.unfollow()
 	}
-	s.cursor, s.cursorAt, s.detailTop = ls.at(at).key, at, 0
+	s.cursor, s.cursorAt, s.detailTop = ls.line(at).key, at, 0
 }
 
-// Stay keeps the selection where it is, also when that is where the pod is now.
+// Stay keeps the selection where it is, even if the pod is there now.
 func (s *State) Stay() { s.unfollow() }
 
 func (s *State) unfollow() {
 	if s.follow {
-		s.follow, s.leftAt = false, s.of(s.pod).Events.End()
+		s.follow, s.leftAt = false, s.podAt(s.pod).Events.End()
 	}
 }
 
-// Page moves by half pages.
+// Page moves the selection by half pages.
 func (s *State) Page(halves int) {
 	n := s.sizes.Main
 	switch s.focus {
@@ -74,8 +73,7 @@ const veryFar = 1 << 40
 // Home goes to the first row.
 func (s *State) Home() { s.Move(-veryFar) }
 
-// End goes to the last row; in a story and in the events that means to follow
-// what happens.
+// End goes to the last row. In a story and in the list of events the selection then follows what happens.
 func (s *State) End() {
 	if s.focus == screen.PaneMain {
 		s.mainPane().end(s)
@@ -84,8 +82,8 @@ func (s *State) End() {
 	s.Move(veryFar)
 }
 
-// Open opens the selected row, or goes into it: from a pod to its story, from
-// a row that is open to the first beneath, from a step to its details.
+// Open opens the selected row, or goes into it: from a pod to its story, from an open row to the first row beneath,
+// from a step to its details.
 func (s *State) Open() {
 	switch s.focus {
 	case screen.PanePods:
@@ -96,13 +94,13 @@ func (s *State) Open() {
 }
 
 func (s *State) openRow(v *view) {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
 		return
 	}
-	n := *ls.at(at)
+	n := *ls.line(at)
 	switch {
 	case n.opens && (!n.open || n.hidden > 0 && !p.opened[n.key]):
 		s.selectLine(ls, at)
@@ -123,10 +121,9 @@ func (p *pod) setOpen(k lineKey, open bool) {
 	p.cache = layoutCache{}
 }
 
-// OpenAll opens all rows of the selected pod's story, and shows what they leave
-// out; CloseAll leaves no more than its chapters, as far as they were opened.
+// OpenAll opens all rows of the selected pod's story, including the steps that rows leave out.
 func (s *State) OpenAll() {
-	p, v := s.of(s.pod), s.view()
+	p, v := s.podAt(s.pod), s.view()
 	for range maxDepth {
 		ls := s.layout(p, v.at)
 		if ls.len() > maxOpen || !openMore(p, ls) {
@@ -136,16 +133,14 @@ func (s *State) OpenAll() {
 	}
 }
 
-// maxOpen bounds the rows of a story that are opened by one key: a long one is
-// opened as far as that.
+// maxOpen bounds how many rows of a story one key opens: a long story is opened as far as that.
 const maxOpen = 20_000
 
-// openMore opens the rows that are closed, or leave something out. It returns false
-// if there is none.
+// openMore opens the rows that are closed, or that leave something out. It returns false if there is none.
 func openMore(p *pod, ls *lines) bool {
 	var keys []lineKey
 	for i := range ls.len() {
-		if n := ls.at(i); n.opens && (!n.open || n.hidden > 0) && !p.opened[n.key] {
+		if n := ls.line(i); n.opens && (!n.open || n.hidden > 0) && !p.opened[n.key] {
 			keys = append(keys, n.key)
 		}
 	}
@@ -153,15 +148,16 @@ func openMore(p *pod, ls *lines) bool {
 	return len(keys) > 0
 }
 
-// CloseAll closes all rows of the selected pod's story.
+// CloseAll closes all rows within the chapters of the selected pod's story. The chapters are as if the reader had not
+// touched them.
 func (s *State) CloseAll() {
-	p, v := s.of(s.pod), s.view()
+	p, v := s.podAt(s.pod), s.view()
 	p.opened, p.cache = nil, layoutCache{}
 	s.version++
 	ls := s.layout(p, v.at)
 	var keys []lineKey
 	for i := range ls.len() {
-		if n := ls.at(i); n.opens && n.open && n.depth > 0 {
+		if n := ls.line(i); n.opens && n.open && n.depth > 0 {
 			keys = append(keys, n.key)
 		}
 	}
@@ -179,8 +175,8 @@ func (p *pod) setAll(keys []lineKey, open bool) {
 	}
 }
 
-// Back goes one level out: it closes the selected row, or goes to the row or
-// pane around it. It returns false if there is nothing around.
+// Back goes one level out: it closes the selected row, or selects the row or pane around it. It returns false if
+// there is nothing around.
 func (s *State) Back() bool {
 	switch {
 	case s.focus == screen.PaneDetail:
@@ -197,15 +193,15 @@ func (s *State) Back() bool {
 	return true
 }
 
-// closeRow closes the selected row, or selects the one that it is in.
+// closeRow closes the selected row, or selects the row around it.
 func (s *State) closeRow(v *view) bool {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
 		return false
 	}
-	if n := ls.at(at); n.opens && n.open && n.depth > 0 {
+	if n := ls.line(at); n.opens && n.open && n.depth > 0 {
 		k := n.key
 		s.selectLine(ls, at)
 		p.setOpen(k, false)
@@ -213,7 +209,7 @@ func (s *State) closeRow(v *view) bool {
 		return true
 	}
 	up := ls.parent(at)
-	if up == none || ls.at(up).depth == 0 {
+	if up == none || ls.line(up).depth == 0 {
 		return false
 	}
 	s.selectLine(ls, up)
@@ -227,10 +223,10 @@ func (s *State) PrevPane() { s.focus = (s.focus + screen.PaneDetail) % (screen.P
 // SetFocus gives the keys to a pane.
 func (s *State) SetFocus(p screen.Pane) { s.focus = max(screen.PanePods, min(p, screen.PaneDetail)) }
 
-// ToggleZoom shows the pane that has the keys alone, or all again.
+// ToggleZoom shows only the pane that has the keys, or all panes again.
 func (s *State) ToggleZoom() { s.zoom = !s.zoom }
 
-// Splits are bounded, so that no pane is lost.
+// Bounds of the split, so that no pane is lost.
 const minSplit, maxSplit, usualSplit = 15, 70, 33
 
 // Resize changes the share of the list of pods in the width, in percent.
@@ -244,16 +240,15 @@ func (s *State) Resize(percent int) {
 // ToggleFollow lets the selection go with the current step, or stay.
 func (s *State) ToggleFollow() { s.mainPane().toggleFollow(s, s.view()) }
 
-// holdCursor keeps the selection where following has brought it.
+// holdCursor stops following and keeps the selection where that has brought it.
 func (s *State) holdCursor() {
 	v := s.view()
-	ls := s.layout(s.of(s.pod), v.at)
+	ls := s.layout(s.podAt(s.pod), v.at)
 	if at := s.cursorPlace(ls, v); at != none {
 		s.selectLine(ls, at)
 	}
 	s.unfollow()
 }
 
-// Sideways scrolls what the main pane shows to the right, or to the left if dir is
-// negative.
+// Sideways scrolls the main pane to the right, or to the left if dir is negative.
 func (s *State) Sideways(dir int) { s.mainPane().sideways(s, dir) }

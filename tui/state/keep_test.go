@@ -8,14 +8,14 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestSelectedRowStays: a call that was selected when it was new is selected
-// still when its turn has ended, was put together with others, or is one of many.
+// TestSelectedRowStays: a call that was selected when it was new is still selected when its turn has ended, was
+// folded, or has become one of many.
 func TestSelectedRowStays(t *testing.T) {
 	for name, r := range map[string]*recording{"woven": record(t), "attached": attached(t)} {
 		all := r.play(words.English)
 		for pod := range all.h.Pods() {
-			for i := all.of(pod).Spans.First; i < all.of(pod).Spans.End(); i += 7 {
-				sp := all.h.Span(*all.of(pod).Spans.At(i))
+			for i := all.podAt(pod).Spans.First; i < all.podAt(pod).Spans.End(); i += 7 {
+				sp := all.h.Span(*all.podAt(pod).Spans.At(i))
 				if was, now := r.selectAndGoOn(pod, sp.ID, sp.Enter); was != now {
 					t.Fatalf("%s: %s of pod %d: row %v was selected, then %v", name, all.h.Step(sp.Step).Name, pod, was, now)
 				}
@@ -24,8 +24,8 @@ func TestSelectedRowStays(t *testing.T) {
 	}
 }
 
-// selectAndGoOn selects a call a few events after it began, and gives the key of its
-// row then, and that of the selected row at the end of the recording.
+// selectAndGoOn selects a call a few events after it began. It returns the key of its row then, and the key of the
+// selected row at the end of the recording.
 func (r *recording) selectAndGoOn(pod int, span uint64, enter int) (was, now lineKey) {
 	s := New(r.info, probes.MustLoad(), words.English)
 	s.SetLink(screen.LinkLive, "live")
@@ -46,13 +46,12 @@ func (r *recording) selectAndGoOn(pod int, span uint64, enter int) (was, now lin
 		}
 	}
 	if !selected {
-		return was, now // it is at the end of the recording
+		return was, now // the call is at the end of the recording
 	}
 	return was, s.selectedLine(s.view()).key
 }
 
-// TestCloseAllClosesAroundTheCursor: the row that was selected is closed away like
-// the others.
+// TestCloseAllClosesAroundTheCursor: the selected row is closed away like the others.
 func TestCloseAllClosesAroundTheCursor(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "web")
@@ -74,16 +73,15 @@ func TestCloseAllClosesAroundTheCursor(t *testing.T) {
 	}
 }
 
-// TestOldCallOfLongFold: a call can be selected that is not among the newest of a
-// fold.
+// TestOldCallOfLongFold: a call can be selected even if it is not among the newest of its fold.
 func TestOldCallOfLongFold(t *testing.T) {
 	defer func(n int) { maxMembers = n }(maxMembers)
 	maxMembers = 3
 	s := record(t).play(words.English)
 	for pod := range s.h.Pods() {
 		s.SelectPod(screen.PodKey(pod))
-		for i := s.of(pod).Spans.First; i < s.of(pod).Spans.End(); i++ {
-			sp := s.h.Span(*s.of(pod).Spans.At(i))
+		for i := s.podAt(pod).Spans.First; i < s.podAt(pod).Spans.End(); i++ {
+			sp := s.h.Span(*s.podAt(pod).Spans.At(i))
 			if !s.SelectCall(sp.ID) {
 				t.Fatalf("%s of pod %d cannot be selected", s.h.Step(sp.Step).Name, pod)
 			}
@@ -91,8 +89,8 @@ func TestOldCallOfLongFold(t *testing.T) {
 	}
 }
 
-// TestWorstOfAll: what an agent remembers comes in parts. When all of it is there, the
-// worst pod is selected, not the worst of the first part, unless the person was faster.
+// TestWorstOfAll: what an agent remembers comes in parts. When all parts have come, the worst pod of all is
+// selected, not the worst of the first part, unless the person was faster.
 func TestWorstOfAll(t *testing.T) {
 	for _, byHand := range []bool{false, true} {
 		r := record(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestNewAgent: the kubelet starts anew, with other numbers for everything.
+// TestNewAgent: the kubelet starts again, with other numbers for everything.
 func TestNewAgent(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)
@@ -43,8 +43,7 @@ func TestNewAgent(t *testing.T) {
 	}
 }
 
-// TestForgets: a session that keeps little still shows what goes on, and says
-// what is gone.
+// TestForgets: a session that keeps few events still shows what goes on, and says what is gone.
 func TestForgets(t *testing.T) {
 	info, batches := many(t, 40_000, 1)
 	s := New(info, probes.MustLoad(), words.English)
@@ -59,7 +58,7 @@ func TestForgets(t *testing.T) {
 	if s.h.First() == 0 || s.h.Bytes() > 1<<20 {
 		t.Fatalf("%d bytes are kept, from event %d", s.h.Bytes(), s.h.First())
 	}
-	if n := len(s.of(1).Spans.All); n > 20_000 {
+	if n := len(s.podAt(1).Spans.All); n > 20_000 {
 		t.Errorf("%d spans are kept", n)
 	}
 	s.SetMain(screen.MainEvents)

@@ -7,25 +7,25 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// line is a row of a story before it is put into words: most of a story's rows
-// are not on the screen.
+// line is a row of a story that is not yet put into words. Most rows of a story are not on the screen, and need no
+// words.
 type line struct {
 	key         lineKey
 	kind        screen.RowKind
 	depth       int
-	span        int // none: not about one call
+	span        int // none if the line is not about one call
 	item        int
 	times       int
 	hidden      int // quieter calls beneath that are left out
 	last        int // the last item of a fold
 	opens, open bool
-	inner       bool           // something beneath failed, and is shown
-	step        history.StepID // of what is expected, and of folds
-	of          string         // the container that is meant by what is expected
+	inner       bool           // a row beneath failed, and is shown
+	step        history.StepID // of expected rows and folds
+	of          string         // the container of an expected call
 	base        int64          // when its chapter began
 }
 
-// lineKey identifies a line for as long as what it is about is remembered.
+// lineKey identifies a line for as long as podstep remembers what the line is about.
 type lineKey struct {
 	kind byte
 	a, b int
@@ -43,60 +43,60 @@ const (
 	keyRoutine  = 'r' // what is routine in a segment
 	keyReports  = 'q' // reports that need no row of their own
 	keyUnseen   = 'u' // the stages of a chapter that the probe does not see
-	keyStage    = 'g' // one of them
-	keyHidden   = 'v' // a step of it
+	keyStage    = 'g' // one of these stages
+	keyHidden   = 'v' // a step of such a stage
 	keyCall     = 'w' // a call that is expected where no turns are seen
 )
 
-// lines are the rows of a story: those of segments that do not change any more,
-// and those of the last ones.
+// lines are the rows of a story: done has those of segments that do not change any more, tail those of the last
+// segments.
 type lines struct{ done, tail []line }
 
 func (l *lines) len() int { return len(l.done) + len(l.tail) }
 
-func (l *lines) at(i int) *line {
+func (l *lines) line(i int) *line {
 	if i < len(l.done) {
 		return &l.done[i]
 	}
 	return &l.tail[i-len(l.done)]
 }
 
-// find gives the place of a line, or none. Near is where it was last.
+// find returns the place of a line, or none. near is where the line was last.
 func (l *lines) find(k lineKey, near int) int {
-	if near >= 0 && near < l.len() && l.at(near).key == k {
+	if near >= 0 && near < l.len() && l.line(near).key == k {
 		return near
 	}
 	for i := l.len() - 1; i >= 0; i-- {
-		if l.at(i).key == k {
+		if l.line(i).key == k {
 			return i
 		}
 	}
 	return none
 }
 
-// parent is the place of the line that a line is nested in, or none.
+// parent returns the place of the line around a line, or none.
 func (l *lines) parent(i int) int {
 	for j := i - 1; j >= 0; j-- {
-		if l.at(j).depth < l.at(i).depth {
+		if l.line(j).depth < l.line(i).depth {
 			return j
 		}
 	}
 	return none
 }
 
-// layoutCache has the lines of the segments before a place.
+// layoutCache has the lines of the segments before some place in the story.
 type layoutCache struct {
 	lines   []line
 	offsets []int // where each segment's lines begin
 	first   int   // the first segment in it
-	at      int   // of the layout that was asked for last, with its version
+	at      int   // the position of the last layout, which goes with version
 	version uint64
 	last    lines
-	// revision is that of the outline when the lines were made.
+	// revision is the revision of the outline from which the lines were made.
 	revision int
 }
 
-// layout gives the lines of a pod's story as of a position.
+// layout returns the lines of a pod's story as of a position.
 func (s *State) layout(p *pod, at int) *lines {
 	c := &p.cache
 	if c.revision != p.Revision {
@@ -124,7 +124,7 @@ func (s *State) layout(p *pod, at int) *lines {
 	return &c.last
 }
 
-// cacheLines makes sure that the lines of all segments before one are there.
+// cacheLines makes sure that the cache has the lines of all segments before one.
 func (s *State) cacheLines(p *pod, before int) {
 	c, t := &p.cache, &p.Segments
 	if c.first != t.First() || c.offsets == nil {
@@ -149,7 +149,7 @@ func (c *layoutCache) offset(segment int) int {
 	return c.offsets[min(max(segment-c.first, 0), len(c.offsets)-1)]
 }
 
-// nothingYet is a pod of which nothing has been seen.
+// nothingYet is the life of a pod of which nothing has been seen.
 var nothingYet = new(life.World).Pod(0)
 
 // layouter lays out segments one after the other.
@@ -158,7 +158,7 @@ type layouter struct {
 	p       *pod
 	at      int
 	now     *life.Pod
-	current bool // the segments are the last ones: what matters in them is open
+	current bool // the segments are the last ones: rows in them that matter are open
 	latest  bool // the segment is the last one
 	chapter outline.Chapter
 	any     bool // chapter is set
@@ -170,7 +170,7 @@ func (l *layouter) segment(g *outline.Segment) {
 	if !l.any || g.Chapter != l.chapter {
 		l.any, l.chapter = true, g.Chapter
 		l.base = l.s.chapterBase(l.p, g.Chapter)
-		l.add(line{key: lineKey{kind: keyChapter, a: int(g.Chapter)}, kind: screen.RowChapter, span: none, item: g.First, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)})
+		l.addLine(line{key: lineKey{kind: keyChapter, a: int(g.Chapter)}, kind: screen.RowChapter, span: none, item: g.First, opens: true, open: l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true)})
 	}
 	if !l.isOpen(lineKey{kind: keyChapter, a: int(g.Chapter)}, true) {
 		return
@@ -188,13 +188,13 @@ func (l *layouter) segment(g *outline.Segment) {
 	l.between(g)
 }
 
-// idle reports whether a turn has ended in which there was nothing to do.
+// idle reports whether a turn has ended and had nothing to do.
 func (l *layouter) idle(turn int) bool {
 	t := l.p.Turns.At(turn)
 	return t != nil && t.Done != none && t.Done < l.at && !t.Eventful && t.Kind <= outline.Sync
 }
 
-// item is one call with what happened in it, a turn, or a note.
+// item lays out one call with what happened in it, a turn, or a note.
 func (l *layouter) item(i, depth int) {
 	it := l.p.Items.At(i)
 	switch {
@@ -202,13 +202,13 @@ func (l *layouter) item(i, depth int) {
 	case it.Turn != none:
 		l.turn(it.Turn, depth, false)
 	case it.Span == none:
-		l.add(line{key: lineKey{kind: keyNote, a: it.Pos}, kind: screen.RowNote, depth: depth, span: none, item: i})
+		l.addLine(line{key: lineKey{kind: keyNote, a: it.Pos}, kind: screen.RowNote, depth: depth, span: none, item: i})
 	default:
 		l.tree(it, i, depth)
 	}
 }
 
-// chapterBase is when a chapter began.
+// chapterBase returns the time when a chapter began.
 func (s *State) chapterBase(p *pod, c outline.Chapter) int64 {
 	if c == outline.Creation {
 		return s.lives.Now().Pod(p.Place).First

@@ -14,7 +14,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestFrozen: a frozen screen stays what it is while events arrive.
+// TestFrozen: a frozen screen does not change while events arrive.
 func TestFrozen(t *testing.T) {
 	r := record(t)
 	s := New(r.info, probes.MustLoad(), words.English)
@@ -61,8 +61,8 @@ func TestHolds(t *testing.T) {
 	s.Tick(now)
 	pod := &agentpb.Pod{Namespace: "default", Name: "held", Uid: "85bc6070-53dc-48e0-b7f5-6bccd6cd7f50"}
 	s.SetHolds([]*agentpb.HoldInfo{
-		{Id: 2, Pod: &agentpb.Pod{Namespace: "x", Name: "later", Uid: "other"}, Lease: durationpb.New(time.Hour), Step: "sync.pod", On: "enter", Node: true},
-		{Id: 1, Pod: pod, Step: "cri.RunPodSandbox", On: "enter", Lease: durationpb.New(time.Minute),
+		{Id: 2, Pod: &agentpb.Pod{Namespace: "x", Name: "later", Uid: "other"}, Ends: durationpb.New(time.Hour), EndsBy: "lease", Step: "sync.pod", On: "enter", Node: true},
+		{Id: 1, Pod: pod, Step: "cri.RunPodSandbox", On: "enter", Ends: durationpb.New(20 * time.Second), EndsBy: "grace\x1b",
 			Budget: &agentpb.Budget{Timer: "grace\x1b", Left: durationpb.New(20 * time.Second)}},
 	}, now)
 	s.Tick(now.Add(5 * time.Second))

@@ -31,14 +31,14 @@ func (r *recording) upTo(n int) *State {
 	return s
 }
 
-// TestAnyPlace: a session that goes back to a place shows what one showed that
-// had come no further. Only what is expected may be known better later.
+// TestAnyPlace: a session that goes back to a place shows the same as a session that has come only so far. Only the
+// expected steps may be known better later.
 func TestAnyPlace(t *testing.T) {
 	r := record(t)
 	samePlaces(t, r, r.play(words.English), 53)
 }
 
-// TestAnyPlaceBefore: also after the kubelet has started anew.
+// TestAnyPlaceBefore: going back works after the kubelet has started again, too.
 func TestAnyPlaceBefore(t *testing.T) {
 	r := record(t)
 	long := r.upTo(3000)
@@ -47,7 +47,7 @@ func TestAnyPlaceBefore(t *testing.T) {
 	long.SetInfo(info)
 	open := 0
 	for i := range long.h.Pods() {
-		for _, ref := range long.of(i).Spans.All {
+		for _, ref := range long.podAt(i).Spans.All {
 			if sp := long.h.Span(ref); !sp.Over(long.Events()) {
 				open++
 			}
@@ -86,8 +86,8 @@ func samePlaces(t *testing.T, r *recording, long *State, step int) {
 	}
 }
 
-// seen is a screen without what is expected, and without the selection: one
-// session follows, the other does not.
+// seen returns a screen without the expected steps, and without the selection, because one session follows and the
+// other does not.
 func seen(s *State) string {
 	var b strings.Builder
 	for _, l := range strings.Split(dump(s.Screen(allRows)), "\n") {
@@ -100,7 +100,7 @@ func seen(s *State) string {
 	return b.String()
 }
 
-// TestAt: rows show when they began, since their chapter did.
+// TestAt: rows show when they began, counted from the beginning of their chapter.
 func TestAt(t *testing.T) {
 	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// markWords are what states are called. Each says that the state goes on: the list has
-// how long it has been so behind it, which is not to be read as what is left.
+// markWords are the names of states. Each says that the state goes on. Behind it the list has the time since when it
+// has been so, which must not be read as the time that is left.
 var markWords = [...]probes.Text{
 	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retrying", "重试中"),
 	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待中"), life.Idle: words.Text("running", "运行"),
@@ -23,7 +23,7 @@ var markWords = [...]probes.Text{
 
 var endingWord, nodeWord, refusedWord = words.Text("terminating", "终止中"), words.Text("node", "节点"), words.Text("refused", "被拒")
 
-// podOrder is the list of pods as it stands: places in pods, worst first.
+// podOrder is the list of pods in its present order. Pods are named by their places in State.pods.
 type podOrder struct {
 	version uint64
 	at      int
@@ -31,7 +31,7 @@ type podOrder struct {
 	pod     int // the selected one
 	rows    []podPlace
 	counts  [life.Gone + 1]int
-	// of are the pods that are not gone, match those that the filter selects.
+	// of is how many pods are not gone, and match how many of them the filter selects.
 	of, match int
 }
 
@@ -40,22 +40,22 @@ type podPlace struct {
 	mark  life.State
 	since int64
 	aside aside
-	// noNode: it has none, and stands below those of this one.
+	// noNode: the pod has no node, and stands below the pods of this node.
 	noNode bool
-	// first and restarts are what the list may be sorted by.
+	// first and restarts are keys by which the list may be sorted.
 	first    int64
 	restarts int
 }
 
-// aside is why a pod would not be in the list if it were not the selected one.
-// The selected pod always is: the selection never goes to another by itself.
+// aside says why the list has a pod only because it is the selected one. The selected pod is always in the list,
+// because the selection never goes to another by itself.
 type aside uint8
 
 const (
 	inList   aside = iota
 	filtered       // the filter does not select it
 	notYet         // it came later than what is shown
-	former         // an agent before sent it, the one that is there now does not
+	former         // only a former agent sent it
 )
 
 var asideWords = [...]probes.Text{
@@ -64,9 +64,9 @@ var asideWords = [...]probes.Text{
 	former:   words.Text("not known to this agent", "现在的代理不知道它"),
 }
 
-// asideOf reports whether a pod is in the list, or why not.
+// asideOf returns why the list leaves out a pod, or the zero aside if the list has it.
 func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
-	listed := v.at == s.h.End() && s.states[s.of(i).Entity.UID] != nil
+	listed := v.at == s.h.End() && s.states[s.podAt(i).Entity.UID] != nil
 	switch {
 	case i == 0:
 		return inList
@@ -80,9 +80,9 @@ func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
 	return inList
 }
 
-// order sorts the pods. Those in trouble come by how long, the others by name:
-// a list that jumps cannot be read. Held pods come by name, too: a step begins a new
-// hold, and would put the pod behind all others that are held.
+// order sorts the pods. Pods in trouble are sorted by how long they have been so, and all others by name, because
+// nobody can read a list that jumps. Held pods are sorted by name, too: each step begins a new hold, and would put
+// the pod behind all others that are held.
 func (s *State) order(v *view) *podOrder {
 	o := &s.list
 	second := v.now / int64(250*time.Millisecond)
@@ -139,12 +139,11 @@ func (s *State) comparePods(a, b podPlace) int {
 }
 
 func (s *State) compareNames(a, b int) int {
-	x, y := &s.of(a).Entity, &s.of(b).Entity
+	x, y := &s.podAt(a).Entity, &s.podAt(b).Entity
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name), cmp.Compare(a, b))
 }
 
-// compareAs is comparePods in an order that a person has chosen. Pods that are gone
-// come last in each.
+// compareAs compares pods in an order that a person has chosen. In each order, pods that are gone come last.
 func (s *State) compareAs(by screen.PodSort, a, b podPlace) int {
 	if gone := a.mark == life.Gone; gone != (b.mark == life.Gone) {
 		if gone {
@@ -168,11 +167,10 @@ func (s *State) SetSort(by screen.PodSort) {
 	s.version++
 }
 
-// SetColumns sets what the list says of each pod.
+// SetColumns sets the columns of the list of pods.
 func (s *State) SetColumns(c []screen.PodColumn) { s.columns = c }
 
-// restarts is how often the containers of a pod were started again, as far as that
-// was reported; -1: it was not.
+// restarts returns how often a pod's containers were started again, as far as that was reported; -1 if it was not.
 func restarts(p *life.Pod) int {
 	n := -1
 	for _, c := range p.Containers {
@@ -183,16 +181,15 @@ func restarts(p *life.Pod) int {
 	return n
 }
 
-// selects reports whether the filter selects a pod: by its name, or by the error
-// of its last turn.
+// selects reports whether the filter selects a pod: by its name, or by the error of its last turn.
 func (s *State) selects(i int, p *life.Pod) bool {
 	e, _ := s.h.Event(p.Failed)
-	return s.filter.MatchPod(&s.of(i).Entity, e.Error)
+	return s.filter.MatchPod(&s.podAt(i).Entity, e.Error)
 }
 
 // podRow puts a pod into words.
 func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
-	p, now := s.of(pp.pod), v.pod(pp.pod)
+	p, now := s.podAt(pp.pod), v.pod(pp.pod)
 	r := screen.PodRow{
 		Key: screen.PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
 		Mark: pp.mark, Word: s.lang.In(markWords[pp.mark]), For: history.Since(pp.since, v.now),
@@ -229,10 +226,10 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	return r
 }
 
-// tail is a step's name without its stage.
+// tail returns a step's name without its stage.
 func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
 
-// podList gives the rows that fit.
+// podList returns the rows that fit.
 func (s *State) podList(rows int, v *view) screen.PodList {
 	o := s.order(v)
 	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
@@ -258,11 +255,10 @@ func (s *State) podList(rows int, v *view) screen.PodList {
 	return l
 }
 
-// usualMargin is how many rows are seen around the selected one, if there are.
+// usualMargin is how many rows are kept visible around the selected one.
 const usualMargin = 3
 
-// window moves the first row that is shown so that the selected one is seen,
-// with some rows around it.
+// window returns the first row to show, moved so that the selected one is seen with some rows around it.
 func window(top, cursor, rows, total, margin int) int {
 	if rows <= 0 {
 		return 0
@@ -275,7 +271,7 @@ func window(top, cursor, rows, total, margin int) int {
 	return max(0, min(top, total-rows))
 }
 
-// PodsNamed is all pods, for a palette: by what they are doing, worst first.
+// PodsNamed returns all pods, for a palette, in the order of their states, the worst first.
 func (s *State) PodsNamed() []screen.PodRow {
 	v := s.view()
 	var out []screen.PodRow

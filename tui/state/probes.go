@@ -11,32 +11,32 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// epoch is that of the position that is shown.
+// epoch returns the epoch of the position that is shown.
 func (v *view) epoch() *history.Epoch { return v.s.h.EpochBefore(v.at) }
 
-// knows is what could be known of stories at the position.
+// knows returns what the probes could know of stories at the position.
 func (v *view) knows() probes.Knows { return v.epoch().Knows(v.at) }
 
-// unseen reports whether no probe saw a step at the position, and why not.
+// unseen reports whether no probe saw a step at the position, and why.
 func (v *view) unseen(id history.StepID) (why string, is bool) {
 	text, is := v.epoch().Unseen(id, v.at)
 	return words.Clean(v.s.lang.In(text)), is
 }
 
-// Knows is what the present agent's probes know of stories.
+// Knows returns what the present agent's probes know of stories.
 func (s *State) Knows() probes.Knows { return s.h.Knows(s.h.End()) }
 
-// Unseen reports whether no probe sees a step now, and why not.
+// Unseen reports whether no probe sees a step now, and why.
 func (s *State) Unseen(step string) (why string, is bool) {
 	text, is := s.h.Epoch().Unseen(s.h.StepNamed(step), s.h.End())
 	return words.Clean(s.lang.In(text)), is
 }
 
-// knewTurns reports whether turns could be seen when the event at a position came.
+// knewTurns reports whether the probes saw turns when the event at a position came.
 func (s *State) knewTurns(pos int) bool { return s.h.EpochAt(pos).Knows(pos).Turns }
 
-// byTurns reports whether a segment is laid out by the turns of the pod's worker: they
-// could be seen as it began.
+// byTurns reports whether a segment is laid out by the turns of the pod's worker. It is if the probes saw turns when
+// it began.
 func (s *State) byTurns(p *pod, g *outline.Segment) bool {
 	if it := p.Items.At(max(g.First, p.Items.First)); it != nil {
 		return s.knewTurns(it.Pos)
@@ -51,7 +51,7 @@ func cleaned(names []string) (out []string) {
 	return out
 }
 
-// failing are the probes that see nothing.
+// failing returns the probes that see nothing.
 func (s *State) failing(all []*agentpb.Probe) (out []screen.Failing) {
 	for _, p := range all {
 		again := wire.Retries(p)
@@ -65,8 +65,8 @@ func (s *State) failing(all []*agentpb.Probe) (out []screen.Failing) {
 	return out
 }
 
-// blind is what no probe sees of what happens in the kubelet, empty if nothing. That
-// what others report is not seen is no blindness, unless nothing else is.
+// blind names the part of the kubelet that no probe sees, empty if there is none. Reports that no probe sees do not
+// count, unless nothing else is unseen.
 func (s *State) blind(v *view) string {
 	e, seen, unseen, example := v.epoch(), 0, 0, ""
 	for _, st := range e.Info.GetSteps() {
@@ -96,9 +96,8 @@ func (s *State) blind(v *view) string {
 	return what
 }
 
-// stageCRI is the stage of the calls to the runtime, which are seen outside the
-// kubelet too.
+// stageCRI is the stage of the calls to the runtime, which can be seen from outside of the kubelet, too.
 const stageCRI = "cri"
 
-// NoHold reports whether no pod can be held at a step now, and why not.
+// NoHold reports whether no pod can be held at a step now, and why.
 func (s *State) NoHold(step string) (why string, is bool) { return wording.NoHold(s.lang, s.h, step) }

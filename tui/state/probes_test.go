@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -25,15 +26,15 @@ var (
 	torn      = probes.NewReason("state.test.torn", probes.Text{En: "torn by {by}", Zh: "被 {by} 扯断"})
 )
 
-// made are the steps that the made-up probe sees.
+// made are the steps that the invented probe sees.
 var made = []string{"worker.loop", "worker.turn", "sync.pod", "cri.RunPodSandbox"}
 
-// threeProbes is an agent with a probe for the calls to the runtime, one for what the
-// API server reports, and one inside the kubelet that sees a few steps, with turns.
+// threeProbes is an agent with three probes: one for the calls to the runtime, one for the API server's reports, and
+// one inside the kubelet that sees a few steps, with turns.
 func threeProbes() *agentpb.InfoResponse {
 	running := agentpb.ProbeState_PROBE_RUNNING
 	info := &agentpb.InfoResponse{
-		Node: "node-1", KubeletVersion: "v1.36.3", Pid: 1, Started: timestamppb.New(timeZero), Probe: "cri",
+		Node: "node-1", KubeletVersion: "v1.36.3", Pid: 1, Started: timestamppb.New(timeZero),
 		Goroutines: []string{"", "worker"},
 		Probes: []*agentpb.Probe{
 			{Name: "cri", State: running},
@@ -45,7 +46,7 @@ func threeProbes() *agentpb.InfoResponse {
 		s := &agentpb.Step{Name: st.Name, Stage: st.Stage}
 		sees := func(probe uint32) *agentpb.Ability {
 			a := &agentpb.Ability{Probe: probe, Entry: true, Exit: true, Arguments: true, Results: true, Fail: true, HoldEnter: "no", HoldExit: "no"}
-			s.Abilities, s.Seen = append(s.Abilities, a), true
+			s.Abilities = append(s.Abilities, a)
 			return a
 		}
 		switch {
@@ -72,11 +73,11 @@ func threeProbes() *agentpb.InfoResponse {
 	return info
 }
 
-// timeZero is when the agent began.
+// timeZero is the time when the agent began.
 var timeZero = time.Unix(1_800_000_000, 0)
 
-// twoSights is a turn in which a call is seen by two probes. Then the one that sees
-// turns fails, in the midst of the turn, and the other one sees the next call.
+// twoSights is a turn in which two probes see a call. Then the probe that sees turns fails in the middle of the
+// turn, and the other one sees the next call.
 func twoSights(info *agentpb.InfoResponse) (events []*agentpb.Event) {
 	put := func(kind agentpb.Kind, step string, span, parent uint64, probe uint32, fields ...*agentpb.Field) *agentpb.Event {
 		e := &agentpb.Event{Seq: uint64(len(events) + 1), Kind: kind, Pod: 1, Span: span, Parent: parent, Probe: probe, Sync: 1, Fields: fields}
@@ -86,43 +87,36 @@ func twoSights(info *agentpb.InfoResponse) (events []*agentpb.Event) {
 		events = append(events, e)
 		return e
 	}
-	text := func(name, value string) *agentpb.Field {
-		return &agentpb.Field{Name: name, Value: &agentpb.Field_Text{Text: value}}
-	}
 	enter, exit, note := agentpb.Kind_ENTER, agentpb.Kind_EXIT, agentpb.Kind_NOTE
 	put(enter, "cluster.bound", 1, 0, 0)
 	put(exit, "cluster.bound", 1, 0, 0)
 	put(enter, "worker.loop", 2, 0, 0)
 	put(enter, "worker.turn", 3, 2, 0)
 	put(enter, "sync.pod", 4, 3, 0)
-	put(enter, "cri.RunPodSandbox", 5, 4, 3, text("request", "web"))
-	put(note, "cri.RunPodSandbox", 5, 4, 0, text("seen", "enter"), text("request", "web"), text("runtimeHandler", "runc"))
-	put(note, "cri.RunPodSandbox", 5, 4, 0, text("seen", "exit"), text("podSandboxID", "abc")).Duration = 15e8
-	put(exit, "cri.RunPodSandbox", 5, 4, 3, text("podSandboxID", "abc")).Duration = 3e9
-	failed := put(note, "", 0, 0, 3, text("state", "failed"), text("reason", torn.Reason().Code), text("by", "a test"))
+	put(enter, "cri.RunPodSandbox", 5, 4, 3, eventtest.Field("request", "web"))
+	put(note, "cri.RunPodSandbox", 5, 4, 0, eventtest.Field("seen", "enter"), eventtest.Field("request", "web"), eventtest.Field("runtimeHandler", "runc"))
+	put(note, "cri.RunPodSandbox", 5, 4, 0, eventtest.Field("seen", "exit"), eventtest.Field("podSandboxID", "abc")).Duration = 15e8
+	put(exit, "cri.RunPodSandbox", 5, 4, 3, eventtest.Field("podSandboxID", "abc")).Duration = 3e9
+	failed := put(note, "", 0, 0, 3, eventtest.Field("state", "failed"), eventtest.Field("reason", torn.Reason().Code), eventtest.Field("by", "a test"))
 	failed.Pod, failed.Step, failed.Sync = 0, 0, 0
-	put(enter, "cri.CreateContainer", 6, 0, 0, text("container", "a"))
+	put(enter, "cri.CreateContainer", 6, 0, 0, eventtest.Field("container", "a"))
 	return events
 }
 
-// playEvents gives a session the first events.
+// playEvents returns a session with the first n events.
 func playEvents(t *testing.T, info *agentpb.InfoResponse, events []*agentpb.Event, n int, lang words.Lang) *State {
 	t.Helper()
 	s := New(info, probes.MustLoad(), lang)
 	s.SetLink(screen.LinkReplay, "replay")
 	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
 	for _, e := range events[:n] {
-		raw, err := proto.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Add(&agentpb.Batch{Events: [][]byte{raw}})
+		s.Add(eventtest.Batch(e))
 	}
 	s.SelectPodNamed("default", "p")
 	return s
 }
 
-// rowsOf are the rows of calls of a step that were seen.
+// rowsOf returns the rows of a step's calls that were seen.
 func rowsOf(sc *screen.Screen, step string) (out []screen.Row) {
 	for _, r := range sc.Story().Rows {
 		if r.Step == step && r.Kind != screen.RowExpected {
@@ -132,8 +126,8 @@ func rowsOf(sc *screen.Screen, step string) (out []screen.Row) {
 	return out
 }
 
-// TestProbesHeader: the header names the probes that work, those that do not with the
-// reason, and what none of them sees.
+// TestProbesHeader: the header names the probes that work, those that do not, with the reason, and what none of them
+// sees.
 func TestProbesHeader(t *testing.T) {
 	info := threeProbes()
 	events := twoSights(info)
@@ -155,8 +149,8 @@ func TestProbesHeader(t *testing.T) {
 	}
 }
 
-// TestProbeRetries: a probe that tries again is not among those that work, and what
-// it knows is still counted on.
+// TestProbeRetries: a probe that tries again is not among those that work, but podstep still relies on what it
+// knows.
 func TestProbeRetries(t *testing.T) {
 	info := threeProbes()
 	info.Probes[2].State, info.Probes[2].Reason = agentpb.ProbeState_PROBE_RETRYING, wire.Reason(torn.With("by", "us"))
@@ -173,8 +167,8 @@ func TestProbeRetries(t *testing.T) {
 	}
 }
 
-// TestSightsDetail: a call that two probes see is one row, with the evidence of
-// both, and what neither reads.
+// TestSightsDetail: a call that two probes see is one row. Its detail has the evidence of both, and the values that
+// neither reads.
 func TestSightsDetail(t *testing.T) {
 	info := threeProbes()
 	s := playEvents(t, info, twoSights(info), 9, words.English)
@@ -211,9 +205,8 @@ func TestSightsDetail(t *testing.T) {
 	}
 }
 
-// TestProbeFails: when the only probe fails that sees turns, what it saw going on does
-// not go on for ever, its steps are not seen for that reason, and calls that others
-// see go on with the story.
+// TestProbeFails: the only probe that sees turns fails. Calls that it saw under way then do not go on for ever, its
+// steps are unseen for that reason, and calls that others see continue the story.
 func TestProbeFails(t *testing.T) {
 	info := threeProbes()
 	events := twoSights(info)
@@ -251,8 +244,7 @@ func TestProbeFails(t *testing.T) {
 	}
 }
 
-// TestReportsEnd: when the probe fails that brings reports from the cluster, a pod is
-// as its calls show.
+// TestReportsEnd: after the probe that reports from the cluster has failed, a pod's state goes by its calls.
 func TestReportsEnd(t *testing.T) {
 	info := threeProbes()
 	events := twoSights(info)
@@ -268,7 +260,7 @@ func TestReportsEnd(t *testing.T) {
 	}
 }
 
-// TestProbesGoingBack: at each place the screen is the one that there was.
+// TestProbesGoingBack: going back to a place shows the screen that there was.
 func TestProbesGoingBack(t *testing.T) {
 	info := threeProbes()
 	events := twoSights(info)
@@ -290,8 +282,8 @@ func TestProbesGoingBack(t *testing.T) {
 	}
 }
 
-// TestInfoLater: Info has it that a probe has failed, and the agent remembers what the
-// probe saw before: that is shown as it was.
+// TestInfoLater: Info says that a probe has failed, but the agent remembers what the probe saw before. That is shown
+// as it was.
 func TestInfoLater(t *testing.T) {
 	info := threeProbes()
 	events := twoSights(info)

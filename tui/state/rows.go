@@ -49,7 +49,7 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 	return r
 }
 
-// view is the position at which things are looked at.
+// view is the position that a frame shows.
 type view struct {
 	at  int   // events before this one are known
 	now int64 // session time
@@ -68,7 +68,7 @@ var chapterTitles = [...]probes.Text{
 func (s *State) chapterRow(p *pod, n *line, v *view, r *screen.Row) {
 	c := outline.Chapter(n.key.a)
 	r.Label = s.lang.In(chapterTitles[c])
-	if p == s.of(0) {
+	if p == s.podAt(0) {
 		r.Label = s.lang.In(words.Text("The node", "节点"))
 	}
 	it := p.Items.At(n.item)
@@ -124,8 +124,8 @@ func (s *State) callRow(p *pod, n *line, v *view, r *screen.Row) {
 	}
 }
 
-// errorOf is the error with which a call ended. The runtime's SyncPod returns none: what of
-// its work failed is in its result.
+// errorOf returns the error with which a call ended. The runtime's SyncPod returns none: the errors of its work are
+// in its result.
 func (s *State) errorOf(c *history.Call) string {
 	if c.Err == "" && c.Ended && s.h.Role(c.Span.Step) == probes.RoleRuntime {
 		return c.Text("resultError")
@@ -133,7 +133,7 @@ func (s *State) errorOf(c *history.Call) string {
 	return c.Err
 }
 
-// markOf is how far a call is.
+// markOf says how far a call has come.
 func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) screen.RowMark {
 	switch {
 	case now.Held == span:
@@ -146,7 +146,7 @@ func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) screen
 	return screen.RowCurrent
 }
 
-// turnRow is about the turn as a whole, whose row also stands for its work.
+// turnRow fills in the row of a turn, which also stands for the turn's work.
 func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *screen.Row) {
 	t := p.Turns.At(p.Items.At(n.item).Turn)
 	if t == nil {
@@ -177,7 +177,7 @@ func (s *State) turnRow(p *pod, n *line, c *history.Call, v *view, r *screen.Row
 	}
 }
 
-// turnLabel names a turn by what it is for and which one it is.
+// turnLabel names a turn by its purpose and its number.
 func (s *State) turnLabel(p *pod, t *outline.Turn, v *view) string {
 	sp := s.h.Span(t.Span)
 	if sp == nil || sp.Enter >= v.at {
@@ -247,7 +247,7 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *screen.Row) {
 		r.Left, _ = s.holdEnds(c.Span.Pod, v.pod(c.Span.Pod), v)
 	}
 	first := p.Items.At(n.item)
-	if !s.knewTurns(it.Pos) { // there it stands where it happened last
+	if !s.knewTurns(it.Pos) { // there the row stands where it happened last
 		first = it
 	}
 	if first != nil {
@@ -255,7 +255,7 @@ func (s *State) entryRow(p *pod, n *line, v *view, r *screen.Row) {
 	}
 }
 
-// noteRow is a hold that is over, a fault, a loss.
+// noteRow puts a past hold, a fault or a loss into words.
 func (s *State) noteRow(n *line, r *screen.Row) {
 	r.Mark, r.Event = screen.RowNoted, n.key.a
 	e, ok := s.h.Event(n.key.a)
@@ -271,8 +271,8 @@ func (s *State) noteRow(n *line, r *screen.Row) {
 	}
 }
 
-// note is what came of a call of a pod. Where no turns are seen it names the
-// container: no call of the kubelet's around it does.
+// note returns the result of a pod's call, in words. Where no turns are seen it names the container, because no call
+// around it does.
 func (s *State) note(p *pod, c *history.Call) string {
 	if s.knewTurns(c.Enter) {
 		return wording.Note(s.lang, c, nil)
@@ -286,5 +286,5 @@ func (s *State) isHold(pos int) bool {
 	return ok && h.Kind == agentpb.Kind_HOLD
 }
 
-// title is what a step is called in the reader's language.
+// title returns the name of a step in the reader's language.
 func (s *State) title(st *history.Step) string { return s.lang.In(st.Title()) }

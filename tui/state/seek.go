@@ -13,8 +13,7 @@ import (
 
 func wireKind(k agentpb.Kind) probes.Kind { return wire.Kind(k) }
 
-// ToggleFreeze stops the view where it is, or lets it go on. The agent and the
-// session go on all the same.
+// ToggleFreeze stops the view where it is, or lets it go on. The agent and the session do not stop.
 func (s *State) ToggleFreeze() {
 	s.version++
 	if s.frozen() && s.link != screen.LinkReplay {
@@ -37,8 +36,8 @@ func (s *State) freezeAt(pos int, t int64) {
 func (s *State) SeekTime(d time.Duration) {
 	t := min(s.firstTime()+int64(d), s.lives.Now().Time)
 	n := s.h.End() - s.h.First()
-	// Events are nearly in the order of time: a call whose event comes late has the
-	// time that it had. That is near enough to find a place.
+	// Events are nearly in the order of time: a call whose event comes late has the time when it happened. That is
+	// near enough to find a place.
 	i := sort.Search(n, func(i int) bool { return s.h.TimeAt(s.h.First()+i) > t })
 	s.freezeAt(s.h.First()+i, t)
 }
@@ -48,17 +47,16 @@ func (s *State) SeekEvent(pos int) { s.freezeAt(pos+1, 0) }
 
 func (s *State) firstTime() int64 { return s.h.TimeAt(s.h.First()) }
 
-// Position is where the view is, since the first event, and how long the
-// session is in all.
+// Position returns the time of the view since the first event, and how long the session is in all.
 func (s *State) Position() (at, of time.Duration) {
 	v := s.view()
 	first := s.firstTime()
 	return history.Since(first, v.now), history.Since(first, max(s.lives.Now().Time, v.now))
 }
 
-// StepBack goes to before the last event of the selected pod.
+// StepBack goes to the place before the selected pod's last event.
 func (s *State) StepBack() bool {
-	p, v := s.of(s.pod), s.view()
+	p, v := s.podAt(s.pod), s.view()
 	i := history.LowerBound(p.Events.All, v.at)
 	if i == 0 {
 		return false
@@ -67,9 +65,9 @@ func (s *State) StepBack() bool {
 	return true
 }
 
-// StepForward goes to after the next event of the selected pod.
+// StepForward goes to the place after the selected pod's next event.
 func (s *State) StepForward() bool {
-	p, v := s.of(s.pod), s.view()
+	p, v := s.podAt(s.pod), s.view()
 	i := history.LowerBound(p.Events.All, v.at)
 	if i >= len(p.Events.All) {
 		return false

@@ -8,34 +8,32 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// cursorPlace is the place of the selected row: the current step while the
-// reader follows, else the row that was selected, or what is left of it. A row
-// that later events have folded away is opened again, and ls has it then: who
-// reads a row, or comes to it by a walk, does not lose it.
+// cursorPlace returns the place of the selected row. That is the current step while the reader follows, else the row
+// that was selected, or the nearest row that is left. If later events have folded the row away, cursorPlace opens it
+// again and updates ls: a reader does not lose a row to which they have come.
 func (s *State) cursorPlace(ls *lines, v *view) int {
 	if ls.len() == 0 {
 		return none
 	}
 	if s.follow {
 		at := s.currentPlace(ls, v)
-		s.cursor, s.cursorAt = ls.at(at).key, at
+		s.cursor, s.cursorAt = ls.line(at).key, at
 		return at
 	}
 	at := ls.find(s.cursor, s.cursorAt)
 	if at == none && s.openCursor(v) {
-		*ls = *s.layout(s.of(s.pod), v.at)
+		*ls = *s.layout(s.podAt(s.pod), v.at)
 		at = ls.find(s.cursor, none)
 	}
 	if at == none {
 		at = s.nearest(ls)
-		s.cursor = ls.at(at).key
+		s.cursor = ls.line(at).key
 	}
 	s.cursorAt = at
 	return at
 }
 
-// currentPlace is the row of where the pod is: the step that its worker is in,
-// or else the last that happened.
+// currentPlace returns the row at which the pod is: the step that its worker is in, or else what happened last.
 func (s *State) currentPlace(ls *lines, v *view) int {
 	now := v.pod(s.pod)
 	want := now.At
@@ -47,7 +45,7 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 	}
 	last := none
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows) && want != none; i-- {
-		if n := ls.at(i); n.kind != screen.RowExpected && n.kind != screen.RowNote && n.span == want {
+		if n := ls.line(i); n.kind != screen.RowExpected && n.kind != screen.RowNote && n.span == want {
 			return i
 		}
 	}
@@ -57,7 +55,7 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 		}
 	}
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
-		if n := ls.at(i); n.kind == screen.RowSync || n.kind == screen.RowFolded && n.key.kind == keyFold && !n.open {
+		if n := ls.line(i); n.kind == screen.RowSync || n.kind == screen.RowFolded && n.key.kind == keyFold && !n.open {
 			return s.failedIn(ls, i, v)
 		} else if last == none && n.kind != screen.RowExpected {
 			last = i
@@ -66,24 +64,23 @@ func (s *State) currentPlace(ls *lines, v *view) int {
 	return max(last, 0)
 }
 
-// failedIn is the row where a turn failed, if it did, else that of the turn.
+// failedIn returns the row in a turn where it failed, or the turn's own row if it did not fail.
 func (s *State) failedIn(ls *lines, turn int, v *view) int {
-	for i := turn + 1; i < ls.len() && ls.at(i).depth > ls.at(turn).depth; i++ {
-		if s.lineFailed(ls.at(i), v) {
+	for i := turn + 1; i < ls.len() && ls.line(i).depth > ls.line(turn).depth; i++ {
+		if s.lineFailed(ls.line(i), v) {
 			return i
 		}
 	}
 	return turn
 }
 
-// currentRows bounds how far up the current step is looked for: it is near the
-// end of every story.
+// currentRows bounds how far up the current step is searched: it is near the end of every story.
 const currentRows = 2000
 
-// innermostOpen is the last row of a call on the worker that goes on.
+// innermostOpen returns the last row of a call on the worker that goes on.
 func (s *State) innermostOpen(ls *lines, v *view) int {
 	for i := ls.len() - 1; i >= max(0, ls.len()-currentRows); i-- {
-		n := ls.at(i)
+		n := ls.line(i)
 		if sp := s.h.Span(n.span); sp != nil && sp.Worker && !sp.Over(v.at) {
 			return i
 		}
@@ -91,10 +88,10 @@ func (s *State) innermostOpen(ls *lines, v *view) int {
 	return none
 }
 
-// openCursor opens what the selected call or turn is in. It returns false if the
-// cursor is at neither, or at one of another time.
+// openCursor opens the rows around the selected call or turn. It returns false if no call or turn is selected, or
+// only one of another time.
 func (s *State) openCursor(v *view) bool {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	switch sp := s.h.Span(s.cursor.a); s.cursor.kind {
 	case keySpan:
 		if sp == nil || sp.Pod != s.pod || sp.Enter >= v.at {
@@ -113,14 +110,14 @@ func (s *State) openCursor(v *view) bool {
 	return true
 }
 
-// nearest is the row that stands for the selected one when that is not shown:
-// the call or turn that it is in, or the one that is where it was.
+// nearest returns the row that stands for the selected one if that is not shown: the row of the call or turn around
+// it, or the row at its place.
 func (s *State) nearest(ls *lines) int {
 	if s.cursor.kind == keySpan {
 		for sp := s.h.Span(s.cursor.a); sp != nil; sp = s.h.Span(sp.Parent) {
 			around := []lineKey{{kind: keySpan, a: sp.Parent}, {kind: keyTurn, a: sp.Item}}
 			if up := s.h.Span(sp.Parent); up == nil || up.Item != sp.Item {
-				slices.Reverse(around) // the turn is in what its call is in
+				slices.Reverse(around) // the turn is within the calls around its call
 			}
 			for _, k := range around {
 				if at := ls.find(k, none); at != none && k.a != none {
@@ -132,18 +129,18 @@ func (s *State) nearest(ls *lines) int {
 	return max(0, min(s.cursorAt, ls.len()-1))
 }
 
-// selectedLine is the selected row of the story, or nil.
+// selectedLine returns the selected row of the story, or nil.
 func (s *State) selectedLine(v *view) *line {
-	ls := s.layout(s.of(s.pod), v.at)
+	ls := s.layout(s.podAt(s.pod), v.at)
 	if at := s.cursorPlace(ls, v); at != none {
-		n := *ls.at(at)
+		n := *ls.line(at)
 		return &n
 	}
 	return nil
 }
 
-// shownLine is what the detail is about: the selected event where events are listed, else the
-// selected row of the story.
+// shownLine returns the line that the detail is about: the selected event where events are listed, else the selected
+// row of the story.
 func (s *State) shownLine(v *view) *line {
 	if s.main == screen.MainEvents {
 		return s.eventLine(v)
@@ -151,7 +148,7 @@ func (s *State) shownLine(v *view) *line {
 	return s.selectedLine(v)
 }
 
-// SelectPod selects a pod. Its story is then followed.
+// SelectPod selects a pod. The selection then follows the pod's story.
 func (s *State) SelectPod(k screen.PodKey) {
 	if int(k) < s.h.Pods() {
 		s.selectPod(int(k))
@@ -171,8 +168,7 @@ func (s *State) selectPod(i int) {
 	}
 }
 
-// SelectPodOf selects the pod of that uid. It returns false if it is not known,
-// and then selects no other.
+// SelectPodOf selects the pod of that uid. If that pod is not known, it selects nothing and returns false.
 func (s *State) SelectPodOf(uid string) bool {
 	i, ok := s.h.PodOf(uid)
 	if ok {
@@ -181,11 +177,10 @@ func (s *State) SelectPodOf(uid string) bool {
 	return ok
 }
 
-// SelectPodNamed selects the pod of that name: of several, the one that was
-// seen last.
+// SelectPodNamed selects the pod of that name. If there are several, it selects the one that was seen last.
 func (s *State) SelectPodNamed(namespace, name string) bool {
 	for i := s.h.Pods() - 1; i > 0; i-- {
-		if e := &s.of(i).Entity; e.Namespace == namespace && e.Name == name {
+		if e := &s.podAt(i).Entity; e.Namespace == namespace && e.Name == name {
 			s.selectPod(i)
 			return true
 		}
@@ -200,19 +195,19 @@ func (s *State) SelectRow(id string) {
 		return
 	}
 	v := s.view()
-	ls := s.layout(s.of(s.pod), v.at)
+	ls := s.layout(s.podAt(s.pod), v.at)
 	if at := ls.find(k, none); at != none {
 		s.selectLine(ls, at)
 	}
 }
 
-// RevealRow selects a row of the story by its ID, and opens what it is in.
+// RevealRow selects a row of the story by its ID, and opens the rows around it.
 func (s *State) RevealRow(id string) {
 	k, ok := parseKey(id)
 	if !ok {
 		return
 	}
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	switch {
 	case k.kind == keySpan && s.h.Span(k.a) != nil && s.h.Span(k.a).Pod == s.pod:
 		s.reveal(p, k.a, s.view())
@@ -224,16 +219,16 @@ func (s *State) RevealRow(id string) {
 	s.SelectRow(id)
 }
 
-// SelectStep selects the latest call of a step in the selected pod's story, and
-// opens what it is in. If the pod is held there, that call is meant: others may
-// make the same one meanwhile. It returns false if there is none.
+// SelectStep selects the latest call of a step in the selected pod's story, and opens the rows around it. If the pod
+// is held at the step, it selects the held call: another goroutine may make a later one. It returns false if there
+// is no call of the step.
 func (s *State) SelectStep(step string) bool {
 	id := s.h.StepNamed(step)
 	if id == 0 {
 		return false
 	}
 	v := s.view()
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	if held := v.pod(s.pod).Held; held != none {
 		if sp := s.h.Span(held); sp != nil && sp.Step == id {
 			return s.reveal(p, held, v)
@@ -248,17 +243,17 @@ func (s *State) SelectStep(step string) bool {
 	return false
 }
 
-// SelectCall selects the call of a span's number at the agent, in the story of
-// the selected pod. It returns false if it has not been seen there.
+// SelectCall selects a call in the selected pod's story, by the agent's number of its span. It returns false if the
+// call has not been seen there.
 func (s *State) SelectCall(span uint64) bool {
 	ref := s.h.FindSpan(span)
 	if ref == none || s.h.Span(ref).Pod != s.pod {
 		return false
 	}
-	return s.reveal(s.of(s.pod), ref, s.view())
+	return s.reveal(s.podAt(s.pod), ref, s.view())
 }
 
-// reveal opens all that a call is in, and selects it.
+// reveal opens all rows around a call, and selects it.
 func (s *State) reveal(p *pod, ref int, v *view) bool {
 	want := s.openCall(p, ref)
 	s.version++
@@ -270,8 +265,8 @@ func (s *State) reveal(p *pod, ref int, v *view) bool {
 	return false
 }
 
-// openCall opens all that a call is in, and gives the key of its row: a turn has
-// one for itself and for its work.
+// openCall opens all rows around a call, and returns the key of the call's row. A turn has one row for itself and
+// for its work.
 func (s *State) openCall(p *pod, ref int) lineKey {
 	sp := s.h.Span(ref)
 	s.openItem(p, sp.Item)
@@ -288,7 +283,7 @@ func (s *State) openCall(p *pod, ref int) lineKey {
 	return lineKey{kind: keySpan, a: ref}
 }
 
-// openItem opens the folds that an item is in.
+// openItem opens the folds around an item.
 func (s *State) openItem(p *pod, item int) {
 	g := p.Segments.Of(item)
 	if g == nil {
@@ -315,17 +310,17 @@ func (s *State) openItem(p *pod, item int) {
 	}
 }
 
-// Selected is the selected pod; ok is false if none is, or it is the node.
+// Selected returns the selected pod; ok is false if none is selected, or the node is.
 func (s *State) Selected() (screen.PodKey, *probes.Pod, bool) {
 	s.pick(s.view())
 	if s.pod == 0 {
 		return 0, nil, false
 	}
-	e := s.of(s.pod).Entity
+	e := s.podAt(s.pod).Entity
 	return screen.PodKey(s.pod), &e, true
 }
 
-// SelectedStep is the step of the selected row or event, empty if it is about none.
+// SelectedStep returns the step of the selected row or event; empty if it has none.
 func (s *State) SelectedStep() string {
 	if n := s.shownLine(s.view()); n != nil {
 		return s.h.Step(s.stepOf(n)).Name
@@ -333,7 +328,7 @@ func (s *State) SelectedStep() string {
 	return ""
 }
 
-// CurrentStep is the step that a pod is in, empty if its worker is in none.
+// CurrentStep returns the step that a pod is in; empty if its worker is in none.
 func (s *State) CurrentStep(k screen.PodKey) string {
 	v := s.view()
 	p := v.pod(int(k))
@@ -346,8 +341,8 @@ func (s *State) CurrentStep(k screen.PodKey) string {
 	return s.h.Step(p.Step).Name
 }
 
-// Seen finds the first event of a kind at a step of a pod, at a position or
-// later; empty kind means any, and so does an empty step.
+// Seen finds the first event of a kind at a step of a pod, at a position or later. An empty kind means any kind, and
+// an empty step any step.
 func (s *State) Seen(k screen.PodKey, step string, kind probes.Kind, from int) (pos int, ok bool) {
 	if int(k) >= s.h.Pods() {
 		return none, false
@@ -356,7 +351,7 @@ func (s *State) Seen(k screen.PodKey, step string, kind probes.Kind, from int) (
 	if id == 0 && step != "" {
 		return none, false
 	}
-	p := s.of(int(k))
+	p := s.podAt(int(k))
 	for _, pos := range p.Events.All[history.LowerBound(p.Events.All, from):] {
 		h, ok := s.h.Header(pos)
 		if !ok || step != "" && s.h.EpochAt(pos).StepOf(h.Step) != id {
@@ -369,22 +364,22 @@ func (s *State) Seen(k screen.PodKey, step string, kind probes.Kind, from int) (
 	return none, false
 }
 
-// NextError selects the next row that failed, or the one before if dir is
-// negative. It returns false if there is none.
+// NextError selects the next row that failed, or the previous one if dir is negative. It returns false if there is
+// none.
 func (s *State) NextError(dir int) bool {
 	return s.mainPane().nextError(s, dir, s.view())
 }
 
 // nextFailed is NextError in the selected pod's story.
 func (s *State) nextFailed(dir int, v *view) bool {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	ls := s.layout(p, v.at)
 	at := s.cursorPlace(ls, v)
 	if at == none {
 		return false
 	}
 	for i := at + dir; i >= 0 && i < ls.len() && dir != 0; i += dir {
-		if s.lineFailed(ls.at(i), v) {
+		if s.lineFailed(ls.line(i), v) {
 			s.selectLine(ls, i)
 			return true
 		}

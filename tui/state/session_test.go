@@ -19,15 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// recording is what a real agent sent: what it sent about itself, and its
-// batches.
+// recording is what a real agent sent: its Info and its batches.
 type recording struct {
 	info    *agentpb.InfoResponse
 	batches []*agentpb.Batch
 }
 
-// record reads testdata/lab.podstep: three minutes of the containerd lab with
-// the pods of docs/examples, of which some were held, failed or were deleted.
+// record reads testdata/lab.podstep: three minutes of the containerd lab with the pods of docs/examples. Some of
+// these were held, failed or were deleted.
 func record(t testing.TB) *recording {
 	t.Helper()
 	info, batches, err := tracetest.Read("testdata/lab.podstep")
@@ -37,7 +36,7 @@ func record(t testing.TB) *recording {
 	return &recording{info: info, batches: batches}
 }
 
-// play makes a session of the whole recording.
+// play returns a session of the whole recording.
 func (r *recording) play(lang words.Lang) *State {
 	s := New(r.info, probes.MustLoad(), lang)
 	s.SetLink(screen.LinkReplay, "replay")
@@ -108,7 +107,7 @@ func pick(b bool, yes, no string) string {
 
 func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// golden compares with a file of testdata.
+// golden compares a text with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")

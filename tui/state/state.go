@@ -19,8 +19,8 @@ import (
 // none stands for no span, no event, no row, no place in a list.
 const none = history.None
 
-// State is a session: all events so far, what they come to, and where the reader
-// is in them. One goroutine uses it.
+// State is a session: all events so far, what was worked out from them, and the reader's place. One goroutine uses
+// it.
 type State struct {
 	lang     words.Lang
 	h        *history.History
@@ -28,11 +28,11 @@ type State struct {
 	outlines *outline.Outlines
 	usual    *expected.Usual
 	pods     []*pod
-	version  uint64 // grows with all that changes what is shown
+	version  uint64 // grows with every change of what is shown
 
 	clock   int64 // wall clock of the last Tick
 	link    screen.Link
-	status  string // of the link, in a word or two
+	status  string // the state of the link in a word or two
 	dropped map[string]uint64
 	states  map[string]*agentpb.PodState // by uid, as the agent listed them last
 	holds   []liveHold
@@ -43,19 +43,19 @@ type State struct {
 	unscheduled map[string]*causes.Report // pods without a node, by uid
 	reports     reportCache
 
-	reader // where the reader is
+	reader // the reader's place
 }
 
-// pod is a pod with what the reader made of its story.
+// pod is a pod, with the reader's choices in its story.
 type pod struct {
 	*outline.Pod
 	opened map[lineKey]bool // rows that the reader opened or closed
 	cache  layoutCache
 
-	revealed int // the item that was opened last because something in it was asked for
+	revealed int // the last item that was opened because the reader asked for something in it
 }
 
-// New makes a session with the agent that info is about.
+// New makes a session with the agent that info describes.
 func New(info *agentpb.InfoResponse, c *probes.Catalogue, lang words.Lang) *State {
 	h := history.New(info, c)
 	s := &State{lang: lang, h: h, lives: life.New(h), usual: expected.New(h), reader: newReader()}
@@ -64,7 +64,7 @@ func New(info *agentpb.InfoResponse, c *probes.Catalogue, lang words.Lang) *Stat
 	return s
 }
 
-// SetLimit bounds the bytes of events that are kept.
+// SetLimit bounds how many bytes of events are kept.
 func (s *State) SetLimit(bytes int) { s.h.SetLimit(bytes) }
 
 // SetLang changes the language.
@@ -73,9 +73,8 @@ func (s *State) SetLang(l words.Lang) {
 	s.version++
 }
 
-// SetInfo sets which agent the next events come from. If it is not the one
-// before, its numbers are its own, its pods are the ones they were. If it is, what
-// it sends again is not taken twice.
+// SetInfo sets the agent that the next events come from. Another agent than before has its own numbers, but the pods
+// stay the same. If it is the same agent, events that it sends again are not taken twice.
 func (s *State) SetInfo(info *agentpb.InfoResponse) {
 	s.version++
 	if !s.h.SetInfo(info) {
@@ -83,14 +82,13 @@ func (s *State) SetInfo(info *agentpb.InfoResponse) {
 	}
 	s.lives.Restart()
 	s.states, s.holds, s.breaks = nil, nil, nil
-	s.breakID = 0 // numbers of the agent before
+	s.breakID = 0 // the number is the former agent's
 	for _, p := range s.pods {
 		p.cache = layoutCache{}
 	}
 }
 
-// Decoder reads events of the agent that is there now. It knows the pods of all
-// batches that were added.
+// Decoder returns a decoder for events of the present agent. It knows the pods of all batches that were added.
 func (s *State) Decoder() *wire.Decoder { return s.h.Epoch().Decoder }
 
 // Add takes the next batch of events.
@@ -102,31 +100,30 @@ func (s *State) Add(b *agentpb.Batch) {
 	})
 	s.version++
 	if now := s.h.First(); now != first {
-		s.forget(now)
+		s.forgetBefore(now)
 	}
 }
 
-// forget drops what belongs to events before a position, which the history has
-// forgotten.
-func (s *State) forget(before int) {
+// forgetBefore drops what belongs to events before a position, which the history has forgotten.
+func (s *State) forgetBefore(before int) {
 	s.lives.Forget(before)
 	s.outlines.Forget(before)
-	s.events.forget(before)
+	s.events.forgetBefore(before)
 	if s.frozen() {
 		s.frozenAt = max(s.frozenAt, before)
 	}
 }
 
-// of is the pod at a place of the history.
-func (s *State) of(i int) *pod {
+// podAt returns the pod at a place of the history.
+func (s *State) podAt(i int) *pod {
 	for len(s.pods) < s.h.Pods() {
 		s.pods = append(s.pods, &pod{Pod: s.outlines.Pod(len(s.pods)), revealed: none})
 	}
 	return s.pods[i]
 }
 
-// Tick sets the time. A session has no clock of its own. While the agent is gone
-// the time stands still: nothing is known of what has happened since.
+// Tick sets the time. A session has no clock of its own. While the agent is gone the time stands still, because
+// nothing is known of what has happened since.
 func (s *State) Tick(now time.Time) {
 	if s.link != screen.LinkReconnecting {
 		s.clock = now.UnixNano()
@@ -139,7 +136,7 @@ func (s *State) SetLink(l screen.Link, status string) { s.link, s.status = l, wo
 // SetDropped sets how many events the agent lost, by kind.
 func (s *State) SetDropped(n map[string]uint64) { s.dropped = n }
 
-// SetFilter selects events and pods. The error is for a person.
+// SetFilter selects events and pods by a filter. Its error is for the person.
 func (s *State) SetFilter(text string) error {
 	f, err := filter.Parse(text)
 	if err != nil {
@@ -154,5 +151,5 @@ func (s *State) SetFilter(text string) error {
 	return nil
 }
 
-// Events is how many events there have been.
+// Events returns how many events there have been.
 func (s *State) Events() int { return s.h.End() }

@@ -32,9 +32,9 @@ func (storyPane) toggleFollow(s *State, _ *view) {
 	s.follow = true
 }
 
-// story is the pipeline of the selected pod.
+// story returns the pipeline of the selected pod.
 func (s *State) story(rows int, v *view) *screen.Story {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	ls := s.layout(p, v.at)
 	st := &screen.Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
@@ -45,12 +45,12 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	at := s.cursorPlace(ls, v)
 	margin := usualMargin
 	if s.follow {
-		margin = rows / 3 // what comes next matters as much as what was
+		margin = rows / 3 // the steps to come matter as much as the past ones
 	}
 	s.storyTop = window(s.storyTop, at, rows, ls.len(), margin)
 	st.Top = s.storyTop
 	for i := st.Top; i < min(st.Top+rows, ls.len()); i++ {
-		r := s.row(p, ls.at(i), v)
+		r := s.row(p, ls.line(i), v)
 		if i == at {
 			st.Cursor, r.Cursor = i-st.Top, true
 		}
@@ -69,7 +69,7 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	return st
 }
 
-// eventsBefore is how many events of a pod there were before a position.
+// eventsBefore returns how many events of a pod there were before a position.
 func (s *State) eventsBefore(p *pod, at int) int {
 	return p.Events.First + history.LowerBound(p.Events.All, at)
 }
@@ -87,8 +87,7 @@ func (s *State) storyTitle(p *pod, now *life.Pod, v *view) string {
 	return ""
 }
 
-// storyTook is how long the pod has been on its way: until it was ready, until
-// it was gone, or until now.
+// storyTook returns how long the pod has been on its way: until it was ready, until it was gone, or until now.
 func (s *State) storyTook(now *life.Pod, v *view) time.Duration {
 	switch {
 	case s.pod == 0 || now.First == 0:

@@ -62,7 +62,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestSelectSteps: whatever was seen can be selected, and nothing else.
+// TestSelectSteps: every step that was seen can be selected, and no other.
 func TestSelectSteps(t *testing.T) {
 	s := record(t).play(words.English)
 	for _, pod := range []string{"web", "held", "crashloop"} {
@@ -80,7 +80,7 @@ func selectsSeen(t *testing.T, s *State, pods ...string) {
 	for _, pod := range pods {
 		s.SelectPodNamed("default", pod)
 		seen := map[string]bool{}
-		for _, ref := range s.of(s.pod).Spans.All {
+		for _, ref := range s.podAt(s.pod).Spans.All {
 			seen[s.h.Step(s.h.Span(ref).Step).Name] = true
 		}
 		for step := range seen {
@@ -96,14 +96,14 @@ func selectsSeen(t *testing.T, s *State, pods ...string) {
 	}
 }
 
-// TestSelectCall: a call is selected by its number at the agent, also if a later
-// one of the same step was seen, and only in the story of the selected pod.
+// TestSelectCall: a call is selected by the agent's number of it, even if a later call of the same step was seen. It
+// is selected only in the story of the selected pod.
 func TestSelectCall(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "crashloop")
 	pod := s.pod
-	for i := s.of(pod).Spans.First; i < s.of(pod).Spans.End(); i++ {
-		sp := s.h.Span(*s.of(pod).Spans.At(i))
+	for i := s.podAt(pod).Spans.First; i < s.podAt(pod).Spans.End(); i++ {
+		sp := s.h.Span(*s.podAt(pod).Spans.At(i))
 		step := s.h.Step(sp.Step).Name
 		if step != "rt.backoff" {
 			continue

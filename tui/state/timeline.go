@@ -38,12 +38,12 @@ func (timelinePane) open(s *State, v *view) {
 
 func (timelinePane) back(s *State, v *view) bool { return !s.time.many && s.closeRow(v) }
 
-// panPart is the part of what is shown that a key pans by.
+// panPart is how far a key pans, as a part of the time that is shown.
 const panPart = 0.25
 
 func (timelinePane) sideways(s *State, dir int) { s.pan(float64(dir) * panPart) }
 
-// timeView is what part of the time a timeline shows.
+// timeView is the part of the time that a timeline shows.
 type timeView struct {
 	many     bool
 	top      int
@@ -53,7 +53,7 @@ type timeView struct {
 
 func (t *timeView) reset() { t.top, t.from, t.to, t.critical = 0, 0, 0, criticalCache{} }
 
-// leastWindow is how far one can zoom in.
+// leastWindow is the shortest time that one can zoom in to.
 const leastWindow = int64(10 * time.Microsecond)
 
 // ToggleMany shows all pods in the timeline, or the selected one.
@@ -62,7 +62,7 @@ func (s *State) ToggleMany() {
 	s.time.from, s.time.to = 0, 0
 }
 
-// ZoomTime shows a part of the time that is factor times as long.
+// ZoomTime makes the time that is shown factor times as long.
 func (s *State) ZoomTime(factor float64) {
 	v := s.view()
 	from, to := s.timeWindow(v)
@@ -76,7 +76,7 @@ func (s *State) ZoomTime(factor float64) {
 	s.setTime(int64(middle-half), int64(middle+half), v)
 }
 
-// pan moves by a part of what is shown.
+// pan moves by a part of the time that is shown.
 func (s *State) pan(part float64) {
 	v := s.view()
 	from, to := s.timeWindow(v)
@@ -99,7 +99,7 @@ func (s *State) setTime(from, to int64, v *view) {
 	s.time.from, s.time.to = from, to
 }
 
-// wholeTime is from the beginning of what is shown until now.
+// wholeTime returns the time from the beginning of the story, or of all pods, until now.
 func (s *State) wholeTime(v *view) (from, to int64) {
 	from, to = v.pod(s.pod).First, v.now
 	if s.time.many {
@@ -122,7 +122,7 @@ func (s *State) timeWindow(v *view) (from, to int64) {
 	return s.time.from, s.time.to
 }
 
-// timeline is the story as bars, or one bar for each pod.
+// timeline returns the story as bars, or one bar for each pod.
 func (s *State) timeline(rows int, v *view) *screen.Timeline {
 	from, to := s.timeWindow(v)
 	t := &screen.Timeline{From: time.Duration(from), To: time.Duration(to), Now: time.Duration(v.now), Many: s.time.many, Cursor: none}
@@ -137,9 +137,9 @@ func (s *State) timeline(rows int, v *view) *screen.Timeline {
 	return t
 }
 
-// callBars are the rows of the story that took time.
+// callBars adds a bar for each row of the story that took time.
 func (s *State) callBars(t *screen.Timeline, rows int, v *view) {
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	ls := s.layout(p, v.at)
 	critical := s.criticalPath(v)
 	at := s.cursorPlace(ls, v)
@@ -152,17 +152,17 @@ func (s *State) callBars(t *screen.Timeline, rows int, v *view) {
 		if places[i] == at {
 			t.Cursor = i - t.Top
 		}
-		b := s.callBar(p, ls.at(places[i]), critical, v)
+		b := s.callBar(p, ls.line(places[i]), critical, v)
 		b.To = max(b.To, b.From) // clocks of foreign events may go back
 		t.Bars = append(t.Bars, b)
 	}
 }
 
-// barPlaces are the places of the lines that are about calls.
+// barPlaces returns the places of the lines that are about calls.
 func (s *State) barPlaces(ls *lines) []int {
 	out := make([]int, 0, ls.len())
 	for i := range ls.len() {
-		if k := ls.at(i).kind; k != screen.RowExpected && k != screen.RowNote {
+		if k := ls.line(i).kind; k != screen.RowExpected && k != screen.RowNote {
 			out = append(out, i)
 		}
 	}
@@ -197,23 +197,22 @@ func (s *State) callBar(p *pod, n *line, critical map[int]bool, v *view) screen.
 	return b
 }
 
-// criticalCache keeps the path of the pod that was asked for last.
+// criticalCache keeps the critical path of the last pod that it was worked out for.
 type criticalCache struct {
 	pod, at, calls int
 	spans          map[int]bool
 }
 
-// criticalPath has the calls on the selected pod's critical path.
+// criticalPath returns the calls on the selected pod's critical path.
 func (s *State) criticalPath(v *view) map[int]bool {
-	p, c := s.of(s.pod), &s.time.critical
+	p, c := s.podAt(s.pod), &s.time.critical
 	if c.spans == nil || c.pod != s.pod || c.at != v.at || c.calls != p.Spans.End() {
 		*c = criticalCache{s.pod, v.at, p.Spans.End(), critical.Path(s.h, s.outlines, p.Pod, v.at, v.now)}
 	}
 	return c.spans
 }
 
-// podBars has one bar for each pod: from when it was first seen until it was
-// ready, gone, or until now.
+// podBars adds one bar for each pod: from the time when it was first seen until it was ready or gone, or until now.
 func (s *State) podBars(t *screen.Timeline, rows int, v *view) {
 	o := s.order(v)
 	t.Total = len(o.rows)
@@ -241,7 +240,7 @@ var barMarks = [...]screen.RowMark{
 }
 
 func (s *State) podBar(pp podPlace, v *view) screen.Bar {
-	now, e := v.pod(pp.pod), &s.of(pp.pod).Entity
+	now, e := v.pod(pp.pod), &s.podAt(pp.pod).Entity
 	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.NamespacedName(), From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
 	switch {
 	case now.Deleting && now.GoneAt != 0:

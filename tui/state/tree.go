@@ -6,7 +6,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// maxDepth bounds the nesting that is shown.
+// maxDepth bounds how deep rows are nested.
 const maxDepth = 24
 
 // tree has the calls of one item, nested.
@@ -14,7 +14,7 @@ type tree struct {
 	l     *layouter
 	item  int
 	nodes []node
-	byOrd map[int]int // places in nodes by the span's place in the pod's list
+	byOrd map[int]int // indexes in nodes, by the span's place in the pod's list
 	roots []int
 }
 
@@ -26,7 +26,7 @@ type node struct {
 	inner    bool  // something in it failed
 }
 
-// maxCalls bounds the calls of one item that are laid out, the newest.
+// maxCalls bounds how many calls of one item are laid out, the newest.
 const maxCalls = 3000
 
 // collect finds the calls of an item that had begun at the layout's position.
@@ -44,7 +44,7 @@ func (l *layouter) collect(it *outline.Item, ord int) *tree {
 		t.byOrd[i] = len(t.nodes)
 		t.nodes = append(t.nodes, node{span: *ref})
 		n := len(t.nodes) - 1
-		if up, ok := t.up(sp); ok {
+		if up, ok := t.caller(sp); ok {
 			t.nodes[up].children = append(t.nodes[up].children, n)
 		} else {
 			t.roots = append(t.roots, n)
@@ -55,7 +55,7 @@ func (l *layouter) collect(it *outline.Item, ord int) *tree {
 		n := &t.nodes[i]
 		sp := l.s.h.Span(n.span)
 		n.loud = n.loud || !sp.Over(l.at) || sp.Failed || n.span == l.now.Held || len(n.notes) > 0
-		if up, ok := t.up(sp); ok {
+		if up, ok := t.caller(sp); ok {
 			t.nodes[up].loud = t.nodes[up].loud || n.loud
 			t.nodes[up].inner = t.nodes[up].inner || n.inner || sp.Failed && sp.Over(l.at)
 		}
@@ -63,7 +63,7 @@ func (l *layouter) collect(it *outline.Item, ord int) *tree {
 	return t
 }
 
-func (t *tree) up(sp *history.Span) (int, bool) {
+func (t *tree) caller(sp *history.Span) (int, bool) {
 	up := t.l.s.h.Span(sp.Parent)
 	if up == nil {
 		return 0, false
@@ -100,7 +100,7 @@ func (t *tree) addNotes() {
 	}
 }
 
-// tree lays out a call that was made in no other.
+// tree lays out the calls of an item that were made in no other call, each with the calls in it.
 func (l *layouter) tree(it *outline.Item, ord, depth int) {
 	t := l.collect(it, ord)
 	for _, r := range t.roots {
@@ -115,7 +115,7 @@ func (t *tree) call(n, depth int, kind screen.RowKind) {
 	k := lineKey{kind: keySpan, a: nd.span}
 	open := l.isOpen(k, t.opensItself(nd, sp)) && depth < maxDepth
 	at := len(l.out)
-	l.add(line{key: k, kind: kind, depth: depth, span: nd.span, item: t.item, opens: len(nd.children) > 0, open: open && len(nd.children) > 0})
+	l.addLine(line{key: k, kind: kind, depth: depth, span: nd.span, item: t.item, opens: len(nd.children) > 0, open: open && len(nd.children) > 0})
 	t.notes(nd, depth+1)
 	if !open {
 		return
@@ -131,19 +131,18 @@ func (t *tree) call(n, depth int, kind screen.RowKind) {
 	}
 }
 
-// notes lays out what happened at a call that is no call: holds, faults. While a
-// pod is held, the call's own row shows it.
+// notes lays out the holds and faults at a call. While a pod is held, the call's own row shows the hold.
 func (t *tree) notes(nd *node, depth int) {
 	for i, pos := range nd.notes {
 		if i < len(nd.notes)-1 && t.l.s.isHold(pos) || pos == t.l.now.HeldAt {
-			continue // its release has all that it has
+			continue // the release, which follows, says all that the hold says
 		}
-		t.l.add(line{key: lineKey{kind: keyNote, a: pos}, kind: screen.RowNote, depth: depth, span: nd.span, item: t.item})
+		t.l.addLine(line{key: lineKey{kind: keyNote, a: pos}, kind: screen.RowNote, depth: depth, span: nd.span, item: t.item})
 	}
 }
 
-// child lays out a call within another: as a row, or, if it is one for a closer
-// look, only what happened in it. It returns how many it left out.
+// child lays out a call within another: as a row, or, if the call is only for a closer look, just the calls in it.
+// It returns how many calls it left out.
 func (t *tree) child(n, depth int, all bool) (hidden int) {
 	nd := &t.nodes[n]
 	sp := t.l.s.h.Span(nd.span)
@@ -162,8 +161,8 @@ func (t *tree) child(n, depth int, all bool) (hidden int) {
 	return hidden
 }
 
-// shows reports whether a call is worth a row by itself: its step belongs to
-// every pod's story, or it is where things are, or went wrong.
+// shows reports whether a call deserves a row of its own: its step belongs to every pod's story, the pod is there,
+// or the call went wrong.
 func (t *tree) shows(nd *node, sp *history.Span) bool {
 	st := t.l.s.h.Step(sp.Step)
 	if t.l.now.At == nd.span || t.l.now.Held == nd.span || len(nd.notes) > 0 || sp.Failed && sp.Over(t.l.at) && len(nd.children) == 0 {
@@ -175,8 +174,8 @@ func (t *tree) shows(nd *node, sp *history.Span) bool {
 	return st.Tier() == 1 && !st.Means().Joins
 }
 
-// opensItself: what goes on, what failed inside, and the few calls that are no
-// more than their parts.
+// opensItself reports whether a row is open unless the reader closes it: rows of calls that go on or failed inside,
+// and of the few calls that are no more than their parts.
 func (t *tree) opensItself(nd *node, sp *history.Span) bool {
 	if nd.loud && t.l.current {
 		return true
@@ -184,8 +183,7 @@ func (t *tree) opensItself(nd *node, sp *history.Span) bool {
 	return nd.inner || t.l.s.h.Step(sp.Step).Means().Opens
 }
 
-// seen lists the steps of the calls that a call has made so far, calls of
-// quieter ones included.
+// seen returns the steps of the calls that a call has made so far, including those within quieter calls.
 func (t *tree) seen(nd *node) []history.StepID {
 	var out []history.StepID
 	for _, c := range nd.children {
@@ -194,8 +192,7 @@ func (t *tree) seen(nd *node) []history.StepID {
 	return out
 }
 
-// turn lays out a turn of the worker. The turn and what it is for, such as
-// SyncPod, share a row.
+// turn lays out a turn of the worker. The turn shares a row with its work, such as SyncPod.
 func (l *layouter) turn(i, depth int, openItself bool) {
 	tn := l.p.Turns.At(i)
 	if tn == nil {
@@ -209,7 +206,7 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 	k := lineKey{kind: keyTurn, a: tn.Item}
 	open := l.isOpen(k, openItself)
 	at := len(l.out)
-	l.add(line{key: k, kind: screen.RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.Item, opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowSync, depth: depth, span: l.spanOfTurn(tn, it), item: tn.Item, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -231,7 +228,7 @@ func (l *layouter) turn(i, depth int, openItself bool) {
 	l.out[at].hidden, l.out[at].inner = hidden, inner
 }
 
-// inTurn lays out the calls of a turn, and in their midst those of its work.
+// inTurn lays out the calls of a turn, and among them those of its work.
 func (t *tree) inTurn(nd *node, tn *outline.Turn, depth int, all bool) (hidden int) {
 	for _, c := range nd.children {
 		work := &t.nodes[c]
@@ -253,8 +250,8 @@ func (t *tree) inTurn(nd *node, tn *outline.Turn, depth int, all bool) (hidden i
 	return hidden
 }
 
-// spanOfTurn is the call that a turn's row stands for: where the turn is, or
-// else its work.
+// spanOfTurn returns the call that a turn's row stands for: the one at which the pod is held, or else the turn's
+// work.
 func (l *layouter) spanOfTurn(tn *outline.Turn, it *outline.Item) int {
 	if l.now.Held != none && (l.now.Held == tn.Span || l.now.Held == tn.Work) {
 		return l.now.Held

@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// SetUnscheduled sets which pods have no node, and why. They are on the screen, below
-// those of the node, until they have one.
+// SetUnscheduled sets the pods that have no node, and why. The screen lists them below those of the node, until they
+// have one.
 func (s *State) SetUnscheduled(all []*causes.Report) {
 	s.version++
 	s.unscheduled = make(map[string]*causes.Report, len(all))
@@ -22,16 +22,16 @@ func (s *State) SetUnscheduled(all []*causes.Report) {
 	}
 }
 
-// withoutNode is what is known of a pod that has no node; nil: it has one, or is not
-// known to have none.
+// withoutNode returns what is known of a pod that has no node; nil if the pod has one, or podstep does not know that
+// it has none.
 func (s *State) withoutNode(i int, p *life.Pod, v *view) *causes.Report {
 	if i == 0 || p.First != 0 || v.at != s.h.End() {
 		return nil
 	}
-	return s.unscheduled[s.of(i).Entity.UID]
+	return s.unscheduled[s.podAt(i).Entity.UID]
 }
 
-// verdictOf is the state of a pod, and since when.
+// verdictOf returns the state of a pod, and since when the pod has been in it.
 func (s *State) verdictOf(i int, v *view) (life.State, int64) {
 	r := s.withoutNode(i, v.pod(i), v)
 	if r == nil {
@@ -44,5 +44,5 @@ func (s *State) verdictOf(i int, v *view) (life.State, int64) {
 	return life.Waiting, since
 }
 
-// noNodeWord stands where the state of a pod does that has no node.
+// noNodeWord stands in the place of the state, for a pod that has no node.
 var noNodeWord = words.Text("no node", "无节点")

@@ -11,19 +11,19 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// insideOf are the stages, by chapter, that a pod passes through inside the
-// kubelet, where a probe outside of it sees nothing.
+// insideOf lists, by chapter, the stages through which a pod passes inside the kubelet, where a probe outside of it
+// sees nothing.
 var insideOf = [...][]string{
 	outline.Creation:    {"source", "merge", "syncloop", "admit", "podmanager", "worker", "cache", "syncpod", "runtime", "image", "volume", "pleg", "status", "probe"},
 	outline.Running:     nil,
 	outline.Termination: {"terminate", "evict"},
 }
 
-// chapters is how many there are.
+// chapters is the number of chapters.
 const chapters = len(insideOf)
 
-// unseen lays out what the probe does not see of a chapter: one row, which can
-// be opened for the stages, and those for their steps.
+// unseen lays out the part of a chapter that the probes do not see: one row. It opens to the stages, and these open
+// to their steps.
 func (l *layouter) unseen(g *outline.Segment) {
 	at := g.First*chapters + int(l.chapter)
 	k := lineKey{kind: keyUnseen, a: at}
@@ -31,7 +31,7 @@ func (l *layouter) unseen(g *outline.Segment) {
 		return
 	}
 	open := l.isOpen(k, false)
-	l.add(line{key: k, kind: screen.RowStage, depth: 1, span: none, item: none, opens: true, open: open})
+	l.addLine(line{key: k, kind: screen.RowStage, depth: 1, span: none, item: none, opens: true, open: open})
 	if !open {
 		return
 	}
@@ -42,16 +42,16 @@ func (l *layouter) unseen(g *outline.Segment) {
 		}
 		k := lineKey{kind: keyStage, a: at, b: i}
 		open := l.isOpen(k, false)
-		l.add(line{key: k, kind: screen.RowStage, depth: 2, span: none, item: none, times: len(steps), opens: true, open: open})
+		l.addLine(line{key: k, kind: screen.RowStage, depth: 2, span: none, item: none, times: len(steps), opens: true, open: open})
 		for _, id := range steps {
 			if open {
-				l.add(line{key: lineKey{kind: keyHidden, a: at, b: int(id)}, kind: screen.RowExpected, depth: 3, span: none, item: none, step: id})
+				l.addLine(line{key: lineKey{kind: keyHidden, a: at, b: int(id)}, kind: screen.RowExpected, depth: 3, span: none, item: none, step: id})
 			}
 		}
 	}
 }
 
-// unseenOf are the steps of a stage that the agent did not see at a position.
+// unseenOf returns the steps of a stage that the agent did not see at a position.
 func (s *State) unseenOf(stage string, at int) (out []history.StepID) {
 	e := s.h.EpochBefore(at)
 	for id := range s.h.Steps() {
@@ -70,7 +70,7 @@ func (s *State) unseenIn(c outline.Chapter, at int) (n int) {
 	return n
 }
 
-// stageOf is the stage that a line is about; nil: it is about none that is known.
+// stageOf returns the stage that a line is about; nil if there is none.
 func (s *State) stageOf(n *line) *probes.Stage {
 	if n.key.kind != keyStage {
 		return nil
@@ -83,7 +83,7 @@ func (s *State) stageOf(n *line) *probes.Stage {
 	return nil
 }
 
-// unseenRow puts one of the rows of what is not seen into words.
+// unseenRow puts into words a row about steps that are not seen.
 func (s *State) unseenRow(n *line, v *view, r *screen.Row) {
 	r.Mark = screen.RowUnseen
 	c := outline.Chapter(n.key.a % chapters)

@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// reader is where the reader is in a session.
+// reader is the reader's place in a session.
 type reader struct {
 	main    screen.Main
 	focus   screen.Pane
@@ -32,9 +32,9 @@ type reader struct {
 
 	follow   bool
 	cursor   lineKey
-	cursorAt int // where it was last
+	cursorAt int // the cursor's last place
 	storyTop int
-	leftAt   int // events of the pod when the reader stopped following
+	leftAt   int // how many events the pod had when the reader stopped following
 
 	detailTop  int
 	causeRow   int // in the list of causes
@@ -52,7 +52,7 @@ func newReader() reader {
 
 func (s *State) frozen() bool { return s.frozenAt != none }
 
-// view is the position that is shown now.
+// view returns the position that is shown now.
 func (s *State) view() *view {
 	v := view{at: s.h.End(), s: s}
 	if s.frozen() {
@@ -69,7 +69,7 @@ func (s *State) view() *view {
 	return &v
 }
 
-// String is the row's ID.
+// String returns the row's ID.
 func (k lineKey) String() string {
 	b := append(make([]byte, 0, 24), k.kind)
 	b = strconv.AppendInt(b, int64(k.a), 10)
@@ -93,8 +93,7 @@ func parseKey(id string) (k lineKey, ok bool) {
 	return k, err == nil && err2 == nil
 }
 
-// Screen works out one frame. It costs what the rows that fit cost, however
-// many events there are.
+// Screen works out one frame. Its cost depends on the rows that fit, not on how many events there are.
 func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	s.sizes = z
 	v := s.view()
@@ -106,7 +105,7 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	out.Header = s.headerOf(v)
 	out.Body = s.mainPane().body(s, z.Main, v)
 	sel := s.shownLine(v)
-	// The causes have the room of the step's detail, which is not what is asked for there.
+	// The causes take the room of the step's detail, which nobody asks for there.
 	if s.main == screen.MainWhy {
 		out.Crumbs = s.crumbs(nil, v)
 		return out
@@ -119,8 +118,8 @@ func (s *State) Screen(z screen.Sizes) *screen.Screen {
 	return out
 }
 
-// Loaded is called when all has come that the first agent remembers, which comes in
-// parts. The worst pod of all is selected then, if the person has selected none.
+// Loaded is called when all parts have come of what the first agent remembers. If the person has selected no pod,
+// the worst of all is selected then.
 func (s *State) Loaded() {
 	if !s.picked && !s.loaded && s.link != screen.LinkReplay {
 		s.pod = 0
@@ -129,8 +128,7 @@ func (s *State) Loaded() {
 	s.loaded = true
 }
 
-// pick selects a pod if none has been selected yet: the worst. From then on only
-// the person selects another.
+// pick selects the worst pod if none has been selected yet. From then on only the person selects another.
 func (s *State) pick(v *view) {
 	if s.picked || s.pod != 0 {
 		return
@@ -168,7 +166,7 @@ func (s *State) headerOf(v *view) screen.Header {
 
 func (s *State) crumbs(sel *line, v *view) []string {
 	out := []string{words.Clean(s.h.Epoch().Info.GetNode())}
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	if s.pod != 0 {
 		out = append(out, p.Entity.NamespacedName())
 	}
@@ -186,7 +184,7 @@ func (s *State) crumbs(sel *line, v *view) []string {
 	return out
 }
 
-// stepOf is the step that a line is about, or 0.
+// stepOf returns the step that a line is about, or 0.
 func (s *State) stepOf(n *line) history.StepID {
 	if sp := s.h.Span(n.span); sp != nil {
 		return sp.Step

@@ -6,16 +6,15 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// explained is what package explain looks at.
+// explained returns what package explain looks at.
 func (s *State) explained() explain.Story {
 	return explain.Story{History: s.h, Lives: s.lives}
 }
 
-// position is the one that a view shows.
+// position returns the position that a view shows.
 func (v *view) position() explain.Position { return explain.Position{At: v.at, Now: v.now} }
 
-// whyOf is why a pod is where it is: the first finding about it, which there
-// always is.
+// whyOf says why a pod is where it is, by the first finding about it. There is always one.
 func (s *State) whyOf(i int, v *view) screen.Why {
 	f := explain.Findings(s.explained(), i, v.position())[0]
 	w := screen.Why{Mark: f.State, Text: f.Text(s.lang)}
@@ -25,8 +24,8 @@ func (s *State) whyOf(i int, v *view) screen.Why {
 	return w
 }
 
-// whyLine is why the selected pod is where it is: by what was gathered, if that shows it
-// more, or else by its story.
+// whyLine says why the selected pod is where it is: by what was gathered, if that says more, else by the pod's
+// story.
 func (s *State) whyLine(v *view) screen.Why {
 	w := s.whyOf(s.pod, v)
 	if cause, ok := s.causeOf(&w, v); ok {
@@ -35,7 +34,7 @@ func (s *State) whyLine(v *view) screen.Why {
 	return w
 }
 
-// trouble is the second line of a pod in the list; empty if it is in no trouble.
+// trouble returns the second line of a pod in the list; empty if the pod is in no trouble.
 func (s *State) trouble(i int, v *view) string {
 	if f := explain.Trouble(s.explained(), i, v.position()); f != nil {
 		return f.Brief(s.lang)
@@ -43,8 +42,7 @@ func (s *State) trouble(i int, v *view) string {
 	return ""
 }
 
-// lastKnown marks what is known of a pod as old while the agent is gone: the pod
-// may be elsewhere by now.
+// lastKnown marks the line as old while the agent is gone: the pod may be elsewhere by now.
 func (s *State) lastKnown(w screen.Why) screen.Why {
 	if s.link == screen.LinkReconnecting && w.Text != "" {
 		w.Text = s.lang.In(words.Text("Before the agent went: ", "代理断开之前：")) + w.Text

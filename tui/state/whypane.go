@@ -10,7 +10,7 @@ import (
 
 func init() { mainPanes[screen.MainWhy] = whyPane{} }
 
-// whyPane is why the selected pod is where it is.
+// whyPane shows why the selected pod is where it is.
 type whyPane struct{ storyPane }
 
 func (whyPane) body(s *State, _ int, v *view) screen.Body { return s.causeList(v) }
@@ -19,7 +19,7 @@ func (whyPane) end(s *State)                              { s.moveCause(veryFar,
 func (whyPane) open(s *State, v *view)                    { s.openCause(v) }
 func (whyPane) back(*State, *view) bool                   { return false }
 
-// cause is an item of the list, with what it is about.
+// cause is an item of the list, with what it leads to.
 type cause struct {
 	screen.CauseItem
 	seq  uint64 // of the event that it goes to
@@ -27,7 +27,7 @@ type cause struct {
 }
 
 func (s *State) causeList(v *view) *screen.Causes {
-	out := &screen.Causes{Cursor: none, Asking: s.gathered.asking != "" && s.gathered.asking == s.of(s.pod).Entity.UID}
+	out := &screen.Causes{Cursor: none, Asking: s.gathered.asking != "" && s.gathered.asking == s.podAt(s.pod).Entity.UID}
 	if s.pod == 0 {
 		out.Empty = s.lang.In(words.Text("Select a pod: this is the node.", "请选择一个 Pod：这是节点。"))
 		return out
@@ -47,13 +47,13 @@ func (s *State) moveCause(rows int, v *view) {
 	}
 }
 
-// openCause goes to the event that the selected evidence is.
+// openCause goes to the event of the selected evidence.
 func (s *State) openCause(v *view) {
 	items := s.causes(v)
 	if s.pod == 0 || s.causeRow >= len(items) || items[s.causeRow].seq == 0 {
 		return
 	}
-	p := s.of(s.pod)
+	p := s.podAt(s.pod)
 	for _, pos := range slices.Backward(p.Events.All) {
 		head, ok := s.h.Header(pos)
 		if !ok || head.Seq != items[s.causeRow].seq {
@@ -66,8 +66,8 @@ func (s *State) openCause(v *view) {
 	}
 }
 
-// SelectedWalk is the walk that explains the selected item's part of the pipeline;
-// empty: none, or the causes are not shown.
+// SelectedWalk returns the walk that explains the selected item's part of the pipeline; empty if there is none, or
+// the causes are not shown.
 func (s *State) SelectedWalk() string {
 	if s.main != screen.MainWhy || s.pod == 0 {
 		return ""
@@ -79,7 +79,7 @@ func (s *State) SelectedWalk() string {
 	return items[s.causeRow].tour
 }
 
-// causes are the items of the report on the selected pod.
+// causes returns the items of the report on the selected pod.
 func (s *State) causes(v *view) (out []cause) {
 	r := s.report(v)
 	if len(r.Findings) == 0 {
@@ -96,7 +96,7 @@ func (s *State) causes(v *view) (out []cause) {
 
 var wordNotSeen = words.Text("not seen", "没看到")
 
-// finding is a finding as items.
+// finding returns the items of a finding.
 func (s *State) finding(f *causes.Finding, r *causes.Report) []cause {
 	out := []cause{
 		{CauseItem: screen.CauseItem{Kind: screen.CauseTitle, Text: f.Title(s.lang), Aside: f.Confidence.In(s.lang)}},

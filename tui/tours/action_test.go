@@ -27,7 +27,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestCleanup: all that a walk makes is taken back, the last first, once.
+// TestCleanup: everything that a walk makes is taken back once, the last first.
 func TestCleanup(t *testing.T) {
 	const two = "{kind: ConfigMap, metadata: {name: a, namespace: x}}\n---\n{kind: Pod, metadata: {name: b, namespace: x}}\n"
 	tour := Tour{Stops: []Stop{

@@ -13,12 +13,11 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// screen are the parts of the screen that Stop.Look may name other than fields.
+// screen lists the parts of the screen that Stop.Look may name besides fields.
 var screen = []string{"@pods", "@source", "@timeline", "@why", "@budget", "@error"}
 
-// Check finds what is wrong with walks, against the catalogue: steps that are
-// not there, holds that are not allowed, text missing in a language, manifests
-// that are none.
+// Check finds mistakes in walks, by the catalogue: unknown steps, holds that are not allowed, text missing in a
+// language, manifests that cannot be read.
 func Check(all []Tour, c *probes.Catalogue) error {
 	var errs []error
 	for i := range all {
@@ -58,7 +57,7 @@ func (t *Tour) problems(c *probes.Catalogue) (out []string) {
 	return out
 }
 
-// Name is what the stop is about, for messages: its step, or what it does.
+// Name returns what the stop is about, for messages: its step, or its action.
 func (s *Stop) Name() string {
 	if s.Act != nil {
 		return string(s.Act.Do)
@@ -127,7 +126,7 @@ func (s *Stop) holdAllowed(step *probes.Step) bool {
 	return false
 }
 
-// fieldsOf are the fields that an event at this side of the step has.
+// fieldsOf returns the fields of an event at this side of the step.
 func fieldsOf(step *probes.Step, on probes.Kind) (out []string) {
 	list := step.Fields
 	if on == probes.Exit {
@@ -180,9 +179,8 @@ func (a *Action) problems() (out []string) {
 	return out
 }
 
-// documents checks that every document of a manifest is a pod or a ConfigMap with
-// a namespace, a name and the walk's label. What a controller makes of other
-// kinds has names that nobody knows before.
+// documents checks that every document of a manifest is a pod or a ConfigMap with a namespace, a name and the walk's
+// label. Other kinds are refused, because nobody knows beforehand the names of what a controller makes of them.
 func (a *Action) documents() error {
 	d := yaml.NewDecoder(strings.NewReader(a.Manifest))
 	for n := 1; ; n++ {

@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Cleanup is what takes back everything that the walk's actions do, last one
-// first. What is not there any more is no error.
+// Cleanup returns the actions that take back what the walk's actions do, the last one first. It is no error if an
+// object is gone already.
 func (t *Tour) Cleanup() []Action {
 	var out []Action
 	done := map[Action]bool{}
@@ -25,7 +25,7 @@ func (t *Tour) Cleanup() []Action {
 	return out
 }
 
-// undo is what takes an action back.
+// undo returns the actions that take an action back.
 func (a *Action) undo() (out []Action) {
 	switch a.Do {
 	case Create:
@@ -40,7 +40,7 @@ func (a *Action) undo() (out []Action) {
 	return out
 }
 
-// objects are what a manifest makes, as kind/namespace/name, last one first.
+// objects returns the objects of a manifest, as kind/namespace/name, the last one first.
 func objects(manifest string) (out []string) {
 	d := yaml.NewDecoder(strings.NewReader(manifest))
 	for {

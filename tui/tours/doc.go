@@ -1,8 +1,7 @@
-// Package tours reads and checks the guided walks through the kubelet's pod
-// pipeline, which docs/tours has: one YAML file a walk, with a manifest to
-// follow, the steps to stop at, what is to be seen there in English and Chinese,
-// and a question now and then. The terminal UI walks them; the pages in
-// docs/walkthroughs are made from the same files.
+// Package tours reads and checks the guided walks through the kubelet's pod pipeline. docs/tours has one YAML file
+// for each walk, with a manifest to follow, the steps to stop at, what one sees there in English and Chinese, and a
+// question now and then. The terminal UI takes a person along the walks. The pages in docs/walkthroughs are made
+// from the same files.
 //
 // How a walk goes on, so that each stop is reached by one key:
 //
@@ -27,4 +26,4 @@
 //     away (Tour.Cleanup).
 package tours
 
-//go:generate go run ./gen ../../docs/walkthroughs
+//go:generate go -C ../.. run ./cmd/gen walkthroughs

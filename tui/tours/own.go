@@ -12,10 +12,9 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Own is the walk as one run of it takes it: what the run makes has the run's
-// value of Label and, where the names of the walk are taken, other names: those
-// with the suffix. Manifests, commands, the pods of the stops and the texts
-// follow. node is the name of the node, which the names of mirror pods end with.
+// Own returns the walk for one run of it. What the run makes has the run's value of Label and, if the walk's names
+// are taken, names with the suffix. Manifests, commands, the pods of the stops and the texts have the same names.
+// node is the name of the node, with which the names of mirror pods end.
 func (t *Tour) Own(run, suffix, node string) (*Tour, error) {
 	o := owner{run: run, suffix: suffix, node: node}
 	for i := range t.Stops {
@@ -39,7 +38,7 @@ func (t *Tour) Own(run, suffix, node string) (*Tour, error) {
 	return &out, nil
 }
 
-// owner gives what a walk makes the names and the label of a run.
+// owner gives the names and the label of a run to what a walk makes.
 type owner struct {
 	names             []string
 	run, suffix, node string
@@ -76,8 +75,7 @@ func (o *owner) name(name string) string {
 	return name
 }
 
-// pod renames a pod, given as namespace/name. A name that ends with "-*" is that
-// of a static pod's mirror.
+// pod renames a pod, given as namespace/name. A name that ends with "-*" is the name of a static pod's mirror.
 func (o *owner) pod(pod string) string {
 	namespace, name, ok := strings.Cut(pod, "/")
 	if !ok {
@@ -89,7 +87,7 @@ func (o *owner) pod(pod string) string {
 	return namespace + "/" + o.name(name)
 }
 
-// text renames in a text. Only a name with a hyphen can be told from a word.
+// text renames objects in a text. Only a name with a hyphen can be told from a word.
 func (o *owner) text(t probes.Text) probes.Text {
 	for _, name := range o.names {
 		if o.suffix != "" && strings.Contains(name, "-") {
@@ -100,24 +98,23 @@ func (o *owner) text(t probes.Text) probes.Text {
 	return t
 }
 
-// references are the fields of a pod that name another object in their field
-// name.
+// references are the fields of a pod that name another object, in a field "name" of their own.
 var references = []string{"configMap", "configMapRef", "configMapKeyRef"}
 
-// edit is a scalar of a manifest that gets another value.
+// edit replaces the value of a scalar in a manifest.
 type edit struct {
 	line, column int // from 1
 	old, new     string
 }
 
-// manifest renames what a manifest makes and refers to. The text keeps its form.
+// manifest renames the objects that a manifest makes or refers to. The text keeps its form.
 func (o *owner) manifest(text string) (string, error) {
 	var edits []edit
 	for _, doc := range documentsOf(text) {
 		edits = append(edits, o.edits(doc)...)
 	}
 	lines := strings.Split(text, "\n")
-	slices.Reverse(edits) // those behind first: a line may have two
+	slices.Reverse(edits) // from the end, because a line may have two
 	for _, e := range edits {
 		line := lines[e.line-1]
 		if !strings.HasPrefix(line[e.column-1:], e.old) {
@@ -128,7 +125,7 @@ func (o *owner) manifest(text string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// edits are those of one document: a manifest or a JSON patch.
+// edits returns the edits of one document, which is a manifest or a JSON patch.
 func (o *owner) edits(doc *yaml.Node) (out []edit) {
 	change := func(n *yaml.Node, to string) {
 		if n != nil && n.Kind == yaml.ScalarNode && n.Value != to {
@@ -159,7 +156,7 @@ func (o *owner) edits(doc *yaml.Node) (out []edit) {
 	return out
 }
 
-// documentsOf are the roots of a manifest's documents.
+// documentsOf returns the roots of a manifest's documents.
 func documentsOf(text string) (out []*yaml.Node) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	for {
@@ -173,7 +170,7 @@ func documentsOf(text string) (out []*yaml.Node) {
 	}
 }
 
-// field is what is at a path of mappings, or nil.
+// field returns the node at a path of mappings, or nil.
 func field(n *yaml.Node, path ...string) *yaml.Node {
 	for _, name := range path {
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -200,7 +197,7 @@ func walkNodes(n *yaml.Node, each func(key string, n *yaml.Node)) {
 	}
 }
 
-// names are the names of what a manifest makes.
+// names returns the names of the objects that a manifest makes.
 func names(manifest string) (out []string) {
 	for _, doc := range documentsOf(manifest) {
 		if n := field(doc, "metadata", "name"); n != nil {

@@ -10,9 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestOwn: in a run of any walk with other names, nothing names what the walk is
-// written with: no manifest, no command, no pod of a stop, no text. Without
-// another name only the label differs.
+// TestOwn: in a run with other names, nothing of a walk has a name of the walk's file: no manifest, no command, no
+// pod of a stop, no text. In a run with the walk's names only the label differs.
 func TestOwn(t *testing.T) {
 	for _, tour := range loaded(t) {
 		t.Run(tour.Name, func(t *testing.T) {
@@ -51,7 +50,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// everything is all of a walk that may have names in it.
+// everything returns all parts of a walk that may have names in them.
 func everything(t *Tour) (out []string) {
 	out = append(out, t.Pod, t.Manifest, t.Text.En, t.Text.Zh, t.Ending.En, t.Ending.Zh)
 	for i := range t.Stops {
@@ -64,8 +63,7 @@ func everything(t *Tour) (out []string) {
 	return out
 }
 
-// refersToItself: each ConfigMap that a pod of the walk refers to is one that
-// the walk makes, but for kube-root-ca.crt.
+// refersToItself checks that a walk makes every ConfigMap that its pods refer to, except kube-root-ca.crt.
 func refersToItself(t *testing.T, tour *Tour) {
 	t.Helper()
 	var made, wanted []string
@@ -92,8 +90,8 @@ func refersToItself(t *testing.T, tour *Tour) {
 	}
 }
 
-// TestCommandsSelect: every command that changes or deletes an object, in a run
-// or on a page, asks for the walk's label.
+// TestCommandsSelect: every command that changes or deletes an object, in a run or on a page, tests for the walk's
+// label.
 func TestCommandsSelect(t *testing.T) {
 	all := loaded(t)
 	for i := range all {

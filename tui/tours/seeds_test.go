@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// seed is something that walkthroughs of the kubelet name; see docs/tours/seeds.yaml.
+// seed is a thing that walkthroughs of the kubelet name; see docs/tours/seeds.yaml.
 type seed struct {
 	Name, Step, Symbol, Gone, Word, Zh, Asked, Unseen string
 
@@ -19,7 +19,7 @@ type seed struct {
 	Was  []string
 }
 
-// TestSeeds: between them the walks show all that is in seeds.yaml.
+// TestSeeds: the walks together show all that is in seeds.yaml.
 func TestSeeds(t *testing.T) {
 	all, c := loaded(t), probes.MustLoad()
 	var seeds struct{ Functions, Numbered, Things, Questions []seed }
@@ -70,7 +70,7 @@ func isStep(c *probes.Catalogue, symbol string) bool {
 	return false
 }
 
-// checkStep: a walk stops at the step, or shows it.
+// checkStep checks that a walk stops at the step, or shows it.
 func checkStep(t *testing.T, all []Tour, c *probes.Catalogue, s seed) {
 	if s.Step == "" {
 		return
@@ -97,7 +97,7 @@ func checkStep(t *testing.T, all []Tour, c *probes.Catalogue, s seed) {
 	t.Errorf("%s: no walk shows %s", s.Name, s.Step)
 }
 
-// checkInText: the walk's text names it, in both languages.
+// checkInText checks that the walk's text names the seed, in both languages.
 func checkInText(t *testing.T, all []Tour, s seed) {
 	if s.Text == "" {
 		return
@@ -121,7 +121,7 @@ func checkInText(t *testing.T, all []Tour, s seed) {
 	}
 }
 
-// checkAsked: the stop has a question with its answer.
+// checkAsked checks that the stop has a question with its answer.
 func checkAsked(t *testing.T, all []Tour, s seed) {
 	if s.Asked == "" {
 		return
@@ -137,7 +137,7 @@ func checkAsked(t *testing.T, all []Tour, s seed) {
 	t.Errorf("%s: nobody asks at %s", s.Name, s.Asked)
 }
 
-// words is all that a walk says, in lower case.
+// words returns all that a walk says, in lower case.
 func (t *Tour) words() (en, zh string) {
 	all := []probes.Text{t.Text, t.Ending}
 	for i := range t.Stops {

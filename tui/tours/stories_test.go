@@ -15,13 +15,12 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Stories are the events of a lab with the simulated runtime while each walk was
-// walked, cut down to the walk's own steps. To make them anew, walk with
-// `podstep trace --node -o json > DIR/TOUR.jsonl` meanwhile, and say
-// `go test ./tui/tours -run TestStories -stories DIR`.
+// Stories are the events of a simulated lab while a person took each walk, cut down to the walk's own steps. To make
+// them again, run `podstep trace --node -o json > DIR/TOUR.jsonl` during each walk, and then `go test ./tui/tours
+// -run TestStories -stories DIR`.
 var storiesFrom = flag.String("stories", "", "make docs/tours/testdata/stories from the traces in this `directory`")
 
-// TestStories: in what really happened, each stop comes after the one before.
+// TestStories: in a real run, each stop comes after the one before.
 func TestStories(t *testing.T) {
 	for _, tour := range loaded(t) {
 		file := filepath.Join("../../docs/tours/testdata/stories", tour.Name+".jsonl")
@@ -34,8 +33,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// inOrder finds each stop as a walker does: a watched one behind the stop before
-// it, a held one behind where its place was set.
+// inOrder finds each stop as a walker does: a watched stop after the stop before it, a hold stop after its place was
+// set.
 func inOrder(t *testing.T, tour *Tour, events []probes.Event) {
 	at, set := 0, 0
 	for i := range tour.Stops {
@@ -60,7 +59,7 @@ func inOrder(t *testing.T, tour *Tour, events []probes.Event) {
 	}
 }
 
-// shown: the walk shows what it says.
+// shown checks that the walk shows the steps that it says it shows.
 func shown(t *testing.T, tour *Tour, events []probes.Event) {
 	seen := map[string]bool{}
 	for i := range events {
@@ -103,7 +102,7 @@ func readStory(t *testing.T, file string) (out []probes.Event) {
 	}
 }
 
-// fieldValue is a field as the client gives it: documents stay JSON.
+// fieldValue returns a field as the client does: documents stay JSON.
 func fieldValue(t *testing.T, v json.RawMessage) any {
 	t.Helper()
 	if v[0] == '{' || v[0] == '[' {
@@ -118,10 +117,10 @@ func fieldValue(t *testing.T, v json.RawMessage) any {
 	return out
 }
 
-// maxRepeated is how many events are kept of what the node does all the time.
+// maxRepeated bounds how many events are kept of each step that the node repeats all the time.
 const maxRepeated = 8
 
-// cutStory keeps of a trace what the walk is about.
+// cutStory keeps the part of a trace that the walk is about.
 func cutStory(t *testing.T, tour *Tour, from, to string) {
 	t.Helper()
 	steps, fields := map[string]bool{}, map[string]bool{}

@@ -18,22 +18,22 @@ type Tour struct {
 	// Name is the tour's file name without its ending, for command lines.
 	Name  string      `yaml:"-"`
 	Title probes.Text `yaml:"title"`
-	// Text is what the walk is about and what one learns.
+	// Text says what the walk is about and what one learns.
 	Text  probes.Text `yaml:"text"`
 	Needs Needs       `yaml:"needs"`
-	// Pod is the pod that the walk follows, as namespace/name, or a glob of
-	// that. It is empty for a walk about the node.
+	// Pod is the pod that the walk follows, as namespace/name, or a glob of it. It is empty for a walk about the
+	// node.
 	Pod string `yaml:"pod"`
 	// Manifest is YAML of one or more documents. An action makes it.
 	Manifest string `yaml:"manifest"`
 	Stops    []Stop `yaml:"stops"`
-	// Ending is what to remember, said after the last stop.
+	// Ending says what to remember, after the last stop.
 	Ending probes.Text `yaml:"ending"`
 	// Next names the walk to go on with, if there is one.
 	Next string `yaml:"next"`
 }
 
-// Needs is what a walk needs of the node.
+// Needs says what a walk needs of the node.
 type Needs struct {
 	// Runtime is the lab's runtime that the walk needs: "any" or "sim".
 	Runtime Runtime `yaml:"runtime"`
@@ -50,38 +50,36 @@ const (
 	Containerd Runtime = "containerd"
 )
 
-// Stop is one place of a walk.
+// Stop is one stop of a walk.
 type Stop struct {
 	// Step is the catalogue's name of the step; empty for an action.
 	Step string `yaml:"step"`
 	// On is the side of the step: probes.Enter or probes.Exit.
 	On probes.Kind `yaml:"on"`
-	// Pod is a glob as Tour.Pod, where the stop is about another pod; "node" in
-	// a file, and "" once it is read, is an event of the node.
+	// Pod is a glob like Tour.Pod, for a stop about another pod. A stop about the node has "node" in a file, and ""
+	// once it is read.
 	Pod string `yaml:"pod"`
 	// Where are fields that the event must have, printed as `trace` does.
 	Where map[string]string `yaml:"where"`
 	// Failed: the event must have an error.
 	Failed bool `yaml:"failed"`
-	// Hold is how the pod is held here; empty for a watched stop.
+	// Hold says how the pod is held here; empty for a watched stop.
 	Hold Hold `yaml:"hold"`
-	// Only names the one runtime whose labs come to this stop; it is left out
-	// in others. Empty is all.
+	// Only names the one runtime whose labs come to this stop. Labs with other runtimes leave the stop out. Empty
+	// means all runtimes.
 	Only Runtime `yaml:"only"`
 	// Act is what to do, for an action.
 	Act *Action `yaml:"act"`
 
 	Title probes.Text `yaml:"title"`
 	Text  probes.Text `yaml:"text"`
-	// Look names what is worth a look: fields of the step or of what it shows,
-	// and parts of the screen, which begin with an @: @pods, @source,
-	// @timeline, @why, @budget, @error.
+	// Look names the things to look at: fields of the step or of the steps in Shows, and parts of the screen, which
+	// begin with an @: @pods, @source, @timeline, @why, @budget, @error.
 	Look []string `yaml:"look"`
-	// Shows names other steps that are seen between the stop before and this.
+	// Shows names other steps that one sees between the stop before and this one.
 	Shows    []string  `yaml:"shows"`
 	Question *Question `yaml:"question"`
-	// Within is how long it may take to get here, where that is longer than
-	// DefaultWithin.
+	// Within is how long it may take to get here, if that is longer than DefaultWithin.
 	Within time.Duration `yaml:"within"`
 }
 
@@ -89,14 +87,14 @@ type Stop struct {
 // whether to go on waiting.
 const DefaultWithin = 30 * time.Second
 
-// Hold is how a pod is held at a stop.
+// Hold says how a pod is held at a stop.
 type Hold string
 
 const (
 	// HoldPod: the pod's own goroutine stops; all other pods go on.
 	HoldPod Hold = "pod"
-	// HoldNode: the goroutine is the node's and the node stands still, which
-	// only a lab allows. Elsewhere the stop is watched.
+	// HoldNode: the node's own goroutine stops, and the whole node stands still. Only a lab allows that. On other
+	// nodes the stop is watched.
 	HoldNode Hold = "node"
 )
 
@@ -106,12 +104,12 @@ type Question struct {
 	Answer probes.Text `yaml:"answer"`
 }
 
-// Load reads the walks that are built into the program, in the order in which
-// they are best taken. They are read once; an error is a fault of the build.
+// Load reads the walks that are built into the program, in the order in which they are best taken. It reads them
+// once. An error is a fault of the build.
 var Load = sync.OnceValues(func() ([]Tour, error) { return load(data.Files) })
 
-// File is the name of the file that has the manifest of a stop's action, in the
-// directory of the pages. The walk's own manifest has the walk's name.
+// File returns the name of the file that has the manifest of a stop's action, in the directory of the pages. The
+// walk's own manifest is in a file with the walk's name.
 func (t *Tour) File(i int) string {
 	if t.Stops[i].Act.Manifest == t.Manifest {
 		return t.Name + ".yaml"
@@ -148,7 +146,7 @@ func load(files fs.FS) ([]Tour, error) {
 	return out, nil
 }
 
-// fill sets what a file leaves out.
+// fill sets the values that a file leaves out.
 func (s *Stop) fill(t *Tour) {
 	if s.Act == nil && s.On == "" {
 		s.On = probes.Enter
@@ -188,8 +186,8 @@ func (s *Stop) OfPod(p *probes.Pod) bool {
 	return ok && err == nil
 }
 
-// HasFields reports whether the fields of an event, or of a hold, are those that
-// the stop asks for. A value of Where is a glob.
+// HasFields reports whether the fields of an event, or of a hold, have the values that the stop asks for. A value in
+// Where is a glob.
 func (s *Stop) HasFields(fields map[string]any) bool {
 	for name, want := range s.Where {
 		got, ok := fields[name]
@@ -203,7 +201,7 @@ func (s *Stop) HasFields(fields map[string]any) bool {
 	return true
 }
 
-// printed is a field's value as text; a document is its JSON.
+// printed returns a field's value as text; a document as its JSON.
 func printed(v any) string {
 	if raw, ok := v.(probes.RawJSON); ok {
 		return string(raw)
@@ -211,14 +209,14 @@ func printed(v any) string {
 	return fmt.Sprint(v)
 }
 
-// flat takes the slash out of a value, at which a glob's star would end.
+// flat takes the slashes out of a value, because a glob's star would end at a slash.
 func flat(v string) string { return strings.ReplaceAll(v, "/", "\x00") }
 
 // In reports whether a lab with this runtime comes to the stop.
 func (s *Stop) In(r Runtime) bool { return s.Only == "" || s.Only == r }
 
-// NextHold returns the index of the next hold stop behind stop i, or -1. An
-// action is not looked past: what comes behind it has not been caused yet.
+// NextHold returns the index of the next hold stop behind stop i, or -1. It does not look past an action, because
+// the stops behind that have not been caused yet.
 func NextHold(stops []Stop, i int) int {
 	for j := i + 1; j < len(stops) && stops[j].Act == nil; j++ {
 		if stops[j].Hold != "" {

@@ -63,7 +63,7 @@ func parse(text string) ([]Tour, error) {
 	})
 }
 
-// TestCheckFinds: each fault that Check is for is found, and named.
+// TestCheckFinds: Check finds and names each kind of fault.
 func TestCheckFinds(t *testing.T) {
 	all, err := parse(good)
 	if err != nil {

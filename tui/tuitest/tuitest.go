@@ -1,6 +1,5 @@
-// Package tuitest runs a program in a terminal of its own, presses keys, and
-// looks at the screen, as a person does. The terminal is tmux's, so what is seen
-// is what a real terminal makes of the program's output.
+// Package tuitest runs a program in a terminal of its own, presses keys, and looks at the screen, as a person does.
+// The terminal is tmux's, so a test sees what a real terminal makes of the program's output.
 package tuitest
 
 import (
@@ -22,19 +21,17 @@ type Terminal struct {
 	ctx    context.Context
 }
 
-// patience is how long anything may take to appear. It ends tests that would
-// wait for ever; no test depends on how long something took.
+// patience is how long anything may take to appear. It ends tests that would wait for ever. No test measures time by
+// it.
 const patience = 2 * time.Minute
 
-// prompt is the shell's.
+// prompt is the prompt of the shell.
 const prompt = "shell>"
 
-// lookEvery is how often the screen is looked at. tmux tells nobody when it
-// changes.
+// lookEvery is how often podstep's tests look at the screen. tmux does not report changes.
 const lookEvery = 20 * time.Millisecond
 
-// Start opens a terminal of that size and types a command into its shell. It is
-// closed when the test ends.
+// Start opens a terminal of that size and types a command into its shell. It closes the terminal when the test ends.
 func Start(t testing.TB, width, height int, env []string, command ...string) *Terminal {
 	t.Helper()
 	tmux, err := exec.LookPath("tmux")
@@ -67,7 +64,7 @@ func (s *Terminal) tmux(args ...string) (string, error) {
 	return string(out), err
 }
 
-// Press presses keys, by tmux's names: a, Enter, Escape, C-c, Tab, Up.
+// Press presses keys, named as in tmux: a, Enter, Escape, C-c, Tab, Up.
 func (s *Terminal) Press(keys ...string) {
 	s.t.Helper()
 	for _, k := range keys {
@@ -85,7 +82,7 @@ func (s *Terminal) Type(text string) {
 	}
 }
 
-// Screen is what is to be seen, without colours.
+// Screen returns the present screen without colours.
 func (s *Terminal) Screen() string {
 	out, err := s.tmux("capture-pane", "-p")
 	if err != nil {
@@ -94,25 +91,25 @@ func (s *Terminal) Screen() string {
 	return out
 }
 
-// Colours is the screen with its escape sequences.
+// Colours returns the present screen with its escape sequences.
 func (s *Terminal) Colours() string {
 	out, _ := s.tmux("capture-pane", "-p", "-e")
 	return out
 }
 
-// Until waits until a text is to be seen, and returns the screen.
+// Until waits until a text is on the screen, and returns the screen.
 func (s *Terminal) Until(text string) string {
 	s.t.Helper()
 	return s.UntilThat(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
 }
 
-// UntilGone waits until a text is not to be seen any more.
+// UntilGone waits until a text is no longer on the screen.
 func (s *Terminal) UntilGone(text string) string {
 	s.t.Helper()
 	return s.UntilThat(fmt.Sprintf("no %q", text), func(screen string) bool { return !strings.Contains(screen, text) })
 }
 
-// UntilThat waits until the screen is as it should be.
+// UntilThat waits until the condition is true of the screen.
 func (s *Terminal) UntilThat(what string, is func(screen string) bool) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -132,9 +129,8 @@ func (s *Terminal) UntilThat(what string, is func(screen string) bool) string {
 	}
 }
 
-// Escape presses Escape until a text is gone: what appears by itself takes keys
-// only after a quiet moment. The pause is that of a person's fingers; an Escape
-// that follows another at once is read as a key with Alt.
+// Escape presses Escape until a text is gone, because a dialog that appears by itself takes keys only after a quiet
+// moment. It pauses as long as a person's fingers: an Escape that follows another at once is read as a key with Alt.
 func (s *Terminal) Escape(text string) {
 	s.t.Helper()
 	s.UntilThat("the screen without "+text, func(screen string) bool {
@@ -155,8 +151,8 @@ func (s *Terminal) Resize(width, height int) {
 	}
 }
 
-// Flags are what tmux knows of the terminal: alternate_on, cursor_flag,
-// mouse_any_flag and others, each as "1" or "0".
+// Flags returns what tmux knows of the terminal: alternate_on, cursor_flag, mouse_any_flag and others, each as "1"
+// or "0".
 func (s *Terminal) Flags(names ...string) string {
 	s.t.Helper()
 	format := ""
@@ -170,8 +166,8 @@ func (s *Terminal) Flags(names ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// Usable checks that a shell has its terminal back: keys are echoed, lines are
-// edited, the cursor is there, and the alternate screen and the mouse are gone.
+// Usable checks that a shell has its terminal back: keys are echoed, lines can be edited, the cursor is visible, and
+// the alternate screen and the mouse are off.
 func (s *Terminal) Usable() {
 	s.t.Helper()
 	s.UntilThat("the shell's prompt", func(screen string) bool {

@@ -12,7 +12,7 @@ func init() {
 	addMain(mainPane{main: screen.MainBreaks, place: 3, name: screen.BreaksName, draw: (*frame).breaks, table: true})
 }
 
-// breakColumns are the columns of breakpoints that a width has room for.
+// breakColumns returns the columns of breakpoints that a width has room for.
 func breakColumns(w int) []column {
 	number := column{probes.Text{En: "#", Zh: "#"}, 5, true}
 	pods, steps, when := column{wordPods, 18, false}, column{wordStep, 20, false}, column{wordWhen, 13, false}
@@ -31,7 +31,7 @@ func breakColumns(w int) []column {
 	return []column{number, steps, does}
 }
 
-// breaks draws the table of breakpoints. Where one cannot act is said below it.
+// breaks draws the table of breakpoints. If a breakpoint cannot act somewhere, a line below it says so.
 func (f *frame) breaks(r Rect) {
 	b := f.s.Breaks()
 	count := ""
@@ -64,7 +64,7 @@ func breakLines(b *screen.BreakRow) int {
 	return 1
 }
 
-// breaksFrom is the first one to draw so that the selected one is seen.
+// breaksFrom returns the first breakpoint to draw so that the selected one is seen.
 func breaksFrom(b *screen.BreakList, h int) int {
 	from, used := 0, 0
 	for i := 0; i <= b.Cursor && i < len(b.Rows); i++ {
@@ -93,7 +93,7 @@ func (f *frame) breakpoint(r Rect, cols []column, b *screen.BreakRow, selected b
 	if b.Refused != "" && r.H > 1 {
 		line := r.line(1).inset(6, 0, 1, 0)
 		x := f.put(line, f.m.stuck+" ", inkWarn.on(ground))
-		f.put(after(line, x), b.Refused, inkWarn.on(ground))
+		f.put(restFrom(line, x), b.Refused, inkWarn.on(ground))
 	}
 }
 

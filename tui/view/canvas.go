@@ -23,7 +23,7 @@ func (r Rect) inset(left, top, right, bottom int) Rect {
 	return Rect{r.X + left, r.Y + top, max(0, r.W-left-right), max(0, r.H-top-bottom)}
 }
 
-// line is the i-th line of it.
+// line returns the i-th line of the part.
 func (r Rect) line(i int) Rect { return Rect{r.X, r.Y + i, r.W, 1} }
 
 // cell is one place of the screen. The right half of a wide character has no
@@ -37,7 +37,7 @@ type cell struct {
 type canvas struct {
 	w, h  int
 	cells []cell
-	// plain replaces the signs of ordinary texts, nil if they are left as they are.
+	// plain maps signs of ordinary texts to their replacements; nil if they are left as they are.
 	plain map[string]string
 }
 
@@ -51,8 +51,7 @@ func newCanvas(w, h int) *canvas {
 
 func (c *canvas) all() Rect { return Rect{0, 0, c.w, c.h} }
 
-// set writes one character of width 1 or 2. The other half of a wide one that
-// is cut by it becomes blank.
+// set writes one character of width 1 or 2. If it cuts a wide character in two, the other half becomes blank.
 func (c *canvas) set(x, y int, text string, width int, k ink) {
 	row := c.cells[y*c.w : (y+1)*c.w]
 	if row[x].text == "" && x > 0 {
@@ -70,15 +69,15 @@ func (c *canvas) set(x, y int, text string, width int, k ink) {
 	}
 }
 
-// put writes text from x on, as far as it is within clip, and gives the place
-// after it, which may be outside. Control characters are shown as a blank.
+// put writes text from x on, as far as it is within clip, and returns the place after it, which may be outside of
+// clip. A control character becomes a blank.
 func (c *canvas) put(clip Rect, x, y int, text string, k ink) int {
 	left, right := max(clip.X, 0), min(clip.right(), c.w)
 	if y < max(clip.Y, 0) || y >= min(clip.bottom(), c.h) {
 		return x + width(text)
 	}
 	for len(text) > 0 {
-		g, w := first(text)
+		g, w := cutFirst(text)
 		text = text[len(g):]
 		if w == 0 {
 			continue
@@ -96,8 +95,8 @@ func (c *canvas) put(clip Rect, x, y int, text string, k ink) int {
 	return x
 }
 
-// first cuts off the first character, with what combines with it.
-func first(s string) (string, int) {
+// cutFirst returns the first character, with what combines with it, and its width.
+func cutFirst(s string) (string, int) {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return s[:1], 1
 	}
@@ -108,8 +107,8 @@ func first(s string) (string, int) {
 	return g, w
 }
 
-// visible keeps what could be a command to the terminal from it. Package state
-// has already made such text readable; this is the second lock.
+// visible replaces what could be a command to the terminal. Package state has already made such text readable; this
+// is the second lock.
 func visible(g string, w int) string {
 	for _, r := range g {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
@@ -144,7 +143,7 @@ func (c *canvas) repeat(clip Rect, x, y, n int, glyph string, k ink) {
 	}
 }
 
-// text gives the lines, each at most as wide as the canvas, with their colours.
+// text returns the lines, each at most as wide as the canvas, with their colours.
 func (c *canvas) text(inks []string) string {
 	var b strings.Builder
 	b.Grow(len(c.cells) * 2)

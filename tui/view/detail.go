@@ -28,8 +28,8 @@ func (f *frame) detail(r Rect) {
 	f.thumb(r, top, shown, len(lines))
 }
 
-// DetailRows reports how many lines the detail of a screen has, and how many of
-// them are shown: what its Top may be.
+// DetailRows returns how many lines the detail of a screen has, and how many of them are shown. They bound the
+// detail's Top.
 func DetailRows(s *screen.Screen, st *Styles) (all, shown int) {
 	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
 	r := f.lay.Detail
@@ -40,7 +40,7 @@ func DetailRows(s *screen.Screen, st *Styles) (all, shown int) {
 	return len(f.detailLines(s.Detail, r.W-4, h)), h
 }
 
-// DetailText is the lines of the detail of a screen, as drawn.
+// DetailText returns the lines of the detail of a screen, as drawn.
 func DetailText(s *screen.Screen, st *Styles) (lines []string) {
 	f := &frame{s: s, st: st, m: st.m, lay: Arrange(st.Width, st.Height, ArrangementOf(s))}
 	r := f.lay.Detail
@@ -75,7 +75,7 @@ func (f *frame) detailTitle(r Rect, d *screen.Detail) Rect {
 	return f.title(r, screen.PaneDetail, name, strings.Join(right, "   "))
 }
 
-// detailLines are all lines of it, h of which can be seen at once.
+// detailLines returns all lines of the detail, of which h can be seen at once.
 func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	var lines []rich
 	part := func(more []rich) {
@@ -120,7 +120,7 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	return lines
 }
 
-// sourceLines are the lines of the kubelet around the one that is marked.
+// sourceLines returns the lines of the kubelet's source around the marked line.
 func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 	if d.Place == "" && len(d.Source) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 	return lines
 }
 
-// indentation is the white space that all lines begin with that have text.
+// indentation returns the white space with which all lines begin that have text.
 func indentation(lines []string) string {
 	common, found := "", false
 	for _, l := range lines {
@@ -175,7 +175,7 @@ func indentation(lines []string) string {
 	return common
 }
 
-// valueLines are named values under each other, the names in a column.
+// valueLines returns named values under each other, the names in a column.
 func (f *frame) valueLines(title probes.Text, values []screen.Value, w int) []rich {
 	if len(values) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (f *frame) valueLines(title probes.Text, values []screen.Value, w int) []ri
 	return lines
 }
 
-// sightLines are how each probe saw the call.
+// sightLines returns lines that say how each probe saw the call.
 func (f *frame) sightLines(d *screen.Detail, w int) []rich {
 	if len(d.Sights) == 0 {
 		return nil
@@ -239,7 +239,7 @@ func (f *frame) yamlLines(title string, yaml []string) []rich {
 	return lines
 }
 
-// factLines report when and on what it runs, and what a hold costs.
+// factLines says when and on which goroutine the call runs, and what a hold costs.
 func (f *frame) factLines(d *screen.Detail, w int) []rich {
 	var lines []rich
 	fact := func(name probes.Text, text string) {

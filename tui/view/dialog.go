@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// dialog asks something: what it is about, fields to fill in, and buttons. The
-// buttons are drawn whatever else there is no room for.
+// dialog draws a dialog: its text, fields to fill in, and buttons. It draws the buttons even if there is no room for
+// the rest.
 func (f *frame) dialog(o *screen.Overlay) {
 	w := overWidth(o.Kind, f.st)
 	var text []string
@@ -52,8 +52,8 @@ func (f *frame) dialog(o *screen.Overlay) {
 	}
 }
 
-// formHelp is what is wrong with the field that is being typed, or a help to it.
-// It has its place also while there is nothing to say, so that nothing moves.
+// formHelp says what is wrong with the field that is being typed, or helps with it. The lines are there even if
+// there is nothing to say, so that nothing moves.
 func (f *frame) formHelp(o *screen.Overlay, w int) []rich {
 	if len(o.Items) == 0 {
 		return nil
@@ -70,8 +70,8 @@ func (f *frame) formHelp(o *screen.Overlay, w int) []rich {
 	return lines
 }
 
-// shorten makes a text fit into so many lines: without its blank lines, and if
-// need be without its end, which is marked.
+// shorten makes a text fit into room lines. It takes out the blank lines and, if need be, cuts off the end, which it
+// marks.
 func shorten(text []string, room int, ellipsis string) []string {
 	if len(text) <= room {
 		return text
@@ -86,7 +86,7 @@ func shorten(text []string, room int, ellipsis string) []string {
 	return text
 }
 
-// dialogWidth is as wide as its content, within limits.
+// dialogWidth returns the width of the content, within limits.
 func dialogWidth(o *screen.Overlay, text []string, most int) int {
 	w := width(o.Title) + 2
 	for _, t := range text {
@@ -102,7 +102,7 @@ func dialogWidth(o *screen.Overlay, text []string, most int) int {
 	return min(most, max(w, buttons, 32))
 }
 
-// field is a name and its value, which is being typed if it is the chosen one.
+// field draws a name and its value. The value of the chosen field is being typed.
 func (f *frame) field(line Rect, o *screen.Overlay, i int) {
 	ground := f.chosen(line, i == o.Cursor)
 	f.zone(line, Target{Kind: OnItem, Index: i})
@@ -113,7 +113,7 @@ func (f *frame) field(line Rect, o *screen.Overlay, i int) {
 		column = max(column, min(width(n), line.W/2))
 	}
 	f.put(Rect{line.X, line.Y, column, 1}, name, inkMuted.on(ground))
-	rest := after(line, line.X+column+2)
+	rest := restFrom(line, line.X+column+2)
 	if i == o.Cursor && o.Input != nil {
 		f.typed(rest, o.Input, ground)
 		return
@@ -121,7 +121,7 @@ func (f *frame) field(line Rect, o *screen.Overlay, i int) {
 	f.put(rest, value, inkPlain.on(ground))
 }
 
-// buttons draws the answers at the right, the chosen one lit and pointed at.
+// buttons draws the answers at the right, the chosen one lit and with a pointer.
 func (f *frame) buttons(line Rect, o *screen.Overlay) {
 	total := -2
 	for _, b := range o.Buttons {

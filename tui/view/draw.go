@@ -7,14 +7,13 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// Draw gives the screen as text: exactly as many lines as the styles are high,
-// none wider than they are wide.
+// Draw returns the screen as text: as many lines as the styles are high, none wider than they are wide.
 func Draw(s *screen.Screen, st *Styles) string {
 	return drawn(s, st).c.text(st.inks)
 }
 
-// Cursor reports where the cursor of the line being typed is, if there is one: where
-// a terminal shows what an input method is about to give.
+// Cursor returns the place of the cursor in the line that is being typed, if there is one. A terminal shows there
+// what an input method is about to enter.
 func Cursor(s *screen.Screen, st *Styles) (x, y int, ok bool) {
 	f := drawn(s, st)
 	return f.cursor.X, f.cursor.Y, !f.cursor.empty()
@@ -65,19 +64,19 @@ func (f *frame) screen() {
 	f.foot()
 }
 
-// text gives a word in the reader's language.
+// text returns a word in the reader's language.
 func (f *frame) text(t probes.Text) string { return f.s.Lang.In(t) }
 
-// textf gives a phrase with something in its place.
+// textf returns a phrase in the reader's language, with a value in its place.
 func (f *frame) textf(t probes.Text, a any) string { return fmt.Sprintf(f.text(t), a) }
 
-// put writes text into a line, cut to it, and gives the place after it.
+// put writes text into a line, cut to the line, and returns the place after it.
 func (f *frame) put(line Rect, text string, k ink) int {
 	return f.c.put(line, line.X, line.Y, fit(text, line.W, f.m.ellipsis), k)
 }
 
-// putRight writes text at the end of a line and gives the rest of the line, with
-// two blanks between. Text that leaves less than keep cells is not written.
+// putRight writes text at the end of a line, and returns the rest of the line, two blanks before the text. It does
+// not write text that leaves less than keep cells.
 func (f *frame) putRight(line Rect, text string, k ink, keep int) Rect {
 	w := width(text)
 	if w == 0 || line.W-w-2 < keep {
@@ -88,8 +87,8 @@ func (f *frame) putRight(line Rect, text string, k ink, keep int) Rect {
 	return line
 }
 
-// after is the rest of a line from x on.
-func after(line Rect, x int) Rect {
+// restFrom returns the rest of a line from x on.
+func restFrom(line Rect, x int) Rect {
 	return Rect{x, line.Y, max(0, line.right()-x), 1}
 }
 
@@ -107,7 +106,7 @@ func (f *frame) rules() {
 	}
 }
 
-// ruleAt is the piece of line at a place, by the lines around it.
+// ruleAt returns the piece of line at a place, by the lines around it.
 func (f *frame) ruleAt(x, y int) string {
 	const up, down, left, right = 1, 2, 4, 8
 	joins := 0
@@ -145,14 +144,13 @@ func (f *frame) ruleAt(x, y int) string {
 	return f.m.lineV
 }
 
-// title writes the first line of a pane and gives the room below it. The pane
-// that has the keys has its title lit.
+// title writes the first line of a pane, and returns the room below it. The title of the pane that has the keys is
+// lit.
 func (f *frame) title(r Rect, pane screen.Pane, left, right string) Rect {
 	return f.titleNew(r, pane, left, right, 0)
 }
 
-// titleNew is a title that also says how many events have come since the pane was
-// scrolled or frozen.
+// titleNew writes a title that also says how many events have come since the pane was scrolled or frozen.
 func (f *frame) titleNew(r Rect, pane screen.Pane, left, right string, newer int) Rect {
 	line := r.line(0).inset(1, 0, 1, 0)
 	k := inkStrong
@@ -169,8 +167,7 @@ func (f *frame) titleNew(r Rect, pane screen.Pane, left, right string, newer int
 	return r.inset(0, f.lay.titleHeight(r), 0, 0)
 }
 
-// gutter marks the selected row, and lays a ground under it if its pane has the
-// keys. It gives the ground.
+// gutter marks the selected row, and lays a ground under it if its pane has the keys. It returns that ground.
 func (f *frame) gutter(line Rect, pane screen.Pane, ground ink) ink {
 	glyph, k := f.m.cursorOff, inkMuted
 	if f.s.Focus == pane {
@@ -184,8 +181,8 @@ func (f *frame) gutter(line Rect, pane screen.Pane, ground ink) ink {
 	return ground
 }
 
-// markInk is that of a mark at the edge of a lit line. Next to a reversed one it
-// stands on nothing, so that it can be seen.
+// markInk returns the ink of a mark at the edge of a lit line. On a reversed line the mark gets no ground, so that
+// it can be seen.
 func (f *frame) markInk(k, ground ink) ink {
 	if f.st.reversed(ground) {
 		return k
@@ -193,9 +190,8 @@ func (f *frame) markInk(k, ground ink) ink {
 	return k.on(ground)
 }
 
-// window is the part of n rows that is shown in h lines, so that the selected
-// one is seen with some that follow it: from the first on, or as far down as
-// needed.
+// window returns which of n rows are shown in h lines, so that the selected one is seen with some rows behind it:
+// from the first row on, or as far down as needed.
 func window(n, cursor, h int) (from, to int) {
 	if n > h {
 		from = min(max(0, cursor-h+1+min(3, h/3)), n-h)
@@ -203,8 +199,7 @@ func window(n, cursor, h int) (from, to int) {
 	return from, min(n, from+h)
 }
 
-// thumb draws where the rows that are shown are in the whole list, at the right
-// edge.
+// thumb draws, at the right edge, where the shown rows are in the whole list.
 func (f *frame) thumb(r Rect, top, shown, total int) {
 	if total <= shown || r.H < 3 || shown <= 0 {
 		return
@@ -219,7 +214,7 @@ func (f *frame) thumb(r Rect, top, shown, total int) {
 	}
 }
 
-// empty says in the middle of a pane why there is nothing.
+// empty says in the middle of a pane why the pane is empty.
 func (f *frame) empty(r Rect, text string) {
 	lines := wrap(text, min(56, r.W-4))
 	y := max(0, (r.H-len(lines))/3)

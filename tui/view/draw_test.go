@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// checkSize: exactly so many lines, none too wide.
+// checkSize draws a screen, and checks the number of lines and their widths.
 func checkSize(t *testing.T, name string, s *screen.Screen, o Options) string {
 	t.Helper()
 	text := Draw(s, NewStyles(o))
@@ -52,12 +52,12 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// TestASCII: our own signs are ASCII if that is asked for.
+// TestASCII: with ASCII glyphs all signs of this package are ASCII.
 func TestASCII(t *testing.T) {
 	for _, fx := range fixtures {
 		for _, size := range goldenSizes {
 			s := fx.make()
-			if s.Over != nil { // its text is the program's
+			if s.Over != nil { // its text comes from the program
 				for i := range s.Over.Items {
 					s.Over.Items[i].Text = strings.Map(ascii, s.Over.Items[i].Text)
 				}
@@ -79,8 +79,7 @@ func ascii(r rune) rune {
 	return r
 }
 
-// TestCurrentStepIsShown: whatever else is on the screen, the step that is held
-// can be seen with the time that is left.
+// TestCurrentStepIsShown: whatever else is on the screen, the held step is visible with the time that is left.
 func TestCurrentStepIsShown(t *testing.T) {
 	for _, make := range []func() *screen.Screen{held, tourOf, chinese} {
 		for w := 40; w <= 200; w++ {
@@ -112,8 +111,7 @@ func TestHelpIsAlwaysShown(t *testing.T) {
 	}
 }
 
-// TestSelectionIsMarked: which row is selected, and which pane has the keys, can
-// be told without colour.
+// TestSelectionIsMarked: a reader can tell without colour which row is selected, and which pane has the keys.
 func TestSelectionIsMarked(t *testing.T) {
 	for _, glyphs := range []Glyphs{Unicode, ASCII} {
 		st := NewStyles(Options{Width: 120, Height: 36, Glyphs: glyphs, NoColour: true})
@@ -135,7 +133,7 @@ func TestSelectionIsMarked(t *testing.T) {
 	}
 }
 
-// FuzzDraw: foreign text of any kind moves nothing and commands nothing.
+// FuzzDraw: foreign text of any kind neither moves parts of the screen nor commands the terminal.
 func FuzzDraw(f *testing.F) {
 	f.Add("web", 80, 24)
 	f.Add("\x1b[2J\x1b]0;x\a\r\n\t", 120, 36)
@@ -160,7 +158,7 @@ func FuzzDraw(f *testing.F) {
 	})
 }
 
-// foreign puts a text wherever text of others may stand.
+// foreign puts a text wherever text from others may stand.
 func foreign(s *screen.Screen, text string) {
 	s.Pods.Rows[0].Name, s.Pods.Rows[0].Line = text, text
 	s.Crumbs = append(s.Crumbs, text)
@@ -203,7 +201,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// TestHoldIsPinned: nothing that is on top covers the banner.
+// TestHoldIsPinned: nothing on top of the screen covers the banner.
 func TestHoldIsPinned(t *testing.T) {
 	for _, make := range []func() *screen.Screen{paletteOf, helpOf, dialogOf, formOf, pageOf} {
 		for w := 20; w <= 200; w += 3 {
@@ -217,7 +215,7 @@ func TestHoldIsPinned(t *testing.T) {
 	}
 }
 
-// TestOddScreens: what should not come is drawn without a panic.
+// TestOddScreens: screens that should not occur are drawn without a panic.
 func TestOddScreens(t *testing.T) {
 	odd := map[string]func() *screen.Screen{
 		"empty": func() *screen.Screen { return &screen.Screen{} },

@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestEither: where no probe read which of several calls it was, no line is marked as the
-// one, and each has a question mark.
+// TestEither: if no probe read which of several lines made the call, no line is marked, and each has a question
+// mark.
 func TestEither(t *testing.T) {
 	s := base()
 	s.Detail = &screen.Detail{

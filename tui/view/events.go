@@ -15,18 +15,17 @@ func init() {
 	addMain(mainPane{main: screen.MainEvents, place: 2, name: screen.EventsName, draw: (*frame).events, table: true})
 }
 
-// signOnly is how wide the column of kinds is without its words.
+// signOnly is the width of the column of kinds without its words.
 const signOnly = 2
 
-// column is one of a table. Its width counts the two blanks behind it.
+// column is a column of a table. Its width includes the two blanks behind it.
 type column struct {
 	name  probes.Text
 	width int
 	right bool
 }
 
-// eventColumns are the columns that a width has room for; the last one takes
-// what is left.
+// eventColumns returns the columns that a width has room for. The last one takes the rest of the width.
 func eventColumns(w int) []column {
 	clock, pod, step := column{wordTime, 14, false}, column{wordPod, 24, false}, column{wordStep, 20, false}
 	kind, tookCol, text := column{wordKind, 11, false}, column{wordTook, 10, true}, column{wordText, 0, false}
@@ -77,7 +76,7 @@ func (f *frame) events(r Rect) {
 	f.thumb(r, e.Top+from, to-from, e.Total)
 }
 
-// ofOnePod leaves the column of pods out, and gives steps a part of its room.
+// ofOnePod leaves out the column of pods, and gives a part of its room to the steps.
 func ofOnePod(cols []column) []column {
 	cols = slices.DeleteFunc(cols, func(c column) bool { return c.name == wordPod })
 	for i := range cols {
@@ -88,8 +87,7 @@ func ofOnePod(cols []column) []column {
 	return cols
 }
 
-// eventsSummary reports how many match, what is searched for, and whether the list
-// follows.
+// eventsSummary says how many events match, what is searched for, and whether the list follows.
 func (f *frame) eventsSummary(e *screen.EventList) string {
 	var parts []string
 	if e.Filter != "" {
@@ -198,8 +196,7 @@ func (f *frame) eventCell(c column, row *screen.EventRow) span {
 	return span{row.Text, inkMuted}
 }
 
-// eventKind is the kind with a sign: the same words as in the output of the
-// commands.
+// eventKind returns the kind of an event, with a sign. It has the same words as the output of the commands.
 func (f *frame) eventKind(e *probes.Event) span {
 	switch {
 	case e.Error != "" && e.Kind == probes.Exit:

@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// finding writes into the title of the pane that has the keys what is looked for
-// there, and which of how many is selected.
+// finding writes into the title of the pane that has the keys: the text that is looked for there, how many rows have
+// it, and which of them is selected.
 func (f *frame) finding(line Rect, pane screen.Pane) Rect {
 	s := f.s.Finding
 	if s == nil || pane != f.s.Focus {
@@ -27,8 +27,8 @@ func (f *frame) finding(line Rect, pane screen.Pane) Rect {
 	return f.putRight(line, " "+count+" ", inkAccentChip, 2)
 }
 
-// markFound lights what is looked for wherever it is seen in the pane that has the
-// keys, below its title.
+// markFound lights the text that is looked for, wherever it is seen in the pane that has the keys, below the pane's
+// title.
 func (f *frame) markFound() {
 	if f.s.Finding == nil || f.s.Finding.Text == "" {
 		return
@@ -41,16 +41,15 @@ func (f *frame) markFound() {
 		r = f.lay.Detail
 	}
 	for y := r.Y + 1; y < r.bottom(); y++ {
-		f.c.mark(Rect{r.X, y, r.W, 1}, strings.ToLower(f.s.Finding.Text), inkMatch)
+		f.c.markText(Rect{r.X, y, r.W, 1}, strings.ToLower(f.s.Finding.Text), inkMatch)
 	}
 }
 
-// mark gives the ink of a role to a text wherever it is in a line, on the ground
-// that is there.
-func (c *canvas) mark(line Rect, text string, k ink) {
+// markText gives the ink of a role to a text wherever it is in a line, and keeps the ground.
+func (c *canvas) markText(line Rect, text string, k ink) {
 	cells := c.cells[line.Y*c.w+line.X : line.Y*c.w+min(line.right(), c.w)]
 	var lower strings.Builder
-	at := make([]int, 0, len(cells)) // by byte of lower, the cell
+	at := make([]int, 0, len(cells)) // the cell of each byte of lower
 	for i, cell := range cells {
 		for range lowered(cell.text) {
 			at = append(at, i)
@@ -72,5 +71,5 @@ func (c *canvas) mark(line Rect, text string, k ink) {
 	}
 }
 
-// lowered is a text in lower case, as bytes.
+// lowered returns a text in lower case, as bytes.
 func lowered(s string) []byte { return []byte(strings.ToLower(s)) }

@@ -111,7 +111,7 @@ func stackOf() *screen.Screen {
 	return s
 }
 
-// printingOf is a stack while an expression is typed, after one that could not be evaluated.
+// printingOf is a stack while an expression is typed. The expression before could not be evaluated.
 func printingOf() *screen.Screen {
 	s := stackOf()
 	s.Over.Stack.Error = "the debugger has no answer: evaluate pod.Foo: pod has no member Foo"

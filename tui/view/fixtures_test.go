@@ -11,7 +11,7 @@ import (
 
 const ms = time.Millisecond
 
-// fixture is a screen that goldens are made of.
+// fixture is a screen from which goldens are made.
 type fixture struct {
 	name string
 	make func() *screen.Screen
@@ -147,8 +147,7 @@ func sandboxDetail() *screen.Detail {
 	}
 }
 
-// others is a pod that is not held while three others are, one of which goes on
-// first because of a timer.
+// others has a selected pod that is not held while three others are. One of these goes on first because of a timer.
 func others() *screen.Screen {
 	s := retry()
 	s.Header.Held = 3
@@ -266,7 +265,7 @@ func breaksOf() *screen.Screen {
 	return s
 }
 
-// causesOf is why a pod waits for a volume, with the cluster being asked anew.
+// causesOf shows why a pod waits for a volume, while podstep asks the cluster again.
 func causesOf() *screen.Screen {
 	s := base()
 	s.Main, s.Detail = screen.MainWhy, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// why draws the sentence why the selected pod is where it is.
+// why draws the sentence that says why the selected pod is where it is.
 func (f *frame) why() { f.whyIn(f.lay.Why) }
 
 func (f *frame) whyIn(r Rect) {
@@ -30,7 +30,7 @@ func (f *frame) whyIn(r Rect) {
 	f.evidence(r, len(lines)-1, x)
 }
 
-// evidence reports where the reason is seen: in the next line, or behind the text.
+// evidence says where the reason is seen: in the next line, or behind the text.
 func (f *frame) evidence(r Rect, last, x int) {
 	if f.s.Why.Evidence == "" {
 		return
@@ -40,13 +40,12 @@ func (f *frame) evidence(r Rect, last, x int) {
 		f.put(r.line(last+1), text, inkFaint)
 		return
 	}
-	if rest := after(r.line(last), x+2); width(text) <= rest.W {
+	if rest := restFrom(r.line(last), x+2); width(text) <= rest.W {
 		f.put(rest, text, inkFaint)
 	}
 }
 
-// foot draws the last line: what is being typed, or what just happened, or which
-// keys do something here.
+// foot draws the last line: what is being typed, or what just happened, or which keys do something now.
 func (f *frame) foot() {
 	line := f.lay.Foot.inset(1, 0, 1, 0)
 	switch {
@@ -72,7 +71,7 @@ func (f *frame) foot() {
 	}
 }
 
-// overHints reports which keys do something in what is on top of the screen.
+// overHints draws the keys that do something in what is on top of the screen.
 func (f *frame) overHints(line Rect) {
 	x := line.X
 	for _, h := range f.overKeys() {
@@ -106,8 +105,8 @@ func (f *frame) overKeys() []screen.Hint {
 	return []screen.Hint{choose, leave}
 }
 
-// helpHint draws the last hint, the way to the help page, at the end of the line
-// where it always is, and gives the rest of the line.
+// helpHint draws the last hint, the way to the help page, at the end of the line, where it always is. It returns the
+// rest of the line.
 func (f *frame) helpHint(line Rect) Rect {
 	n := len(f.s.Hints)
 	if n == 0 {
@@ -120,7 +119,7 @@ func (f *frame) helpHint(line Rect) Rect {
 	return Rect{line.X, line.Y, max(0, line.W-w-2), 1}
 }
 
-// hints draws as many as fit, the most important first.
+// hints draws as many hints as fit, the most important first.
 func (f *frame) hints(line Rect) {
 	x, pod := line.X, ""
 	for _, h := range f.s.Hints[:max(0, len(f.s.Hints)-1)] {
@@ -138,8 +137,7 @@ func (f *frame) hints(line Rect) {
 	}
 }
 
-// hintPod is the pod that the keys behind it act on: with its namespace if there
-// is room.
+// hintPod returns the name of the pod on which the keys behind it act, with its namespace if there is room.
 func (f *frame) hintPod(pod string) string {
 	if width(pod) <= nameRoom(f.st.Width) {
 		return pod
@@ -162,8 +160,7 @@ func (f *frame) hint(r Rect, h screen.Hint) {
 	f.zone(r, Target{Kind: OnHint, ID: h.Key})
 }
 
-// notice draws what happened. A long one takes the place of the reason above, so
-// that nothing of it is lost.
+// notice draws what happened. A long notice also takes the place of the reason above, so that nothing of it is lost.
 func (f *frame) notice(line Rect) {
 	if line.empty() {
 		return
@@ -176,7 +173,7 @@ func (f *frame) notice(line Rect) {
 	f.aside(Rect{line.X, why.Y, line.W, line.bottom() - why.Y}, text, k)
 }
 
-// aside writes a text at the bottom of a part, over what is there.
+// aside writes a text at the bottom of a part, over what is drawn there.
 func (f *frame) aside(r Rect, text string, k ink) {
 	lines := wrap(text, r.W)
 	if len(lines) > r.H {
@@ -192,8 +189,8 @@ func (f *frame) aside(r Rect, text string, k ink) {
 	}
 }
 
-// input draws a line that is being typed, scrolled so that its cursor is seen.
-// What is wrong with it, or a help, is at its end.
+// input draws a line that is being typed, scrolled so that its cursor is seen. At its end stands what is wrong with
+// it, or a help.
 func (f *frame) input(line Rect, in *screen.Input) {
 	switch {
 	case in.Error != "":
@@ -205,7 +202,7 @@ func (f *frame) input(line Rect, in *screen.Input) {
 	if in.Prompt != "" {
 		x = f.put(line, in.Prompt, inkTitle) + 1
 	}
-	f.typed(after(line, x), in, onNothing)
+	f.typed(restFrom(line, x), in, onNothing)
 }
 
 func (f *frame) typed(r Rect, in *screen.Input, ground ink) {
@@ -218,7 +215,7 @@ func (f *frame) typed(r Rect, in *screen.Input, ground ink) {
 	}
 	cursor := inkCursor
 	if f.st.reversed(ground) {
-		cursor = inkPlain // on a ground that is reversed itself
+		cursor = inkPlain // on a ground that is reversed already
 	}
 	x := r.X + min(0, r.W-width(under)-width(before))
 	x = f.c.put(r, x, r.Y, before, inkPlain.on(ground))

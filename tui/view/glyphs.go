@@ -5,14 +5,14 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// Glyphs is the set of signs that are drawn with.
+// Glyphs is a set of signs to draw with.
 type Glyphs int
 
 const (
 	// Unicode has lines, blocks and marks that every terminal font has. It has
 	// no braille patterns: they are letters to those who read braille.
 	Unicode Glyphs = iota
-	// ASCII is for terminals and fonts without anything else.
+	// ASCII is for terminals and fonts that have nothing else.
 	ASCII
 )
 
@@ -28,7 +28,7 @@ type marks struct {
 	crumb, ellipsis, pointer, times, down, dot, critical     string
 	request, answer, picked, bookmark                        string
 	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
-	// eighths are bars of one to seven eighths of a cell; empty if there are none.
+	// eighths are bars of one to seven eighths of a cell; empty if the set has none.
 	eighths []string
 }
 
@@ -60,14 +60,14 @@ var glyphSets = [...]marks{
 	},
 }
 
-// plainSigns stand in texts for signs that ASCII does not have: in the names of
-// keys, around quoted words, where something was cut.
+// plainSigns maps signs in texts to signs that ASCII has: in the names of keys, around quoted words, where something
+// was cut.
 var plainSigns = map[string]string{
 	"↑": "^", "↓": "v", "←": "<", "→": ">", "·": "-", "…": ".", "–": "-", "—": "-", "×": "x",
 	"“": "\"", "”": "\"", "‘": "'", "’": "'",
 }
 
-// row is the sign and the ink of how far a row is.
+// row returns the sign and the ink that say how far a row has come.
 func (m *marks) row(r screen.RowMark) (string, ink) {
 	switch r {
 	case screen.RowDone:
@@ -88,7 +88,7 @@ func (m *marks) row(r screen.RowMark) (string, ink) {
 	return m.toCome, inkFaint
 }
 
-// pod is the sign and the ink of the state of a pod.
+// pod returns the sign and the ink of a pod's state.
 func (m *marks) pod(p life.State) (string, ink) {
 	switch p {
 	case life.Held:
@@ -109,7 +109,7 @@ func (m *marks) pod(p life.State) (string, ink) {
 	return m.gone, inkFaint
 }
 
-// link is the sign and the ink of how the session is connected.
+// link returns the sign and the ink of the session's connection.
 func (m *marks) link(l screen.Link) (string, ink) {
 	switch l {
 	case screen.LinkConnecting, screen.LinkReconnecting:

@@ -4,9 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +66,6 @@ func TestGolden(t *testing.T) {
 		Options
 	}{
 		{"dark", Options{Theme: Dark}},
-		{"light", Options{Theme: Light}},
 		{"ascii", Options{Glyphs: ASCII, NoColour: true}},
 	}
 	for _, fx := range append(fixtures[:len(fixtures):len(fixtures)], fixture{"chinese", chinese}) {
@@ -84,7 +86,31 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestHighContrastAndNoColour: what they may and may not use.
+// TestGoldenLight: a light screen is the dark screen of TestGolden with other styles. The golden file has the light
+// style for each dark one.
+func TestGoldenLight(t *testing.T) {
+	styles := map[string]bool{}
+	for _, fx := range append(fixtures[:len(fixtures):len(fixtures)], fixture{"chinese", chinese}) {
+		for _, size := range goldenSizes {
+			dark := Draw(fx.make(), NewStyles(Options{Theme: Dark, Width: size[0], Height: size[1]}))
+			light := Draw(fx.make(), NewStyles(Options{Theme: Light, Width: size[0], Height: size[1]}))
+			from, to := sequences(dark), sequences(light)
+			if !slices.Equal(styleSequence.Split(dark, -1), styleSequence.Split(light, -1)) {
+				t.Errorf("%s at %dx%d: the light screen differs in more than its styles", fx.name, size[0], size[1])
+				continue
+			}
+			for i := range from {
+				styles[strings.ReplaceAll(from[i]+" "+to[i]+"\n", "\x1b", "␛")] = true
+			}
+		}
+	}
+	golden(t, "light.txt", strings.Join(slices.Sorted(maps.Keys(styles)), ""))
+}
+
+// styleSequence matches a style's escape sequence.
+var styleSequence = regexp.MustCompile("\x1b[^m]*m")
+
+// TestHighContrastAndNoColour: which sequences these looks may use.
 func TestHighContrastAndNoColour(t *testing.T) {
 	for _, fx := range fixtures {
 		no := Draw(fx.make(), NewStyles(Options{Width: 120, Height: 36, NoColour: true}))
@@ -101,21 +127,9 @@ func TestHighContrastAndNoColour(t *testing.T) {
 	}
 }
 
-func sequences(s string) []string {
-	var all []string
-	for {
-		at := strings.IndexByte(s, '\x1b')
-		if at < 0 {
-			return all
-		}
-		s = s[at:]
-		end := strings.IndexByte(s, 'm') + 1
-		all = append(all, s[:end])
-		s = s[end:]
-	}
-}
+func sequences(s string) []string { return styleSequence.FindAllString(s, -1) }
 
-// TestFewColours: on a terminal with sixteen colours there are no others.
+// TestFewColours: a terminal with sixteen colours gets no others.
 func TestFewColours(t *testing.T) {
 	for _, theme := range []Theme{Dark, Light} {
 		for _, fx := range fixtures {
@@ -127,8 +141,7 @@ func TestFewColours(t *testing.T) {
 	}
 }
 
-// TestGroundsDiffer: where there are 256 colours only, the grounds of what is
-// selected, current and held are still not the same.
+// TestGroundsDiffer: with only 256 colours, the grounds of selected, current and held rows still differ.
 func TestGroundsDiffer(t *testing.T) {
 	for _, theme := range []Theme{Dark, Light} {
 		p := palettes[theme]
@@ -142,8 +155,7 @@ func TestGroundsDiffer(t *testing.T) {
 	}
 }
 
-// TestStatesDifferWithoutColour: every state of a pod and of a row can be told
-// from every other by its sign or its word.
+// TestStatesDifferWithoutColour: every state of a pod and of a row differs from every other by its sign or its word.
 func TestStatesDifferWithoutColour(t *testing.T) {
 	for set := range glyphSets {
 		m := &glyphSets[set]
@@ -166,7 +178,7 @@ func TestStatesDifferWithoutColour(t *testing.T) {
 	}
 }
 
-// TestThemes: the themes that go with both grounds, as they are drawn.
+// TestThemes: the drawn screens of the themes that go with both backgrounds.
 func TestThemes(t *testing.T) {
 	for _, look := range []struct {
 		name string
@@ -186,8 +198,8 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestFinding: what is looked for is marked in the pane that has the keys, and
-// counted in its title, with colours and without.
+// TestFinding: the text that is looked for is marked in the pane that has the keys, and its matches are counted in
+// the pane's title, with colours and without.
 func TestFinding(t *testing.T) {
 	for _, look := range []struct {
 		name string
@@ -208,7 +220,7 @@ func TestFinding(t *testing.T) {
 	}
 	c := newCanvas(20, 1)
 	c.put(c.all(), 0, 0, "沙箱 Sandbox SANDbox", inkPlain.on(onSelected))
-	c.mark(c.all(), "sandbox", inkMatch)
+	c.markText(c.all(), "sandbox", inkMatch)
 	for x, cell := range c.cells {
 		if want := x >= 5 && x != 12; (cell.ink == inkMatch.on(onSelected)) != want {
 			t.Errorf("cell %d has ink %d", x, cell.ink)
@@ -216,8 +228,8 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// TestMarked: marked pods, bookmarks, all columns, and what the filter leaves, in the
-// sizes in which there is room for them and in which there is not.
+// TestMarked: marked pods, bookmarks, all columns, and the number of pods that the filter selects, in sizes with
+// room for them and without.
 func TestMarked(t *testing.T) {
 	var b strings.Builder
 	for _, look := range []Options{{NoColour: true}, {NoColour: true, Glyphs: ASCII}} {
@@ -240,8 +252,8 @@ func TestMarked(t *testing.T) {
 	golden(t, filepath.Join("finding", "marked.txt"), b.String())
 }
 
-// TestDeuteranopia: the meanings of that theme differ to who sees no green, as
-// Machado, Oliveira and Fernandes (2009) compute it, by more than a glance needs.
+// TestDeuteranopia: to a person who sees no green, as Machado, Oliveira and Fernandes (2009) compute it, the
+// meanings of that theme differ by more than a glance needs.
 func TestDeuteranopia(t *testing.T) {
 	const apart = 20 // of CIE 1976; 2 can just be seen side by side
 	for _, o := range []Options{{Theme: Deuteranopia}, {Theme: Deuteranopia, LightGround: true}} {
@@ -260,7 +272,7 @@ func TestDeuteranopia(t *testing.T) {
 	}
 }
 
-// seenWithoutGreen is a colour, in linear light, as who has no green cones sees it.
+// seenWithoutGreen returns a colour, in linear light, as a person without green cones sees it.
 func seenWithoutGreen(c color.Color) (out [3]float64) {
 	r, g, b, _ := c.RGBA()
 	var in [3]float64
@@ -276,7 +288,7 @@ func seenWithoutGreen(c color.Color) (out [3]float64) {
 	return out
 }
 
-// distance is that of two colours in CIE L*a*b*.
+// distance returns the distance of two colours in CIE L*a*b*.
 func distance(a, b [3]float64) float64 {
 	x, y := lab(a), lab(b)
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))

@@ -10,8 +10,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// piece is a part of a line that is left out if there is no room. The higher its
-// rank, the sooner.
+// piece is a part of a line that may be left out. The higher its rank, the sooner it is left out.
 type piece struct {
 	glyph string
 	text  string
@@ -28,14 +27,13 @@ func (p piece) width() int {
 	return w
 }
 
-// header draws the top line: what is watched on the left, how many pods are how
-// on the right.
+// header draws the top line: what is watched on the left, and on the right how many pods are in which state.
 func (f *frame) header() {
 	line := f.lay.Header.inset(1, 0, 1, 0)
-	left, right := choose(f.about(), f.counts(), line.W)
+	left, right := choosePieces(f.about(), f.counts(), line.W)
 	x := line.X
 	for _, p := range left {
-		x = f.piece(after(line, x), p) + 2
+		x = f.piece(restFrom(line, x), p) + 2
 	}
 	total := -2
 	for _, p := range right {
@@ -43,7 +41,7 @@ func (f *frame) header() {
 	}
 	x = line.right() - total
 	for _, p := range right {
-		x = f.piece(after(line, x), p) + 2
+		x = f.piece(restFrom(line, x), p) + 2
 	}
 }
 
@@ -55,8 +53,8 @@ func (f *frame) piece(line Rect, p piece) int {
 	return f.c.put(line, x, line.Y, p.text, p.ink)
 }
 
-// choose leaves out pieces, the least important first, until the rest fits.
-func choose(left, right []piece, w int) ([]piece, []piece) {
+// choosePieces leaves out pieces, the least important first, until the rest fits.
+func choosePieces(left, right []piece, w int) ([]piece, []piece) {
 	for {
 		need, worst := 0, -1
 		for _, p := range append(left[:len(left):len(left)], right...) {
@@ -80,7 +78,7 @@ func without(ps []piece, rank int) []piece {
 	return kept
 }
 
-// about is what is watched, and through what.
+// about returns pieces that say what is watched, and through which probes.
 func (f *frame) about() []piece {
 	h := &f.s.Header
 	glyph, k := f.m.link(h.Link)
@@ -98,25 +96,25 @@ func (f *frame) about() []piece {
 	if len(f.s.Crumbs) > 0 && !f.lay.Crumbs.empty() {
 		node = 11 // it is in the line below as well
 	}
-	ps = add(ps, h.Node, inkPlain, node)
+	ps = addPiece(ps, h.Node, inkPlain, node)
 	if h.Lab {
-		ps = add(ps, f.text(wordLab), inkAccent, 10)
+		ps = addPiece(ps, f.text(wordLab), inkAccent, 10)
 	}
 	if h.Kubelet != "" {
-		ps = add(ps, "kubelet "+h.Kubelet, inkMuted, 9)
+		ps = addPiece(ps, "kubelet "+h.Kubelet, inkMuted, 9)
 	}
-	ps = add(ps, strings.Join(h.Probes, " "), inkMuted, 7)
+	ps = addPiece(ps, strings.Join(h.Probes, " "), inkMuted, 7)
 	for i := range h.Failing {
 		ps = append(ps, f.failing(&h.Failing[i]))
 	}
-	ps = add(ps, h.Blind, inkFaint, 8)
+	ps = addPiece(ps, h.Blind, inkFaint, 8)
 	if h.Filter != "" {
 		ps = append(ps, piece{text: " " + f.text(wordFilter) + " " + fit(h.Filter, 32, f.m.ellipsis) + " ", ink: inkAccentChip, rank: 2})
 	}
 	return ps
 }
 
-// failing is a probe that sees nothing, with what it failed at.
+// failing returns a piece for a probe that sees nothing, with the reason.
 func (f *frame) failing(p *screen.Failing) piece {
 	out := piece{glyph: f.m.failed, gInk: inkFailed, text: p.Probe + " " + f.text(wordFailed), ink: inkFailedText, rank: 3}
 	if p.Again {
@@ -128,14 +126,14 @@ func (f *frame) failing(p *screen.Failing) piece {
 	return out
 }
 
-func add(ps []piece, text string, k ink, rank int) []piece {
+func addPiece(ps []piece, text string, k ink, rank int) []piece {
 	if text == "" {
 		return ps
 	}
 	return append(ps, piece{text: text, ink: k, rank: rank})
 }
 
-// counts is how many pods are how.
+// counts returns pieces that say how many pods are in which state.
 func (f *frame) counts() []piece {
 	h := &f.s.Header
 	pods := wordPodCount
@@ -158,7 +156,7 @@ func (f *frame) counts() []piece {
 	return ps
 }
 
-// crumbs draws where the reader is, and on the right the names of the views.
+// crumbs draws the reader's place and, on the right, the names of the views.
 func (f *frame) crumbs() {
 	if f.lay.Crumbs.empty() {
 		return
@@ -175,13 +173,12 @@ func (f *frame) crumbs() {
 			k = inkMuted
 		}
 		from := x
-		x = f.put(after(rest, x), c, k)
+		x = f.put(restFrom(rest, x), c, k)
 		f.zone(Rect{from, rest.Y, x - from, 1}, Target{Kind: OnCrumb, Index: i})
 	}
 }
 
-// views draws the names of what the main pane can show, if there is room, and
-// gives the rest of the line.
+// views draws the names of the views of the main pane, if there is room, and returns the rest of the line.
 func (f *frame) views(line Rect) Rect {
 	total := 0
 	for _, p := range mainPanes {
@@ -205,8 +202,7 @@ func (f *frame) views(line Rect) Rect {
 	return rest
 }
 
-// scrub draws how far a trace file has been played into the line under the
-// header.
+// scrub draws into the line under the header how far a trace file has been played.
 func (f *frame) scrub() {
 	h := &f.s.Header
 	if h.Of <= 0 || !f.lay.Hold.empty() || len(f.lay.Rules) == 0 || f.lay.Rules[0].Y > 2 {
@@ -218,8 +214,8 @@ func (f *frame) scrub() {
 	f.c.put(r, r.X+n, r.Y, f.m.knob, inkTitle)
 }
 
-// tiny draws what a very small terminal has room for: the counts, the hold, and
-// why the selected pod waits.
+// tiny draws the parts that a very small terminal has room for: the counts, the hold, and why the selected pod
+// waits.
 func (f *frame) tiny() {
 	f.header()
 	f.hold()

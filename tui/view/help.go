@@ -2,7 +2,7 @@ package view
 
 import "github.com/podstep/podstep/tui/screen"
 
-// helpColumns is how many columns of keys fit into a width.
+// helpColumns returns how many columns of keys fit into a width.
 func helpColumns(w int) int {
 	if w >= 84 {
 		return 2
@@ -59,7 +59,7 @@ func (f *frame) help(o *screen.Overlay) {
 	f.thumb(r.inset(0, 0, -1, 0), o.Top+from, to-from, max(o.Top+len(lines), o.Total))
 }
 
-// whyOff says of the chosen item why it does nothing now.
+// whyOff says why the chosen item does nothing now.
 func (f *frame) whyOff(line Rect, o *screen.Overlay) {
 	if o.Cursor < 0 || o.Cursor >= len(o.Items) {
 		return

@@ -2,12 +2,11 @@ package view
 
 import "github.com/podstep/podstep/tui/screen"
 
-// TargetKind is what the mouse points at.
+// TargetKind says what the mouse points at.
 type TargetKind int
 
 const (
-	// OnPane is a pane, outside its rows. Every place of a pane has it, for the
-	// wheel.
+	// OnPane is a pane, outside its rows. Every place of a pane belongs to it, too, for the wheel.
 	OnPane TargetKind = iota
 	OnPod
 	OnRow
@@ -27,33 +26,33 @@ const (
 	OnOutside // outside the dialog that is on top
 )
 
-// Target is what the mouse points at. Only what its kind has is set.
+// Target is the thing that the mouse points at. Only the fields of its kind are set.
 type Target struct {
 	Kind TargetKind
 	Pane screen.Pane
 	Main screen.Main
 	Pod  screen.PodKey
-	// ID is that of a row or a bar, or the key of a hint.
+	// ID identifies a row or a bar. For a hint it is the key.
 	ID string
-	// Index is the place of an event in the session, of a breakpoint its number,
-	// of a crumb, button or item its place in the list.
+	// Index is the place of an event in the session, or the number of a breakpoint. For a crumb, a button or an item
+	// it is the place in the list.
 	Index int
 }
 
-// zone is where a target is.
+// zone is the place of a target.
 type zone struct {
 	Rect
 	Target
 }
 
-// zone notes where a target is. What is noted later is on top.
+// zone notes the place of a target. A target that is noted later lies on top.
 func (f *frame) zone(r Rect, t Target) {
 	if !r.empty() {
 		f.zones = append(f.zones, zone{r, t})
 	}
 }
 
-// Hit reports what is at a place of the screen.
+// Hit returns the target at a place of the screen.
 func Hit(s *screen.Screen, st *Styles, x, y int) (Target, bool) {
 	f := drawn(s, st)
 	for i := len(f.zones) - 1; i >= 0; i-- {

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// find is the place of a text on the screen.
+// find returns the place of a text on the screen.
 func find(t *testing.T, s *screen.Screen, st *Styles, text string) (int, int) {
 	t.Helper()
 	for y, line := range strings.Split(ansi.Strip(Draw(s, st)), "\n") {

@@ -2,20 +2,19 @@ package view
 
 import "github.com/podstep/podstep/tui/screen"
 
-// Arrangement is what the layout depends on, other than the size.
+// Arrangement has all that the layout depends on besides the size.
 type Arrangement struct {
 	Main  screen.Main
 	Focus screen.Pane
 	Zoom  bool
-	// Split is the share of the pod list in the width, in percent. Zero: by size.
+	// Split is the share of the pod list in the width, in percent. Zero: the share depends on the size.
 	Split              int
 	HasDetail, HasHold bool
-	// Tour is how many lines the card of a tour wants in a width. It is nil if
-	// there is none.
+	// Tour returns how many lines the card of a tour wants in a width. It is nil if there is no card.
 	Tour func(width int) int
 }
 
-// ArrangementOf is the arrangement of a screen.
+// ArrangementOf returns the arrangement of a screen.
 func ArrangementOf(s *screen.Screen) Arrangement {
 	a := Arrangement{
 		Main: s.Main, Focus: s.Focus, Zoom: s.Zoom, Split: s.Split,
@@ -33,10 +32,9 @@ type Layout struct {
 	Tiny                                bool
 	Header, Crumbs, Hold                Rect
 	Pods, Main, Detail, Tour, Why, Foot Rect
-	// TourRule is the rule above the card of a tour, which shows how far one has
-	// come.
+	// TourRule is the rule above the card of a tour. It shows the progress.
 	TourRule Rect
-	// Gap is set if there is room for a blank line below titles.
+	// Gap is set if titles have room for a blank line below them.
 	Gap bool
 	// Rules are the thin lines between the parts, one cell thick.
 	Rules []Rect
@@ -44,14 +42,14 @@ type Layout struct {
 	Divider Rect
 }
 
-// The sizes from which on there is room for more.
+// The sizes from which on a screen has room for more parts.
 const (
 	tinyWidth, tinyHeight = 40, 10
 	twoWidth              = 80
 	whyHeight             = 18     // for a second line of the reason
 	tallWidth, tallHeight = 60, 26 // pods above the pipeline
 	wideWidth, wideHeight = 160, 24
-	detailHeight          = 22 // of the panes: room for a detail below
+	detailHeight          = 22 // of the panes, for a detail below
 	gapHeight             = 30
 	crumbsHeight          = 28
 )
@@ -82,7 +80,7 @@ func tiny(all Rect, a Arrangement) Layout {
 	return l
 }
 
-// frame lays out what is around the panes, and gives the room for them.
+// frame lays out the parts around the panes, and returns the room for the panes.
 func (l *Layout) frame(all Rect, a Arrangement) Rect {
 	body := all
 	top := func() Rect { r := body.line(0); body = body.inset(0, 1, 0, 0); return r }
@@ -110,7 +108,7 @@ func (l *Layout) frame(all Rect, a Arrangement) Rect {
 	return body
 }
 
-// tourAtSide says that the card has a place next to the pipeline.
+// tourAtSide reports whether the card has a place next to the pipeline.
 func tourAtSide(body Rect, a Arrangement) bool {
 	return !a.Zoom && body.W >= 120 && body.H >= detailHeight-2
 }
@@ -170,8 +168,8 @@ func (l *Layout) only(body Rect, a Arrangement) {
 	}
 }
 
-// main divides the column of the pipeline: above the detail if there is room,
-// else whichever has the keys.
+// main divides the column of the pipeline. It puts the pipeline above the detail if there is room, else it shows the
+// one that has the keys.
 func (l *Layout) main(r Rect, a Arrangement) {
 	switch {
 	case a.HasDetail && r.H >= detailHeight:
@@ -183,7 +181,7 @@ func (l *Layout) main(r Rect, a Arrangement) {
 	}
 }
 
-// left is the pods, above the card of a tour.
+// left lays out the pods, above the card of a tour.
 func (l *Layout) left(r Rect, a Arrangement) {
 	l.Pods = r
 	if a.Tour != nil && l.Tour.empty() {
@@ -193,7 +191,7 @@ func (l *Layout) left(r Rect, a Arrangement) {
 	}
 }
 
-// right is the detail, below the card of a tour.
+// right lays out the detail, below the card of a tour.
 func (l *Layout) right(r Rect, a Arrangement) {
 	switch {
 	case a.Tour == nil || !l.Tour.empty():
@@ -205,7 +203,7 @@ func (l *Layout) right(r Rect, a Arrangement) {
 	}
 }
 
-// columns divides a part by an upright rule.
+// columns divides a part by a vertical rule.
 func (l *Layout) columns(r Rect, left int, divider bool) (Rect, Rect) {
 	rule := Rect{r.X + left, r.Y, 1, r.H}
 	l.Rules = append(l.Rules, rule)
@@ -215,15 +213,14 @@ func (l *Layout) columns(r Rect, left int, divider bool) (Rect, Rect) {
 	return Rect{r.X, r.Y, left, r.H}, Rect{rule.right(), r.Y, r.W - left - 1, r.H}
 }
 
-// rows divides a part by a level rule.
+// rows divides a part by a horizontal rule.
 func (l *Layout) rows(r Rect, top int) (Rect, Rect) {
 	rule := Rect{r.X, r.Y + top, r.W, 1}
 	l.Rules = append(l.Rules, rule)
 	return Rect{r.X, r.Y, r.W, top}, Rect{r.X, rule.bottom(), r.W, r.H - top - 1}
 }
 
-// podsWidth is the width of the pod list: the reader's share, or so many percent
-// within limits.
+// podsWidth returns the width of the pod list: the reader's share, or else percent of the width, within limits.
 func podsWidth(all, split, percent, low, high int) int {
 	if split > 0 {
 		return min(max(20, all*split/100), all-42)
@@ -231,8 +228,8 @@ func podsWidth(all, split, percent, low, high int) int {
 	return min(max(low, all*percent/100), high)
 }
 
-// Sizes reports how many rows fit into the panes of a screen. Its lists may be
-// empty; what matters is which panes there are.
+// Sizes returns how many rows fit into the panes of a screen. The screen's lists may be empty; only its panes
+// matter.
 func Sizes(s *screen.Screen, st *Styles) screen.Sizes {
 	a := ArrangementOf(s)
 	l := Arrange(st.Width, st.Height, a)
@@ -251,7 +248,7 @@ func Sizes(s *screen.Screen, st *Styles) screen.Sizes {
 	}
 }
 
-// titleHeight is how many lines the title of a pane takes, with the blank below.
+// titleHeight returns how many lines the title of a pane takes, with the blank below.
 func (l *Layout) titleHeight(r Rect) int {
 	if l.Gap && r.H >= 14 {
 		return 2

@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// arrangements are all that a layout may have to cope with.
+// arrangements returns all arrangements that a layout may have to cope with.
 func arrangements() []Arrangement {
 	var all []Arrangement
 	tour := func(w int) int { return 6 + 300/max(1, w) }

@@ -8,20 +8,18 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// mainPane draws a view: one of the things that the main pane can show.
+// mainPane draws a view, which is something that the main pane can show.
 type mainPane struct {
 	main screen.Main
-	// place is where its name stands among those of the others, from the left.
+	// place is where the view's name stands among the names of the views, from the left.
 	place int
 	name  probes.Text
 	draw  func(*frame, Rect)
-	// table: it has a line of headings or times below its title, and wants more of
-	// the width than a list does.
+	// table: the view has a line of headings or times below its title, and wants more of the width than a list does.
 	table bool
 }
 
-// mainPanes are those of all views, by place. Each puts itself into the list, in
-// the file that draws it.
+// mainPanes has all views, by place. Each is added in the file that draws it.
 var mainPanes []*mainPane
 
 func addMain(p mainPane) {
@@ -29,7 +27,7 @@ func addMain(p mainPane) {
 	slices.SortFunc(mainPanes, func(a, b *mainPane) int { return cmp.Compare(a.place, b.place) })
 }
 
-// Mains are all views, in the order of their names in the header.
+// Mains returns all views, in the order of their names in the header.
 func Mains() (out []screen.Main) {
 	for _, p := range mainPanes {
 		out = append(out, p.main)
@@ -37,7 +35,7 @@ func Mains() (out []screen.Main) {
 	return out
 }
 
-// mainOf is what draws a view: of one that nobody draws, that of the story.
+// mainOf returns what draws a view, or what draws the story if nothing draws that view.
 func mainOf(m screen.Main) *mainPane {
 	i := slices.IndexFunc(mainPanes, func(p *mainPane) bool { return p.main == m })
 	return mainPanes[max(i, 0)]
@@ -51,5 +49,5 @@ func (f *frame) main(r Rect) {
 	mainOf(f.s.Main).draw(f, r)
 }
 
-// MainName is what a view is called.
+// MainName returns the name of a view.
 func MainName(m screen.Main) probes.Text { return mainOf(m).name }

@@ -12,9 +12,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestNamesDiffer: pods of one ReplicaSet have the same name but for its end. In the list
-// no two of them look alike, whatever state they are in and however small the terminal, and a
-// name that is cut has a mark of it.
+// TestNamesDiffer: pods of one ReplicaSet have names that differ only in their ends. No two of them look alike in
+// the list, in whatever state and in however small a terminal. A name that is cut has a mark.
 func TestNamesDiffer(t *testing.T) {
 	states := []screen.PodRow{
 		{Mark: life.Idle, Word: "running"}, {Mark: life.Retrying, Word: "retry", For: 72 * time.Minute}, {Mark: life.Held, Word: "held", Left: 299 * time.Second},

@@ -6,8 +6,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// over draws what is on top of the screen: a box in its middle, as large as its
-// content. What is beneath loses its colours, but a hold stays lit.
+// over draws what is on top of the screen: a box in the middle, as large as its content. The parts beneath lose
+// their colours, but a hold stays lit.
 func (f *frame) over() {
 	for i := range f.c.cells {
 		if y := i / f.c.w; f.lay.Hold.empty() || y != f.lay.Hold.Y {
@@ -31,7 +31,7 @@ func (f *frame) over() {
 	}
 }
 
-// OverRows is how many lines of an overlay's list or text fit.
+// OverRows returns how many lines of an overlay's list or text fit.
 func OverRows(kind screen.OverlayKind, st *Styles) int {
 	room := overRoom(st).H - 2
 	if kind == screen.OverPage || kind == screen.OverDialog {
@@ -59,11 +59,10 @@ func OverText(lines []string, st *Styles) []string {
 	return all
 }
 
-// OverPageWidth is how wide a line of a page can be.
+// OverPageWidth returns how wide a line of a page can be.
 func OverPageWidth(st *Styles) int { return overWidth(screen.OverPage, st) }
 
-// overRoom is where boxes may be: below the header and the line of a hold, which
-// stays to be seen.
+// overRoom returns the room for boxes: below the header and the line of a hold, which stays visible.
 func overRoom(st *Styles) Rect {
 	all := Rect{0, 0, st.Width, st.Height}
 	switch {
@@ -77,7 +76,7 @@ func overRoom(st *Styles) Rect {
 	return all
 }
 
-// boxPadding is how many cells are left free within the sides of a box.
+// boxPadding returns how many cells are left free within the sides of a box.
 func boxPadding(width int) int {
 	if width < 60 {
 		return 1
@@ -85,7 +84,7 @@ func boxPadding(width int) int {
 	return 2
 }
 
-// overWidth is how wide the inside of a box is.
+// overWidth returns the width of the inside of a box.
 func overWidth(kind screen.OverlayKind, st *Styles) int {
 	room := st.Width - 2 - 2*boxPadding(st.Width)
 	if st.Width >= 60 {
@@ -103,8 +102,7 @@ func overWidth(kind screen.OverlayKind, st *Styles) int {
 	return max(1, min(most, room))
 }
 
-// box draws a frame around w x h cells in the middle of the room, or a little
-// above it, and gives the inside.
+// box draws a frame around w x h cells, in the middle of the room or a little above it, and returns the inside.
 func (f *frame) box(w, h int, title string, danger bool) Rect {
 	pad := boxPadding(f.c.w)
 	room := overRoom(f.st)
@@ -136,7 +134,7 @@ func (f *frame) border(r Rect, k ink) {
 	}
 }
 
-// page is text to read.
+// page draws text to read.
 func (f *frame) page(o *screen.Overlay) {
 	w := overWidth(screen.OverPage, f.st)
 	var lines []string
@@ -152,14 +150,13 @@ func (f *frame) page(o *screen.Overlay) {
 	for i := range min(h, r.H) {
 		f.put(r.line(i), lines[i], inkPlain)
 		if o.Found != "" {
-			f.c.mark(r.line(i), o.Found, inkMatch)
+			f.c.markText(r.line(i), o.Found, inkMatch)
 		}
 	}
 	f.thumb(r.inset(0, 0, -1, 0), o.Top, h, max(o.Total, len(lines)))
 }
 
-// search draws the line that a list is searched by, and gives the room for the
-// list.
+// search draws the line in which a person searches a list, and returns the room for the list.
 func (f *frame) search(r Rect, in *screen.Input) Rect {
 	if in == nil {
 		return r
@@ -172,7 +169,7 @@ func (f *frame) search(r Rect, in *screen.Input) Rect {
 	return r.inset(0, 1, 0, 0)
 }
 
-// palette is a list to choose from: what each does, and its key at the right.
+// palette draws a list to choose from: the name of each item, and its key at the right.
 func (f *frame) palette(o *screen.Overlay) {
 	rows := min(OverRows(o.Kind, f.st), max(len(o.Items), o.Total, 1))
 	extra := 0
@@ -213,7 +210,7 @@ func (f *frame) item(line Rect, o *screen.Overlay, i int, group bool) {
 		rest = f.putRight(rest, it.Group, inkFaint.on(ground), 12)
 	}
 	x := f.matched(rest, it, text, ground)
-	if off := after(rest, x+2); it.Off != "" && off.W >= 12 {
+	if off := restFrom(rest, x+2); it.Off != "" && off.W >= 12 {
 		f.put(off, it.Off, inkFaint.on(ground))
 	}
 }
@@ -229,7 +226,7 @@ func (f *frame) chosen(line Rect, is bool) ink {
 	return onSelected
 }
 
-// matched writes the text of an item with the letters lit that were typed.
+// matched writes the text of an item, and lights the letters that were typed.
 func (f *frame) matched(line Rect, it *screen.Item, k, ground ink) int {
 	x := f.put(line, it.Text, k.on(ground))
 	if len(it.Match) == 0 || width(it.Text) > line.W {

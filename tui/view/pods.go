@@ -38,11 +38,10 @@ func (f *frame) pods(r Rect) {
 	f.thumb(r, list.Top+from, shown, list.Total)
 }
 
-// SortWord is what an order is called.
+// SortWord returns the name of an order.
 func SortWord(by screen.PodSort) probes.Text { return sortWords[by] }
 
-// podsTitle says how many pods of how many the filter selects, and how many are
-// marked.
+// podsTitle says how many of the pods the filter selects, and how many are marked.
 func (f *frame) podsTitle() string {
 	l, title := &f.s.Pods, f.text(wordPods)
 	if l.Of > 0 {
@@ -54,8 +53,8 @@ func (f *frame) podsTitle() string {
 	return title
 }
 
-// nameUsual is the room that a pod's name is to have beside how it is, nameLeast what
-// it has before the time is left out.
+// nameUsual is the room that a pod's name gets beside its state. nameLeast is the room below which the time is left
+// out.
 const nameUsual, nameLeast = 9, 7
 
 func podLines(p *screen.PodRow) int {
@@ -65,7 +64,7 @@ func podLines(p *screen.PodRow) int {
 	return 1
 }
 
-// podsFrom is the first pod to draw so that the selected one is seen.
+// podsFrom returns the first pod to draw so that the selected one is seen.
 func podsFrom(list *screen.PodList, h int) int {
 	from, used := 0, 0
 	for i := 0; i <= list.Cursor && i < len(list.Rows); i++ {
@@ -102,7 +101,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	text := f.podState(p)
 	switch room := line.W - width(text) - 2; {
 	case p.Mark == life.Held && p.Left > 0 && room < nameUsual:
-		text = f.textf(wordLeft, words.Clock(p.Left)) // that it is held, the sign says
+		text = f.textf(wordLeft, words.Clock(p.Left)) // the sign says that it is held
 	case room < nameLeast:
 		text = p.Word
 	}
@@ -118,7 +117,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	}
 }
 
-// shows reports whether the list says this of each pod.
+// shows reports whether the list has a column.
 func (f *frame) shows(c screen.PodColumn) bool {
 	columns := f.s.Pods.Columns
 	if columns == nil {
@@ -127,7 +126,7 @@ func (f *frame) shows(c screen.PodColumn) bool {
 	return slices.Contains(columns, c)
 }
 
-// podColumns writes the columns that stand before how a pod is, if there is room.
+// podColumns writes the columns that stand before a pod's state, if there is room.
 func (f *frame) podColumns(line Rect, p *screen.PodRow, ground ink) Rect {
 	if f.shows(screen.ColumnSeen) && p.Seen > 0 {
 		line = f.putRight(line, words.Clock(p.Seen), inkFaint.on(ground), 12)
@@ -142,12 +141,12 @@ func (f *frame) podColumns(line Rect, p *screen.PodRow, ground ink) Rect {
 	return line
 }
 
-// podName is the full name. The node itself has a row without a namespace.
+// podName returns the full name. The row of the node has no namespace.
 func podName(p *screen.PodRow) string {
 	return probes.Pod{Namespace: p.Namespace, Name: p.Name}.NamespacedName()
 }
 
-// podName writes the name, and where the pod is if there is room behind it.
+// podName writes the name and, if there is room behind it, the pod's step.
 func (f *frame) podName(line Rect, p *screen.PodRow, name, ground ink) {
 	full := podName(p)
 	if !f.shows(screen.ColumnNamespace) {
@@ -157,12 +156,12 @@ func (f *frame) podName(line Rect, p *screen.PodRow, name, ground ink) {
 		full = f.shortName(p, line.W)
 	}
 	x := f.put(line, full, name.on(ground))
-	if rest := after(line, x+2); p.Where != "" && f.shows(screen.ColumnStep) && width(p.Where) <= rest.W {
+	if rest := restFrom(line, x+2); p.Where != "" && f.shows(screen.ColumnStep) && width(p.Where) <= rest.W {
 		f.put(rest, p.Where, inkFaint.on(ground))
 	}
 }
 
-// shortName cuts the namespace first, then the middle of the name.
+// shortName shortens the namespace first, then the middle of the name.
 func (f *frame) shortName(p *screen.PodRow, w int) string {
 	room := w - width(p.Name) - 1
 	switch {
@@ -174,13 +173,13 @@ func (f *frame) shortName(p *screen.PodRow, w int) string {
 	return fitMiddle(p.Name, w, f.m.ellipsis)
 }
 
-// podState is the word of its state with the time that matters: of a held pod
-// what is left until it goes on, of others how long they have been so.
+// podState returns the name of the pod's state with a time: for a held pod the time until it goes on, for others how
+// long they have been so.
 func (f *frame) podState(p *screen.PodRow) string {
 	switch {
 	case p.Mark == life.Held && p.Left > 0:
-		return f.also(p.Word, f.textf(wordLeft, words.Clock(p.Left)))
-	case p.Mark == life.Held: // since when is never shown in its place
+		return f.joinAlso(p.Word, f.textf(wordLeft, words.Clock(p.Left)))
+	case p.Mark == life.Held: // it never shows since when
 	case p.Mark <= life.Waiting && p.For > 0:
 		return p.Word + " " + words.Clock(p.For)
 	}

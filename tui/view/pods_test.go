@@ -13,9 +13,9 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestDirectionOfDurations: of a time beside how a pod is, at every width and in both
-// languages, it is said whether it is left or has gone by. What is left is never without
-// its word; what has gone by never has that, and stands behind the word of the state.
+// TestDirectionOfDurations: at every width and in both languages, the list says whether a time beside a pod's state
+// is left or has passed. A time that is left always has the word for that. A time that has passed never has it, and
+// stands behind the word of the state.
 func TestDirectionOfDurations(t *testing.T) {
 	const went, stays = 41 * time.Second, 24 * time.Second
 	left := map[words.Lang]*regexp.Regexp{words.English: regexp.MustCompile(`24 s left`), words.Chinese: regexp.MustCompile(`剩 24 s`)}
@@ -53,8 +53,7 @@ func TestDirectionOfDurations(t *testing.T) {
 	}
 }
 
-// TestBannerTime: the time in the banner of a hold is said to be left, or to be
-// that after which the pod goes on, at every width.
+// TestBannerTime: at every width, the banner of a hold says that its time is left, or that the pod goes on after it.
 func TestBannerTime(t *testing.T) {
 	for _, s := range []*screen.Screen{held(), chinese()} {
 		right := regexp.MustCompile(`24 s left|goes on in 24 s`)

@@ -11,8 +11,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestProbes: the header names the probes that see nothing and why, and the detail how
-// each probe saw a call.
+// TestProbes: the header names the probes that see nothing, and why. The detail says how each probe saw a call.
 func TestProbes(t *testing.T) {
 	began := time.Date(2026, 11, 22, 12, 0, 0, 5e6, time.UTC)
 	s := base()

@@ -17,8 +17,8 @@ import (
 	"github.com/podstep/podstep/tui/state"
 )
 
-// The recordings that package state has for its own tests: some minutes of a real
-// node, seen from inside its kubelet and from outside.
+// The recordings of package state's tests: some minutes of a real node, seen from inside its kubelet and from
+// outside.
 const woven, attached = "lab", "attached"
 
 func session(t *testing.T, name string, lang words.Lang) *state.State {
@@ -47,7 +47,7 @@ func TestRealSession(t *testing.T) {
 	}
 }
 
-// badChinese is what English puts between sentences and parts of them, in Chinese.
+// badChinese matches, in Chinese text, the signs and blanks that English puts between sentences and parts of them.
 var badChinese = regexp.MustCompile(`.{0,8}([，。；：] [^\s│┃]|\p{Han}[,;:] ).{0,8}`)
 
 // drawAll draws each view at many sizes.
@@ -68,8 +68,8 @@ func drawAll(t *testing.T, s *state.State) {
 	}
 }
 
-// TestAttachedGolden draws a pod that is held at an unmodified kubelet, at
-// every size: where calls, reports and what is not seen stand in one story.
+// TestAttachedGolden draws, at every size, a pod that is held at an unmodified kubelet. Its story has calls, reports
+// and unseen steps.
 func TestAttachedGolden(t *testing.T) {
 	for _, look := range []struct {
 		name string

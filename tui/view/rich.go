@@ -47,9 +47,9 @@ func (f *frame) rich(line Rect, spans rich, ground ink) {
 }
 
 // goWords are the words of Go that are worth a colour.
-var goWords = set("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var nil true false")
+var goWords = wordSet("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var nil true false")
 
-func set(words string) map[string]bool {
+func wordSet(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		m[w] = true
@@ -101,7 +101,7 @@ func letter(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// quoted is the end of the string that begins at i.
+// quoted returns the end of the string that begins at i.
 func quoted(s string, i int) int {
 	for j := i + 1; j < len(s); j++ {
 		switch {

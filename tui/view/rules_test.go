@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// sources are the files of this package that draw.
+// sources returns the files of this package that draw.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -49,7 +49,7 @@ func TestOnePlace(t *testing.T) {
 			switch {
 			case r < utf8.RuneSelf, name == "glyphs.go":
 			case name == "words.go" || name == "breaks.go" && r == '#':
-			case name == "text.go" && unicode.IsPunct(r): // the signs that begin no line
+			case name == "text.go" && unicode.IsPunct(r): // the signs with which no line begins
 			default:
 				t.Errorf("%s has a glyph: %q", name, r)
 			}
@@ -68,7 +68,7 @@ func TestNoBraille(t *testing.T) {
 	}
 }
 
-// TestGlyphs: those that are one cell wide are, and the ASCII ones are ASCII.
+// TestGlyphs: glyphs have the width that they should have, and the ASCII ones are ASCII.
 func TestGlyphs(t *testing.T) {
 	for set := range glyphSets {
 		m := &glyphSets[set]

@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// stackParts is how the lines of a box are shared by the parts of a stack.
+// stackParts says how many lines of a box each part of a stack gets.
 type stackParts struct {
 	head, wrong []string
 	frames      int
@@ -15,7 +15,7 @@ type stackParts struct {
 	values      int
 }
 
-// shareStack gives the frames a third of the lines, or what the values leave free.
+// shareStack gives the frames a third of the lines, or the lines that the values leave free.
 func shareStack(o *screen.Overlay, st *Styles) stackParts {
 	s, w := o.Stack, overWidth(o.Kind, st)
 	rest := max(1, overRoom(st).H-2)
@@ -43,11 +43,11 @@ func shareStack(o *screen.Overlay, st *Styles) stackParts {
 	return p
 }
 
-// StackValues is how many lines of values of a stack are shown.
+// StackValues returns how many lines of a stack's values are shown.
 func StackValues(o *screen.Overlay, st *Styles) int { return shareStack(o, st).values }
 
-// stack draws the functions under way, the chosen one marked, and below them the
-// variables of that one. The box keeps its size, so that nothing moves.
+// stack draws the functions under way, the chosen one marked, and below them its variables. The box keeps its size,
+// so that nothing moves.
 func (f *frame) stack(o *screen.Overlay) {
 	p := shareStack(o, f.st)
 	r := f.box(overWidth(o.Kind, f.st), max(1, overRoom(f.st).H-2), o.Title, o.Danger)
@@ -66,7 +66,7 @@ func (f *frame) stack(o *screen.Overlay) {
 	f.stackValues(Rect{r.X, r.Y, r.W, min(p.values, r.H)}, o.Stack)
 }
 
-// lines writes lines and gives the room below them.
+// lines writes lines, and returns the room below them.
 func (f *frame) lines(r Rect, all []string, k ink) Rect {
 	for i := range min(len(all), r.H) {
 		f.put(r.line(i), all[i], k)
@@ -84,15 +84,15 @@ func (f *frame) stackFrames(r Rect, o *screen.Overlay) {
 		ground := f.chosen(line, i == s.Frame)
 		f.zone(line, Target{Kind: OnItem, Index: i})
 		number := strconv.Itoa(i)
-		f.put(after(line, line.X+digits-len(number)), number, inkFaint.on(ground))
-		rest := after(line, line.X+digits+1)
+		f.put(restFrom(line, line.X+digits-len(number)), number, inkFaint.on(ground))
+		rest := restFrom(line, line.X+digits+1)
 		rest = f.putRight(rest, s.Frames[i].Place, inkMuted.on(ground), 16)
 		f.put(rest, s.Frames[i].Function, inkPlain.on(ground))
 	}
 	f.thumb(r.inset(0, 0, -1, 0), from, to-from, len(s.Frames))
 }
 
-// stackValues draws one variable a line.
+// stackValues draws the variables, each in a line.
 func (f *frame) stackValues(r Rect, s *screen.Stack) {
 	top := max(0, min(s.Top, len(s.Values)-r.H))
 	shown := min(r.H, len(s.Values)-top)
@@ -107,8 +107,8 @@ func (f *frame) stackValues(r Rect, s *screen.Stack) {
 			f.put(line, v.Text, inkPlain)
 		default:
 			x := f.put(line, v.Name, inkField)
-			x = f.put(after(line, x), " = ", inkFaint)
-			f.put(after(line, x), v.Text, inkPlain)
+			x = f.put(restFrom(line, x), " = ", inkFaint)
+			f.put(restFrom(line, x), v.Text, inkPlain)
 		}
 	}
 	f.thumb(r.inset(0, 0, -1, 0), top, shown, len(s.Values))
@@ -121,10 +121,10 @@ func (f *frame) codeLine(line Rect, v *screen.StackValue) {
 		head, number, text = f.m.pointer+" ", inkCurrent, inkStrong
 	}
 	x := f.put(line, fmt.Sprintf("%s%5d  ", head, v.Number), number)
-	f.put(after(line, x), v.Text, text)
+	f.put(restFrom(line, x), v.Text, text)
 }
 
-// stackKeys are the keys of a stack, or of the line that is typed in it.
+// stackKeys returns the keys of a stack, or of the line that is typed in it.
 func (f *frame) stackKeys(leave screen.Hint) []screen.Hint {
 	if f.s.Over.Input != nil {
 		return []screen.Hint{{Key: "Enter", Text: f.text(wordPrint)}, leave}

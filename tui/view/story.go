@@ -12,7 +12,7 @@ func init() {
 	addMain(mainPane{main: screen.MainStory, place: 0, name: screen.StoryName, draw: (*frame).story})
 }
 
-// timeWidth is the column of times at the right of a story.
+// timeWidth is the width of the column of times at the right of a story.
 const timeWidth = 11
 
 // story draws the pipeline of the selected pod.
@@ -46,8 +46,8 @@ func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	return f.titleNew(r, screen.PaneMain, name, right, s.Newer)
 }
 
-// row draws one line of a story: arrow, mark, label, what came of it, time. The
-// step that the pod is at has a ground of its own, those around it have not.
+// row draws one line of a story: arrow, mark, label, result, time. The step that the pod is at has a ground of its
+// own. The steps around that one have none.
 func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 	row := &rows[i]
 	ground := onNothing
@@ -77,22 +77,22 @@ func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 		if row.Mark == screen.RowFailed || row.Mark == screen.RowWaits {
 			k = inkWarn
 		}
-		x = f.put(after(rest, x+1), f.m.times+strconv.Itoa(row.Times), k.on(ground))
+		x = f.put(restFrom(rest, x+1), f.m.times+strconv.Itoa(row.Times), k.on(ground))
 	}
 	if row.Hidden > 0 {
-		x = f.put(after(rest, x+1), "+"+strconv.Itoa(row.Hidden), inkFaint.on(ground))
+		x = f.put(restFrom(rest, x+1), "+"+strconv.Itoa(row.Hidden), inkFaint.on(ground))
 	}
-	f.rowNote(after(rest, max(x+2, noteAt)), row, ground)
+	f.rowNote(restFrom(rest, max(x+2, noteAt)), row, ground)
 }
 
-// bookmark signs a row that a person wants to find again, at its end.
+// bookmark puts a sign at the end of a row that a person wants to find again.
 func (f *frame) bookmark(line Rect, marked bool, ground ink) {
 	if marked {
 		f.c.put(line, line.right()-2, line.Y, f.m.bookmark, inkAccent.on(ground))
 	}
 }
 
-// innermost says that no step within this one is under way.
+// innermost reports whether no step within this one is under way.
 func innermost(rows []screen.Row, i int) bool {
 	for _, r := range rows[i+1:] {
 		if r.Depth <= rows[i].Depth {
@@ -105,7 +105,7 @@ func innermost(rows []screen.Row, i int) bool {
 	return true
 }
 
-// indent is how far one level of a story is to the right of the one around it.
+// indent returns how far each level of a story is to the right of the level around it.
 func indent(w int) int {
 	if w < 56 {
 		return 1
@@ -113,10 +113,10 @@ func indent(w int) int {
 	return 2
 }
 
-// noteColumn is where notes begin, if the label before is not longer.
+// noteColumn returns the column where notes begin, if the label before is not longer.
 func noteColumn(w int) int { return min(max(18, w*46/100), 46) }
 
-// rowHead draws what is before the label.
+// rowHead draws the parts before the label.
 func (f *frame) rowHead(line Rect, row *screen.Row, ground ink) Rect {
 	x := line.X + 1 + row.Depth*indent(line.W)
 	rest := line.inset(0, 0, 2, 0)
@@ -134,7 +134,7 @@ func (f *frame) rowHead(line Rect, row *screen.Row, ground ink) Rect {
 		f.c.put(rest, x, line.Y, glyph, k.on(ground))
 		x += 2
 	}
-	return after(rest, x)
+	return restFrom(rest, x)
 }
 
 // chapter draws a heading with a thin line up to its time.
@@ -145,21 +145,21 @@ func (f *frame) chapter(line, rest Rect, row *screen.Row, ground ink) {
 	}
 	x := f.put(rest, row.Label, k.on(ground))
 	if row.Note != "" {
-		x = f.put(after(rest, x+2), row.Note, inkMuted.on(ground))
+		x = f.put(restFrom(rest, x+2), row.Note, inkMuted.on(ground))
 	}
 	end := rest.right()
 	if row.Took > 0 {
-		rest = f.putRight(after(rest, x+1), words.Measured(row.Took), inkMuted.on(ground), 3)
+		rest = f.putRight(restFrom(rest, x+1), words.Measured(row.Took), inkMuted.on(ground), 3)
 		end = rest.right()
 	}
 	f.c.repeat(line, x+1, line.Y, end-x-1, f.m.lineH, inkLine.on(ground))
 }
 
-// rowTime draws the time at the right and gives what is left of the line.
+// rowTime draws the time at the right, and returns the rest of the line.
 func (f *frame) rowTime(rest Rect, row *screen.Row, lit bool, ground ink) Rect {
 	text, k := f.rowTook(row, lit)
 	f.c.put(rest, rest.right()-width(text), rest.Y, text, k.on(ground))
-	if rest.W > 84 && row.At > 0 { // when it began
+	if rest.W > 84 && row.At > 0 { // the time when it began
 		rest.W -= timeWidth
 		at := since(row.At)
 		f.c.put(rest, rest.right()-width(at), rest.Y, at, inkFaint.on(ground))
@@ -176,7 +176,7 @@ func (f *frame) rowTime(rest Rect, row *screen.Row, lit bool, ground ink) Rect {
 	return rest
 }
 
-// rowTag reports where a row comes from, if not from the kubelet's own steps.
+// rowTag names the source of a row, if that is not one of the kubelet's own steps.
 func rowTag(row *screen.Row) string {
 	if row.CRI {
 		return "CRI"
@@ -222,7 +222,7 @@ func labelInk(row *screen.Row, lit bool) ink {
 	case screen.RowToCome, screen.RowUnseen:
 		return inkFaint
 	case screen.RowFailed:
-		if row.Open { // what failed is beneath
+		if row.Open { // the row that failed is beneath
 			return inkPlain
 		}
 		return inkFailed
@@ -235,8 +235,7 @@ func labelInk(row *screen.Row, lit bool) ink {
 	return inkPlain
 }
 
-// rowNote writes what came of the step, and in its own colour what it failed
-// with.
+// rowNote writes the result of the step and, in a colour of its own, the error.
 func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 	if line.W <= 0 {
 		return
@@ -254,8 +253,8 @@ func (f *frame) rowNote(line Rect, row *screen.Row, ground ink) {
 		return
 	}
 	if row.Note != "" && line.W-width(row.Note) > 24 {
-		line = after(line, f.put(line, row.Note, note.on(ground))+2)
+		line = restFrom(line, f.put(line, row.Note, note.on(ground))+2)
 	}
 	x := f.put(line, f.text(wordFailed)+f.text(wordColon), inkFailed.on(ground))
-	f.put(after(line, x), row.Error, inkFailedText.on(ground))
+	f.put(restFrom(line, x), row.Error, inkFailedText.on(ground))
 }

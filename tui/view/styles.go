@@ -12,35 +12,35 @@ import (
 type Theme int
 
 const (
-	// Dark and Light are for terminals with such a ground.
+	// Dark and Light are for terminals with a dark or a light background.
 	Dark Theme = iota
 	Light
-	// HighContrast has no greys and no tints, and goes with any ground.
+	// HighContrast has no greys and no tints, and goes with any background.
 	HighContrast
-	// Deuteranopia says by blue, orange and light what the others say by green and
-	// red. It is for dark and light grounds.
+	// Deuteranopia uses blue, orange and brightness where the other themes use green and red. It is for dark and
+	// light backgrounds.
 	Deuteranopia
-	// Terminal has the sixteen colours of the terminal alone, as its user chose them.
+	// Terminal has only the sixteen colours of the terminal, as its user chose them.
 	Terminal
-	// Auto is for who does not know the ground yet. It is drawn as Dark.
+	// Auto means that the background is not known yet. It is drawn as Dark.
 	Auto
 )
 
-// Options state how to draw.
+// Options say how to draw.
 type Options struct {
 	Width, Height int
 	Theme         Theme
-	// LightGround is for themes that go with both grounds.
+	// LightGround chooses the colours of themes that go with both backgrounds.
 	LightGround bool
 	Glyphs      Glyphs
-	// NoColour leaves bold, underline and reverse only.
+	// NoColour leaves only bold, underline and reverse.
 	NoColour bool
-	// FewColours is for terminals with the sixteen colours only: tints would
-	// become loud there, so that lines are lit as without colour.
+	// FewColours is for terminals with only sixteen colours. Tints would be loud there, so lines are lit as without
+	// colour.
 	FewColours bool
 }
 
-// flat says that there are no tints to lay under a line.
+// flat reports whether there are no tints to lay under a line.
 func (o Options) flat() bool {
 	return o.NoColour || o.FewColours || o.Theme == HighContrast || o.Theme == Terminal
 }
@@ -50,7 +50,7 @@ func (o Options) flat() bool {
 type Styles struct {
 	Options
 	m    *marks
-	inks []string // what switches each ink on
+	inks []string // the sequence that switches each ink on
 }
 
 // NewStyles makes styles.
@@ -59,8 +59,8 @@ func NewStyles(o Options) *Styles {
 	return &Styles{Options: o, m: &glyphSets[o.Glyphs], inks: inksOf(o)}
 }
 
-// painted keeps the inks of each look: they do not depend on the size, and a
-// terminal that is being resized asks for them often.
+// painted keeps the inks of each look. They do not depend on the size, and a terminal that is being resized asks for
+// them often.
 var painted sync.Map
 
 func inksOf(o Options) []string {
@@ -82,7 +82,7 @@ const (
 	inkMuted  // less important than plain
 	inkFaint  // to come, off, or decoration that is read
 	inkLine   // decoration
-	inkAccent // ours: brand, links, things to press
+	inkAccent // podstep's own: brand, links, things to press
 	inkTitle  // of the pane that has the keys
 	inkKey
 	inkDone
@@ -121,11 +121,11 @@ const (
 
 func (k ink) role() ink { return k % inkRoles }
 
-// on puts a role on a ground.
+// on returns a role on a ground.
 func (k ink) on(ground ink) ink { return k.role() + ground }
 
-// palette has the colours of a theme. The meanings have the sixteen colours of
-// the terminal, which its user has chosen; the rest are accents.
+// palette has the colours of a theme. Colours with a meaning are the terminal's own, which its user has chosen; the
+// others are accents.
 type palette struct {
 	red, yellow, green, cyan, magenta color.Color
 	accent, muted, faint, line, under color.Color
@@ -168,7 +168,7 @@ var palettes = map[Theme]palette{
 	},
 }
 
-// few is a palette of the sixteen colours.
+// few returns the palette with the sixteen colours.
 func (p palette) few() palette {
 	p.accent, p.bar, p.accentChip = lipgloss.Blue, lipgloss.Blue, lipgloss.Blue
 	p.muted, p.str, p.buttonGround = lipgloss.NoColor{}, lipgloss.NoColor{}, lipgloss.BrightBlack
@@ -180,7 +180,7 @@ func (p palette) few() palette {
 	return p
 }
 
-// coloursOf is the palette of a look, on the ground that it has.
+// coloursOf returns the palette of a look, on its background.
 func coloursOf(o Options) palette {
 	p := palettes[Dark]
 	switch {
@@ -200,18 +200,16 @@ func coloursOf(o Options) palette {
 	return p
 }
 
-// meanings are the colours of what went wrong, what to look out for, what is done,
-// what goes on, and what is held.
+// meanings are the colours for failures, warnings, finished steps, steps under way, and holds.
 type meanings struct{ failed, warn, done, current, held string }
 
-// Colours that who does not see green tells from each other: blues, oranges, and
-// how light they are.
+// Colours that a person who does not see green can tell apart: blues and oranges of different brightness.
 var (
 	blueOnDark  = meanings{failed: "#ff8c1a", warn: "#fff3a0", done: "#3f8ae0", current: "#8cc8ff", held: "#f0c0d8"}
 	blueOnLight = meanings{failed: "#c24a00", warn: "#5a4a00", done: "#0a66c8", current: "#00284d", held: "#9a6a86"}
 )
 
-// deuteranope is a palette with other colours for its meanings.
+// deuteranope returns the palette with other colours for its meanings.
 func (p palette) deuteranope(m meanings) palette {
 	p.red, p.yellow, p.green = lipgloss.Color(m.failed), lipgloss.Color(m.warn), lipgloss.Color(m.done)
 	p.cyan, p.magenta = lipgloss.Color(m.current), lipgloss.Color(m.held)
@@ -220,7 +218,7 @@ func (p palette) deuteranope(m meanings) palette {
 	return p
 }
 
-// paint works out what switches each ink on.
+// paint works out the sequence that switches each ink on.
 func paint(o Options) []string {
 	flat := o.flat()
 	p := coloursOf(o)
@@ -235,7 +233,7 @@ func paint(o Options) []string {
 	for k := range inkCount {
 		s, ground := roles[k.role()], k-k.role()
 		if flat {
-			s = lit(s, ground, roles[inkHeldChip])
+			s = litStyle(s, ground, roles[inkHeldChip])
 		} else if _, plain := s.GetBackground().(lipgloss.NoColor); plain && ground != onNothing {
 			s = s.Background(p.ground(ground))
 		}
@@ -244,12 +242,12 @@ func paint(o Options) []string {
 	return inks
 }
 
-// reversed says that a ground is made by reversing.
+// reversed reports whether a ground is made by reversing.
 func (st *Styles) reversed(ground ink) bool {
 	return (ground == onSelected || ground == onHeld) && st.flat()
 }
 
-// ground is the tint of a ground.
+// ground returns the tint of a ground.
 func (p palette) ground(ground ink) color.Color {
 	switch ground {
 	case onSelected:
@@ -260,9 +258,8 @@ func (p palette) ground(ground ink) color.Color {
 	return p.held
 }
 
-// lit is a style on a ground that has no tint: reversed, underlined, or as the
-// word of a hold is.
-func lit(s lipgloss.Style, ground ink, held lipgloss.Style) lipgloss.Style {
+// litStyle returns a style on a ground that has no tint: reversed, underlined, or like the word of a hold.
+func litStyle(s lipgloss.Style, ground ink, held lipgloss.Style) lipgloss.Style {
 	switch ground {
 	case onSelected:
 		return lipgloss.NewStyle().Bold(s.GetBold()).Underline(s.GetUnderline()).Reverse(true)
@@ -274,7 +271,7 @@ func lit(s lipgloss.Style, ground ink, held lipgloss.Style) lipgloss.Style {
 	return s
 }
 
-// start is the sequence that a style puts before its text.
+// start returns the sequence that a style puts before its text.
 func start(s lipgloss.Style) string {
 	before, _, _ := strings.Cut(s.Render("x"), "x")
 	return before
@@ -299,7 +296,7 @@ func coloured(p palette) map[ink]lipgloss.Style {
 	}
 }
 
-// plainRoles do with bold, underline and reverse, and one colour for errors.
+// plainRoles returns styles with only bold, underline and reverse, and one colour for errors.
 func plainRoles(failed color.Color) map[ink]lipgloss.Style {
 	n := lipgloss.NewStyle()
 	bold, under, back := n.Bold(true), n.Underline(true), n.Bold(true).Reverse(true)
@@ -315,7 +312,7 @@ func plainRoles(failed color.Color) map[ink]lipgloss.Style {
 	}
 }
 
-// bare says that a blank in this ink shows nothing.
+// bare reports whether a blank in this ink shows nothing.
 func (k ink) bare() bool {
 	if k >= inkRoles {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// width is how many cells a text takes.
+// width returns how many cells a text takes.
 func width(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -34,11 +34,11 @@ func fit(s string, w int, tail string) string {
 	return head(s, room) + tail
 }
 
-// nameEnd is how long the end is that the API server puts behind the names of a ReplicaSet's
-// pods. It alone tells them apart.
+// nameEnd is the length of the random end that the API server gives the names of a ReplicaSet's pods. Only this end
+// tells them apart.
 const nameEnd = 5
 
-// fitMiddle cuts a name in its middle, and keeps its end as long as there is room for that.
+// fitMiddle cuts a name in its middle. It keeps the name's end as long as there is room for it.
 func fitMiddle(s string, w int, tail string) string {
 	room := w - width(tail)
 	if width(s) <= w || room < nameEnd {
@@ -48,20 +48,19 @@ func fitMiddle(s string, w int, tail string) string {
 	return head(s, w-width(tail)-back) + tail + last(s, back)
 }
 
-// ShortName cuts a pod's name to what a line of the screen has room for next to
-// other things.
+// ShortName shortens a pod's name to the room that a line of the screen has next to other things.
 func ShortName(name string, st *Styles) string {
 	return fitMiddle(name, nameRoom(st.Width), st.m.ellipsis)
 }
 
-// nameRoom is how many cells a pod's name gets in a line of some width.
+// nameRoom returns how many cells a pod's name gets in a line of some width.
 func nameRoom(w int) int { return max(12, min(w/5, 40)) }
 
-// head is as much of the beginning as takes at most w cells.
+// head returns as much of the beginning as takes at most w cells.
 func head(s string, w int) string {
 	at := 0
 	for at < len(s) {
-		g, gw := first(s[at:])
+		g, gw := cutFirst(s[at:])
 		if w -= gw; w < 0 {
 			break
 		}
@@ -70,12 +69,12 @@ func head(s string, w int) string {
 	return s[:at]
 }
 
-// last is as much of the end as takes at most w cells.
+// last returns as much of the end as takes at most w cells.
 func last(s string, w int) string {
 	drop := width(s) - w
 	at := 0
 	for at < len(s) && drop > 0 {
-		g, gw := first(s[at:])
+		g, gw := cutFirst(s[at:])
 		drop -= gw
 		at += len(g)
 	}
@@ -88,8 +87,8 @@ const notFirst = "，。、；：！？）」』》】…,.;:!?)]}"
 // notLast are signs that no line ends with.
 const notLast = "（「『《【“‘([{"
 
-// wrap breaks a text into lines of at most w cells: at blanks, and between wide
-// characters, which need none. Words that are too long are cut.
+// wrap breaks a text into lines of at most w cells. It breaks at blanks, and between wide characters, which need no
+// blanks. It cuts words that are too long.
 func wrap(s string, w int) []string {
 	if w < 1 {
 		return nil
@@ -113,12 +112,12 @@ func wrapLine(s string, w int) []string {
 	return append(lines, s)
 }
 
-// breakAt reports where a line of at most w cells ends.
+// breakAt returns where a line of at most w cells ends.
 func breakAt(s string, w int) int {
 	full := len(head(s, w))
 	best, wide, opened := 0, false, false
 	for at := 0; at <= full && at < len(s); {
-		g, gw := first(s[at:])
+		g, gw := cutFirst(s[at:])
 		switch {
 		case g == " ":
 			best, wide = at, false
@@ -138,12 +137,12 @@ func breakAt(s string, w int) int {
 }
 
 func firstOf(s string) string {
-	g, _ := first(s)
+	g, _ := cutFirst(s)
 	return g
 }
 
-// sentence cuts a text behind its first sentence. In a low pane the rest comes
-// last, so that the source and the values can be seen.
+// sentence splits a text behind its first sentence. In a low pane the rest comes last, so that the source and the
+// values can be seen.
 func sentence(text string) (string, string) {
 	for _, end := range []string{". ", "。"} {
 		if at := strings.Index(text, end); at >= 0 {
@@ -154,7 +153,7 @@ func sentence(text string) (string, string) {
 	return text, ""
 }
 
-// since writes an offset from a beginning.
+// since writes a time since a beginning.
 func since(d time.Duration) string {
 	if d == 0 {
 		return "+0"

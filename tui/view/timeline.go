@@ -13,14 +13,14 @@ func init() {
 	addMain(mainPane{main: screen.MainTimeline, place: 1, name: screen.TimelineName, draw: (*frame).timeline, table: true})
 }
 
-// chart is where the bars of a timeline are, and their scale.
+// chart is the room for the bars of a timeline, with their scale.
 type chart struct {
 	Rect
 	from, span time.Duration
 }
 
-// at is the place of a moment, in cells from the left edge of the chart.
-func (c chart) at(d time.Duration) float64 {
+// cellsTo returns the place of a moment, in cells from the left edge of the chart.
+func (c chart) cellsTo(d time.Duration) float64 {
 	return float64(d-c.from) / float64(c.span) * float64(c.W)
 }
 
@@ -71,7 +71,7 @@ func (f *frame) axis(c chart, t *screen.Timeline) {
 	}
 }
 
-// taken says that there is text already.
+// taken reports whether there is text already.
 func (f *frame) taken(x, y, w int) bool {
 	for i := range w {
 		if f.c.cells[y*f.c.w+x+i].text != " " {
@@ -81,7 +81,7 @@ func (f *frame) taken(x, y, w int) bool {
 	return false
 }
 
-// ticks are round times, at least a dozen cells apart, from the left edge on.
+// ticks returns round times, at least a dozen cells apart, from the left edge on.
 func (c chart) ticks() []time.Duration {
 	least := float64(c.span) * 12 / float64(c.W)
 	step := math.Pow(10, math.Floor(math.Log10(least)))
@@ -98,9 +98,9 @@ func (c chart) ticks() []time.Duration {
 	return ticks
 }
 
-// column is the cell of a moment, if it is shown.
+// column returns the cell of a moment, and whether it is shown.
 func (c chart) column(d time.Duration) (int, bool) {
-	at := int(c.at(d))
+	at := int(c.cellsTo(d))
 	return c.X + min(max(at, 0), c.W-1), at >= 0 && at < c.W
 }
 
@@ -111,7 +111,7 @@ func (f *frame) bar(line Rect, c chart, b *screen.Bar, label int, selected bool,
 		ground = f.gutter(line, screen.PaneMain, onNothing)
 	}
 	f.zone(line, Target{Kind: OnBar, Pane: screen.PaneMain, ID: b.ID})
-	// Last, for it may use what is free of the chart.
+	// The label comes last, because it may use the free cells of the chart.
 	defer func(at Rect) { f.barLabel(at.inset(0, 0, at.W-label-f.free(c.line(at.Y-c.Y)), 0), b, ground) }(line)
 	line = c.line(line.Y - c.Y)
 	for _, tick := range c.ticks()[1:] {
@@ -129,10 +129,10 @@ func (f *frame) bar(line Rect, c chart, b *screen.Bar, label int, selected bool,
 		f.parts(line, c, b, ground)
 		return
 	}
-	f.blocks(line, c, b, max(0, c.at(b.From)), min(float64(c.W), c.at(end)), end-b.From, ground)
+	f.blocks(line, c, b, end, ground)
 }
 
-// free is how many cells at the beginning of a line of the chart have nothing but its grid.
+// free returns how many cells at the beginning of a line of the chart have nothing but its grid.
 func (f *frame) free(line Rect) (n int) {
 	for n < line.W {
 		if cell := f.c.cells[line.Y*f.c.w+line.X+n].text; cell != " " && cell != f.m.grid {
@@ -140,17 +140,17 @@ func (f *frame) free(line Rect) (n int) {
 		}
 		n++
 	}
-	return 0 // the bar is not shown: what stands there would be taken for it
+	return 0 // the bar is not shown, and a label there would look like it
 }
 
-// parts draws the calls of a fold where they were, and their sum behind them.
+// parts draws each call of a fold at its time, and behind them the sum of their times.
 func (f *frame) parts(line Rect, c chart, b *screen.Bar, ground ink) {
 	var sum time.Duration
 	glyph, k := f.barLook(b)
 	first, end := c.W, 0
 	for _, p := range b.Parts {
 		sum += p.To - p.From
-		from, to := c.at(p.From), c.at(p.To)
+		from, to := c.cellsTo(p.From), c.cellsTo(p.To)
 		if to < 0 || from >= float64(c.W) {
 			continue
 		}
@@ -176,7 +176,7 @@ func (f *frame) barLabel(line Rect, b *screen.Bar, ground ink) {
 	rest = rest.inset(2+b.Depth, 0, 0, 0)
 	if b.Mark != screen.RowDone {
 		glyph, k := f.m.row(b.Mark)
-		rest = after(rest, f.put(rest, glyph+" ", k.on(ground)))
+		rest = restFrom(rest, f.put(rest, glyph+" ", k.on(ground)))
 	}
 	k := inkPlain
 	switch {
@@ -188,7 +188,7 @@ func (f *frame) barLabel(line Rect, b *screen.Bar, ground ink) {
 	f.put(rest, b.Label, k.on(ground))
 }
 
-// barLook is the glyph and the ink of a bar.
+// barLook returns the glyph and the ink of a bar.
 func (f *frame) barLook(b *screen.Bar) (string, ink) {
 	glyph, k := f.m.barPlain, inkBar
 	if b.Critical {
@@ -209,9 +209,9 @@ func (f *frame) barLook(b *screen.Bar) (string, ink) {
 	return glyph, k
 }
 
-// blocks draws a bar from a to b, in cells, with ends finer than a cell, and how
-// long it took next to it.
-func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, a, b float64, d time.Duration, ground ink) {
+// blocks draws a bar up to a time, with ends finer than a cell, and next to it how long it took.
+func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, to time.Duration, ground ink) {
+	a, b := max(0, c.cellsTo(bar.From)), min(float64(c.W), c.cellsTo(to))
 	if b < 0 || a >= float64(c.W) {
 		return
 	}
@@ -237,10 +237,10 @@ func (f *frame) blocks(line Rect, c chart, bar *screen.Bar, a, b float64, d time
 		f.c.put(line, line.X+min(end, c.W-1), line.Y, f.m.barEnd, k)
 		end++
 	}
-	f.barTook(line, first, end, words.Measured(d), ground)
+	f.barTook(line, first, end, words.Measured(to-bar.From), ground)
 }
 
-// partial is a bar shorter than a cell.
+// partial returns a bar shorter than a cell.
 func (f *frame) partial(part float64, glyph string) string {
 	n := int(math.Round(part * 8))
 	if len(f.m.eighths) == 0 || n >= 8 || glyph == f.m.barNo {

@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// TestFoldParts: a fold is drawn as its calls, not as one bar, with their sum.
+// TestFoldParts: a fold is drawn as its calls, with their sum, and not as one bar.
 func TestFoldParts(t *testing.T) {
 	s := &screen.Screen{Main: screen.MainTimeline, Zoom: true, Focus: screen.PaneMain, Body: &screen.Timeline{
 		To: 100 * time.Second, Now: 100 * time.Second, Total: 1, Bars: []screen.Bar{{

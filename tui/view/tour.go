@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// tour draws the card of a guided walk: where one is in it, what is to be seen,
-// a question, and at its end always what it waits for.
+// tour draws the card of a guided walk: its progress, what one sees, a question, and at the end always what it waits
+// for.
 func (f *frame) tour(r Rect) {
 	t := f.s.Tour
 	if t == nil || r.empty() {
@@ -41,19 +41,18 @@ func (f *frame) tour(r Rect) {
 	for i, l := range lines {
 		y := i
 		if fromEnd := len(lines) - i; fromEnd <= wait {
-			y = body.H - fromEnd // what is waited for is always at the end
+			y = body.H - fromEnd // what the walk waits for is always at the end
 		}
 		f.rich(body.line(y), l, onNothing)
 	}
 }
 
-// fewLines is how much of the text is worth more than the name of a key.
+// fewLines is how many lines of the text are more useful than the name of a key.
 const fewLines = 3
 
-// tourFit is the card in h lines, the last n of which are what it waits for: that is
-// always there. If there is no room for the rest, the blank lines go first, then the
-// ends of the text and of the question, and the key that shows them is named; an
-// answer that was asked for goes before the text.
+// tourFit returns the card in h lines. The last n lines say what the walk waits for, and are always there. If there
+// is no room for the rest, the blank lines go first, then the ends of the text and of the question. The card then
+// names the key that shows them. An answer that was asked for has room before the text.
 func (f *frame) tourFit(w, h int) (lines []rich, n int) {
 	text, question, wait := f.tourText(w), f.tourQuestion(w), f.tourWait(w, "")
 	all := slices.Concat(text, question, wait)
@@ -81,7 +80,7 @@ func (f *frame) tourFit(w, h int) (lines []rich, n int) {
 	return slices.Concat(text, question, wait), len(wait)
 }
 
-// cutLines takes the first n lines, and says in the last that there are more.
+// cutLines returns the first n lines, and says in the last that there are more.
 func (f *frame) cutLines(lines []rich, n int) []rich {
 	if len(lines) <= n || n < 1 {
 		return lines[:min(len(lines), n)]
@@ -91,8 +90,8 @@ func (f *frame) cutLines(lines []rich, n int) []rich {
 	return append(slices.Clone(lines[:n-1]), rich{last})
 }
 
-// tourTitle is the title in one line or two: that of the walk and of the stop,
-// or of the stop alone where both do not fit.
+// tourTitle returns the title in one or two lines: the walk's title and the stop's, or only the stop's if both do
+// not fit.
 func (f *frame) tourTitle(w, most int) []string {
 	t, dot := f.s.Tour, " "+f.m.dot+" "
 	head := f.text(wordTour) + dot
@@ -105,7 +104,7 @@ func (f *frame) tourTitle(w, most int) []string {
 	return joinFrom(wrap(head+t.Heading, max(1, w)), most)
 }
 
-// joinFrom puts what is too long into the last of most lines, where it is cut.
+// joinFrom joins lines beyond most into the last one, which is cut when it is drawn.
 func joinFrom(lines []string, most int) []string {
 	if len(lines) > most {
 		lines = append(lines[:most-1], strings.Join(lines[most-1:], " "))
@@ -113,7 +112,7 @@ func joinFrom(lines []string, most int) []string {
 	return lines
 }
 
-// progress is a thin line, as far as one has come.
+// progress draws a thin line, as long as the walk's progress.
 func (f *frame) progress(line Rect, t *screen.TourCard) {
 	if t.Stops < 1 {
 		return
@@ -125,8 +124,8 @@ func (f *frame) progress(line Rect, t *screen.TourCard) {
 	}
 }
 
-// tourText is the text of the card. It is cut if there is no room for all of the
-// card; the question and what is waited for are not.
+// tourText returns the text of the card. If the whole card has no room, the text is cut before the question and
+// before what the walk waits for.
 func (f *frame) tourText(w int) []rich {
 	return wrapped(f.s.Tour.Text, w, 0, inkPlain)
 }
@@ -143,7 +142,7 @@ func (f *frame) tourQuestion(w int) []rich {
 	return lines
 }
 
-// tourWait is what the card waits for, and what else can be done.
+// tourWait says what the card waits for, and what else the person can do.
 func (f *frame) tourWait(w int, also string) []rich {
 	if f.s.Tour.Wait == "" {
 		return nil
@@ -151,7 +150,7 @@ func (f *frame) tourWait(w int, also string) []rich {
 	return append([]rich{nil}, wrapped(f.m.pointer+" "+f.s.Tour.Wait+also, w, 2, inkKey)...)
 }
 
-// tourLines is how many lines the card wants in a width.
+// tourLines returns how many lines the card wants in a width.
 func tourLines(s *screen.Screen, w int) int {
 	f := &frame{s: s, m: &glyphSets[Unicode]}
 	n := len(f.tourTitle(w-9, 2)) + len(f.tourText(w-2)) + len(f.tourQuestion(w-2)) + len(f.tourWait(w-2, ""))

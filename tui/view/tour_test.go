@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// TestTourFits: the card has as many lines as there is room for, with what it waits
-// for at its end. Where it is cut it names the key that shows all of it.
+// TestTourFits: the card has as many lines as there is room for, and ends with what it waits for. A card that is cut
+// names the key that shows all of it.
 func TestTourFits(t *testing.T) {
 	for _, answer := range []string{"", "The pause container: it does nothing but wait, and has the network namespace of the pod for as long as the pod lives."} {
 		s := tourOf()
@@ -43,7 +43,7 @@ func TestTourFits(t *testing.T) {
 	}
 }
 
-// bare is a text without blanks: it may be broken anywhere.
+// bare returns a text without blanks, because it may be broken anywhere.
 func bare(s string) string { return strings.Join(strings.Fields(s), "") }
 
 func richText(l rich) string {
@@ -54,8 +54,7 @@ func richText(l rich) string {
 	return b.String()
 }
 
-// TestBannerIsPlain: that the node stands still is said once, at every width with
-// room for it.
+// TestBannerIsPlain: the screen says once that the node stands still, at every width with room for it.
 func TestBannerIsPlain(t *testing.T) {
 	for w := 60; w <= 200; w++ {
 		s := held()

@@ -10,7 +10,7 @@ func init() {
 	addMain(mainPane{main: screen.MainWhy, place: 4, name: screen.WhyName, draw: (*frame).causes, table: true})
 }
 
-// causes draws why a pod is where it is: an item may take several lines.
+// causes draws why a pod is where it is. An item may take several lines.
 func (f *frame) causes(r Rect) {
 	c := f.s.Causes()
 	right := ""
@@ -37,7 +37,7 @@ func (f *frame) causes(r Rect) {
 	}
 }
 
-// causesFrom is the first item to draw so that the selected one is seen.
+// causesFrom returns the first item to draw so that the selected one is seen.
 func causesFrom(blocks [][]rich, cursor, h int) int {
 	from, used := 0, 0
 	for i := 0; i <= cursor && i < len(blocks); i++ {
@@ -60,10 +60,10 @@ func (f *frame) cause(r Rect, lines []rich, selected bool) {
 	}
 }
 
-// labelWidth is how wide the column of labels is.
+// labelWidth is the width of the column of labels.
 const labelWidth = 11
 
-// causeLines are the lines of an item. A title has an empty one before it.
+// causeLines returns the lines of an item. A title has an empty line before it.
 func (f *frame) causeLines(c *screen.CauseItem, gap bool, w int) []rich {
 	switch c.Kind {
 	case screen.CauseTitle:
@@ -83,7 +83,7 @@ func (f *frame) causeLines(c *screen.CauseItem, gap bool, w int) []rich {
 	return f.labelled(c, w)
 }
 
-// labelled are the lines of an item with a label before them.
+// labelled returns the lines of an item, with a label before them.
 func (f *frame) labelled(c *screen.CauseItem, w int) []rich {
 	k := inkPlain
 	if c.Kind == screen.CauseNote {
@@ -122,8 +122,7 @@ func (f *frame) labelled(c *screen.CauseItem, w int) []rich {
 	return f.withAside(lines, aside, w)
 }
 
-// withAside adds what stands behind a text: to its last line, or below if there is no
-// room.
+// withAside adds an aside behind a text: in its last line, or below it if there is no room.
 func (f *frame) withAside(lines []rich, aside rich, w int) []rich {
 	last := len(lines) - 1
 	if richWidth(lines[last])+richWidth(aside) > w {

@@ -5,7 +5,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// The words that drawing adds. All other text comes with the screen.
+// The words that this package adds. All other text comes with the screen.
 var (
 	wordPods        = probes.Text{En: "Pods", Zh: "Pod"}
 	wordWorst       = probes.Text{En: "worst first", Zh: "最要紧的在前"}
@@ -86,7 +86,7 @@ var (
 	wordFound       = probes.Text{En: "%d found", Zh: "找到 %d 个"}
 )
 
-// sortWords are the orders of the list.
+// sortWords are the names of the orders of the list.
 var sortWords = map[screen.PodSort]probes.Text{
 	"": wordWorst, screen.SortWorst: wordWorst, screen.SortName: {En: "by name", Zh: "按名称"},
 	screen.SortNewest: {En: "newest first", Zh: "最新的在前"}, screen.SortRestarts: {En: "most restarts first", Zh: "重启最多的在前"},

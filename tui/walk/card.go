@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// Card is the walk as the screen shows it.
+// Card returns the walk as the screen shows it.
 func (w *Walk) Card() *screen.TourCard {
 	c := &screen.TourCard{
 		Title: w.text(w.tour.Title), Stop: w.at + 1, Stops: len(w.stops),
@@ -72,8 +72,8 @@ func (w *Walk) cardHere(c *screen.TourCard) {
 	}
 }
 
-// Page is what the card says as a page of its own: on a small screen the card has
-// room for its beginning only. What the walk is about to apply is there too.
+// Page returns the card as a page of its own, because a small screen has room only for the beginning of the card. It
+// also has the manifest that the walk is about to apply.
 func (w *Walk) Page() *ask.Page {
 	c := w.Card()
 	var lines []string
@@ -90,7 +90,7 @@ func (w *Walk) Page() *ask.Page {
 	return &ask.Page{Title: c.Title, Lines: lines}
 }
 
-// Question is that of the present stop, or nil.
+// Question returns the question of the present stop, or nil.
 func (w *Walk) Question() *tours.Question {
 	if w.phase != phaseHere {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 )
 
-// dropPoint takes the walk's breakpoint away.
+// dropPoint removes the walk's breakpoint.
 func (w *Walk) dropPoint() tea.Cmd {
 	if w.point == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (w *Walk) dropPoint() tea.Cmd {
 	return w.Desk.Act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, id) })
 }
 
-// undo takes back what was set up for a walk that is over.
+// undo takes back what was set up for a walk that has ended.
 func (w *Walk) undo(out outcome) tea.Cmd {
 	if out.done != nil {
 		w.offerUndo()
@@ -33,13 +33,13 @@ func (w *Walk) undo(out outcome) tea.Cmd {
 	return w.Desk.Act("", func(ctx context.Context, c session.Control) error { return c.RemoveBreakpoint(ctx, out.point) })
 }
 
-// finish is after the last stop.
+// finish ends the walk after its last stop.
 func (w *Walk) finish() tea.Cmd {
 	w.enter(len(w.stops)-1, phaseOver)
 	return tea.Batch(w.Desk.Finished(w.tour.Name), w.letGo())
 }
 
-// letGo lets go what the walk holds, and takes its breakpoint away.
+// letGo lets the walk's held pod go, and removes the walk's breakpoint.
 func (w *Walk) letGo() tea.Cmd {
 	cmds := []tea.Cmd{w.dropPoint()}
 	if h := w.held; h != nil {
@@ -55,8 +55,7 @@ func (w *Walk) letGo() tea.Cmd {
 	return tea.Sequence(cmds...)
 }
 
-// End ends a walk anywhere: nothing stays held or armed, and the person is asked
-// what is to become of what it made.
+// End ends a walk anywhere. Nothing stays held or armed. The person is asked whether to delete what the walk made.
 func (w *Walk) End() tea.Cmd {
 	let := w.letGo()
 	w.ended = true
@@ -64,7 +63,7 @@ func (w *Walk) End() tea.Cmd {
 	return let
 }
 
-// offerUndo asks whether what a walk made is to be deleted.
+// offerUndo asks whether to delete what a walk made.
 func (w *Walk) offerUndo() {
 	made := w.Run.Made()
 	if len(made) == 0 {

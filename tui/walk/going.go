@@ -16,19 +16,18 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// holdLease is the lease of a walk's holds: time to read in peace. A timer of
-// the kubelet may end it before.
+// holdLease is the lease of a walk's holds: time enough to read. A timer of the kubelet may end a hold before.
 const holdLease = 10 * time.Minute
 
-// Msg is what came of something that a walk did.
+// Msg brings the result of something that a walk did.
 type Msg struct {
 	of   *Walk
 	what any // outcome, named or crowd
 }
 
-// outcome is what came of what was done between two stops.
+// outcome is the result of what was done between two stops.
 type outcome struct {
-	// point is the breakpoint that was set for stop pointFor.
+	// point is the breakpoint that was set for the stop with the index pointFor.
 	point    uint32
 	pointFor int
 	// done is the action that was done.
@@ -38,7 +37,7 @@ type outcome struct {
 	err  error
 }
 
-// Take goes on when what was done in the background is done.
+// Take continues the walk when something in the background is done.
 func (m Msg) Take() tea.Cmd {
 	switch what := m.what.(type) {
 	case outcome:
@@ -51,7 +50,7 @@ func (m Msg) Take() tea.Cmd {
 	return nil
 }
 
-// Next is the one key by which a walk goes on.
+// Next goes on with the walk. It is called for the one key of walks.
 func (w *Walk) Next() tea.Cmd {
 	if w.busy {
 		return nil
@@ -59,7 +58,7 @@ func (w *Walk) Next() tea.Cmd {
 	w.err = ""
 	switch w.phase {
 	case phaseIntro:
-		if w.makes() {
+		if w.makesObjects() {
 			return w.findNames(false)
 		}
 		return w.goTo(0, nil)
@@ -84,13 +83,13 @@ func (w *Walk) Next() tea.Cmd {
 	return w.goTo(w.at+1, nil)
 }
 
-// enter makes i the stop.
+// enter makes i the present stop.
 func (w *Walk) enter(i int, p phase) {
 	w.at, w.phase, w.answer = i, p, false
 }
 
-// goTo goes on to stop i: the place of the next hold is set, the pod is let
-// go, the action is done, and the stop is waited for.
+// goTo goes on to stop i: it sets the place of the next hold, lets the pod go, does the action, and waits for the
+// stop.
 func (w *Walk) goTo(i int, act *tours.Action) tea.Cmd {
 	if i >= len(w.stops) {
 		return w.finish()
@@ -111,8 +110,7 @@ func (w *Walk) goTo(i int, act *tours.Action) tea.Cmd {
 	return func() tea.Msg { return Msg{w, job.run()} }
 }
 
-// job is what is done between two stops, in the background. It reads only what
-// does not change while it runs.
+// job is done between two stops, in the background. It reads only what does not change while it runs.
 type job struct {
 	w     *Walk
 	act   *tours.Action
@@ -121,8 +119,7 @@ type job struct {
 	keep  bool
 }
 
-// jobTime bounds what is done between two stops: an object may take its grace
-// period to go.
+// jobTime bounds a job: an object may take its grace period to go.
 const jobTime = time.Minute
 
 func (j job) run() outcome {
@@ -136,7 +133,7 @@ func (j job) run() outcome {
 	if out.err == nil && j.held != nil {
 		_, out.err = j.w.Control.Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Uid: j.held.GetPod().GetUid()}})
 		if reason.CodeOf(out.err) == agentpb.Problem_NOT_HELD {
-			out.err = nil // its lease was over before
+			out.err = nil // its lease had ended before
 		}
 	}
 	if out.err == nil && j.act != nil {
@@ -195,7 +192,7 @@ func (w *Walk) takeOutcome(out outcome) tea.Cmd {
 	return w.Look()
 }
 
-// Look looks whether the stop that is waited for has come.
+// Look checks whether the stop that the walk waits for has come.
 func (w *Walk) Look() tea.Cmd {
 	if w.busy || w.phase != phaseGoing {
 		return nil
@@ -205,10 +202,10 @@ func (w *Walk) Look() tea.Cmd {
 		w.enter(w.at, phaseHere)
 		return nil
 	}
-	if w.holds(s) {
+	if w.holdsAt(s) {
 		return w.lookForHold(s)
 	}
-	e := w.find(s)
+	e := w.findEvent(s)
 	if e == nil {
 		return nil
 	}
@@ -218,7 +215,7 @@ func (w *Walk) Look() tea.Cmd {
 	return nil
 }
 
-// lookForHold looks for the pod among those that are held.
+// lookForHold looks for the stop's pod among the held pods.
 func (w *Walk) lookForHold(s *tours.Stop) tea.Cmd {
 	at, pass := w.holdAt(s, w.Desk.Holds())
 	var cmds []tea.Cmd

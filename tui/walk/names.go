@@ -14,15 +14,15 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// named is what names a walk may take.
+// named lists the names that a walk may take.
 type named struct {
 	tour  *tours.Tour
 	found cluster.Found
 	err   error
 }
 
-// findNames looks for names that nobody has, before the walk makes anything.
-// Objects of earlier runs are deleted first if clear is set: the person said so.
+// findNames looks for names that nobody has, before the walk makes anything. If clear is set it first deletes
+// objects of earlier runs, as the person chose.
 func (w *Walk) findNames(clear bool) tea.Cmd {
 	w.busy = true
 	node := w.Info.GetNode()
@@ -40,8 +40,8 @@ func (w *Walk) findNames(clear bool) tea.Cmd {
 	}
 }
 
-// takeNames begins the walk with the names that it may take. What is there of
-// earlier runs is deleted only if the person wants it.
+// takeNames begins the walk with the names that it may take. Objects of earlier runs are deleted only if the person
+// wants that.
 func (w *Walk) takeNames(n named) tea.Cmd {
 	if w.ended {
 		return nil
@@ -75,9 +75,9 @@ func (w *Walk) takeNames(n named) tea.Cmd {
 	return nil
 }
 
-// begin goes to the first stop of the walk with the names that it has now.
+// begin goes to the first stop of the walk, which now has its names.
 func (w *Walk) begin(n named) tea.Cmd {
-	w.take(n.tour)
+	w.setTour(n.tour)
 	if taken := n.found.Taken; len(taken) > 0 {
 		w.Desk.Notice(w.textf(words.Text("taken already: %s; this walk leaves that alone and uses %s", "已被占用：%s；这次导览不会动它们，改用 %s"),
 			strings.Join(taken, ", "), w.tour.Pod))
@@ -85,13 +85,13 @@ func (w *Walk) begin(n named) tea.Cmd {
 	return w.goTo(0, nil)
 }
 
-// crowd is which pods may suffer when the node gets short of something.
+// crowd lists the pods that may suffer from a shortage on the node.
 type crowd struct {
 	pods []string
 	err  error
 }
 
-// findOthers looks for pods of others before the node gets short of something.
+// findOthers looks for pods of others, before the walk makes the node short of something.
 func (w *Walk) findOthers() tea.Cmd {
 	w.busy = true
 	return func() tea.Msg {
@@ -102,11 +102,11 @@ func (w *Walk) findOthers() tea.Cmd {
 	}
 }
 
-// maxOthers is how many pods a question names.
+// maxOthers bounds how many pods a question names.
 const maxOthers = 8
 
-// takeOthers makes the node short of something if there are no pods of others on
-// it, or if the person wants it all the same.
+// takeOthers makes the node short of something, if no pods of others are on it, or if the person wants it all the
+// same.
 func (w *Walk) takeOthers(c crowd) tea.Cmd {
 	if w.ended {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// maxSeen bounds what a walk remembers: its own steps only, of a few minutes.
+// maxSeen bounds the events that a walk remembers: those of its own steps in a few minutes.
 const maxSeen = 1 << 15
 
-// holds reports whether a pod is to be held at a stop.
-func (w *Walk) holds(s *tours.Stop) bool {
+// holdsAt reports whether the walk holds a pod at a stop.
+func (w *Walk) holdsAt(s *tours.Stop) bool {
 	if s.Act != nil || s.Hold == "" {
 		return false
 	}
 	i := slices.IndexFunc(w.Info.GetSteps(), func(p *agentpb.Step) bool { return p.GetName() == s.Step })
-	if i < 0 || !w.Info.GetSteps()[i].GetSeen() {
+	if i < 0 {
 		return false
 	}
 	rule := w.Info.GetSteps()[i].GetHoldEnter()
@@ -29,22 +29,22 @@ func (w *Walk) holds(s *tours.Stop) bool {
 	return rule != "no" && rule != ""
 }
 
-// nextHold is the hold stop whose place is to be set before the walk goes on to
-// stop from: the first one, over watched stops, but not over an action.
+// nextHold returns the hold stop whose place is to be set before the walk goes on to stop from: the first one, over
+// watched stops, but not over an action.
 func (w *Walk) nextHold(from int) int {
 	for i := from; i < len(w.stops); i++ {
 		switch s := w.stops[i]; {
 		case s.Act != nil:
 			return -1
-		case w.holds(s):
+		case w.holdsAt(s):
 			return i
 		}
 	}
 	return -1
 }
 
-// Add remembers the events that a stop may be about. Their pods are known: the
-// state has taken the batch, or a later one.
+// Add remembers the events that a stop may be about. Their pods are known, because the state has taken the batch
+// already.
 func (w *Walk) Add(b *agentpb.Batch) {
 	for _, raw := range b.GetEvents() {
 		h, err := wire.ReadHeader(raw)
@@ -58,8 +58,8 @@ func (w *Walk) Add(b *agentpb.Batch) {
 	}
 }
 
-// find is the first event after the last stop's that is stop s.
-func (w *Walk) find(s *tours.Stop) *probes.Event {
+// findEvent returns the first event after the last stop's event that matches stop s.
+func (w *Walk) findEvent(s *tours.Stop) *probes.Event {
 	for i := range w.seen {
 		if e := &w.seen[i]; e.Seq > w.after && s.Matches(e) && w.mine(e.Pod) {
 			return e
@@ -68,8 +68,7 @@ func (w *Walk) find(s *tours.Stop) *probes.Event {
 	return nil
 }
 
-// holdAt is the hold among those there are that is at stop s; other holds at the
-// walk's own breakpoint are passed by.
+// holdAt returns the hold at stop s. pass has the other holds at the walk's own breakpoint, which are to be let go.
 func (w *Walk) holdAt(s *tours.Stop, holds []*agentpb.HoldInfo) (at *agentpb.HoldInfo, pass []*agentpb.HoldInfo) {
 	for _, h := range holds {
 		if h.GetStep() != s.Step || h.GetOn() != string(s.On) || !session.OfBreakpoint(h, w.point) {
@@ -85,8 +84,7 @@ func (w *Walk) holdAt(s *tours.Stop, holds []*agentpb.HoldInfo) (at *agentpb.Hol
 	return at, pass
 }
 
-// lastSeen is the sequence number up to which everything is behind the walk once
-// a pod is held.
+// lastSeen returns the sequence number up to which all events are behind the walk once a pod is held.
 func (w *Walk) lastSeen() uint64 {
 	if len(w.seen) == 0 {
 		return w.after

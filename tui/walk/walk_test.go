@@ -5,23 +5,19 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
-// labInfo is a lab's agent, which sees every step.
+// labInfo describes a lab's agent, which sees every step.
 func labInfo() *agentpb.InfoResponse {
-	info := &agentpb.InfoResponse{Lab: true}
-	for _, s := range probes.MustLoad().Steps {
-		info.Steps = append(info.Steps, &agentpb.Step{
-			Name: s.Name, Stage: s.Stage, Seen: true, HoldEnter: string(s.Hold.Enter), HoldExit: string(s.Hold.Exit),
-		})
-	}
+	info := agenttest.Info()
+	info.Lab = true
 	return info
 }
 
-// shortWalk has a stop of each kind: actions, those that are watched, and one at
-// which a pod is held.
+// shortWalk has stops of each kind: actions, watched stops, and one at which a pod is held.
 func shortWalk() *tours.Tour {
 	return &tours.Tour{Name: "short", Pod: "default/hello", Stops: []tours.Stop{
 		{Act: &tours.Action{Do: tours.Create, Manifest: "kind: Pod\nmetadata: {name: hello}"}},
@@ -38,8 +34,7 @@ func begin(t *testing.T, tour *tours.Tour, info *agentpb.InfoResponse) *Walk {
 	return w
 }
 
-// TestNextHold: the place of a hold is set over watched stops, never over an
-// action.
+// TestNextHold: the place of the next hold is set early, past watched stops but never past an action.
 func TestNextHold(t *testing.T) {
 	w := begin(t, shortWalk(), labInfo())
 	var got []int
@@ -51,8 +46,7 @@ func TestNextHold(t *testing.T) {
 	}
 }
 
-// TestNodeStopsAreWatchedElsewhere: where the node may not stand still, a stop
-// that wants it is only watched.
+// TestNodeStopsAreWatchedElsewhere: if the node may not stand still, a stop that would need that is only watched.
 func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
 	info := labInfo()
 	tour := shortWalk()

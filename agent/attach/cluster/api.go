@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"strconv"
@@ -20,49 +21,46 @@ import (
 // is less than 2 MiB.
 const maxObject = 16 << 20
 
-// watch gives what changes after a version, until the API server ends the watch,
-// which it does after the time that lasts names, and at most twice that. It returns the
-// version up to which changes were given. opened is called when the API server has
-// agreed to watch.
-func watch[T any](ctx context.Context, api *kubeapi.Client, path string, query url.Values, lasts time.Duration, version string, opened func(), each func(kind string, object *T)) (string, error) {
+// watch calls changed with each change after f.version, and moves f.version on, until the API server ends the watch.
+// That is after the time lasts at the earliest, and after twice that at the latest.
+func (f *follower[T]) watch(ctx context.Context) error {
 	q := url.Values{
-		"watch": {"1"}, "resourceVersion": {version}, "allowWatchBookmarks": {"true"},
-		// Watches of many podsteps are not to end at once.
-		"timeoutSeconds": {strconv.Itoa(int((lasts + rand.N(lasts)) / time.Second))},
+		"watch": {"1"}, "resourceVersion": {f.version}, "allowWatchBookmarks": {"true"},
+		// The random part keeps the watches of many podsteps from ending at once.
+		"timeoutSeconds": {strconv.Itoa(int((f.lasts + rand.N(f.lasts)) / time.Second))},
 	}
-	for k, v := range query {
-		q[k] = v
-	}
-	resp, err := api.Open(ctx, kubeapi.Request{Path: path, Query: q})
+	maps.Copy(q, f.query)
+	resp, err := f.api.Open(ctx, kubeapi.Request{Path: f.path, Query: q})
 	if err != nil {
-		return version, err
+		return err
 	}
 	defer resp.Body.Close()
-	opened()
-	changes := newChanges[T](resp.Body, version)
+	f.works()
+	changes := newChanges[T](resp.Body, f.version)
 	for {
 		kind, object, err := changes.next()
+		f.version = changes.version
 		switch {
 		case errors.Is(err, io.EOF):
-			return changes.version, nil
+			return nil
 		case err != nil:
-			return changes.version, err
+			return err
 		case object != nil:
-			each(kind, object)
+			f.changed(kind, object)
 		}
 	}
 }
 
-// statusError is the error with which the API server ends a watch.
+// statusError makes an error of the status with which the API server ends a watch.
 func statusError(st *metav1.Status) error {
-	err := &kubeapi.StatusError{Code: int(st.Code), Message: st.Message}
+	err := kubeapi.NewStatusError(int(st.Code), st)
 	if d := st.Details; d != nil {
 		err.RetryAfter = time.Duration(d.RetryAfterSeconds) * time.Second
 	}
 	return err
 }
 
-// changes reads what a watch sends.
+// changes reads the changes that a watch sends.
 type changes[T any] struct {
 	version string
 	bounded kubeapi.Bounded
@@ -75,7 +73,7 @@ func newChanges[T any](r io.Reader, version string) *changes[T] {
 	return c
 }
 
-// next gives the next change; object is nil if there is none in it.
+// next returns the next change; object is nil for a bookmark.
 func (c *changes[T]) next() (kind string, object *T, err error) {
 	c.bounded.Left = maxObject
 	var line struct {

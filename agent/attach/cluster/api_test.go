@@ -37,8 +37,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestEndlessObject: an object without an end is an error before it is out of
-// memory; many objects are none.
+// TestEndlessObject: an object without an end fails before it fills the memory; many objects do not.
 func TestEndlessObject(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"x":"`), endless{})
 	if _, _, err := newChanges[v1.Pod](endless, "1").next(); !errors.Is(err, kubeapi.ErrTooLarge) {

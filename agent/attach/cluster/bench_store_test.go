@@ -23,25 +23,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
-// store writes objects straight into the etcd of a lab, as its API server writes them:
-// a hundred thousand take it seconds.
+// store writes objects straight into the etcd of a lab, in the form of its API server. A hundred thousand objects
+// take seconds.
 type store struct {
 	t       *testing.T
 	url     string
 	client  *http.Client
 	encoder runtime.Encoder
 
-	// What others are made from: a pod and its events.
+	// The templates of the other objects: a pod and its events.
 	pod    v1.Pod
 	events []v1.Event
 
 	waiting []any // operations of the next transaction
 }
 
-// maxOperations is how many operations etcd takes at once.
+// maxOperations is how many operations etcd accepts in one transaction.
 const maxOperations = 128
 
 func newStore(t *testing.T, node *labtest.Lab) *store {
@@ -79,7 +79,7 @@ func (s *store) put(key string, object runtime.Object) {
 	}
 }
 
-// flush writes what waits.
+// flush writes the waiting operations.
 func (s *store) flush() {
 	if len(s.waiting) == 0 {
 		return
@@ -106,8 +106,8 @@ func (s *store) putNode(node int) {
 
 func nodeName(node int) string { return fmt.Sprintf("other-%d", node) }
 
-// podName is the name of a pod of a ReplicaSet. It does not compress well, and so are the
-// rest of what tells objects apart.
+// podName returns a name like that of a ReplicaSet's pod. Like all else that differs between objects, it does not
+// compress well.
 func podName(node, i int) string {
 	r := rand.New(rand.NewPCG(uint64(node), uint64(i)))
 	return fmt.Sprintf("app-%d-%010x-%05x", i, r.Uint64()>>24, r.Uint32()>>12)
@@ -120,7 +120,7 @@ func (s *store) putPod(node, i int) {
 	s.put("pods/"+p.Namespace+"/"+p.Name, p)
 }
 
-// putEvent writes the k-th event of a pod, of some time in an hour.
+// putEvent writes the k-th event of a pod, at some time in an hour.
 func (s *store) putEvent(node, i, k int) {
 	e := s.events[k%len(s.events)].DeepCopy()
 	at := metav1.NewTime(time.Now().Add(-rand.N(time.Hour)))

@@ -22,22 +22,21 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
 
-// What following one node costs an API server that has many others: requests, bytes
-// on the wire, and what the API server reads of its storage for it.
+// What it costs an API server with many nodes if podstep follows one of them: requests, bytes on the wire, and reads
+// from its storage.
 
 const (
 	benchNodes      = 2000
-	benchPods       = 10 // of each node, ours included
-	benchDaemons    = 3  // of these, in kube-system, where each node has them
+	benchPods       = 10 // of each node, also of the lab's own
+	benchDaemons    = 3  // how many of these are in kube-system
 	benchEvents     = 5  // of each pod
 	benchNamespaces = 98
 
-	// Each pod starts again once an hour, and then has its events anew. A part of that
-	// hour is measured.
+	// Each pod restarts once an hour, with new events. A part of that hour is measured.
 	benchPart  = 6 * time.Minute
 	benchParts = int(time.Hour / benchPart)
 
@@ -49,7 +48,7 @@ func TestBench(t *testing.T) {
 	node := labtest.StartSim(t)
 	b := &bench{Lab: node, t: t, store: newStore(t, node)}
 	own := b.ownPods()
-	// Controllers would find that nobody runs the other nodes.
+	// The controllers would act on the other nodes, which do not run.
 	for _, part := range []string{"kube-controller-manager", "kube-scheduler"} {
 		b.signal(part, syscall.SIGSTOP)
 		t.Cleanup(func() { b.signal(part, syscall.SIGCONT) })
@@ -91,12 +90,12 @@ func (b *bench) signal(part string, signal syscall.Signal) {
 	}
 }
 
-// sample is what was counted until one moment.
+// sample has what was counted up to one moment.
 type sample struct {
 	in, out, requests int
 	reports, events   int
 	cpu               float64 // of the API server, in seconds
-	read              int     // events that it read of its storage to list them
+	read              int     // events that it read from its storage for lists
 	sent              int     // events that its storage sent for watches
 }
 
@@ -114,7 +113,7 @@ func (b *bench) sample() sample {
 	}
 }
 
-// metric is the sum of a metric's values.
+// metric returns the sum of a metric's values that have the labels.
 func metric(t *testing.T, text []byte, name string, labels ...string) (sum float64) {
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) == 2 && (f[0] == name || strings.HasPrefix(f[0], name+"{")) && containsAll(f[0], labels) {
@@ -134,7 +133,7 @@ func (b *bench) print(what string, from, to sample) {
 		to.reports-from.reports, to.events-from.events, to.cpu-from.cpu, to.read-from.read, to.sent-from.sent)
 }
 
-// wait waits until the time is over, whatever happens.
+// wait waits for a time, unless the test ends.
 func (b *bench) wait(d time.Duration) {
 	select {
 	case <-b.t.Context().Done():
@@ -142,7 +141,7 @@ func (b *bench) wait(d time.Duration) {
 	}
 }
 
-// settle waits until nothing more comes.
+// settle waits until no more reports come.
 func (b *bench) settle() {
 	const still = 5
 	for quiet := 0; quiet < still; quiet++ {
@@ -217,7 +216,7 @@ func (c countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// namespaceOf is where the i-th pod of a node is.
+// namespaceOf returns the namespace of the i-th pod of a node.
 func namespaceOf(node, i int) string {
 	if i < benchDaemons {
 		return "kube-system"
@@ -261,7 +260,7 @@ func waitRunningIn(t *testing.T, node *labtest.Lab, p *v1.Pod) {
 	t.Fatalf("%s does not run", p.Name)
 }
 
-// restart is what an hour brings to each pod: it ends and starts again.
+// restart ends and starts a pod again, as happens to each pod once an hour.
 func (b *bench) restart(p *v1.Pod) {
 	pods := b.Client.CoreV1().Pods(p.Namespace)
 	w, err := pods.Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + p.Name})
@@ -281,8 +280,8 @@ func (b *bench) restart(p *v1.Pod) {
 	waitRunningIn(b.t, b.Lab, p)
 }
 
-// fill makes the other nodes, their pods and the events of these, straight in the
-// API server's storage. Pods and events are made after the lab's own.
+// fill writes the other nodes, their pods and the pods' events straight into the API server's storage. Pods and
+// events are copies of the lab's own.
 func (b *bench) fill() {
 	began := time.Now()
 	pods, err := b.Client.CoreV1().Pods("kube-system").List(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=own-0"})
@@ -307,7 +306,7 @@ func (b *bench) fill() {
 	b.store.flush()
 	fmt.Printf("%d nodes with %d pods and %d events are made in %v\n", benchNodes, benchNodes*benchPods,
 		benchNodes*benchPods*benchEvents, time.Since(began).Round(time.Second))
-	// The API server's watch cache takes its time to have them.
+	// The API server's watch cache takes a while to have them.
 	for {
 		list, err := b.Client.CoreV1().Pods("").List(b.Context(), metav1.ListOptions{ResourceVersion: "0", FieldSelector: "spec.nodeName=" + nodeName(benchNodes)})
 		if err != nil {
@@ -320,14 +319,14 @@ func (b *bench) fill() {
 	}
 }
 
-// hour makes a part of what an hour brings: events of the other nodes' pods, at the
-// pace at which they come, and the restart of one pod here.
+// hour plays a part of an hour: events of the other nodes' pods, at the pace of that hour, and the restart of one pod
+// of the lab's node.
 func (b *bench) hour(own []*v1.Pod) {
 	steps := int(benchPart / time.Second)
 	each := benchNodes * benchPods * benchEvents / benchParts / steps
 	var ran sync.WaitGroup
 	ran.Go(func() {
-		b.wait(benchPart / 2) // nobody watches it any more since podstep attached
+		b.wait(benchPart / 2) // the pod is calm by then: podstep watches it no more
 		b.restart(own[benchDaemons])
 	})
 	tick := time.NewTicker(time.Second)

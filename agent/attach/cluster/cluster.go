@@ -13,7 +13,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Options state what to ask, and who gets the reports.
+// Options state what to ask, and what to call with the reports.
 type Options struct {
 	// Node is the node's name, as the kubelet registered it.
 	Node string
@@ -21,15 +21,13 @@ type Options struct {
 	API *rest.Config
 	// Kubelet is how to reach the kubelet; nil: it cannot be asked.
 	Kubelet *kubeport.Port
-	// Report is called with each report, by one goroutine at a time and, for one
-	// pod, in order. While it runs no other report is given.
+	// Report is called with each report, by one goroutine at a time; those of one pod come in order.
 	Report func(Report)
-	// Note is called with what a person should know about the sources: that
-	// something of one cannot be read and why, or that it can again; then err is
-	// nil.
+	// Note is called when a person should know that a part of a source cannot be read, with the error, or that it can
+	// be read again, with nil.
 	Note func(text string, err error)
-	// State is called when a source cannot be read, with the error, and when it can
-	// again or for the first time, with nil.
+	// State is called when a source cannot be read, with the error, and when it can be read for the first time or
+	// again, with nil.
 	State func(by probes.Witness, err error)
 }
 
@@ -39,11 +37,11 @@ type Report struct {
 	Step string
 	// By is the source that reported it.
 	By probes.Witness
-	// At is when it happened: when the source saw it, or, for what had happened
-	// before, the time that the object itself states, which is in whole seconds.
+	// At is when it happened: the time at which the source saw it, or, for steps before podstep attached, the time
+	// that the object states, in whole seconds.
 	At time.Time
-	// Pod is whose step it is: its names, its status, and of its spec what decides
-	// about it, without what may hold secrets. Nobody may change it.
+	// Pod is the pod of the step: its names, its status, and parts of its spec, without those that may hold secrets.
+	// Nobody may change it.
 	Pod *v1.Pod
 	// Values are those of the step's fields, in the catalogue's order; a field
 	// without a value is nil. Texts that others wrote are Words.
@@ -52,18 +50,17 @@ type Report struct {
 	Err string
 }
 
-// UID is the uid under which the pod is known on the node; that of a static pod
-// is not its object's.
+// UID returns the uid under which the pod is known on the node. For a static pod, that is not the uid of its object.
 func (s *Report) UID() types.UID { return uid(s.Pod) }
 
-// Words is a text that others wrote: a message of an object. As an error it is
-// shown like one, which is without credentials that may be in it.
+// Words is a text that others wrote: a message of an object. It is an error so that it is shown like one: without
+// credentials that may be in it.
 type Words string
 
 func (w Words) Error() string { return string(w) }
 
-// startWithin bounds how long the reports of the past wait for all sources, so
-// that they can be given in order.
+// startWithin bounds how long the reports of the past wait for all sources. They wait so that they can be given in
+// order.
 const startWithin = 3 * time.Second
 
 // Cluster follows what the cluster reports of a node's pods. The reports of all
@@ -73,10 +70,10 @@ type Cluster struct {
 	ledger  *ledger
 	api     *kubeapi.Client
 	clock   clock
-	overdue *time.Timer // has the past given although a source is slow
+	overdue *time.Timer // gives the past although a source is slow
 }
 
-// New prepares to follow. Each of the sources that o names is then to be run.
+// New prepares to follow. The caller must then run each source that o names.
 func New(o Options) (*Cluster, error) {
 	c := &Cluster{o: o, ledger: newLedger(o), clock: newClock()}
 	sources := 0
@@ -94,12 +91,12 @@ func New(o Options) (*Cluster, error) {
 		sources++
 	}
 	c.ledger.await(sources)
-	c.overdue = time.AfterFunc(startWithin, c.ledger.begin)
+	c.overdue = time.AfterFunc(startWithin, c.ledger.givePast)
 	return c, nil
 }
 
-// RunAPI follows the API server, if there is one, until ctx ends. What cannot be
-// asked is tried again; it never gives up by itself.
+// RunAPI follows the API server, if there is one, until ctx ends. It tries again what fails, and never gives up by
+// itself.
 func (c *Cluster) RunAPI(ctx context.Context) {
 	if c.api == nil {
 		return
@@ -111,7 +108,7 @@ func (c *Cluster) RunAPI(ctx context.Context) {
 		events.started(ctx, c.ledger.ready)
 	}).run(ctx)
 	events.wait()
-	// Until the API server is asked again the kubelet's list counts.
+	// While nobody asks the API server, the kubelet's list counts.
 	c.ledger.connected(false)
 }
 

@@ -22,14 +22,13 @@ const (
 	stepEvent     = "reported.event"
 )
 
-// source is how an object came, which says when what is in it happened. Its text
-// is what the field "from" shows.
+// source is the way by which an object came. On it depends which time a report gets. The field "from" shows its text.
 type source string
 
 const (
-	// live: a watch brought it, as it happened.
+	// live: a watch brought the object, as the change happened.
 	live source = ""
-	// fromObject: it was there when it was asked for. Its own times count.
+	// fromObject: the object was there when it was first asked for. Its own times count.
 	fromObject source = "object"
 	// fromKubelet: the kubelet's list of its pods has it.
 	fromKubelet source = "kubelet"
@@ -42,9 +41,8 @@ type observation struct {
 	now  time.Time
 }
 
-// report makes a report of the observation. The report has the time that the object
-// states only if the object was there before: that time is in whole seconds, and
-// what a watch brings as it happens has a better one.
+// report makes a report of the observation. The report has the time that the object states only if the object was
+// there before: that time is in whole seconds, and a change that a watch brings has a better one.
 func (h *observation) report(step string, stated time.Time, values ...any) Report {
 	s := h.reportDated(step, stated, values...)
 	if h.from != fromObject {
@@ -66,7 +64,7 @@ func (h *observation) reportDated(step string, stated time.Time, values ...any) 
 	return Report{Step: step, At: at, Pod: h.pod, Values: append(values, since, some(string(h.from)))}
 }
 
-// some is a value, or nil if there is nothing to show.
+// some returns a text as a value, or nil if it is empty.
 func some(s string) any {
 	if s == "" {
 		return nil
@@ -74,7 +72,7 @@ func some(s string) any {
 	return s
 }
 
-// listed is a list, or nil if there is nothing in it.
+// listed returns a list as a value, or nil if it is empty.
 func listed(all []string) any {
 	if len(all) == 0 {
 		return nil
@@ -82,7 +80,7 @@ func listed(all []string) any {
 	return all
 }
 
-// words is a text that others wrote, or nil.
+// words returns a text that others wrote as a value, or nil if it is empty.
 func words(s string) any {
 	if s == "" {
 		return nil
@@ -90,8 +88,7 @@ func words(s string) any {
 	return Words(s)
 }
 
-// wanted is what the API server wants of the pod that it did not want before.
-// old is nil for a pod that was not known.
+// wanted reports what the API server newly wants of the pod. old is nil for a pod that was not known.
 func (h *observation) wanted(old *v1.Pod) (out []Report) {
 	p := h.pod
 	if old == nil {
@@ -110,13 +107,13 @@ func (h *observation) wanted(old *v1.Pod) (out []Report) {
 	return out
 }
 
-// gone reports that the API server has the pod no more.
+// gone reports that the pod is gone from the API server.
 func (h *observation) gone() Report {
 	return h.report(stepGone, time.Time{}, some(string(h.pod.Status.Phase)), some(h.pod.Status.Reason))
 }
 
-// boundAt is when the pod was given to its node. Who names the node when creating
-// the pod needs no scheduler, and then there may be no such condition.
+// boundAt returns when the pod was bound to its node. A pod that was created with its node's name needs no scheduler,
+// and may lack the condition.
 func boundAt(p *v1.Pod) time.Time {
 	for _, c := range p.Status.Conditions {
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.IsZero() {
@@ -137,8 +134,8 @@ func names(p *v1.Pod) []string {
 	return out
 }
 
-// differences names what differs in what is wanted of a pod: the few things that may
-// be changed after a pod was made.
+// differences names the parts of a pod's wanted state that differ, of the few that may be changed after a pod was
+// made.
 func differences(old, p *v1.Pod) (out []string) {
 	add := func(same bool, what string) {
 		if !same {

@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// noon is when the test's objects are from; observedAt is when a source sees them.
+// noon is the time of the test's objects; observedAt is when a source sees them.
 var (
 	noon       = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	observedAt = noon.Add(time.Hour)
@@ -26,7 +26,7 @@ func at(seconds int) metav1.Time {
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))
 }
 
-// webPod is a pod that was just bound.
+// webPod returns a pod that was just bound.
 func webPod() *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -45,15 +45,15 @@ func webPod() *v1.Pod {
 	}
 }
 
-// with is a pod, changed.
+// with returns a changed copy of a pod.
 func with(p *v1.Pod, change func(*v1.Pod)) *v1.Pod {
 	p = p.DeepCopy()
 	change(p)
 	return p
 }
 
-// line shows a step as the test writes it: name, fields that are there, error,
-// and the seconds since noon if it is not reported as just seen.
+// line shows a report as a line of text: the step's name, its fields with values, its error, and the seconds since
+// noon unless it is reported as just seen.
 func line(t *testing.T, s Report) string {
 	t.Helper()
 	step := probes.MustLoad().Step(s.Step)
@@ -161,7 +161,7 @@ func waits(reason, message string) v1.ContainerState {
 	return v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
-// status is that of a pod with one container.
+// status returns a pod with the status of one container.
 func status(c v1.ContainerStatus) *v1.Pod {
 	return with(webPod(), func(p *v1.Pod) {
 		start := at(2)
@@ -268,7 +268,7 @@ func TestPhaseAt(t *testing.T) {
 	}
 }
 
-// TestTrim: nothing of a pod that may hold a secret is kept, whoever asks.
+// TestTrim: no part of a pod that may hold a secret is kept, whatever its source.
 func TestTrim(t *testing.T) {
 	const secret = "hunter2"
 	p := with(webPod(), func(p *v1.Pod) {

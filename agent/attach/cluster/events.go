@@ -14,15 +14,14 @@ import (
 const (
 	// maxEarly bounds the events that wait for their pod to be known.
 	maxEarly = 512
-	// maxEvents bounds the events that are remembered of a pod, so as not to be
-	// reported again.
+	// maxEvents bounds the events that are remembered of a pod, so that none is reported twice.
 	maxEvents = 256
 )
 
 // happening is an event object, as the API server gave it.
 type happening struct {
 	uid, about types.UID
-	node       string // whose component reported it; empty: none of a node
+	node       string // the node whose component reported it; empty: none
 	from       source
 	stated     time.Time
 
@@ -53,14 +52,14 @@ func newHappening(e *v1.Event, from source) happening {
 	return h
 }
 
-// withoutOutput takes out of the kubelet's message about a health probe what the
-// probed container printed, which may be anything.
+// withoutOutput takes the output of a probed container, which may be anything, out of the kubelet's message about a
+// health probe.
 func withoutOutput(reason, message string) string {
 	if shown, ok := redact.Probe(message); ok {
 		return shown
 	}
 	if reason == "Unhealthy" || reason == "ProbeWarning" {
-		// In the words of another version of the kubelet.
+		// Another version of the kubelet may word it differently.
 		message, _, _ = strings.Cut(message, ": ")
 	}
 	return message
@@ -73,8 +72,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// event takes an event. One about a pod that is not known is either about another
-// node's, or the pod's object is still on its way.
+// event reports an event if its pod is known. Otherwise the event is about a pod of another node, or the pod's object
+// is still to come: then event keeps it for late.
 func (l *ledger) event(h happening, node string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,8 +112,8 @@ func (l *ledger) late(id types.UID, e *entry) {
 	l.early = rest
 }
 
-// happened reports an event, unless it was reported. It is false for a pod of which
-// there is no object yet. The caller holds mu.
+// happened reports an event, unless it was reported before. It returns false if there is no object of the pod yet.
+// The caller holds mu.
 func (l *ledger) happened(e *entry, h *happening) bool {
 	p := e.api
 	if p == nil {

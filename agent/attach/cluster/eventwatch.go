@@ -16,26 +16,23 @@ import (
 const (
 	// maxEventWatches bounds the pods whose events are watched at one time.
 	maxEventWatches = 8
-	// calm is how long a pod that has settled is watched after its last change, if no
-	// other waits.
+	// calm is how long a settled pod is watched after its last change, if no other pod waits.
 	calm = 2 * time.Minute
-	// share is how long a pod is watched at least, before it makes room for others
-	// that wait.
+	// share is how long a pod is watched at least before it makes room for a pod that waits.
 	share = 30 * time.Second
-	// eventsLive is how long an API server keeps events, unless it is set otherwise.
+	// eventsLive is how long an API server keeps events by default.
 	eventsLive = time.Hour
-	// eventsLast is how long a watch of events lasts at least. It has no bookmarks to
-	// go on from while other pods' events are passed over, so it lasts long.
+	// eventsLast is how long a watch of events lasts at least. It lasts long, since the server sends no bookmarks
+	// from which a next watch could go on while other pods have events.
 	eventsLast = 30 * time.Minute
-	// maxRead bounds how many events the API server may have to read of its storage to
-	// list those of one pod.
+	// maxRead bounds how many events the API server reads from its storage to list those of one pod.
 	maxRead = 5000
-	// justNow is how long ago an event is taken for one that happens.
+	// justNow is the age up to which an event in a list counts as happening now.
 	justNow = 2 * time.Second
 )
 
-// eventWatch follows the events of the node's pods, of each pod by itself and only
-// while something happens to it. ADR 18 has the reasons.
+// eventWatch follows the events of the node's pods, each pod by itself, and only while something happens to it. ADR
+// 18 has the reasons.
 type eventWatch struct {
 	api    *kubeapi.Client
 	ledger *ledger
@@ -44,7 +41,7 @@ type eventWatch struct {
 	clock  clock
 
 	places  chan struct{} // one for each pod that is watched
-	waiting atomic.Int32  // how many pods have no place
+	waiting atomic.Int32  // how many pods wait for a place
 	all     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -59,9 +56,9 @@ type stirred struct {
 	first chan struct{} // closed when its first list is whole or cannot be had
 
 	// The rest is under the mutex of eventWatch.
-	settled bool      // nothing is left to happen
+	settled bool      // nothing more is expected to happen
 	last    time.Time // when it changed
-	past    bool      // what happened before is known, or may not be read
+	past    bool      // the events of the past are known, or may not be read
 }
 
 func newEventWatch(c *Cluster) *eventWatch {
@@ -71,8 +68,8 @@ func newEventWatch(c *Cluster) *eventWatch {
 	}
 }
 
-// stir takes a pod as the API server has it, or had it if it is gone, and has its events
-// watched until ctx ends or the pod is calm.
+// stir handles a change of a pod: it watches the pod's events until ctx ends or the pod is calm. p is the last object
+// if the pod is gone.
 func (w *eventWatch) stir(ctx context.Context, p *v1.Pod, from source, gone bool) {
 	now := w.clock.now()
 	last := now
@@ -96,8 +93,7 @@ func (w *eventWatch) stir(ctx context.Context, p *v1.Pod, from source, gone bool
 	w.all.Go(func() { w.follow(ctx, s) })
 }
 
-// started calls done when the past of the pods that are stirred by now is known, as far
-// as it can be.
+// started calls done when the past events of the pods that are stirred by now are known, as far as they can be.
 func (w *eventWatch) started(ctx context.Context, done func()) {
 	w.mu.Lock()
 	var firsts []chan struct{}
@@ -123,17 +119,17 @@ func (w *eventWatch) wait() { w.all.Wait() }
 func (w *eventWatch) follow(ctx context.Context, s *stirred) {
 	first := sync.OnceFunc(func() { close(s.first) })
 	defer first()
-	for w.take(ctx) {
+	for w.takePlace(ctx) {
 		w.turn(ctx, s, first)
 		<-w.places
-		if w.forget(s) {
+		if w.forgetIfOver(s) {
 			return
 		}
 	}
 }
 
-// take waits for a place; it is false when ctx ends. Who waits longest is next.
-func (w *eventWatch) take(ctx context.Context) bool {
+// takePlace waits for a place. It returns false when ctx ends. The pod that has waited longest is next.
+func (w *eventWatch) takePlace(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -152,8 +148,7 @@ func (w *eventWatch) take(ctx context.Context) bool {
 	}
 }
 
-// turn watches a pod until it is over with it, or the pod has had its share and others
-// wait.
+// turn watches a pod until the pod need not be watched any more, or until it has had its share and others wait.
 func (w *eventWatch) turn(ctx context.Context, s *stirred, first func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := make(chan struct{})
@@ -178,28 +173,29 @@ func (w *eventWatch) turn(ctx context.Context, s *stirred, first func()) {
 func (w *eventWatch) isOver(s *stirred) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.over(s)
+	return w.isOverLocked(s)
 }
 
-// over is isOver: the pod's past is known, it has settled, and it has been calm for long
-// or others wait. The caller holds mu.
-func (w *eventWatch) over(s *stirred) bool {
+// isOverLocked is isOver for a caller that holds mu: the pod's past is known, the pod has settled, and it has been
+// calm for long or others wait.
+func (w *eventWatch) isOverLocked(s *stirred) bool {
 	return s.past && s.settled && (w.waiting.Load() > 0 || w.clock.now().Sub(s.last) > calm)
 }
 
-// forget forgets a pod if it need not be watched. Its next change is a new beginning.
-func (w *eventWatch) forget(s *stirred) bool {
+// forgetIfOver forgets a pod that need not be watched any more, and reports whether it did. The pod's next change
+// begins a new watch.
+func (w *eventWatch) forgetIfOver(s *stirred) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.over(s) {
+	if !w.isOverLocked(s) {
 		return false
 	}
 	delete(w.pods, s.name)
 	return true
 }
 
-// follower follows the events of one pod. done is called once, when those of the past
-// were given or cannot be had.
+// follower makes what follows the events of one pod. It calls done once, when the events of the past were given or
+// cannot be had.
 func (w *eventWatch) follower(s *stirred, done func()) *follower[v1.Event] {
 	path := "/api/v1/namespaces/" + s.name.Namespace + "/events"
 	query := url.Values{"fieldSelector": {"involvedObject.kind=Pod,involvedObject.name=" + s.name.Name}}
@@ -222,9 +218,8 @@ func (w *eventWatch) follower(s *stirred, done func()) *follower[v1.Event] {
 	}
 }
 
-// list gives the events of the past. API servers keep events in no cache and in no
-// index, so they read all of the namespace's: where these are too many, the past stays
-// unknown.
+// list gives the events of the past to the ledger. API servers keep events in no cache and no index, and read all of
+// a namespace's. Where these are too many, the past stays unknown.
 func (w *eventWatch) list(ctx context.Context, path string, query url.Values) (version string, err error) {
 	n, version, err := kubeapi.Count(ctx, w.api, path)
 	if err != nil || n == 0 || n > maxRead {
@@ -233,8 +228,7 @@ func (w *eventWatch) list(ctx context.Context, path string, query url.Values) (v
 	return kubeapi.List(ctx, w.api, path, query, func(e *v1.Event) {
 		h := newHappening(e, fromObject)
 		if w.clock.now().Sub(h.stated) < justNow {
-			// The pod's watch was the quicker one. The event states whole seconds, which
-			// would put it before what led to it.
+			// The watch of pods was quicker. The event's own time, in whole seconds, would put it before its cause.
 			h.from = live
 		}
 		w.ledger.event(h, w.node)
@@ -247,7 +241,7 @@ func (w *eventWatch) knowsPast(s *stirred) {
 	s.past = true
 }
 
-// notes notes when events cannot be had, and when all can again.
+// notes notes when events cannot be read, and when those of all namespaces can again.
 func (w *eventWatch) notes(namespace string, err error) {
 	w.mu.Lock()
 	was := len(w.failing)
@@ -266,7 +260,7 @@ func (w *eventWatch) notes(namespace string, err error) {
 	}
 }
 
-// hasSettled reports whether a pod is where it stays if nothing happens to it.
+// hasSettled reports whether a pod stays as it is until something new happens to it.
 func hasSettled(p *v1.Pod) bool {
 	switch p.Status.Phase {
 	case v1.PodSucceeded, v1.PodFailed:
@@ -286,7 +280,7 @@ func isReady(p *v1.Pod) bool {
 	return false
 }
 
-// changedAt is when a pod changed last, by the times that it states.
+// changedAt returns when a pod changed last, by the times that it states.
 func changedAt(p *v1.Pod) time.Time {
 	last := p.CreationTimestamp.Time
 	for _, c := range p.Status.Conditions {
@@ -302,7 +296,7 @@ func changedAt(p *v1.Pod) time.Time {
 	return last
 }
 
-// stateAt is when a container's state began.
+// stateAt returns when a container's state began; zero if the state does not say so.
 func stateAt(s *v1.ContainerState) time.Time {
 	switch {
 	case s.Running != nil:

@@ -58,8 +58,8 @@ func TestChangedAt(t *testing.T) {
 	}
 }
 
-// TestEventsOfStirredPods: only pods to which something happens have their events asked
-// for, each its own.
+// TestEventsOfStirredPods: podstep asks only for the events of pods to which something happens, and for each pod by
+// itself.
 func TestEventsOfStirredPods(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "ADDED", namedPod("starting"))
@@ -67,19 +67,19 @@ func TestEventsOfStirredPods(t *testing.T) {
 	f.put(eventsPath, "ADDED", eventOf("elsewhere", "Pulled"))
 	f.put(eventsPath, "ADDED", eventOf("old", "Created"))
 	f.put(eventsPath, "ADDED", eventOf("starting", "Pulling"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	h.until("reported.event", "reason=Pulling", "from=object")
 	f.until(t, "events are watched", func() bool { return f.open == 1 })
 	f.put(eventsPath, "ADDED", eventOf("starting", "Failed"))
 	h.until("reported.event", "reason=Failed")
-	for _, a := range f.requests(eventsPath) {
-		s := a.query.Get("fieldSelector")
-		if s != "involvedObject.kind=Pod,involvedObject.name=starting" && a.query.Encode() != "limit=1" {
-			t.Errorf("asked for %v", a.query)
+	for _, a := range f.RequestsFor(eventsPath) {
+		s := a.Query.Get("fieldSelector")
+		if s != "involvedObject.kind=Pod,involvedObject.name=starting" && a.Query.Encode() != "limit=1" {
+			t.Errorf("asked for %v", a.Query)
 		}
 	}
 
-	// When something happens to the other one, what there is of it comes.
+	// When something happens to the other pod, its events of the past come.
 	f.put(podsPath, "MODIFIED", namedPod("old"))
 	h.until("reported.event", "reason=Created", "from=object")
 	f.until(t, "the events of both are watched", func() bool { return f.open == 2 })
@@ -88,17 +88,16 @@ func TestEventsOfStirredPods(t *testing.T) {
 	}
 }
 
-// TestCalm: a pod that has settled is watched a little longer, and then no more until
-// something happens to it.
+// TestCalm: a settled pod is watched a little longer, and then no more until something happens to it.
 func TestCalm(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	made := &steered{time: noon, ticks: make(chan time.Time)}
-	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	h := followBy(t, made.clock(), "node-1", Options{API: f.Config()})
 	f.until(t, "events are watched", func() bool { return f.open == 1 })
 	f.put(podsPath, "MODIFIED", with(namedPod("a"), ready))
 	h.until("reported.phase", "phase=Running")
-	made.ticks <- noon // a share is over, and it is not calm yet
+	made.ticks <- noon // a share is over, and the pod is not calm yet
 	f.put(eventsPath, "ADDED", eventOf("a", "Started"))
 	h.until("reported.event", "reason=Started")
 	made.add(2 * calm)
@@ -119,7 +118,7 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// steered is a clock that a test steers. What waits is sent a tick.
+// steered is a clock that a test steers: it ends waits by ticks.
 type steered struct {
 	mu    sync.Mutex
 	time  time.Time
@@ -130,7 +129,7 @@ func (c *steered) clock() clock {
 	return clock{c.now, func(time.Duration) <-chan time.Time { return c.ticks }}
 }
 
-// run sends ticks to all that wait, until it is stopped.
+// run sends ticks to all waits until stop is called.
 func (c *steered) run() (stop func()) {
 	ended := make(chan struct{})
 	var ran sync.WaitGroup
@@ -161,7 +160,7 @@ func (c *steered) add(d time.Duration) {
 	c.time = c.time.Add(d)
 }
 
-// TestManyStirredPods: the watches are bounded. Pods that wait for one have their turn.
+// TestManyStirredPods: the number of watches is bounded, and pods that wait get their turn.
 func TestManyStirredPods(t *testing.T) {
 	f := newFakeAPI(t)
 	const pods = 3 * maxEventWatches
@@ -171,7 +170,7 @@ func TestManyStirredPods(t *testing.T) {
 		f.put(eventsPath, "ADDED", eventOf(name, fmt.Sprintf("Reason%02d", i)))
 	}
 	made := &steered{time: noon, ticks: make(chan time.Time)}
-	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	h := followBy(t, made.clock(), "node-1", Options{API: f.Config()})
 	f.until(t, "as many are watched as may be", func() bool { return f.open == maxEventWatches })
 	defer made.run()()
 	for i := range pods {
@@ -179,14 +178,13 @@ func TestManyStirredPods(t *testing.T) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// The server sees the end of a watch a little after the watcher.
+	// The server sees the end of a watch a little later than the client.
 	if f.most > 2*maxEventWatches {
 		t.Errorf("%d watches of events at one time, want at most %d", f.most, maxEventWatches)
 	}
 }
 
-// TestManySettledPods: of pods that have settled only what there is is listed while
-// others wait.
+// TestManySettledPods: while others wait, the events of settled pods are listed, but not watched.
 func TestManySettledPods(t *testing.T) {
 	f := newFakeAPI(t)
 	const pods = 3 * maxEventWatches
@@ -195,57 +193,55 @@ func TestManySettledPods(t *testing.T) {
 		f.put(podsPath, "ADDED", with(namedPod(name), ready))
 		f.put(eventsPath, "ADDED", eventOf(name, fmt.Sprintf("Reason%02d", i)))
 	}
-	made := &steered{time: noon, ticks: make(chan time.Time)} // which never ticks
-	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	made := &steered{time: noon, ticks: make(chan time.Time)} // this clock never ticks
+	h := followBy(t, made.clock(), "node-1", Options{API: f.Config()})
 	for i := range pods {
 		h.until("reported.event", fmt.Sprintf("reason=Reason%02d", i))
 	}
 }
 
-// TestManyEvents: where it would cost the server too much to list, events are watched
-// from now on.
+// TestManyEvents: if a list would cost the server too much, events are watched without one.
 func TestManyEvents(t *testing.T) {
 	f := newFakeAPI(t)
 	f.many[eventsPath] = maxRead
 	f.put(podsPath, "ADDED", namedPod("a"))
 	f.put(eventsPath, "ADDED", eventOf("a", "Pulling"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	f.until(t, "events are watched", func() bool { return f.open == 1 })
 	f.put(eventsPath, "ADDED", eventOf("a", "Pulled"))
 	h.until("reported.event", "reason=Pulled")
-	for _, a := range f.requests(eventsPath) {
-		if !a.watch() && a.query.Encode() != "limit=1" {
-			t.Errorf("listed %v", a.query)
+	for _, a := range f.RequestsFor(eventsPath) {
+		if !a.Watch() && a.Query.Encode() != "limit=1" {
+			t.Errorf("listed %v", a.Query)
 		}
 	}
 }
 
-// TestJustNow: an event that came between the pod and the list happens now; one that the
-// pod had before has its own time.
+// TestJustNow: an event in the list that is younger than justNow counts as happening now.
 func TestJustNow(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	f.put(eventsPath, "ADDED", eventOf("a", "Scheduled")) // at second 9
 	made := &steered{time: at(10).Time, ticks: make(chan time.Time)}
-	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	h := followBy(t, made.clock(), "node-1", Options{API: f.Config()})
 	if s := h.until("reported.event", "reason=Scheduled"); s.Values[len(s.Values)-1] != nil {
 		t.Errorf("reported as of before: %s", line(t, s))
 	}
 }
 
-// TestEventsForbidden: that events may not be read is noted once for all pods, and once
-// when they can be again.
+// TestEventsForbidden: if events may not be read, that is noted once for all pods, and once more when they can be
+// again.
 func TestEventsForbidden(t *testing.T) {
 	f := newFakeAPI(t)
-	f.refuse(eventsPath, http.StatusForbidden)
+	f.Refuse(eventsPath, http.StatusForbidden)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	f.put(podsPath, "ADDED", namedPod("b"))
 	f.put(eventsPath, "ADDED", eventOf("a", "Pulling"))
 	made := &steered{time: noon, ticks: make(chan time.Time)}
-	h := followBy(t, made.clock(), "node-1", Options{API: f.config()})
+	h := followBy(t, made.clock(), "node-1", Options{API: f.Config()})
 	h.noted("events of the API server are not shown")
-	f.until(t, "both were refused", func() bool { return len(f.asked) >= 4 })
-	f.refuse(eventsPath, 0)
+	f.until(t, "both were refused", func() bool { return len(f.Requests()) >= 4 })
+	f.Refuse(eventsPath, 0)
 	defer made.run()()
 	h.noted("events of the API server are shown again")
 	h.until("reported.event", "reason=Pulling")

@@ -17,42 +17,31 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeapi/apitest"
 	"github.com/podstep/podstep/probes"
 )
 
-// fakeAPI lists and watches as an API server does: with versions, pages,
-// bookmarks, and with a past that it forgets.
+// fakeAPI lists and watches as an API server does: with versions, pages and bookmarks, and it forgets the past.
 type fakeAPI struct {
-	*httptest.Server
+	*apitest.Server
 
 	mu      sync.Mutex
 	cond    *sync.Cond
 	version int
 	objects map[string]map[types.UID]any // by path
 	log     []change
-	forgot  int            // watches may not begin before this version
-	refuses map[string]int // path to code
+	forgot  int // watches may not begin before this version
 	// forgetful: watches may not begin at any version.
 	forgetful bool
-	// refuseList, if set, is asked about each list with the version that it names.
+	// refuseList, if set, is called with the version of each list, and returns the error for it, or nil.
 	refuseList func(version string) *kubeapi.StatusError
-	many       map[string]int // path to how many objects it counts
-	asked      []asked
-	epoch      int // watches of an earlier one end
-	open       int // watches of events
-	most       int // of these at one time
+	many       map[string]int // by path: how many objects the server counts
+	epoch      int            // watches of an earlier epoch end
+	open       int            // how many watches of events are open
+	most       int            // how many of these were ever open at one time
 }
-
-// asked is a request.
-type asked struct {
-	path, agent string
-	query       url.Values
-}
-
-func (a asked) watch() bool { return a.query.Get("watch") != "" }
 
 type change struct {
 	version    int
@@ -61,22 +50,16 @@ type change struct {
 }
 
 func newFakeAPI(t *testing.T) *fakeAPI {
-	f := &fakeAPI{version: 100, objects: map[string]map[types.UID]any{}, refuses: map[string]int{}, many: map[string]int{}}
+	f := &fakeAPI{version: 100, objects: map[string]map[types.UID]any{}, many: map[string]int{}}
 	f.cond = sync.NewCond(&f.mu)
-	f.Server = httptest.NewServer(f)
-	t.Cleanup(func() {
-		f.cut()
-		f.CloseClientConnections()
-		f.Close()
-	})
+	f.Server = apitest.Start(t, f)
+	t.Cleanup(f.cut)
 	return f
 }
 
-func (f *fakeAPI) config() *rest.Config { return &rest.Config{Host: f.URL} }
-
 const podsPath, eventsPath = "/api/v1/pods", "/api/v1/namespaces/default/events"
 
-// put makes or changes an object; kind is what a watch calls that.
+// put makes or changes an object; kind is the type of the change in a watch.
 func (f *fakeAPI) put(path, kind string, object metav1.Object) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,8 +85,8 @@ func (f *fakeAPI) cut() {
 	f.cond.Broadcast()
 }
 
-// forget makes the server forget the past, so that who was away has to list.
-func (f *fakeAPI) forget() {
+// forgetPast makes the server forget the past, so that a client that was away has to list.
+func (f *fakeAPI) forgetPast() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.version++
@@ -116,69 +99,37 @@ func (f *fakeAPI) wake() {
 	f.cond.Broadcast()
 }
 
-// until waits until what it is given holds of the server.
+// until waits until holds returns true.
 func (f *fakeAPI) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	defer context.AfterFunc(ctx, f.wake)()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for !holds() {
-		if ctx.Err() != nil {
-			t.Fatalf("it never came that %s; asked: %v", what, f.asked)
-		}
-		f.cond.Wait()
+	now := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return holds()
 	}
-}
-
-// requests are those so far for a path.
-func (f *fakeAPI) requests(path string) (out []asked) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, a := range f.asked {
-		if a.path == path {
-			out = append(out, a)
+	for end := time.Now().Add(patience); !now(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came that %s; asked: %v", what, f.Requests())
 		}
 	}
-	return out
-}
-
-func (f *fakeAPI) refuse(path string, code int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuses[path] = code
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	f.asked = append(f.asked, asked{r.URL.Path, r.UserAgent(), r.URL.Query()})
-	f.cond.Broadcast()
-	code := f.refuses[r.URL.Path]
-	f.mu.Unlock()
-	switch q := r.URL.Query(); {
-	case code != 0:
-		writeStatus(w, code, fmt.Sprintf("%s is forbidden: the test says so", r.URL.Path))
-	case q.Get("watch") != "":
+	if r.URL.Query().Get("watch") != "" {
 		f.watch(w, r)
-	default:
-		f.list(w, r)
+		return
 	}
+	f.list(w, r)
 }
 
-func writeStatus(w http.ResponseWriter, code int, message string) {
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: int32(code), Message: message})
-}
-
-// list gives all objects, or one a page if there is a limit, in the order of their names.
+// list answers with all objects, or with one a page if there is a limit, in the order of their names.
 func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := r.URL.Query()
 	if f.refuseList != nil {
 		if err := f.refuseList(q.Get("resourceVersion")); err != nil {
-			writeStatus(w, err.Code, err.Message)
+			apitest.Fail(w, err.Code, err.Message, err.Causes...)
 			return
 		}
 	}
@@ -206,7 +157,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": meta, "items": items})
 }
 
-// selected reports whether an event is of the pod that is asked for.
+// selected reports whether an event is of the pod in the field selector.
 func selected(q url.Values, object any) bool {
 	_, name, some := strings.Cut(q.Get("fieldSelector"), "involvedObject.name=")
 	e, is := object.(*v1.Event)
@@ -216,7 +167,7 @@ func selected(q url.Values, object any) bool {
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	from, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	if err != nil {
-		writeStatus(w, http.StatusBadRequest, err.Error())
+		apitest.Fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	out := json.NewEncoder(w)
@@ -229,12 +180,9 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != podsPath {
 		f.open++
 		f.most = max(f.most, f.open)
-		defer func() {
-			f.open--
-			f.cond.Broadcast()
-		}()
+		defer func() { f.open-- }()
 	}
-	// Who asked may end the watch.
+	// The client may end the watch.
 	defer context.AfterFunc(r.Context(), f.wake)()
 	for epoch := f.epoch; epoch == f.epoch && r.Context().Err() == nil; {
 		for _, c := range f.log {
@@ -251,7 +199,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fakeKubelet answers with the pods that it is given.
+// fakeKubelet answers with the pods that a test sets.
 type fakeKubelet struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -280,15 +228,14 @@ func (k *fakeKubelet) set(code int, pods ...v1.Pod) {
 	k.pods, k.code = pods, code
 }
 
-// collector collects the reports of Run. Several sources report, each in its own
-// order: a test waits for each of what it wants, whichever comes first, and
-// asks with inOrder for what must come after what.
+// collector collects the reports. Several sources report, each in its own order. So a test waits for each report by
+// itself, and checks with inOrder in which order they came.
 type collector struct {
 	t       *testing.T
 	reports chan Report
 	notes   chan string
 	past    []string // all reports and notes, as text
-	waiting []Report // what nobody waited for yet
+	waiting []Report // reports for which no test has waited yet
 }
 
 // follow runs the package until the test ends.
@@ -299,12 +246,12 @@ func followAs(t *testing.T, node string, o Options) *collector {
 	return followBy(t, quickClock(), node, o)
 }
 
-// quickClock is a clock by which waiting takes a hundredth of the time.
+// quickClock is a clock with which waiting takes a hundredth of the time.
 func quickClock() clock {
 	return clock{time.Now, func(d time.Duration) <-chan time.Time { return time.After(d / 100) }}
 }
 
-// followBy runs the package by another clock.
+// followBy runs the package with another clock.
 func followBy(t *testing.T, by clock, node string, o Options) *collector {
 	t.Helper()
 	h := &collector{t: t, reports: make(chan Report, 10_000), notes: make(chan string, 100)}
@@ -335,11 +282,10 @@ func followBy(t *testing.T, by clock, node string, o Options) *collector {
 	return h
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-// until waits for a step whose fields, as text, contain all of want. Each step
-// is waited for once.
+// until waits for a report of a step whose fields, as text, contain all of want. It returns each report only once.
 func (h *collector) until(step string, want ...string) Report {
 	h.t.Helper()
 	is := func(s Report) bool { return s.Step == step && containsAll(line(h.t, s), want) }

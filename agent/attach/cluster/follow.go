@@ -5,9 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/kubeapi"
 )
@@ -20,25 +21,25 @@ type follower[T any] struct {
 	api   *kubeapi.Client
 	path  string
 	query url.Values
-	// lasts is how long the API server is asked to let a watch be, at least.
+	// lasts is how long a watch is to last at least. The API server is asked for it.
 	lasts time.Duration
 
-	// list gives all objects to listed, and their version. They must not be older than
-	// a version; "0" is any, and "" is the newest.
+	// list takes in all objects, and returns their version. They must not be older than notOlder; "0" allows any, and
+	// "" asks for the newest.
 	list func(ctx context.Context, notOlder string) (version string, err error)
-	// complete is called when a list is whole, and changed with each change. up reports
-	// whether changes are being watched.
+	// complete is called when a list is whole, and changed with each change. up is told whether changes are being
+	// watched.
 	complete func()
 	changed  func(kind string, object *T)
 	up       func(bool)
-	// notes is called when it fails, once for as long as the error is the same, with
-	// nil when it works again, and before anything failed too.
+	// notes is called with each new error, once while it stays the same, and with nil when the follower works for the
+	// first time or again.
 	notes func(error)
 	// done is called once, when the first list is whole or cannot be had.
 	done func()
 
 	version string // what was seen last
-	listed  bool   // watching from there misses nothing
+	listed  bool   // a watch from version on misses nothing
 	worked  bool
 	failed  string // what was noted
 }
@@ -61,7 +62,7 @@ func (f *follower[T]) run(ctx context.Context) {
 	}
 }
 
-// turn is a watch, and a list before it if there is none to go on from.
+// turn watches, after a list if there is no version to go on from.
 func (f *follower[T]) turn(ctx context.Context, done func()) error {
 	if !f.listed {
 		version, err := f.list(ctx, f.version)
@@ -77,11 +78,10 @@ func (f *follower[T]) turn(ctx context.Context, done func()) error {
 		f.works()
 		done()
 	}
-	version, err := watch(ctx, f.api, f.path, f.query, f.lasts, f.version, f.works, f.changed)
-	f.version = version
+	err := f.watch(ctx)
 	switch {
 	case kubeapi.IsCode(err, http.StatusGone):
-		f.listed = false // what changed meanwhile is forgotten: list anew
+		f.listed = false // the server has forgotten what changed meanwhile: list anew
 	case err != nil:
 		f.fails(ctx, err)
 	}
@@ -96,8 +96,7 @@ func (f *follower[T]) works() {
 	}
 }
 
-// fails notes a failure, once for as long as it is the same. What fails because ctx has
-// ended is none.
+// fails notes an error, once while it stays the same. After the end of ctx nothing counts as an error.
 func (f *follower[T]) fails(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -108,15 +107,13 @@ func (f *follower[T]) fails(ctx context.Context, err error) {
 	}
 }
 
-// isUnknownVersion recognizes that an API server does not have a version any more, or has
-// never had it, such as after its storage was restored. The latter is a timeout, since the
-// server waits for that version.
+// isUnknownVersion reports whether an API server no longer has a version, or has never had it, such as after its
+// storage was restored. The latter is a timeout, since the server waits for that version.
 func isUnknownVersion(err error) bool {
-	return kubeapi.IsCode(err, http.StatusGone) ||
-		kubeapi.IsCode(err, http.StatusGatewayTimeout) && strings.Contains(err.Error(), "Too large resource version")
+	return kubeapi.IsCode(err, http.StatusGone) || kubeapi.HasCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
 
-// explain adds what to do about an error, where a person can do something.
+// explain adds to an error what a person can do about it.
 func explain(err error) error {
 	switch {
 	case kubeapi.IsCode(err, http.StatusForbidden):

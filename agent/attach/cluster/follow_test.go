@@ -34,7 +34,7 @@ func TestFollow(t *testing.T) {
 	f.put(podsPath, "ADDED", namedPod("b"))
 	f.put(podsPath, "ADDED", namedPod("c"))
 	f.put(eventsPath, "ADDED", eventOf("b", "Pulled"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	for range 3 {
 		if s := h.until("cluster.bound", "from=object"); !s.At.Equal(at(1).Time) {
 			t.Errorf("bound at %v, the object says %v", s.At, at(1))
@@ -60,38 +60,36 @@ func TestFollow(t *testing.T) {
 	checkAsked(t, f)
 }
 
-// TestUserAgent: an administrator sees which node's podstep asks.
+// TestUserAgent: the API server sees which node's podstep asks.
 func TestUserAgent(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "ADDED", namedPod("a"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	h.until("cluster.bound")
 	f.until(t, "events are watched", func() bool { return f.open == 1 })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, a := range f.asked {
-		if want := kubeapi.UserAgent("attach/node-1"); a.agent != want {
-			t.Errorf("%s is asked for by %q, want %q", a.path, a.agent, want)
+	for _, a := range f.Requests() {
+		if want := kubeapi.UserAgent("attach/node-1"); a.Agent != want {
+			t.Errorf("%s is asked for by %q, want %q", a.Path, a.Agent, want)
 		}
 	}
 }
 
-// checkAsked: the pods of this node alone are listed, once, from the watch cache; a watch
-// that ends goes on from what was seen last.
+// checkAsked checks that only the pods of this node are listed, once, from the watch cache, and that the next watch
+// goes on from the last version.
 func checkAsked(t *testing.T, f *fakeAPI) {
 	t.Helper()
-	all := f.requests(podsPath)
+	all := f.RequestsFor(podsPath)
 	last := 0
 	for i, a := range all {
-		version, err := strconv.Atoi(a.query.Get("resourceVersion"))
-		if a.query.Get("fieldSelector") != "spec.nodeName=node-1" || a.query.Has("limit") || err != nil {
-			t.Errorf("asked for %v", a.query)
+		version, err := strconv.Atoi(a.Query.Get("resourceVersion"))
+		if a.Query.Get("fieldSelector") != "spec.nodeName=node-1" || a.Query.Has("limit") || err != nil {
+			t.Errorf("asked for %v", a.Query)
 		}
 		switch {
-		case i == 0 && (a.watch() || version != 0):
-			t.Errorf("first asked for %v", a.query)
-		case i > 0 && (!a.watch() || a.query.Get("allowWatchBookmarks") == "" || version < last || version < 104):
-			t.Errorf("then asked for %v, after version %d", a.query, last)
+		case i == 0 && (a.Watch() || version != 0):
+			t.Errorf("first asked for %v", a.Query)
+		case i > 0 && (!a.Watch() || a.Query.Get("allowWatchBookmarks") == "" || version < last || version < 104):
+			t.Errorf("then asked for %v, after version %d", a.Query, last)
 		}
 		last = version
 	}
@@ -100,24 +98,24 @@ func checkAsked(t *testing.T, f *fakeAPI) {
 	}
 }
 
-// TestTooOld: the server has forgotten what happened since: list again, and report
-// who is gone and what is new.
+// TestTooOld: if the server has forgotten what happened, podstep lists again, and reports which pods are gone and
+// what is new.
 func TestTooOld(t *testing.T) {
 	f := newFakeAPI(t)
 	f.put(podsPath, "ADDED", namedPod("a"))
 	f.put(podsPath, "ADDED", namedPod("b"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	h.until("cluster.bound")
 	h.until("cluster.bound")
 	f.put(podsPath, "ADDED", namedPod("c"))
 	h.until("cluster.bound")
-	f.refuse(podsPath, http.StatusServiceUnavailable)
+	f.Refuse(podsPath, http.StatusServiceUnavailable)
 	f.cut()
 	h.noted("api fails", "the test says so")
 	f.put(podsPath, "DELETED", namedPod("a"))
 	f.put(podsPath, "MODIFIED", with(namedPod("b"), func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }))
-	f.forget()
-	f.refuse(podsPath, 0)
+	f.forgetPast()
+	f.Refuse(podsPath, 0)
 	h.noted("api works")
 	if s := h.until("cluster.gone"); s.Pod.Name != "a" {
 		t.Errorf("%s is gone", s.Pod.Name)
@@ -140,8 +138,8 @@ func TestTooOld(t *testing.T) {
 		t.Errorf("that b runs was published %d times: %v", running, h.past)
 	}
 	var lists []string
-	for _, a := range f.requests(podsPath) {
-		if v := a.query.Get("resourceVersion"); !a.watch() && !slices.Contains(lists, v) {
+	for _, a := range f.RequestsFor(podsPath) {
+		if v := a.Query.Get("resourceVersion"); !a.Watch() && !slices.Contains(lists, v) {
 			lists = append(lists, v)
 		}
 	}
@@ -150,35 +148,34 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// TestForbidden: who may not read events has the pods all the same, and is told
-// which right is missing.
+// TestForbidden: without the right to read events, podstep still has the pods, and names the missing right.
 func TestForbidden(t *testing.T) {
 	f := newFakeAPI(t)
-	f.refuse(eventsPath, http.StatusForbidden)
+	f.Refuse(eventsPath, http.StatusForbidden)
 	f.put(podsPath, "ADDED", namedPod("a"))
-	h := follow(t, Options{API: f.config()})
+	h := follow(t, Options{API: f.Config()})
 	h.noted("events of the API server are not shown", "/events is forbidden", "--kubeconfig")
 	h.until("cluster.bound")
 	f.put(podsPath, "ADDED", namedPod("b"))
 	h.until("cluster.bound")
 }
 
-// TestAbsentAPI: the API server is not there yet; the kubelet is asked meanwhile.
+// TestAbsentAPI: while there is no API server yet, podstep asks the kubelet.
 func TestAbsentAPI(t *testing.T) {
 	f := newFakeAPI(t)
-	f.refuse(podsPath, http.StatusInternalServerError)
-	f.refuse(eventsPath, http.StatusInternalServerError)
+	f.Refuse(podsPath, http.StatusInternalServerError)
+	f.Refuse(eventsPath, http.StatusInternalServerError)
 	k := newFakeKubelet(t)
 	static := *with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash" })
 	k.set(0, static)
-	h := follow(t, Options{API: f.config(), Kubelet: &kubeport.Port{URLs: []string{k.URL}, Client: k.Client()}})
+	h := follow(t, Options{API: f.Config(), Kubelet: &kubeport.Port{URLs: []string{k.URL}, Client: k.Client()}})
 	h.noted("api fails")
 	h.until("cluster.kubelet", "known=true", "from=object")
 	static.Status.Phase = v1.PodRunning
 	k.set(0, static)
 	h.until("reported.phase", "phase=Running", "from=kubelet")
 	f.put(podsPath, "ADDED", namedPod("a"))
-	f.refuse(podsPath, 0)
+	f.Refuse(podsPath, 0)
 	h.noted("api works")
 	h.until("cluster.bound", "from=object")
 }

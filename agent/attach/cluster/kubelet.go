@@ -20,11 +20,11 @@ import (
 const (
 	askEvery  = time.Second
 	askSeldom = 5 * time.Second
-	// askSoon is when the API server has reported what it gives the kubelet too.
+	// askSoon is the wait after the API server has reported a change, which it gives the kubelet too.
 	askSoon = 200 * time.Millisecond
-	// quietAsks is how many times nothing new is listed before asking seldom.
+	// quietAsks is how many lists in a row must have nothing new before the kubelet is asked seldom.
 	quietAsks = 30
-	// pollShare bounds the kubelet's work for us: of so much time, one part.
+	// pollShare bounds the kubelet's work for podstep: one part in so many of the time.
 	pollShare = 20
 	askWithin = 30 * time.Second
 	// maxList bounds what the kubelet may send, in bytes.
@@ -37,12 +37,12 @@ type poll struct {
 	ledger  *ledger
 	state   func(error)
 
-	quiet int           // how many times nothing was new
-	took  time.Duration // by the last time
+	quiet int           // how many lists in a row had nothing new
+	took  time.Duration // what the last list took
 
-	url    int // of URLs, which answered last
+	url    int // the index of the one of URLs that answered last
 	seed   maphash.Seed
-	last   map[uint64]*v1.Pod // of the last answer, by what it was made of
+	last   map[uint64]*v1.Pod // the pods of the last answer, by the hash of their JSON
 	asked  bool
 	failed string
 }
@@ -52,16 +52,16 @@ func newPoll(k *kubeport.Port, l *ledger, o Options) *poll {
 }
 
 func (p *poll) run(ctx context.Context) {
-	p.look(ctx)
+	p.askAndTime(ctx)
 	p.ledger.ready()
 	for ctx.Err() == nil {
 		p.sleep(ctx)
-		p.look(ctx)
+		p.askAndTime(ctx)
 	}
 }
 
-// look asks, and notes how long that took and whether it was worth it.
-func (p *poll) look(ctx context.Context) {
+// askAndTime asks, and keeps how long that took and for how many times nothing was new.
+func (p *poll) askAndTime(ctx context.Context) {
 	began := time.Now()
 	p.quiet++
 	if p.ask(ctx) {
@@ -86,15 +86,14 @@ func (p *poll) sleep(ctx context.Context) {
 		case <-t.C:
 			return
 		case <-news:
-			news = nil // more of it must not put it off
+			news = nil // more news must not put the list off
 			p.quiet = 0
 			t.Reset(max(askSoon, least))
 		}
 	}
 }
 
-// ask asks once, and reports whether there was something new. A pod that is not
-// listed because of a failure is not gone.
+// ask asks once, and reports whether there was something new. If the list fails, no pod counts as gone.
 func (p *poll) ask(ctx context.Context) (news bool) {
 	pods, err := p.get(ctx)
 	switch {
@@ -155,8 +154,8 @@ func (p *poll) getFrom(ctx context.Context, base string) ([]*v1.Pod, error) {
 	return pods, nil
 }
 
-// read reads a list of pods one by one, and takes those apart that are not as
-// they were: of thousands of pods, few change in a second.
+// read reads a list of pods one by one, and decodes those that have changed: of thousands of pods, few change in a
+// second.
 func (p *poll) read(r io.Reader) ([]*v1.Pod, map[uint64]*v1.Pod, error) {
 	var pods []*v1.Pod
 	kept := make(map[uint64]*v1.Pod, len(p.last))

@@ -59,7 +59,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadAgain: a pod that is as it was stays the same object.
+// TestReadAgain: a pod that has not changed stays the same object.
 func TestReadAgain(t *testing.T) {
 	p := newReader()
 	first, kept, err := p.read(bytes.NewReader(podList(t, *namedPod("a"), *namedPod("b"))))
@@ -117,7 +117,7 @@ func crowd(n int) []v1.Pod {
 	return pods
 }
 
-// BenchmarkRead is one look at a kubelet's pods when a hundredth of them changed.
+// BenchmarkRead reads a kubelet's list of pods of which a hundredth has changed.
 func BenchmarkRead(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

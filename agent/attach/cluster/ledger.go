@@ -15,8 +15,7 @@ import (
 // maxPods bounds how many pods are followed. A node has a few hundred.
 const maxPods = 20_000
 
-// ledger knows what was reported of each pod, by whichever source, so that nothing
-// is reported twice.
+// ledger remembers what all sources have reported of each pod, so that nothing is reported twice.
 type ledger struct {
 	sink func(Report)
 	note func(string, error)
@@ -27,13 +26,13 @@ type ledger struct {
 	mirrors map[types.UID]types.UID // the pod that an object of the API server mirrors
 	early   []happening             // events of pods that are not known yet
 	apiUp   bool                    // the API server reports what changes
-	full    bool                    // that there are too many pods was noted
+	full    bool                    // it was noted that there are too many pods
 
 	news chan struct{} // the kubelet may have something new
 
 	waiting int      // sources that have not reported the past yet
 	begun   bool     // the past was reported
-	past    []Report // reports that wait until the past is known whole
+	past    []Report // reports that wait until the whole past is known
 }
 
 // entry is one pod.
@@ -41,8 +40,8 @@ type entry struct {
 	api      *v1.Pod // as the API server has it; nil: it does not
 	left     bool    // the API server had it once
 	kubelet  bool    // the kubelet has it
-	reported *v1.Pod // whose status was reported last
-	by       source  // who reported it
+	reported *v1.Pod // the object whose status was reported last
+	by       source  // where that object came from
 	events   map[types.UID]int32
 }
 
@@ -53,8 +52,8 @@ func newLedger(o Options) *ledger {
 	}
 }
 
-// await holds back reports until that many sources have reported the past, or
-// begin is called: the past is reported in the order in which it happened.
+// await holds reports back until that many sources have reported the past, or until givePast is called, so that the past
+// is reported in the order in which it happened.
 func (l *ledger) await(sources int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,19 +62,19 @@ func (l *ledger) await(sources int) {
 	}
 }
 
-// ready is called by each source once it has reported the past, or cannot.
+// ready is called by each source once it has reported the past, or cannot report it.
 func (l *ledger) ready() {
 	l.mu.Lock()
 	l.waiting--
 	last := l.waiting == 0
 	l.mu.Unlock()
 	if last {
-		l.begin()
+		l.givePast()
 	}
 }
 
-// begin gives the reports of the past.
-func (l *ledger) begin() {
+// givePast gives the reports of the past, in the order of their times.
+func (l *ledger) givePast() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.begun {
@@ -89,7 +88,7 @@ func (l *ledger) begin() {
 	l.past = nil
 }
 
-// emit gives the reports of a source, or keeps them for begin. The
+// emit gives the reports of a source, or keeps them for givePast. The
 // caller holds mu.
 func (l *ledger) emit(by probes.Witness, all ...Report) {
 	for _, s := range all {
@@ -102,8 +101,8 @@ func (l *ledger) emit(by probes.Witness, all ...Report) {
 	}
 }
 
-// uid is the uid under which a pod is known. The API server has static pods as
-// mirrors with uids of their own; the runtime and the kubelet know the original's.
+// uid returns the uid under which a pod is known. The API server has mirrors of static pods, with uids of their own;
+// the runtime and the kubelet use the original's uid.
 func uid(p *v1.Pod) types.UID {
 	if original := p.Annotations[annotationMirror]; original != "" {
 		return types.UID(original)
@@ -111,8 +110,7 @@ func uid(p *v1.Pod) types.UID {
 	return p.UID
 }
 
-// entry gives the pod's, a new one for a new pod, or nil if there are too many.
-// The caller holds mu.
+// entry returns the entry of a pod, a new one for a new pod, or nil if there are too many. The caller holds mu.
 func (l *ledger) entry(id types.UID) *entry {
 	if e := l.pods[id]; e != nil {
 		return e
@@ -129,15 +127,14 @@ func (l *ledger) entry(id types.UID) *entry {
 	return e
 }
 
-// connected notes whether the API server reports what changes. While it does not,
-// the kubelet's word counts.
+// connected sets whether the API server reports what changes. While it does not, the kubelet's list counts.
 func (l *ledger) connected(up bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.apiUp = up
 }
 
-// object takes a pod as the API server has it.
+// object reports what is new in a pod's object at the API server.
 func (l *ledger) object(p *v1.Pod, from source) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,8 +153,8 @@ func (l *ledger) object(p *v1.Pod, from source) {
 		l.wake()
 	}
 	e.api, e.left = p, false
-	// After an absence the API server may still have an older status than what the
-	// kubelet has reported meanwhile; what is new in it comes by the watch.
+	// After an absence the API server may still have an older status than the kubelet has reported meanwhile. Newer
+	// ones come by the watch.
 	if from == live || e.by != fromKubelet {
 		l.report(probes.ByAPI, e, &h)
 	}
@@ -170,8 +167,7 @@ func (l *ledger) report(by probes.Witness, e *entry, h *observation) {
 	e.reported, e.by = h.pod, h.from
 }
 
-// gone is called when the API server has a pod no more. p is its last state, if the
-// API server gave one.
+// gone reports that a pod is gone from the API server. p is its last state, or nil if the API server gave none.
 func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,12 +191,12 @@ func (l *ledger) gone(object types.UID, p *v1.Pod, from source) {
 	l.emit(probes.ByAPI, h.gone())
 	e.api, e.left = nil, true
 	l.wake()
-	l.forget(id, e)
+	l.forgetIfGone(id, e)
 }
 
-// all is called with all pods that the API server has, after they were reported one by
-// one: those that are not among them are gone.
-func (l *ledger) all(has map[types.UID]bool) {
+// keepOnly is called with the uids of all pods that the API server has, after these were reported one by one. It
+// reports the others as gone.
+func (l *ledger) keepOnly(has map[types.UID]bool) {
 	l.mu.Lock()
 	var missing []types.UID
 	for _, e := range l.pods {
@@ -214,7 +210,7 @@ func (l *ledger) all(has map[types.UID]bool) {
 	}
 }
 
-// wake has the kubelet asked soon: the API server gives it the same.
+// wake makes the poll ask the kubelet soon: the API server tells the kubelet the same.
 func (l *ledger) wake() {
 	select {
 	case l.news <- struct{}{}:
@@ -222,14 +218,14 @@ func (l *ledger) wake() {
 	}
 }
 
-// forget forgets a pod that nobody has any more. The caller holds mu.
-func (l *ledger) forget(id types.UID, e *entry) {
+// forgetIfGone forgets a pod that neither the API server nor the kubelet has. The caller holds mu.
+func (l *ledger) forgetIfGone(id types.UID, e *entry) {
 	if e.api == nil && !e.kubelet {
 		delete(l.pods, id)
 	}
 }
 
-// list takes the pods that the kubelet has, and reports whether anything was new.
+// list takes in the kubelet's list of its pods, and returns whether anything was new.
 func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,7 +261,7 @@ func (l *ledger) list(pods []*v1.Pod, first bool) (news bool) {
 	return l.kubeletLacks(has, now) || news
 }
 
-// kubeletLacks reports pods that the kubelet has no more. The caller holds mu.
+// kubeletLacks reports the pods that are gone from the kubelet's list. The caller holds mu.
 func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool) {
 	for id, e := range l.pods {
 		if !e.kubelet || has[id] {
@@ -280,14 +276,14 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 			h := observation{p, live, now}
 			l.emit(probes.ByKubelet, h.report(stepKubelet, now, false, nil))
 		}
-		l.forget(id, e)
+		l.forgetIfGone(id, e)
 	}
 	return news
 }
 
-// known reports that the kubelet has a pod that it did not have before.
+// known reports a pod that is new in the kubelet's list.
 func (h *observation) known() Report {
-	// A mark that cannot be read is no time.
+	// An annotation that cannot be read gives the zero time.
 	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
 	return h.reportDated(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]))
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// book is a ledger whose clock stands, with the reports that it gave.
+// book is a ledger with a clock that stands still, and the reports that it gave.
 type book struct {
 	*ledger
 	t       *testing.T
@@ -36,7 +36,7 @@ func (b *book) expect(want ...string) {
 	b.reports = nil
 }
 
-// steps compares only which steps were reported.
+// steps compares only the names of the reported steps.
 func (b *book) steps(want string) {
 	b.t.Helper()
 	var got []string
@@ -49,7 +49,7 @@ func (b *book) steps(want string) {
 	b.reports = nil
 }
 
-// runningPod is a later state of webPod.
+// runningPod returns a later state of webPod.
 func runningPod() *v1.Pod {
 	return with(webPod(), func(p *v1.Pod) { p.ResourceVersion, p.Status.Phase = "11", v1.PodRunning })
 }
@@ -94,7 +94,7 @@ func TestSameNameAgain(t *testing.T) {
 	b.steps("cluster.bound reported.condition reported.phase")
 }
 
-// TestStaticPod: its mirror at the API server is the same pod.
+// TestStaticPod: a static pod and its mirror at the API server are one pod.
 func TestStaticPod(t *testing.T) {
 	b := newBook(t)
 	b.connected(true)
@@ -116,8 +116,8 @@ func TestStaticPod(t *testing.T) {
 	}
 }
 
-// TestWithoutAPI: the kubelet's word counts while the API server has none, and
-// what the API server had before that is not reported again.
+// TestWithoutAPI: the kubelet's list counts while the API server does not answer, and what the API server had
+// reported before is not reported again.
 func TestWithoutAPI(t *testing.T) {
 	b := newBook(t)
 	b.connected(true)
@@ -128,20 +128,20 @@ func TestWithoutAPI(t *testing.T) {
 	b.expect("cluster.kubelet known=true source=api since=+3", "reported.phase phase=Running from=kubelet")
 	b.connected(true)
 	b.object(with(webPod(), func(p *v1.Pod) { p.ResourceVersion = "12" }), fromObject)
-	b.steps("") // it does not know yet that the pod runs
+	b.steps("") // the kubelet's list does not have yet that the pod runs
 	b.object(with(runningPod(), func(p *v1.Pod) { p.ResourceVersion = "13" }), live)
 	b.steps("")
 	b.object(with(runningPod(), func(p *v1.Pod) { p.ResourceVersion, p.Status.Phase = "14", v1.PodFailed }), live)
 	b.steps("reported.phase")
 }
 
-// TestAbsence: a list after an absence shows who is gone.
+// TestAbsence: a list after an absence shows which pods are gone.
 func TestAbsence(t *testing.T) {
 	b := newBook(t)
 	b.object(webPod(), live)
 	b.object(with(webPod(), func(p *v1.Pod) { p.UID, p.Name = "u2", "db" }), live)
 	b.reports = nil
-	b.all(map[types.UID]bool{"u2": true})
+	b.keepOnly(map[types.UID]bool{"u2": true})
 	b.expect("cluster.gone phase=Pending from=object")
 	if b.pods["u1"] != nil || b.pods["u2"] == nil {
 		t.Errorf("pods %v are remembered", b.pods)
@@ -178,8 +178,7 @@ func TestEvents(t *testing.T) {
 	b.expect("reported.event type=Warning reason=Failed message=no count=3 reporter=scheduler since=+5 from=object !warning (Failed): no @5")
 }
 
-// TestEarlyEvents: an event may come before its pod; one of another node's pod
-// never gets one.
+// TestEarlyEvents: an event may come before its pod; the event of another node's pod is never reported.
 func TestEarlyEvents(t *testing.T) {
 	b := newBook(t)
 	b.event(happening{uid: "e1", about: "u1", reason: "Scheduled", count: 1}, "node-1")
@@ -199,7 +198,7 @@ func TestEarlyEvents(t *testing.T) {
 	}
 }
 
-// TestPastInOrder: what each source knows of the past becomes one story.
+// TestPastInOrder: the reports of all sources about the past become one story, in order.
 func TestPastInOrder(t *testing.T) {
 	b := newBook(t)
 	b.begun = false
@@ -210,7 +209,7 @@ func TestPastInOrder(t *testing.T) {
 	b.event(happening{uid: "e1", about: "u1", reason: "Scheduled", count: 1, from: fromObject, stated: at(1).Add(-time.Millisecond)}, "node-1")
 	b.ready()
 	b.steps("reported.phase reported.event cluster.bound reported.condition")
-	b.begin() // the time is up
+	b.givePast() // the time is up
 	b.steps("")
 	b.object(runningPod(), live)
 	b.steps("reported.phase")

@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/agent/kubeapi"
 )
 
-// How long is waited before the next try: longer after each that failed, and
-// long where only a person can help.
+// These bound the wait before the next try. It gets longer with each failure, and is long where only a person can
+// help.
 const (
 	firstWait   = time.Second
 	longestWait = 30 * time.Second
@@ -20,18 +20,17 @@ const (
 	longestRefusedWait = 10 * time.Minute
 )
 
-// pace decides how long to wait between two tries. The API server may have thousands
-// that ask it: none may ask it without end, and not all at once.
+// pace decides how long to wait between two tries. An API server may have thousands of clients: none may ask it
+// without pause, nor all at once.
 type pace struct {
-	wait   time.Duration                       // before the last try, about
-	random func(n time.Duration) time.Duration // from 0 until n
+	wait   time.Duration                       // about the wait before the last try
+	random func(n time.Duration) time.Duration // in [0, n)
 }
 
 func newPace() pace { return pace{random: rand.N[time.Duration]} }
 
-// after is how long to wait after a try that lasted that long and ended with err, which
-// is nil for a watch that the server ended. A watch that ends in its time goes on at
-// once; a server that ends each watch as it begins is one that fails.
+// after returns how long to wait after a try that lasted that long and ended with err, which is nil for a watch that
+// the server ended. A watch that lasted long goes on at once. One that ended early counts as a failure.
 func (p *pace) after(lasted time.Duration, err error) time.Duration {
 	if lasted >= longestWait {
 		p.wait = 0
@@ -47,12 +46,12 @@ func (p *pace) after(lasted time.Duration, err error) time.Duration {
 	return retryAfter(err) + p.wait/2 + p.random(p.wait)
 }
 
-// refused reports whether trying again soon is of no use.
+// refused reports whether the server does not let podstep do it, so that trying again soon is of no use.
 func refused(err error) bool {
 	return kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized)
 }
 
-// retryAfter is how long the server asks to wait.
+// retryAfter returns how long the server asks to wait.
 func retryAfter(err error) time.Duration {
 	if s, ok := errors.AsType[*kubeapi.StatusError](err); ok {
 		return s.RetryAfter
@@ -60,7 +59,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// clock is the time, for tests too.
+// clock is the time. Tests have their own.
 type clock struct {
 	now func() time.Time
 	// after is time.After.

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes"
 )
 
-// TestPace: each try that fails makes the next wait longer, up to a bound, of which half
-// is left to chance.
+// TestPace: each failed try makes the next wait longer, up to a bound; a part of each wait is random.
 func TestPace(t *testing.T) {
 	failure, refusal := errors.New("connection refused"), error(&kubeapi.StatusError{Code: http.StatusForbidden})
 	busy := error(&kubeapi.StatusError{Code: http.StatusTooManyRequests, RetryAfter: 7 * time.Second})
@@ -54,7 +54,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// madeClock is a clock whose sleeps take no time. It ends what sleeps too often.
+// madeClock is a clock whose sleeps take no time. After a number of sleeps it ends the follower.
 type madeClock struct {
 	time   time.Time
 	sleeps []time.Duration
@@ -74,14 +74,14 @@ func (c *madeClock) clock() clock {
 	}}
 }
 
-// followPods runs one follower of pods by a made clock, until it has slept so often.
+// followPods runs one follower of pods with a made clock, until it has slept that often.
 func followPods(t *testing.T, f *fakeAPI, sleeps int) *madeClock {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	made := &madeClock{time: noon, most: sleeps, end: end}
 	o := Options{Node: "node-1", Report: func(Report) {}, Note: func(string, error) {}, State: func(probes.Witness, error) {}}
-	api, err := kubeapi.New(f.config())
+	api, err := kubeapi.New(f.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,7 @@ func followPods(t *testing.T, f *fakeAPI, sleeps int) *madeClock {
 	return made
 }
 
-// TestGoneAgainAndAgain: a server that has forgotten every version that it gives is not
-// asked without end.
+// TestGoneAgainAndAgain: a server that forgets each version at once is not asked without pause.
 func TestGoneAgainAndAgain(t *testing.T) {
 	f := newFakeAPI(t)
 	f.forgetful = true
@@ -103,17 +102,18 @@ func TestGoneAgainAndAgain(t *testing.T) {
 	if !slices.Equal(made.sleeps, want) {
 		t.Errorf("it slept %v, want %v", made.sleeps, want)
 	}
-	if n := len(f.requests(podsPath)); n != 2*len(want) {
+	if n := len(f.RequestsFor(podsPath)); n != 2*len(want) {
 		t.Errorf("%d requests, want a list and a watch for each of %d tries", n, len(want))
 	}
 }
 
-// TestVersionUnknown: a server that does not have the version any more from which it is
-// to list, such as one whose storage was restored, is asked for the newest.
+// TestVersionUnknown: if a server does not know the version from which it is to list, such as after its storage was
+// restored, it is asked for the newest.
 func TestVersionUnknown(t *testing.T) {
+	tooLarge := []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	for _, answer := range []kubeapi.StatusError{
 		{Code: http.StatusGone, Message: "The provided resource version is too old"},
-		{Code: http.StatusGatewayTimeout, Message: "Timeout: Too large resource version: 7, current: 3"},
+		{Code: http.StatusGatewayTimeout, Message: "Timeout: Too large resource version: 7, current: 3", Causes: tooLarge},
 	} {
 		f := newFakeAPI(t)
 		f.forgetful = true
@@ -125,9 +125,9 @@ func TestVersionUnknown(t *testing.T) {
 		}
 		followPods(t, f, 3)
 		var versions []string
-		for _, a := range f.requests(podsPath) {
-			if !a.watch() {
-				versions = append(versions, a.query.Get("resourceVersion"))
+		for _, a := range f.RequestsFor(podsPath) {
+			if !a.Watch() {
+				versions = append(versions, a.Query.Get("resourceVersion"))
 			}
 		}
 		if want := []string{"0", "100", ""}; !slices.Equal(versions, want) {
@@ -136,7 +136,7 @@ func TestVersionUnknown(t *testing.T) {
 	}
 }
 
-// TestEndIsNoFailure: a follower that is ended notes nothing.
+// TestEndIsNoFailure: a follower whose context ends notes nothing.
 func TestEndIsNoFailure(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	f := follower[v1.Pod]{

@@ -15,10 +15,9 @@ import (
 // podsLast is how long a watch of pods lasts at least. Bookmarks keep it new.
 const podsLast = 5 * time.Minute
 
-// newPodWatch follows the pods that are bound to the node. The kubelet's own
-// credentials may do as much. The API server has both the list and the watch ready
-// in its watch cache, where it looks up pods by their node. stirs is called after
-// each object, and done when the first list is whole or cannot be had.
+// newPodWatch makes what follows the pods that are bound to the node. The kubelet's own credentials allow that. The
+// API server answers both the list and the watch from its watch cache, with an index of pods by node. stirs is called
+// after each object, and done when the first list is whole or cannot be had.
 func newPodWatch(c *Cluster, stirs func(p *v1.Pod, from source, gone bool), done func()) *follower[v1.Pod] {
 	const path = "/api/v1/pods"
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + c.o.Node}}
@@ -36,7 +35,7 @@ func newPodWatch(c *Cluster, stirs func(p *v1.Pod, from source, gone bool), done
 			return kubeapi.ListCached(ctx, c.api, path, query, notOlder, listed)
 		},
 		complete: func() {
-			l.all(has)
+			l.keepOnly(has)
 			has = map[types.UID]bool{}
 		},
 		changed: func(kind string, p *v1.Pod) {

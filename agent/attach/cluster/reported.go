@@ -10,15 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reported makes the reports of what is new in the pod's status. old is nil if
-// nothing was.
+// reported makes the reports of what is new in the pod's status. old is nil if nothing was reported before.
 func (h *observation) reported(old *v1.Pod) []Report {
 	var was v1.PodStatus
 	if old != nil {
 		was = old.Status
 	}
 	var out []Report
-	// One status brings several things; this is the order in which they come about.
+	// One status brings several changes; this is the order in which they happen.
 	out = append(out, h.conditions(&was, beforeContainers)...)
 	out = append(out, h.addresses(&was)...)
 	out = append(out, h.containers(&was)...)
@@ -42,8 +41,8 @@ func (h *observation) phase(was *v1.PodStatus) []Report {
 	return []Report{s}
 }
 
-// phaseAt is since when the pod has its phase, as far as its containers state it:
-// phases have no time of their own.
+// phaseAt returns when the pod entered its phase, as far as its containers state it: phases have no time of their
+// own.
 func phaseAt(p *v1.Pod) time.Time {
 	begun := p.CreationTimestamp.Time
 	if p.Status.StartTime != nil {
@@ -73,7 +72,7 @@ func phaseAt(p *v1.Pod) time.Time {
 	return begun
 }
 
-// span is from when to when a container ran.
+// span returns when a container started and ended.
 func span(s v1.ContainerState) (start, end time.Time) {
 	switch {
 	case s.Terminated != nil:
@@ -84,8 +83,8 @@ func span(s v1.ContainerState) (start, end time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// conditionOrder is where a condition stands in a pod's way; the first three come
-// before its containers, and whatever is not named between them and Ready.
+// conditionOrder has the order in which a pod's conditions come true. The first three come before its containers.
+// Conditions that are not named come behind these three.
 var conditionOrder = map[v1.PodConditionType]int{
 	v1.PodScheduled: 1, v1.PodReadyToStartContainers: 2, v1.PodInitialized: 3, v1.ContainersReady: 5, v1.PodReady: 6,
 }
@@ -113,7 +112,7 @@ func (h *observation) conditions(was *v1.PodStatus, which func(*v1.PodCondition)
 	return out
 }
 
-// sameCondition leaves out the time of the last probe: nothing changed then.
+// sameCondition does not compare the time of the last probe, at which nothing changed.
 func sameCondition(a, b *v1.PodCondition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
@@ -162,7 +161,7 @@ func (h *observation) containers(was *v1.PodStatus) (out []Report) {
 	return out
 }
 
-// sameContainer leaves out what changes without anything having happened.
+// sameContainer does not compare fields that change although nothing has happened.
 func sameContainer(a, b *v1.ContainerStatus) bool {
 	return a.Ready == b.Ready && a.RestartCount == b.RestartCount && sameState(&a.State, &b.State)
 }
@@ -180,8 +179,8 @@ func sameState(a, b *v1.ContainerState) bool {
 	return *a == *b
 }
 
-// past is what the status of a container says of before: how it ended last, when
-// it began, how it ended.
+// past reports a container's past from its status: its last run's start and end, then its present run's start and its
+// state now.
 func (h *observation) past(c *v1.ContainerStatus) (out []Report) {
 	began := func(at time.Time, restarts int32) {
 		if at.IsZero() {
@@ -215,7 +214,7 @@ func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Re
 		state, at = "running", st.Running.StartedAt.Time
 	case st.Terminated != nil:
 		t := st.Terminated
-		// Its message is the container's own output, and may be anything.
+		// Its message is left out: it is the container's own output, and may be anything.
 		state, reason, at, exitCode = "terminated", t.Reason, t.FinishedAt.Time, int64(t.ExitCode)
 		if t.ExitCode != 0 {
 			err = because(fmt.Sprintf("%s ended with exit code %d", c.Name, t.ExitCode), reason, "")
@@ -242,10 +241,10 @@ func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Re
 	return s
 }
 
-// beginning are the reasons for which every container waits at first.
+// beginning has the reasons for which every container waits at first.
 var beginning = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// because puts an error together of what there is.
+// because makes an error's text. The reason and the message may be empty.
 func because(what, reason, message string) string {
 	if reason != "" {
 		what += " (" + reason + ")"

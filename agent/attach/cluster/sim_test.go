@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/kubeport"
-	"github.com/podstep/podstep/agent/lab/labtest"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
 // TestNode follows a real API server and the kubelet's own code, with the
@@ -90,7 +90,7 @@ func TestNode(t *testing.T) {
 	})
 }
 
-// followNode runs the package against a lab.
+// followNode follows the node of a lab.
 func followNode(t *testing.T, node *labtest.Lab, named string, kubelet kubeport.Kubeconfig) *collector {
 	t.Helper()
 	candidates := []kubeport.Kubeconfig{kubelet}
@@ -130,7 +130,7 @@ func waitRunning(t *testing.T, node *labtest.Lab, name string) {
 	t.Fatalf("%s does not run", name)
 }
 
-// inOrder fails unless the reports have these texts one after the other.
+// inOrder fails unless these texts are in the reports, one after the other.
 func (h *collector) inOrder(want ...string) {
 	h.t.Helper()
 	next := 0

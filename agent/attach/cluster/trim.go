@@ -16,10 +16,9 @@ const (
 	annotationSeen   = "kubernetes.io/config.seen"
 )
 
-// trim keeps of a pod what is reported, what the agent knows pods by, and what shows
-// that the spec changed. The rest, such as environment variables, commands and
-// the annotation in which kubectl repeats them, may hold secrets, and is most of
-// the memory that a pod takes.
+// trim keeps the parts of a pod that are reported, by which the agent knows pods, and which show that the spec
+// changed. The rest, such as environment variables, commands and the annotation in which kubectl repeats them, may
+// hold secrets, and is most of the memory that a pod takes.
 func trim(p *v1.Pod) *v1.Pod {
 	out := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

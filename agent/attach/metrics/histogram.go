@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/probes/cri/relayproc"
 )
 
-// histogram adds histograms of a relay process up.
+// histogram adds up histograms of relay processes.
 type histogram struct {
 	bounds []time.Duration
 	counts []uint64 // the last: longer than all bounds
@@ -19,8 +19,8 @@ func newHistogram(bounds []time.Duration) histogram {
 	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
-// add adds what was counted. One of other bounds, which only a relay process of another
-// podstep can have, is left out.
+// add adds the counts of another histogram. It leaves out one with other bounds, which only a relay process of
+// another podstep's version can have.
 func (h *histogram) add(more *relayproc.Histogram) {
 	if len(more.Counts) != len(h.counts) {
 		return
@@ -31,7 +31,7 @@ func (h *histogram) add(more *relayproc.Histogram) {
 	h.sum += more.Sum
 }
 
-// collect sends it, as Prometheus has it: each bucket has those of the smaller ones too.
+// collect sends the histogram in Prometheus' form: each bucket includes the counts of the smaller ones.
 func (h *histogram) collect(to chan<- prometheus.Metric, d *prometheus.Desc, labels ...string) {
 	buckets, n := make(map[float64]uint64, len(h.bounds)), uint64(0)
 	for i, bound := range h.bounds {

@@ -11,10 +11,11 @@ import (
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/version"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relayproc"
 )
 
-// Source has what is asked for when somebody scrapes.
+// Source has what the metrics read when somebody scrapes.
 type Source struct {
 	Agent *agent.Agent
 	// Kubelet is the version of the kubelet.
@@ -23,15 +24,14 @@ type Source struct {
 	Since time.Time
 }
 
-// Metrics collects what there is to know of an attached podstep. It is a
-// prometheus.Collector.
+// Metrics collects the metrics of an attached podstep. It is a prometheus.Collector.
 type Metrics struct {
 	source Source
 
 	mu         sync.Mutex
 	methods    map[string]*method
 	heartbeats histogram
-	heartbeat  time.Time
+	heartbeat  clock.Time
 	restarts   uint64
 }
 
@@ -48,7 +48,7 @@ func New(s Source) *Metrics {
 	}
 }
 
-// Count adds what a relay process has counted since it was asked last.
+// Count adds what a relay process has counted since it last reported.
 func (m *Metrics) Count(c *relayproc.Counts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,9 +63,7 @@ func (m *Metrics) Count(c *relayproc.Counts) {
 		x.added.add(&counts.Added)
 	}
 	m.heartbeats.add(&c.Heartbeats)
-	if c.Heartbeat.After(m.heartbeat) {
-		m.heartbeat = c.Heartbeat
-	}
+	m.heartbeat = max(m.heartbeat, c.Heartbeat)
 }
 
 func (m *Metrics) method(name string) *method {
@@ -77,10 +75,10 @@ func (m *Metrics) method(name string) *method {
 	return x
 }
 
-// other is what all methods are called that the CRI does not have.
+// other is the name for all methods that are not of the CRI.
 const other = "other"
 
-// nameOf is a method's name without that of its service: no two of the CRI's are the same.
+// nameOf returns a method's name without that of its service: no two methods of the CRI have the same name.
 func nameOf(path string) string {
 	if path == "" {
 		return other
@@ -121,8 +119,8 @@ func (m *Metrics) collectCounts(to chan<- prometheus.Metric) {
 		x.added.collect(to, added, name)
 	}
 	m.heartbeats.collect(to, heartbeats)
-	if !m.heartbeat.IsZero() {
-		gauge(to, heartbeat, seconds(m.heartbeat))
+	if m.heartbeat != 0 {
+		gauge(to, heartbeat, seconds(m.heartbeat.Time().Round(time.Millisecond)))
 	}
 	counter(to, restarts, float64(m.restarts))
 }
@@ -149,8 +147,8 @@ func (m *Metrics) collectAgent(to chan<- prometheus.Metric) {
 	}
 }
 
-// lossKinds are the kinds of events, each of which is there from the first scrape on: a
-// counter that turns up with its first loss shows none.
+// lossKinds are the kinds of events. Each has a counter from the first scrape on: one that appeared with its first
+// loss would not show that loss as an increase.
 var lossKinds = []string{"enter", "exit", "hold", "release", "fault", "drop", "note"}
 
 var probeStates = map[agentpb.ProbeState]string{

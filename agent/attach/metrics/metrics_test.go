@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +17,12 @@ import (
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri"
 	"github.com/podstep/podstep/probes/cri/relayproc"
 )
 
-// newAgent is an agent with the cri probe, which runs.
+// newAgent makes an agent whose cri probe runs.
 func newAgent(t *testing.T) *agent.Agent {
 	t.Helper()
 	c := probes.MustLoad()
@@ -47,8 +49,7 @@ func scrape(t *testing.T, s *Server) string {
 	return string(text)
 }
 
-// TestScrape: what relay processes count, one after the other, adds up, as do the buckets of
-// a histogram.
+// TestScrape: the counts of relay processes, one after the other, add up, and so do the buckets of a histogram.
 func TestScrape(t *testing.T) {
 	s, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -56,14 +57,15 @@ func TestScrape(t *testing.T) {
 	}
 	a := newAgent(t)
 	at := time.Unix(1000, 0)
+	beat := time.Now().Truncate(time.Second)
 	m := New(Source{Agent: a, Kubelet: "v1.2.3", Since: at})
 	s.Serve(m)
-	counts := &relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: at}
+	counts := &relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: clock.Of(clock.Stated(beat))}
 	run := &relayproc.MethodCounts{Direct: relayproc.Histogram{Counts: make([]uint64, len(relayproc.DirectBounds)+1), Sum: time.Second}}
 	run.Codes[codes.OK], run.Codes[codes.NotFound], run.Direct.Counts[2], run.Direct.Counts[len(relayproc.DirectBounds)] = 2, 1, 2, 1
 	counts.Methods["/runtime.v1.RuntimeService/RunPodSandbox"] = run
 	counts.Methods[""].Codes[codes.OK] = 7
-	counts.Heartbeats = relayproc.Histogram{Counts: []uint64{1}} // of another number of bounds
+	counts.Heartbeats = relayproc.Histogram{Counts: []uint64{1}} // a histogram with another number of bounds
 	m.Count(counts)
 	m.Count(counts)
 	m.Restarted()
@@ -81,7 +83,7 @@ func TestScrape(t *testing.T) {
 		`podstep_call_direct_seconds_sum{method="RunPodSandbox"} 2`,
 		`podstep_relay_restarts_total 1`,
 		`podstep_heartbeat_seconds_count 0`,
-		`podstep_heartbeat_last_success_timestamp_seconds 1000`,
+		"podstep_heartbeat_last_success_timestamp_seconds " + strconv.FormatFloat(float64(beat.Unix()), 'g', -1, 64),
 		`podstep_attached_timestamp_seconds 1000`,
 		`podstep_probe_state{probe="cri",state="retrying"} 1`,
 		`podstep_probe_state{probe="cri",state="running"} 0`,
@@ -102,8 +104,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestAddress: a port alone is one of this machine's own interface, and who wants another
-// one writes it out.
+// TestAddress: a port alone is on the loopback interface; any other interface is written out.
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]struct {
 		address string
@@ -130,7 +131,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestTable: docs/attach.md names each metric, and no other.
+// TestTable: docs/attach.md lists each metric, and no other.
 func TestTable(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/attach.md")
 	if err != nil {
@@ -153,11 +154,11 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDescribed: every value has a description, as a strict registry wants it.
+// TestDescribed: every value has a description, as a strict registry demands.
 func TestDescribed(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	m := New(Source{Agent: newAgent(t)})
-	m.Count(&relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: time.Now()})
+	m.Count(&relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: clock.Now()})
 	r.MustRegister(m)
 	if _, err := r.Gather(); err != nil {
 		t.Error(err)

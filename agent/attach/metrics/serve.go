@@ -15,9 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Address reads where to serve metrics: "9090" and ":9090" are a port of the loopback
-// interface, "0.0.0.0:9090" is what it is written as. open is that others than this
-// machine may reach it.
+// Address reads where to serve metrics: "9090" and ":9090" are a port of the loopback interface, "0.0.0.0:9090" is
+// taken literally. open is true if other machines may reach the address.
 func Address(text string) (address string, open bool, err error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -44,8 +43,7 @@ type Server struct {
 	ended    chan struct{}
 }
 
-// Listen takes an address of Address, so that an address that cannot be had is known
-// before anything else is done.
+// Listen listens on an address from Address. The caller does so first, to fail early if the address cannot be had.
 func Listen(address string) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -73,7 +71,7 @@ func (s *Server) Serve(m *Metrics) {
 	}()
 }
 
-// Stop ends it. A nil server has ended.
+// Stop stops the server. It does nothing for a nil server.
 func (s *Server) Stop(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -85,7 +83,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	defer cancel()
 	err := s.http.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		err = s.http.Close() // somebody reads slowly
+		err = s.http.Close() // a client reads slowly
 	}
 	<-s.ended
 	return err

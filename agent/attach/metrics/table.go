@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// The metrics, as docs/attach.md has them.
+// The metrics, which docs/attach.md lists.
 var (
 	calls      = desc("calls_total", "Calls of the kubelet to its runtime that are over, by method and gRPC code.", "method", "code")
 	direct     = desc("call_direct_seconds", "What the runtime took to answer: from when the relay process sent a request on until the answer came.", "method")

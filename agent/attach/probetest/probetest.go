@@ -1,8 +1,6 @@
-// Package probetest is a probe that is made up for tests: it sees what a test has
-// it see. It knows turns and nesting as a probe inside the kubelet would, and
-// reads and holds less. That it is hosted like any other, from a package that
-// nothing else knows, shows what a probe needs: this package, and a place in the
-// list of those that are hosted.
+// Package probetest has a made-up probe for tests: it sees the calls that a test plays. It knows turns and nesting as
+// a probe inside the kubelet would, but reads and holds less. It also shows all that a probe needs: a package of its
+// own, and a place in the list of hosted probes.
 package probetest
 
 import (
@@ -22,7 +20,7 @@ const Name = "made"
 
 // Probe is the probe.
 type Probe struct {
-	// Refuse, if it is set, is why the probe cannot be started.
+	// Refuse, if set, is the error of Start.
 	Refuse error
 	// Stopped is closed when the probe was stopped.
 	Stopped chan struct{}
@@ -33,7 +31,7 @@ type Probe struct {
 // New makes a probe.
 func New() *Probe { return &Probe{Stopped: make(chan struct{})} }
 
-// Kind registers the probe under a name: a test may host several.
+// Kind returns a kind with this name, whose New returns the probe. A test may host several.
 func (p *Probe) Kind(name string) attach.Kind {
 	return attach.Kind{
 		Name:      name,
@@ -67,23 +65,22 @@ func (p *Probe) Start(_ context.Context, h *attach.Host) error {
 	return nil
 }
 
-// Stop ends that.
+// Stop closes Stopped.
 func (p *Probe) Stop(context.Context) error {
 	close(p.Stopped)
 	return nil
 }
 
-// Fail has the probe fail by itself.
+// Fail makes the probe fail by itself.
 func (p *Probe) Fail() { p.host.Failed(errors.New("the test has it fail")) }
 
-// Panic has the probe panic in what it runs beside the others.
+// Panic makes the probe panic on a goroutine of its own.
 func (p *Probe) Panic() { p.host.Go(func() { panic("the test has it panic") }) }
 
-// worker is the goroutine of the pod's worker: there is one in a test.
+// worker is the number of the goroutine of the pod's worker: a test has one.
 const worker = 1
 
-// Turn plays a turn of the pod's worker in which the pod is synced. body gets the
-// call of sync.pod.
+// Turn plays a turn of the pod's worker that syncs the pod. body gets the call of sync.pod.
 func (p *Probe) Turn(pod *v1.Pod, body func(sync *agent.Call)) {
 	loop := p.begin("worker.loop", nil, pod.UID)
 	turn := p.begin("worker.turn", loop)

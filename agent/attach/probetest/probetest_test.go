@@ -1,7 +1,6 @@
 package probetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,11 +42,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// attached hosts these kinds of probes, and is a client of the agent.
+// attached hosts these kinds of probes, and returns a client of the agent.
 func attached(t *testing.T, k kubelets.Kubelet, kinds ...attach.Kind) (*attach.Session, *client.Client) {
 	t.Helper()
 	dir := t.TempDir()
-	k.OwnNetwork = true // nobody is asked for its pods
+	k.OwnNetwork = true // so that podstep does not ask for its pods
 	s, err := attach.Start(t.Context(), attach.Options{
 		Kubelet: k, Probes: kinds, Socket: filepath.Join(dir, "agent.sock"), State: filepath.Join(dir, "state"),
 		Print: func(line string) { t.Log(line) },
@@ -65,10 +63,10 @@ func attached(t *testing.T, k kubelets.Kubelet, kinds ...attach.Kind) (*attach.S
 	return s, c
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-// stream is what the agent sends.
+// stream has the events that the agent sends.
 type stream struct {
 	t     *testing.T
 	watch *client.Watch
@@ -86,7 +84,7 @@ func follow(t *testing.T, c *client.Client) *stream {
 	return &stream{t: t, watch: w}
 }
 
-// until reads on until an event has come that is.
+// until reads events until is returns true for one, and returns that.
 func (s *stream) until(what string, is func(*probes.Event) bool) probes.Event {
 	s.t.Helper()
 	for seen := 0; ; {
@@ -117,11 +115,11 @@ func sandbox(name string) *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: name, Uid: "uid-1"}}
 }
 
-// TestInfo: the agent says of the probe what it says of itself.
+// TestInfo: the agent reports of the probe what the probe reports of itself.
 func TestInfo(t *testing.T) {
 	_, c := attached(t, kubelets.Kubelet{}, New().Kind(Name))
 	info := c.About()
-	if len(info.Probes) != 1 || info.Probes[0].Name != Name || info.Probe != Name {
+	if len(info.Probes) != 1 || info.Probes[0].Name != Name {
 		t.Fatalf("the probes are %v", info.Probes)
 	}
 	if k := wire.Knows(info); k != (probes.Knows{Turns: true, Nesting: true, Workers: true}) {
@@ -130,11 +128,8 @@ func TestInfo(t *testing.T) {
 	sees := 0
 	for _, s := range info.Steps {
 		a := wire.Ability(s, 0)
-		if wire.Sees(a) != s.Seen {
-			t.Errorf("%s is seen: %v, and its ability is %v", s.Name, s.Seen, a)
-		}
 		switch why := wire.Unseen(info, s); {
-		case s.Seen:
+		case wire.Sees(a):
 			sees++
 		case why.Zh != "没有人虚构它":
 			t.Errorf("%s is not seen because %v", s.Name, why)
@@ -156,7 +151,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestStory: what it sees is in the stream, nested, by turns, and can be held.
+// TestStory: the probe's calls are in the stream, nested and in turns, and can be held.
 func TestStory(t *testing.T) {
 	p := New()
 	_, c := attached(t, kubelets.Kubelet{}, p.Kind(Name))
@@ -206,8 +201,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestOthersGoOn: a probe that cannot be had, cannot be started, fails or panics
-// costs the others nothing, and the watchers get a note. What has failed is stopped.
+// TestOthersGoOn: a probe that cannot be made or started, fails or panics costs the others nothing, and a note tells
+// about it. A probe that has failed is stopped.
 func TestOthersGoOn(t *testing.T) {
 	good, fails, panics, refuses := New(), New(), New(), New()
 	refuses.Refuse = errors.New("the kernel has none of it")
@@ -252,7 +247,7 @@ func TestOthersGoOn(t *testing.T) {
 	<-good.Stopped
 }
 
-// TestNoneStarts: without any probe there is no session.
+// TestNoneStarts: if no probe starts, there is no session.
 func TestNoneStarts(t *testing.T) {
 	p := New()
 	p.Refuse = errors.New("the kernel has none of it")
@@ -275,8 +270,8 @@ func askAlways(ctx context.Context, runtime runtimeapi.RuntimeServiceClient) {
 	}
 }
 
-// TestOneRow: a call that the probe sees in the kubelet, which the test plays, and
-// that goes over the socket where the cri probe sees it, is in the story once.
+// TestOneRow: a call that both the made-up probe and the cri probe see is in the story once. The test plays the
+// kubelet.
 func TestOneRow(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("to take a socket over takes root")
@@ -328,7 +323,7 @@ func TestOneRow(t *testing.T) {
 	}
 }
 
-// runtime makes a sandbox.
+// runtime is a runtime that makes a sandbox.
 type runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 }
@@ -357,16 +352,11 @@ func serve(t *testing.T, path string) {
 	t.Cleanup(s.Stop)
 }
 
-// thisProcess is the test as a kubelet, whose runtime is at a path.
+// thisProcess returns the test as a kubelet, whose runtime is at a path.
 func thisProcess(t *testing.T, path string) kubelets.Kubelet {
 	t.Helper()
 	pid := os.Getpid()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	started, err := strconv.ParseUint(fields[19], 10, 64)
+	started, err := kubelets.Started(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

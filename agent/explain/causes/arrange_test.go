@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// TestFollows: a failing mount follows from what it mounts, whatever the two are called;
-// what is wrong with one container is none of what is wrong with another.
+// TestFollows: a failing mount follows from what it mounts, whatever the two are called. A
+// finding on one container is no consequence of a finding on another.
 func TestFollows(t *testing.T) {
 	c := newCase(&evidence.Snapshot{Taken: time.Now(), Pod: &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "log"}}}}})
 	for _, of := range []struct {
@@ -30,8 +30,8 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// TestShow: a line of the log stands once in a finding, with what it said last; evidence
-// of other kinds is all kept.
+// TestShow: a line of the log is in a finding once, with its newest text. Evidence of other
+// kinds is all kept.
 func TestShow(t *testing.T) {
 	now := time.Now()
 	line := func(text string, ago time.Duration) Evidence {
@@ -65,7 +65,7 @@ func TestHookWait(t *testing.T) {
 	}
 }
 
-// TestMissed: who is not there is worth a word where something is open.
+// TestMissed: a source that does not exist is worth a word only where a report leaves something open.
 func TestMissed(t *testing.T) {
 	unseen := []evidence.Unseen{{Source: evidence.Agent, Why: evidence.Absent}, {Source: evidence.Port, Why: evidence.Forbidden}}
 	for _, c := range []struct {

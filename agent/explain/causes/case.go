@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Case is a snapshot that causes are looked for in, with what follows from it.
+// Case is a snapshot in which causes are looked for, with what follows from it.
 type Case struct {
 	*evidence.Snapshot
 	// Spec is the pod's object: the API server's, or the kubelet's; nil: there is none.
@@ -47,13 +47,14 @@ func (c *Case) in(phases []Phase) bool {
 	return len(phases) == 0 || slices.Contains(phases, c.Phase)
 }
 
-// container is one of the pod's with its status.
+// container is one of the pod's containers, with its status.
 type container struct {
 	corev1.ContainerStatus
 	kind string // app, init, ephemeral
 }
 
-// containers are those of the pod as the kubelet has reported them, or has them.
+// containers returns those of the pod, as the kubelet has reported them to the API server, or
+// has them itself.
 func (c *Case) containers() (out []container) {
 	if c.Spec == nil {
 		return nil
@@ -71,7 +72,7 @@ func (c *Case) containers() (out []container) {
 	return out
 }
 
-// specOf is the spec of a container of the pod; nil: it has none of that name.
+// specOf returns the spec of a container of the pod; nil: it has none of that name.
 func (c *Case) specOf(name string) *corev1.Container {
 	if c.Spec == nil {
 		return nil
@@ -86,7 +87,7 @@ func (c *Case) specOf(name string) *corev1.Container {
 	return nil
 }
 
-// source is who says what the pod's object says.
+// source returns the source of the pod's object.
 func (c *Case) source() evidence.Source {
 	if c.Pod != nil {
 		return evidence.API
@@ -94,7 +95,7 @@ func (c *Case) source() evidence.Source {
 	return evidence.Port
 }
 
-// found makes a finding of the cause of an id, which the table has.
+// found makes a finding of the cause with an id. The table must have the id.
 func (c *Case) found(id, subject string, args Args, sure Confidence, since time.Time, shown ...Evidence) Finding {
 	all := Args{}
 	for _, from := range []Args{c.args, args} {
@@ -136,8 +137,7 @@ func (c *Case) call(k *evidence.Call) Evidence {
 	return Evidence{Source: source, Where: cmp.Or(k.Title, k.Step), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
 }
 
-// ofPod reports whether an event is about the pod, and not about an earlier one of its
-// name.
+// ofPod reports whether an event is about the pod, and not about an earlier one of its name.
 func (c *Case) ofPod(e *evidence.Event) bool {
 	if e.Kind != "Pod" || e.Name != c.Name.Name {
 		return false
@@ -145,8 +145,8 @@ func (c *Case) ofPod(e *evidence.Event) bool {
 	return e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID) || e.UID == c.Spec.Annotations[corev1.MirrorPodAnnotationKey]
 }
 
-// imageNamed is the image that a message is about: that of an image volume if it names
-// one of the pod's, otherwise the container's own.
+// imageNamed returns the image that a message is about: that of an image volume if it names one
+// of the pod's, otherwise the container's own.
 func (c *Case) imageNamed(message, own string) string {
 	if c.Spec == nil {
 		return own
@@ -159,8 +159,8 @@ func (c *Case) imageNamed(message, own string) string {
 	return own
 }
 
-// containerOf is the container that a call is about: the one that it names, or the
-// only one that has its image.
+// containerOf returns the container that a call is about: the one that it names, or the only
+// one that has its image.
 func (c *Case) containerOf(k *evidence.Call) string {
 	if name := k.Fields["container"]; name != "" || k.Fields["image"] == "" || c.Spec == nil {
 		return name

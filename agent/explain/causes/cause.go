@@ -20,9 +20,9 @@ type Cause struct {
 	// Title is the cause in a few words, Text in one sentence.
 	Title probes.Text `yaml:"title"`
 	Text  probes.Text `yaml:"text"`
-	// Silent is that neither an event nor a waiting reason of the API server names it.
+	// Silent causes are named neither by an event nor by a waiting reason of the API server.
 	Silent bool `yaml:"silent"`
-	// Where is the place in the kubelet's code, or the object, that it is about.
+	// Where is the place in the kubelet's code, or the object, that the cause is about.
 	Where string `yaml:"where"`
 	// Refute is what would show that it is not so.
 	Refute probes.Text `yaml:"refute"`
@@ -34,11 +34,10 @@ type Cause struct {
 	Shows probes.Text `yaml:"shows"`
 	// Next are what to do, the first thing first.
 	Next []Advice `yaml:"next"`
-	// After are the causes of which this one is a consequence if they are found too:
-	// ids, or with a star at the end all that begin so.
+	// After are ids of causes. This cause is a consequence of each of them that is found, too.
+	// A star at the end of an id stands for all that begin so.
 	After []string `yaml:"after"`
-	// Follows is that it is never a cause of its own: it is left out where none of After
-	// is found.
+	// Follows marks a cause that is only a consequence: it is left out where none of After is found.
 	Follows bool `yaml:"follows"`
 	// Rank is how close to the root of the trouble the cause is, from 1 to 9; most are
 	// 5. Of two that are equally sure, the higher comes first.
@@ -47,12 +46,13 @@ type Cause struct {
 	Tour string `yaml:"tour"`
 	// In are the phases of a pod in which the cause is looked for; none: all.
 	In []Phase `yaml:"in"`
-	// Holds is what of the pod the cause keeps from coming about: sandbox, or empty. Once
-	// that is there, the cause is over, however fresh its events are.
+	// Holds is the part of the pod that the cause holds up: sandbox, or empty. Once that part
+	// is there, the cause is over, however fresh its events are.
 	Holds string `yaml:"holds"`
 	// Young is how long a pod may be in its phase before the cause counts.
 	Young time.Duration `yaml:"young"`
-	// When is by what it is recognised: any of them. A check has none.
+	// When are the matches by which the cause is recognised: any of them. A cause that a check
+	// finds has none.
 	When []Match `yaml:"when"`
 
 	stage string // the file's name
@@ -62,8 +62,8 @@ type Cause struct {
 // Stage is the chapter of a cause: the name of its file in the table.
 func (c *Cause) Stage() string { return c.stage }
 
-// Advice is one thing to do: a command that can be pasted, with what it is for; or
-// only a text where there is no command.
+// Advice is one thing to do: a command that can be pasted, with what it is for, or a text alone
+// where there is no command.
 type Advice struct {
 	Text probes.Text `yaml:"text"`
 	Run  string      `yaml:"run"`
@@ -77,16 +77,15 @@ var stages = []string{
 	"controllers", "scheduling", "node", "source", "admission", "sandbox", "volumes", "image", "start", "init", "ready", "terminating", "general",
 }
 
-// loaded is the table. It is no variable with an initial value, since what the table has
-// in it leads back to it.
+// loaded is the table. It has no initial value, since the functions that read the table lead back to it.
 var loaded struct {
 	once sync.Once
 	all  []*Cause
 	byID map[string]*Cause
 }
 
-// load reads the table once. It is a part of the program: one that cannot be read is an
-// error of whoever changed it, which every test of the package finds.
+// load reads the table once. The table is a part of the program: if it cannot be read, every
+// test of the package fails.
 func load() {
 	all, err := read(files)
 	if err != nil {
@@ -98,13 +97,13 @@ func load() {
 	}
 }
 
-// All are the causes of the table, in the order of a pod's way.
+// All returns the causes of the table, in the order of a pod's way.
 func All() []*Cause {
 	loaded.once.Do(load)
 	return loaded.all
 }
 
-// Named is the cause of an id, or nil.
+// Named returns the cause of an id, or nil.
 func Named(id string) *Cause {
 	loaded.once.Do(load)
 	return loaded.byID[id]

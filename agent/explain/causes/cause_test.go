@@ -9,8 +9,8 @@ import (
 
 var validID = regexp.MustCompile(`^[a-z][a-zA-Z]*(\.[a-z][a-zA-Z]*)*$`)
 
-// TestTable: every cause has all its texts in both languages, known phases, and
-// consequences that are there.
+// TestTable: every cause has all its texts in both languages, known phases, and only known
+// causes in After.
 func TestTable(t *testing.T) {
 	for _, c := range All() {
 		if !validID.MatchString(c.ID) {

@@ -11,7 +11,7 @@ import (
 // controllersChecks are the checks of table/controllers.yaml.
 var controllersChecks = []check{idleOwners, givenUp}
 
-// denied is an answer that an owner got when it created a pod.
+// denied is the answer that an owner got when it could not create a pod.
 type denied struct {
 	owner *evidence.Owner
 	text  string
@@ -20,12 +20,12 @@ type denied struct {
 	sure  Confidence
 }
 
-// freshDenial is how old an event of an owner may be: it tries again with a back-off
+// freshDenial is how old an event of an owner may be. The owner tries again with a back-off
 // that grows to a quarter of an hour.
 const freshDenial = 20 * time.Minute
 
-// denials are the answers by which owners cannot create pods: their conditions, which
-// go when it succeeds, and their events.
+// denials returns the answers that keep owners from creating pods: from their conditions, which
+// go away when a try succeeds, and from their events.
 func (c *Case) denials() (out []denied) {
 	for i := range c.Cluster.Owners {
 		o := &c.Cluster.Owners[i]
@@ -41,7 +41,7 @@ func (c *Case) denials() (out []denied) {
 	return out
 }
 
-// lastCreate is the last event of an owner about a pod that it created, or could not.
+// lastCreate returns the last event of an owner about a pod that it created, or could not create.
 func (c *Case) lastCreate(o *evidence.Owner) *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]
@@ -74,8 +74,8 @@ func (c *Case) ownerArgs(o *evidence.Owner) Args {
 // idleOwners finds the owners that make no pods because they are not meant to.
 func idleOwners(c *Case) (out []Finding) {
 	if c.Phase == Missing && len(c.Cluster.Owners) > 0 {
-		// The others are above and below it: a Deployment has ReplicaSets of older rollouts,
-		// which are scaled to zero.
+		// The other owners are above and below this one: a Deployment has ReplicaSets of older
+		// rollouts, which are scaled to zero.
 		o := &c.Cluster.Owners[0]
 		for _, idle := range []struct {
 			id, text string

@@ -7,12 +7,11 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// check looks for causes that take more than one item of a snapshot. It gives a
-// finding for each that is so.
+// A check looks for causes that take more than one item of a snapshot. It returns a finding for
+// each cause that it finds.
 type check func(*Case) []Finding
 
-// checks are all of them, by the stage that they belong to. Their order does not
-// matter.
+// checks are all of them, by the stage that they belong to. Their order does not matter.
 var checks = slices.Concat(
 	controllersChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
 	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks,
@@ -29,15 +28,15 @@ func Explain(s *evidence.Snapshot) *Report {
 		r.Verdict = Done
 		return r
 	}
-	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.over)))
+	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver)))
 	c.judge(r)
 	return r
 }
 
-// gone reports whether nobody has the pod any more, and what is known is its past.
+// gone reports whether nobody has the pod any more, so that only its past is known.
 func (c *Case) gone() bool { return c.Spec == nil && c.Story != nil && c.Story.State == "gone" }
 
-// matched are the findings of the table's matches.
+// matched returns the findings of the table's matches.
 func (c *Case) matched() (out []Finding) {
 	for _, cause := range All() {
 		for i := range cause.When {
@@ -54,7 +53,7 @@ func (c *Case) matched() (out []Finding) {
 	return out
 }
 
-// checked are the findings of the checks.
+// checked returns the findings of the checks.
 func (c *Case) checked() (out []Finding) {
 	for _, look := range checks {
 		for _, f := range look(c) {
@@ -66,8 +65,8 @@ func (c *Case) checked() (out []Finding) {
 	return out
 }
 
-// merge makes one finding of several of the same cause and subject, with the
-// evidence of all. One without a subject joins one with a subject.
+// merge makes one finding of several of the same cause and subject, with the evidence of all. A
+// finding without a subject joins one with a subject.
 func (c *Case) merge(all []Finding) (out []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Compare(b.Confidence.rank()*2+min(1, len(b.Subject)), a.Confidence.rank()*2+min(1, len(a.Subject)))
@@ -110,8 +109,8 @@ func (f *Finding) join(other *Finding) {
 	f.Nodes = max(f.Nodes, other.Nodes)
 }
 
-// show adds an evidence. Of the lines that one place of the kubelet's code logs at each
-// try the newest stands for all.
+// show adds an evidence. One place of the kubelet's code logs a line at each try: its newest
+// line stands for all.
 func (f *Finding) show(e Evidence) {
 	i := slices.IndexFunc(f.Evidence, func(o Evidence) bool {
 		return o == e || e.Source == evidence.Log && o.Source == e.Source && o.Where == e.Where
@@ -124,9 +123,9 @@ func (f *Finding) show(e Evidence) {
 	}
 }
 
-// arrange puts the causes in order, the most specific first, and marks those that
-// are consequences of others. What only ever follows from others is left out where
-// none of them is found.
+// arrange puts the causes in order, the most specific first, and marks those that are
+// consequences of others. It leaves out a cause that only follows from others if none of these
+// is found.
 func (c *Case) arrange(all []Finding) []Finding {
 	order := func(a, b Finding) int {
 		return cmp.Or(
@@ -159,8 +158,8 @@ func (c *Case) arrange(all []Finding) []Finding {
 	return all
 }
 
-// follows reports whether a finding is a consequence of another. What is wrong with one
-// container is none of what is wrong with another in the same stage.
+// follows reports whether a finding is a consequence of another. In one stage, a finding about
+// one container is no consequence of a finding about another container.
 func (c *Case) follows(f, other *Finding) bool {
 	if f.Cause.stage == other.Cause.stage && f.Subject != other.Subject && c.specOf(f.Subject) != nil && c.specOf(other.Subject) != nil {
 		return false

@@ -19,8 +19,8 @@ var imageChecks = []check{pullSecrets, presentButRefused, pullGoesOn, pullFailed
 // pullReasons are the waiting reasons of a container whose image cannot be had.
 var pullReasons = Strings{"ErrImagePull", "ImagePullBackOff"}
 
-// of are the findings of a cause by the table's matches.
-func (c *Case) of(id string) (out []Finding) {
+// foundByTable returns the findings of a cause by the table's matches.
+func (c *Case) foundByTable(id string) (out []Finding) {
 	cause := Named(id)
 	for i := range cause.When {
 		out = append(out, c.match(cause, &cause.When[i])...)
@@ -28,7 +28,7 @@ func (c *Case) of(id string) (out []Finding) {
 	return out
 }
 
-// fits reports whether a cause of a stage is found by what a container says of itself.
+// fits reports whether the table finds a cause of a stage by a container's own status.
 func (c *Case) fits(stage, name string) bool {
 	return slices.ContainsFunc(All(), func(cause *Cause) bool {
 		return cause.stage == stage && slices.ContainsFunc(cause.When, func(m Match) bool {
@@ -67,7 +67,7 @@ func pullSecrets(c *Case) (out []Finding) {
 	if c.Spec == nil {
 		return nil
 	}
-	for _, refused := range c.of("image.unauthorized") {
+	for _, refused := range c.foundByTable("image.unauthorized") {
 		for _, r := range c.Spec.Spec.ImagePullSecrets {
 			id, args, shown := c.pullSecret(r.Name)
 			if id == "" {
@@ -82,7 +82,7 @@ func pullSecrets(c *Case) (out []Finding) {
 	return out
 }
 
-// pullSecret is what is wrong with a pull secret; empty: nothing, or it is not known.
+// pullSecret finds what is wrong with a pull secret. The id is empty if that is nothing, or is not known.
 func (c *Case) pullSecret(name string) (id string, args Args, shown Evidence) {
 	if slices.Contains(c.Cluster.Missing, "secrets/"+name) {
 		return "image.pullSecretMissing", Args{}, c.object("secrets/"+name, "not found", c.Now)
@@ -111,14 +111,14 @@ func usable(s evidence.Keys) bool {
 	return key != "" && slices.Contains(s.Keys, key)
 }
 
-// presentButRefused finds images that the node has and the pod may not use: the kubelet
-// has each pod show its credentials.
+// presentButRefused finds images that the node has and the pod may not use: the kubelet wants
+// to see each pod's credentials.
 func presentButRefused(c *Case) (out []Finding) {
 	if c.Runtime == nil {
 		return nil
 	}
 	for _, id := range []string{"image.unauthorized", "image.neverPull"} {
-		for _, f := range c.of(id) {
+		for _, f := range c.foundByTable(id) {
 			image := f.Args["image"]
 			k := c.specOf(f.Subject)
 			if !c.Runtime.Images[image] || k == nil || k.ImagePullPolicy == corev1.PullAlways {
@@ -134,8 +134,8 @@ func presentButRefused(c *Case) (out []Finding) {
 // pullLong is how long a pull may go on before it is worth a word.
 const pullLong = 90 * time.Second
 
-// pullGoesOn finds pulls that have begun and not ended: queued behind another one where
-// that is seen, and otherwise what it can be.
+// pullGoesOn finds pulls that have begun and not ended. It says which pull they are queued
+// behind where that is seen, and otherwise what the reason can be.
 func pullGoesOn(c *Case) (out []Finding) {
 	if !c.in(beforeStart) {
 		return nil
@@ -173,8 +173,8 @@ func (c *Case) pullSeen(image string) bool {
 // it comes of a turn that did not pull.
 var pullEnds = Strings{"Pulled", "Failed", "Created", "Started"}
 
-// startsYet reports whether a container waits and has not been started since. One that
-// is not named is an image volume's.
+// startsYet reports whether a container waits and has not been started since. Without a name,
+// it is the image of an image volume.
 func (c *Case) startsYet(name string) bool {
 	return name == "" || slices.ContainsFunc(c.containers(), func(k container) bool {
 		return k.Name == name && k.State.Waiting != nil && (k.State.Waiting.Reason == "ContainerCreating" || k.State.Waiting.Reason == "PodInitializing" ||
@@ -185,7 +185,7 @@ func (c *Case) startsYet(name string) bool {
 // queueLong is how long a pull may be queued before it is worth a word.
 const queueLong = 15 * time.Second
 
-// queuedInStory finds a pull that an agent sees wait for another pod's.
+// queuedInStory finds a pull that waits for another pod's pull, as an agent sees.
 func (c *Case) queuedInStory() (out []Finding) {
 	if c.Story == nil || c.Story.Behind == "" {
 		return nil
@@ -210,8 +210,8 @@ var (
 	pullCalls  = expr(`\.PullImage$`)
 )
 
-// pullGoroutine tells a queued pull from one that runs by the kubelet's goroutines: the
-// one puller pulls for the worker that has waited for the longest.
+// pullGoroutine tells a queued pull from one that runs, by the kubelet's goroutines. The one
+// puller pulls for the worker that has waited for the longest.
 func (c *Case) pullGoroutine(name string, args Args, since time.Time) []Finding {
 	mine, others, puller := c.pullers()
 	if mine == nil || puller == nil {
@@ -237,8 +237,8 @@ func (c *Case) pullGoroutine(name string, args Args, since time.Time) []Finding 
 	return []Finding{c.found("image.pullQueued", name, all, Likely, since, shown)}
 }
 
-// pullers are the goroutines that wait for pulls, the pod's own apart, and the one that
-// pulls.
+// pullers returns the pod's own goroutine that waits for a pull, those of other pods, and the
+// one that pulls.
 func (c *Case) pullers() (mine *evidence.Goroutine, others []*evidence.Goroutine, puller *evidence.Goroutine) {
 	if c.Kubelet == nil {
 		return nil, nil, nil

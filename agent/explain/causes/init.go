@@ -15,7 +15,7 @@ var initChecks = []check{initGoesOn, initCrashes, initFailed, initAgain, initWai
 // initLong is how long an init container may run before it is worth a word.
 const initLong = 5 * time.Minute
 
-// inits are the pod's init containers, if they have not all come to an end.
+// inits returns the pod's init containers, if they have not all come to an end.
 func (c *Case) inits() (out []container) {
 	if c.Spec == nil || c.Phase == Terminating || c.Phase == Ended || c.Phase == Refused || conditionIs(c.Spec, corev1.PodInitialized, corev1.ConditionTrue) {
 		return nil
@@ -28,7 +28,7 @@ func (c *Case) inits() (out []container) {
 	return out
 }
 
-// initArgs are the arguments of an init container, with its place.
+// initArgs returns the arguments of an init container, with its place.
 func (c *Case) initArgs(k container, t *corev1.ContainerStateTerminated) Args {
 	args := c.endArgs(k, t)
 	args["n"], args["m"] = strconv.Itoa(c.placeOf(k.Name)+1), strconv.Itoa(len(c.Spec.Spec.InitContainers))
@@ -95,7 +95,7 @@ func initCrashes(c *Case) (out []Finding) {
 	return out
 }
 
-// initFailed finds the init container for which a pod has failed for good.
+// initFailed finds the init container that made a pod fail for good.
 func initFailed(c *Case) (out []Finding) {
 	if c.Spec == nil || c.Phase != Ended || c.Spec.Status.Phase != corev1.PodFailed || c.Spec.Status.Reason != "" || c.Spec.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return nil
@@ -125,7 +125,7 @@ func initAgain(c *Case) (out []Finding) {
 	return out
 }
 
-// sandboxChanged is the event by which the kubelet reports a new sandbox.
+// sandboxChanged returns the event by which the kubelet reports a new sandbox.
 func (c *Case) sandboxChanged() *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		if e := &c.Cluster.Events[i]; e.Kind == "Pod" && e.Reason == "SandboxChanged" && c.counts(e, &EventMatch{Any: true, Fresh: time.Hour}) {
@@ -135,12 +135,11 @@ func (c *Case) sandboxChanged() *evidence.Event {
 	return nil
 }
 
-// initIdle is how long an init container whose turn it is may be without a word of the
-// kubelet's.
+// initIdle is how long the kubelet may say nothing about an init container whose turn it is.
 const initIdle = 2 * time.Minute
 
-// initWaitsFor says of an init container that cannot be started, or is not, which one of
-// how many it is.
+// initWaitsFor finds an init container that cannot be started, or is not started, and says
+// which one of how many it is.
 func initWaitsFor(c *Case) (out []Finding) {
 	for _, k := range c.inits() {
 		w := k.State.Waiting

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// usual is how long a pod may be in a phase before that itself is worth a word, and
-// what it waits for meanwhile.
+// usual is how long a pod may be in a phase before that alone is worth a word, and what the pod
+// waits for meanwhile.
 var usual = map[Phase]struct {
 	longest time.Duration
 	wait    Wait
@@ -24,8 +24,7 @@ var usual = map[Phase]struct {
 	Terminating: {90 * time.Second, Wait{words.Text("Its containers are being stopped.", "它的容器正在停止。"), words.Text("usually seconds, at most its grace period", "通常几秒，最多到宽限期结束")}},
 }
 
-// judge gives the verdict: by the findings, and where there is none by how long
-// the pod has been where it is.
+// judge sets the verdict by the findings. Without any, it goes by how long the pod has been in its phase.
 func (c *Case) judge(r *Report) {
 	if len(r.Findings) > 0 {
 		r.Verdict = Stuck
@@ -47,8 +46,8 @@ func (c *Case) judge(r *Report) {
 	}
 }
 
-// hookWait is what a pod waits for whose containers run their preStop hooks; nil: none
-// does, as far as is known.
+// hookWait returns the wait of a pod whose containers run their preStop hooks. It is nil if
+// none is known to run one.
 func (c *Case) hookWait() *Wait {
 	if !c.terminating() || c.hookIsOver() {
 		return nil
@@ -66,8 +65,8 @@ func (c *Case) hookWait() *Wait {
 	return nil
 }
 
-// longest is how long a phase may take: a pod that ends may use its grace period, and
-// one that starts the time that its health probes give it.
+// longest returns how long a phase may take: a pod that ends may use its grace period, and one
+// that starts the time that its health probes give it.
 func (c *Case) longest(usual time.Duration) time.Duration {
 	switch {
 	case c.Spec == nil: // it is known by its story alone
@@ -79,7 +78,7 @@ func (c *Case) longest(usual time.Duration) time.Duration {
 	return usual
 }
 
-// probing is how long the health probes of a pod's containers let it take to be ready.
+// probing returns how long the health probes of a pod's containers let the pod take to be ready.
 func (c *Case) probing() (longest time.Duration) {
 	for _, all := range [][]corev1.Container{c.Spec.Spec.InitContainers, c.Spec.Spec.Containers} {
 		for i := range all {
@@ -114,8 +113,7 @@ func (c *Case) worksOn() bool {
 	return done
 }
 
-// unexplained is the finding on a pod that takes too long, and for which no cause
-// is found.
+// unexplained makes the finding on a pod that takes too long and for which no cause is found.
 func (c *Case) unexplained() Finding {
 	f := c.found("unexplained", "", Args{"phase": string(c.Phase)}, Possible, c.Since)
 	if c.Spec != nil {

@@ -24,14 +24,14 @@ type Match struct {
 	Unfit      *Unfit      `yaml:"unfit"`
 	Denied     *Denied     `yaml:"denied"`
 
-	// Sure is how sure the match makes the cause; empty: as its kind does.
+	// Sure is how sure the match makes the cause; empty: as sure as matches of its kind do.
 	Sure Confidence `yaml:"sure"`
-	// Young is the cause's, for this match alone.
+	// Young is as in Cause, for this match alone. The longer of the two counts.
 	Young time.Duration `yaml:"young"`
-	// In are the cause's phases, for this match alone.
+	// In is as in Cause, for this match alone. It stands in place of the cause's.
 	In []Phase `yaml:"in"`
 
-	find func(*Case, *Cause) []Finding // that of its part
+	find func(*Case, *Cause) []Finding // find of its part
 }
 
 // Waiting is a container that waits, as the API server or the kubelet has it.
@@ -43,12 +43,11 @@ type Waiting struct {
 	LastReason  Strings `yaml:"lastReason"`
 	LastExit    []int32 `yaml:"lastExit"`
 	LastMessage Expr    `yaml:"lastMessage"`
-	// For is how long the pod has to be in its phase.
+	// For is how long the pod must have been in its phase.
 	For time.Duration `yaml:"for"`
 }
 
-// Terminated is a container that has ended and is not started again yet, or not any
-// more.
+// Terminated is a container that has ended and has not been started again yet, or never will be.
 type Terminated struct {
 	Reason    Strings `yaml:"reason"`
 	Exit      []int32 `yaml:"exit"`
@@ -63,7 +62,7 @@ type Conditions struct {
 	Reason  Strings `yaml:"reason"`
 	Message Expr    `yaml:"message"`
 	Node    bool    `yaml:"node"`
-	// For is how long the condition has to have been so.
+	// For is how long the condition must have been so.
 	For time.Duration `yaml:"for"`
 }
 
@@ -83,14 +82,14 @@ type EventMatch struct {
 	Fresh   time.Duration `yaml:"fresh"` // 0: ten minutes
 	// Count is how often it came at least.
 	Count int `yaml:"count"`
-	// Any is that it may be older than the phase.
+	// Any also accepts events from before the phase.
 	Any bool `yaml:"any"`
-	// Again is how whoever wrote the event tries again: an event whose next one should
-	// have come is over. volume: an operation on a volume, which backs off. Count is then
-	// how often the operation failed, whatever the errors were.
+	// Again says how whoever wrote the event tries again. An event is over when the next one
+	// should have come. Its one value is volume: an operation on a volume, which backs off.
+	// Count then counts how often the operation failed, whatever the errors were.
 	Again string `yaml:"again"`
-	// Until are reasons of events of the same object, and of the same container if it
-	// is about one, by which it is over.
+	// Until are the reasons of later events that end this one. They are about the same object,
+	// and about the same container if this event is about one.
 	Until Strings `yaml:"until"`
 }
 
@@ -103,8 +102,7 @@ type Stack struct {
 	Not  Expr `yaml:"not"`
 	// For is how long the goroutine has waited at least. The dump has whole minutes.
 	For time.Duration `yaml:"for"`
-	// Node is that it is a goroutine of the node's, such as the sync loop: it need not
-	// be the pod's worker.
+	// Node accepts goroutines of the node's, such as the sync loop, besides those of the pod's worker.
 	Node bool `yaml:"node"`
 }
 
@@ -113,7 +111,7 @@ type LogLine struct {
 	Message Expr          `yaml:"message"`
 	Error   Expr          `yaml:"error"`
 	Fresh   time.Duration `yaml:"fresh"` // 0: five minutes
-	// Node is that the line need not name the pod.
+	// Node accepts lines that do not name the pod.
 	Node bool `yaml:"node"`
 }
 
@@ -127,7 +125,7 @@ type Step struct {
 	For    time.Duration   `yaml:"for"` // how long it goes on
 	// Inside is a step that has to go on around it.
 	Inside Strings `yaml:"inside"`
-	// Innermost is that no other call goes on inside it.
+	// Innermost accepts only a call inside which no other call goes on.
 	Innermost bool `yaml:"innermost"`
 }
 
@@ -138,8 +136,8 @@ type Unfit struct {
 	Text Expr `yaml:"text"`
 }
 
-// Denied is the API server's answer to an owner that creates pods, where it is no. It
-// gives the arguments kind, owner and answer.
+// Denied is an answer by which the API server refuses an owner's new pods. It gives the
+// arguments kind, owner and answer.
 type Denied struct {
 	Text Expr `yaml:"text"`
 }
@@ -183,7 +181,7 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// maxMatched bounds what is looked at of a text, in bytes: an API object may have a
+// maxMatched bounds the part of a text that is looked at, in bytes: an API object may have a
 // message of a megabyte.
 const maxMatched = 8 << 10
 

@@ -25,7 +25,7 @@ func partOf[P any](p *P, find func(*Case, *Cause, *P) []Finding) part {
 	return part{p != nil, func(c *Case, cause *Cause) []Finding { return find(c, cause, p) }}
 }
 
-// parts are all that a match can have, of which it has one.
+// parts returns all the parts that a match can have. A match has one of them.
 func (m *Match) parts() []part {
 	return []part{
 		partOf(m.Waiting, (*Case).matchWaiting),
@@ -132,7 +132,7 @@ func (c *Case) matchCondition(cause *Cause, m *Conditions) (out []Finding) {
 	return out
 }
 
-// conditions are those of the pod, or of its node.
+// conditions returns those of the pod, or of its node.
 func (c *Case) conditions(node bool) (out []evidence.Condition) {
 	switch {
 	case node && c.Cluster.Node != nil:
@@ -162,8 +162,8 @@ func (c *Case) matchPod(cause *Cause, m *PodStatus) []Finding {
 const (
 	freshEvent = 10 * time.Minute
 	freshLine  = 5 * time.Minute
-	// slack is by how much clocks of machines may differ, and by how much an event, of
-	// which the API server keeps whole seconds, may seem older than it is.
+	// slack is by how much the clocks of machines may differ. An event may also seem older than
+	// it is by up to a second, since the API server keeps whole seconds.
 	slack = 2 * time.Second
 )
 
@@ -189,7 +189,7 @@ func (c *Case) matchEvent(cause *Cause, m *EventMatch) (out []Finding) {
 	return out
 }
 
-// imageArgs are the arguments of a container that is known by its name alone.
+// imageArgs returns the arguments of a container that is known by its name alone.
 func (c *Case) imageArgs(name string) Args {
 	args := Args{}
 	if name != "" {
@@ -204,7 +204,7 @@ func (c *Case) imageArgs(name string) Args {
 	return args
 }
 
-// counts reports whether an event is about what the pod is in now.
+// counts reports whether an event still says something about the pod's present phase.
 func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
 	if c.Now.Sub(e.Last) > cmp.Or(m.Fresh, freshEvent) || m.Again == againVolume && c.operationOver(e) {
 		return false
@@ -215,14 +215,14 @@ func (c *Case) counts(e *evidence.Event, m *EventMatch) bool {
 	return m.Any || !e.Last.Before(c.Since.Add(-slack))
 }
 
-// endedBy reports whether an event of one of some reasons came later.
+// endedBy reports whether a later event of one of these reasons ended what an event reports.
 func (c *Case) endedBy(e *evidence.Event, reasons Strings) bool {
 	return len(reasons) > 0 && slices.ContainsFunc(c.Cluster.Events, func(o evidence.Event) bool {
 		return reasons.has(o.Reason) && o.Kind == e.Kind && o.Name == e.Name && o.UID == e.UID && o.FieldPath == e.FieldPath && !o.Last.Before(e.Last)
 	})
 }
 
-// containerOfPath is the container that an event's fieldPath names, such as
+// containerOfPath returns the container that an event's fieldPath names, such as
 // spec.containers{app}.
 func containerOfPath(fieldPath string) string {
 	i := slices.Index([]byte(fieldPath), '{')
@@ -259,13 +259,13 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 	return out
 }
 
-// mayBeIts reports whether a goroutine of some pod may be this one's: it has waited for
-// a minute at least, and not for longer than the pod has been where it is.
+// mayBeIts reports whether a goroutine of an unknown pod may be this one's: it has waited for a
+// minute at least, and not for longer than the pod has been in its phase.
 func (c *Case) mayBeIts(g *evidence.Goroutine) bool {
 	return g.Waits >= time.Minute && g.Waits <= c.Age()+time.Minute
 }
 
-// fits reports whether a goroutine has the functions.
+// fits reports whether a goroutine's stack is as the match wants it.
 func (m *Stack) fits(g *evidence.Goroutine) bool {
 	at := slices.IndexFunc(g.Frames, func(f string) bool { return m.Func.in(f, Args{}) })
 	if at < 0 || m.Not.given() && slices.ContainsFunc(g.Frames, func(f string) bool { return m.Not.in(f, Args{}) }) {
@@ -306,8 +306,8 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 	return nil
 }
 
-// named reports whether a log line names the pod: in its fields, or, as those of volume
-// operations do, in its text.
+// named reports whether a log line names the pod: in its fields, or in its text, as lines about
+// volume operations do.
 func (c *Case) named(l *evidence.Line) bool {
 	uid := c.args["uid"]
 	if l.UID == "" && l.Pod == "" {
@@ -355,7 +355,7 @@ func (c *Case) matchOpen(cause *Cause, m *Step) (out []Finding) {
 	return out
 }
 
-// inside reports whether a call around the one at i is one of some steps.
+// inside reports whether a call around the one at i is a call of one of the steps.
 func (c *Case) inside(steps Strings, i int) bool {
 	return len(steps) == 0 || slices.ContainsFunc(c.Story.Open[:i], func(k evidence.Call) bool {
 		return (&Step{Step: steps}).named(&k)

@@ -13,7 +13,7 @@ import (
 
 var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// twoWaiting is a pod of which both containers wait, each for a reason of its own.
+// twoWaiting returns a pod of two containers that wait, each for a reason of its own.
 func twoWaiting() *evidence.Snapshot {
 	waits := func(name, image, message string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, Image: image, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: message}}}
@@ -31,8 +31,8 @@ func twoWaiting() *evidence.Snapshot {
 	}}
 }
 
-// TestOfAnotherContainer: what is wrong with one container is no consequence of what is
-// wrong with another, and a message about an image volume names the volume's image.
+// TestOfAnotherContainer: a finding on one container is no consequence of a finding on another.
+// A message about an image volume names the volume's image.
 func TestOfAnotherContainer(t *testing.T) {
 	r := Explain(twoWaiting())
 	if got := ids(r); !slices.Equal(got, []string{"image.notFound", "image.failed"}) {
@@ -46,7 +46,7 @@ func TestOfAnotherContainer(t *testing.T) {
 	}
 }
 
-// TestNextTry: as the kubelet says, or by how often the container was started again.
+// TestNextTry: the next try comes when the kubelet says, or as the number of restarts tells.
 func TestNextTry(t *testing.T) {
 	for _, test := range []struct {
 		message  string

@@ -18,8 +18,8 @@ var nodeChecks = []check{silentKubelet, unreadyNode, blockedLoop, goneNode, bloc
 // not say.
 const leaseLasts = 40 * time.Second
 
-// leaseNoticed is after how long the control plane has noticed that a lease is not
-// renewed. If it still takes the node for ready then, the clocks may differ instead.
+// leaseNoticed is how old a lease is when the control plane must have noticed that nobody
+// renews it. If it still takes the node for ready then, the clocks may differ instead.
 const leaseNoticed = 100 * time.Second
 
 // silentKubelet finds that nothing is heard of the node's kubelet any more: by its
@@ -44,7 +44,7 @@ func silentKubelet(c *Case) (out []Finding) {
 	return append(out, c.found("node.kubeletSilent", "", nil, sure, renewed, c.object("leases/"+c.args["node"], text, renewed)))
 }
 
-// renewed is when the kubelet renewed its lease last.
+// renewed returns when the kubelet last renewed its lease.
 func (c *Case) renewed() (at time.Time, ok bool) {
 	if l := c.Cluster.Lease; l != nil && l.Spec.RenewTime != nil {
 		return l.Spec.RenewTime.Time, true
@@ -52,7 +52,7 @@ func (c *Case) renewed() (at time.Time, ok bool) {
 	return at, false
 }
 
-// nodeReady is the condition Ready of the pod's node; nil: it is not known.
+// nodeReady returns the condition Ready of the pod's node; nil: it is not known.
 func (c *Case) nodeReady() *evidence.Condition {
 	all := c.conditions(true)
 	if i := slices.IndexFunc(all, func(k evidence.Condition) bool { return k.Type == string(corev1.NodeReady) }); i >= 0 {
@@ -61,9 +61,8 @@ func (c *Case) nodeReady() *evidence.Condition {
 	return nil
 }
 
-// unreadyNode finds that the kubelet reports its node as not ready, unless that is for
-// want of a network alone: pods of the host's network run without one, and of others
-// it is said better.
+// unreadyNode finds that the kubelet reports its node as not ready, unless only a network is
+// missing. Pods of the host's network run without one, and for others there are better causes.
 func unreadyNode(c *Case) []Finding {
 	k := c.nodeReady()
 	if k == nil || k.Status != "False" || c.Now.Sub(k.Since) < 10*time.Second {
@@ -92,12 +91,11 @@ func goneNode(c *Case) []Finding {
 	return []Finding{c.found("node.gone", "", nil, Certain, time.Time{}, c.object("nodes/"+c.Spec.Spec.NodeName, "not found", c.Now))}
 }
 
-// drainIsUnderWay is how long after it was cordoned a node is taken for one that is
-// drained.
+// drainIsUnderWay is how long a cordoned node counts as one that is being drained.
 const drainIsUnderWay = 6 * time.Hour
 
-// blockedDrain finds that a budget keeps the pod on a cordoned node. Daemons and static
-// pods are left there by a drain.
+// blockedDrain finds that a budget keeps the pod on a cordoned node. A drain leaves daemons and
+// static pods where they are.
 func blockedDrain(c *Case) (out []Finding) {
 	n := c.Cluster.Node
 	if c.Spec == nil || n == nil || !n.Spec.Unschedulable || c.staysOnDrain() {

@@ -11,24 +11,24 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// holdsSandbox is what Cause.Holds may be: with the sandbox, the pod's volumes and its
-// network are there, too.
+// holdsSandbox is the one value that Cause.Holds may have. Once the sandbox is there, the pod's
+// volumes and its network are there, too.
 const holdsSandbox = "sandbox"
 
-// over reports whether what a finding's cause holds up has come about meanwhile.
-func (c *Case) over(f Finding) bool {
+// isOver reports whether what a finding's cause holds up has come about meanwhile.
+func (c *Case) isOver(f Finding) bool {
 	if f.Cause.Holds != holdsSandbox || c.Spec == nil {
 		return false
 	}
 	if k := condition(c.Spec, corev1.PodReadyToStartContainers); k != nil {
 		return k.Status == corev1.ConditionTrue
 	}
-	// A kubelet that does not report it pulls images when the sandbox is there.
+	// A kubelet without that condition pulls images only when the sandbox is there.
 	at := c.lastEvent("Pulling", "Pulled", "Created", "Started")
 	return !at.IsZero() && !slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.At.IsZero() || e.At.After(at) })
 }
 
-// lastEvent is when the pod had an event of one of some reasons last; zero: never.
+// lastEvent returns when the pod last had an event of one of these reasons; zero: never.
 func (c *Case) lastEvent(reasons ...string) (at time.Time) {
 	for i := range c.Cluster.Events {
 		if e := &c.Cluster.Events[i]; slices.Contains(reasons, e.Reason) && c.ofPod(e) {
@@ -38,7 +38,7 @@ func (c *Case) lastEvent(reasons ...string) (at time.Time) {
 	return at
 }
 
-// againVolume is what EventMatch.Again may be.
+// againVolume is the one value that EventMatch.Again may have.
 const againVolume = "volume"
 
 // An operation on a volume that fails is tried again after firstBackOff, then after
@@ -48,8 +48,8 @@ const (
 	longestBackOff = 2*time.Minute + 2*time.Second
 )
 
-// Until an event of the next try is there, that try has to run: as long as the
-// reconciler and the sending of events take, and if the errors say so up to the
+// The next try's event comes when that try has run. This takes operationTakes, for the
+// reconciler and the sending of events. It takes csiDeadline longer if the errors say so: the
 // deadline of a call to a CSI driver.
 const (
 	operationTakes = 15 * time.Second
@@ -62,7 +62,7 @@ const (
 	spamEvery = 5 * time.Minute
 )
 
-// tries is how often what an event reports has come.
+// tries returns how often the failure that an event reports has come.
 func (c *Case) tries(e *evidence.Event, m *EventMatch) int {
 	if m.Again != againVolume {
 		return e.Count
@@ -70,8 +70,8 @@ func (c *Case) tries(e *evidence.Event, m *EventMatch) int {
 	return c.failures(e)
 }
 
-// failures is how often the operation of an event failed: each text of its error makes
-// an event of its own.
+// failures returns how often the operation of an event failed: each text of its error makes an
+// event of its own.
 func (c *Case) failures(e *evidence.Event) (n int) {
 	of := operationOf(e.Message)
 	for i := range c.Cluster.Events {
@@ -83,15 +83,13 @@ func (c *Case) failures(e *evidence.Event) (n int) {
 	return n
 }
 
-// operationOf is the begin of a message, such as MountVolume.SetUp failed for volume
-// "config".
+// operationOf returns the beginning of a message, such as MountVolume.SetUp failed for volume "config".
 func operationOf(message string) string {
 	of, _, _ := strings.Cut(message, " : ")
 	return of
 }
 
-// nextOperation is when the operation on a volume that an event is about is tried
-// again.
+// nextOperation returns when the volume operation that an event is about is tried again.
 func (c *Case) nextOperation(e *evidence.Event) time.Time {
 	wait := longestBackOff
 	if n := c.failures(e); n < 9 {
@@ -114,7 +112,7 @@ func (c *Case) operationOver(e *evidence.Event) bool {
 	return c.Now.After(until) || c.attached(e)
 }
 
-// warnings is how many warnings about the pod there were.
+// warnings returns how many warnings about the pod there were.
 func (c *Case) warnings() (n int) {
 	for i := range c.Cluster.Events {
 		if e := &c.Cluster.Events[i]; e.Type == corev1.EventTypeWarning && c.ofPod(e) {

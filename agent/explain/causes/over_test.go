@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// mounting is a case of a pod with events, so many seconds before now.
+// mounting makes a case of a pod with events. Their ages are in whole seconds.
 func mounting(condition corev1.ConditionStatus, events ...evidence.Event) *Case {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "1"}}
@@ -57,7 +57,7 @@ func TestOperationOver(t *testing.T) {
 	}
 }
 
-// TestOver: what holds up the sandbox is over when the sandbox is there.
+// TestOver: a finding on something that holds up the sandbox is over when the sandbox is there.
 func TestOver(t *testing.T) {
 	held := &Cause{ID: "x", Holds: holdsSandbox}
 	pulling := evidence.Event{Reason: "Pulling", Last: ago(10 * time.Second)}
@@ -74,10 +74,10 @@ func TestOver(t *testing.T) {
 		{"nothing else is known", mounting(""), time.Minute, false},
 	} {
 		f := Finding{Cause: held, Evidence: []Evidence{{At: c.of.Now.Add(-c.since)}}}
-		if got := c.of.over(f); got != c.over {
+		if got := c.of.isOver(f); got != c.over {
 			t.Errorf("%s: over is %v", c.name, got)
 		}
-		if f.Cause = (&Cause{ID: "y"}); c.of.over(f) {
+		if f.Cause = (&Cause{ID: "y"}); c.of.isOver(f) {
 			t.Errorf("%s: over, though it holds up nothing", c.name)
 		}
 	}

@@ -29,7 +29,7 @@ const (
 
 var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating}
 
-// phaseOf is how far a pod has come, and since when.
+// phaseOf returns how far a pod has come, and since when.
 func phaseOf(p *corev1.Pod, now time.Time) (Phase, time.Time) {
 	if p == nil {
 		return Missing, now
@@ -50,7 +50,7 @@ func phaseOf(p *corev1.Pod, now time.Time) (Phase, time.Time) {
 	return runningPhase(p, latest(created, startTime(p)))
 }
 
-// phaseOfStory is how far a pod has come of which only its story is known.
+// phaseOfStory returns how far a pod has come if only its story is known.
 func phaseOfStory(s *evidence.Story) Phase {
 	switch {
 	case s.State == "gone" || s.State == "done":
@@ -67,7 +67,7 @@ func phaseOfStory(s *evidence.Story) Phase {
 	return Creating
 }
 
-// runningPhase is the phase of a pod that the kubelet has.
+// runningPhase returns the phase of a pod that the kubelet has.
 func runningPhase(p *corev1.Pod, since time.Time) (Phase, time.Time) {
 	if conditionIs(p, corev1.PodReady, corev1.ConditionTrue) {
 		return Ready, latest(since, conditionSince(p, corev1.PodReady))
@@ -86,7 +86,7 @@ func runningPhase(p *corev1.Pod, since time.Time) (Phase, time.Time) {
 	return Creating, since
 }
 
-// lastStart is when a container of these was started last; ok is false if none was.
+// lastStart returns when one of these containers was started last; ok is false if none was.
 func lastStart(all []corev1.ContainerStatus) (at time.Time, ok bool) {
 	for _, c := range all {
 		for _, s := range []corev1.ContainerState{c.State, c.LastTerminationState} {
@@ -116,8 +116,8 @@ func everStarted(p *corev1.Pod) bool {
 	return ok || init
 }
 
-// deletedAt is when the pod's deletion was asked for: the time in its metadata is
-// when its grace ends.
+// deletedAt returns when somebody asked for the pod's deletion. The time in the pod's metadata
+// is when its grace ends.
 func deletedAt(p *corev1.Pod) time.Time {
 	at := p.DeletionTimestamp.Time
 	if g := p.DeletionGracePeriodSeconds; g != nil {
@@ -145,7 +145,7 @@ func startTime(p *corev1.Pod) time.Time {
 	return p.Status.StartTime.Time
 }
 
-// condition is one of a pod's, or nil.
+// condition returns one of a pod's conditions, or nil.
 func condition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == t {

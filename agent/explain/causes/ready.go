@@ -1,19 +1,19 @@
 package causes
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/explain/known"
 )
 
 // readyChecks are the checks of table/ready.yaml.
 var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unreported, refusedStatus, notReady}
 
-// wasReady reports whether the pod has been ready since its containers run: its Ready
-// became False after that, not with the pod.
+// wasReady reports whether the pod has been ready since its containers were started: its Ready
+// became False later than that.
 func (c *Case) wasReady(started time.Time) bool {
 	if c.Spec == nil {
 		return false
@@ -22,15 +22,14 @@ func (c *Case) wasReady(started time.Time) bool {
 	return k != nil && k.Status == corev1.ConditionFalse && k.LastTransitionTime.After(started.Add(2*time.Second))
 }
 
-// Of a gate that nobody has set is said so after unsetGate, of one that is set to False
-// after closedGate: a load balancer takes its time to ask a new pod.
+// A gate that nobody has set is reported after unsetGate, one that is set to False after
+// closedGate: a load balancer takes its time to ask a new pod.
 const (
 	unsetGate  = 30 * time.Second
 	closedGate = time.Minute
 )
 
-// unmetGates are the readiness gates that keep a pod with ready containers from being
-// ready.
+// unmetGates finds the readiness gates that keep a pod with ready containers from being ready.
 func unmetGates(c *Case) (out []Finding) {
 	if c.Spec == nil || c.Phase != Unready {
 		return nil
@@ -41,7 +40,7 @@ func unmetGates(c *Case) (out []Finding) {
 	}
 	since := inside.LastTransitionTime.Time
 	for _, g := range c.Spec.Spec.ReadinessGates {
-		args := Args{"gate": string(g.ConditionType), "who": known.Who(string(g.ConditionType))}
+		args := Args{"gate": string(g.ConditionType), "who": ownerOf(string(g.ConditionType))}
 		k := condition(c.Spec, g.ConditionType)
 		switch {
 		case k == nil && c.Now.Sub(since) >= unsetGate:
@@ -56,7 +55,7 @@ func unmetGates(c *Case) (out []Finding) {
 	return out
 }
 
-// firstOf is the first text that is not empty.
+// firstOf returns the first text that is not empty.
 func firstOf(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -99,7 +98,7 @@ func (c *Case) nodeIsReady() bool {
 	return false
 }
 
-// lateStatus is how long what the kubelet knows may take to the API server.
+// lateStatus is how long it may take until the API server has what the kubelet knows.
 const lateStatus = 20 * time.Second
 
 // staleStatus finds that the kubelet's own object of the pod is further than the API
@@ -124,9 +123,9 @@ func staleStatus(c *Case) []Finding {
 	return nil
 }
 
-// unreported finds that the API server has no status of a pod that the kubelet works on:
-// the pod's worker reports it before it does anything for it. The volume manager does
-// not wait for the worker.
+// unreported finds that the API server has no status of a pod that the kubelet works on: the
+// pod's worker reports a status before it does anything else for the pod. Failed mounts show
+// nothing: the volume manager does not wait for the worker.
 func unreported(c *Case) []Finding {
 	if c.Pod == nil || c.Phase != Bound {
 		return nil
@@ -155,8 +154,8 @@ const (
 	statusFresh = 30 * time.Second
 )
 
-// refusedStatus finds in the kubelet's log that what it reports to the API server of the pod is
-// refused again and again. Once means nothing: the next try mostly goes well.
+// refusedStatus finds in the kubelet's log that the API server refuses the pod's status again
+// and again. Once means nothing: the next try mostly goes well.
 func refusedStatus(c *Case) (out []Finding) {
 	if c.Phase == Ended || c.Phase == Refused {
 		return nil
@@ -172,8 +171,8 @@ func refusedStatus(c *Case) (out []Finding) {
 	return out
 }
 
-// repeated is the finding of a cause by a message that the kubelet's log has of the pod
-// more than once, and lately.
+// repeated makes the finding of a cause whose message the kubelet's log has more than once
+// about the pod, and lately.
 func (c *Case) repeated(id, message string) []Finding {
 	if c.Machine == nil {
 		return nil
@@ -201,11 +200,10 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// longUnready is after how long of not being ready that alone is worth a word.
+// longUnready is how long a pod may be unready before that alone is worth a word.
 const longUnready = 2 * time.Minute
 
-// notReady is what the kubelet says of a pod that is not ready, where nothing tells
-// more.
+// notReady reports what the kubelet says of a pod that is not ready, where nothing tells more.
 func notReady(c *Case) []Finding {
 	if c.Spec == nil || c.Phase != Unready || c.Age() < c.longest(longUnready) || c.worksOn() {
 		return nil
@@ -216,4 +214,37 @@ func notReady(c *Case) []Finding {
 	}
 	at := k.LastTransitionTime.Time
 	return []Finding{c.found("ready.containersNotReady", "", Args{"message": k.Message}, Likely, at, c.status("condition ContainersReady", k.Message, at))}
+}
+
+// knownOwners are the programs that set a readiness gate or remove a finalizer, by
+// how its name begins.
+var knownOwners = []struct{ prefix, owner string }{
+	{"batch.kubernetes.io/job-tracking", "kube-controller-manager (Job)"},
+	{"foregroundDeletion", "kube-controller-manager (garbage collector)"},
+	{"orphan", "kube-controller-manager (garbage collector)"},
+	{"kubernetes.io/pvc-protection", "kube-controller-manager (PVC protection)"},
+	{"kueue.x-k8s.io/", "Kueue"},
+	{"workflows.argoproj.io/", "Argo Workflows"},
+	{"prow.x-k8s.io/", "Prow (crier)"},
+	{"target-health.elbv2.k8s.aws/", "AWS Load Balancer Controller"},
+	{"target-health.alb.ingress.k8s.aws/", "AWS Load Balancer Controller"},
+	{"elbv2.k8s.aws/", "AWS Load Balancer Controller"},
+	{"vpcresources.k8s.aws/", "AWS VPC Resource Controller"},
+	{"cloud.google.com/load-balancer-neg-ready", "GKE (NEG controller)"},
+	{"networking.gke.io/", "GKE"},
+	{"apps.kruise.io/", "OpenKruise"},
+	{"InPlaceUpdateReady", "OpenKruise"},
+	{"KruisePodReady", "OpenKruise"},
+}
+
+// ownerOf names the program that sets a readiness gate or removes a finalizer: a known
+// one, or the domain in the name, or the name itself.
+func ownerOf(name string) string {
+	for _, k := range knownOwners {
+		if strings.HasPrefix(name, k.prefix) {
+			return k.owner
+		}
+	}
+	domain, _, _ := strings.Cut(name, "/")
+	return domain
 }

@@ -18,8 +18,7 @@ import (
 // probes before that is worth a word: programs take time to start.
 const newContainer = 30 * time.Second
 
-// failingProbes are the readiness and startup probes that keep running containers from
-// being ready.
+// failingProbes finds the readiness and startup probes that keep running containers from being ready.
 func failingProbes(c *Case) (out []Finding) {
 	for _, k := range c.containers() {
 		spec := c.specOf(k.Name)
@@ -43,7 +42,7 @@ func budget(p *corev1.Probe) time.Duration {
 	return time.Duration(p.InitialDelaySeconds+max(p.PeriodSeconds, 1)*max(p.FailureThreshold, 1)) * time.Second
 }
 
-// probeArgs are the arguments of a health probe.
+// probeArgs returns the arguments of a health probe.
 func probeArgs(k container, kind string, p *corev1.Probe) Args {
 	seconds := func(n int32) string { return words.Took(time.Duration(max(n, 1)) * time.Second) }
 	return Args{
@@ -53,7 +52,7 @@ func probeArgs(k container, kind string, p *corev1.Probe) Args {
 	}
 }
 
-// portOf is the port that a probe asks, as its definition has it.
+// portOf returns the port that a probe asks, as its definition has it.
 func portOf(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:
@@ -66,7 +65,7 @@ func portOf(p *corev1.Probe) string {
 	return ""
 }
 
-// unhealthy is the newest event of a failing probe of a container since some time.
+// unhealthy returns the newest event of a container's failing probe, not older than since.
 func (c *Case) unhealthy(name, kind string, since time.Time) *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]
@@ -78,7 +77,7 @@ func (c *Case) unhealthy(name, kind string, since time.Time) *evidence.Event {
 	return nil
 }
 
-// readinessFails is why a container that runs is not ready.
+// readinessFails finds why a container that runs is not ready.
 func (c *Case) readinessFails(k container, spec *corev1.Container, started time.Time) []Finding {
 	p := spec.ReadinessProbe
 	args := probeArgs(k, "readiness", p)
@@ -108,8 +107,8 @@ var (
 	errored    = regexp.MustCompile(`probe errored[^:]*: (.*)`)
 )
 
-// probeCause is the id of the cause that a readiness probe's message has, with its
-// arguments.
+// probeCause returns the id of the cause that a readiness probe's message shows, and sets the
+// cause's arguments.
 func (c *Case) probeCause(message string, p *corev1.Probe, args Args) string {
 	if m := errored.FindStringSubmatch(message); m != nil {
 		args["message"] = m[1]
@@ -131,8 +130,8 @@ func (c *Case) probeCause(message string, p *corev1.Probe, args Args) string {
 	return "ready.probeFails"
 }
 
-// wrongPort is the finding that a probe asks a port that its container does not declare
-// and does not answer on; nil: it is not so, or the container declares none.
+// wrongPort finds a probe that asks a port which its container does not declare and does not
+// answer on. It is nil if that is not so, or if the container declares no port.
 func (c *Case) wrongPort(k container, spec *corev1.Container, p *corev1.Probe, kind string, e *evidence.Event) *Finding {
 	port := portOf(p)
 	if port == "" || len(spec.Ports) == 0 || hasPort(spec, port) || !strings.Contains(e.Message, "connection refused") && !strings.Contains(e.Message, "errored") {
@@ -149,8 +148,8 @@ func (c *Case) wrongPort(k container, spec *corev1.Container, p *corev1.Probe, k
 	return &f
 }
 
-// hasPort reports whether a container declares a port, by number or by name. One that
-// is given by a name, and that the container declares with a number only, is not there.
+// hasPort reports whether a container declares a port, by number or by name. A port that the
+// probe gives by its name must be declared with that name.
 func hasPort(spec *corev1.Container, port string) bool {
 	want := intstr.Parse(port)
 	return slices.ContainsFunc(spec.Ports, func(o corev1.ContainerPort) bool {
@@ -158,8 +157,8 @@ func hasPort(spec *corev1.Container, port string) bool {
 	})
 }
 
-// startupFails is why a container does not count as started. It is reported when more than
-// half of the time that the probe gives is over.
+// startupFails finds why a container does not count as started. It does so when more than half
+// of the time that the probe gives is over.
 func (c *Case) startupFails(k container, spec *corev1.Container, started time.Time) []Finding {
 	p := spec.StartupProbe
 	age, all := c.Now.Sub(started), budget(p)
@@ -177,10 +176,10 @@ func (c *Case) startupFails(k container, spec *corev1.Container, started time.Ti
 	return out
 }
 
-// probeKilled is what the kubelet says when it kills a container for a probe.
+// probeKilled matches what the kubelet says when it kills a container for a probe.
 var probeKilled = regexp.MustCompile(`^Container (\S+) failed (liveness|startup) probe`)
 
-// probeRestarts are the containers that the kubelet restarts for their probes.
+// probeRestarts finds the containers that the kubelet restarts for their probes.
 func probeRestarts(c *Case) (out []Finding) {
 	for _, k := range c.containers() {
 		spec := c.specOf(k.Name)
@@ -202,8 +201,8 @@ func probeRestarts(c *Case) (out []Finding) {
 	return out
 }
 
-// restartOf is the finding of a container that was killed for a probe; nil: its last end
-// was not that one.
+// restartOf makes the finding of a container that was killed for a probe. It is nil if the
+// container ended last for another reason.
 func (c *Case) restartOf(k container, spec *corev1.Container, kind string, e *evidence.Event) *Finding {
 	p, id := spec.LivenessProbe, "ready.livenessRestarts"
 	if kind == "startup" {
@@ -222,7 +221,7 @@ func (c *Case) restartOf(k container, spec *corev1.Container, kind string, e *ev
 	return &f
 }
 
-// stopTime is how long a container may take to stop that is killed for a probe.
+// stopTime returns how long a container that is killed for a probe may take to stop.
 func (c *Case) stopTime(p *corev1.Probe) time.Duration {
 	grace := int64(30)
 	if g := c.Spec.Spec.TerminationGracePeriodSeconds; g != nil {

@@ -10,14 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/recording"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
-// recorded are the snapshots below testdata/recorded, by file. The folder of each is
-// the cause that it shows; its name begins with how it came about: node (a real node),
-// lab (a simulated one) or made (written by hand after the kubelet's source), and the
-// way in which it was seen.
+// recorded returns the snapshots below testdata/recorded by file and way: each as the ways see
+// it that its file's name has. The folder of a file is the cause that it shows.
 func recorded(t testing.TB) map[string]*evidence.Snapshot {
 	t.Helper()
 	out := map[string]*evidence.Snapshot{}
@@ -34,19 +33,27 @@ func recorded(t testing.TB) map[string]*evidence.Snapshot {
 		if err := yaml.UnmarshalStrict(text, &s); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		out[file] = &s
+		f, err := recording.Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(f.Ways) - 1
+		for _, way := range f.Ways[:last] {
+			out[file+" in way "+string(way)] = way.Mask(&s)
+		}
+		out[file+" in way "+string(f.Ways[last])] = &s
 	}
 	return out
 }
 
-// TestRecorded: each recorded snapshot still has its cause, first, and its texts have
-// all their arguments in both languages. A snapshot of a pod with which nothing is
-// wrong is in healthy.
+// TestRecorded: each recorded snapshot still shows its cause, as the first one, and its texts
+// have all their arguments in both languages. Snapshots of pods with which nothing is wrong are
+// in healthy.
 func TestRecorded(t *testing.T) {
 	for file, s := range recorded(t) {
 		want := filepath.Base(filepath.Dir(file))
 		r := Explain(s)
-		if want == "healthy" {
+		if want == recording.Healthy {
 			if r.Wrong() {
 				t.Errorf("%s: %s is found", file, r.Findings[0].Cause.ID)
 			}
@@ -65,7 +72,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// follows reports whether a cause that is never one of its own is among the others.
+// follows reports whether the cause of this id, which only follows from others, is in a report
+// that has others.
 func follows(r *Report, id string) bool {
 	c := Named(id)
 	return c != nil && c.Follows && len(r.Findings) > 1 && slices.Contains(ids(r), id)
@@ -113,7 +121,7 @@ func values(a Args) (out []string) {
 	return out
 }
 
-// TestPartial: a snapshot of which parts could not be had is explained, too.
+// TestPartial: a snapshot without some of its parts is explained, too.
 func TestPartial(t *testing.T) {
 	for file, s := range recorded(t) {
 		for name, take := range map[string]func(*evidence.Snapshot){

@@ -14,7 +14,7 @@ import (
 
 // refusal is a scheduler's message: why it chooses no node for the pod.
 type refusal struct {
-	nodes   int // that there are
+	nodes   int // of the cluster
 	reasons []reason
 	text    string
 	since   time.Time
@@ -22,7 +22,7 @@ type refusal struct {
 	sure    Confidence
 }
 
-// reason is a part of the message.
+// reason is one of the reasons in a scheduler's message.
 type reason struct {
 	nodes int // that are refused for it
 	text  string
@@ -30,8 +30,8 @@ type reason struct {
 
 var (
 	refusedHead = regexp.MustCompile(`^0/(\d+) nodes are available: *`)
-	// What a scheduler adds when it has looked for pods that could be put away for this
-	// one. It counts the same nodes again.
+	// A scheduler adds this when it has looked for pods that could be put away for this one. It
+	// counts the same nodes again.
 	refusedTail  = regexp.MustCompile(`[.,]? *(?:no new claims to deallocate|still not schedulable)?,? *preemption: .*$`)
 	refusedCount = regexp.MustCompile(`(?:^|, )(\d+) `)
 )
@@ -62,7 +62,7 @@ func readRefusal(text string) (r refusal) {
 	return r
 }
 
-// refusal is what a scheduler said last of the pod; ok is false if it said nothing.
+// refusal returns what a scheduler said last of the pod; ok is false if it said nothing.
 func (c *Case) refusal() (r refusal, ok bool) {
 	if c.Spec == nil || c.Phase != Unscheduled {
 		return r, false
@@ -133,7 +133,7 @@ func cannotFit(c *Case) (out []Finding) {
 	return out
 }
 
-// largest is the most that any node has of a resource.
+// largest returns the most that any node has of a resource.
 func (c *Case) largest(name corev1.ResourceName) (most resource.Quantity) {
 	for _, n := range c.Cluster.Candidates {
 		if q := n.Allocatable[name]; q.Cmp(most) > 0 {

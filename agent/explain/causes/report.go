@@ -11,14 +11,14 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Report is what comes of a snapshot.
+// Report is the result of Explain.
 type Report struct {
 	Pod     evidence.Name
 	Verdict Verdict
 	Phase   Phase
 	// Since is when the pod came into its phase.
 	Since time.Time
-	// Waits is what a pod waits for that is merely young; nil for others.
+	// Waits is what a pod with the verdict Young waits for; nil for others.
 	Waits *Wait
 	// Findings are the causes, the most specific first, and their consequences after
 	// them.
@@ -50,14 +50,14 @@ func (r *Report) Open() bool {
 	return r.Verdict == Unknown
 }
 
-// Missed is what of the parts that could not be had a reader should know. That somebody
-// is not there to be asked, such as an agent, is worth a word only where a report leaves
+// Missed selects the sources that could not be read and that the reader should be told about. A
+// source that does not exist, such as an agent, is worth a word only where a report leaves
 // something open.
 func Missed(unseen []evidence.Unseen, open bool) []evidence.Unseen {
 	return slices.DeleteFunc(slices.Clone(unseen), func(u evidence.Unseen) bool { return !open && u.Why == evidence.Absent })
 }
 
-// Summary is the report in one sentence.
+// Summary returns the report in one sentence.
 func (r *Report) Summary(l words.Lang) string {
 	switch {
 	case len(r.Findings) > 0:
@@ -88,7 +88,7 @@ const (
 	Possible Confidence = "possible" // it fits, and other causes would too
 )
 
-// In is the confidence in a reader's language.
+// In returns the confidence in a reader's language.
 func (c Confidence) In(l words.Lang) string {
 	return l.In(map[Confidence]probes.Text{
 		Certain: words.Text("certain", "确定"), Likely: words.Text("likely", "很可能"), Possible: words.Text("possible", "可能"),
@@ -114,7 +114,7 @@ type Args map[string]string
 // Finding is a cause that was found.
 type Finding struct {
 	Cause *Cause
-	// Subject is what of the pod it is about: a container, a volume; empty: the pod.
+	// Subject is the part of the pod that the finding is about: a container, a volume; empty: the pod.
 	Subject    string
 	Args       Args
 	Confidence Confidence
@@ -122,8 +122,8 @@ type Finding struct {
 	// Next is when the next try comes; zero: not known.
 	Next     time.Time
 	Evidence []Evidence
-	// Nodes is how many nodes a scheduler refuses for it; 0: it is about something else.
-	// Of two causes of one rank, that of more nodes comes first.
+	// Nodes is how many nodes a scheduler refuses for this cause; 0: no scheduler refuses any
+	// for it. Of two causes of one rank, the one with more nodes comes first.
 	Nodes int
 	// Of is the id of the finding whose consequence this one is; empty: it is a cause
 	// of its own.
@@ -147,37 +147,36 @@ func (f *Finding) Title(l words.Lang) string { return f.in(l, f.Cause.Title) }
 // Sentence is the cause in one sentence.
 func (f *Finding) Sentence(l words.Lang) string { return f.in(l, f.Cause.Text) }
 
-// Refute is what would refute it.
+// Refute returns what would refute the cause.
 func (f *Finding) Refute(l words.Lang) string { return f.in(l, f.Cause.Refute) }
 
-// Clock is which timer runs.
+// Clock returns which timer runs.
 func (f *Finding) Clock(l words.Lang) string { return f.in(l, f.Cause.Clock) }
 
-// Chain is what waits for what.
+// Chain returns what waits for what.
 func (f *Finding) Chain(l words.Lang) string { return f.in(l, f.Cause.Chain) }
 
-// Shows is what kubectl shows of it.
+// Shows returns what kubectl shows of the cause.
 func (f *Finding) Shows(l words.Lang) string { return f.in(l, f.Cause.Shows) }
 
 // Fact is one thing that is known of a finding, other than its sentence.
 type Fact struct {
 	Label string // such as clock
 	Text  string
-	// Aside is who said it and how long ago; empty: it is the cause's own.
+	// Aside says who said it and how long ago; empty: the cause itself says it.
 	Aside string
 	// Run is a command that can be pasted, or empty.
 	Run string
-	// Seq is the number of the event of the story that it is, and Tour the guided walk; 0
-	// and empty: it is none.
+	// Seq is the number of the event of the story that the fact shows; 0: it shows none. Tour
+	// is the guided walk that the fact names; empty: it names none.
 	Seq  uint64
 	Tour string
 }
 
-// maxShown bounds what an evidence says in a fact, in characters.
+// maxShown bounds an evidence's text in a fact, in characters.
 const maxShown = 400
 
-// Facts are what is known of a finding of a report, in the order in which they are best
-// read.
+// Facts returns what is known of a finding of a report, in the order in which it is best read.
 func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	add := func(label probes.Text, fact Fact) {
 		if fact.Text != "" {
@@ -204,7 +203,7 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	return out
 }
 
-// titleOf is the title of the report's finding of an id; empty: it has none.
+// titleOf returns the title of the report's finding with an id; empty: it has none.
 func (r *Report) titleOf(id string, l words.Lang) string {
 	for i := range r.Findings {
 		if r.Findings[i].Cause.ID == id {
@@ -227,7 +226,7 @@ type Do struct {
 	Run  string `json:"run,omitempty"`
 }
 
-// Advice is what to do, the first thing first.
+// Advice returns what to do, the first thing first.
 func (f *Finding) Advice(l words.Lang) (out []Do) {
 	for _, a := range f.Cause.Next {
 		if run, ok := f.command(a.Run); ok {
@@ -246,11 +245,11 @@ func (f *Finding) in(l words.Lang, t probes.Text) string {
 	})
 }
 
-// plainWord is what a shell takes as it is.
+// plainWord matches what a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// command puts the arguments into a command. ok is false if one of them is not
-// known: half a command is of no use.
+// command puts the arguments into a command. ok is false if one of them is not known: half a
+// command is of no use.
 func (f *Finding) command(run string) (out string, ok bool) {
 	ok = true
 	out = probes.Fill(run, func(name string) string {

@@ -12,8 +12,8 @@ import (
 // sandboxChecks are the checks of table/sandbox.yaml.
 var sandboxChecks = []check{(*Case).flappingSandbox, (*Case).noSandbox, (*Case).missingRuntimeClass}
 
-// A sandbox that has to be made anew so often, and not longer ago, dies by itself: once
-// or twice is a restart of the node or of the runtime.
+// A sandbox dies by itself if it is made anew flaps times within flapsSpan, the last time not
+// longer ago than flapsFresh. Once or twice is a restart of the node or of the runtime.
 const (
 	flaps      = 3
 	flapsFresh = 5 * time.Minute
@@ -41,8 +41,8 @@ const (
 	volumesTake  = 2 * time.Minute
 )
 
-// noSandbox finds a pod that has no sandbox, though the kubelet has had it for long, and
-// of which nothing else is known.
+// noSandbox finds a pod without a sandbox that the kubelet has had for long, and about which
+// nothing else is known.
 func (c *Case) noSandbox() []Finding {
 	if c.Spec == nil || c.Spec.Spec.NodeName == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 // schedulingChecks are the checks of table/scheduling.yaml.
 var schedulingChecks = []check{unlooked, ganged, gated, nominated, absentNode, unknownTaints, cannotFit, unboundClaims}
 
-// unlooked are the causes of a pod that no scheduler has said anything of.
+// unlooked finds why no scheduler has said anything of a pod.
 func unlooked(c *Case) []Finding {
 	if c.Phase != Unscheduled || condition(c.Spec, corev1.PodScheduled) != nil {
 		return nil
@@ -178,7 +178,7 @@ func (t *tainted) add(node string, taint *corev1.Taint) {
 
 func (t *tainted) String() string { return strings.Join(t.taints, ", ") }
 
-// untolerated is the first taint that keeps the pod away, as a scheduler looks at them;
+// untolerated returns the first taint that keeps the pod away, as a scheduler looks at them;
 // nil: there is none.
 func (c *Case) untolerated(taints []corev1.Taint) *corev1.Taint {
 	for i := range taints {
@@ -212,8 +212,8 @@ func unboundClaims(c *Case) (out []Finding) {
 
 var provisionerOf = regexp.MustCompile(`external provisioner '([^']+)'`)
 
-// unbound is why a claim is Pending; ok is false if it only waits for its pod to be
-// scheduled, or nothing is known of why.
+// unbound finds why a claim is Pending. ok is false if the claim only waits until its pod is
+// scheduled, or if nothing is known of why.
 func (c *Case) unbound(k *corev1.PersistentVolumeClaim) (f Finding, ok bool) {
 	args := Args{"claim": k.Name}
 	class := ""
@@ -245,7 +245,7 @@ func (c *Case) unbound(k *corev1.PersistentVolumeClaim) (f Finding, ok bool) {
 	return f, false
 }
 
-// lastEventOf is the last event of an object that is about why it is not ready; nil: none.
+// lastEventOf returns the last event about an object that may say why the object is not ready; nil: none.
 func (c *Case) lastEventOf(kind, name string) *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]

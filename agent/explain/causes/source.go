@@ -10,8 +10,7 @@ import (
 // sourceChecks are the checks of table/source.yaml.
 var sourceChecks = []check{undelivered, heldBack, busyWorker}
 
-// undelivered finds that the kubelet lives, and does nothing of a pod that is bound to
-// its node.
+// undelivered finds that the kubelet lives, and does nothing for a pod that is bound to its node.
 func undelivered(c *Case) []Finding {
 	if c.Phase != Bound || !c.kubeletLives() {
 		return nil
@@ -34,7 +33,7 @@ func (c *Case) kubeletLives() bool {
 	return ok && c.Now.Sub(at) <= leaseLasts && k != nil && k.Status == "True"
 }
 
-// heldBack finds that the kubelet did not let a static pod start when it looked last.
+// heldBack finds that the kubelet did not let a static pod start when it last looked at the pod.
 func heldBack(c *Case) []Finding {
 	if c.Story == nil {
 		return nil

@@ -24,7 +24,8 @@ var (
 // wanted is an object of which a container wants all, or a key.
 type wanted struct{ kind, name, key string }
 
-// want is what a text says is missing; ok is false if it is about something else.
+// want returns the object that is missing, as a text says; ok is false if the text is about
+// something else.
 func want(text string) (w wanted, ok bool) {
 	args := Args{}
 	if !objectMissing.in(text, args) && !keyMissing.in(text, args) {
@@ -33,8 +34,8 @@ func want(text string) (w wanted, ok bool) {
 	return wanted{map[string]string{"configmap": "configmap", "ConfigMap": "configmap", "secret": "secret", "Secret": "secret"}[args["kind"]], args["name"], args["key"]}, true
 }
 
-// missingConfig finds ConfigMaps, Secrets and their keys that a container takes its
-// environment from and that are not there.
+// missingConfig finds ConfigMaps, Secrets and their keys that are not there and that a
+// container takes its environment from.
 func missingConfig(c *Case) (out []Finding) {
 	if !c.in(beforeStart) {
 		return nil
@@ -60,7 +61,8 @@ func missingConfig(c *Case) (out []Finding) {
 	return out
 }
 
-// missing makes the finding of what a text says is missing, if it is not there by now.
+// missing makes the finding of an object that is missing, as a text says, unless the object is
+// there by now.
 func (c *Case) missing(text, name string, sure Confidence, since time.Time, shown Evidence) []Finding {
 	w, ok := want(text)
 	if !ok || name == "" {
@@ -98,10 +100,10 @@ var generic = map[string]string{
 	"CreateContainerConfigError": "start.configFailed", "CreateContainerError": "start.createFailed", "RunContainerError": "start.runFailed",
 }
 
-// passing are errors that a start may have and that go by themselves.
+// passing matches errors that a start may have and that go away by themselves.
 var passing = expr(`not registered|failed to sync \S+ cache|services have not yet been read`)
 
-// waitingReasons are those that the kubelet has; another one is the text of an error.
+// waitingReasons are the kubelet's own reasons. Any other reason is the text of an error.
 var waitingReasons = Strings{
 	"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
 	"RegistryUnavailable", "SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "RunInitContainerError",
@@ -126,8 +128,8 @@ func startFailed(c *Case) (out []Finding) {
 	return out
 }
 
-// genericOf is the cause for a waiting container of which nothing more is known, with
-// the message that reports it; empty: none.
+// genericOf returns the id of the cause for a waiting container about which nothing more is
+// known, and the message that reports it. The id is empty if there is none.
 func (c *Case) genericOf(k container) (id, message string) {
 	w := k.State.Waiting
 	switch {
@@ -143,13 +145,13 @@ func (c *Case) genericOf(k container) (id, message string) {
 	return "", ""
 }
 
-// lacks reports whether a text is one of missingConfig's, about something that
-// is still missing.
+// lacks reports whether a text is about an object that missingConfig looks for and that is
+// still missing.
 func (c *Case) lacks(text string) bool {
 	return len(c.missing(text, "-", Certain, c.Now, Evidence{})) > 0
 }
 
-// neverRan reports whether a container ended without its program having run.
+// neverRan reports whether a container ended before its program ran.
 func neverRan(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && (t.Reason == "StartError" || t.Reason == "ContainerCannotRun")
 }
@@ -176,9 +178,8 @@ const (
 	crashMax  = 5 * time.Minute
 )
 
-// nextTry is when the kubelet tries next to start a container that waits: as the
-// agent has seen it, or worked out of how often the container was started; zero: not
-// known.
+// nextTry returns when the kubelet next tries to start a container that waits: as the agent has
+// seen it, or worked out from the number of restarts. It is zero if that is not known.
 func (c *Case) nextTry(k container) time.Time {
 	if c.Story != nil {
 		for _, r := range c.Story.Containers {
@@ -197,8 +198,8 @@ func (c *Case) nextTry(k container) time.Time {
 	return t.FinishedAt.Add(c.backOff(k))
 }
 
-// backOff is how long the kubelet waits before it starts a container again: as it says,
-// or by how often it has.
+// backOff returns how long the kubelet waits before it starts a container again: as it says, or
+// worked out from the number of restarts.
 func (c *Case) backOff(k container) time.Duration {
 	if w := k.State.Waiting; w != nil {
 		args := Args{}
@@ -219,5 +220,5 @@ func (c *Case) backOff(k container) time.Duration {
 	return min(d, longest)
 }
 
-// writtenBackOff is what the kubelet says of a container that waits.
+// writtenBackOff matches the kubelet's message about a container in back-off.
 var writtenBackOff = expr(`^back-off (?P<backOff>\S+) restarting failed container`)

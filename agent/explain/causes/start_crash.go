@@ -15,8 +15,8 @@ var exits = map[int32]string{
 	137: "start.exitsKilled", 139: "start.exitsSegfault", 143: "start.exitsTerminated",
 }
 
-// crashes finds containers that end again and again, by how they ended last. Those of
-// init containers that have to come to an end are in initCrashes.
+// crashes finds containers that end again and again, by how they ended last. initCrashes finds
+// the init containers that have to come to an end.
 func crashes(c *Case) (out []Finding) {
 	for _, k := range c.containers() {
 		if k.kind == "ephemeral" || k.kind == "init" && !c.isSidecar(k.Name) {
@@ -36,15 +36,15 @@ func crashes(c *Case) (out []Finding) {
 	return out
 }
 
-// restartsInLoop is from how many restarts on a container that is up counts as one that
-// ends again and again; the kubelet forgets after forgotten.
+// A container that is up counts as one that ends again and again from restartsInLoop restarts
+// on. The kubelet forgets the restarts of a container that has run for as long as forgotten.
 const (
 	restartsInLoop = 3
 	forgotten      = 10 * time.Minute
 )
 
-// crash is how a container that ends again and again ended last; sure is empty if it
-// does not. Nil: nobody knows any more.
+// crash returns how a container that ends again and again ended last; nil: nobody knows any
+// more. sure is empty if the container does not end again and again.
 func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Confidence) {
 	last := k.LastTerminationState.Terminated
 	switch s := k.State; {
@@ -62,7 +62,7 @@ func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Conf
 	return nil, ""
 }
 
-// restarts reports whether the pod has a container that ended so started again.
+// restarts reports whether the pod starts a container again that ended with this exit code.
 func (c *Case) restarts(code int32) bool {
 	switch c.Spec.Spec.RestartPolicy {
 	case corev1.RestartPolicyNever:
@@ -73,7 +73,7 @@ func (c *Case) restarts(code int32) bool {
 	return true
 }
 
-// crashCause is the cause for how a container ended.
+// crashCause returns the id of the cause for how a container ended.
 func (c *Case) crashCause(k container, t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason == "OOMKilled" && c.memoryLimit(k.Name) == "":
@@ -101,7 +101,7 @@ func (c *Case) crashed(id string, k container, t *corev1.ContainerStateTerminate
 	return f
 }
 
-// endArgs are the arguments of a container that has ended.
+// endArgs returns the arguments of a container that has ended.
 func (c *Case) endArgs(k container, t *corev1.ContainerStateTerminated) Args {
 	args := c.containerArgs(k, "", "")
 	args["limit"] = c.memoryLimit(k.Name)
@@ -117,7 +117,7 @@ func (c *Case) ended(k container, t *corev1.ContainerStateTerminated) Evidence {
 	return c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)
 }
 
-// memoryLimit is a container's limit of memory, or the pod's; empty: it has none.
+// memoryLimit returns a container's limit of memory, or the pod's; empty: it has none.
 func (c *Case) memoryLimit(name string) string {
 	if k := c.specOf(name); k != nil {
 		if q, ok := k.Resources.Limits[corev1.ResourceMemory]; ok {
@@ -132,18 +132,17 @@ func (c *Case) memoryLimit(name string) string {
 	return ""
 }
 
-// killedByProbe are the kubelet's words for a container that it kills because of a
-// health probe.
+// killedByProbe matches the kubelet's message about a container that it kills because of a health probe.
 var killedByProbe = expr(`failed (liveness|startup) probe`)
 
-// probeKilled reports whether the kubelet had a container killed because of a health
-// probe: its exit code is then that of the kill, and the probe is the cause.
+// probeKilled reports whether the kubelet killed a container because of a health probe. The
+// exit code is then that of the kill, and the probe is the cause.
 func (c *Case) probeKilled(k container, t *corev1.ContainerStateTerminated) bool {
 	e := c.containerEvent("Killing", k.Name)
 	return e != nil && c.inRun(e, t) && killedByProbe.in(e.Message, Args{})
 }
 
-// inRun reports whether an event came while a container ran that has ended, or after.
+// inRun reports whether an event came while a container ran that has ended by now, or after that.
 func (c *Case) inRun(e *evidence.Event, t *corev1.ContainerStateTerminated) bool {
 	return !e.Last.Before(t.StartedAt.Add(-slack))
 }
@@ -154,7 +153,7 @@ func (c *Case) hookFailed(k container, t *corev1.ContainerStateTerminated) bool 
 	return e != nil && c.inRun(e, t)
 }
 
-// isSidecar reports whether an init container is one that runs on.
+// isSidecar reports whether an init container of this name runs on beside the others.
 func (c *Case) isSidecar(name string) bool {
 	for i := range c.Spec.Spec.InitContainers {
 		if k := &c.Spec.Spec.InitContainers[i]; k.Name == name {

@@ -14,8 +14,7 @@ const (
 	hookLong = 20 * time.Second
 )
 
-// hangs are where the start of a container may hang: after which event of the
-// container, until which others.
+// hangs are the causes of a start that hangs: after one event of the container, and until one of others.
 var hangs = []struct {
 	id    string
 	after string
@@ -58,7 +57,7 @@ func (c *Case) hang(id string, k container, e *evidence.Event) []Finding {
 	return []Finding{c.found(id, k.Name, c.imageArgs(k.Name), sure, e.Last, c.event(e), c.waits(k))}
 }
 
-// containerEvent is the last event of a reason about a container of the pod, or nil.
+// containerEvent returns the last event of a reason about a container of the pod, or nil.
 func (c *Case) containerEvent(reason, name string) (last *evidence.Event) {
 	for i := range c.Cluster.Events {
 		e := &c.Cluster.Events[i]
@@ -70,8 +69,8 @@ func (c *Case) containerEvent(reason, name string) (last *evidence.Event) {
 	return last
 }
 
-// wentOn reports whether the kubelet came to another container after an event: it
-// starts one after the other, in the order of the spec.
+// wentOn reports whether the kubelet came to another container after an event. It starts one
+// container after the other, in the order of the spec.
 func (c *Case) wentOn(after *evidence.Event) bool {
 	place := c.placeOf(containerOfPath(after.FieldPath))
 	return slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool {
@@ -83,8 +82,7 @@ func (c *Case) wentOn(after *evidence.Event) bool {
 	})
 }
 
-// placeOf is where a container stands among all of the pod's, in the order in which
-// they are started.
+// placeOf returns a container's place among all of the pod's, in the order in which they are started.
 func (c *Case) placeOf(name string) int {
 	if c.Spec == nil {
 		return -1

@@ -28,7 +28,7 @@ const (
 	// lastSteps is how long the kubelet needs after the last container, and how late its
 	// reports are.
 	lastSteps = 15 * time.Second
-	// controllers take seconds to remove their finalizers.
+	// controllerTime is how long a controller may take to remove its finalizers.
 	controllerTime = 10 * time.Second
 )
 
@@ -37,7 +37,7 @@ func (c *Case) terminating() bool {
 	return c.Phase == Terminating && c.Spec != nil && c.Spec.DeletionTimestamp != nil
 }
 
-// graceArgs are the arguments of a grace period.
+// graceArgs returns the arguments of a grace period.
 func (c *Case) graceArgs() Args {
 	grace := time.Duration(0)
 	if g := c.Spec.DeletionGracePeriodSeconds; g != nil {
@@ -54,9 +54,8 @@ func (c *Case) graceArgs() Args {
 	}
 }
 
-// running are the containers that run, as far as the API server or the runtime knows.
-// What the runtime says is newer: the kubelet reports the ends of a pod's containers
-// together.
+// running returns the containers that run, as far as the API server or the runtime knows. What
+// the runtime says is newer: the kubelet reports the ends of a pod's containers together.
 func (c *Case) running() (out []container) {
 	for _, k := range c.containers() {
 		if k.State.Running != nil && !c.endedInRuntime(k.Name) {
@@ -92,8 +91,7 @@ func (c *Case) sidecar(name string) bool {
 	})
 }
 
-// slowToEnd are the containers that take long to end, or have not ended when they should
-// have.
+// slowToEnd finds the containers that take long to end, or have not ended when they should have.
 func slowToEnd(c *Case) (out []Finding) {
 	if !c.terminating() || c.afterSync() || c.Spec.Annotations[corev1.MirrorPodAnnotationKey] != "" {
 		return nil
@@ -115,8 +113,8 @@ func slowToEnd(c *Case) (out []Finding) {
 	return out
 }
 
-// stopping are the containers that run and that the kubelet stops now, and the names of
-// those that have ended. Sidecars have their turn after the others.
+// stopping returns the running containers that the kubelet stops now, and the names of those
+// that have ended. Sidecars have their turn after the others.
 func (c *Case) stopping() (now []container, ended []string) {
 	run := c.running()
 	for _, k := range run {
@@ -135,8 +133,8 @@ func (c *Case) stopping() (now []container, ended []string) {
 	return now, ended
 }
 
-// slow is why one container has not ended within its grace period yet: by its hook, as
-// far as it has one and is not known to be through with it, or by itself.
+// slow finds why one container has not ended within its grace period yet: its hook takes long,
+// unless the kubelet is known to be past the hooks, or else the container itself does.
 func (c *Case) slow(k container, ended []string) (out []Finding) {
 	args := c.graceArgs()
 	args["container"], args["image"], args["ended"] = k.Name, k.Image, strings.Join(ended, ", ")
@@ -157,7 +155,7 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	return append(out, c.found("terminating.grace", k.Name, args, sure, c.Since, append([]Evidence{runs}, stops...)...))
 }
 
-// hookRuns is the finding of a preStop hook that takes long. One that sleeps has the time
+// hookRuns makes the finding of a preStop hook that takes long. A hook that sleeps has the time
 // that it asks for.
 func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, runs Evidence, others bool) []Finding {
 	longest := hookTime
@@ -179,7 +177,7 @@ func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, r
 	return []Finding{c.found("terminating.preStop", name, args, sure, c.Since, shown...)}
 }
 
-// stacks are evidence of the goroutines of the pod that are in a function.
+// stacks makes evidences of the pod's goroutines that are in a function.
 func (c *Case) stacks(function string) (out []Evidence) {
 	if c.Kubelet == nil {
 		return nil
@@ -198,7 +196,7 @@ func (c *Case) hookIsOver() bool {
 	return c.Story != nil && c.Story.Turns && len(c.openCalls("rt.prestop")) == 0 && len(c.openCalls("cri.StopContainer")) > 0
 }
 
-// openCalls are evidence of the calls of a step that go on.
+// openCalls makes evidences of the calls of a step that go on.
 func (c *Case) openCalls(step string) (out []Evidence) {
 	if c.Story == nil {
 		return nil
@@ -211,12 +209,11 @@ func (c *Case) openCalls(step string) (out []Evidence) {
 	return out
 }
 
-// afterSync reports whether the deletion is seen to wait for what the worker began
-// before it.
+// afterSync reports whether the deletion is seen to wait for what the worker began before it.
 func (c *Case) afterSync() bool { return len(c.openCalls("sync.pod")) > 0 }
 
 // shortenedGrace finds that a deletion asked for less grace than one before, and that the
-// kubelet still waits with the first one.
+// kubelet still waits for as long as the first one allowed.
 func shortenedGrace(c *Case) []Finding {
 	if !c.terminating() || c.Spec.DeletionGracePeriodSeconds == nil || c.Now.Sub(c.Spec.DeletionTimestamp.Time) < lastSteps/3 {
 		return nil
@@ -239,7 +236,7 @@ func shortenedGrace(c *Case) []Finding {
 		c.status("deletionGracePeriodSeconds", args["grace"]+", of the pod "+args["first"], c.Now), c.status("container "+mains[0].Name, "runs", c.Now))}
 }
 
-// longerGrace is a call that goes on and began with more grace than is now asked for.
+// longerGrace returns a call that goes on and that began with more grace than is now asked for.
 func (c *Case) longerGrace(now int64) *evidence.Call {
 	if c.Story == nil {
 		return nil
@@ -257,14 +254,14 @@ func (c *Case) longerGrace(now int64) *evidence.Call {
 	return nil
 }
 
-// eventIs reports whether the pod has an event of a reason since it is in its phase.
+// eventIs reports whether the pod has had an event of a reason in its present phase.
 func (c *Case) eventIs(reason string) bool {
 	return slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool {
 		return e.Reason == reason && c.ofPod(&e) && !e.Last.Before(c.Since.Add(-slack))
 	})
 }
 
-// sidecarTurns are the sidecars that wait until the other containers have ended.
+// sidecarTurns finds the sidecars that wait until the other containers have ended.
 func sidecarTurns(c *Case) (out []Finding) {
 	if !c.terminating() || c.Age() < hookTime || c.afterSync() || c.nodeIsLost() {
 		return nil
@@ -289,7 +286,7 @@ func sidecarTurns(c *Case) (out []Finding) {
 	return out
 }
 
-// uninterruptible are the processes that no signal reaches.
+// uninterruptible finds the processes that no signal reaches.
 func uninterruptible(c *Case) (out []Finding) {
 	if !c.terminating() || c.Machine == nil || c.Age() < usualStop {
 		return nil
@@ -302,8 +299,8 @@ func uninterruptible(c *Case) (out []Finding) {
 	return out
 }
 
-// leftOver finds that the containers have ended and the object is still there; what the
-// kubelet is at cannot be seen from the API server.
+// leftOver finds that the containers have ended and the object is still there. The API server
+// does not show what the kubelet is doing.
 func leftOver(c *Case) []Finding {
 	if !c.terminating() || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || len(c.Spec.Status.ContainerStatuses) == 0 || len(c.running()) > 0 || waitingToStart(c.Spec) {
 		return nil
@@ -321,8 +318,8 @@ func leftOver(c *Case) []Finding {
 	return out
 }
 
-// refusedByWebhook finds an admission webhook that nobody answers: the pod has ended also
-// for the API server, and nothing but the kubelet's deletion is to come.
+// refusedByWebhook finds an admission webhook that does not answer. By then the pod has ended
+// for the API server, too, and only the kubelet's deletion is still to come.
 func (c *Case) refusedByWebhook(at time.Time) *Finding {
 	i := slices.IndexFunc(c.Cluster.Webhooks, func(w evidence.Webhook) bool { return w.Fails && w.Service != "" && w.Ready == 0 })
 	if i < 0 || len(c.Spec.Finalizers) > 0 {
@@ -334,19 +331,18 @@ func (c *Case) refusedByWebhook(at time.Time) *Finding {
 	return &f
 }
 
-// graceIsZero reports whether the last word on a deletion was said: nobody is waited for
-// but finalizers.
+// graceIsZero reports whether a deletion waits for nothing but finalizers, since its grace
+// period has become 0.
 func graceIsZero(p *corev1.Pod) bool {
 	return p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
 }
 
-// waitingToStart reports whether a container of a pod has not been started.
+// waitingToStart reports whether a container of a pod still waits to be started.
 func waitingToStart(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(k corev1.ContainerStatus) bool { return k.State.Waiting != nil })
 }
 
-// withoutNode finds that the node of the pod is gone or silent: only its kubelet lets the
-// pod go.
+// withoutNode finds that the node of the pod is gone or silent: only its kubelet lets the pod go.
 func withoutNode(c *Case) []Finding {
 	name := c.args["node"]
 	if !c.terminating() || name == "" || graceIsZero(c.Spec) || c.Age() < lastSteps {
@@ -363,11 +359,11 @@ func withoutNode(c *Case) []Finding {
 		c.object("lease of node "+name, "renewed last "+at.UTC().Format(time.RFC3339), at))}
 }
 
-// silentNode is how long a kubelet may not renew its lease: it does so every 10 s, and the
-// node controller waits 40 s (50 s from 1.32 on).
+// silentNode is how long a kubelet may go without renewing its lease. It does so every 10 s,
+// and the node controller waits 40 s (50 s from 1.32 on).
 const silentNode = 40 * time.Second
 
-// lastSign is when the node's kubelet was heard of last.
+// lastSign returns when the node's kubelet was heard of last.
 func (c *Case) lastSign() (at time.Time, ok bool) {
 	if l := c.Cluster.Lease; l != nil && l.Spec.RenewTime != nil {
 		return l.Spec.RenewTime.Time, true

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/explain/known"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -21,9 +20,9 @@ func number(text string) (int64, bool) {
 	return n, err == nil
 }
 
-// waitsForStart finds, by status and events alone, that the deletion waits for what the
-// worker began before: the container has not been started, and the last that was said of
-// it is the beginning of something.
+// waitsForStart finds, by status and events alone, that the deletion waits for something that
+// the worker began before: the container has not been started, and the last event about it is
+// the beginning of something.
 func waitsForStart(c *Case) (out []Finding) {
 	if !c.terminating() || c.Spec.Spec.NodeName == "" || graceIsZero(c.Spec) || c.Age() < lastSteps || c.nodeIsLost() {
 		return nil
@@ -53,8 +52,8 @@ func waitsForStart(c *Case) (out []Finding) {
 	return out
 }
 
-// lastOf is the newest event about one container. Of two of the same second the later
-// one of a start counts.
+// lastOf returns the newest event about one container. Of two events of the same second, the
+// one that comes later in a start counts.
 func (c *Case) lastOf(name string) (last *evidence.Event) {
 	order := []string{"Pulling", "Pulled", "Created", "Started"}
 	for i := range c.Cluster.Events {
@@ -69,8 +68,8 @@ func (c *Case) lastOf(name string) (last *evidence.Event) {
 	return last
 }
 
-// unreleasedVolumes are what is left of a pod's volumes and of its cgroup some time after
-// its containers have ended.
+// unreleasedVolumes finds what is left of a pod's volumes and of its cgroup some time after its
+// containers have ended.
 func unreleasedVolumes(c *Case) (out []Finding) {
 	if !c.terminating() || len(c.running()) > 0 || c.Age() < lastSteps || len(c.Spec.Status.ContainerStatuses) == 0 {
 		return nil
@@ -83,8 +82,8 @@ func unreleasedVolumes(c *Case) (out []Finding) {
 	return append(out, c.undetached()...)
 }
 
-// waitsForVolumes finds out by the kubelet's goroutines and log, and by what the machine still
-// has, for what the pod's worker waits.
+// waitsForVolumes finds what the pod's worker waits for: by the kubelet's goroutines and log,
+// and by what the machine still has.
 func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 	if seen := c.stacks("WaitForUnmount"); len(seen) > 0 {
 		out = append(out, c.found("terminating.unmountWaits", "", nil, Certain, at, seen...))
@@ -104,7 +103,7 @@ func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 	return append(out, c.leftOnMachine(m, at)...)
 }
 
-// volumeDirs are the directories of the pod's volumes that are left, as far as it is known.
+// volumeDirs returns the directories of the pod's volumes that are left, as far as they are known.
 func (c *Case) volumeDirs() string {
 	if c.Machine == nil || len(c.Machine.VolumeDirs) == 0 {
 		return "-"
@@ -112,8 +111,8 @@ func (c *Case) volumeDirs() string {
 	return strings.Join(c.Machine.VolumeDirs, ", ")
 }
 
-// leftOnMachine is what the machine still has of a pod whose containers have ended: of
-// mounts, directories and processes, the first.
+// leftOnMachine finds what the machine still has of a pod whose containers have ended: mounts,
+// or else directories, or else processes.
 func (c *Case) leftOnMachine(m *evidence.Machine, at time.Time) []Finding {
 	here := func(where, text string) Evidence {
 		return Evidence{Source: evidence.Node, Where: where, Text: text, At: c.Now}
@@ -131,7 +130,7 @@ func (c *Case) leftOnMachine(m *evidence.Machine, at time.Time) []Finding {
 	return nil
 }
 
-// undetached are the pod's volumes that the attacher does not get off the node.
+// undetached finds the pod's volumes that the attacher does not get off the node.
 func (c *Case) undetached() (out []Finding) {
 	for i := range c.Cluster.Attachments {
 		a := &c.Cluster.Attachments[i]
@@ -151,8 +150,8 @@ func (c *Case) owns(name *string) bool {
 	return name != nil && slices.ContainsFunc(c.Cluster.Volumes, func(v corev1.PersistentVolume) bool { return v.Name == *name })
 }
 
-// finalizers are what keeps an object that the kubelet, or whoever deleted it by force,
-// has let go.
+// finalizers finds the finalizers that keep a pod after the kubelet, or whoever deleted it by
+// force, has let it go.
 func finalizers(c *Case) (out []Finding) {
 	if !c.terminating() || len(c.Spec.Finalizers) == 0 || !graceIsZero(c.Spec) && c.Spec.Spec.NodeName != "" {
 		return nil
@@ -169,7 +168,7 @@ func finalizers(c *Case) (out []Finding) {
 		case foreground:
 			id = "terminating.foreground"
 		}
-		args := Args{"finalizer": f, "who": known.Who(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
+		args := Args{"finalizer": f, "who": ownerOf(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
 		out = append(out, c.found(id, f, args, Certain, at, c.status("metadata.finalizers", strings.Join(c.Spec.Finalizers, ", "), c.Now)))
 	}
 	return out
@@ -194,8 +193,8 @@ func uncounted(c *Case) []Finding {
 	return []Finding{c.found("terminating.jobTracking", jobFinalizer, args, Certain, at, c.status("metadata.finalizers", jobFinalizer, c.Now))}
 }
 
-// afterKubelet finds that the kubelet is through with a pod and the API server keeps it:
-// without a finalizer it refuses the kubelet's last words.
+// afterKubelet finds that the kubelet is through with a pod and the API server keeps it. If no
+// finalizer keeps it, the API server refuses the kubelet's last words.
 func afterKubelet(c *Case) []Finding {
 	k := c.done("term.terminated")
 	if c.Pod == nil || !c.terminating() || k == nil || graceIsZero(c.Pod) || c.Now.Sub(k.Ended) < lastSteps {
@@ -212,7 +211,7 @@ func afterKubelet(c *Case) []Finding {
 	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
 }
 
-// done is the last call of a step that went well; nil: none is known.
+// done returns the last call of a step that went well; nil: none is known.
 func (c *Case) done(step string) *evidence.Call {
 	if c.Story == nil {
 		return nil

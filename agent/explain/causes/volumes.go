@@ -17,8 +17,7 @@ var volumesChecks = []check{
 	(*Case).missingConfig, (*Case).refusedHostPath, (*Case).refusedToken, (*Case).claims, (*Case).attachments, (*Case).drivers,
 }
 
-// volumes are those of the pod that a container uses: the kubelet leaves the others
-// alone.
+// volumes returns those of the pod that a container uses: the kubelet leaves the others alone.
 func (c *Case) volumes() (out []corev1.Volume) {
 	if c.Spec == nil {
 		return nil
@@ -44,11 +43,10 @@ func (c *Case) uses(volume string, block bool) bool {
 	return false
 }
 
-// is reports whether the API server says that it does not have an object, such as
-// secrets/db.
+// isMissing reports whether the API server says that it does not have an object, such as secrets/db.
 func (c *Case) isMissing(what string) bool { return slices.Contains(c.Cluster.Missing, what) }
 
-// mountError is why mounting a volume failed, as somebody says it.
+// mountError is a reason why mounting a volume failed, as somebody reports it.
 type mountError struct {
 	volume, text string
 	sure         Confidence
@@ -61,7 +59,8 @@ var (
 	mountFailedLog = regexp.MustCompile(`MountVolume\.SetUp failed for volume \\*"([^"\\]+)\\*" .*?\) : (.*)`)
 )
 
-// mountErrors are why mounting failed last, of each volume and source.
+// mountErrors returns why mounting failed, from the events, the story and the kubelet's log,
+// the newest of each first.
 func (c *Case) mountErrors() (out []mountError) {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		e := &c.Cluster.Events[i]
@@ -96,7 +95,7 @@ func (c *Case) loggedMountErrors() (out []mountError) {
 	return out
 }
 
-// firstMatch is what the first of some expressions that fits finds.
+// firstMatch returns the submatches of the first of the expressions that matches a text.
 func firstMatch(text string, all ...*regexp.Regexp) []string {
 	for _, e := range all {
 		if m := e.FindStringSubmatch(text); m != nil {
@@ -140,7 +139,7 @@ func (c *Case) refusedToken() (out []Finding) {
 	return out
 }
 
-// findMount makes a finding of why mounting failed.
+// findMount makes a finding of a mount error.
 func (c *Case) findMount(id, subject string, args Args, e *mountError) Finding {
 	f := c.found(id, subject, args, e.sure, e.since, e.shown)
 	f.Next = e.next

@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// How long attaching may take before nobody's answer is worth a word.
+// How long attaching may take before it is worth a word that nobody answers.
 const (
 	attachTakes = 30 * time.Second
 	// statusTakes is how long the node's status may lag behind: the kubelet sends it
@@ -42,7 +42,7 @@ func (c *Case) attachments() (out []Finding) {
 	return out
 }
 
-// attachmentsOf are the attachments of a volume to the pod's node and to another one;
+// attachmentsOf returns the attachment of a volume to the pod's node, and one to another node;
 // nil: there is none.
 func (c *Case) attachmentsOf(pv string) (here, elsewhere *storagev1.VolumeAttachment) {
 	for i := range c.Cluster.Attachments {
@@ -65,7 +65,7 @@ func single(pv *corev1.PersistentVolume) bool {
 	})
 }
 
-// attaches reports whether the volume is one of a CSI driver that has to attach it.
+// attaches reports whether a CSI driver has to attach the volume.
 func (c *Case) attaches(pv *corev1.PersistentVolume) bool {
 	if pv.Spec.CSI == nil {
 		return false
@@ -93,8 +93,7 @@ func (c *Case) attachment(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	return nil
 }
 
-// unreported reports whether the node's status should name a volume as attached by now,
-// and does not.
+// unreported reports whether the node's status should name a volume as attached by now, and does not.
 func (c *Case) unreported(pv *corev1.PersistentVolume, since time.Time) bool {
 	n := c.Cluster.Node
 	if n == nil || pv.Spec.CSI == nil {
@@ -111,8 +110,8 @@ func (c *Case) unreported(pv *corev1.PersistentVolume, since time.Time) bool {
 
 var multiAttach = regexp.MustCompile(`Multi-Attach error for volume "([^"]+)"`)
 
-// multiAttachEvent is the event that says that a volume is at another node. There is one
-// only, however long that lasts.
+// multiAttachEvent returns the event that says that a volume is at another node. There is only
+// one such event, however long that lasts.
 func (c *Case) multiAttachEvent(pv string) *evidence.Event {
 	for i := range c.Cluster.Events {
 		e := &c.Cluster.Events[i]
@@ -123,8 +122,8 @@ func (c *Case) multiAttachEvent(pv string) *evidence.Event {
 	return nil
 }
 
-// elsewhere is the finding on a volume that is attached to another node. a is its
-// attachment there; nil: not known.
+// elsewhere makes the finding on a volume that is attached to another node. a is its attachment
+// there; nil: not known.
 func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	args := Args{"subject": k.pv.Name, "at": "another node", "atZh": "另一个节点", "holder": "", "holderZh": ""}
 	sure := Likely
@@ -152,7 +151,7 @@ func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	return []Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}
 }
 
-// holder says at which node a volume is.
+// holder sets the arguments for the node that a volume is at.
 func (a Args) holder(node string) {
 	a["holderNode"], a["at"], a["atZh"] = node, "node "+node, "节点 "+node
 }

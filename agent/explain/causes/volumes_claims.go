@@ -9,14 +9,14 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// claimed is a volume of the pod that comes of a claim.
+// claimed is a volume of the pod that comes from a claim.
 type claimed struct {
 	volume, name string
 	claim        *corev1.PersistentVolumeClaim // nil: not known
 	pv           *corev1.PersistentVolume      // nil: not known, or not bound
 }
 
-// claimed are the pod's volumes that come of claims.
+// claimed returns the pod's volumes that come from claims.
 func (c *Case) claimed() (out []claimed) {
 	for _, v := range c.volumes() {
 		k := claimed{volume: v.Name}
@@ -44,10 +44,10 @@ func (c *Case) persistentVolume(name string) *corev1.PersistentVolume {
 	return nil
 }
 
-// protection keeps a claim that a pod uses from going.
+// protection is the finalizer that keeps a claim as long as a pod uses it.
 const protection = "kubernetes.io/pvc-protection"
 
-// claims finds claims that the kubelet starts no pod with.
+// claims finds claims with which the kubelet does not start the pod.
 func (c *Case) claims() (out []Finding) {
 	for _, k := range c.claimed() {
 		args := Args{"subject": k.name, "volume": k.volume}
@@ -73,7 +73,7 @@ func (c *Case) claims() (out []Finding) {
 	return out
 }
 
-// pendingClaim is the finding on a claim that is not bound, with what was said of it.
+// pendingClaim makes the finding on a claim that is not bound, with what was said of it.
 func (c *Case) pendingClaim(k *claimed, args Args) Finding {
 	args["detail"], args["detailZh"] = "Nobody says why.", "没有人说明原因。"
 	f := c.found("volumes.claimPending", k.name, args, Certain, c.Since, c.object("persistentvolumeclaims/"+k.name, "phase "+string(k.claim.Status.Phase), time.Time{}))
@@ -84,7 +84,7 @@ func (c *Case) pendingClaim(k *claimed, args Args) Finding {
 	return f
 }
 
-// newestOf is the newest event about an object; nil: there is none.
+// newestOf returns the newest event about an object; nil: there is none.
 func (c *Case) newestOf(kind, name string) *evidence.Event {
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
 		if e := &c.Cluster.Events[i]; e.Kind == kind && e.Name == name {

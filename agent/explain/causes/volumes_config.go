@@ -18,7 +18,7 @@ type configSource struct {
 	keys         []string // that the volume asks for; none: all there are
 }
 
-// configSources are those that have to be there.
+// configSources returns those that have to be there, since they are not optional.
 func (c *Case) configSources() (out []configSource) {
 	for _, v := range c.volumes() {
 		switch {
@@ -54,7 +54,8 @@ func keysOf(items []corev1.KeyToPath) (out []string) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// kind is the source's word in the API, in texts and in the ids of causes.
+// kind returns the source's resource in the API, its kind in texts, and the ids of its causes
+// without their ends.
 func (s *configSource) kind() (resource, kind, id string) {
 	if s.secret {
 		return "secrets", "Secret", "volumes.secret"
@@ -62,7 +63,8 @@ func (s *configSource) kind() (resource, kind, id string) {
 	return "configmaps", "ConfigMap", "volumes.configMap"
 }
 
-// known is what the API server has of the source; nil: it is not known, or not there.
+// known returns what the API server has of the source. It is nil if that is not known, or if
+// the source is not there.
 func (c *Case) known(s *configSource) *evidence.Keys {
 	all := c.Cluster.ConfigMaps
 	if s.secret {
@@ -74,9 +76,9 @@ func (c *Case) known(s *configSource) *evidence.Keys {
 	return nil
 }
 
-// missingConfig finds ConfigMaps, Secrets and keys of them that volumes are to be filled
-// from and that are not there. The API server knows that at any time, the kubelet says
-// it when it tries, at last every two minutes.
+// missingConfig finds ConfigMaps, Secrets and keys of them that are not there and that volumes
+// are filled from. The API server knows that at any time. The kubelet says so when it tries, in
+// the end every two minutes.
 func (c *Case) missingConfig() (out []Finding) {
 	errors := c.mountErrors()
 	for _, s := range c.configSources() {
@@ -94,11 +96,11 @@ func (c *Case) missingConfig() (out []Finding) {
 	return out
 }
 
-// publishTakes is how long what every namespace gets, as kube-root-ca.crt, may be missing
-// in a new one, and what is made together with a pod.
+// publishTakes is how long an object may be missing that every new namespace gets, such as
+// kube-root-ca.crt, or that is made together with a pod.
 const publishTakes = 3 * time.Second
 
-// missingSource is what is wrong with one source; nil: nothing.
+// missingSource finds what is wrong with one source; nil: nothing.
 func (c *Case) missingSource(s *configSource, args Args, errors []mountError) *Finding {
 	resource, kind, id := s.kind()
 	reports := s.reports(errors)
@@ -130,8 +132,8 @@ func (c *Case) missingSource(s *configSource, args Args, errors []mountError) *F
 	}
 }
 
-// lacking is a finding on what the API server does not have, with what the kubelet reports
-// of it.
+// lacking makes a finding on an object or a key that the API server does not have, with the
+// kubelet's reports of it.
 func (c *Case) lacking(id, subject string, args Args, shown Evidence, reports []mountError) *Finding {
 	f := c.found(id, subject, args, Certain, c.Since, shown)
 	for i := range reports {
@@ -143,7 +145,7 @@ func (c *Case) lacking(id, subject string, args Args, shown Evidence, reports []
 	return &f
 }
 
-// lacks is the first key that the volume asks for and the source does not have.
+// lacks returns the first key that the volume asks for and the source does not have.
 func (s *configSource) lacks(have *evidence.Keys) string {
 	for _, k := range s.keys {
 		if !slices.Contains(have.Keys, k) {
@@ -155,7 +157,7 @@ func (s *configSource) lacks(have *evidence.Keys) string {
 
 var noSuchKey = regexp.MustCompile(`references non-existent (?:config|secret) key: ([^\s,\]]+)`)
 
-// key is the key that an error says is not there.
+// key returns the key that, as the error says, is not there.
 func (e *mountError) key() string {
 	if m := noSuchKey.FindStringSubmatch(e.text); m != nil {
 		return m[1]
@@ -163,7 +165,7 @@ func (e *mountError) key() string {
 	return ""
 }
 
-// reports are the errors that say that the source, or a key of it, is not there.
+// reports returns the errors that say that the source, or a key of it, is not there.
 func (s *configSource) reports(errors []mountError) (out []mountError) {
 	noun := "configmap"
 	if s.secret {

@@ -1,15 +1,16 @@
 package evidence
 
 import (
+	"encoding/json"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Cluster is what the API server has of the objects around a pod. Lists have only
@@ -25,8 +26,7 @@ type Cluster struct {
 	// Schedulers are the names of the schedulers whose lease is held by somebody who
 	// renews it; nil: not known.
 	Schedulers []string `json:"schedulers,omitempty"`
-	// Candidates are the nodes of the cluster, of a pod that has none: all, or the first
-	// of very many.
+	// Candidates are the cluster's nodes, if the pod has none: all, or the first of very many.
 	Candidates []Candidate `json:"candidates,omitempty"`
 
 	Claims      []corev1.PersistentVolumeClaim `json:"claims,omitempty"`
@@ -41,7 +41,7 @@ type Cluster struct {
 	ServiceAccount *corev1.ServiceAccount         `json:"serviceAccount,omitempty"`
 	RuntimeClass   *nodev1.RuntimeClass           `json:"runtimeClass,omitempty"`
 	PriorityClass  *schedulingv1.PriorityClass    `json:"priorityClass,omitempty"`
-	ResourceClaims []resourcev1.ResourceClaim     `json:"resourceClaims,omitempty"`
+	ResourceClaims []ResourceClaim                `json:"resourceClaims,omitempty"`
 	DeviceClasses  []string                       `json:"deviceClasses,omitempty"`
 	Quotas         []corev1.ResourceQuota         `json:"quotas,omitempty"`
 	Budgets        []policyv1.PodDisruptionBudget `json:"budgets,omitempty"` // that select the pod
@@ -50,9 +50,18 @@ type Cluster struct {
 	// does not have, as resource/name, such as secrets/db or runtimeclasses/gvisor.
 	Missing []string `json:"missing,omitempty"`
 
-	// Neighbours are the other pods of the same node that concern this one: of the
-	// same claims, or with its ports; by name, phase and what they share.
+	// Neighbours are the other pods of the same node that concern this one: they use the same
+	// claims or ports. Each has its name, its phase and what it shares.
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
+}
+
+// ResourceClaim is a claim on devices. No cause looks into it, and the type of k8s.io/api
+// would add a megabyte to podstep.
+type ResourceClaim struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              json.RawMessage `json:"spec,omitempty"`
+	Status            json.RawMessage `json:"status,omitempty"`
 }
 
 // Candidate is a node that a scheduler may choose.
@@ -82,8 +91,8 @@ type Event struct {
 // Keys are those of a Secret or a ConfigMap, without the values.
 type Keys struct {
 	Name string `json:"name"`
-	// Known is whether Keys could be read: who may only see that the object is there
-	// does not learn them.
+	// Known reports whether Keys could be read. Credentials that only show that the object is
+	// there do not show its keys.
 	Known bool     `json:"known"`
 	Keys  []string `json:"keys,omitempty"`
 	Type  string   `json:"type,omitempty"`
@@ -97,15 +106,14 @@ type Owner struct {
 	UID        string      `json:"uid,omitempty"`
 	Missing    bool        `json:"missing,omitempty"` // the API server has it no more
 	Conditions []Condition `json:"conditions,omitempty"`
-	// Wanted, Made and Ready are how many pods it wants, has and has ready; -1: not
-	// known.
+	// Wanted, Made and Ready count the pods that the owner wants, has, and has ready; -1: not known.
 	Wanted, Made, Ready int32
 	Paused              bool `json:"paused,omitempty"`
 	Suspended           bool `json:"suspended,omitempty"`
 	Deleting            bool `json:"deleting,omitempty"`
 }
 
-// Condition is one of an object's status.
+// Condition is one of the conditions of an object's status.
 type Condition struct {
 	Type    string    `json:"type"`
 	Status  string    `json:"status"`
@@ -118,9 +126,9 @@ type Condition struct {
 type Webhook struct {
 	Configuration string `json:"configuration"`
 	Name          string `json:"name"`
-	Fails         bool   `json:"fails"` // what it does not answer is refused
-	// Service is who answers, as namespace/name; empty: it is asked by a URL. Ready is how
-	// many endpoints it has that are ready; -1: not known.
+	Fails         bool   `json:"fails"` // a deletion that it does not answer is refused
+	// Service answers for the webhook, as namespace/name; empty: the webhook has a URL. Ready
+	// counts the service's ready endpoints; -1: not known.
 	Service string `json:"service,omitempty"`
 	Ready   int    `json:"ready"`
 }

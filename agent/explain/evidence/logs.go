@@ -5,9 +5,9 @@ type ContainerLog struct {
 	Container string   `json:"container"`
 	Previous  bool     `json:"previous,omitempty"` // of the container before it was started again
 	Lines     []string `json:"lines,omitempty"`
-	// Cut: older ones of these lines were left out, because they are too long.
+	// Cut reports that older lines were left out, because these are too long.
 	Cut bool `json:"cut,omitempty"`
-	// Why it could not be read, as of Unseen; both empty if it could.
+	// Why and Message say why the log could not be read, as in Unseen. Both are empty if it could be.
 	Why     string `json:"why,omitempty"`
 	Message string `json:"message,omitempty"`
 }

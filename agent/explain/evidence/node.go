@@ -37,19 +37,19 @@ type KubeletConfig struct {
 	CPUManagerPolicy      string            `json:"cpuManagerPolicy,omitempty"`
 }
 
-// Goroutine is one of the kubelet's.
+// Goroutine is one of the kubelet's goroutines.
 type Goroutine struct {
 	ID int64 `json:"id"`
 	// State is what it waits for, in the runtime's words, such as "chan receive",
 	// "IO wait", "select".
 	State string `json:"state"`
-	// Waits is for how long, to the minute; 0 is less than one.
+	// Waits is how long it has waited, in whole minutes; 0: less than one.
 	Waits time.Duration `json:"waits,omitempty"`
 	// Pod is the UID of the pod whose worker it is; empty: none, or not known.
 	Pod string `json:"pod,omitempty"`
-	// Frames are the functions on its stack, innermost first, as the runtime prints
-	// them, such as k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod. The last one may be
-	// who began the goroutine: "created by" and its name.
+	// Frames are the functions on its stack, innermost first, as the runtime prints them, such
+	// as k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod. The last one may be "created by" and
+	// the name of the function that began the goroutine.
 	Frames []string `json:"frames"`
 }
 
@@ -62,11 +62,11 @@ type Runtime struct {
 	Handlers   []string    `json:"handlers,omitempty"`
 	Sandboxes  []Sandbox   `json:"sandboxes,omitempty"`  // of the pod, newest first
 	Containers []Container `json:"containers,omitempty"` // of the pod, newest first
-	// Images are those of the pod's that the runtime has; nil: not known.
+	// Images says of each of the pod's images whether the runtime has it; nil: not known.
 	Images map[string]bool `json:"images,omitempty"`
 }
 
-// Sandbox is one of a pod's.
+// Sandbox is one of a pod's sandboxes.
 type Sandbox struct {
 	ID      string    `json:"id"`
 	Ready   bool      `json:"ready"`
@@ -135,7 +135,7 @@ type Process struct {
 	Parent int    `json:"parent,omitempty"`
 }
 
-// Disk is a file system with what is left of it.
+// Disk is a file system with the space and the inodes that are free.
 type Disk struct {
 	Path       string `json:"path"`
 	Bytes      uint64 `json:"bytes"`
@@ -144,7 +144,7 @@ type Disk struct {
 	FreeInodes uint64 `json:"freeInodes"`
 }
 
-// Line is one of the kubelet's log, in its structured form.
+// Line is a line of the kubelet's log, in its structured form.
 type Line struct {
 	At      time.Time `json:"at"`
 	Level   string    `json:"level"` // I, W, E, F

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Snapshot is what is known of a pod at one moment. A nil pointer and an empty
-// list mean that nothing is known; Unseen says why, if it was looked for, and
-// Origins from where and when the rest is.
+// Snapshot is what is known of a pod at one moment. A nil pointer and an empty list mean that
+// nothing is known. Unseen says why, if it was looked for. Origins says where the rest is from,
+// and when it came.
 type Snapshot struct {
 	// Taken is when the last item came.
 	Taken time.Time `json:"taken"`
@@ -40,7 +40,7 @@ type Name struct {
 
 func (n Name) String() string { return n.Namespace + "/" + n.Name }
 
-// Source is who says something.
+// Source names the place that a part of a snapshot is from.
 type Source string
 
 // The sources.
@@ -54,7 +54,7 @@ const (
 	Trace Source = "trace"   // a trace file: events of the pod, at that time
 )
 
-// Origin is from where a part of a snapshot is, and when it came.
+// Origin says where a part of a snapshot is from, and when it came.
 type Origin struct {
 	Source Source    `json:"source"`
 	What   string    `json:"what"` // such as pods/web, /healthz/syncloop, ListPodSandbox
@@ -67,14 +67,14 @@ type Unseen struct {
 	What   string `json:"what"`
 	// Why is a code: forbidden, absent, unreachable, late, unsupported, failed.
 	Why string `json:"why"`
-	// Message is that of whoever refused, made safe for a terminal.
+	// Message is the text of the refusal, made safe for a terminal.
 	Message string `json:"message,omitempty"`
 }
 
-// String is the part in one line, with why it could not be had.
+// String returns the part in one line, with why it could not be had.
 func (u Unseen) String() string { return string(u.Source) + " " + u.What + ": " + u.Reason() }
 
-// Reason is why it could not be had.
+// Reason returns why the part could not be had.
 func (u Unseen) Reason() string { return strings.TrimSuffix(u.Why+": "+u.Message, ": ") }
 
 // The codes of Unseen.Why.
@@ -87,7 +87,7 @@ const (
 	Failed      = "failed"      // the answer was an error
 )
 
-// Saw notes from where a part is.
+// Saw notes where a part is from.
 func (s *Snapshot) Saw(source Source, what string, at time.Time) {
 	s.Origins = append(s.Origins, Origin{source, what, at})
 	if at.After(s.Taken) {
@@ -100,7 +100,7 @@ func (s *Snapshot) Missed(source Source, what, why, message string) {
 	s.Unseen = append(s.Unseen, Unseen{source, what, why, message})
 }
 
-// Origin is the origin of a part; ok is false if the part is not in the snapshot.
+// Origin returns the origin of a part; ok is false if the part is not in the snapshot.
 func (s *Snapshot) Origin(source Source, what string) (o Origin, ok bool) {
 	for _, o := range s.Origins {
 		if o.Source == source && o.What == what {
@@ -110,9 +110,9 @@ func (s *Snapshot) Origin(source Source, what string) (o Origin, ok bool) {
 	return Origin{}, false
 }
 
-// AddStory adds what a story says of the pod, and the pod's object and events as the
-// story's reports have them. What the API server or the kubelet says itself counts for
-// more than reports of it.
+// AddStory adds what a story says of the pod. It also adds the pod's object and events from the
+// story's reports. What the API server or the kubelet says itself counts for more than reports
+// of it.
 func (s *Snapshot) AddStory(story *Story, reported *corev1.Pod, events []Event) {
 	s.Story = story
 	if s.Best() == nil {
@@ -120,8 +120,8 @@ func (s *Snapshot) AddStory(story *Story, reported *corev1.Pod, events []Event) 
 	}
 }
 
-// Best is the object to read the pod's spec from: the API server's, or the
-// kubelet's if that is all there is; nil if there is neither.
+// Best returns the object to read the pod's spec from: the API server's, or the kubelet's if
+// that is all there is; nil if there is neither.
 func (s *Snapshot) Best() *corev1.Pod {
 	if s.Pod != nil {
 		return s.Pod

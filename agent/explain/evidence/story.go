@@ -5,10 +5,10 @@ import "time"
 // Story is what an agent or a trace file says of the pod: what podstep's probes saw
 // inside the kubelet or of its calls.
 type Story struct {
-	// State is the verdict of package life, in its words, and Since from when on.
+	// State is the verdict of package life, in its words. The pod has had it since Since.
 	State string    `json:"state"`
 	Since time.Time `json:"since"`
-	// Phase is as the kubelet last set it.
+	// Phase is the pod's phase as the kubelet last set it.
 	Phase    string `json:"phase,omitempty"`
 	Deleting bool   `json:"deleting,omitempty"`
 	// Turns is whether a probe sees the worker's turns: a woven kubelet's, or one that
@@ -22,13 +22,13 @@ type Story struct {
 	Open []Call `json:"open,omitempty"`
 	// Failed are the calls that failed last, one for each step, newest first.
 	Failed []Call `json:"failed,omitempty"`
-	// Done are the last calls of a step that went well, newest first: by them a
-	// failure is known to be over.
+	// Done are the last calls that went well, one for each step, newest first. They show that
+	// an earlier failure is over.
 	Done []Call `json:"done,omitempty"`
 
 	// Next is when the worker looks at the pod again; zero: not known.
 	Next time.Time `json:"next,omitzero"`
-	// Tries is how often the present failure came in a row.
+	// Tries counts the present failure's tries in a row.
 	Tries      int          `json:"tries,omitempty"`
 	Containers []Restarting `json:"containers,omitempty"`
 	// Behind is the pod whose image pull this one's waits for; empty: none.

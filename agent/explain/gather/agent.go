@@ -18,15 +18,15 @@ import (
 
 // Agent is an agent as a source: what its probes have seen of the pod.
 type Agent struct {
-	// Socket is the agent's.
+	// Socket is the agent's socket.
 	Socket string
-	// Whole has the stories of all pods read at once, for when many are asked about:
-	// an agent lets few clients watch at one time.
+	// Whole makes the source read the stories of all pods at once. It is for questions about
+	// many pods: an agent lets few clients watch at one time.
 	Whole bool
 
 	once sync.Once
 	all  session
-	mu   sync.Mutex // worlds of lives are worked out by one at a time
+	mu   sync.Mutex // only one at a time works out lives
 }
 
 // session is what was read of an agent.
@@ -77,7 +77,7 @@ func missed(source evidence.Source, what string, err error) func(*evidence.Snaps
 	return func(s *evidence.Snapshot) { s.Missed(source, what, code, message) }
 }
 
-// read reads the story of a pod, or that of all.
+// read reads the story of a pod, or that of all pods.
 func (a *Agent) read(ctx context.Context, name evidence.Name) session {
 	if !a.Whole {
 		return readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
@@ -128,7 +128,7 @@ func readStory(info *agentpb.InfoResponse, next func() (*agentpb.Batch, error)) 
 	}
 }
 
-// storyIn is what a session says of a pod at its end; nil: it does not have it.
+// storyIn returns what a session says of a pod at its end; nil: the session does not have the pod.
 func storyIn(s explain.Story, name evidence.Name, now time.Time) func(*evidence.Snapshot) {
 	for i := s.History.Pods() - 1; i > 0; i-- {
 		e := s.History.Pod(i).Entity

@@ -30,8 +30,8 @@ func newAsk(ctx context.Context, m *memo, s *evidence.Snapshot) *ask {
 	return &ask{ctx: ctx, memo: m, s: s}
 }
 
-// maxAnswer bounds what is read of an answer, in bytes; maxList how many objects are
-// asked for of a kind.
+// maxAnswer bounds the part of an answer that is read, in bytes. maxList bounds how many
+// objects of a kind are asked for.
 const (
 	maxAnswer = 32 << 20
 	maxList   = 500
@@ -72,7 +72,7 @@ func (a *ask) around(p *corev1.Pod) {
 	slices.SortStableFunc(a.s.Cluster.Events, func(x, y evidence.Event) int { return x.Last.Compare(y.Last) })
 }
 
-// get asks for one object. It notes where it is from, or why it is not to be had.
+// get asks for one object. It notes where the object is from, or why it could not be had.
 func (a *ask) get(path string, query url.Values, what string, into any) bool {
 	err := a.memo.call(a.ctx, path, query, into)
 	a.mu.Lock()
@@ -116,8 +116,7 @@ func (a *ask) put(change func(s *evidence.Snapshot)) {
 	change(a.s)
 }
 
-// node asks for the pod's node and for its lease, by which a kubelet shows that it
-// lives.
+// node asks for the pod's node and for its lease. By the lease a kubelet shows that it lives.
 func (a *ask) node(p *corev1.Pod) {
 	name := p.Spec.NodeName
 	if name == "" {
@@ -138,11 +137,10 @@ func (a *ask) node(p *corev1.Pod) {
 	})
 }
 
-// schedulerSilent is how long a leader may not have renewed its lease: it has 15
-// seconds by default.
+// schedulerSilent is how old a leader's lease may be. By default a leader has 15 seconds to renew it.
 const schedulerSilent = 60 * time.Second
 
-// schedulers asks which schedulers are there: each holds a lease of its name.
+// schedulers asks which schedulers are there. Each holds a lease of its name.
 func (a *ask) schedulers() {
 	leases, ok := all[coordinationv1.Lease](a, "apis/coordination.k8s.io/v1/namespaces/kube-system/leases", nil, "leases in kube-system")
 	if !ok {
@@ -157,8 +155,7 @@ func (a *ask) schedulers() {
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Schedulers = names })
 }
 
-// candidates asks for the nodes that a scheduler can choose from, for what keeps pods
-// from them.
+// candidates asks for the nodes that a scheduler can choose from, and for what keeps pods from them.
 func (a *ask) candidates() {
 	nodes, ok := all[corev1.Node](a, "api/v1/nodes", nil, "nodes")
 	if !ok {
@@ -174,8 +171,8 @@ func (a *ask) candidates() {
 	})
 }
 
-// eventsOfPod asks for the events about the pod, by its name: those of a static pod
-// have no UID of the API server's.
+// eventsOfPod asks for the events about the pod, by its name: events about a static pod do not
+// have the API server's UID.
 func (a *ask) eventsOfPod() { a.eventsOf("Pod", a.s.Name.Name) }
 
 // eventsOf asks for the events about an object of the pod's namespace.
@@ -200,7 +197,7 @@ func (a *ask) eventsIn(namespace, kind, name string) {
 	})
 }
 
-// eventOf makes an event of the API server's, of either of its two forms.
+// eventOf converts an event of the API server, in either of its two forms.
 func eventOf(e *corev1.Event) evidence.Event {
 	out := evidence.Event{
 		Kind: e.InvolvedObject.Kind, Name: e.InvolvedObject.Name, UID: string(e.InvolvedObject.UID), FieldPath: e.InvolvedObject.FieldPath,

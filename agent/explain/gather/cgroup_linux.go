@@ -14,8 +14,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// cgroupMounts are where hierarchies of cgroups are: the unified one, and of the older
-// ones those that a pod's memory and processes are counted in.
+// cgroupMounts are the places of cgroup hierarchies: the unified one, and the older ones that
+// count a pod's memory and processes.
 var cgroupMounts = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/systemd"}
 
 // cgroup looks for the pod's cgroup, and for what is in it.
@@ -42,7 +42,7 @@ func (m *machine) cgroup() {
 	m.saw("cgroup", nil, func(s *evidence.Machine) { s.Cgroup, s.Stuck = out, stuck })
 }
 
-// cgroupNames are what a pod's cgroup may be called, for either of the kubelet's
+// cgroupNames returns the names that a pod's cgroup may have, for either of the kubelet's
 // drivers, and each class of pods.
 func cgroupNames(root, uid string) (out []string) {
 	plain := strings.ReplaceAll(uid, "-", "_")
@@ -63,7 +63,7 @@ func cgroupNames(root, uid string) (out []string) {
 	return out
 }
 
-// slicePath is where systemd has a slice: a-b.slice is in a.slice.
+// slicePath returns where systemd has a slice: a-b.slice is in a.slice.
 func slicePath(base string) string {
 	out, name := "", ""
 	for _, part := range strings.Split(base, "/") {
@@ -82,21 +82,21 @@ func prefixed(slices, prefix string) string {
 }
 
 const (
-	// maxCgroups bounds how many cgroups below a pod's are looked at, maxProcesses how
-	// many processes, and maxStuck how many of these are kept.
+	// maxCgroups bounds how many cgroups below a pod's are looked at, maxProcesses how many
+	// processes, and maxStuck how many stuck processes are kept.
 	maxCgroups   = 200
 	maxProcesses = 5000
 	maxStuck     = 20
 )
 
-// readCgroup gives the processes in a cgroup and those below, and how many the kernel
-// killed there for want of memory.
+// readCgroup returns the processes in a cgroup and those below, and how many of them the kernel
+// killed for want of memory.
 func readCgroup(dir string) (pids []int, kills int) {
 	seen, below := 0, 0
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // it has gone meanwhile
+			return nil // it is gone by now
 		case !d.IsDir():
 			return nil
 		}
@@ -112,11 +112,12 @@ func readCgroup(dir string) (pids []int, kills int) {
 		}
 		return nil
 	})
-	// The unified hierarchy counts for all below, the older ones for each alone.
+	// A counter of the unified hierarchy includes all cgroups below, one of the older
+	// hierarchies only its own.
 	return pids[:min(len(pids), maxProcesses)], max(kills, below)
 }
 
-// maxCounters bounds what is read of a file of the kernel's, in bytes.
+// maxCounters bounds the part of a file of the kernel's that is read, in bytes.
 const maxCounters = 1 << 20
 
 func readFile(name string) []byte {
@@ -149,7 +150,7 @@ func processesOf(text []byte) (out []int) {
 	return out
 }
 
-// counter reads one of the numbers with names, one a line.
+// counter reads one of several named numbers, one a line.
 func counter(text []byte, name string) int {
 	for line := range bytes.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
@@ -160,12 +161,12 @@ func counter(text []byte, name string) int {
 	return 0
 }
 
-// stuckFor is for how long a process must wait in the kernel to count: one that reads
-// a disk does so for a moment.
+// stuckFor is for how long a process must wait in the kernel to count as stuck: a process that
+// reads a disk waits for a moment, too.
 const stuckFor = 100 * time.Millisecond
 
-// stuckOf are the processes that wait in the kernel where they cannot be killed, now
-// and a moment later.
+// stuckOf returns the processes that wait in the kernel where they cannot be killed, now and a
+// moment later.
 func stuckOf(pids []int) (out []evidence.Process) {
 	var first []int
 	for _, pid := range pids {
@@ -190,8 +191,8 @@ func processOf(pid int) (evidence.Process, bool) {
 	return parseStat(string(readFile("/proc/" + strconv.Itoa(pid) + "/stat")))
 }
 
-// parseStat reads the line that the kernel has of a process: "7 (name) S 1 ...". The
-// name may have parentheses.
+// parseStat reads the line that the kernel has about a process: "7 (name) S 1 ...". The name
+// may have parentheses.
 func parseStat(text string) (p evidence.Process, ok bool) {
 	i, j := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if i < 1 || j < i {

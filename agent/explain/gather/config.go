@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,8 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// keysOnly is a Secret or a ConfigMap of which the values are not kept: decoding skips
-// over them.
+// keysOnly is a Secret or a ConfigMap without its values: decoding skips them.
 type keysOnly struct {
 	Type       string             `json:"type"`
 	Data       map[string]ignored `json:"data"`
@@ -70,7 +68,7 @@ func (a *ask) keys(resource, name string) (evidence.Keys, bool) {
 	return evidence.Keys{Name: name, Known: true, Keys: keys, Type: o.Type}, true
 }
 
-// referred are the names of the Secrets and the ConfigMaps that a pod refers to.
+// referred returns the names of the Secrets and the ConfigMaps that a pod refers to.
 func referred(p *corev1.Pod) (secrets, configMaps []string) {
 	for _, s := range p.Spec.ImagePullSecrets {
 		secrets = append(secrets, s.Name)
@@ -162,7 +160,7 @@ func (a *ask) resources(p *corev1.Pod) {
 	var each []func()
 	for _, name := range resourceClaims(p) {
 		each = append(each, func() {
-			var c resourcev1.ResourceClaim
+			var c evidence.ResourceClaim
 			if a.get("apis/resource.k8s.io/v1/namespaces/"+p.Namespace+"/resourceclaims/"+name, nil, "resourceclaims/"+name, &c) {
 				c.ManagedFields, c.Annotations = nil, nil
 				a.put(func(s *evidence.Snapshot) { s.Cluster.ResourceClaims = append(s.Cluster.ResourceClaims, c) })
@@ -183,8 +181,7 @@ func (a *ask) resources(p *corev1.Pod) {
 	together(each...)
 }
 
-// resourceClaims are the names of the claims that a pod names, or that were made for
-// it.
+// resourceClaims returns the names of the claims that a pod names, or that were made for it.
 func resourceClaims(p *corev1.Pod) (out []string) {
 	for _, c := range p.Spec.ResourceClaims {
 		if c.ResourceClaimName != nil {

@@ -18,7 +18,7 @@ func decodePod(raw []byte) (*corev1.Pod, error) {
 	return p, json.Unmarshal(raw, p)
 }
 
-// maxConfig bounds what is read of the kubelet's configuration, in bytes.
+// maxConfig bounds the part of the kubelet's configuration that is read, in bytes.
 const maxConfig = 4 << 20
 
 // askConfigz asks for the settings that the kubelet runs with.
@@ -35,7 +35,7 @@ func (p *port) askConfigz(ctx context.Context) {
 	p.part.saw(evidence.Port, pathConfigz, func(s *evidence.Snapshot) { s.Kubelet.Config = config })
 }
 
-// settings are those of a kubelet that are read of its configuration.
+// settings are the settings that are read from a kubelet's configuration.
 type settings struct {
 	SerializeImagePulls       *bool
 	MaxParallelImagePulls     *int32

@@ -11,19 +11,19 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// routine is a goroutine of a dump, with what may show whose it is.
+// routine is a goroutine of a dump, with what may show which pod it belongs to.
 type routine struct {
 	evidence.Goroutine
 	kind routineKind
-	// parent is the goroutine that began it; 0: not known.
+	// parent is the goroutine that started it; 0: not known.
 	parent int64
-	// uid is where the pod's UID is that its worker was given, texts where other texts
-	// are that it has.
+	// uid is where in memory the UID of the worker's pod is. texts are where the goroutine's
+	// other texts are.
 	uid   text
 	texts []text
 }
 
-// text is where a text is in the kubelet's memory.
+// text is the place of a text in the kubelet's memory.
 type text struct {
 	at  uint64
 	len int
@@ -35,7 +35,7 @@ type routineKind int
 const (
 	ofNobody routineKind = iota // nothing that a rule looks at
 	ofNode                      // one of its kind for the whole node
-	ofPod                       // a pod's worker, or what one began
+	ofPod                       // a pod's worker, or a goroutine that one started
 	ofVolume                    // an operation on a volume
 )
 
@@ -56,23 +56,23 @@ var nodeFuncs = regexp.MustCompile(`^k8s\.io/kubernetes/pkg/kubelet(?:` + string
 var volumeFuncs = regexp.MustCompile(`/(?:nestedpendingoperations|goroutinemap)\.`)
 
 const (
-	// maxRoutines bounds how many goroutines are kept, maxFrames how many functions of
-	// each, maxFrame how long the name of one is.
+	// maxRoutines bounds how many goroutines are kept, maxFrames how many functions of each,
+	// maxFrame how long a function's name is.
 	maxRoutines = 2000
 	maxFrames   = 100
 	maxFrame    = 300
 	maxTexts    = 16 // of a goroutine
 )
 
-// parseDump reads the goroutines of a dump as runtime.Stack writes it, and keeps those
-// that a rule may look at. What comes before an error is given too.
+// parseDump reads the goroutines of a dump as runtime.Stack writes it, and keeps those that a
+// rule may look at. With an error it returns the goroutines that came before it.
 func parseDump(r io.Reader) ([]routine, error) {
 	p := dumpParser{}
 	lines := newLines(r)
 	for lines.Scan() {
 		p.line(lines.Text())
 	}
-	p.end()
+	p.endRoutine()
 	return p.withPods(), lines.Err()
 }
 
@@ -80,14 +80,14 @@ type dumpParser struct {
 	now  routine
 	open bool
 	kept []routine
-	// children are those of which it is not known yet whether a pod's worker began them.
+	// children are goroutines of which it is not known yet whether a pod's worker started them.
 	children []routine
 }
 
 func (p *dumpParser) line(line string) {
 	switch {
 	case strings.HasPrefix(line, "goroutine "):
-		p.end()
+		p.endRoutine()
 		p.now, p.open = parseHeader(line)
 	case !p.open || line == "" || line[0] == '\t' || strings.HasPrefix(line, "..."):
 	case strings.HasPrefix(line, "created by "):
@@ -149,11 +149,11 @@ func (p *dumpParser) frame(line string) {
 	p.now.Frames = append(p.now.Frames, words.Clean(name))
 }
 
-// pair is an argument of two words, as a text is: where it is, and how long.
+// pair matches an argument of two words, as a text is: its place, and its length.
 var pair = regexp.MustCompile(`\{0x([0-9a-f]{1,16}), 0x([0-9a-f]{1,3})\}`)
 
-// args notes where texts are that a function was given. A word with a question mark,
-// which may be of before, is none of these.
+// args notes where the texts are that a function was given. It skips words with a question
+// mark: they may be left from an earlier call.
 func (p *dumpParser) args(args string, worker bool) {
 	for _, m := range pair.FindAllStringSubmatch(args, maxTexts) {
 		at, err := strconv.ParseUint(m[1], 16, 64)
@@ -170,7 +170,7 @@ func (p *dumpParser) args(args string, worker bool) {
 	}
 }
 
-// created notes who began the goroutine, such as "pkg.Func in goroutine 7".
+// created notes which goroutine started this one, such as "pkg.Func in goroutine 7".
 func (p *dumpParser) created(by string) {
 	name, id, _ := strings.Cut(by, " in goroutine ")
 	p.now.parent, _ = strconv.ParseInt(id, 10, 64)
@@ -179,7 +179,7 @@ func (p *dumpParser) created(by string) {
 	}
 }
 
-func (p *dumpParser) end() {
+func (p *dumpParser) endRoutine() {
 	if !p.open {
 		return
 	}
@@ -193,8 +193,8 @@ func (p *dumpParser) end() {
 	}
 }
 
-// forPod reports whether a goroutine that a pod's worker began is about the pod: there
-// are also those that watch a Secret or a ConfigMap from then on.
+// forPod reports whether a goroutine that a pod's worker started is about the pod. Others watch
+// a Secret or a ConfigMap from then on.
 func forPod(frames []string) bool {
 	about := false
 	for _, f := range frames {
@@ -206,8 +206,8 @@ func forPod(frames []string) bool {
 	return about
 }
 
-// withPods adds the goroutines that pods' workers began, such as those that end a
-// pod's containers, each by one.
+// withPods adds the goroutines that pods' workers started, directly or through other
+// goroutines, such as those that each end one of a pod's containers.
 func (p *dumpParser) withPods() []routine {
 	workers := map[int64]bool{}
 	for _, r := range p.kept {
@@ -231,5 +231,5 @@ func (p *dumpParser) withPods() []routine {
 	return p.kept
 }
 
-// maxDepth is how far from a pod's worker a goroutine may be.
+// maxDepth is how many goroutines away from a pod's worker a goroutine may be.
 const maxDepth = 4

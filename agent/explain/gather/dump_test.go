@@ -28,7 +28,7 @@ const (
 	waiting  = "33333333-3333-4333-8333-333333333333" // goroutine 545
 )
 
-// inMemory is the kubelet's memory as the dump's arguments name it.
+// inMemory returns the texts of the kubelet's memory at the places that the dump's arguments name.
 func inMemory(t text) string {
 	return map[uint64]string{0xa0bd5050ba0: stopping, 0xa0bd5034120: hooked, 0xa0bd5035b00: waiting}[t.at]
 }
@@ -130,8 +130,8 @@ func isOfPod(all []routine, id int64) bool {
 	return slices.ContainsFunc(all, func(r routine) bool { return r.ID == id && r.kind == ofPod })
 }
 
-// TestOnlyWorker: without the kubelet's memory the only worker that is busy is that of
-// the only pod that can need it, as far as can be seen.
+// TestOnlyWorker: without the kubelet's memory, the only busy worker belongs to the only pod
+// that can need it, as far as can be seen.
 func TestOnlyWorker(t *testing.T) {
 	all, err := parseDump(bytes.NewReader(recorded(t)))
 	if err != nil {
@@ -146,8 +146,8 @@ func TestOnlyWorker(t *testing.T) {
 	}
 }
 
-// TestStaticPod: a static pod's goroutines have the UID of its mirror, by which all
-// else knows it.
+// TestStaticPod: a static pod's goroutines get the UID of its mirror, since the other parts of
+// the snapshot have that one.
 func TestStaticPod(t *testing.T) {
 	all, err := parseDump(bytes.NewReader(recorded(t)))
 	if err != nil {

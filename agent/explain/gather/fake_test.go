@@ -1,96 +1,25 @@
 package gather
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
-	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeapi/apitest"
 )
 
-// fakeAPI is an API server that has a few objects. What it does not have it answers
-// with 404.
-type fakeAPI struct {
-	*httptest.Server
-
-	mu      sync.Mutex
-	objects map[string]any // by path
-	// refuse is a path that is answered with 403, and hang a part of those that are not
-	// answered at all.
-	refuse, hang string
-	asked        []string
-	released     chan struct{}
-}
-
-func newFakeAPI(t *testing.T, objects map[string]any) *fakeAPI {
-	f := &fakeAPI{objects: objects, released: make(chan struct{})}
-	f.Server = httptest.NewServer(f)
-	t.Cleanup(func() {
-		close(f.released)
-		f.Close()
-	})
-	return f
-}
-
-func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, "/")
-	f.mu.Lock()
-	f.asked = append(f.asked, r.Method+" "+path+"?"+r.URL.RawQuery)
-	object, ok := f.objects[path]
-	refuse, hang := f.refuse, f.hang
-	f.mu.Unlock()
-	switch {
-	case hang != "" && strings.Contains(path, hang):
-		select {
-		case <-f.released:
-		case <-r.Context().Done():
-		}
-		return
-	case refuse == path:
-		answer(w, http.StatusForbidden, metav1.Status{Status: "Failure", Code: 403, Message: "you may not get " + path})
-	case !ok:
-		answer(w, http.StatusNotFound, metav1.Status{Status: "Failure", Code: 404, Message: path + " not found"})
-	default:
-		if raw, is := object.(string); is {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write([]byte(raw))
+// hanging does not answer requests whose path contains part.
+func hanging(part string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, part) {
+			<-r.Context().Done()
 			return
 		}
-		answer(w, http.StatusOK, object)
-	}
-}
-
-func answer(w http.ResponseWriter, code int, object any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(object)
-}
-
-func (f *fakeAPI) client(t *testing.T) *kubeapi.Client {
-	c, err := kubeapi.New(&rest.Config{Host: f.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// paths are what was asked for, without queries.
-func (f *fakeAPI) paths() (out []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, a := range f.asked {
-		path, _, _ := strings.Cut(a, "?")
-		out = append(out, path)
-	}
-	return out
+		h.ServeHTTP(w, r)
+	})
 }
 
 func listOf(items ...any) any { return map[string]any{"items": items} }
@@ -138,20 +67,20 @@ func richPod() *corev1.Pod {
 	}
 }
 
-// canaryOf is a value that stands where secrets are.
+// canaryOf returns a value that stands where secrets are.
 func canaryOf(where string) string {
 	return "canary-" + strings.ReplaceAll(where, " ", "-") + "-7f3a9c"
 }
 
 // richCluster has all that richPod refers to.
-func richCluster() map[string]any {
+func richCluster() apitest.Objects {
 	p := richPod()
 	event := corev1.Event{
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web", UID: "u-1"}, Type: "Warning", Reason: "Unhealthy",
 		Message:       "Readiness probe failed: " + canaryOf("probe output"),
 		LastTimestamp: metav1.Now(), FirstTimestamp: metav1.Now(), Count: 3,
 	}
-	return map[string]any{
+	return apitest.Objects{
 		"api/v1/namespaces/shop/pods/web": p,
 		"api/v1/namespaces/shop/pods":     listOf(p),
 		"api/v1/namespaces/shop/events":   listOf(event),

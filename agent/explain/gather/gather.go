@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -18,39 +19,38 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// From is where to look for one question. What is nil is not asked; Absent says why.
-// Sources keep what they have found: who asks again later makes them anew.
+// From says where to look for one question. A source that is nil is not asked; Absent says why
+// it is missing. Sources keep what they have found: a later question needs new ones.
 type From struct {
 	// API asks the API server.
 	API *kubeapi.Client
 	// More are further sources, each of which fills in its part of a snapshot.
 	More []Source
-	// Absent are the sources that are not there, which the snapshot then has as unseen.
+	// Absent are the sources that do not exist here. The snapshot lists them as unseen.
 	Absent []evidence.Unseen
 }
 
-// Source fills in a part of a snapshot. It is called on a goroutine of its own, and
-// when what the API server has of the pod is there, as far as it could be asked. It
-// must change the snapshot only in the function that it returns, which is called on
-// one goroutine after the other; nil: it has nothing.
+// Source fills in a part of a snapshot. It is called on a goroutine of its own, once the API
+// server has been asked about the pod. It must change the snapshot only in the function that it
+// returns. These functions are called on one goroutine, one after the other; nil: the source
+// has nothing.
 type Source interface {
 	Look(ctx context.Context, of *Subject) func(*evidence.Snapshot)
-	// Names names it, for when it does not answer in time.
+	// Names names the source for the case that it does not answer in time.
 	Names() (source evidence.Source, what string)
 }
 
-// Subject is the pod that is looked for, and what is known of it already.
+// Subject is the pod that is looked for, with what is known of it already.
 type Subject struct {
 	Name evidence.Name
-	// Kubelet is the pod as the kubelet names it: a static pod has another UID there
-	// than its mirror at the API server has.
+	// Kubelet is the pod as the kubelet names it. The UID of a static pod there differs from
+	// that of its mirror at the API server.
 	Kubelet evidence.Name
 	// Snapshot has what the API server said. It is for reading only.
 	Snapshot *evidence.Snapshot
 }
 
-// Within is how long gathering takes at most, if the caller's context has no
-// deadline that is nearer.
+// Within is how long gathering takes at most, unless the caller's context ends earlier.
 const Within = 5 * time.Second
 
 // Pod gathers what is known of one pod.
@@ -67,7 +67,7 @@ func (f From) Pod(ctx context.Context, name evidence.Name) *evidence.Snapshot {
 	return s
 }
 
-// askAPI asks the API server. One that hangs leaves the other sources some of the time.
+// askAPI asks the API server. If the server hangs, some of the time is left for the other sources.
 func (f From) askAPI(ctx context.Context, s *evidence.Snapshot) {
 	if d, ok := ctx.Deadline(); ok && len(f.More) > 0 {
 		left := time.Until(d)
@@ -83,7 +83,7 @@ func (f From) more(ctx context.Context, s *evidence.Snapshot) {
 	if s.Name.UID == "" && s.Pod != nil {
 		s.Name.UID = string(s.Pod.UID)
 	}
-	// A source that comes late still reads this copy, while the snapshot is explained.
+	// A source that comes late still reads this copy, even while the snapshot is explained.
 	seen := *s
 	of := &Subject{Name: s.Name, Kubelet: ofKubelet(s), Snapshot: &seen}
 	type answer struct {
@@ -115,8 +115,8 @@ func (f From) more(ctx context.Context, s *evidence.Snapshot) {
 	}
 }
 
-// ofKubelet is the pod as the kubelet names it: the mirror of a static pod is marked with
-// the UID that the kubelet gave the pod.
+// ofKubelet returns the pod as the kubelet names it. The mirror of a static pod carries the UID
+// that the kubelet gave the pod.
 func ofKubelet(s *evidence.Snapshot) evidence.Name {
 	n := s.Name
 	if s.Pod != nil && s.Pod.Annotations[corev1.MirrorPodAnnotationKey] != "" {
@@ -125,7 +125,7 @@ func ofKubelet(s *evidence.Snapshot) evidence.Name {
 	return n
 }
 
-// WhyNot is the code for an error of a source, and its message made safe.
+// WhyNot returns the code for an error of a source, and the error's message made safe.
 func WhyNot(err error) (code, message string) {
 	message = words.Cut(words.OneLine(redact.Text(err.Error())), 300)
 	var netErr net.Error
@@ -136,7 +136,7 @@ func WhyNot(err error) (code, message string) {
 		return evidence.Forbidden, message
 	case kubeapi.IsCode(err, http.StatusNotFound), errors.Is(err, fs.ErrNotExist):
 		return evidence.Absent, message
-	case errors.As(err, &netErr), strings.Contains(message, "connection refused"):
+	case errors.As(err, &netErr), status.Code(err) == codes.Unavailable:
 		return evidence.Unreachable, message
 	}
 	return evidence.Failed, message

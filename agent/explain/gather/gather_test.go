@@ -3,26 +3,34 @@ package gather
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/kubeapi/apitest"
 	"github.com/podstep/podstep/probes/words"
 )
 
 var web = evidence.Name{Namespace: "shop", Name: "web"}
 
-// TestPod: all that the pod refers to is in the snapshot, only what is about it was
-// read, and nothing was changed.
+// TestPod: all that the pod refers to is in the snapshot, nothing else was read, and nothing was changed.
 func TestPod(t *testing.T) {
-	api := newFakeAPI(t, richCluster())
-	s := From{API: api.client(t)}.Pod(t.Context(), web)
+	api := apitest.Start(t, richCluster())
+	s := From{API: api.Client(t)}.Pod(t.Context(), web)
 	c := &s.Cluster
 	if s.Pod == nil || len(c.Events) == 0 || len(c.Owners) != 1 || c.Node == nil || c.Lease == nil || len(c.Claims) != 1 || len(c.Volumes) != 1 ||
 		len(c.Classes) != 1 || c.CSINode == nil || len(c.Secrets) != 2 || len(c.ConfigMaps) != 1 || c.ServiceAccount == nil || c.RuntimeClass == nil ||
@@ -33,12 +41,12 @@ func TestPod(t *testing.T) {
 	if k := c.ConfigMaps[0]; !slices.Equal(k.Keys, []string{"a.conf", "b.bin"}) {
 		t.Errorf("the keys of the ConfigMap are %q", k.Keys)
 	}
-	for _, path := range api.paths() {
-		if !strings.HasPrefix(path, "GET ") {
-			t.Errorf("%s", path)
+	for _, r := range api.Requests() {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s", r)
 		}
-		if strings.HasSuffix(path, "/pods") && !strings.Contains(path, "namespaces/shop") {
-			t.Errorf("pods of other namespaces were read: %s", path)
+		if strings.HasSuffix(r.Path, "/pods") && !strings.Contains(r.Path, "namespaces/shop") {
+			t.Errorf("pods of other namespaces were read: %s", r)
 		}
 	}
 	var again evidence.Snapshot
@@ -53,8 +61,8 @@ func TestPod(t *testing.T) {
 
 // TestSecrets: no value that may be secret is in a snapshot or in what is found.
 func TestSecrets(t *testing.T) {
-	api := newFakeAPI(t, richCluster())
-	s := From{API: api.client(t)}.Pod(t.Context(), web)
+	api := apitest.Start(t, richCluster())
+	s := From{API: api.Client(t)}.Pod(t.Context(), web)
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -64,15 +72,15 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestRefused: with each permission taken away in turn, there is a report, which names
-// what could not be seen.
+// TestRefused: if one permission is missing, whichever it is, there is still a report, which
+// names what could not be seen.
 func TestRefused(t *testing.T) {
 	for path := range richCluster() {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(t, richCluster())
-			api.refuse = path
-			s := From{API: api.client(t)}.Pod(t.Context(), web)
+			api := apitest.Start(t, richCluster())
+			api.Refuse("/"+path, http.StatusForbidden)
+			s := From{API: api.Client(t)}.Pod(t.Context(), web)
 			if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool { return u.Why == evidence.Forbidden }) {
 				t.Errorf("it is not said that %s may not be read: %+v", path, s.Unseen)
 			}
@@ -83,17 +91,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHangs: whatever does not answer, the snapshot is there within the deadline, and
-// names it.
+// TestHangs: if one part does not answer, whichever it is, the snapshot is there within the
+// deadline, and names that part.
 func TestHangs(t *testing.T) {
 	for _, path := range []string{"pods/web", "events", "replicasets", "nodes/node-1", "secrets", "persistentvolumeclaims", "volumeattachments", "runtimeclasses"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(t, richCluster())
-			api.hang = path
+			api := apitest.Start(t, hanging(path, richCluster()))
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			s := From{API: api.client(t)}.Pod(ctx, web)
+			s := From{API: api.Client(t)}.Pod(ctx, web)
 			if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool { return u.Why == evidence.Late }) {
 				t.Errorf("it is not said that %s did not answer: %+v", path, s.Unseen)
 			}
@@ -111,8 +118,7 @@ func (s sleeper) Look(context.Context, *Subject) func(*evidence.Snapshot) {
 	return nil
 }
 
-// TestDeafSource: a source that does not even look at its context costs nothing but its
-// own part.
+// TestDeafSource: a source that ignores its context costs nothing but its own part.
 func TestDeafSource(t *testing.T) {
 	done := make(chan struct{})
 	defer close(done)
@@ -124,7 +130,7 @@ func TestDeafSource(t *testing.T) {
 	}
 }
 
-// TestForeignText: what others wrote may have anything in it. What is printed has not.
+// TestForeignText: texts from outside may have anything in them. Texts that are printed do not.
 func TestForeignText(t *testing.T) {
 	objects := richCluster()
 	p := richPod()
@@ -132,8 +138,8 @@ func TestForeignText(t *testing.T) {
 	p.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found" + evil}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: "False", Reason: "Unschedulable", Message: evil}}
 	objects["api/v1/namespaces/shop/pods/web"] = p
-	api := newFakeAPI(t, objects)
-	s := From{API: api.client(t)}.Pod(t.Context(), web)
+	api := apitest.Start(t, objects)
+	s := From{API: api.Client(t)}.Pod(t.Context(), web)
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -164,8 +170,8 @@ func TestForeignText(t *testing.T) {
 
 // TestVanishing: a pod that goes while it is asked about is no error.
 func TestVanishing(t *testing.T) {
-	api := newFakeAPI(t, map[string]any{})
-	s := From{API: api.client(t)}.Pod(t.Context(), web)
+	api := apitest.Start(t, apitest.Objects{})
+	s := From{API: api.Client(t)}.Pod(t.Context(), web)
 	if s.Pod != nil || !slices.Contains(s.Cluster.Missing, "pods/web") {
 		t.Errorf("the snapshot is %+v", s)
 	}
@@ -180,8 +186,25 @@ func TestNonsense(t *testing.T) {
 		for path := range richCluster() {
 			objects := richCluster()
 			objects[path] = body
-			api := newFakeAPI(t, objects)
-			_ = causes.Explain(From{API: api.client(t)}.Pod(t.Context(), web))
+			api := apitest.Start(t, objects)
+			_ = causes.Explain(From{API: api.Client(t)}.Pod(t.Context(), web))
+		}
+	}
+}
+
+// TestWhyNot: why a source could not be read is known by the kind of its error.
+func TestWhyNot(t *testing.T) {
+	for want, errs := range map[string][]error{
+		evidence.Late:        {context.DeadlineExceeded},
+		evidence.Forbidden:   {&kubeapi.StatusError{Code: http.StatusForbidden}, fs.ErrPermission},
+		evidence.Absent:      {&kubeapi.StatusError{Code: http.StatusNotFound}, fs.ErrNotExist},
+		evidence.Unreachable: {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, status.Error(codes.Unavailable, "connection refused")},
+		evidence.Failed:      {errors.New("no"), status.Error(codes.Internal, "no")},
+	} {
+		for _, err := range errs {
+			if code, _ := WhyNot(fmt.Errorf("ask: %w", err)); code != want {
+				t.Errorf("%v is %s, want %s", err, code, want)
+			}
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/podstep/podstep/agent/redact"
 )
 
-// parseEntry reads one entry of a kubelet's log, in either of its formats; now is in the
-// zone of its clock.
+// parseEntry reads one entry of a kubelet's log, in either of its formats. now is in the zone
+// of the kubelet's clock.
 func parseEntry(text string, now time.Time) (evidence.Line, bool) {
 	if strings.HasPrefix(text, "{") {
 		return parseJSON(text)
@@ -48,7 +48,7 @@ func parseKlog(text string, now time.Time) (e evidence.Line, ok bool) {
 	return e, true
 }
 
-// klogTime is the time of an entry. It has no year: it is of the last twelve months.
+// klogTime returns the time of an entry. The entry has no year: it is from the last twelve months.
 func klogTime(m []string, now time.Time) time.Time {
 	n := func(i int) int { v, _ := strconv.Atoi(m[i]); return v }
 	nano, _ := strconv.Atoi((m[7] + "000000000")[:9])
@@ -90,8 +90,8 @@ func nextValue(s string) (key, value, rest string) {
 	return key, value, rest
 }
 
-// setValue sets what of an entry's values is kept. Others may be what a container
-// printed.
+// setValue sets the part of an entry that keeps this value, if any does. Other values may be
+// what a container printed.
 func setValue(e *evidence.Line, key, value string) {
 	switch key {
 	case "err", "error":
@@ -103,8 +103,8 @@ func setValue(e *evidence.Line, key, value string) {
 	}
 }
 
-// parseJSON reads an entry in the format of --logging-format=json. What is informative
-// has a level there, and what is an error has none.
+// parseJSON reads an entry in the format of --logging-format=json. There informative entries
+// have a level, and errors have none.
 func parseJSON(text string) (e evidence.Line, ok bool) {
 	var j struct {
 		TS     json.Number     `json:"ts"` // milliseconds
@@ -131,7 +131,7 @@ func parseJSON(text string) (e evidence.Line, ok bool) {
 	return e, true
 }
 
-// textOf is a value that is a text, or an object's name and namespace.
+// textOf returns a value that is a text, or an object's name and namespace.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -144,8 +144,8 @@ func textOf(raw json.RawMessage) string {
 	return ""
 }
 
-// journal chooses lines of what journalctl writes in JSON: one entry of the journal a
-// line, whose message is a text, or bytes if it is none.
+// journal chooses lines of journalctl's JSON: each line is one entry of the journal. Its
+// message is a text, or bytes if it is not one.
 func (f *filter) journal(text []byte) []evidence.Line {
 	c := chosen{filter: f, now: time.Now()}
 	for line := range bytes.Lines(text) {
@@ -167,16 +167,15 @@ func (f *filter) journal(text []byte) []evidence.Line {
 			raw = numbers
 			message = string(raw)
 		}
-		c.line(message, time.UnixMicro(micro).UTC())
+		c.addLine(message, time.UnixMicro(micro).UTC())
 	}
-	return c.end()
+	return c.finish()
 }
 
-// hookOutput is where an error repeats what a hook's command was, and what it printed.
+// hookOutput matches the part of an error that repeats a hook's command, and what it printed.
 var hookOutput = regexp.MustCompile(`(?s)(command '|message: |lifecycle hook \().*`)
 
-// logged takes out of a text of a log what nobody is to see. The errors of hooks repeat
-// what a container printed.
+// logged redacts a text of a log. The errors of hooks repeat what a container printed.
 func logged(text string) string {
 	if strings.Contains(text, "probe failed:") || strings.Contains(text, "probe warning:") {
 		if shown, ok := redact.Probe(text); ok {

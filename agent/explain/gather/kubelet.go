@@ -18,14 +18,14 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Kubelet is a kubelet's port as a source: directly where the kubelet runs on this
-// machine, and else through the API server, which takes the right to get nodes/proxy.
+// Kubelet is a kubelet's port as a source. It asks directly where the kubelet runs on this
+// machine, and otherwise through the API server, which takes the right to get nodes/proxy.
 type Kubelet struct {
-	// API is nil if there is no API server to go through, Near if nothing of this machine
-	// is to be looked at.
+	// API is nil if there is no API server to go through. Near is nil if nothing of this
+	// machine is to be looked at.
 	API  *kubeapi.Client
 	Near *Nearby
-	// Whole is that the source is asked about many pods: each kubelet is asked once.
+	// Whole says that the source is asked about many pods: each kubelet is asked once.
 	Whole bool
 
 	mu   sync.Mutex
@@ -39,7 +39,7 @@ func (*Kubelet) Names() (evidence.Source, string) { return evidence.Port, "port"
 func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 	ctx, cancel := early(ctx)
 	defer cancel()
-	// Of many nodes one that is silent must not take all the time.
+	// One silent node of many must not take all the time.
 	ctx, cancelWithin := context.WithTimeout(ctx, Within)
 	defer cancelWithin()
 	p, err := k.port(ctx, of)
@@ -53,7 +53,7 @@ func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	return missedNear(evidence.Port, "port", err)
 }
 
-// port is the one to look at for a pod; nil: it cannot be reached.
+// port returns the port to look at for a pod; nil: it cannot be reached.
 func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
 	node := nodeOf(of.Snapshot.Pod)
 	k.mu.Lock()
@@ -86,7 +86,7 @@ func nodeOf(p *corev1.Pod) string {
 	return p.Spec.NodeName
 }
 
-// way is one to the kubelet's port.
+// way is one of the ways to the kubelet's port.
 type way func(ctx context.Context, path string, query url.Values) (*http.Response, error)
 
 func directly(client *http.Client, base string) way {
@@ -112,17 +112,17 @@ type port struct {
 	once sync.Once
 	part part
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // of the fields below
 	pods  []podOf
 	known bool // pods are all of the kubelet's
 	full  []*corev1.Pod
 	dump  []routine
 }
 
-// podOf is what is kept of each of the kubelet's pods, to find out whose a goroutine may be.
+// podOf is what is kept of each of the kubelet's pods, to find out which pod a goroutine belongs to.
 type podOf struct {
 	uid     string
-	leaving bool // it is being ended, or has ended
+	leaving bool // it is being deleted, or has ended
 	ready   bool
 }
 
@@ -136,7 +136,7 @@ const (
 	pathDump     = "/debug/pprof/goroutine"
 )
 
-// look asks for all, of which none needs to be answered.
+// look asks for all parts. None of them needs to be answered.
 func (p *port) look(ctx context.Context) {
 	p.part.s.Kubelet = &evidence.Kubelet{}
 	asked := map[string]func(){
@@ -156,7 +156,7 @@ func (p *port) look(ctx context.Context) {
 	p.part.give()
 }
 
-// about is what was seen for one pod.
+// about returns what was seen of one pod.
 func (p *port) about(of *Subject) func(*evidence.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *port) about(of *Subject) func(*evidence.Snapshot) {
 	return (&part{s: out}).give()
 }
 
-// oneOf makes one of several parts that could not be seen for the same reason.
+// oneOf makes one part of several that could not be seen for the same reason.
 func oneOf(all []evidence.Unseen, what string) []evidence.Unseen {
 	for _, u := range all {
 		if u.Why != all[0].Why {
@@ -200,7 +200,7 @@ func (p *port) ask(ctx context.Context, path string, query url.Values) (*http.Re
 		if err == nil {
 			return resp, nil
 		}
-		// What the kubelet itself answers is the answer.
+		// An error of the kubelet itself is the answer.
 		if kubeapi.IsCode(err, http.StatusInternalServerError) || ctx.Err() != nil {
 			return nil, err
 		}
@@ -219,11 +219,10 @@ func (p *port) get(ctx context.Context, path string, query url.Values, max int, 
 	return read(&kubeapi.Bounded{R: resp.Body, Left: max})
 }
 
-// maxHealth bounds what is read of the answer of a health check, in bytes.
+// maxHealth bounds the part of a health check's answer that is read, in bytes.
 const maxHealth = 4 << 10
 
-// askHealth asks whether the kubelet, or its sync loop, is well. That it is not is an
-// answer too.
+// askHealth asks whether the kubelet, or its sync loop, is well. "Not well" is an answer, too.
 func (p *port) askHealth(ctx context.Context, path string, set func(*evidence.Kubelet, string)) {
 	var text []byte
 	err := p.get(ctx, path, nil, maxHealth, func(r io.Reader) (err error) {
@@ -243,13 +242,13 @@ func (p *port) askHealth(ctx context.Context, path string, set func(*evidence.Ku
 	p.part.saw(evidence.Port, path, func(s *evidence.Snapshot) { set(s.Kubelet, shown) })
 }
 
-// isHealth reports whether a text is the kubelet's own about its health, and not that
-// of a server in between.
+// isHealth reports whether a text is the kubelet's own about its health, and not the text of a
+// server in between.
 func isHealth(text string) bool {
 	return strings.Contains(text, "[-]") || strings.Contains(text, "[+]") || strings.Contains(text, "internal server error: ")
 }
 
-// maxPodList bounds what is read of the kubelet's pods, in bytes.
+// maxPodList bounds the part of the list of the kubelet's pods that is read, in bytes.
 const maxPodList = 256 << 20
 
 // askPods asks for the pods that the kubelet has.
@@ -277,7 +276,7 @@ func (p *port) askPods(ctx context.Context) {
 	p.part.saw(evidence.Port, pathPods, func(*evidence.Snapshot) {})
 }
 
-// isIt reports whether a pod of the kubelet's is the one that is looked for.
+// isIt reports whether one of the kubelet's pods is the one that is looked for.
 func isIt(pod *corev1.Pod, of *Subject) bool {
 	if of.Kubelet.UID != "" {
 		return string(pod.UID) == of.Kubelet.UID
@@ -295,11 +294,11 @@ func isReady(p *corev1.Pod) bool {
 	})
 }
 
-// maxDump bounds what is read of the goroutine dump, in bytes.
+// maxDump bounds the part of the goroutine dump that is read, in bytes.
 const maxDump = 32 << 20
 
-// askDump asks for the stacks of the kubelet's goroutines. While it makes them the
-// kubelet stands still, for milliseconds.
+// askDump asks for the stacks of the kubelet's goroutines. The kubelet stands still while it
+// makes them, for milliseconds.
 func (p *port) askDump(ctx context.Context) {
 	var all []routine
 	cut := false

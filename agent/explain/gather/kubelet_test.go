@@ -15,12 +15,13 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/redact"
 )
 
 const proxied = "/api/v1/nodes/no-such-node/proxy"
 
-// proxy is an API server behind which there is a kubelet: answers are by path, and a
-// text that begins with a number and a space is an error.
+// proxy starts an API server with a kubelet behind it. answers are by path; a text that begins
+// with a number and a space is an error of that status.
 func proxy(t *testing.T, answers map[string]string) (*kubeapi.Client, *[]string) {
 	t.Helper()
 	var asked []string
@@ -77,7 +78,7 @@ func look(t *testing.T, s Source, of *Subject) *evidence.Snapshot {
 	return out
 }
 
-// TestThroughAPI: many pods of a node are looked for in one look at its kubelet.
+// TestThroughAPI: one look at a node's kubelet serves many pods of the node.
 func TestThroughAPI(t *testing.T) {
 	api, asked := proxy(t, map[string]string{
 		pathPods: kubeletsPods(t), pathHealthz: "500 [+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed",
@@ -90,7 +91,7 @@ func TestThroughAPI(t *testing.T) {
 		if s.Kubelet == nil || s.Kubelet.HasPod == nil || *s.Kubelet.HasPod != has || (s.KubeletPod != nil) != has {
 			t.Fatalf("%+v", s.Kubelet)
 		}
-		if has && (string(s.KubeletPod.UID) != uid || s.KubeletPod.Spec.Containers[0].Env[0].Value != "") {
+		if has && (string(s.KubeletPod.UID) != uid || s.KubeletPod.Spec.Containers[0].Env[0].Value != redact.Redacted) {
 			t.Errorf("pod %+v", s.KubeletPod)
 		}
 		if !strings.Contains(s.Kubelet.Healthz, "[-]syncloop failed") || !strings.Contains(s.Kubelet.SyncLoop, "sync Loop took longer") ||
@@ -106,7 +107,7 @@ func TestThroughAPI(t *testing.T) {
 	}
 }
 
-// TestMayNotProxy: without the right to nodes/proxy there is one word about it.
+// TestMayNotProxy: without the right to nodes/proxy, the snapshot says so once.
 func TestMayNotProxy(t *testing.T) {
 	api, _ := proxy(t, nil)
 	s := look(t, &Kubelet{API: api}, onNode(hooked))
@@ -115,7 +116,7 @@ func TestMayNotProxy(t *testing.T) {
 	}
 }
 
-// TestForeignAnswers: what answers in the kubelet's place may answer anything.
+// TestForeignAnswers: whatever answers in the kubelet's place may answer anything.
 func TestForeignAnswers(t *testing.T) {
 	api, _ := proxy(t, map[string]string{
 		pathPods: "<html>", pathHealthz: "500 no", pathSyncLoop: "\x1b[31mok", pathConfigz: "[]", pathMetrics: "\x00", pathDump: "goroutine 1 [x]:\n",
@@ -138,7 +139,7 @@ func TestNoNode(t *testing.T) {
 	}
 }
 
-// TestElsewhere: of a pod on another machine there is one word about it.
+// TestElsewhere: for a pod on another machine, the snapshot says so once.
 func TestElsewhere(t *testing.T) {
 	n := 0
 	for _, source := range OnNode(nil, &Nearby{}, false) {

@@ -17,14 +17,14 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Log is the log of a kubelet of this machine as a source.
+// Log is the log of a kubelet on this machine, as a source.
 type Log struct{ Near *Nearby }
 
 // Names names the source.
 func (*Log) Names() (evidence.Source, string) { return evidence.Log, "log" }
 
 const (
-	// maxLog bounds what is read of a log, in bytes, from its end.
+	// maxLog bounds the part of a log that is read, in bytes from its end.
 	maxLog = 4 << 20
 	// logSince is how far back the log is read.
 	logSince = 10 * time.Minute
@@ -79,7 +79,7 @@ func (l *Log) read(ctx context.Context, k *kubelets.Kubelet, of *Subject) ([]evi
 	return f.journal(text), nil
 }
 
-// endOf is the end of a file, from the beginning of a line on.
+// endOf returns the end of a file, from the beginning of a line on.
 func endOf(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -101,10 +101,10 @@ func endOf(name string) ([]byte, error) {
 	return text, nil
 }
 
-// errNoJournal is that the log goes to where it cannot be read.
+// errNoJournal is returned if the log goes to a place where it cannot be read.
 var errNoJournal = errors.New("the kubelet writes neither to a file nor to a journal that can be read here")
 
-// journal reads what the journal has of a process, the newest at the end.
+// journal returns the journal's entries of a process, the newest at the end.
 func journal(ctx context.Context, pid int) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "journalctl", "_PID="+strconv.Itoa(pid), "--since=-"+strconv.Itoa(int(logSince.Seconds()))+"s",
 		"--lines=20000", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
@@ -139,7 +139,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// limited takes all, and passes on no more than left bytes.
+// limited takes all bytes, and passes on no more than left.
 type limited struct {
 	w    io.Writer
 	left int
@@ -167,7 +167,7 @@ var ofTheNode = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 	`SyncLoop \(probe\)|SyncLoop \(PLEG\): ignore`, `Use of .* too long`, `Allocate failed`, `Device plugin`,
 }, "|") + `)`)
 
-// keep reports whether a line is one to keep: of the pod, or of the whole node.
+// keep reports whether a line is kept: one of the pod, or of the whole node.
 func (f *filter) keep(e *evidence.Line, text string) bool {
 	if e.At.Before(f.since) {
 		return false
@@ -177,7 +177,7 @@ func (f *filter) keep(e *evidence.Line, text string) bool {
 		return true
 	}
 	if name := f.of.Name.String(); e.Pod == name || hasWord(text, name) {
-		// One of the same name that was before has another UID.
+		// An earlier pod of the same name has another UID.
 		if e.UID != "" && f.of.Kubelet.UID != "" {
 			return false
 		}
@@ -187,7 +187,7 @@ func (f *filter) keep(e *evidence.Line, text string) bool {
 	return e.Pod == "" && e.UID == "" && ofTheNode.MatchString(e.Message)
 }
 
-// hasWord reports whether a text has a name, and not a longer one.
+// hasWord reports whether a text has a name that is not part of a longer one.
 func hasWord(text, name string) bool {
 	for {
 		i := strings.Index(text, name)
@@ -205,42 +205,42 @@ func inName(c byte) bool {
 	return c == '-' || c == '.' || c == '/' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
 }
 
-// lines chooses lines of a text that the kubelet wrote, whose clock is in a zone.
+// lines chooses lines of a text that the kubelet wrote. zone is that of the kubelet's clock.
 func (f *filter) lines(text []byte, zone *time.Location) []evidence.Line {
 	c := chosen{filter: f, now: time.Now().In(zone)}
 	for line := range bytes.Lines(text) {
-		c.line(strings.TrimRight(string(line), "\r\n"), time.Time{})
+		c.addLine(strings.TrimRight(string(line), "\r\n"), time.Time{})
 	}
-	return c.end()
+	return c.finish()
 }
 
 // chosen takes lines one by one.
 type chosen struct {
 	*filter
 	now  time.Time
-	open string // an entry with what follows it, whose end is not seen yet
+	open string // an entry with its further lines, which may not be complete yet
 	at   time.Time
 	out  []evidence.Line
 }
 
-// line adds a line; at is when it was written, if the journal says so. One that begins
+// addLine adds a line. at is when it was written, if the journal says so. A line that begins
 // with a tab, or with " >", belongs to the entry before.
-func (c *chosen) line(line string, at time.Time) {
+func (c *chosen) addLine(line string, at time.Time) {
 	if c.open != "" && (strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " >")) {
 		if len(c.open) < maxEntry {
 			c.open += "\n" + line
 		}
 		return
 	}
-	c.take()
+	c.endEntry()
 	c.open, c.at = line, at
 }
 
 // maxEntry bounds one entry of a log, in bytes.
 const maxEntry = 16 << 10
 
-// take ends the entry that is open.
-func (c *chosen) take() {
+// endEntry ends the open entry, and keeps it if the filter does.
+func (c *chosen) endEntry() {
 	text := c.open
 	c.open = ""
 	if text == "" {
@@ -263,7 +263,7 @@ func (c *chosen) take() {
 	}
 }
 
-func (c *chosen) end() []evidence.Line {
-	c.take()
+func (c *chosen) finish() []evidence.Line {
+	c.endEntry()
 	return c.out[max(0, len(c.out)-maxLines):]
 }

@@ -11,7 +11,7 @@ import (
 
 const logUID = "9d52ad04-08f1-4873-996e-825e51943ca8"
 
-// someLog is of a kubelet v1.36.3.
+// someLog comes from a kubelet v1.36.3.
 const someLog = `I1122 14:44:49.949334   27384 reconciler_common.go:225] "operationExecutor.MountVolume started for volume \"c\" (UniqueName: \"kubernetes.io/configmap/9d52ad04-08f1-4873-996e-825e51943ca8-c\") pod \"nocm\" (UID: \"9d52ad04-08f1-4873-996e-825e51943ca8\") " pod="default/nocm"
 E1122 14:44:49.949469   27384 configmap.go:193] Couldn't get configMap default/missing: configmap "missing" not found
 E1122 14:44:49.949605   27384 nestedpendingoperations.go:348] Operation for "{volumeName:kubernetes.io/configmap/9d52ad04-08f1-4873-996e-825e51943ca8-c podName:9d52ad04-08f1-4873-996e-825e51943ca8 nodeName:}" failed. No retries permitted until 2026-11-22 14:45:05.949588431 +0000 UTC m=+63.625544865 (durationBeforeRetry 16s). Error: MountVolume.SetUp failed for volume "c"
@@ -40,9 +40,9 @@ var logNow = time.Date(2026, 11, 22, 14, 45, 0, 0, time.UTC)
 func entries(f *filter, text string) []evidence.Line {
 	c := chosen{filter: f, now: logNow}
 	for line := range strings.Lines(text) {
-		c.line(strings.TrimRight(line, "\n"), time.Time{})
+		c.addLine(strings.TrimRight(line, "\n"), time.Time{})
 	}
-	return c.end()
+	return c.finish()
 }
 
 func TestLog(t *testing.T) {

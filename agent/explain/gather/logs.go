@@ -19,7 +19,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// How much is read of logs. The kubelet counts lines, which may be long.
+// How much of logs is read. The kubelet counts lines, which may be long.
 const (
 	logLines      = 100
 	maxLogRead    = 4 << 20  // bytes of one container
@@ -29,9 +29,9 @@ const (
 	logsWithin    = 10 * time.Second
 )
 
-// Logs reads the last lines of the containers of a pod, through the API server as
-// kubectl logs does, or else from the port of the kubelet that has the pod. They are
-// none of what Pod gathers: only who asks for them gets them.
+// Logs reads the last lines of the containers of a pod, through the API server as kubectl logs
+// does, or else from the port of the kubelet that has the pod. Pod does not gather logs: only a
+// caller that asks for them gets them.
 func (f From) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
 	ctx, cancel := context.WithTimeout(ctx, logsWithin)
 	defer cancel()
@@ -55,7 +55,7 @@ func (f From) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.Contain
 // logWay asks for the log of a container.
 type logWay func(ctx context.Context, container string, query url.Values) (*http.Response, error)
 
-// logWays are the ways to the logs of a pod, the first to be tried first.
+// logWays returns the ways to the logs of a pod, the first to be tried first.
 func (f From) logWays(ctx context.Context, pod *corev1.Pod, s *evidence.Snapshot) (ways []logWay) {
 	namespace, name := url.PathEscape(pod.Namespace), url.PathEscape(pod.Name)
 	if f.API != nil {
@@ -81,8 +81,8 @@ func (f From) logWays(ctx context.Context, pod *corev1.Pod, s *evidence.Snapshot
 	return ways
 }
 
-// logsOf are the logs that a pod has: of each container, and of the one before if it
-// runs again.
+// logsOf returns the logs that a pod has: of each container, and of the container before it if
+// it runs again.
 func logsOf(p *corev1.Pod) (out []evidence.ContainerLog) {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
 		for _, c := range all {
@@ -115,28 +115,38 @@ func readLog(ctx context.Context, ways []logWay, log *evidence.ContainerLog) {
 			log.Why, log.Message = "", ""
 			return
 		}
-		if i == 0 { // the way that is the usual one
+		if i == 0 { // the usual way
 			log.Why, log.Message = WhyNot(err)
 		}
 	}
 }
 
-// readLines keeps the last lines of a text, within bounds, without what may be a
-// secret.
+// readLines keeps the last lines of a text, within bounds and redacted.
 func readLines(r io.Reader, log *evidence.ContainerLog) error {
 	log.Lines, log.Cut = nil, false
 	text, err := io.ReadAll(io.LimitReader(r, maxLogRead))
-	if len(text) == maxLogRead {
-		log.Cut = true // and what is the end is not known
-	}
+	ends := err == nil && len(text) < maxLogRead
+	log.Cut = !ends
 	if over := len(text) - maxLogKept; over > 0 {
-		text, log.Cut = text[over:], true
-		if _, rest, whole := bytes.Cut(text, []byte("\n")); whole {
-			text = rest
-		}
+		log.Cut = true
+		text = afterCut(text[over:])
 	}
 	for line := range strings.Lines(string(text)) {
-		log.Lines = append(log.Lines, words.Cut(words.Clean(redact.Text(strings.TrimRight(line, "\r\n"))), maxLogLine))
+		shown := redact.Text(strings.TrimRight(line, "\r\n"))
+		if !ends && !strings.HasSuffix(line, "\n") {
+			shown = redact.Begin(line) // its end is missing
+		}
+		log.Lines = append(log.Lines, words.Cut(words.Clean(shown), maxLogLine))
 	}
 	return err
+}
+
+// afterCut leaves out the rest of the line, or else of the word, in which a text was cut: half a secret is not recognised.
+func afterCut(text []byte) []byte {
+	for _, ends := range []string{"\n", " "} {
+		if _, rest, ok := bytes.Cut(text, []byte(ends)); ok {
+			return rest
+		}
+	}
+	return nil
 }

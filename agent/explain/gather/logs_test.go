@@ -2,6 +2,7 @@ package gather
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,8 +17,8 @@ import (
 	"github.com/podstep/podstep/agent/kubeapi"
 )
 
-// TestReadLog: the kubelet is asked for the last lines of the container, and of what
-// it answers no secret and no more than is bounded comes through.
+// TestReadLog: the kubelet is asked for the last lines of the container. No secret of its
+// answer comes through, and no more than the bounds allow.
 func TestReadLog(t *testing.T) {
 	var asked []string
 	served := false
@@ -87,7 +88,7 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// TestLogsOf: a container that runs again has two logs, the one before first.
+// TestLogsOf: a container that runs again has two logs, the earlier one first.
 func TestLogsOf(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	p := &corev1.Pod{Status: corev1.PodStatus{
@@ -100,5 +101,39 @@ func TestLogsOf(t *testing.T) {
 	}
 	if s := strings.Join(got, " "); s != "initfalse atrue afalse bfalse" {
 		t.Errorf("logs of %s", s)
+	}
+}
+
+// broken gives a text, and then fails.
+type broken struct{ io.Reader }
+
+func (b broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// TestLogsAreCutBetweenWords: a log that is cut, at its beginning or its end, has no half of a secret there.
+func TestLogsAreCutBetweenWords(t *testing.T) {
+	password := "https://robot:" + strings.Repeat("hunter2", 20)
+	for name, r := range map[string]io.Reader{
+		"too long":      strings.NewReader(strings.Repeat("line of it\n", maxLogRead/11-10) + password + "@registry.example/app"),
+		"breaks off":    broken{strings.NewReader("started\npull " + password)},
+		"one long line": strings.NewReader(password + "@registry.example" + strings.Repeat(" word", maxLogKept/5-2)),
+		"one long word": strings.NewReader(password + "@registry.example/" + strings.Repeat("x", maxLogKept-20)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := evidence.ContainerLog{}
+			_ = readLines(r, &log)
+			text := strings.Join(log.Lines, "\n")
+			if strings.Contains(text, "hunter2") || strings.Contains(text, "unter2") || !log.Cut {
+				t.Errorf("cut %v: %.200q", log.Cut, text)
+			}
+			if name != "one long word" && len(log.Lines) == 0 {
+				t.Error("nothing of it is shown")
+			}
+		})
 	}
 }

@@ -17,14 +17,13 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Machine is this machine as a source: what is there of the pod apart from its story.
+// Machine is this machine as a source: what it has of the pod apart from the pod's story.
 type Machine struct{ Near *Nearby }
 
 // Names names the source.
 func (*Machine) Names() (evidence.Source, string) { return evidence.Node, "machine" }
 
-// Look looks at files alone, and at nothing below a mount point: a file system that
-// hangs would keep whoever looks.
+// Look looks at files alone, and at nothing below a mount point: a file system that hangs would hold it up.
 func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 	ctx, cancel := early(ctx)
 	defer cancel()
@@ -57,8 +56,8 @@ type machine struct {
 	part part
 }
 
-// saw notes what there is of something, or why that cannot be seen. That a file is not
-// there is an answer too.
+// saw notes what there is of something, or why it cannot be seen. "There is no such file" is an
+// answer, too.
 func (m *machine) saw(what string, err error, change func(*evidence.Machine)) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.part.missed(evidence.Node, what, err)
@@ -67,13 +66,13 @@ func (m *machine) saw(what string, err error, change func(*evidence.Machine)) {
 	m.part.saw(evidence.Node, what, func(s *evidence.Snapshot) { change(s.Machine) })
 }
 
-// podDir is the pod's directory as the kubelet sees it.
+// podDir returns the pod's directory as the kubelet sees it.
 func (m *machine) podDir() string { return path.Join(m.k.RootDir, "pods", m.of.Kubelet.UID) }
 
 // maxMounts bounds how many mount points and how many directories are kept.
 const maxMounts = 200
 
-// mounts are those below the pod's directory where the kubelet sees them.
+// mounts notes the mount points below the pod's directory, as the kubelet sees them.
 func (m *machine) mounts() {
 	var all []evidence.Mount
 	f, err := os.Open("/proc/" + strconv.Itoa(m.k.PID) + "/mountinfo")
@@ -84,7 +83,7 @@ func (m *machine) mounts() {
 	m.saw("mounts", err, func(s *evidence.Machine) { s.Mounts = all })
 }
 
-// volumeDirs are those that are left of the pod's volumes, as plugin/name.
+// volumeDirs notes what is left of the pod's volumes, as plugin/name.
 func (m *machine) volumeDirs() {
 	var out []string
 	var failed error
@@ -109,10 +108,10 @@ func (m *machine) volumeDirs() {
 	m.saw("volume directories", failed, func(s *evidence.Machine) { s.VolumeDirs = out })
 }
 
-// usualRoots are where runtimes keep images and containers.
+// usualRoots are the places where runtimes keep images and containers.
 var usualRoots = []string{"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"}
 
-// disks are those of the kubelet and of the runtime.
+// disks notes the disks of the kubelet and of the runtime.
 func (m *machine) disks() {
 	var out []evidence.Disk
 	var failed error
@@ -137,10 +136,10 @@ func (m *machine) disks() {
 	m.saw("disks", failed, func(s *evidence.Machine) { s.Disks = out })
 }
 
-// usualCNI is where runtimes look for network configurations.
+// usualCNI is the directory in which runtimes look for network configurations.
 const usualCNI = "/etc/cni/net.d"
 
-// cni are the names of the runtime's network configurations.
+// cni notes the names of the runtime's network configurations.
 func (m *machine) cni() {
 	dir := m.dirs().CNI
 	if dir == "" {
@@ -158,13 +157,12 @@ func (m *machine) cni() {
 }
 
 const (
-	// maxManifest bounds a static pod's file, in bytes, and maxManifests how many are
-	// looked at.
+	// maxManifest bounds a static pod's file, in bytes. maxManifests bounds how many files are looked at.
 	maxManifest  = 1 << 20
 	maxManifests = 200
 )
 
-// manifests are the static pods' files that name the pod.
+// manifests notes the files of static pods that name the pod.
 func (m *machine) manifests() {
 	dir := m.k.StaticPods
 	if dir == "" {
@@ -189,8 +187,8 @@ func (m *machine) manifests() {
 	m.saw("manifests", err, func(s *evidence.Machine) { s.Manifests = out })
 }
 
-// isOf reports whether a file is the pod's manifest. The kubelet names a static pod
-// after its node too.
+// isOf reports whether a file is the pod's manifest. The name that the kubelet gives a static
+// pod ends with the node's name.
 func (m *machine) isOf(file string) bool {
 	f, err := m.k.Open(file)
 	if err != nil {
@@ -205,7 +203,7 @@ func (m *machine) isOf(file string) bool {
 	return name != "" && namespace == m.of.Name.Namespace && (name == m.of.Name.Name || name+"-"+m.k.Node == m.of.Name.Name)
 }
 
-// manifestName is the pod that a manifest is of.
+// manifestName returns the name and namespace of the pod in a manifest.
 func manifestName(text []byte) (name, namespace string) {
 	var pod struct {
 		Metadata struct{ Name, Namespace string }

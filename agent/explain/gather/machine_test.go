@@ -86,8 +86,8 @@ func TestCgroupNames(t *testing.T) {
 	}
 }
 
-// TestReadCgroup: of the unified hierarchy the pod's own counter has all, of the older
-// ones each container has its own.
+// TestReadCgroup: in the unified hierarchy, the counter of the pod's own cgroup has all. In the
+// older hierarchies, each container's cgroup has its own.
 func TestReadCgroup(t *testing.T) {
 	for _, c := range []struct{ name, file, own, below string }{
 		{"unified", "memory.events", "low 0\noom 3\noom_kill 2\n", "oom_kill 2\n"},

@@ -18,7 +18,7 @@ import (
 
 // Many is what is known of many pods.
 type Many struct {
-	// Pods are the snapshots of those that were chosen.
+	// Pods are the snapshots of the chosen pods.
 	Pods []*evidence.Snapshot
 	// Owners are snapshots of owners that could not make a pod: they have no pod.
 	Owners []*evidence.Snapshot
@@ -36,8 +36,8 @@ const (
 	ManyWithin = 20 * time.Second
 )
 
-// All gathers what is known of the pods of a namespace, or of all if it is empty, of
-// which choose says that they are worth it. choose gets a snapshot with the pod alone.
+// All gathers what is known of the pods of a namespace, or of all namespaces if it is empty. It
+// takes the pods that choose accepts. choose gets a snapshot with the pod alone.
 func (f From) All(ctx context.Context, namespace string, choose func(*evidence.Snapshot) bool) (*Many, error) {
 	ctx, cancel := context.WithTimeout(ctx, ManyWithin)
 	defer cancel()
@@ -63,7 +63,7 @@ func (f From) All(ctx context.Context, namespace string, choose func(*evidence.S
 	return m.out, nil
 }
 
-// many gathers for many pods. What it has asked for once it does not ask for again.
+// many gathers for many pods. It asks for each thing once.
 type many struct {
 	From
 	memo *memo
@@ -74,9 +74,9 @@ func (f From) newMany() *many {
 	return &many{From: f, memo: newMemo(f.API), out: &Many{Unseen: slices.Clone(f.Absent)}}
 }
 
-// of takes the snapshots of the pods that a selector chooses in a namespace, and of
-// which the owner is one of owners, by UID.
-func (m *many) of(ctx context.Context, namespace, selector string, owners []string) error {
+// podsOf takes the snapshots of the pods in a namespace that a selector chooses and whose owner
+// is one of owners, by UID.
+func (m *many) podsOf(ctx context.Context, namespace, selector string, owners []string) error {
 	var chosen []*corev1.Pod
 	_, err := kubeapi.List(ctx, m.API, "api/v1/namespaces/"+namespace+"/pods", url.Values{"labelSelector": {selector}}, func(p *corev1.Pod) {
 		ref := metav1.GetControllerOfNoCopy(p)
@@ -117,7 +117,7 @@ func (m *many) each(ctx context.Context, pods []*corev1.Pod) {
 	wg.Wait()
 }
 
-// allEvents asks for all events at once; the pods' are then taken from there.
+// allEvents asks for all events at once. The events of each pod are then taken from these.
 func (m *many) allEvents(ctx context.Context, prefix string) {
 	found := map[string][]evidence.Event{}
 	_, err := kubeapi.List(ctx, m.API, prefix+"events", nil, func(e *corev1.Event) {
@@ -132,7 +132,7 @@ func (m *many) allEvents(ctx context.Context, prefix string) {
 	m.memo.events = found
 }
 
-// freshFailure is how old the failure of an owner to make a pod may be.
+// freshFailure is how long ago an owner may have failed to make a pod.
 const freshFailure = 30 * time.Minute
 
 // failedOwners takes snapshots of owners that could not make a pod lately.
@@ -151,7 +151,7 @@ func (m *many) failedOwners(ctx context.Context) {
 	}
 }
 
-// Named are the pods of a name, in all namespaces.
+// Named returns the pods of a name, in all namespaces.
 func Named(ctx context.Context, api *kubeapi.Client, name string) (out []evidence.Name, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
@@ -161,10 +161,10 @@ func Named(ctx context.Context, api *kubeapi.Client, name string) (out []evidenc
 	return out, err
 }
 
-// maxUnscheduled bounds the pods without a node that are given.
+// maxUnscheduled bounds how many pods without a node are returned.
 const maxUnscheduled = 200
 
-// Unscheduled are the pods that have no node, each with its object alone: one page of them.
+// Unscheduled returns the pods that have no node, each with its object alone: one page of them.
 func (f From) Unscheduled(ctx context.Context) (out []*evidence.Snapshot, err error) {
 	if f.API == nil {
 		return nil, nil

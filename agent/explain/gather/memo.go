@@ -17,8 +17,8 @@ type memo struct {
 
 	mu      sync.Mutex
 	answers map[string]*remembered
-	// events are those of all namespaces, by namespace/kind/name; nil: they were not
-	// asked for as a whole.
+	// events are the events of all namespaces, by namespace/kind/name. It is nil if they were
+	// not asked for as a whole.
 	events map[string][]evidence.Event
 }
 
@@ -51,7 +51,7 @@ func (m *memo) call(ctx context.Context, path string, query url.Values, into any
 	return json.Unmarshal(r.body, into)
 }
 
-// eventsOf are the events about an object, if all events were asked for.
+// eventsOf returns the events about an object, if all events were asked for.
 func (m *memo) eventsOf(namespace, kind, name string) (of []evidence.Event, ok bool) {
 	if m.events == nil {
 		return nil, false

@@ -26,11 +26,11 @@ var wanted = map[string]bool{
 	"storage_operation_duration_seconds_count": true,
 }
 
-// dull are labels of samples that no rule asks for: of what went well.
+// dull matches labels of samples that no rule asks for: those of calls that went well.
 var dull = regexp.MustCompile(`code="2|status="success"`)
 
-// maxMetrics bounds what is read of the kubelet's metrics, in bytes; maxSamples how
-// many samples are kept.
+// maxMetrics bounds the part of the kubelet's metrics that is read, in bytes. maxSamples bounds
+// the samples that are kept.
 const (
 	maxMetrics = 16 << 20
 	maxSamples = 300
@@ -50,12 +50,12 @@ func (p *port) askMetrics(ctx context.Context) {
 	p.part.saw(evidence.Port, pathMetrics, func(s *evidence.Snapshot) { s.Kubelet.Metrics = samples })
 }
 
-// parseMetrics reads the samples that are wanted of the text format of Prometheus.
+// parseMetrics reads the wanted samples from the text format of Prometheus.
 func parseMetrics(r io.Reader) (map[string]float64, error) {
 	out := map[string]float64{}
 	lines := newLines(r)
 	for lines.Scan() && len(out) < maxSamples {
-		// What has not happened needs no sample.
+		// A sample of 0 is the same as none.
 		if name, value, ok := sample(lines.Text()); ok && value != 0 && !dull.MatchString(name) {
 			out[message(name)] = value
 		}
@@ -86,8 +86,8 @@ func sample(line string) (name string, value float64, ok bool) {
 	return name, value, true
 }
 
-// labelsEnd is where the labels end that begin at i: values may have braces. It is -1
-// if they do not end.
+// labelsEnd returns where the labels that begin at i end. Their values may have braces. It
+// returns -1 if they do not end.
 func labelsEnd(line string, i int) int {
 	quoted := false
 	for ; i < len(line); i++ {
@@ -103,10 +103,10 @@ func labelsEnd(line string, i int) int {
 	return -1
 }
 
-// maxLine bounds a line of what others wrote, in bytes.
+// maxLine bounds a line of a text from outside podstep, in bytes.
 const maxLine = 1 << 20
 
-// newLines reads line by line. A longer line than maxLine ends it with an error.
+// newLines returns a reader of lines. A line longer than maxLine ends it with an error.
 func newLines(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), maxLine)

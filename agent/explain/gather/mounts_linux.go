@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// maxMountInfo bounds what is read of a mount table, in bytes.
+// maxMountInfo bounds the part of a mount table that is read, in bytes.
 const maxMountInfo = 16 << 20
 
 // parseMounts reads the mount points below a directory from a table as
@@ -38,8 +38,8 @@ func parseMount(line string) (m evidence.Mount, ok bool) {
 	return m, true
 }
 
-// unescaped undoes how the kernel writes spaces, tabs, line ends and backslashes: by a
-// backslash and three octal digits.
+// unescaped undoes the kernel's escapes of spaces, tabs, line ends and backslashes: a backslash
+// and three octal digits.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -11,15 +11,15 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// elsewhere is why a source on a node has nothing: the pod is not on this one.
+// elsewhere is the error of a source on a node that the pod is not on.
 type elsewhere struct{ message string }
 
 func (e *elsewhere) Error() string { return e.message }
 
-// errNoNode is that a pod has no node yet: there is nothing to look for.
+// errNoNode is returned for a pod that is not bound to a node.
 var errNoNode = errors.New("the pod has no node")
 
-// missedNear notes why there is nothing of the node; nil: that needs no word.
+// missedNear notes why there is nothing of the node. It returns nil if that needs no word.
 func missedNear(source evidence.Source, what string, err error) func(*evidence.Snapshot) {
 	var away *elsewhere
 	switch {
@@ -34,8 +34,8 @@ func missedNear(source evidence.Source, what string, err error) func(*evidence.S
 	return func(s *evidence.Snapshot) { s.Missed(source, what, code, message) }
 }
 
-// early is a context that ends a little before another, so that what has come until
-// then is still given.
+// early returns a context that ends a little before ctx, so that what has come until then still
+// gets into the snapshot.
 func early(ctx context.Context) (context.Context, context.CancelFunc) {
 	const margin = 300 * time.Millisecond
 	if d, ok := ctx.Deadline(); ok {
@@ -44,8 +44,7 @@ func early(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// part is what a source has found so far. What comes after it was given is dropped:
-// a read that hangs may still end.
+// part is what a source has found so far. It drops what comes after give: a read that hangs may still end.
 type part struct {
 	mu    sync.Mutex
 	s     evidence.Snapshot
@@ -72,7 +71,7 @@ func (p *part) missed(source evidence.Source, what string, err error) {
 	p.put(func(s *evidence.Snapshot) { s.Missed(source, what, code, message) })
 }
 
-// give ends the part, and copies what it has into a snapshot.
+// give ends the part, and returns a function that copies what it has into a snapshot.
 func (p *part) give() func(*evidence.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +96,7 @@ func (p *part) give() func(*evidence.Snapshot) {
 	}
 }
 
-// joinMachine adds what one of the two sources of a machine has: its log is read by
-// one of its own.
+// joinMachine adds what one of the two sources of a machine has. The kubelet's log is a source of its own.
 func joinMachine(s *evidence.Snapshot, m *evidence.Machine) {
 	if s.Machine == nil {
 		s.Machine = m
@@ -113,8 +111,8 @@ func joinMachine(s *evidence.Snapshot, m *evidence.Machine) {
 	s.Machine.Lines = lines
 }
 
-// within runs functions at once, and waits for all, or until the context ends: one
-// that reads a file system which hangs may never end.
+// within runs functions at once, and waits until all have returned or the context ends. A
+// function that reads a file system which hangs may never return.
 func within(ctx context.Context, all map[string]func()) (late []string) {
 	done := make(chan string, len(all))
 	for name, f := range all {
@@ -142,6 +140,6 @@ func within(ctx context.Context, all map[string]func()) (late []string) {
 	return nil
 }
 
-// quiet reports whether an error is that a file is not there, which is no news: a pod
-// may have no volumes, and no cgroup.
+// quiet reports whether an error says that a file does not exist. That is no news: a pod may
+// have no volumes, and no cgroup.
 func quiet(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -19,9 +19,9 @@ type nearKubelet = kubelets.Kubelet
 // Nearby finds the kubelet of this machine that has a pod. The sources on a node share
 // it.
 type Nearby struct {
-	// PID is the kubelet's that a person named; 0: that of the pod's node.
+	// PID is the kubelet's that a person named; 0: the kubelet of the pod's node.
 	PID int
-	// Login is how to log in at the API server; nil: as the machine's files say.
+	// Login says how to log in at the API server; nil: as the machine's files say.
 	Login *rest.Config
 
 	once sync.Once
@@ -29,7 +29,7 @@ type Nearby struct {
 	err  error
 }
 
-// kubelet is the one that has the pod.
+// kubelet returns the kubelet that has the pod.
 func (n *Nearby) kubelet(ctx context.Context, of *Subject) (*kubelets.Kubelet, error) {
 	n.once.Do(func() { n.find(ctx) })
 	if n.err != nil {
@@ -65,7 +65,7 @@ func (n *Nearby) find(ctx context.Context) {
 	n.all, n.err = []kubelets.Kubelet{k}, err
 }
 
-// port is the way to a kubelet's port.
+// port returns the way to a kubelet's port.
 func (n *Nearby) port(k *kubelets.Kubelet) (*kubeport.Port, error) {
 	login := n.Login
 	if login == nil {
@@ -90,9 +90,9 @@ func (n *Nearby) reach(ctx context.Context, of *Subject) (k *nearKubelet, ways [
 	return k, ways, nil
 }
 
-// OnNode are the sources on a pod's node: its kubelet's port, which can be reached
-// through the API server too, its runtime, the machine and the kubelet's log. Of many
-// pods the last two are not looked for.
+// OnNode returns the sources on a pod's node: its kubelet's port, which can be reached through
+// the API server, too, its runtime, the machine and the kubelet's log. The last two are left
+// out if many pods are asked about.
 func OnNode(api *kubeapi.Client, near *Nearby, many bool) []Source {
 	out := []Source{&Kubelet{API: api, Near: near, Whole: many}, &Runtime{near}}
 	if many {

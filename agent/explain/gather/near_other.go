@@ -16,7 +16,7 @@ type Nearby struct {
 	Login *rest.Config
 }
 
-// nearKubelet is a kubelet of this machine, of which there is none.
+// nearKubelet stands for a kubelet of this machine. This system runs none.
 type nearKubelet struct{ PID int }
 
 // Same reports whether it is still the process that was found.
@@ -26,8 +26,8 @@ func (*Nearby) reach(context.Context, *Subject) (*nearKubelet, []way, error) {
 	return nil, nil, &elsewhere{"no kubelet runs on this system"}
 }
 
-// OnNode is the kubelet's port, which can be reached through the API server. The rest
-// of a node is seen only there.
+// OnNode returns the kubelet's port, which can be reached through the API server. The other
+// sources are only on the node.
 func OnNode(api *kubeapi.Client, _ *Nearby, many bool) []Source {
 	return []Source{&Kubelet{API: api, Whole: many}}
 }

@@ -32,8 +32,8 @@ func init() {
 	}
 }
 
-// KindOf is the kind of owners that a person calls so, as kubectl takes it; empty:
-// there is none.
+// KindOf returns the kind of owners that a person calls so, by the names that kubectl takes. It
+// is empty if there is none.
 func KindOf(name string) string { return kinds[strings.ToLower(name)].kind }
 
 // Owner gathers what is known of an owner and of its pods. The snapshot of the owner
@@ -61,15 +61,15 @@ func (f From) Owner(ctx context.Context, kind string, name evidence.Name) (*Many
 	if err != nil {
 		return nil, err
 	}
-	if err := m.of(ctx, name.Namespace, selector, owners); err != nil {
+	if err := m.podsOf(ctx, name.Namespace, selector, owners); err != nil {
 		return nil, err
 	}
 	m.out.Owners = append(m.out.Owners, s)
 	return m.out, nil
 }
 
-// owner takes a snapshot of an owner, of what it owns between itself and its pods, and
-// of what owns it; nil: there is none.
+// owner takes a snapshot of an owner, of what stands between it and its pods, and of its own
+// owners. It is nil if there is no such owner.
 func (m *many) owner(ctx context.Context, name evidence.Name, kind string) (*evidence.Snapshot, error) {
 	version := kinds[strings.ToLower(kind)].version
 	if version == "" {
@@ -108,7 +108,7 @@ func (m *many) owner(ctx context.Context, name evidence.Name, kind string) (*evi
 	return s, nil
 }
 
-// owned adds the objects of a kind that an owner owns, and their events: a Deployment's
+// owned adds the objects of a kind that belong to an owner, and their events: a Deployment's
 // ReplicaSets, a CronJob's Jobs.
 func (a *ask) owned(version, kind, uid string) {
 	items, _ := all[json.RawMessage](a, "apis/"+version+"/namespaces/"+a.s.Name.Namespace+"/"+resourceOf(kind), nil, resourceOf(kind))
@@ -131,8 +131,8 @@ func (a *ask) owned(version, kind, uid string) {
 	}
 }
 
-// selector is the one by which an owner knows its pods. A CronJob has none: its Jobs
-// do, which are told apart by their UIDs.
+// selector returns the selector by which an owner knows its pods. A CronJob has none: its Jobs
+// have selectors, and are told apart by their UIDs.
 func (m *many) selector(ctx context.Context, version, kind string, name evidence.Name) (string, error) {
 	if kind == "CronJob" {
 		return "", nil

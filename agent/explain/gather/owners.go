@@ -10,11 +10,11 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// maxOwners bounds the way from a pod upward.
+// maxOwners bounds how many owners upward from a pod are asked for.
 const maxOwners = 4
 
-// owners asks for the pod's controller, for that one's, and so on, and for the events
-// of each: what keeps pods from being made is said there.
+// owners asks for the pod's controller, for the controller's own, and so on, and for the events
+// of each: they say what keeps pods from being made.
 func (a *ask) owners(p *corev1.Pod) {
 	refs := p.OwnerReferences
 	for range maxOwners {
@@ -32,8 +32,8 @@ func (a *ask) owners(p *corev1.Pod) {
 	}
 }
 
-// plurals are the resources of the kinds of owners that are known. One of another kind
-// is guessed: most are the kind in lower case with an s.
+// plurals are the resources of known kinds of owners. The resource of another kind is guessed:
+// most are the kind in lower case with an s.
 var plurals = map[string]string{"DaemonSet": "daemonsets", "Node": ""}
 
 func resourceOf(kind string) string {
@@ -43,8 +43,8 @@ func resourceOf(kind string) string {
 	return strings.ToLower(kind) + "s"
 }
 
-// owner asks for an object that owns pods, and returns it with its own owners. ok is
-// false for one that has nobody above it worth asking, as the node of a mirror pod.
+// owner asks for an object that owns pods, and returns it with its own owners. ok is false if
+// none above it is worth asking, as for the node of a mirror pod.
 func (a *ask) owner(version, kind, name string) (o evidence.Owner, above []metav1.OwnerReference, ok bool) {
 	resource := resourceOf(kind)
 	if resource == "" {
@@ -78,7 +78,7 @@ func (a *ask) isMissing(what string) bool {
 	return false
 }
 
-// ownerHead is what is read of an owner of any kind.
+// ownerHead is the part of an owner of any kind that is read.
 type ownerHead struct {
 	Metadata struct {
 		UID               string

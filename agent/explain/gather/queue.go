@@ -19,9 +19,9 @@ const (
 // maxAhead bounds how many other pods are asked about.
 const maxAhead = 8
 
-// findAhead notes the pod whose image is being pulled while this one's is not: the
-// kubelet pulls one image after another unless its settings differ. The story of one
-// pod alone does not show that.
+// findAhead notes the pod whose image is being pulled while this one's pull waits: the kubelet
+// pulls one image after another unless its settings differ. The story of one pod alone does not
+// show that.
 func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.Story) {
 	if s == nil || s.Behind != "" || !maybeQueued(s) {
 		return
@@ -42,8 +42,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 	}
 }
 
-// pulling are other pods that wait for a pull, or whose image is being pulled, at most
-// maxAhead.
+// pulling returns other pods that wait for a pull, or whose image is being pulled, at most maxAhead.
 func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence.Name) {
 	c, err := client.Dial(ctx, a.Socket)
 	if err != nil {
@@ -63,8 +62,8 @@ func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence
 	return out
 }
 
-// maybeQueued reports whether a pod may wait for another's pull: its worker is seen to
-// wait, or it is not seen at all, and the runtime is not pulling for it.
+// maybeQueued reports whether a pod may wait for another's pull: the runtime is not pulling for
+// it, and its worker is seen to wait, or the worker is not seen at all.
 func maybeQueued(s *evidence.Story) bool {
 	return s.Calls && !goesOn(s, stepPullCall) && (goesOn(s, stepPullWait) || !s.Turns)
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// Runtime is the container runtime of a kubelet of this machine as a source. All its
-// calls only read.
+// Runtime is the container runtime of a kubelet on this machine, as a source. Its calls only read.
 type Runtime struct{ Near *Nearby }
 
 // Names names the source.
@@ -51,11 +50,11 @@ func (r *Runtime) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	return c.look(ctx)
 }
 
-// usualRuntimes are where runtimes listen.
+// usualRuntimes are the sockets at which runtimes listen by default.
 var usualRuntimes = []string{"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock"}
 
-// dialRuntime connects to the runtime of a kubelet: past a podstep that is between
-// them, and where its settings cannot be read to where runtimes usually are.
+// dialRuntime connects to the runtime of a kubelet, past a podstep that is between the two. If
+// the kubelet's settings cannot be read, it tries the usual sockets of runtimes.
 func dialRuntime(ctx context.Context, k *kubelets.Kubelet) (*grpc.ClientConn, error) {
 	sockets := []string{k.Aside(), k.RuntimeEndpoint}
 	if k.RuntimeEndpoint == "" {
@@ -80,10 +79,10 @@ func dialRuntime(ctx context.Context, k *kubelets.Kubelet) (*grpc.ClientConn, er
 	return nil, first
 }
 
-// maxReply is what the kubelet takes of an answer of its runtime, in bytes.
+// maxReply is how many bytes of an answer the kubelet takes from its runtime.
 const maxReply = 16 << 20
 
-// dialSocket connects once, so that it is known why it cannot be, and then for gRPC.
+// dialSocket first connects once, so that the reason for a failure is known, and then for gRPC.
 func dialSocket(ctx context.Context, k *kubelets.Kubelet, socket string) (*grpc.ClientConn, error) {
 	once, err := k.DialSocket(ctx, socket)
 	if err != nil {
@@ -125,7 +124,7 @@ func (c *cri) missed(what string, err error) {
 	c.part.missed(evidence.CRI, what, plainError(err))
 }
 
-// plainError is an error of gRPC as others know it.
+// plainError turns an error of gRPC into the error that other sources have for the same reason.
 func plainError(err error) error {
 	switch status.Code(err) {
 	case codes.DeadlineExceeded:
@@ -177,7 +176,7 @@ const (
 	labelNamespace = "io.kubernetes.pod.namespace"
 )
 
-// labels select what is the pod's.
+// labels returns the labels that select what is the pod's.
 func (c *cri) labels() map[string]string {
 	if uid := c.of.Kubelet.UID; uid != "" {
 		return map[string]string{labelUID: uid}
@@ -185,7 +184,7 @@ func (c *cri) labels() map[string]string {
 	return map[string]string{labelNamespace: c.of.Name.Namespace, labelName: c.of.Name.Name}
 }
 
-// maxItems bounds how many sandboxes and how many containers are kept.
+// maxItems bounds how many sandboxes, and how many containers, are kept.
 const maxItems = 50
 
 func (c *cri) sandboxes(ctx context.Context) {
@@ -244,8 +243,7 @@ var states = map[runtimeapi.ContainerState]string{
 	runtimeapi.ContainerState_CONTAINER_EXITED: "exited", runtimeapi.ContainerState_CONTAINER_UNKNOWN: "unknown",
 }
 
-// statusOf adds how a container is. Its message may be the container's own, and is not
-// kept.
+// statusOf adds a container's status. The status's message may be the container's own, and is not kept.
 func (c *cri) statusOf(ctx context.Context, id string, k *evidence.Container) {
 	answer, err := c.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if err != nil {
@@ -257,7 +255,7 @@ func (c *cri) statusOf(ctx context.Context, id string, k *evidence.Container) {
 	k.Started, k.Finished = nano(st.GetStartedAt()), nano(st.GetFinishedAt())
 }
 
-// nano is a time of the runtime's; zero is none.
+// nano converts a time of the runtime's; zero or less means no time.
 func nano(ns int64) time.Time {
 	if ns <= 0 {
 		return time.Time{}
@@ -265,7 +263,7 @@ func nano(ns int64) time.Time {
 	return time.Unix(0, ns).UTC()
 }
 
-// maxImages bounds how many of a pod's images are asked for.
+// maxImages bounds how many of a pod's images the runtime is asked for.
 const maxImages = 32
 
 // images asks which of the pod's images the runtime has.
@@ -286,8 +284,8 @@ func (c *cri) images(ctx context.Context) {
 	c.part.saw(evidence.CRI, "ImageStatus", func(s *evidence.Snapshot) { s.Runtime.Images = has })
 }
 
-// imagesOf are the images of a pod's containers. One with credentials in its name was
-// changed, and is not asked for.
+// imagesOf returns the images of a pod's containers. An image whose name had credentials was
+// changed, and is left out.
 func imagesOf(p *corev1.Pod) (out []string) {
 	if p == nil {
 		return nil
@@ -309,8 +307,8 @@ type runtimeDirs struct {
 	Root string // of its images and containers
 }
 
-// dirsOf asks a runtime for its directories: containerd returns its whole configuration,
-// of which nothing else is read.
+// dirsOf asks a runtime for its directories. containerd returns its whole configuration;
+// nothing else of it is read.
 func dirsOf(ctx context.Context, k *kubelets.Kubelet) (out runtimeDirs) {
 	conn, err := dialRuntime(ctx, k)
 	if err != nil {

@@ -32,7 +32,7 @@ func (a *ask) storage(p *corev1.Pod) {
 	})
 }
 
-// attachmentsOf are the attachments of some volumes.
+// attachmentsOf returns the attachments of some volumes.
 func attachmentsOf(all []storagev1.VolumeAttachment, volumes []corev1.PersistentVolume) (out []storagev1.VolumeAttachment) {
 	for i := range all {
 		name := all[i].Spec.Source.PersistentVolumeName
@@ -43,8 +43,8 @@ func attachmentsOf(all []storagev1.VolumeAttachment, volumes []corev1.Persistent
 	return out
 }
 
-// claimsOf are the names of the claims that a pod uses: those that it names, and those
-// that are made for it.
+// claimsOf returns the names of the claims that a pod uses: those that it names, and those that
+// are made for it.
 func claimsOf(p *corev1.Pod) (out []string) {
 	for _, v := range p.Spec.Volumes {
 		switch {
@@ -128,8 +128,8 @@ func (a *ask) drivers() {
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Drivers = items })
 }
 
-// attachments asks which volumes are attached: there is no selector for them, so all
-// are read, and those of other volumes are dropped when the pod's are known.
+// attachments asks which volumes are attached. There is no selector for attachments, so all are
+// read. Those of other volumes are dropped once the pod's volumes are known.
 func (a *ask) attachments(string) {
 	items, _ := all[storagev1.VolumeAttachment](a, "apis/storage.k8s.io/v1/volumeattachments", nil, "volumeattachments")
 	for i := range items {

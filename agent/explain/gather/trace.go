@@ -15,11 +15,11 @@ import (
 type Trace struct {
 	story explain.Story
 	file  string
-	// fault is where the file breaks off; nil: it is whole.
+	// fault is where the file breaks off; nil: the file is whole.
 	fault *trace.Fault
 }
 
-// OpenTrace reads a trace file. One that breaks off counts as far as it goes.
+// OpenTrace reads a trace file. A file that breaks off counts as far as it goes.
 func OpenTrace(file string) (*Trace, error) {
 	r, err := trace.Open(file)
 	if err != nil {
@@ -34,8 +34,8 @@ func OpenTrace(file string) (*Trace, error) {
 	return &Trace{story, file, fault}, nil
 }
 
-// Named are the pods of a name, those that came last first; an empty namespace is any.
-// A pod that was made anew under its name counts once.
+// Named returns the pods of a name, those that came last first. An empty namespace stands for
+// any. A pod that was made anew under its name counts once.
 func (t *Trace) Named(namespace, name string) (out []evidence.Name) {
 	known := map[string]bool{}
 	for i := t.story.History.Pods() - 1; i > 0; i-- {
@@ -48,7 +48,7 @@ func (t *Trace) Named(namespace, name string) (out []evidence.Name) {
 	return out
 }
 
-// Pod is what is known of a pod at the end.
+// Pod returns what is known of a pod at the end.
 func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 	h := t.story.History
 	at := explain.Position{At: h.End(), Now: h.Last()}
@@ -62,7 +62,7 @@ func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 	return s
 }
 
-// unseen is what follows after the place where the file breaks off.
+// unseen returns the part that is missing after the place where the file breaks off.
 func (t *Trace) unseen() []evidence.Unseen {
 	if t.fault == nil {
 		return nil
@@ -70,7 +70,7 @@ func (t *Trace) unseen() []evidence.Unseen {
 	return []evidence.Unseen{{Source: evidence.Trace, What: "the rest of " + t.file, Why: evidence.Failed, Message: t.fault.Error()}}
 }
 
-// All are the snapshots of all pods that are there at the end.
+// All returns the snapshots of all pods that are there at the end.
 func (t *Trace) All() *Many {
 	out := &Many{Unseen: t.unseen()}
 	for i := 1; i < t.story.History.Pods(); i++ {

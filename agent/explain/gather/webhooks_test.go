@@ -9,12 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/kubeapi"
-	"k8s.io/client-go/rest"
+	"github.com/podstep/podstep/agent/kubeapi/apitest"
 )
 
-// TestWebhooks: of a pod that has ended those webhooks are kept that are asked about its
-// deletion, with how many endpoints are there to answer.
+// TestWebhooks: for a pod that has ended, the snapshot has the webhooks that are asked about
+// its deletion, each with how many endpoints can answer.
 func TestWebhooks(t *testing.T) {
 	rules := func(op admissionv1.OperationType, resource string) []admissionv1.RuleWithOperations {
 		return []admissionv1.RuleWithOperations{{
@@ -32,7 +31,7 @@ func TestWebhooks(t *testing.T) {
 		}
 		return map[string]any{"items": []discoveryv1.EndpointSlice{s}}
 	}
-	api := newFakeAPI(t, map[string]any{
+	api := apitest.Start(t, apitest.Objects{
 		"api/v1/namespaces/shop": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}},
 		"apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": map[string]any{"items": []admissionv1.ValidatingWebhookConfiguration{{
 			ObjectMeta: metav1.ObjectMeta{Name: "guards"},
@@ -52,13 +51,9 @@ func TestWebhooks(t *testing.T) {
 		}}},
 		"apis/discovery.k8s.io/v1/namespaces/guards/endpointslices": endpoints(false),
 	})
-	client, err := kubeapi.New(&rest.Config{Host: api.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := evidence.Snapshot{Name: evidence.Name{Namespace: "shop", Name: "web"}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", DeletionTimestamp: new(metav1.Now())}, Status: corev1.PodStatus{Phase: corev1.PodFailed}}
-	newAsk(t.Context(), newMemo(client), &s).webhooks(p)
+	newAsk(t.Context(), newMemo(api.Client(t)), &s).webhooks(p)
 	want := []evidence.Webhook{
 		{Configuration: "guards", Name: "silent", Fails: true, Service: "guards/silent"},
 		{Configuration: "changers", Name: "well", Service: "guards/well"},

@@ -19,10 +19,10 @@ const (
 
 var uidText = regexp.MustCompile(`^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$`)
 
-// memory reads texts out of a process; nil reads none.
+// memory reads texts from a process's memory; nil reads none.
 type memory func(t text) string
 
-// maxText bounds a text that is read of the kubelet's memory, in bytes.
+// maxText bounds a text that is read from the kubelet's memory, in bytes.
 const maxText = 4 << 10
 
 // memoryOf reads the memory of a process, which takes root.
@@ -43,8 +43,8 @@ func memoryOf(pid int) (read memory, closer func()) {
 	}, func() { _ = f.Close() }
 }
 
-// own finds out whose the goroutines of the dump are, and keeps those of the pod and
-// of the node. Whoever calls holds the lock.
+// own finds out which pods the goroutines of the dump belong to, and keeps those of this pod
+// and of the node. The caller holds the lock.
 func (p *port) own(of *Subject, s *evidence.Snapshot) {
 	if len(p.dump) == 0 {
 		return
@@ -65,7 +65,7 @@ func (p *port) own(of *Subject, s *evidence.Snapshot) {
 	}
 }
 
-// owners finds out whose goroutines are.
+// owners finds out which pods goroutines belong to.
 type owners struct {
 	name, uid string // the pod's UID, as the API server and as the kubelet has it
 	pods      []podOf
@@ -75,20 +75,20 @@ type owners struct {
 	byID      map[int64]*routine
 }
 
-// somebodys is whose a goroutine is that is a pod's, and not known whose.
+// somebodys stands for the owner of a goroutine that belongs to an unknown pod.
 const somebodys = "?"
 
-// probeWorker is the function that each health probe has a goroutine for.
+// probeWorker is the function in which each health probe has a goroutine.
 const probeWorker = "/prober.(*worker).run"
 
 // maxKept bounds how many goroutines go into a snapshot.
 const maxKept = 100
 
-// sort gives the goroutines of the pod and of the node. Those of which it does not
-// find out whose they are count as the pod's if no other pod can have them, with no UID;
-// doubtful is how many others there are.
+// sort returns the goroutines of the pod and of the node. A goroutine of an unknown pod counts
+// as this pod's, with no UID, if no other pod can have it. doubtful counts the goroutines that
+// others can have, too.
 func (o *owners) sort(all []routine) (kept []evidence.Goroutine, doubtful int) {
-	o.ask(all)
+	o.askMemory(all)
 	o.byID = map[int64]*routine{}
 	for i := range all {
 		o.byID[all[i].ID] = &all[i]
@@ -105,8 +105,8 @@ func (o *owners) sort(all []routine) (kept []evidence.Goroutine, doubtful int) {
 		case whose == o.uid && whose != "":
 			g.Pod = o.name
 			kept = append(kept, g)
-		case whose != somebodys || r.isIdle() || !o.canBeIts(o.first(r)):
-		case !o.isOnly(o.first(r)):
+		case whose != somebodys || r.isIdle() || !o.canBeIts(o.worker(r)):
+		case !o.isOnly(o.worker(r)):
 			doubtful++
 		default:
 			guessed = append(guessed, g)
@@ -115,7 +115,7 @@ func (o *owners) sort(all []routine) (kept []evidence.Goroutine, doubtful int) {
 			}
 		}
 	}
-	// A pod has one worker: of several, others must be of pods that do not look like it.
+	// A pod has one worker. If there are several, the others belong to pods that do not look like it.
 	if workers > 1 {
 		guessed, doubtful = nil, doubtful+len(guessed)
 	}
@@ -123,8 +123,9 @@ func (o *owners) sort(all []routine) (kept []evidence.Goroutine, doubtful int) {
 	return kept[:min(len(kept), maxKept)], doubtful
 }
 
-// ask finds out whose the goroutines are. One that another began is of the same pod.
-func (o *owners) ask(all []routine) {
+// askMemory finds out which pods the goroutines belong to. A goroutine that another one started
+// is of the same pod.
+func (o *owners) askMemory(all []routine) {
 	for i := range all {
 		o.whose[all[i].ID] = o.owner(&all[i])
 	}
@@ -138,8 +139,8 @@ func (o *owners) ask(all []routine) {
 	}
 }
 
-// first is the pod's worker that began a goroutine, or itself.
-func (o *owners) first(r *routine) *routine {
+// worker returns the pod's worker that started a goroutine, or the goroutine itself.
+func (o *owners) worker(r *routine) *routine {
 	for range maxDepth {
 		by := o.byID[r.parent]
 		if by == nil || by.kind != ofPod {
@@ -156,7 +157,7 @@ func (r *routine) isIdle() bool {
 	return strings.HasSuffix(r.Frames[0], podWorker) || strings.HasSuffix(r.Frames[0], probeWorker)
 }
 
-// owner is the UID of the pod whose a goroutine is.
+// owner returns the UID of the pod that a goroutine belongs to.
 func (o *owners) owner(r *routine) string {
 	if r.kind == ofNode {
 		return ""
@@ -182,7 +183,7 @@ func (o *owners) owner(r *routine) string {
 	return somebodys
 }
 
-// uids are those of the pods that are known.
+// uids returns the UIDs of the known pods.
 func (o *owners) uids() (out []string) {
 	for _, p := range o.pods {
 		if uidText.MatchString(p.uid) {
@@ -201,7 +202,7 @@ func (o *owners) canBeIts(r *routine) bool {
 	return i >= 0 && r.fits(o.pods[i])
 }
 
-// isOnly reports whether no more than one pod of the kubelet's can have a goroutine.
+// isOnly reports whether no more than one of the kubelet's pods can have a goroutine.
 func (o *owners) isOnly(r *routine) bool {
 	n := 0
 	for _, p := range o.pods {
@@ -212,11 +213,11 @@ func (o *owners) isOnly(r *routine) bool {
 	return o.known && n == 1
 }
 
-// leaving are functions of workers whose pod ends.
+// leaving matches functions of workers whose pod ends.
 var leaving = regexp.MustCompile(`kubelet\.\(\*Kubelet\)\.SyncTerminat(?:ing|ed)`)
 
-// fits reports whether a pod can have a goroutine. A pod that is ready needs no work
-// that takes long; one that is being ended may still be worked on as before.
+// fits reports whether a pod can have a goroutine. A pod that is ready needs no work that takes
+// long. A pod that is being deleted may still be worked on as before.
 func (r *routine) fits(p podOf) bool {
 	if slices.ContainsFunc(r.Frames, leaving.MatchString) {
 		return p.leaving

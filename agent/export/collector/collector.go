@@ -1,6 +1,6 @@
-// Package collector sends spans to an OpenTelemetry collector, by OTLP over gRPC or HTTP. What
-// the collector cannot take at once is tried again; a stream of events never waits for
-// it, and what finds no room is dropped and counted.
+// Package collector sends spans to an OpenTelemetry collector, by OTLP over gRPC or HTTP. It
+// tries again to send what the collector cannot take at once. A stream of events never waits
+// for it: spans that find no room are dropped and counted.
 package collector
 
 import (
@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// EndpointError is an endpoint that makes no sense.
+// EndpointError is returned for an endpoint that makes no sense.
 type EndpointError struct{ Endpoint, Why string }
 
 func (e *EndpointError) Error() string { return fmt.Sprintf("endpoint %q: %s", e.Endpoint, e.Why) }
@@ -30,24 +30,24 @@ type Collector struct {
 	way      way
 	headers  metadata.MD
 
-	// sent, refused and lost count spans: those that the collector took, those that it
-	// would not have, and those that did not reach it.
+	// sent, refused and lost count spans: those that the collector took, those that it refused,
+	// and those that did not reach it.
 	sent, refused, lost int64
 	why                 error // the last refusal or loss
 }
 
 var errFull = errors.New("it was too slow, and podstep keeps only so many")
 
-// Times of an attempt, of all attempts for one batch, and between two.
+// How long one attempt may take, how many attempts a batch gets, and the first pause between two.
 const (
 	attemptTime = 10 * time.Second
 	attempts    = 5
 	firstPause  = 200 * time.Millisecond
 )
 
-// Dial connects to the collector at an endpoint, and asks whether it takes spans: over HTTP
-// at http://HOST:PORT, over gRPC at grpc://HOST:PORT, HOST:PORT and http://HOST:4317; with
-// TLS at https:// and grpcs://. Headers and the certificate to trust are those of
+// Dial connects to the collector at an endpoint, and asks whether it takes spans. It speaks
+// HTTP to http://HOST:PORT, and gRPC to grpc://HOST:PORT, HOST:PORT and http://HOST:4317. For
+// https:// and grpcs:// it uses TLS. Headers and the certificate to trust come from
 // OpenTelemetry's environment variables.
 func Dial(ctx context.Context, endpoint string, getenv func(string) string) (*Collector, error) {
 	to, err := parse(endpoint)
@@ -108,7 +108,7 @@ func (c *Collector) attempt(ctx context.Context, batch []*tracepb.ResourceSpans)
 	return nil
 }
 
-// deliver sends a batch, and again if the collector may take it later.
+// deliver sends a batch, and sends it again if the collector may take it later.
 func (c *Collector) deliver(ctx context.Context, batch []*tracepb.ResourceSpans) error {
 	pause := firstPause
 	for i := 1; ; i++ {
@@ -129,7 +129,7 @@ func (c *Collector) deliver(ctx context.Context, batch []*tracepb.ResourceSpans)
 	}
 }
 
-// later reports whether OTLP lets a client try again.
+// later reports whether OTLP lets a client send again after an error.
 func later(err error) bool {
 	switch status.Code(err) {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.Unavailable, codes.DataLoss, codes.ResourceExhausted:
@@ -147,12 +147,12 @@ func count(batch []*tracepb.ResourceSpans) (n int) {
 	return n
 }
 
-// Deliver gives what sends batches one after the other, and waits for each.
+// Deliver returns a function that sends a batch and waits until it is sent.
 func (c *Collector) Deliver(ctx context.Context) func([]*tracepb.ResourceSpans) error {
 	return func(batch []*tracepb.ResourceSpans) error { return c.deliver(ctx, batch) }
 }
 
-// Summary is what has been sent, for a person.
+// Summary says what has been sent, for a person.
 func (c *Collector) Summary() string {
 	out := fmt.Sprintf("%d spans sent to %s", c.sent, c.endpoint)
 	if c.refused > 0 {
@@ -164,7 +164,7 @@ func (c *Collector) Summary() string {
 	return out
 }
 
-// Err is an error if spans were refused or lost.
+// Err returns an error if spans were refused or lost.
 func (c *Collector) Err() error {
 	if c.refused+c.lost == 0 {
 		return nil

@@ -31,7 +31,7 @@ type receiver struct {
 	mu      sync.Mutex
 	spans   int
 	headers metadata.MD
-	// answer, if it is set, answers the next requests that bring spans, one each.
+	// answers answer the next requests that bring spans, one each.
 	answers []func(n int) (*collectorpb.ExportTraceServiceResponse, error)
 }
 
@@ -63,7 +63,7 @@ func (r *receiver) serve(t *testing.T) (endpoint string) {
 	return "grpc://" + l.Addr().String()
 }
 
-// serveHTTP is the same service over HTTP.
+// serveHTTP serves the same over HTTP.
 func (r *receiver) serveHTTP(t *testing.T) (endpoint string) {
 	s := httptest.NewServer(r.handler(t))
 	t.Cleanup(s.Close)
@@ -152,7 +152,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestFull: who makes spans never waits; what finds no room is dropped and counted.
+// TestFull: the maker of spans never waits; spans that find no room are dropped and counted.
 func TestFull(t *testing.T) {
 	began, goOn := make(chan bool, 1), make(chan bool)
 	r := &receiver{answers: []func(int) (*collectorpb.ExportTraceServiceResponse, error){func(int) (*collectorpb.ExportTraceServiceResponse, error) {
@@ -214,8 +214,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestNobody: a collector that is not there, or speaks otherwise, is an error at once,
-// which names the other way.
+// TestNobody: a collector that is not there, or speaks otherwise, is an error at once. The
+// error names the other way.
 func TestNobody(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -249,7 +249,7 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// TestTLS: over HTTP the certificate to trust is that of the environment, and no other.
+// TestTLS: over HTTP the certificate to trust is the one that the environment names, and no other.
 func TestTLS(t *testing.T) {
 	r := &receiver{}
 	s := httptest.NewTLSServer(r.handler(t))

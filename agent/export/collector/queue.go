@@ -7,7 +7,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// Queue sends batches in a goroutine of its own, so that who makes them does not wait.
+// Queue sends batches in a goroutine of its own, so that their maker does not wait.
 type Queue struct {
 	c       *Collector
 	batches chan []*tracepb.ResourceSpans
@@ -16,20 +16,20 @@ type Queue struct {
 	dropped int64
 }
 
-// What a queue holds at most, and how long its end may take.
+// How much a queue holds at most, and how long its end may take.
 const (
 	mostBatches = 64
 	endTime     = 10 * time.Second
 )
 
-// Queue begins a queue. Until it is closed, only it uses the collector.
+// Queue starts a queue. Until the queue is closed, only it uses the collector.
 func (c *Collector) Queue() *Queue {
 	ctx, stop := context.WithCancel(context.Background())
 	q := &Queue{c: c, batches: make(chan []*tracepb.ResourceSpans, mostBatches), done: make(chan struct{}), stop: stop}
 	go func() {
 		defer close(q.done)
 		for b := range q.batches {
-			// What was lost is counted, and the next batch has its own chance.
+			// deliver has counted the lost spans, and the next batch has its own chance.
 			_ = c.deliver(ctx, b)
 		}
 	}()

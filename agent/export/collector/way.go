@@ -32,14 +32,14 @@ import (
 
 // way is one of the ways in which OTLP reaches a collector.
 type way interface {
-	// export sends a request once. An error has the code of a status.
+	// export sends a request once. Its errors have the codes of gRPC statuses.
 	export(ctx context.Context, req *collectorpb.ExportTraceServiceRequest, headers metadata.MD) (*collectorpb.ExportTraceServiceResponse, error)
-	// hint asks what to look at if nothing can be sent this way.
+	// hint returns a question about what to look at if nothing can be sent this way.
 	hint() string
 	close()
 }
 
-// target is what an endpoint means.
+// target is the meaning of an endpoint.
 type target struct {
 	grpc bool
 	tls  bool
@@ -56,8 +56,8 @@ const (
 // howToWrite says which endpoints there are.
 const howToWrite = "write http://HOST:4318 for OTLP over HTTP, grpc://HOST:4317 or HOST:4317 over gRPC; https:// and grpcs:// have TLS"
 
-// parse reads an endpoint. http://HOST:4317 is gRPC, as in OpenTelemetry's environment
-// variables: at that port nobody takes spans over HTTP.
+// parse reads an endpoint. http://HOST:4317 means gRPC, as in OpenTelemetry's environment
+// variables: nobody takes spans over HTTP at that port.
 func parse(endpoint string) (target, error) {
 	wrong := func(why string) (target, error) { return target{}, &EndpointError{endpoint, why} }
 	written := endpoint
@@ -93,7 +93,7 @@ func parse(endpoint string) (target, error) {
 	return to, nil
 }
 
-// trusted has the certificates by which a collector is known; nil: the system's.
+// trusted returns the certificates by which a collector is recognised; nil: the system's.
 func trusted(getenv func(string) string) (*x509.CertPool, error) {
 	path := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"))
 	if path == "" {
@@ -165,7 +165,7 @@ func newOverHTTP(url string, config *tls.Config) *overHTTP {
 	}}
 }
 
-// mostAnswer bounds what is read of an answer.
+// mostAnswer bounds the part of an answer that is read, in bytes.
 const mostAnswer = 1 << 20
 
 const protobuf = "application/x-protobuf"
@@ -211,7 +211,8 @@ func (h *overHTTP) hint() string {
 }
 func (h *overHTTP) close() { h.client.CloseIdleConnections() }
 
-// withoutURL is what went wrong; the sentence around it names the endpoint already.
+// withoutURL returns what went wrong, without the URL: the sentence around it names the
+// endpoint already.
 func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -220,8 +221,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// codeOf is the status as which OTLP has a client take an answer: after those of
-// Unavailable it may try again.
+// codeOf returns the gRPC code for an HTTP answer. OTLP lets a client try again after the
+// answers that get Unavailable.
 func codeOf(answer int) codes.Code {
 	switch answer {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -235,11 +236,11 @@ func kindOf(h http.Header) string {
 	return kind
 }
 
-// mostReason bounds what is shown of why a collector refused.
+// mostReason bounds the part of a refusal's reason that is shown.
 const mostReason = 300
 
-// reasonIn is why a collector refused: the message of the status that OTLP has it send,
-// or what it wrote in words.
+// reasonIn returns why a collector refused: the message of the status that OTLP makes it send,
+// or the collector's own text.
 func reasonIn(h http.Header, body []byte) string {
 	text := ""
 	switch kindOf(h) {
@@ -264,7 +265,8 @@ func reasonIn(h http.Header, body []byte) string {
 	return ": " + text
 }
 
-// messageOf is the message of an encoded google.rpc.Status; empty if it has none, or is none.
+// messageOf returns the message of an encoded google.rpc.Status. It is empty if there is none,
+// or if raw is no status.
 func messageOf(raw []byte) string {
 	s := status.New(codes.Unknown, "").Proto()
 	if proto.Unmarshal(raw, s) != nil {

@@ -1,7 +1,6 @@
-// Package calls puts the events of a stream together to calls, as they come: where a
-// call began and ended, in which call it happened, what it had been asked for by, how
-// long it was held. It keeps only the calls that go on, so a stream may be as long as
-// it likes. Who wants to ask about the past has package history.
+// Package calls puts the events of a stream together to calls, as they come: when a call began and ended, in which
+// call it happened, which update it is for, how long it was held. It keeps only the calls that go on, so a stream may
+// be of any length. Package history also keeps the past.
 package calls
 
 import (
@@ -11,33 +10,32 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Ref names a call that may be over.
+// Ref names a call, which may be over.
 type Ref struct {
 	Span uint64
 	Pod  *probes.Pod
 }
 
-// Hold is a time at which the pod was held at a call.
+// Hold is one hold of the pod at a call.
 type Hold struct {
 	// On is the side of the step: enter or exit. A hold on exit comes after the call.
 	On   string
 	From time.Time
 	Mono int64
-	// Length counts once the hold is Over.
+	// Length is valid once the hold is Over.
 	Length time.Duration
 	Over   bool
-	// Reason is why it ended, as the agent's event has it.
+	// Reason is why the hold ended, as in the agent's event.
 	Reason string
 }
 
 // Call is a call of a step, as part of one pod's story.
 type Call struct {
 	Span uint64
-	// Up is the call in which it happened, of the same goroutine as far as is known; nil:
-	// none.
+	// Up is the call in which it happened, of the same goroutine as far as is known; nil: there is none.
 	Up *Call
-	// Caller is the call that it goes back to, and that did not wait for it: it runs on
-	// another goroutine. Asked is the update that its turn of the worker is for.
+	// Caller is the call that caused it and did not wait for it, since it runs on another goroutine. Asked is the
+	// update for which its turn of the worker was made.
 	Caller, Asked *Ref
 
 	Pod                    *probes.Pod // nil: the node
@@ -51,40 +49,39 @@ type Call struct {
 	BeginMono, EndMono int64
 	Args, Results      map[string]any
 	Error              string
-	// NoEnter: the beginning of the call was not seen. NoExit: the end was not. Open: it
-	// was not because the stream ended before.
+	// NoEnter: the beginning of the call was not seen. NoExit: the end was not seen. Open: the end was not seen
+	// because the stream ended before.
 	NoEnter, NoExit, Open bool
 
-	// Holds are those on entry. Held is how long holds stopped it, also those of calls
-	// in it.
+	// Holds are the holds on entry. Held is how long holds stopped the call, also holds of calls in it.
 	Holds []Hold
 	Held  time.Duration
-	// Marks are the other events about it: faults and notes.
+	// Marks are the other events about the call: faults and notes.
 	Marks []*probes.Event
 
 	over bool
 }
 
-// Took is how long the call took, holds included.
+// Took returns how long the call took, holds included.
 func (c *Call) Took() time.Duration { return time.Duration(c.EndMono - c.BeginMono) }
 
 // Goes reports whether the call goes on.
 func (c *Call) Goes() bool { return !c.over }
 
-// Taker is who wants the calls.
+// Taker takes the calls of a stream.
 type Taker interface {
-	// Began takes each call of which the beginning was seen.
+	// Began takes each call whose beginning was seen.
 	Began(*Call)
-	// Ended takes each call once, with all that is known of it.
+	// Ended takes each call once it has ended, with all that is known of it.
 	Ended(*Call) error
-	// Held takes a hold on exit as it ends: of a call that is over.
+	// Held takes a hold on exit when it ends. Its call is over.
 	Held(*Call, *Hold) error
 	// Marked takes an event about no call that goes on.
 	Marked(*probes.Event) error
 }
 
-// What is kept at most. A kubelet has a few calls a pod under way; beyond the bound
-// the oldest is given up as one whose end was not seen.
+// These bound what is kept. A kubelet has a few calls a pod under way. Beyond the bound the oldest is given up, as a
+// call whose end was not seen.
 const (
 	mostOpen  = 65536
 	mostEnded = 4096
@@ -101,13 +98,12 @@ type Stream struct {
 	// ended are the last calls that ended: a hold on exit comes after its call.
 	ended  map[uint64]*Call
 	recent []uint64
-	// asked is the last update in the mailbox of each pod's worker; taken is the one that
-	// the worker has read.
+	// asked has the last update in the mailbox of each pod's worker; taken has the one that the worker has read.
 	asked, taken map[string]*Ref
 	last         *probes.Event
 }
 
-// New makes a stream that gives its calls to a taker.
+// New makes a stream that passes its calls to a taker.
 func New(to Taker, c *probes.Catalogue) *Stream {
 	s := &Stream{to: to, roles: map[string]probes.Role{}, open: map[uint64]*Call{}, ended: map[uint64]*Call{}, asked: map[string]*Ref{}, taken: map[string]*Ref{}}
 	for i := range c.Steps {
@@ -139,7 +135,7 @@ func (s *Stream) Add(e *probes.Event) error {
 	return s.to.Marked(e)
 }
 
-// mostMarks bounds the events that are kept of one call, and the holds.
+// mostMarks bounds the marks that are kept of one call, and the holds.
 const mostMarks = 64
 
 // Close gives up the calls that go on, the innermost first.
@@ -170,7 +166,7 @@ func (s *Stream) enter(e *probes.Event) error {
 	c := call(e)
 	c.Begin, c.BeginMono, c.Args = e.Time, e.Mono, e.Fields
 	if was := s.open[e.Span]; was != nil {
-		// Another agent, which numbers its calls anew.
+		// The event is of another agent, which numbers its calls anew.
 		if err := s.giveUp(was); err != nil {
 			return err
 		}
@@ -186,7 +182,7 @@ func (s *Stream) enter(e *probes.Event) error {
 	return s.bound()
 }
 
-// place finds the call in which c happens, or that it goes back to.
+// place sets the call in which c happens, or the call that caused it.
 func (s *Stream) place(c *Call, parent uint64) {
 	if up := s.open[parent]; parent != 0 && up != nil {
 		c.Up = up
@@ -231,7 +227,7 @@ func (s *Stream) end(c *Call) error {
 	return s.to.Ended(c)
 }
 
-// mailbox follows an update from who asks for it to the turn that it is for.
+// mailbox follows an update from the call that asks for it to the turn that handles it.
 func (s *Stream) mailbox(c *Call) {
 	if c.Pod == nil || c.Span == 0 {
 		return
@@ -311,7 +307,7 @@ func (s *Stream) release(e *probes.Event) error {
 		s.held(c, h.Length)
 		return nil
 	}
-	// The call is over: the time is that of the call around it.
+	// The call is over: the hold counts for the call around it.
 	if c.Up != nil && !c.Up.over {
 		s.held(c.Up, h.Length)
 	}

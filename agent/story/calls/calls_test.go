@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// taken writes down what a stream gives.
+// taken writes down what a stream passes to it.
 type taken struct {
 	lines []string
 	calls []*Call
@@ -53,8 +53,8 @@ func (t *taken) Marked(e *probes.Event) error {
 
 var web = &probes.Pod{Namespace: "default", Name: "web", UID: "u"}
 
-// at is an event at a millisecond.
-func at(ms int, kind probes.Kind, step string, span, parent uint64) *probes.Event {
+// eventAt makes an event at a millisecond.
+func eventAt(ms int, kind probes.Kind, step string, span, parent uint64) *probes.Event {
 	d := time.Duration(ms) * time.Millisecond
 	return &probes.Event{Kind: kind, Step: step, Span: span, Parent: parent, Pod: web, Time: time.Unix(1000, 0).Add(d), Mono: int64(d), Goroutine: "worker"}
 }
@@ -71,37 +71,37 @@ func TestCalls(t *testing.T) {
 		want   []string
 	}{
 		{"nested", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Enter, "b", 2, 1), at(3, probes.Exit, "b", 2, 1), at(5, probes.Exit, "a", 1, 0),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Enter, "b", 2, 1), eventAt(3, probes.Exit, "b", 2, 1), eventAt(5, probes.Exit, "a", 1, 0),
 		}, []string{"b 2ms in a", "a 5ms"}},
 		{"a call that its caller did not wait for", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Exit, "a", 1, 0), at(2, probes.Enter, "b", 2, 1), at(9, probes.Exit, "b", 2, 1),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Exit, "a", 1, 0), eventAt(2, probes.Enter, "b", 2, 1), eventAt(9, probes.Exit, "b", 2, 1),
 		}, []string{"a 1ms", "b 7ms by 1"}},
 		{"a call that outlives its caller", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Enter, "b", 2, 1), at(2, probes.Exit, "a", 1, 0), at(9, probes.Exit, "b", 2, 1),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Enter, "b", 2, 1), eventAt(2, probes.Exit, "a", 1, 0), eventAt(9, probes.Exit, "b", 2, 1),
 		}, []string{"a 2ms", "b 8ms by 1"}},
 		{"held on entry: the calls around it are held too", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Enter, "b", 2, 1), on(at(1, probes.Held, "b", 2, 0), "enter"), at(6, probes.Released, "b", 2, 0),
-			at(7, probes.Exit, "b", 2, 1), at(8, probes.Exit, "a", 1, 0),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Enter, "b", 2, 1), on(eventAt(1, probes.Held, "b", 2, 0), "enter"), eventAt(6, probes.Released, "b", 2, 0),
+			eventAt(7, probes.Exit, "b", 2, 1), eventAt(8, probes.Exit, "a", 1, 0),
 		}, []string{"b 6ms in a held 5ms", "a 8ms held 5ms"}},
 		{"held on exit: after the call, in the one around it", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Enter, "b", 2, 1), at(2, probes.Exit, "b", 2, 1), on(at(2, probes.Held, "b", 2, 0), "exit"),
-			at(6, probes.Released, "b", 2, 0), at(8, probes.Exit, "a", 1, 0),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Enter, "b", 2, 1), eventAt(2, probes.Exit, "b", 2, 1), on(eventAt(2, probes.Held, "b", 2, 0), "exit"),
+			eventAt(6, probes.Released, "b", 2, 0), eventAt(8, probes.Exit, "a", 1, 0),
 		}, []string{"b 1ms in a", "held on exit of b 4ms", "a 8ms held 4ms"}},
 		{"held as the stream ends", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), on(at(1, probes.Held, "a", 1, 0), "enter"), at(4, probes.Note, "", 0, 0),
+			eventAt(0, probes.Enter, "a", 1, 0), on(eventAt(1, probes.Held, "a", 1, 0), "enter"), eventAt(4, probes.Note, "", 0, 0),
 		}, []string{"mark note", "a 4ms held 3ms end unseen"}},
 		{"began before the stream", []*probes.Event{
-			func() *probes.Event { e := at(9, probes.Exit, "a", 1, 0); e.DurationNs = 4e6; return e }(),
+			func() *probes.Event { e := eventAt(9, probes.Exit, "a", 1, 0); e.DurationNs = 4e6; return e }(),
 		}, []string{"a 4ms begin unseen"}},
 		{"an update, and the turn that it is for", []*probes.Event{
-			at(0, probes.Enter, "worker.update", 1, 0), at(1, probes.Exit, "worker.update", 1, 0),
-			at(2, probes.Enter, "worker.start", 2, 0), at(3, probes.Exit, "worker.start", 2, 0),
-			at(4, probes.Enter, "worker.turn", 3, 0), at(5, probes.Exit, "worker.turn", 3, 0),
-			at(6, probes.Enter, "worker.start", 4, 0), at(7, probes.Exit, "worker.start", 4, 0),
-			at(8, probes.Enter, "worker.turn", 5, 0), at(9, probes.Exit, "worker.turn", 5, 0),
+			eventAt(0, probes.Enter, "worker.update", 1, 0), eventAt(1, probes.Exit, "worker.update", 1, 0),
+			eventAt(2, probes.Enter, "worker.start", 2, 0), eventAt(3, probes.Exit, "worker.start", 2, 0),
+			eventAt(4, probes.Enter, "worker.turn", 3, 0), eventAt(5, probes.Exit, "worker.turn", 3, 0),
+			eventAt(6, probes.Enter, "worker.start", 4, 0), eventAt(7, probes.Exit, "worker.start", 4, 0),
+			eventAt(8, probes.Enter, "worker.turn", 5, 0), eventAt(9, probes.Exit, "worker.turn", 5, 0),
 		}, []string{"worker.update 1ms", "worker.start 1ms", "worker.turn 1ms asked by 1", "worker.start 1ms", "worker.turn 1ms"}},
 		{"still going on: the innermost ends first", []*probes.Event{
-			at(0, probes.Enter, "a", 1, 0), at(1, probes.Enter, "b", 2, 1), at(3, probes.Note, "", 0, 0),
+			eventAt(0, probes.Enter, "a", 1, 0), eventAt(1, probes.Enter, "b", 2, 1), eventAt(3, probes.Note, "", 0, 0),
 		}, []string{"mark note", "b 2ms in a end unseen", "a 3ms end unseen"}},
 	} {
 		var got taken
@@ -126,7 +126,7 @@ func TestBounded(t *testing.T) {
 	s := New(&got, probes.MustLoad())
 	const n = 3 * mostOpen
 	for i := range n {
-		if err := s.Add(at(i, probes.Enter, "a", uint64(i+1), 0)); err != nil {
+		if err := s.Add(eventAt(i, probes.Enter, "a", uint64(i+1), 0)); err != nil {
 			t.Fatal(err)
 		}
 	}

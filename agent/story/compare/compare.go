@@ -6,40 +6,40 @@ import (
 	"time"
 )
 
-// Result is what two stories have in common, and what not.
+// Result has what two stories have in common, and where they differ.
 type Result struct {
 	A, B *Story
-	// Times are where the time went, by step, the largest difference first.
+	// Times shows where the time went, by step, the largest difference first.
 	Times []Times
-	// Pairs are the notable steps of both, in order; one of two is nil where only the
-	// other story has the step.
+	// Pairs are the notable steps of both stories, in order. In a pair one step is nil if only the other story has
+	// the step.
 	Pairs []Pair
-	// Parts is the place in Pairs at which the stories part first, or -1. Fails is that
-	// of the first step that failed in one of them only.
+	// Parts is the place in Pairs at which the stories part first, or -1. Fails is the place of the first step that
+	// failed in only one of them, or -1.
 	Parts, Fails int
 }
 
-// Times are those of the calls of one step.
+// Times has the times of the calls of one step.
 type Times struct {
 	Key
 	A, B           time.Duration
 	CallsA, CallsB int
 }
 
-// More is how much more time the second story took.
+// More returns how much more time the step took in the second story.
 func (t *Times) More() time.Duration { return t.B - t.A }
 
 // Pair is a step of both stories, or of one.
 type Pair struct {
 	A, B *Step
-	// Turn is the one that it belongs to, of whichever has it.
+	// Turn is the turn that has the step, of the first story if both have it.
 	Turn *Turn
 }
 
 // Differs reports whether the step is in one story only, or failed in one only.
 func (p *Pair) Differs() bool { return p.A == nil || p.B == nil || p.A.Failed != p.B.Failed }
 
-// Step is the step, of whichever has it.
+// Step returns the step of the first story, or else of the second.
 func (p *Pair) Step() *Step {
 	if p.A != nil {
 		return p.A
@@ -87,14 +87,13 @@ func times(a, b *Story) []Times {
 	return out
 }
 
-// What is aligned at most: beyond it, turns and steps go by their place.
+// These bound what is aligned. Beyond them, turns and steps are paired by their place.
 const (
 	mostTurns     = 200
 	mostTurnSteps = 1000
 )
 
-// pairs aligns the turns of both stories, and then the steps of two turns that belong
-// together.
+// pairs aligns the turns of both stories, and then the steps of each two turns that belong together.
 func pairs(a, b *Story) (out []Pair) {
 	only := func(s *Story, t *Turn, first bool) {
 		for _, i := range notable(s, t) {
@@ -145,7 +144,7 @@ func steps(a, b *Story, ta, tb *Turn) (out []Pair) {
 	return together(out)
 }
 
-// together pairs steps that ran beside the worker, wherever they came in each turn.
+// together pairs steps that ran beside the worker, whatever their place in each turn.
 func together(pairs []Pair) []Pair {
 	gone := map[int]bool{}
 	for i := range pairs {
@@ -176,7 +175,7 @@ func together(pairs []Pair) []Pair {
 	return out
 }
 
-// alike is how much two turns have in common; 0: they do not belong together.
+// alike returns how much two turns have in common; 0: they do not belong together.
 func alike(a, b *Story, ta, tb *Turn) int {
 	if ta.Kind != tb.Kind {
 		return 0
@@ -214,10 +213,9 @@ func notable(s *Story, t *Turn) (out []int) {
 	return out
 }
 
-// align pairs the members of two sequences in their order, so that what the pairs have in
-// common is the most. A score of 0 is no pair. each gets the places in order; -1 where
-// there is no other. Of sequences that are longer than most, only the first are aligned,
-// and the others go by their place.
+// align pairs the members of two sequences in their order, so that the sum of the pairs' scores is the largest.
+// Members with a score of 0 are no pair. align calls each with the places in order; -1 stands for no member. Of
+// sequences longer than most it aligns the first members, and pairs the others by their place.
 func align(n, m, most int, score func(i, j int) int, each func(i, j int)) {
 	cn, cm := min(n, most), min(m, most)
 	best := make([][]int32, cn+1)

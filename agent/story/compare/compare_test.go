@@ -15,8 +15,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// made makes a story of turns: words are steps, "!" behind one means that it failed, and
-// "=40s" is how long it took.
+// made makes a story of turns: words are steps. A "!" behind a step means that it failed, and "=40s" that it took so
+// long.
 func made(turns ...string) *Story {
 	s := &Story{Done: true, Begun: true}
 	s.Pod.Name = "web"
@@ -36,7 +36,7 @@ func made(turns ...string) *Story {
 	return s
 }
 
-// written is an alignment: both, one only, or another outcome.
+// written shows an alignment: steps of both stories, of one only, or with another outcome.
 func written(r *Result) string {
 	var out []string
 	for i := range r.Pairs {
@@ -80,8 +80,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestOffWorker: the place of what ran beside the worker makes no difference, whether it was
-// there does.
+// TestOffWorker: the place of a step that ran beside the worker makes no difference, but its absence does.
 func TestOffWorker(t *testing.T) {
 	offWorker := func(s *Story) *Story {
 		for i := range s.Steps {
@@ -100,7 +99,7 @@ func TestOffWorker(t *testing.T) {
 	}
 }
 
-// TestLong: turns and steps beyond the bounds are all there, in order.
+// TestLong: turns and steps beyond the bounds are all in the result, in order.
 func TestLong(t *testing.T) {
 	var turns []string
 	for range mostTurns + 50 {
@@ -159,8 +158,8 @@ func source(t testing.TB, path string) (*agentpb.InfoResponse, *trace.Reader) {
 
 const lab, node, attached = "../../../tui/state/testdata/lab.podstep", "../../trace/testdata/node.podstep", "../../../tui/state/testdata/attached.podstep"
 
-// TestAddsUp: the times of the steps of a part, of waits and of holds are the time of the
-// part, and each line of the comparison has its share of it.
+// TestAddsUp: the times of the steps of a part, of waits and of holds add up to the time of the part, and so do the
+// lines of the comparison.
 func TestAddsUp(t *testing.T) {
 	for _, path := range []string{lab, node, attached} {
 		_, batches, err := tracetest.Read(path)
@@ -190,7 +189,7 @@ func addsUp(t *testing.T, path string, part Part, names map[string]bool) {
 		}
 		s, err := Read(info, r, sel, part, nil)
 		if err != nil || !s.Begun {
-			continue // only reported, with no call; or it never ended
+			continue // the pod was only reported, with no call; or the part never ended
 		}
 		sum := s.Outside + s.Held
 		for i := range s.Steps {
@@ -226,8 +225,8 @@ func addsUp(t *testing.T, path string, part Part, names map[string]bool) {
 	}
 }
 
-// countBoth is how many pairs there must be: the notable steps of both, less those that
-// are in one pair.
+// countBoth returns how many pairs a result must have: the number of notable steps of both stories, less one for each
+// pair of two.
 func countBoth(r *Result) (n int) {
 	for _, s := range []*Story{r.A, r.B} {
 		for i := range s.Steps {
@@ -244,7 +243,7 @@ func countBoth(r *Result) (n int) {
 	return n
 }
 
-// TestHeld: the time that a person held a pod is no step's.
+// TestHeld: the time for which a person held a pod counts for no step.
 func TestHeld(t *testing.T) {
 	info, r := source(t, lab)
 	s, err := Read(info, r, &agentpb.PodSelector{Name: "held"}, Creation, nil)
@@ -272,9 +271,9 @@ func readOf(t *testing.T, path, name string, part Part) *Story {
 	return s
 }
 
-// TestTermination: it begins with the deletion of the object and is over when the kubelet
-// lets go of the pod; the one whose container did not end in its grace period took it all.
-// The pods were held meanwhile, which is no step's time.
+// TestTermination: a termination begins with the deletion of the object and is over when the kubelet lets go of the
+// pod. A pod whose container did not end by itself took the whole grace period. The pods were held meanwhile, which
+// counts for no step.
 func TestTermination(t *testing.T) {
 	quick, slow := read(t, "web", Termination), read(t, "held", Termination)
 	for _, s := range []*Story{quick, slow} {
@@ -301,8 +300,8 @@ func TestTermination(t *testing.T) {
 	}
 }
 
-// TestAttached: where nobody sees turns, the calls to the runtime have the time of the
-// termination, too: two containers ran into their grace period of a second, side by side.
+// TestAttached: where no probe sees turns, the calls to the runtime have the time of the termination. Two containers
+// used up their grace period of a second, at the same time.
 func TestAttached(t *testing.T) {
 	s := readOf(t, attached, "held", Termination)
 	stops := time.Duration(0)
@@ -316,7 +315,7 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestNotBegun: a part to which a pod has not come has no lines, and it is named.
+// TestNotBegun: if a pod has not come to the part, the comparison has no lines, and names the pod.
 func TestNotBegun(t *testing.T) {
 	ended, lives := read(t, "web", Termination), read(t, "no-image", Termination)
 	for _, c := range []struct {
@@ -364,8 +363,7 @@ func golden(t *testing.T, path string, r *Result) {
 	}
 }
 
-// FuzzAlign: both sequences are given in full and in order, and only what scores is
-// paired.
+// FuzzAlign: each gets all members of both sequences in order, and only pairs with a score.
 func FuzzAlign(f *testing.F) {
 	f.Add("abc", "acb", 2)
 	f.Add("", "x", 1)

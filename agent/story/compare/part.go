@@ -26,29 +26,28 @@ var Parts = []string{"creation", "termination", "all"}
 
 func (p Part) String() string { return Parts[p] }
 
-// PartNamed is the part of a name. There must be one.
+// PartNamed returns the part with a name. There must be one.
 func PartNamed(name string) Part { return Part(slices.Index(Parts, name)) }
 
-// Next is the part after this one, and round.
+// Next returns the part after this one; after the last, the first.
 func (p Part) Next() Part { return (p + 1) % Part(len(Parts)) }
 
-// Text is what a part is called.
+// Text returns what a part is called.
 func (p Part) Text(l words.Lang) string {
 	return l.In([...]probes.Text{
 		Creation: words.Text("creation", "创建"), Termination: words.Text("termination", "终止"), All: words.Text("the whole story", "整个过程"),
 	}[p])
 }
 
-// Moment is as of when stories are read: a position, the time there, and what the pods
-// were doing.
+// Moment is a moment as of which stories are read: a position, the time there, and what the pods were doing.
 type Moment struct {
 	At    int
 	Now   int64
 	World *life.World
 }
 
-// bounds finds when the part begins and ends, as far as that is known before its calls
-// are. It reports whether the pod has come to it.
+// bounds finds when the part begins and ends, as far as that is known without the part's calls. It reports whether
+// the pod has come to the part.
 func (r *reader) bounds(m Moment) (begun bool) {
 	r.end = m.Now
 	if r.story.Part == Creation {
@@ -74,7 +73,7 @@ func (r *reader) bounds(m Moment) (begun bool) {
 	return false
 }
 
-// start is when a chapter began: with the call that showed it, or the turn that it is in.
+// start returns when a chapter began: with the call that showed it, or with the turn of that call.
 func (r *reader) start(m outline.Mark) int64 {
 	if it := r.p.Items.At(m.Item); it != nil {
 		if sp := r.h.Span(it.Span); sp != nil {
@@ -84,8 +83,8 @@ func (r *reader) start(m outline.Mark) int64 {
 	return m.At
 }
 
-// gone is when the kubelet let go of the pod, or was done with one that stays at the API
-// server; over is false if it has not yet.
+// gone returns when the kubelet let go of the pod, or was done with a pod that stays at the API server. over is false
+// if that has not happened.
 func (r *reader) gone(pod *life.Pod) (at int64, over bool) {
 	switch {
 	case pod.Removed && !pod.Worker && pod.At == history.None:
@@ -106,8 +105,8 @@ func (r *reader) gone(pod *life.Pod) (at int64, over bool) {
 	return at, true
 }
 
-// between are the stages between a pod's source and its worker. A pod that is there
-// already has calls of other stages too, which its worker does not wait for.
+// between has the stages between a pod's source and its worker. An older pod also has calls of other stages, for
+// which its worker does not wait.
 var between = []string{"source", "merge", "syncloop", "podmanager", "worker", "status"}
 
 func (r *reader) isBetween(sp *history.Span) bool {
@@ -125,12 +124,10 @@ func (r *reader) before(sp *history.Span) bool {
 	return sp.Sync == 0
 }
 
-// noTurns reports whether the probe saw no turns of the pod's worker: then all its calls are
-// on the way.
+// noTurns reports whether the probe saw no turns of the pod's worker: then all the pod's calls count as on its way.
 func (r *reader) noTurns() bool { return r.p.Turns.End() == 0 }
 
-// after reports whether a call is on the way from the pod's worker, which has finished, to
-// its being gone.
+// after reports whether a call comes between the end of the pod's worker and the end of the pod.
 func (r *reader) after(sp *history.Span) bool {
 	return r.finished != 0 && sp.Start >= r.finished && r.isBetween(sp)
 }

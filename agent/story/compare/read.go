@@ -23,10 +23,10 @@ type Source interface {
 // ErrNoPod is the error of a source that has nothing of the pod.
 var ErrNoPod = errors.New("there is nothing of it")
 
-// Read reads a part of the story of the pod that is meant from a source, and keeps no events of
-// others. Of several pods of one name, one after the other, it is the last one. now, if
-// it is not nil, gives the time of the agent's clock at the end, from the wall clock at
-// its zero. An error of the source other than io.EOF comes with the story up to there.
+// Read reads a part of the story of the selected pod from a source, and keeps no events of others. Of several pods of
+// one name, one after the other, it takes the last. now, if not nil, returns the time of the agent's clock at the
+// end, and gets the wall clock at that clock's zero. If the source fails with another error than io.EOF, Read returns
+// the error with the story up to there.
 func Read(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, part Part, now func(origin int64) int64) (*Story, error) {
 	h := history.New(info, probes.MustLoad())
 	lives := life.New(h)
@@ -75,7 +75,7 @@ func Read(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, pa
 	return Of(h, o, place, part, Moment{h.End(), last, lives.Now()}), failed
 }
 
-// chosen is the last pod that has events; those of several names are too many.
+// chosen returns the last pod that has events. It fails if there are pods of several names.
 func chosen(h *history.History, o *outline.Outlines, pods *agentpb.PodSelector) (place int, err error) {
 	var names []string
 	for i := 1; i < o.Pods(); i++ {

@@ -2,10 +2,9 @@
 // the creation: where the time went in each, which steps only one of them has, and the
 // first place where they part.
 //
-// The time of a part is given to one step at each moment: the innermost call of the
-// pod's worker, or of what the worker waits for then. So the times of all steps, of the
-// waits between them and of holds add up to the part's. The time of a hold is no
-// step's.
+// Each moment of a part counts for one step: the innermost call of the pod's worker, or of a goroutine for which the
+// worker waits then. So the times of all steps, of the waits between them and of holds add up to the part's. The time
+// of a hold counts for no step.
 package compare
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Key says which step is which in two pods: the step, and the container, image or
-// volume that it is about. The zero Key is the time outside of any call.
+// Key identifies the same step in two pods: by the step, and by the container, image or volume that it is about. The
+// zero Key stands for the time outside of any call.
 type Key struct{ Step, Of string }
 
 // Step is a call in the part of a story that is compared.
@@ -29,24 +28,24 @@ type Step struct {
 	Key
 	Turn   int // place in the story's turns
 	Begin  time.Duration
-	Took   time.Duration // its own, without calls in it and without holds
+	Took   time.Duration // its own time, without calls in it and without holds
 	Failed bool
 	Error  string
-	// OffWorker: it ran on another goroutine, so its place among the others says nothing.
+	// OffWorker: it ran on another goroutine, so its place among the others has no meaning.
 	OffWorker bool
 	// Notable steps tell stories apart; others are the same in most.
 	Notable bool
 }
 
-// Turn is what happened in one turn of the worker, before the first, or after the last.
-// Where nobody sees turns, all is in one.
+// Turn has the steps of one turn of the worker, or those before the first or after the last turn. Where no probe sees
+// turns, all are in one.
 type Turn struct {
-	Kind  string // "" is before the first, afterLast after the last, unseen: no turns are seen
+	Kind  string // "": before the first; afterLast: after the last; unseen: no turns are seen
 	N     int
 	Steps []int
 }
 
-// The kinds of what is no turn of the worker, beside the empty one.
+// The kinds of a Turn that is none of the worker, besides "".
 const (
 	afterLast = "after"
 	unseen    = "calls"
@@ -56,17 +55,17 @@ const (
 type Story struct {
 	Pod  probes.Pod
 	Part Part
-	// Begun is false if the pod has not come to the part: there is nothing else then.
+	// Begun is false if the pod has not come to the part. Then the story has nothing else.
 	Begun bool
-	// Took is how long it took, or has taken if it is not Done; Held is how much of it a
-	// person held the pod.
+	// Took is how long the part took, or has taken if it is not Done. Held is for how much of that a person held the
+	// pod.
 	Took, Held time.Duration
 	Done       bool
 	Turns      []Turn
 	Steps      []Step
 	// Outside is the time in no call: mostly between two turns.
 	Outside time.Duration
-	// Cut: there were more calls than are looked at.
+	// Cut: there were more than mostSteps calls.
 	Cut bool
 }
 
@@ -93,23 +92,22 @@ type reader struct {
 	end   int64
 	story *Story
 	begin int64
-	fixed bool // begin is that of a chapter, not of the first call
+	fixed bool // begin is the beginning of a chapter, not of the first call
 	// finished is when the worker finished the pod; 0: it has not.
 	finished int64
 	came     bool // a turn of the part has come
 	spent    []interval
-	// index has the steps of calls, images the container for which an image is pulled,
-	// turns the places of turns of the worker in the story.
+	// index has the place of each call's step, images the container for which an image is pulled, and turns the place
+	// of each of the worker's turns in the story.
 	index   map[int]int
-	parents []int // of steps, the step around each, or that waited for it
+	parents []int // by step: the step around it, or the one that waited for it
 	images  map[string]string
 	turns   map[int]int
-	// waits is the last call in which the worker waited for others, by the stage of
-	// what it waits for.
+	// waits has the last call in which the worker waited for others, by the stage of these.
 	waits map[string]interval
 }
 
-// interval is when a step was under way; step -1 is a hold.
+// interval is a time in which a step was under way; step -1 is a hold.
 type interval struct {
 	from, to int64
 	step     int
@@ -138,7 +136,7 @@ func (r *reader) read() {
 		if first || sp.Start < r.begin {
 			r.begin, first = sp.Start, false
 		}
-		r.take(ref, sp)
+		r.addCall(ref, sp)
 	}
 	if first {
 		return
@@ -159,8 +157,8 @@ func (r *reader) read() {
 	}
 }
 
-// take makes a step of a call, if the pod waits for it.
-func (r *reader) take(ref int, sp *history.Span) {
+// addCall makes a step of a call, if the pod waits for it.
+func (r *reader) addCall(ref int, sp *history.Span) {
 	call := r.h.Call(ref, r.at)
 	_, within := r.index[sp.Parent]
 	to := r.end
@@ -175,10 +173,10 @@ func (r *reader) take(ref int, sp *history.Span) {
 		from = max(from, r.begin)
 	}
 	up := r.h.Span(sp.Parent)
-	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.of(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(from), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
+	s := Step{Key: Key{r.h.Step(sp.Step).Name, r.subject(&call)}, OffWorker: !sp.Worker || up != nil && up.Over(r.at) && up.End <= sp.Start, Begin: time.Duration(from), Failed: sp.Failed && sp.Over(r.at), Turn: r.turn(sp)}
 	if s.Failed {
 		s.Error = call.Err
-		// A call fails because one in it did: that one shows why.
+		// A call often fails because a call in it did. That one shows why.
 		for up := r.around(sp); up >= 0; up = r.parents[up] {
 			r.story.Steps[up].Failed, r.story.Steps[up].Error = false, ""
 		}
@@ -198,7 +196,7 @@ func (r *reader) take(ref int, sp *history.Span) {
 	}
 }
 
-// around is the step in which a call happened, or that waited for it; -1: none.
+// around returns the step in which a call happened, or that waited for it; -1: there is none.
 func (r *reader) around(sp *history.Span) int {
 	if i, is := r.index[sp.Parent]; is {
 		return i
@@ -215,8 +213,7 @@ func (r *reader) waitedFor(sp *history.Span) bool {
 	return is && sp.Start >= w.from && sp.Start <= w.to
 }
 
-// turn is the place of the turn in which a call happened, or while which the worker
-// waited for it.
+// turn returns the place of the turn in which a call happened, or during which the worker waited for it.
 func (r *reader) turn(sp *history.Span) int {
 	if !sp.Worker {
 		if i, is := r.index[sp.Parent]; is {
@@ -245,7 +242,7 @@ func (r *reader) turn(sp *history.Span) int {
 	return n
 }
 
-// lastTurn is the place of what comes after the last turn.
+// lastTurn returns the place of the Turn for what comes after the last turn.
 func (r *reader) lastTurn() int {
 	n := len(r.story.Turns) - 1
 	if r.story.Turns[n].Kind != afterLast {
@@ -257,9 +254,9 @@ func (r *reader) lastTurn() int {
 
 var kinds = [outline.Kinds]string{outline.Create: string(probes.TurnCreate), outline.Sync: string(probes.TurnSync), outline.Terminating: string(probes.TurnTerminating), outline.Terminated: string(probes.TurnTerminated)}
 
-// of is what a call is about, in a word that is the same for another pod: a container,
-// with those that a call in it belongs to, an image or a volume.
-func (r *reader) of(c *history.Call) string {
+// subject returns what a call is about, in a word that is the same for another pod: an image, a volume, or a
+// container, which may be that of the call around it.
+func (r *reader) subject(c *history.Call) string {
 	container := c.Text("container")
 	if container == "" {
 		if id := c.Text("containerID"); id != "" && r.p.Names[id] != "" {
@@ -290,7 +287,7 @@ func (r *reader) of(c *history.Call) string {
 
 const containerMark = "container "
 
-// volumeName is the name of a volume without what is different in each pod.
+// volumeName returns the name of a volume without the part that differs from pod to pod.
 func volumeName(v string) string {
 	v = strings.Trim(v, "[]\"")
 	if strings.HasPrefix(v, "kube-api-access-") {
@@ -328,8 +325,7 @@ func (r *reader) holds() {
 	}
 }
 
-// sweep gives each moment of the part to a hold, else to the step that began last of
-// those under way.
+// sweep counts each moment of the part for a hold, or else for the step that began last among those under way.
 func (r *reader) sweep() {
 	type edge struct {
 		at   int64

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Names are what the two pods are called: as short as tells them apart.
+// Names returns the shortest names that tell the two pods apart.
 func (r *Result) Names() (a, b string) {
 	x, y := r.A.Pod, r.B.Pod
 	switch {
@@ -23,15 +23,15 @@ func (r *Result) Names() (a, b string) {
 	return words.Clean(x.NamespacedName()), words.Clean(y.NamespacedName())
 }
 
-// alikeShare is the part of the longer time by which two may differ and still count
-// as equally long, and alikeTime the time.
+// Two times count as equally long if they differ by no more than the part alikeShare of the longer one, or by no more
+// than alikeTime.
 const (
 	alikeShare = 10
 	alikeTime  = 100 * time.Millisecond
 )
 
-// Verdict is what the comparison comes to, in a sentence: how long both took, and where
-// most of the difference went.
+// Verdict returns the result of the comparison in a sentence: how long both took, and where most of the difference
+// comes from.
 func (r *Result) Verdict(l words.Lang) string {
 	if missing := r.missing(l); missing != "" {
 		return missing
@@ -71,7 +71,7 @@ func (r *Result) missing(l words.Lang) string {
 	return l.Inf(words.Text("neither %s nor %s has begun to end", "%s 与 %s 都还没有开始终止"), a, b)
 }
 
-// span is how long a part took, or has taken so far.
+// span returns how long a part took, or has taken so far.
 func span(l words.Lang, s *Story) string {
 	out := words.Took(s.Took)
 	if !s.Done {
@@ -83,7 +83,7 @@ func span(l words.Lang, s *Story) string {
 	return out
 }
 
-// Text is what a step is called, and what it is about.
+// Text returns the step's title, and what the step is about.
 func (k Key) Text(l words.Lang) string {
 	switch {
 	case k.Step == "":
@@ -100,7 +100,7 @@ func (k Key) Text(l words.Lang) string {
 	return l.Inf(of, words.Clean(k.Step), words.Clean(name))
 }
 
-// Parting says where the stories part first, and what failed first in one of them only.
+// Parting returns a sentence about where the stories part first, and what failed first in only one of them.
 func (r *Result) Parting(l words.Lang) string {
 	if !r.Begun() {
 		return ""
@@ -121,7 +121,7 @@ func (r *Result) Parting(l words.Lang) string {
 	return out
 }
 
-// whose is the pod that alone has a step, or in which alone it failed.
+// whose returns the name of the pod that alone has a pair's step, or in which alone it failed.
 func (r *Result) whose(pair int) string {
 	a, b := r.Names()
 	p := &r.Pairs[pair]
@@ -131,7 +131,7 @@ func (r *Result) whose(pair int) string {
 	return b
 }
 
-// because is the error of the first failure.
+// because returns the error of the step at Fails.
 func (r *Result) because(l words.Lang) string {
 	for _, s := range []*Step{r.Pairs[r.Fails].A, r.Pairs[r.Fails].B} {
 		if failed(s) && s.Error != "" {
@@ -141,7 +141,7 @@ func (r *Result) because(l words.Lang) string {
 	return ""
 }
 
-// Text is what a turn is called.
+// Text returns what a turn is called.
 func (t *Turn) Text(l words.Lang) string {
 	switch t.Kind {
 	case "":
@@ -160,19 +160,19 @@ func (t *Turn) Text(l words.Lang) string {
 	return l.Inf(name, t.N)
 }
 
-// Line is one line of a comparison as a table: what, how it was in the first and in the
-// second, and how much more in the second.
+// Line is one line of a comparison as a table: what it is about, how that was in the first and in the second story,
+// and how much more it was in the second.
 type Line struct {
-	// Heading lines have only What. Marked ones are where the stories differ.
+	// A Heading has only What. At a Marked line the stories differ.
 	Heading, Marked   bool
 	What, A, B, Other string
 }
 
-// leastTime is what a step must differ by to have a line of its own.
+// leastTime is by how much a step's times must differ for a line of its own.
 const leastTime = time.Millisecond
 
-// Lines are the comparison as a table: where the time went, and the steps of which the
-// stories differ. At most as many lines as most are about one of these.
+// Lines returns the comparison as a table: where the time went, and the steps in which the stories differ. Each of
+// these two has at most most lines.
 func (r *Result) Lines(l words.Lang, most int) (out []Line) {
 	if !r.Begun() {
 		return nil
@@ -254,8 +254,7 @@ func outcome(l words.Lang, s *Step) string {
 	return words.Took(s.Took)
 }
 
-// Cell makes a text of a table as wide as its column, in a terminal's cells, and cuts a
-// longer one.
+// Cell pads a text of a table to the width of its column, in a terminal's cells, and cuts a longer one.
 func Cell(s string, width int) string {
 	s = ansi.Truncate(s, width, "...")
 	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))

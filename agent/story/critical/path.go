@@ -1,6 +1,5 @@
-// Package critical finds the calls that a pod's creation took its time by: the
-// critical path through them. Had one of these been quicker, the pod would have
-// been ready sooner.
+// Package critical finds the critical path of a pod's creation: the calls that determined how long it took. Had one
+// of these been quicker, the pod would have been ready sooner.
 package critical
 
 import (
@@ -15,10 +14,9 @@ import (
 // how deep calls are nested.
 const maxCalls, maxDepth = 2000, 24
 
-// Path is the chain of calls from the end of a pod's creation back: always the
-// call that ended last before the next one of the chain began, and inside each
-// the same. It is that of a position, and of the time there: a creation that goes
-// on ends now. Keys are references of spans.
+// Path returns the chain of calls from the end of a pod's creation back. Each is the call that ended last before the
+// next one of the chain began; the calls inside each form a chain in the same way. Path looks as of a position, and
+// now is the time there: a creation that goes on ends now. Keys are references of spans.
 func Path(h *history.History, o *outline.Outlines, p *outline.Pod, at int, now int64) map[int]bool {
 	end := End(p, at, now)
 	w := walk{h: h, at: at, now: now, kids: map[int][]int{}, out: map[int]bool{}}
@@ -42,7 +40,7 @@ func Path(h *history.History, o *outline.Outlines, p *outline.Pod, at int, now i
 	return w.out
 }
 
-// End is when the next chapter began, as of a position.
+// End returns when the chapter after creation began, as of a position.
 func End(p *outline.Pod, at int, now int64) int64 {
 	for _, m := range p.Marks {
 		if m.Chapter > outline.Creation && m.Pos < at {
@@ -60,8 +58,8 @@ type walk struct {
 	out  map[int]bool
 }
 
-// chain walks back through calls from a time: the one that ended last counts,
-// then the one that ended last before that one began.
+// chain walks back through calls from a time: it takes the call that ended last, then the one that ended last before
+// that one began.
 func (w *walk) chain(calls []int, until int64, depth int) {
 	if depth > maxDepth || len(calls) == 0 {
 		return
@@ -90,8 +88,7 @@ func (w *walk) take(ref int, until int64, depth int) {
 	w.chain(w.kids[ref], until, depth+1)
 }
 
-// covering is the call that was going on at the very end: the worker's, if it
-// is one of several.
+// covering returns the call that was going on at the very end: the worker's, if there are several.
 func (w *walk) covering(calls []int, ends []int64, until int64) int {
 	found := history.None
 	for i, ref := range calls {

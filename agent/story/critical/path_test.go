@@ -12,8 +12,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestPath: the calls of a path that are in no other of it follow one another,
-// and the path begins near the beginning of the pod.
+// TestPath: the outermost calls of a path follow one another, and the path begins near the beginning of the pod.
 func TestPath(t *testing.T) {
 	info, batches, err := tracetest.Read("../../../tui/state/testdata/lab.podstep")
 	if err != nil {

@@ -16,9 +16,8 @@ type Call struct {
 // maxExpected bounds how many calls are listed.
 const maxExpected = 40
 
-// Calls lists the calls to the runtime that come next in a chapter, of a pod of
-// which now is known at a position: without turns to go by, what is still missing.
-// Those that the probe does not see are left out.
+// Calls lists the calls to the runtime that a pod still needs in a chapter, as of a position where its state is now.
+// It is for probes that see no turns. It leaves out calls that the probe does not see.
 func Calls(h *history.History, p *outline.Pod, now *life.Pod, c outline.Chapter, at int) (out []Call) {
 	node := p.Place == 0
 	if node || now.Removed || now.Ended && c != outline.Termination || c == outline.Running {

@@ -20,7 +20,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// learn gives what is usual after a recording.
+// learn returns what is usual after a recording.
 func learn(t *testing.T, path string) *Usual {
 	t.Helper()
 	info, batches, err := tracetest.Read(path)
@@ -40,15 +40,15 @@ func learn(t *testing.T, path string) *Usual {
 	return u
 }
 
-// TestUsual: what is usual by the catalogue was seen in the recording, in the calls
-// that the catalogue has it in.
+// TestUsual: the steps that are usual by the catalogue were seen in the recording, within the calls that the
+// catalogue names.
 func TestUsual(t *testing.T) {
 	u := learn(t, "../../../tui/state/testdata/lab.podstep")
 	fresh := New(u.h)
 	for k := range fresh.kinds {
 		for step, fam := range fresh.kinds[k] {
 			if u.h.Role(step) == probes.RoleWorker {
-				continue // never ends while its turns are learnt
+				continue // the worker's loop never ends while its turns are learnt
 			}
 			got := u.kinds[k][step]
 			for _, kid := range fam.kids {
@@ -66,7 +66,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestLearn: what is made more often than not is expected, where it is made.
+// TestLearn: a call that is made more often than not is expected at its place.
 func TestLearn(t *testing.T) {
 	f := &family{}
 	f.learn([]history.StepID{1, 3})
@@ -92,9 +92,15 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestProgress: what comes is what is missing.
+// TestProgress: the calls that are expected are those that are missing.
 func TestProgress(t *testing.T) {
-	started := func(g *progress) { g.sandbox = true; g.start("a"); g.end("a", false); g.start("b"); g.end("b", false) }
+	started := func(g *progress) {
+		g.sandbox = true
+		g.noteStart("a")
+		g.noteEnd("a", false)
+		g.noteStart("b")
+		g.noteEnd("b", false)
+	}
 	for name, c := range map[string]struct {
 		done                  func(*progress)
 		creation, termination string
@@ -103,7 +109,7 @@ func TestProgress(t *testing.T) {
 		"a sandbox":     {func(g *progress) { g.sandbox = true }, "create:a start:a create:b start:b", "stopSandbox"},
 		"one created":   {func(g *progress) { g.sandbox, g.created["a"] = true, true }, "start:a create:b start:b", "stopSandbox"},
 		"all started":   {started, "", "stop:a stop:b stopSandbox"},
-		"one is over":   {func(g *progress) { g.end("b", true); started(g) }, "", "stop:a stopSandbox"},
+		"one is over":   {func(g *progress) { g.noteEnd("b", true); started(g) }, "", "stop:a stopSandbox"},
 		"reported":      {func(g *progress) { g.reported("a", "running"); g.reported("b", "waiting") }, "create:b start:b", "stop:a stopSandbox"},
 		"has been over": {func(g *progress) { g.reported("a", "terminated") }, "create:b start:b", "stopSandbox"},
 		"stopped":       {func(g *progress) { g.stopped = true; started(g) }, "", ""},

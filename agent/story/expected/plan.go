@@ -7,18 +7,17 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// plan is what will come by the runtime manager's plan of a turn.
+// plan is what the runtime manager plans to do in a turn.
 type plan struct {
 	known          bool
-	sandbox, start bool // a sandbox is made, containers are started
+	sandbox, start bool // the plan makes a sandbox, and starts containers
 }
 
-// lookForPlan is how many calls after the beginning of the runtime manager's
-// SyncPod the plan is looked for: it is one of its first.
+// lookForPlan is among how many first calls of the runtime manager's SyncPod the plan is looked for: it is one of its
+// first.
 const lookForPlan = 16
 
-// planOf finds the plan that was made in a call of the runtime manager's SyncPod,
-// as of a position.
+// planOf finds the plan in a call of the runtime manager's SyncPod, as of a position.
 func (u *Usual) planOf(p *outline.Pod, call *history.Span, at int) (pl plan) {
 	for i := call.Ordinal + 1; i < min(call.Ordinal+lookForPlan, p.Spans.End()); i++ {
 		sp := u.h.Span(*p.Spans.At(i))
@@ -40,7 +39,7 @@ func (u *Usual) planOf(p *outline.Pod, call *history.Span, at int) (pl plan) {
 	return pl
 }
 
-// comes reports whether a step comes, by the plan and by what is usual.
+// comes reports whether a step is expected, by the plan and by what is usual.
 func (pl plan) comes(planned probes.Planned, usual bool) bool {
 	if !pl.known {
 		return usual

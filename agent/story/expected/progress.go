@@ -9,17 +9,15 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// progress is how far the sandbox and the containers of a pod are, as its calls
-// and reports show.
+// progress is how far the sandbox and the containers of a pod have come, as its calls and reports show.
 type progress struct {
 	names            []string // in the order in which they are started
 	sandbox, stopped bool
 	created, started map[string]bool
-	ended            map[string]bool // the latest that is known; true: it has, or is being stopped
+	ended            map[string]bool // by the latest event; true: the container has ended, or is being stopped
 }
 
-// progressOf looks back at what was done for the pod's containers, as far as to
-// the last time that its sandbox was made.
+// progressOf looks back at what was done for the pod's containers, until its sandbox was last made.
 func progressOf(h *history.History, p *outline.Pod, at int) *progress {
 	g := &progress{names: containers(h, p, at), created: map[string]bool{}, started: map[string]bool{}, ended: map[string]bool{}}
 	h.Back(p.Place, at, func(_ int, sp *history.Span) bool {
@@ -37,10 +35,10 @@ func progressOf(h *history.History, p *outline.Pod, at int) *progress {
 		case probes.RoleCreate:
 			g.created[wire.Lookup(enter, "container").String()] = true
 		case probes.RoleStart:
-			g.start(container())
-			g.end(container(), false)
+			g.noteStart(container())
+			g.noteEnd(container(), false)
 		case probes.RoleStop:
-			g.end(container(), true)
+			g.noteEnd(container(), true)
 		case probes.RoleContainerState:
 			g.reported(wire.Lookup(enter, "container").String(), wire.Lookup(enter, "state").String())
 		}
@@ -49,29 +47,29 @@ func progressOf(h *history.History, p *outline.Pod, at int) *progress {
 	return g
 }
 
-// reported takes the state of a container that is not known from its calls: they
-// may have been made before the probe came.
+// reported takes a container's state from a report, unless calls have shown it: they may have been made before the
+// probe came.
 func (g *progress) reported(name, state string) {
 	if state != "running" && state != "terminated" {
 		return
 	}
 	g.sandbox = true
-	g.start(name)
-	g.end(name, state == "terminated")
+	g.noteStart(name)
+	g.noteEnd(name, state == "terminated")
 }
 
-// start notes that a container was started at some time.
-func (g *progress) start(name string) { g.created[name], g.started[name] = true, true }
+// noteStart notes that a container was started at some time.
+func (g *progress) noteStart(name string) { g.created[name], g.started[name] = true, true }
 
-// end notes whether a container has ended. Events come from the latest back, so
+// noteEnd notes whether a container has ended. Events come from the latest back, so
 // that the first counts.
-func (g *progress) end(name string, ended bool) {
+func (g *progress) noteEnd(name string, ended bool) {
 	if _, known := g.ended[name]; !known {
 		g.ended[name] = ended
 	}
 }
 
-// containers are the names of the pod's containers as its object has them.
+// containers returns the names of the pod's containers, as in its object.
 func containers(h *history.History, p *outline.Pod, at int) (names []string) {
 	sp := h.Span(p.Bound)
 	if sp == nil || sp.Enter >= at {

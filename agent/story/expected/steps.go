@@ -11,14 +11,14 @@ import (
 // Step is a step that is expected.
 type Step struct {
 	Step history.StepID
-	// Depth is its nesting in what is expected, from 0.
+	// Depth is the step's nesting among the expected steps, from 0.
 	Depth int
-	// Nth counts the same step in one list, from 0.
+	// Nth numbers the entries of the same step in one list, from 0.
 	Nth int
 }
 
-// InCall lists what usually comes next in a call that goes on at a position,
-// after the steps that were seen in it. It is empty for a call in no turn.
+// InCall lists the steps that usually come next in a call that goes on at a position, after the steps that were seen
+// in it. The list is empty for a call in no turn.
 func (u *Usual) InCall(p *outline.Pod, call *history.Span, seen []history.StepID, at int) []Step {
 	t := p.TurnOf(call)
 	if t == nil {
@@ -33,8 +33,8 @@ func (u *Usual) InCall(p *outline.Pod, call *history.Span, seen []history.StepID
 	return f.out
 }
 
-// AfterCalls lists what comes in a turn in which no call goes on, after the steps
-// of the calls that were made in it.
+// AfterCalls lists the steps that usually come in a turn in which no call goes on, after the calls that were made in
+// it.
 func (u *Usual) AfterCalls(t *outline.Turn, seen []history.StepID) []Step {
 	f := forecast{u: u, kind: t.Kind}
 	turn := u.h.StepFor(probes.RoleTurn)
@@ -55,7 +55,7 @@ type forecast struct {
 	out  []Step
 }
 
-// calls lists what a step usually calls after the steps that were seen.
+// calls lists the steps that a step usually calls after those that were seen.
 func (f *forecast) calls(step history.StepID, seen []history.StepID, pl plan, depth int) {
 	fam := f.u.family(f.kind, step)
 	if fam == nil {
@@ -81,12 +81,11 @@ func (f *forecast) calls(step history.StepID, seen []history.StepID, pl plan, de
 	}
 }
 
-// maxDepth bounds the nesting, maxTimes how often a step is listed: there are
-// steps that call themselves.
+// maxDepth bounds the nesting, and maxTimes how often a step is listed, since some steps call themselves.
 const maxDepth, maxTimes = 24, 2
 
-// one lists one expected step with what is expected in it. Steps for a closer
-// look, and those that share a row with others, are not listed themselves.
+// one lists one expected step with the steps that are expected in it. It does not list steps for a closer look, or
+// those that share a row with others, but the steps in these.
 func (f *forecast) one(step history.StepID, depth int) {
 	n := f.used[step]
 	if n >= maxTimes || depth > maxDepth {

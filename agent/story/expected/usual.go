@@ -11,20 +11,19 @@ import (
 // none is history.None.
 const none = history.None
 
-// turnsOf are the kinds of turns by the catalogue's names for them.
+// turnsOf has the catalogue's name of each kind of turn.
 var turnsOf = [outline.Kinds]probes.Turn{
 	outline.Create: probes.TurnCreate, outline.Sync: probes.TurnSync, outline.Terminating: probes.TurnTerminating, outline.Terminated: probes.TurnTerminated,
 }
 
-// Usual is what each step calls in the turns of a session, by the kind of the
-// turn. Until there were any turns, it is what is usual by the catalogue.
+// Usual knows which steps each step calls in the turns of a session, by the kind of the turn. Until there were any
+// turns, it knows what the catalogue has.
 type Usual struct {
 	h     *history.History
 	kinds [outline.Kinds]map[history.StepID]*family
 }
 
-// family is what a step calls: how often it ran, and how often each call was
-// made in it, in order.
+// family has how often a step ran, and how often it called each other step, in order.
 type family struct {
 	n    int
 	kids []kid
@@ -35,7 +34,7 @@ type kid struct {
 	seen int
 }
 
-// New gives what is usual by the catalogue of a history.
+// New returns what is usual by the catalogue of a history.
 func New(h *history.History) *Usual {
 	u, c := &Usual{h: h}, h.Catalogue()
 	for k := range u.kinds {
@@ -55,8 +54,8 @@ func New(h *history.History) *Usual {
 	return u
 }
 
-// family is what a step calls in turns of a kind, or in those that create a pod
-// if it was never seen in one of the kind; nil if it is not known.
+// family returns what a step calls in turns of a kind; if it was never seen in one, what it calls in turns that
+// create a pod; nil if that is not known.
 func (u *Usual) family(kind outline.Kind, step history.StepID) *family {
 	if f := u.kinds[kind][step]; f != nil {
 		return f
@@ -64,11 +63,10 @@ func (u *Usual) family(kind outline.Kind, step history.StepID) *family {
 	return u.kinds[outline.Create][step]
 }
 
-// maxCalls bounds the calls of one turn that are learnt from, the newest.
+// maxCalls bounds the calls of one turn that are learnt from, from the newest on.
 const maxCalls = 3000
 
-// Learn learns from a turn that has ended. One that failed broke off somewhere:
-// nothing is learnt from it.
+// Learn learns from a turn that has ended. It learns nothing from a turn that failed, since that broke off somewhere.
 func (u *Usual) Learn(p *outline.Pod, t *outline.Turn) {
 	if t.Failed {
 		return
@@ -103,8 +101,7 @@ func (u *Usual) Learn(p *outline.Pod, t *outline.Turn) {
 // forgetAfter keeps what was learnt long ago from outweighing what is seen now.
 const forgetAfter = 64
 
-// learn takes the calls that one call made, in order, calls of the same step
-// once.
+// learn takes the steps that one call called, in order, each step once.
 func (f *family) learn(calls []history.StepID) {
 	if f.n >= forgetAfter {
 		f.n /= 2

@@ -7,25 +7,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Record is an event with what the history knows of it. It is good until the next
-// event is added.
+// Record is an event with what the history knows about it. It is valid until the next event is added.
 type Record struct {
 	Pos    int
 	Header *wire.Header
-	Raw    []byte // as it came; a part of the history
+	Raw    []byte // the event as it came; a part of the history's memory
 	Time   int64  // session time
 	Step   StepID
 	Span   int // reference; None: the event is about no call
 	Pod    int // place
 	Epoch  *Epoch
-	Knows  probes.Knows // what could be known of a story when it came
+	Knows  probes.Knows // what the probes knew of a story when the event came
 }
 
 // Field looks up a field of the event by its name.
 func (r *Record) Field(name string) wire.Value { return wire.Lookup(r.Raw, name) }
 
-// Add takes the next batch of events of the present agent and calls each for every
-// one that is new. It then forgets what is beyond the limit: see First.
+// Add takes the next batch of events of the present agent and calls each for every new event. It then forgets the
+// events beyond the limit: see First.
 func (h *History) Add(b *agentpb.Batch, each func(*Record)) {
 	if b == nil {
 		return
@@ -40,7 +39,7 @@ func (h *History) Add(b *agentpb.Batch, each func(*Record)) {
 	h.forgetOld()
 }
 
-// AddEvent is Add for one event, whose pod is known. The history copies it.
+// AddEvent is Add for one event, whose pod is known. The history copies the event.
 func (h *History) AddEvent(raw []byte, each func(*Record)) {
 	h.add(raw, each)
 	h.forgetOld()
@@ -58,10 +57,10 @@ func (h *History) add(raw []byte, each func(*Record)) {
 	e := h.epoch
 	read, err := wire.ReadHeader(raw)
 	if err != nil {
-		// What cannot be read is kept as a loss, so that it is seen.
+		// An event that cannot be read is kept as a loss, so that people see that.
 		read, raw = e.lostEvent()
 	}
-	head, r := &h.head, &h.record // an event is to cost no allocation
+	head, r := &h.head, &h.record // reused, so that an event costs no allocation
 	*head = read
 	e.wall, e.mono = head.Time, head.Mono
 	if head.Seq != 0 && head.Seq <= e.skip {
@@ -87,7 +86,7 @@ func (h *History) add(raw []byte, each func(*Record)) {
 	}
 }
 
-// Record gives the event at a position once more; ok is false if it is not kept.
+// Record returns the event at a position once more; ok is false if it is not kept.
 func (h *History) Record(pos int, head *wire.Header) (r Record, ok bool) {
 	raw := h.arena.at(pos)
 	if raw == nil {
@@ -101,8 +100,7 @@ func (h *History) Record(pos int, head *wire.Header) (r Record, ok bool) {
 	}, true
 }
 
-// lostEvent is an event that says that one could not be read, with the time of the
-// one before.
+// lostEvent makes an event which tells that one event could not be read, with the time of the event before it.
 func (e *Epoch) lostEvent() (wire.Header, []byte) {
 	head := wire.Header{Kind: agentpb.Kind_DROP, Time: e.wall, Mono: e.mono}
 	raw, err := proto.Marshal(&agentpb.Event{Kind: head.Kind, Time: head.Time, Mono: head.Mono})
@@ -112,8 +110,8 @@ func (e *Epoch) lostEvent() (wire.Header, []byte) {
 	return head, raw
 }
 
-// setShift makes the times of an epoch go on where the one before ended: all
-// count from the moment at which the first agent began.
+// setShift makes the times of an epoch go on where the epoch before ended: all count from the moment at which the
+// first agent began.
 func (h *History) setShift(e *Epoch, head *wire.Header) {
 	if e.timed || head.Time == 0 {
 		return
@@ -125,7 +123,7 @@ func (h *History) setShift(e *Epoch, head *wire.Header) {
 	e.shift = head.Time - head.Mono - h.origin
 }
 
-// track makes the event's span, or ends it.
+// track begins or ends the span that the event is about.
 func (h *History) track(p *Pod, r *Record) {
 	if r.Header.Span == 0 {
 		if r.Header.Kind == agentpb.Kind_NOTE && r.Header.Step == 0 && r.Header.Probe > 0 {
@@ -175,7 +173,7 @@ func (h *History) addSpan(p *Pod, r *Record) {
 	}
 }
 
-// forget drops what belongs to events before a position.
+// forget drops everything that belongs to events before a position.
 func (h *History) forget(before int) {
 	h.spans.forget(before)
 	h.forgetSights()

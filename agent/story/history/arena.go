@@ -5,14 +5,14 @@ import "slices"
 // chunkEvents is how many events a chunk has. Chunks are forgotten whole.
 const chunkEvents = 4096
 
-// chunk is some events in their wire form, one after the other: a slice of its
-// own for each would cost more than the events.
+// chunk has some events in their wire form, one after the other: a slice for each event would cost more than the
+// events.
 type chunk struct {
 	data []byte
 	ends []uint32 // where each event ends in data
 }
 
-// arena keeps events by position, the oldest of which it can forget.
+// arena keeps events by position, and can forget the oldest.
 type arena struct {
 	chunks []*chunk
 	first  int // position of the first event that is kept
@@ -31,7 +31,7 @@ func (a *arena) add(raw []byte) {
 	a.end++
 }
 
-// open begins a chunk, as large as the last one turned out.
+// open begins a chunk, with room for about as many bytes as the last one has.
 func (a *arena) open() {
 	size := 64 * chunkEvents
 	if n := len(a.chunks); n > 0 {
@@ -44,7 +44,7 @@ func (a *arena) open() {
 	a.chunks = append(a.chunks, &chunk{data: make([]byte, 0, size), ends: make([]uint32, 0, chunkEvents)})
 }
 
-// at gives the event at a position, nil if it is not kept.
+// at returns the event at a position; nil: it is not kept.
 func (a *arena) at(pos int) []byte {
 	if pos < a.first || pos >= a.end {
 		return nil

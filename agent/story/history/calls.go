@@ -12,17 +12,17 @@ import (
 // Call is a call of a step with the values of its events.
 type Call struct {
 	*Span
-	At   int // the position as of which it is looked at
+	At   int // the position as of which the call was read
 	Step *Step
 	// Args and Results are the values at entry and exit.
 	Args, Results map[string]any
 	Err           string
-	Known         bool // its beginning is kept
+	Known         bool // the event of its beginning is kept
 	Ended         bool
 	holds         []holdTime
 }
 
-// Call reads a call as of a position. Its Span is nil if it is not kept.
+// Call reads a call as of a position. Its Span is nil if the call is not kept.
 func (h *History) Call(ref, at int) (c Call) {
 	c.Span, c.At, c.holds = h.spans.at(ref), at, h.holds[ref]
 	if c.Span == nil {
@@ -43,8 +43,7 @@ func (h *History) Call(ref, at int) (c Call) {
 	return c
 }
 
-// Took is how long a call took, or has taken by now, without the time for which a person
-// had it held.
+// Took returns how long a call took, or has taken by now, without the time for which people held it.
 func (c *Call) Took(now int64) time.Duration {
 	end := now
 	if c.Ended {
@@ -53,11 +52,11 @@ func (c *Call) Took(now int64) time.Duration {
 	return max(0, Since(c.Start, end)-held(c.holds, c.At, c.Start, end))
 }
 
-// Since is the time between two session times, never negative: clocks of foreign
-// events may go back.
+// Since returns the time between two session times. It is never negative, although the clock of foreign events may go
+// back.
 func Since(from, to int64) time.Duration { return time.Duration(max(0, to-from)) }
 
-// Text is an argument or result as a short text, empty if there is none.
+// Text returns an argument or result as a short text; empty: there is none.
 func (c *Call) Text(name string) string {
 	if v, ok := c.Results[name]; ok {
 		return words.Short(v)
@@ -77,7 +76,7 @@ func (c *Call) Flag(name string) bool {
 	return b
 }
 
-// Number is an argument or result that is a number.
+// Number returns an argument or result that is a number; ok is false if there is none.
 func (c *Call) Number(name string) (int64, bool) {
 	for _, m := range []map[string]any{c.Results, c.Args} {
 		switch v := m[name].(type) {
@@ -92,11 +91,11 @@ func (c *Call) Number(name string) (int64, bool) {
 	return 0, false
 }
 
-// LookBack bounds how many calls are looked through for one of a step.
+// LookBack bounds how many calls are searched.
 const LookBack = 2000
 
-// Back finds the latest call of a pod that had begun at a position and that is as
-// wanted, or None. It looks through the last LookBack calls only.
+// Back finds the latest call of a pod that had begun at a position and for which wanted returns true, or None. It
+// searches only the last LookBack calls.
 func (h *History) Back(pod, at int, wanted func(ref int, sp *Span) bool) int {
 	spans := &h.pods[pod].Spans
 	for i, n := spans.End()-1, 0; i >= spans.First && n < LookBack; i, n = i-1, n+1 {
@@ -108,7 +107,7 @@ func (h *History) Back(pod, at int, wanted func(ref int, sp *Span) bool) int {
 	return None
 }
 
-// LastCall is a pod's last call of a step that had ended at a position.
+// LastCall returns a pod's last call of a step that had ended at a position.
 func (h *History) LastCall(pod int, step StepID, at int) (Call, bool) {
 	ref := h.Back(pod, at, func(_ int, sp *Span) bool { return sp.Step == step && sp.Over(at) && sp.Shape != NoExit })
 	if ref == None {
@@ -117,9 +116,8 @@ func (h *History) LastCall(pod int, step StepID, at int) (Call, bool) {
 	return h.Call(ref, at), true
 }
 
-// LastEnter is the position of the event that began the latest call of one of some
-// roles, the first of them that there is one of; None if there is none, or it is
-// not kept.
+// LastEnter returns the position of the event that began a pod's latest call of a role. It tries the roles in order
+// until one has a call. It returns None if none has, or if the event is not kept.
 func (h *History) LastEnter(pod, at int, roles ...probes.Role) int {
 	for _, role := range roles {
 		ref := h.Back(pod, at, func(_ int, sp *Span) bool { return h.Role(sp.Step) == role && sp.Shape != NoEnter })
@@ -130,21 +128,19 @@ func (h *History) LastEnter(pod, at int, roles ...probes.Role) int {
 	return None
 }
 
-// GoesOn reports whether a pod is in a call of a role that began at a time or later,
-// on whatever goroutine.
+// GoesOn reports whether a pod is in a call of a role that began at a time or later, on any goroutine.
 func (h *History) GoesOn(pod int, role probes.Role, from int64, at int) bool {
 	return h.Back(pod, at, func(_ int, sp *Span) bool { return sp.Start >= from && h.Role(sp.Step) == role && !sp.Over(at) }) != None
 }
 
-// OpenCall is the newest call of a step of a pod that goes on, or None.
+// OpenCall returns a pod's newest call of a step that goes on, or None.
 func (h *History) OpenCall(pod int, step string) int {
 	id := h.StepNamed(step)
 	return h.Back(pod, h.End(), func(_ int, sp *Span) bool { return sp.Step == id && sp.Exit == None })
 }
 
-// PositionAt is the position before which all events had happened at a session
-// time. Events are nearly in the order of time: a call that is reported late has
-// the time that it had. That is near enough to find a place.
+// PositionAt returns the position before which all events had happened at a session time. Since a call may be
+// reported late, with its own time, events are only nearly in the order of time. That is near enough to find a place.
 func (h *History) PositionAt(t int64) int {
 	first := h.First()
 	return first + sort.Search(h.End()-first, func(i int) bool { return h.TimeAt(first+i) > t })

@@ -16,8 +16,7 @@ const DefaultLimit = 160 << 20
 // maxPods bounds the pods of a history: a foreign stream may name any number.
 const maxPods = 100_000
 
-// History is all events of a session, or those of them that are kept. One
-// goroutine uses it.
+// History has the events of a session that are kept. Only one goroutine may use it.
 type History struct {
 	catalogue *probes.Catalogue
 	steps     *steps
@@ -31,8 +30,8 @@ type History struct {
 	origin    int64  // wall clock at session time 0
 	last      int64  // session time of the latest event
 	limit     int
-	calls     int   // bounds the references that a pod keeps; 0: nothing does
-	free      []int // places where no pod is, in order
+	calls     int   // bounds the references that a pod keeps; 0: there is no bound
+	free      []int // places without a pod, in order
 
 	sights map[int][]int // by call: see Sights
 
@@ -40,8 +39,8 @@ type History struct {
 	record Record
 	head   wire.Header
 
-	keep func() []int   // positions of events that are kept although they are old
-	kept map[int][]byte // those of them that are forgotten otherwise
+	keep func() []int   // returns the positions of events that are kept although they are old
+	kept map[int][]byte // those of them that the arena has forgotten
 }
 
 // Pod is a pod of a history. Place 0 is the node itself.
@@ -49,7 +48,7 @@ type Pod struct {
 	Entity probes.Pod
 	Events List[int] // positions
 	Spans  List[int] // references
-	ids    int       // how many numbers of agents stand for it
+	ids    int       // how many numbers of the agent stand for the pod
 }
 
 // New makes a history that begins with the agent that info is about.
@@ -65,21 +64,20 @@ func New(info *agentpb.InfoResponse, c *probes.Catalogue) *History {
 // SetLimit bounds the bytes of events that are kept.
 func (h *History) SetLimit(bytes int) { h.limit = bytes }
 
-// SetCallLimit bounds how many of its last calls each pod keeps the references of.
-// It is for who never asks for older ones; by default they are kept for as long as
-// the calls.
+// SetCallLimit bounds to how many of its last calls each pod keeps references. It is for callers that never ask for
+// older ones. By default references are kept for as long as the calls.
 func (h *History) SetCallLimit(calls int) { h.calls = calls }
 
-// Catalogue is that of the steps.
+// Catalogue returns the catalogue of the steps.
 func (h *History) Catalogue() *probes.Catalogue { return h.catalogue }
 
-// Pods is the number of pods, the node included: places go from 0.
+// Pods returns the number of pods, the node included: places go from 0.
 func (h *History) Pods() int { return len(h.pods) }
 
-// Pod gives the pod at a place.
+// Pod returns the pod at a place.
 func (h *History) Pod(i int) *Pod { return h.pods[i] }
 
-// PodOf gives the place of the pod with a uid; ok is false if there is none.
+// PodOf returns the place of the pod with a uid; ok is false if there is none.
 func (h *History) PodOf(uid string) (i int, ok bool) {
 	if uid == "" {
 		return None, false
@@ -88,8 +86,7 @@ func (h *History) PodOf(uid string) (i int, ok bool) {
 	return i, ok
 }
 
-// Learn learns a pod of the present agent, and gives its place. A pod that an
-// earlier agent knew is the same.
+// Learn learns a pod of the present agent, and returns its place. A pod that an earlier agent knew keeps its place.
 func (h *History) Learn(p *agentpb.Pod) int {
 	e, entity := h.epoch, probes.Pod{Namespace: words.Clean(p.Namespace), Name: words.Clean(p.Name), UID: words.Clean(p.Uid)}
 	i, ok := e.pods[p.Id]
@@ -108,8 +105,8 @@ func (h *History) Learn(p *agentpb.Pod) int {
 	return i
 }
 
-// Meet gives the place of a pod that others than the agent know, such as the API
-// server. The agent may come to know it later: it is the same pod then, by its UID.
+// Meet returns the place of a pod that is known from elsewhere, such as the API server. If the agent learns of it
+// later, it is the same pod, by its UID.
 func (h *History) Meet(p probes.Pod) int {
 	if i, ok := h.byUID[p.UID]; ok && p.UID != "" {
 		return i
@@ -120,7 +117,7 @@ func (h *History) Meet(p probes.Pod) int {
 func (h *History) newPod(p probes.Pod) int {
 	i := len(h.pods)
 	switch {
-	case len(h.free) > 0: // the first one, so that the last ones can be given back
+	case len(h.free) > 0: // the first place, so that the last ones can be given back
 		i = h.free[0]
 		h.free = slices.Delete(h.free, 0, 1)
 		h.pods[i] = &Pod{Entity: p}
@@ -135,8 +132,8 @@ func (h *History) newPod(p probes.Pod) int {
 	return i
 }
 
-// Release forgets a pod by the number that the present agent has for it. There must
-// be no more events of that number. A later pod gets its place.
+// Release forgets a pod by the number that the present agent has for it. No event with that number may come any more.
+// A later pod gets the place.
 func (h *History) Release(id uint32) {
 	i, ok := h.epoch.pods[id]
 	if !ok || id == 0 {
@@ -145,7 +142,7 @@ func (h *History) Release(id uint32) {
 	delete(h.epoch.pods, id)
 	p := h.pods[i]
 	if p.ids--; i == 0 || p.ids > 0 {
-		return // another number stands for it, too
+		return // another number still stands for the pod
 	}
 	if h.byUID[p.Entity.UID] == i {
 		delete(h.byUID, p.Entity.UID)
@@ -156,7 +153,7 @@ func (h *History) Release(id uint32) {
 	h.cutPods()
 }
 
-// cutPods gives back the places at the end where no pod is.
+// cutPods gives back the places without a pod at the end.
 func (h *History) cutPods() {
 	n := len(h.pods)
 	for h.pods[n-1] == released {
@@ -169,7 +166,7 @@ func (h *History) cutPods() {
 	}
 }
 
-// released stands where a pod was that is forgotten.
+// released stands in the place of a pod that was forgotten.
 var released = &Pod{}
 
 // First and End are the positions of the first event that is kept, and after the
@@ -177,14 +174,13 @@ var released = &Pod{}
 func (h *History) First() int { return h.arena.first }
 func (h *History) End() int   { return h.arena.end }
 
-// Origin is the wall clock at session time 0, in nanoseconds since 1970; zero
-// before the first event.
+// Origin returns the wall clock at session time 0, in nanoseconds since 1970; zero before the first event.
 func (h *History) Origin() int64 { return h.origin }
 
-// Last is the session time of the latest event.
+// Last returns the session time of the latest event.
 func (h *History) Last() int64 { return h.last }
 
-// Raw gives the event at a position as it came, nil if it is not kept.
+// Raw returns the event at a position as it came; nil: it is not kept.
 func (h *History) Raw(pos int) []byte {
 	if raw := h.arena.at(pos); raw != nil {
 		return raw
@@ -192,11 +188,11 @@ func (h *History) Raw(pos int) []byte {
 	return h.kept[pos]
 }
 
-// Keep sets what lists the positions of events that are to be kept for as long as
-// it lists them, however old they become.
+// Keep sets the function that lists the positions of events to keep. They are kept for as long as it lists them,
+// however old they become.
 func (h *History) Keep(list func() []int) { h.keep = list }
 
-// keepOld takes the listed events before a position out of what is forgotten.
+// keepOld copies the listed events before a position, which are about to be forgotten.
 func (h *History) keepOld(before int) {
 	if h.keep == nil {
 		return
@@ -210,8 +206,7 @@ func (h *History) keepOld(before int) {
 	h.kept = kept
 }
 
-// Header gives the header of the event at a position; ok is false if the event is
-// not kept.
+// Header returns the header of the event at a position; ok is false if the event is not kept.
 func (h *History) Header(pos int) (head wire.Header, ok bool) {
 	raw := h.Raw(pos)
 	if raw == nil {
@@ -233,7 +228,7 @@ func (h *History) Event(pos int) (e probes.Event, ok bool) {
 	return e, true
 }
 
-// TimeAt is the session time of an event; 0 if it is not kept.
+// TimeAt returns the session time of an event; 0: it is not kept.
 func (h *History) TimeAt(pos int) int64 {
 	head, ok := h.Header(pos)
 	if !ok {
@@ -242,11 +237,10 @@ func (h *History) TimeAt(pos int) int64 {
 	return head.Mono + h.EpochAt(pos).shift
 }
 
-// Span gives a call by its reference, nil if there is none or it is forgotten.
+// Span returns a call by its reference; nil: there is none, or it is forgotten.
 func (h *History) Span(ref int) *Span { return h.spans.at(ref) }
 
-// FindSpan gives the reference of a call by the number that the present agent has
-// for it, or None.
+// FindSpan returns the reference of a call by the number that the present agent has for it, or None.
 func (h *History) FindSpan(id uint64) int {
 	if id == 0 {
 		return None
@@ -254,41 +248,41 @@ func (h *History) FindSpan(id uint64) int {
 	return h.spans.find(id + h.epoch.spans)
 }
 
-// SpanOf gives the reference of the call that an event is about, or None.
+// SpanOf returns the reference of the call that an event is about, or None.
 func (h *History) SpanOf(pos int, head *wire.Header) int {
 	return h.spans.find(h.EpochAt(pos).spanID(head.Span))
 }
 
-// Epoch is the time of one agent: its numbers mean nothing to the next one.
+// Epoch is the time of one agent. Numbers of an agent have no meaning in the next epoch.
 type Epoch struct {
 	// Start is the position of its first event.
 	Start int
 	Info  *agentpb.InfoResponse
 	*wire.Decoder
 
-	states []probeStates   // oldest first; there is one always
-	due    []dueState      // states of Info that count for later events
+	states []probeStates   // oldest first; never empty
+	due    []dueState      // states in Info that count only from a later event on
 	here   []*agentpb.Step // what the agent reports of the steps, by their numbers here
 
-	spans uint64 // is added to its span ids
-	shift int64  // is added to its monotonic times to get session time
+	spans uint64 // added to the agent's span ids
+	shift int64  // added to the agent's monotonic times to get session time
 	timed bool   // shift is known
 	seq   uint64 // of its last event
 	skip  uint64 // events up to this one are known already
-	// wall and mono are the times of its last event.
+	// wall and mono are the times of the epoch's last event.
 	wall, mono int64
 	steps      []StepID
 	pods       map[uint32]int
 	h          *History
 }
 
-// Epoch is the present agent's.
+// Epoch returns the epoch of the present agent.
 func (h *History) Epoch() *Epoch { return h.epoch }
 
-// Seq is the agent's number of the last event of the epoch; zero: there is none.
+// Seq returns the agent's number of the last event of the epoch; zero: there is none.
 func (e *Epoch) Seq() uint64 { return e.seq }
 
-// EpochAt is the epoch that the event at a position belongs to.
+// EpochAt returns the epoch to which the event at a position belongs.
 func (h *History) EpochAt(pos int) *Epoch {
 	for i := len(h.epochs) - 1; i > 0; i-- {
 		if h.epochs[i].Start <= pos {
@@ -298,12 +292,10 @@ func (h *History) EpochAt(pos int) *Epoch {
 	return h.epochs[0]
 }
 
-// SetInfo sets which agent the next events come from. If it is not the one
-// before, a new epoch begins, and SetInfo returns true: the agent's numbers are
-// its own, its pods are the ones they were. If it is, what it sends again is not
-// taken twice, and its probes are in the states that it has now.
+// SetInfo sets from which agent the next events come. If that is another one than before, a new epoch begins, and
+// SetInfo returns true: numbers get a new meaning, and pods stay the same. If it is the same agent, events that it
+// sends again are not taken twice, and its probes get the states in info.
 func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
-	info = wire.Complete(info)
 	if e := h.epoch; e != nil && wire.SameAgent(e.Info, info) {
 		e.skip = e.seq
 		e.learn(info)
@@ -320,15 +312,14 @@ func (h *History) SetInfo(info *agentpb.InfoResponse) (isNew bool) {
 	return true
 }
 
-// learn takes what the agent reports of itself.
+// learn takes what the agent reports about itself.
 func (e *Epoch) learn(info *agentpb.InfoResponse) {
 	e.Info = info
 	e.steps, e.here = e.h.steps.learn(info)
 	e.learnProbes(info)
 }
 
-// StepOf maps Event.step. A number that the agent has not named gets a name that
-// says so.
+// StepOf maps Event.step. It makes up a name for a number that the agent has not named.
 func (e *Epoch) StepOf(n uint32) StepID {
 	switch {
 	case n == 0:
@@ -349,7 +340,7 @@ func (e *Epoch) PodOf(id uint32) int {
 	return i
 }
 
-// name has a number of the agent stand for the pod at a place.
+// name makes a number of the agent stand for the pod at a place.
 func (e *Epoch) name(id uint32, place int) {
 	e.pods[id] = place
 	e.h.pods[place].ids++
@@ -362,5 +353,5 @@ func (e *Epoch) spanID(id uint64) uint64 {
 	return id + e.spans
 }
 
-// Bytes is the size of the events that are kept.
+// Bytes returns the size of the events that are kept.
 func (h *History) Bytes() int { return h.arena.bytes }

@@ -7,19 +7,18 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// maxHolds bounds the holds that are remembered of one call: what comes later counts as the
-// call's own time.
+// maxHolds bounds the holds of one call that are remembered: later holds count as the call's own time.
 const maxHolds = 1 << 10
 
-// holdTime is a time for which a call was held, at its own place or in a call of it.
+// holdTime is a time for which a call was held, itself or in a call that it made.
 type holdTime struct {
 	from, to   int // positions of the hold and of its release; to is None while it goes on
 	start, end int64
-	open       int // holds of calls in it that go on: several goroutines may be held
+	open       int // how many of the holds go on: several goroutines may be held
 }
 
-// withHeld calls each with a call that is held, and with those that it happens in. A
-// goroutine's whole life is no step that takes its time: it has the time of the clock.
+// withHeld calls each with a call that is held, and with the calls around it. It stops at a call that is a
+// goroutine's whole life: holds are not taken off its time.
 func (h *History) withHeld(ref int, each func(ref int)) {
 	for sp := h.spans.at(ref); sp != nil; ref, sp = sp.Parent, h.spans.at(sp.Parent) {
 		if role := h.Role(sp.Step); role == probes.RoleLife || role == probes.RoleWorker {
@@ -74,7 +73,7 @@ func (h *History) trackHold(r *Record) {
 	}
 }
 
-// held is how much of the time from start to end the call was held, as known at a position.
+// held returns for how much of the time from start to end the call was held, as known at a position.
 func held(all []holdTime, at int, start, end int64) (sum time.Duration) {
 	for _, t := range all {
 		if t.from >= at {

@@ -8,20 +8,20 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// of is an event of a call that happens in another, 0 for none.
-func of(second int, kind agentpb.Kind, span, parent uint64) []byte {
-	return at(second, &agentpb.Event{Kind: kind, Step: 1, Span: span, Parent: parent})
+// callEvent makes an event of a call within a parent; 0: it has none.
+func callEvent(second int, kind agentpb.Kind, span, parent uint64) []byte {
+	return eventAt(second, &agentpb.Event{Kind: kind, Step: 1, Span: span, Parent: parent})
 }
 
-// TestTookWithoutHolds: the time for which a call was held, or one that it made, is not its
-// own, at any position: two calls that are held at once hold their caller once.
+// TestTookWithoutHolds: at any position, the time for which a call was held, or one that it made, does not count for
+// it. Two calls that are held at once hold their caller once.
 func TestTookWithoutHolds(t *testing.T) {
 	const enter, exit, hold, release = agentpb.Kind_ENTER, agentpb.Kind_EXIT, agentpb.Kind_HOLD, agentpb.Kind_RELEASE
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	h.Add(&agentpb.Batch{Events: [][]byte{
-		of(0, enter, 1, 0), of(1, enter, 2, 1), of(2, hold, 2, 0), of(12, release, 2, 0), of(13, exit, 2, 1),
-		of(14, enter, 3, 1), of(14, enter, 4, 1), of(15, hold, 3, 0), of(16, hold, 4, 0), of(20, release, 3, 0), of(25, release, 4, 0),
-		of(26, exit, 3, 1), of(26, exit, 4, 1), of(30, exit, 1, 0), of(31, enter, 5, 0), of(32, hold, 5, 0),
+		callEvent(0, enter, 1, 0), callEvent(1, enter, 2, 1), callEvent(2, hold, 2, 0), callEvent(12, release, 2, 0), callEvent(13, exit, 2, 1),
+		callEvent(14, enter, 3, 1), callEvent(14, enter, 4, 1), callEvent(15, hold, 3, 0), callEvent(16, hold, 4, 0), callEvent(20, release, 3, 0), callEvent(25, release, 4, 0),
+		callEvent(26, exit, 3, 1), callEvent(26, exit, 4, 1), callEvent(30, exit, 1, 0), callEvent(31, enter, 5, 0), callEvent(32, hold, 5, 0),
 	}}, nil)
 	for name, c := range map[string]struct {
 		ref, at, now int
@@ -54,7 +54,7 @@ func TestHoldsForget(t *testing.T) {
 	var all [][]byte
 	for i := 1; i < 40_000; i += 4 {
 		for k, kind := range []agentpb.Kind{agentpb.Kind_ENTER, agentpb.Kind_HOLD, agentpb.Kind_RELEASE, agentpb.Kind_EXIT} {
-			all = append(all, of(i+k, kind, uint64(i), 0))
+			all = append(all, callEvent(i+k, kind, uint64(i), 0))
 		}
 	}
 	h.Add(&agentpb.Batch{Events: all}, nil)

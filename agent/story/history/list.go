@@ -1,28 +1,27 @@
 package history
 
-// List is a list whose oldest members can be forgotten while the others keep
-// their places.
+// List can forget its oldest members while the others keep their places.
 type List[T any] struct {
 	// First is the place of the first member that is kept, which is All[0].
 	First int
 	All   []T
-	// front is how many places before All its memory has for what was forgotten.
+	// front is how many forgotten members still have memory in front of All.
 	front int
 }
 
-// End is the place after the last member.
+// End returns the place after the last member.
 func (l *List[T]) End() int { return l.First + len(l.All) }
 
 // Add appends a member and returns its place.
 func (l *List[T]) Add(v T) int {
 	if len(l.All) == cap(l.All) {
-		l.front = 0 // it moves
+		l.front = 0 // append moves the members to new memory
 	}
 	l.All = append(l.All, v)
 	return l.End() - 1
 }
 
-// At gives the member at a place, nil if it is not kept.
+// At returns the member at a place; nil: it is not kept.
 func (l *List[T]) At(i int) *T {
 	if i < l.First || i >= l.End() {
 		return nil
@@ -30,11 +29,10 @@ func (l *List[T]) At(i int) *T {
 	return &l.All[i-l.First]
 }
 
-// Last gives the last member, nil if there is none.
+// Last returns the last member; nil: there is none.
 func (l *List[T]) Last() *T { return l.At(l.End() - 1) }
 
-// Forget drops the members before a place. Memory is given back when more than
-// half of it is unused.
+// Forget drops the members before a place. It gives memory back when more than half of it is unused.
 func (l *List[T]) Forget(before int) {
 	n := min(max(before-l.First, 0), len(l.All))
 	if n == 0 {
@@ -43,7 +41,7 @@ func (l *List[T]) Forget(before int) {
 	l.First, l.front = l.First+n, l.front+n
 	l.All = l.All[n:]
 	if l.front+cap(l.All) > 2*len(l.All)+64 || len(l.All) == 0 {
-		// Not slices.Clone: what it makes of no members keeps their memory.
+		// Not slices.Clone: its result for an empty slice keeps the memory.
 		l.All, l.front = append([]T(nil), l.All...), 0
 	}
 }
@@ -57,8 +55,7 @@ func (l *List[T]) ForgetWhile(gone func(*T) bool) {
 	l.Forget(l.First + n)
 }
 
-// LowerBound gives the place in a sorted slice of the first member that is not
-// less than v.
+// LowerBound returns the place in a sorted slice of the first member that is not less than v.
 func LowerBound(sorted []int, v int) int {
 	lo, hi := 0, len(sorted)
 	for lo < hi {

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestListGivesBack: a list keeps its members at their places, and has no more
-// memory than it says, however it came to be short.
+// TestListGivesBack: a list keeps its members at their places. Its memory is bounded by its length, in whatever way
+// members were dropped.
 func TestListGivesBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l List[int]
@@ -38,15 +38,14 @@ func TestListGivesBack(t *testing.T) {
 	}
 }
 
-// TestOpenCallStays: a call that goes on is found for as long as it does, and keeps
-// nothing but itself.
+// TestOpenCallStays: a call is found for as long as it goes on, and keeps no other memory.
 func TestOpenCallStays(t *testing.T) {
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	h.SetLimit(1)
 	seq := 0
 	event := func(kind agentpb.Kind, span uint64) {
 		seq++
-		h.AddEvent(at(seq, &agentpb.Event{Kind: kind, Step: 1, Span: span}), nil)
+		h.AddEvent(eventAt(seq, &agentpb.Event{Kind: kind, Step: 1, Span: span}), nil)
 	}
 	const open, many = 1000, 10 * chunkEvents
 	event(agentpb.Kind_ENTER, open)
@@ -74,7 +73,7 @@ func TestOpenCallStays(t *testing.T) {
 	}
 }
 
-// TestLostCallsEnd: when an agent goes, the calls that go on end, the old ones too.
+// TestLostCallsEnd: when an agent goes, all its open calls end, also the old ones.
 func TestLostCallsEnd(t *testing.T) {
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	h.SetLimit(1)
@@ -94,8 +93,8 @@ func TestLostCallsEnd(t *testing.T) {
 	}
 }
 
-// TestReleaseGivesBack: a history keeps nothing of pods that were released, in
-// whatever order, and gives their places to later ones.
+// TestReleaseGivesBack: a history keeps nothing of released pods, in whatever order they are released, and gives
+// their places to later ones.
 func TestReleaseGivesBack(t *testing.T) {
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	learn := func(id uint32) int {
@@ -105,7 +104,7 @@ func TestReleaseGivesBack(t *testing.T) {
 	for id := range uint32(many) {
 		learn(id + 1)
 	}
-	// Two numbers for one pod: it is there until both are released.
+	// A pod with two numbers stays until both are released.
 	if h.Learn(&agentpb.Pod{Id: many + 1, Namespace: "default", Name: "7", Uid: "uid-7"}) != 7 {
 		t.Error("a pod with two numbers has two places")
 	}

@@ -10,17 +10,15 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// probeStates are the states of an agent's probes from a position on, and what the
-// probes know together in these states.
+// probeStates has the states of an agent's probes from a position on, and the union of what the running probes know.
 type probeStates struct {
-	from  int                   // events before it are earlier
-	info  *agentpb.InfoResponse // has the probes alone
+	from  int                   // the position of the first event in these states
+	info  *agentpb.InfoResponse // only its Probes are set
 	knows probes.Knows
 }
 
-// dueState is the state of a probe as Info has it. Events that the agent remembers
-// are older than the Info, and come after it: the state counts from the first event
-// on that is not older.
+// dueState is a probe's state in Info. The agent sends events that it remembers, which are older, after the Info. So
+// the state counts from the first event on that is not older than the state.
 type dueState struct {
 	probe int
 	to    *agentpb.Probe
@@ -29,11 +27,11 @@ type dueState struct {
 // maxProbes bounds the probes of an agent. No agent has more; a file may have any number.
 const maxProbes = 32
 
-// Probes are the agent's probes, each in the state that it had before the event at
-// a position. At the end of the history it is the state of now.
+// Probes returns the agent's probes, each in the state that it had before the event at a position; at the end of the
+// history, in its present state.
 func (e *Epoch) Probes(at int) []*agentpb.Probe { return e.statesAt(at).info.Probes }
 
-// Knows is what the agent's probes knew of a story before the event at a position.
+// Knows returns what the agent's probes knew of a story before the event at a position.
 func (e *Epoch) Knows(at int) probes.Knows { return e.statesAt(at).knows }
 
 func (e *Epoch) statesAt(at int) *probeStates {
@@ -57,8 +55,7 @@ func newStates(from int, all []*agentpb.Probe) *probeStates {
 	return &probeStates{from: from, info: info, knows: wire.Knows(info)}
 }
 
-// EpochBefore is the epoch of the event before a position; at the end it is the
-// present one.
+// EpochBefore returns the epoch of the event before a position; at the end of the history, the present one.
 func (h *History) EpochBefore(at int) *Epoch {
 	if at >= h.End() {
 		return h.epoch
@@ -66,7 +63,7 @@ func (h *History) EpochBefore(at int) *Epoch {
 	return h.EpochAt(at - 1)
 }
 
-// Knows is what could be known of a story before the event at a position.
+// Knows returns what could be known of a story before the event at a position.
 func (h *History) Knows(at int) probes.Knows { return h.EpochBefore(at).Knows(at) }
 
 // learnProbes takes the states of the probes from the agent's Info.
@@ -89,8 +86,7 @@ func (e *Epoch) learnProbes(info *agentpb.InfoResponse) {
 	e.settle(e.wall, e.h.End())
 }
 
-// settle has those states count, from a position on, that Info had at a time; or
-// that it has no time of.
+// settle makes due states count from a position on: those that began by the time wall, and those without a time.
 func (e *Epoch) settle(wall int64, from int) {
 	e.due = slices.DeleteFunc(e.due, func(d dueState) bool {
 		is := d.to.Since == nil || d.to.Since.AsTime().UnixNano() <= wall
@@ -101,8 +97,7 @@ func (e *Epoch) settle(wall int64, from int) {
 	})
 }
 
-// noteState takes an event about how a probe fares from now on. One that has
-// failed or was stopped stays so.
+// noteState takes an event about the new state of a probe. A probe that has failed or was stopped keeps that state.
 func (e *Epoch) noteState(r *Record) {
 	i := int(r.Header.Probe) - 1
 	known := e.states[len(e.states)-1].info.Probes
@@ -115,7 +110,7 @@ func (e *Epoch) noteState(r *Record) {
 	e.setState(r.Pos+1, i, inState(known[i], &agentpb.Probe{State: state, Reason: wire.Reason(why), Since: timestamppb.New(event.Time)}))
 }
 
-// inState is a probe in the state of another.
+// inState returns a probe in the state of another.
 func inState(p, of *agentpb.Probe) *agentpb.Probe {
 	return &agentpb.Probe{Name: p.GetName(), Knows: p.GetKnows(), State: of.GetState(), Reason: of.GetReason(), Since: of.GetSince()}
 }
@@ -124,8 +119,8 @@ func sameState(a, b *agentpb.Probe) bool {
 	return a.GetState() == b.GetState() && wire.Why(a.GetReason()).Text() == wire.Why(b.GetReason()).Text()
 }
 
-// setState has a probe be in a state from a position on. Nobody sees the ends of the
-// calls that a probe saw which works no more.
+// setState sets a probe's state from a position on. If the probe works no more, its open calls are lost: nobody sees
+// their ends.
 func (e *Epoch) setState(from, probe int, to *agentpb.Probe) {
 	last := &e.states[len(e.states)-1]
 	before := last.info.Probes[probe]
@@ -144,14 +139,14 @@ func (e *Epoch) setState(from, probe int, to *agentpb.Probe) {
 	}
 }
 
-// seenBy reports whether a probe of that name saw a call begin.
+// seenBy reports whether the probe with that name saw a call begin.
 func (h *History) seenBy(sp *Span, e *Epoch, probe string) bool {
 	head, ok := h.Header(sp.Enter)
 	return ok && sp.Enter >= e.Start && e.Probe(&head) == probe
 }
 
-// ProbesChanged reports whether the state of a probe is another from a position on,
-// and what the probes know together from there.
+// ProbesChanged reports whether the state of a probe changes at a position, and returns what the probes know together
+// from there on.
 func (e *Epoch) ProbesChanged(at int) (knows probes.Knows, is bool) {
 	for i := len(e.states) - 1; i > 0 && e.states[i].from >= at; i-- {
 		if e.states[i].from == at {
@@ -170,7 +165,7 @@ func (e *Epoch) forgetStates(before int) {
 	e.states = slices.Delete(e.states, 0, n)
 }
 
-// Step is what the agent reports of a step; nil: nothing.
+// Step returns what the agent reports about a step; nil: nothing.
 func (e *Epoch) Step(id StepID) *agentpb.Step {
 	if int(id) < len(e.here) {
 		return e.here[id]
@@ -184,8 +179,7 @@ type Reach struct {
 	Ability *agentpb.Ability
 }
 
-// Reaches are those of the probes that saw a step before the event at a position,
-// in the agent's order.
+// Reaches returns the reach of each probe that saw a step before the event at a position, in the agent's order.
 func (e *Epoch) Reaches(id StepID, at int) (out []Reach) {
 	all := e.Probes(at)
 	for _, a := range e.Step(id).GetAbilities() {
@@ -207,8 +201,8 @@ func (e *Epoch) Sees(id StepID, at int) bool {
 	return false
 }
 
-// Unseen reports whether the agent has the step, and none of its probes saw it before
-// the event at a position; and why not, if that is known.
+// Unseen reports whether the agent has a step that none of its probes saw before the event at a position. It returns
+// the reason if that is known.
 func (e *Epoch) Unseen(id StepID, at int) (why probes.Text, is bool) {
 	st := e.Step(id)
 	if st == nil || e.Sees(id, at) {

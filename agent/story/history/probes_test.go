@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
 
 // began is when the agents of these tests began.
 var began = time.Unix(1_800_000_000, 0)
 
-// agentOf is an agent whose probes are in these states since a second.
+// agentOf makes the Info of an agent whose probes are in these states since a second.
 func agentOf(since int, states ...agentpb.ProbeState) *agentpb.InfoResponse {
 	info := &agentpb.InfoResponse{Pid: 1, Started: timestamppb.New(began), Steps: []*agentpb.Step{{Name: "sync.pod", Abilities: []*agentpb.Ability{{Entry: true, Exit: true}}}}}
 	for i, st := range states {
@@ -28,27 +28,23 @@ func agentOf(since int, states ...agentpb.ProbeState) *agentpb.InfoResponse {
 	return info
 }
 
-// at makes an event of a second.
-func at(second int, e *agentpb.Event) []byte {
+// eventAt makes an event at a second.
+func eventAt(second int, e *agentpb.Event) []byte {
 	e.Seq, e.Mono = uint64(second), int64(second)*1e9
 	e.Time = began.UnixNano() + e.Mono
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		panic(err) // numbers and short texts always marshal
-	}
-	return raw
+	return eventtest.Encode(e)
 }
 
-// isNow is an event about how a probe fares.
+// isNow makes an event about the new state of a probe.
 func isNow(second int, probe uint32, state string) []byte {
-	return at(second, &agentpb.Event{Kind: agentpb.Kind_NOTE, Probe: probe, Fields: []*agentpb.Field{{Name: "state", Value: &agentpb.Field_Text{Text: state}}}})
+	return eventAt(second, &agentpb.Event{Kind: agentpb.Kind_NOTE, Probe: probe, Fields: []*agentpb.Field{eventtest.Field("state", state)}})
 }
 
 func enter(second int) []byte {
-	return at(second, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Span: uint64(second)})
+	return eventAt(second, &agentpb.Event{Kind: agentpb.Kind_ENTER, Step: 1, Span: uint64(second)})
 }
 
-// states are those of all probes at each position.
+// states returns the states of all probes at each position.
 func states(h *History) (out []string) {
 	for pos := h.First(); pos <= h.End(); pos++ {
 		var all []string
@@ -83,8 +79,7 @@ func TestProbeStates(t *testing.T) {
 	}
 }
 
-// TestSameAgentAgain: an agent that is the same as before brings the states that its
-// probes have now.
+// TestSameAgentAgain: an Info of the same agent brings the present states of its probes.
 func TestSameAgentAgain(t *testing.T) {
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	h.Add(&agentpb.Batch{Events: [][]byte{enter(1), enter(2)}}, nil)
@@ -102,15 +97,14 @@ func TestSameAgentAgain(t *testing.T) {
 	}
 }
 
-// TestStatesForget: states and sights are kept for as long as events are that need
-// them.
+// TestStatesForget: states and sights are kept for as long as the events that need them.
 func TestStatesForget(t *testing.T) {
 	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
 	h.SetLimit(1 << 16)
 	var all [][]byte
 	for i := 1; i < 40_000; i += 4 {
-		all = append(all, enter(i), at(i+1, &agentpb.Event{Kind: agentpb.Kind_NOTE, Step: 1, Span: uint64(i), Fields: []*agentpb.Field{{Name: "seen", Value: &agentpb.Field_Text{Text: "enter"}}}}),
-			at(i+2, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Span: uint64(i)}), isNow(i+3, 2, []string{"retrying", "running"}[i/4%2]))
+		all = append(all, enter(i), eventAt(i+1, &agentpb.Event{Kind: agentpb.Kind_NOTE, Step: 1, Span: uint64(i), Fields: []*agentpb.Field{eventtest.Field("seen", "enter")}}),
+			eventAt(i+2, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Span: uint64(i)}), isNow(i+3, 2, []string{"retrying", "running"}[i/4%2]))
 	}
 	h.Add(&agentpb.Batch{Events: all}, nil)
 	kept := h.End() - h.First()

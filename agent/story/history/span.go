@@ -9,7 +9,7 @@ const None = -1
 type Span struct {
 	// ID is the agent's number for the call, plus that of its epoch.
 	ID         uint64
-	Start, End int64 // session time; End counts only once Exit is known
+	Start, End int64 // session time; End is valid once Exit is known
 	// Enter and Exit are the positions of the call's events, None if they were
 	// not seen.
 	Enter, Exit int
@@ -20,8 +20,7 @@ type Span struct {
 	Ordinal int // place in the pod's own list of spans
 	Pod     int // place of the pod in the history
 	Sync    uint32
-	// Line is the line of the call in the function of the call around it; zero: it is not
-	// known.
+	// Line is the source line at which the function of the call around it makes the call; zero: it is not known.
 	Line      uint32
 	Step      StepID
 	Goroutine uint8
@@ -30,7 +29,7 @@ type Span struct {
 	Shape     Shape
 }
 
-// Shape is how a span came to be known.
+// Shape is which ends of a call were seen.
 type Shape uint8
 
 const (
@@ -44,7 +43,7 @@ func (s *Span) Over(at int) bool {
 	return s.Exit != None && s.Exit < at
 }
 
-// Took is how long the call took, or has taken at a position whose time is now.
+// Took returns how long the call took, or has taken at a position whose time is now.
 func (s *Span) Took(at int, now int64) time.Duration {
 	if s.Over(at) {
 		return Since(s.Start, s.End)
@@ -58,8 +57,7 @@ const spanChunk = 32
 // spans keeps all calls in the order in which they were seen.
 type spans struct {
 	chunks List[[]Span]
-	// old are the calls before those of chunks that are not over: there are few,
-	// and some go on for as long as the kubelet does.
+	// old has the open calls from before the chunks: there are few, and some go on for as long as the kubelet does.
 	old    map[int]*Span
 	end    int
 	byID   map[uint64]int
@@ -80,7 +78,7 @@ func (t *spans) add(s Span) int {
 	return t.end - 1
 }
 
-// at gives a span, nil if there is none or it is forgotten.
+// at returns a span; nil: there is none, or it is forgotten.
 func (t *spans) at(i int) *Span {
 	if i < 0 || i >= t.end {
 		return nil
@@ -98,9 +96,8 @@ func (t *spans) find(id uint64) int {
 	return None
 }
 
-// lose ends the calls that go on and that nobody sees the ends of: those of an
-// agent that is gone, or of a probe that works no more. The position is that of the
-// last event. If of is nil, it is all calls.
+// lose ends open calls whose ends nobody will see: those of an agent that is gone, or of a probe that works no more.
+// They are those for which of returns true; if of is nil, all. pos is the position of the last event.
 func (t *spans) lose(pos int, at int64, of func(*Span) bool) {
 	end := func(s *Span) {
 		if s.Exit == None && (of == nil || of(s)) {
@@ -136,7 +133,7 @@ func (t *spans) forget(before int) {
 	t.chunks.Forget(c)
 }
 
-// leave drops the spans of a chunk, but for those that are not over.
+// leave drops the spans of a chunk that were over at a position, and keeps the others.
 func (t *spans) leave(first int, chunk []Span, before int) {
 	for i := range chunk {
 		s := &chunk[i]
@@ -144,12 +141,12 @@ func (t *spans) leave(first int, chunk []Span, before int) {
 			t.drop(first+i, s)
 			continue
 		}
-		alone := *s // a part of the chunk would keep all of it
+		alone := *s // a copy, since a pointer into the chunk would keep all of it
 		t.old[first+i] = &alone
 	}
 }
 
-// drop has a span be found no more.
+// drop removes a span from the indexes.
 func (t *spans) drop(i int, s *Span) {
 	if t.byID[s.ID] == i {
 		delete(t.byID, s.ID)

@@ -13,13 +13,13 @@ type StepID uint16
 // maxSteps bounds the steps of foreign agents.
 const maxSteps = 4096
 
-// Step is what a history knows of a step.
+// Step is what a history knows about a step.
 type Step struct {
 	Name, Stage string
 	About       *probes.Step // nil: not in this program's catalogue
 }
 
-// Tier of steps that are not in the catalogue is that of a closer look.
+// Tier returns the step's tier. A step that is not in the catalogue is for a closer look.
 func (s *Step) Tier() int {
 	if s.About == nil {
 		return 2
@@ -27,8 +27,8 @@ func (s *Step) Tier() int {
 	return s.About.Tier
 }
 
-// Means is what the catalogue says the step means to a story; of a step that this
-// program's catalogue does not have, it says nothing.
+// Means returns what the step means to a story, by this program's catalogue. For a step that is not there it is
+// empty.
 func (s *Step) Means() *probes.Story {
 	if s.About == nil {
 		return &probes.Story{}
@@ -36,7 +36,7 @@ func (s *Step) Means() *probes.Story {
 	return &s.About.Story
 }
 
-// Title is what the step is called: as the catalogue has it, else its name.
+// Title returns the step's title in the catalogue, or else its name.
 func (s *Step) Title() probes.Text {
 	switch {
 	case s.About != nil:
@@ -47,7 +47,7 @@ func (s *Step) Title() probes.Text {
 	return words.Text(s.Name, s.Name)
 }
 
-// steps are all steps of a history, by number and by name.
+// steps has all steps of a history, by number and by name.
 type steps struct {
 	all    []Step
 	byName map[string]StepID
@@ -68,8 +68,8 @@ func newSteps(c *probes.Catalogue) *steps {
 	return t
 }
 
-// learn takes the steps of an agent. It gives what the agent's numbers stand for,
-// and what it reports of the steps, by their numbers here.
+// learn takes the steps of an agent. It returns the history's number for each of the agent's numbers, and the agent's
+// reports by the history's numbers.
 func (t *steps) learn(info *agentpb.InfoResponse) (wire []StepID, here []*agentpb.Step) {
 	for _, s := range info.GetSteps() {
 		wire = append(wire, t.intern(s.GetName(), s.GetStage()))
@@ -100,13 +100,13 @@ func (t *steps) at(id StepID) *Step {
 	return &t.all[0]
 }
 
-// Step gives what is known of a step. An unknown number gives that of no step.
+// Step returns what is known about a step. For an unknown number that is an entry without a name.
 func (h *History) Step(id StepID) *Step { return h.steps.at(id) }
 
-// StepNamed gives the number of a step, zero if there is none of that name.
+// StepNamed returns the number of the step with a name; zero: there is none.
 func (h *History) StepNamed(name string) StepID { return h.steps.byName[name] }
 
-// StepFor is the first step of a role, zero if the catalogue has none.
+// StepFor returns the first step of a role; zero: the catalogue has none.
 func (h *History) StepFor(r probes.Role) StepID {
 	for _, st := range h.catalogue.OfRole(r) {
 		return h.steps.byName[st.Name]
@@ -114,17 +114,17 @@ func (h *History) StepFor(r probes.Role) StepID {
 	return 0
 }
 
-// Steps is the number of steps, that of no step included: numbers go from 0.
+// Steps returns the number of steps, including number 0, which is no step.
 func (h *History) Steps() int { return len(h.steps.all) }
 
-// Reported reports whether a step is a report: no function of the kubelet.
+// Reported reports whether a step is a report, and no function of the kubelet.
 func (h *History) Reported(id StepID) bool {
 	about := h.steps.at(id).About
 	return about != nil && about.Report()
 }
 
-// Role gives what a step means to a pod's story. It is looked up once for each
-// step: a story takes every event.
+// Role returns the role of a step in a pod's story. It is looked up once for each step, since a story asks for every
+// event.
 func (h *History) Role(id StepID) probes.Role {
 	if int(id) < len(h.steps.roles) {
 		return h.steps.roles[id]

@@ -10,12 +10,11 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// What follows takes the events of a probe that sees no turns: the kubelet's calls
-// to its runtime, and what is reported of a pod.
+// The functions of this file take the events of a probe that sees no turns: the kubelet's calls to its runtime, and
+// reports of a pod.
 
-// Changes reports whether a call changes something for its pod; enter is the event
-// that began it. All other calls only look, and are made around these all the
-// time.
+// Changes reports whether a call changes something for its pod; enter is the event that began it. All other calls
+// only look, and the kubelet makes them all the time.
 func Changes(h *history.History, step history.StepID, enter *history.Record) bool {
 	about := h.Step(step).About
 	if about == nil {
@@ -36,8 +35,7 @@ func (l *Lives) changes(sp *history.Span) bool {
 	return Changes(l.h, sp.Step, &history.Record{Raw: l.h.Raw(sp.Enter)})
 }
 
-// callBegan takes the beginning of a call, or a report: all of a report is in its
-// first event.
+// callBegan takes the beginning of a call, or a report, whose first event has all of it.
 func (l *Lives) callBegan(p *Pod, r *history.Record) {
 	if l.h.Reported(r.Step) {
 		l.reported(p, r)
@@ -61,7 +59,7 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 	if role == probes.RoleSandbox && !r.Header.HasError {
 		p.Sandboxed, p.sandbox = true, sandboxOf(r)
 		if !p.Bound {
-			p.Removed, p.GoneAt = false, 0 // it was gone as far as its calls show
+			p.Removed, p.GoneAt = false, 0 // its calls had shown that it was gone
 		}
 	}
 	if role == probes.RoleRemoveSandbox && !p.Bound && !p.Removed && l.isGone(p, r) {
@@ -74,7 +72,7 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 		l.callShows(p, role, r)
 	}
 	if about := l.h.Step(r.Step).About; about == nil || about.Story.Changes != probes.ChangeAlways {
-		l.leave(p, r)
+		l.leaveCall(p, r)
 		return
 	}
 	switch {
@@ -84,12 +82,11 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 	case p.FailStep == r.Step:
 		p.works()
 	}
-	l.leave(p, r)
+	l.leaveCall(p, r)
 }
 
-// leave goes back to another call that changes something and goes on: containers
-// are stopped at the same time.
-func (l *Lives) leave(p *Pod, r *history.Record) {
+// leaveCall goes back to another open call that changes something: the kubelet stops containers at the same time.
+func (l *Lives) leaveCall(p *Pod, r *history.Record) {
 	if p.At != r.Span {
 		return
 	}
@@ -102,7 +99,7 @@ func (l *Lives) leave(p *Pod, r *history.Record) {
 	}
 }
 
-// callShows is what a call shows of a pod of which nobody reports anything.
+// callShows takes what a call shows about a pod of which there are no reports.
 func (l *Lives) callShows(p *Pod, role probes.Role, r *history.Record) {
 	switch {
 	case r.Header.HasError:
@@ -115,9 +112,8 @@ func (l *Lives) callShows(p *Pod, role probes.Role, r *history.Record) {
 
 var notFound = []byte("code = NotFound")
 
-// isGone reports whether a call has removed the sandbox that the pod has, or has found
-// that it is not there. Of a pod of which nobody reports that it is to be here, that
-// is the end.
+// isGone reports whether a call has removed the pod's sandbox, or has found that there is none. That is the end of a
+// pod that no report wants on this node.
 func (l *Lives) isGone(p *Pod, r *history.Record) bool {
 	if r.Header.HasError && !bytes.Contains(r.Header.ErrorText, notFound) {
 		return false
@@ -125,7 +121,7 @@ func (l *Lives) isGone(p *Pod, r *history.Record) bool {
 	return p.sandbox == 0 || p.sandbox == l.sandboxRemoved(r)
 }
 
-// sandboxOf tells sandboxes of a pod apart; 0: the event names none.
+// sandboxOf returns a number that tells a pod's sandboxes apart; 0: the event names none.
 func sandboxOf(r *history.Record) uint32 {
 	id := r.Field("podSandboxID")
 	if !id.Found() {
@@ -134,7 +130,7 @@ func sandboxOf(r *history.Record) uint32 {
 	return crc32.ChecksumIEEE(id.Text) | 1
 }
 
-// sandboxRemoved is the sandbox that a call removed, which its first event names.
+// sandboxRemoved returns the sandbox that a call removed. The call's first event names it.
 func (l *Lives) sandboxRemoved(r *history.Record) uint32 {
 	sp := l.h.Span(r.Span)
 	if sp == nil {
@@ -150,8 +146,8 @@ func (p *Pod) runs(t int64) {
 	}
 }
 
-// sinceWhen is when that came about which a report is of. What was there before
-// the probe is reported later, with its time as the object has it.
+// sinceWhen returns when the state in a report began. A state that is older than the probe is reported later, with
+// the time that the object states.
 func (l *Lives) sinceWhen(r *history.Record) int64 {
 	if string(r.Field("from").Text) != "object" {
 		return r.Time

@@ -5,28 +5,24 @@ import (
 	"time"
 )
 
-// Container is what is known of the tries to start a container of a pod. It is
-// copied with the pod: what changes is put into a new list.
+// Container is what is known about the tries to start a container of a pod. It is copied with the pod: a change makes
+// a new list.
 type Container struct {
 	Name string
-	// Failed is how many tries failed in a row: pulls of its image, and starts
-	// that did not come to a running container. What the kubelet does not try
-	// because of a back-off is none.
+	// Failed is how many tries failed in a row: pulls of its image, and starts after which no container ran. It does
+	// not count what the kubelet leaves out because of a back-off.
 	Failed uint32
-	// Restarts is how often it was started again, as the kubelet counts, or None
-	// if that is not known.
+	// Restarts is how often the container was started again, as the kubelet counts; None: not known.
 	Restarts int32
-	// BackOff is what it waits for, and Until the session time at which that
-	// ends; 0: not known.
+	// BackOff is why the container waits, and Until the session time at which the wait ends; 0: not known.
 	BackOff BackOff
 	Until   int64
-	// Up is when it was started, if it has not been seen to have ended since; 0:
-	// it is not up.
+	// Up is when the container was started, unless it was seen to end since; 0: it is not up.
 	Up int64
 
-	tried   int64 // when the last try began that succeeded
-	looping bool  // it has been in a crash loop's back-off since the kubelet began to count
-	init    bool  // it ends before the pod's other containers are started
+	tried   int64 // when the last successful try began
+	looping bool  // it was in a crash loop's back-off since the kubelet began to count
+	init    bool  // an init container: it ends before the pod's other containers are started
 }
 
 // BackOff is why a container's next try has to wait.
@@ -39,17 +35,16 @@ const (
 	CrashBackOff         // of its start: CrashLoopBackOff
 )
 
-// BackOffReset is after how long the kubelet forgets how often a container has
-// crashed: one that ran for longer than this begins again with the shortest
-// back-off (newCrashLoopBackOff's HasExpiredFunc in pkg/kubelet/kubelet.go). Until
-// then crash, start and crash are one trouble, whether or not it was ready.
+// BackOffReset is how long a container must run until the kubelet forgets how often it has crashed, and begins again
+// with the shortest back-off (newCrashLoopBackOff's HasExpiredFunc in pkg/kubelet/kubelet.go). Until then a crash, a
+// start and a crash are one trouble, whether or not the container was ready.
 const BackOffReset = 10 * time.Minute
 
 // maxContainers bounds the containers and images of a pod that are kept: foreign
 // events may name any number.
 const maxContainers = 256
 
-// Container gives what is known of a container of the pod, by its name.
+// Container returns what is known about a container of the pod, by its name.
 func (p *Pod) Container(name string) (c Container, ok bool) {
 	for i := range p.Containers {
 		if p.Containers[i].Name == name {
@@ -59,7 +54,7 @@ func (p *Pod) Container(name string) (c Container, ok bool) {
 	return c, false
 }
 
-// change changes what is known of a container, in a list of the pod's own.
+// change changes what is known about a container, in a new list.
 func (p *Pod) change(name string, by func(*Container)) {
 	i := slices.IndexFunc(p.Containers, func(c Container) bool { return c.Name == name })
 	if i < 0 && (name == "" || len(p.Containers) >= maxContainers) {
@@ -79,7 +74,7 @@ func (c *Container) failed() {
 	c.Up = 0
 }
 
-// began notes that a try to start it has begun: if it was up, it has ended since.
+// began notes that a try to start the container has begun: if the container was up, it has ended.
 func (c *Container) began(now int64) {
 	if c.Up != 0 && c.BackOff == NoBackOff && since(c.tried, now) > BackOffReset {
 		c.looping = false
@@ -87,18 +82,18 @@ func (c *Container) began(now int64) {
 	c.Up, c.BackOff = 0, NoBackOff
 }
 
-// started notes that it was started, by a try that began at a time.
+// started notes that the container was started, by a try that began at the time tried.
 func (c *Container) started(tried, now int64) {
 	c.Failed, c.BackOff, c.Until, c.Up, c.tried = 0, NoBackOff, 0, now, tried
 }
 
-// waits notes that it waits, until a time if that is known.
+// waits notes that the container waits, until a time if that is known.
 func (c *Container) waits(b BackOff, until int64) {
 	c.BackOff, c.Until, c.Up = b, until, 0
 	c.looping = c.looping || b == CrashBackOff
 }
 
-// isLooping reports whether it is in a crash loop, be it up or not.
+// isLooping reports whether the container is in a crash loop, up or not.
 func (c *Container) isLooping(now int64) bool {
 	return c.looping && (c.BackOff != NoBackOff || since(c.tried, now) <= BackOffReset)
 }
@@ -112,9 +107,8 @@ func (p *Pod) initsDone() {
 	}
 }
 
-// Loop gives a container of the pod that has been started again after a crash
-// loop's back-off and is up, and not for long enough yet that the kubelet has
-// forgotten it.
+// Loop returns a container of the pod that was started again after a crash loop's back-off and is up, but not yet for
+// BackOffReset.
 func (p *Pod) Loop(now int64) (c Container, ok bool) {
 	for i := range p.Containers {
 		if c = p.Containers[i]; c.Up != 0 && c.isLooping(now) {
@@ -124,8 +118,7 @@ func (p *Pod) Loop(now int64) (c Container, ok bool) {
 	return Container{}, false
 }
 
-// inTrouble reports whether what keeps the pod from going on has not ended: what
-// goes wrong now is part of it.
+// inTrouble reports whether the pod's trouble goes on: then what goes wrong now is part of the same trouble.
 func (p *Pod) inTrouble(now int64) bool {
 	return p.Failed != None || p.Blocked != None || p.Warned != None && p.Phase != Running ||
 		slices.ContainsFunc(p.Containers, func(c Container) bool { return c.isLooping(now) })
@@ -138,8 +131,7 @@ func (p *Pod) troubled(from, now int64) {
 	}
 }
 
-// Pull is how often the pulls of an image failed in a row, as a probe of the
-// kubelet's calls sees them.
+// Pull has how often the pulls of an image failed in a row, as a probe of the kubelet's calls sees them.
 type Pull struct {
 	Image  string
 	Failed uint32
@@ -147,9 +139,8 @@ type Pull struct {
 	last int64 // when the last call for it ended
 }
 
-// samePull is how far apart two calls may be that are of one pull: the kubelet
-// calls once for each credential that it has. It begins no other pull before its
-// back-off ends, which is 10 s at least.
+// samePull is the longest time between two calls of one pull: the kubelet makes a call for each credential that it
+// has. It begins no other pull before its back-off ends, which is 10 s at least.
 const samePull = 5 * time.Second
 
 // pulled notes a call that pulls an image.

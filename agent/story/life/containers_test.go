@@ -11,8 +11,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestPulls: what counts is pulls, not turns that find a back-off, and when the
-// back-off ends follows from the pull that failed.
+// TestPulls: pulls count, and turns that find a back-off do not; the end of the back-off follows from the pull that
+// failed.
 func TestPulls(t *testing.T) {
 	s := newScript(t, infoOf(t, woven))
 	pull := func(err string, backOff time.Duration) {
@@ -50,8 +50,7 @@ func TestPulls(t *testing.T) {
 	})
 }
 
-// TestStarts: a start that fails for another reason has no back-off: each turn
-// tries.
+// TestStarts: a start that fails for another reason has no back-off, so each turn counts as a try.
 func TestStarts(t *testing.T) {
 	s := newScript(t, infoOf(t, woven))
 	s.worker(func() {
@@ -64,7 +63,7 @@ func TestStarts(t *testing.T) {
 	})
 }
 
-// crashes lets a container crash into a back-off, which ends, and be started.
+// crashes makes a container crash, wait for the end of the back-off, and start again.
 func (s *script) crashes(restarts int, backOff time.Duration) {
 	s.t.Helper()
 	name := []*agentpb.Field{field("container", "a")}
@@ -99,7 +98,7 @@ func TestCrashLoop(t *testing.T) {
 	s.worker(func() {
 		s.starts(0)
 		s.now += time.Minute
-		s.starts(1) // a first crash is no trouble: it is started again at once
+		s.starts(1) // a first crash is no trouble: the kubelet starts the container again at once
 		if _, ok := s.pod().Loop(int64(s.now)); ok {
 			t.Error("it loops after one crash")
 		}
@@ -117,7 +116,7 @@ func TestCrashLoop(t *testing.T) {
 		s.now += BackOffReset + time.Second
 		s.is(Waiting, s.now-began-48*time.Minute)
 		began = s.now
-		s.starts(11) // it has crashed, and the kubelet begins to count anew
+		s.starts(11) // the container has crashed, and the kubelet begins to count anew
 		s.now += time.Second
 		s.crashes(12, 10*time.Second)
 		s.is(Retrying, s.now-began-time.Second)
@@ -141,8 +140,8 @@ func TestInit(t *testing.T) {
 	})
 }
 
-// TestSlowStep: a pod that was stuck in a call which then fails is in the same
-// trouble since; in the next turn too.
+// TestSlowStep: if a pod is stuck in a call, and the call then fails, that is one trouble from the call's beginning
+// on, also in the next turn.
 func TestSlowStep(t *testing.T) {
 	s := newScript(t, infoOf(t, woven))
 	s.worker(func() {
@@ -195,8 +194,7 @@ func TestManyContainers(t *testing.T) {
 	}
 }
 
-// TestCalls: beside a kubelet, pulls are the calls for an image; those for several
-// credentials are one pull.
+// TestCalls: beside a kubelet, the calls for an image count as pulls; those for several credentials count as one.
 func TestCalls(t *testing.T) {
 	s := newScript(t, infoOf(t, attached))
 	pull := func(image, err string) { s.call(probes.RolePull, []*agentpb.Field{field("image", image)}, nil, err) }
@@ -224,8 +222,8 @@ func pulls(p *Pod) (out []string) {
 	return out
 }
 
-// TestReports: beside a kubelet, a crash loop is one trouble too, and its back-off's
-// end is known only if the report has when the container ended.
+// TestReports: beside a kubelet, a crash loop is one trouble too. The end of its back-off is known only if the report
+// states when the container ended.
 func TestReports(t *testing.T) {
 	s := newScript(t, infoOf(t, attached))
 	report := func(state, reason string, restarts int, more ...*agentpb.Field) {
@@ -269,8 +267,8 @@ func TestReports(t *testing.T) {
 	inTrouble()
 }
 
-// TestRecorded: in a recording, the numbers are those of the calls that were made,
-// and since when a pod is in trouble never comes nearer while it lasts.
+// TestRecorded: in a recording, the numbers are those of the calls that were made, and the beginning of a trouble
+// never moves forward while it lasts.
 func TestRecorded(t *testing.T) {
 	for _, file := range []string{woven, attached} {
 		info, batches, err := tracetest.Read(file)

@@ -22,14 +22,14 @@ func finalizersOf(raw []byte) (names []string) {
 	return names
 }
 
-// FinalizersOf are those that a pod's object had when the kubelet last saw it, or
-// the cluster last reported it; empty if none are known.
+// FinalizersOf returns the finalizers that a pod's object had when the kubelet last saw it, or the cluster last
+// reported it; empty: none are known.
 func (l *Lives) FinalizersOf(p *Pod) []string {
 	return finalizersOf(l.h.Raw(p.Finalizers))
 }
 
-// Lingers reports whether the node has done its part of a deletion, and the API
-// server still has the pod's object: most often because of its finalizers.
+// Lingers reports whether the node has done its part of a deletion while the API server still has the pod's object,
+// most often because of its finalizers.
 func (l *Lives) Lingers(p *Pod) bool {
 	if p.Removed || !p.Doomed {
 		return false

@@ -9,9 +9,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestReportsFillIn: a probe that sees turns may not be able to read the conditions of
-// a status, and may come when a worker has long been there. What the cluster reports fills
-// that in.
+// TestReportsFillIn: a probe that sees turns may be unable to read the conditions of a status, and may attach long
+// after a worker has begun. Reports of the cluster fill that in.
 func TestReportsFillIn(t *testing.T) {
 	info := proto.CloneOf(infoOf(t, attached)) // others read the same recording
 	info.Probes[0].Knows.Turns = true
@@ -28,5 +27,31 @@ func TestReportsFillIn(t *testing.T) {
 	report(probes.RoleGone)
 	if got, _ := s.lives.State(s.pod(), int64(s.now)); got != Gone {
 		t.Errorf("gone, it is %v", got)
+	}
+}
+
+// TestLeftovers: a pod that PLEG finds to have nothing in the runtime any more is gone, unless somebody wants it here: a
+// report, or its worker.
+func TestLeftovers(t *testing.T) {
+	cache := func(s *script, gone bool) {
+		s.call(probes.RoleCache, []*agentpb.Field{field("gone", gone)}, nil, "")
+	}
+	for name, x := range map[string]struct {
+		do   func(*script)
+		want bool
+	}{
+		"long gone":           {func(s *script) { cache(s, true) }, true},
+		"changed":             {func(s *script) { cache(s, false) }, false},
+		"bound here":          {func(s *script) { s.pod().Bound = true; cache(s, true) }, false},
+		"seen by its worker":  {func(s *script) { s.turn("", func() { cache(s, true) }) }, false},
+		"made again, by name": {func(s *script) { cache(s, true); s.turn("", func() {}) }, false},
+	} {
+		info := proto.CloneOf(infoOf(t, attached))
+		info.Probes[0].Knows.Turns = true
+		s := newScript(t, info)
+		x.do(s)
+		if got, _ := s.lives.State(s.pod(), int64(s.now)); (got == Gone) != x.want {
+			t.Errorf("%s: it is %v", name, got)
+		}
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// World is what all pods are doing at a position.
+// World has what all pods are doing at a position.
 type World struct {
-	// At is the position after the last event that is in it.
+	// At is the position after the last event that the world includes.
 	At int
 	// Time is the session time of the latest event.
 	Time int64
-	// Pods are the pods by their places in the history; those of which nothing has
-	// been seen yet may be missing at the end.
+	// Pods are the pods by their places in the history. At the end, pods of which nothing has been seen yet may be
+	// missing.
 	Pods []Pod
 }
 
 func emptyWorld(at int) World { return World{At: at, Pods: []Pod{nothingYet}} }
 
-// Pod gives a pod by its place in the history, for reading only.
+// Pod returns a pod by its place in the history, for reading only.
 func (w *World) Pod(i int) *Pod {
 	if i < 0 || i >= len(w.Pods) {
 		return &nothingYet
@@ -51,7 +51,7 @@ func (w *World) clone() World {
 	return World{At: w.At, Time: w.Time, Pods: append([]Pod(nil), w.Pods...)}
 }
 
-// Lives are the worlds of a history: the present one, and those before it.
+// Lives has the worlds of a history: the present one, and those before it.
 type Lives struct {
 	h           *history.History
 	now, past   World
@@ -59,23 +59,22 @@ type Lives struct {
 	noPast      bool
 }
 
-// New makes the lives of a history that has no events yet. It keeps the history
-// from forgetting the events that pods refer to now.
+// New makes the lives of a history that has no events yet. It keeps the history from forgetting the events to which
+// pods refer now.
 func New(h *history.History) *Lives {
 	l := &Lives{h: h, now: emptyWorld(0), past: emptyWorld(0)}
 	h.Keep(l.refs)
 	return l
 }
 
-// NewPresent makes lives that know the present world only: for who never asks for
-// an earlier one.
+// NewPresent makes lives that know only the present world, for callers that never ask for an earlier one.
 func NewPresent(h *history.History) *Lives {
 	l := New(h)
 	l.noPast = true
 	return l
 }
 
-// refs are the positions of the events that pods refer to now.
+// refs returns the positions of the events to which pods refer now.
 func (l *Lives) refs() (out []int) {
 	for i := range l.now.Pods {
 		for _, pos := range l.now.Pods[i].refs() {
@@ -91,10 +90,9 @@ func (l *Lives) refs() (out []int) {
 // Restart is called when a new epoch of the history begins, before its events.
 func (l *Lives) Restart() { l.now.restart() }
 
-// Adopt takes what the agent lists of a pod now. The agent has seen all events of the
-// pod; a client may have been sent only the end of a long story, from which nobody
-// could work out the same. The verdict is taken if it is of the last event that is
-// here, and holds until the next one.
+// Adopt takes the agent's own state of a pod. The agent has seen all events of the pod; a client may have only the
+// end of a long story, which does not show as much. Adopt takes the verdict only if it is as of the last event that
+// is here. It holds until the next one.
 func (l *Lives) Adopt(pod int, listed *agentpb.PodState) {
 	if pod <= 0 || pod >= len(l.now.Pods) {
 		return
@@ -131,14 +129,13 @@ func (l *Lives) Apply(r *history.Record) {
 	l.keepCheckpoint()
 }
 
-// Now is the world at the end of the history.
+// Now returns the world at the end of the history.
 func (l *Lives) Now() *World { return &l.now }
 
 // checkpointEvery is the least number of events between two checkpoints.
 const checkpointEvery = 8192
 
-// keepCheckpoint keeps the world now and then, to go back to: rarer, the more pods
-// there are.
+// keepCheckpoint keeps a copy of the world now and then, for At. It does so the more rarely, the more pods there are.
 func (l *Lives) keepCheckpoint() {
 	if l.noPast {
 		return
@@ -152,7 +149,7 @@ func (l *Lives) keepCheckpoint() {
 	}
 }
 
-// Forget drops what belongs to events before a position.
+// Forget drops everything that belongs to events before a position.
 func (l *Lives) Forget(before int) {
 	n := 0
 	for n+1 < len(l.checkpoints) && l.checkpoints[n+1].At <= before {
@@ -161,8 +158,8 @@ func (l *Lives) Forget(before int) {
 	l.checkpoints = slices.Delete(l.checkpoints, 0, n)
 }
 
-// At gives the world before a position. It goes on from where it was asked last,
-// or from the checkpoint before, and is good until it is asked again.
+// At returns the world before a position, which is valid until the next call of At. It goes on from the world of its
+// last call, or from the last checkpoint before the position.
 func (l *Lives) At(at int) *World {
 	if at >= l.now.At {
 		return &l.now
@@ -197,7 +194,7 @@ func (l *Lives) apply(w *World, r *history.Record) {
 	l.probesChanged(w, r, r.Pos)
 	w.At, w.Time = r.Pos+1, max(w.Time, r.Time)
 	p := w.pod(r.Pod)
-	if p.First == 0 || r.Time < p.First { // a call may be reported late
+	if p.First == 0 || r.Time < p.First { // a call may be reported late, with its own time
 		p.First = r.Time
 	}
 	p.Last, p.Former = max(p.Last, r.Time), 0
@@ -229,9 +226,8 @@ func (l *Lives) apply(w *World, r *history.Record) {
 	l.probesChanged(w, r, r.Pos+1)
 }
 
-// probesChanged takes that a probe works from a position on, or works no more, if
-// one does. What is known of a pod stays, but nothing goes on of which only that
-// probe would see the end.
+// probesChanged handles a change of the probes' states at a position, if there is one. What is known of a pod stays,
+// but a call or turn is over if the probe that would see its end works no more.
 func (l *Lives) probesChanged(w *World, r *history.Record, at int) {
 	knows, is := r.Epoch.ProbesChanged(at)
 	if !is {

@@ -13,7 +13,7 @@ const None = history.None
 // that a place in a trace file shows what was known there. It is copied often,
 // and holds positions instead of texts. Times are session times.
 type Pod struct {
-	First, Last int64 // of its first and its latest event; First is 0: there is none
+	First, Last int64 // times of its first and its latest event; First is 0 if there is none
 	At          int   // the call that its worker is in, or None
 	Step        history.StepID
 	Since       int64 // when it came to Step, or left it
@@ -24,20 +24,18 @@ type Pod struct {
 	Failed   int            // position of the event with the error of the last turn, or None
 	FailStep history.StepID // the innermost step that failed in the present turn
 	Tries    uint32         // turns that failed in a row at the same step; of a probe that sees no turns, calls
-	Trouble  int64          // since when something keeps it from going on; see inTrouble
+	Trouble  int64          // when its present trouble began; see inTrouble
 	Next     int64          // when the next turn is due; 0: not known
-	// Blocked is the report that a container of it cannot start, and Warned the
-	// last warning about it; positions, or None. Only where no turns are seen.
+	// Blocked is the report that a container of the pod cannot start, and Warned the last warning about the pod;
+	// positions, or None. They are set only where no turns are seen.
 	Blocked, Warned int
 	// blocked are the reports of other containers that cannot start, oldest first. It
 	// is replaced, not changed: copies of the pod share it.
 	blocked []int
-	// Finalizers is the event that lists those of a pod that is being deleted, or
-	// None.
+	// Finalizers is the position of the event that lists the finalizers of a pod that is being deleted, or None.
 	Finalizers int
-	// Containers are those that the kubelet tried to start, and Pulls the images
-	// that it pulls in vain, where no turns are seen. Neither list is ever changed:
-	// it is replaced.
+	// Containers are the containers that the kubelet tried to start. Pulls are the images that it pulls in vain,
+	// where no turns are seen. Neither list is ever changed: it is replaced.
 	Containers []Container
 	Pulls      []Pull
 
@@ -47,29 +45,29 @@ type Pod struct {
 	Phase                               Phase
 	Worker, Turning, Finished, Removed  bool
 	Deleting, Ready, Sandboxed, Refused bool
-	Ended                               bool // its containers have, and are not started again
-	Bound                               bool // somebody who wants it here has reported it
+	Ended                               bool // its containers have ended, and are not started again
+	Bound                               bool // a source that wants it on this node has reported it
 	Doomed                              bool // its object is being deleted
 	ReadyAt, DeletedAt, GoneAt          int64
-	// Former is when an agent went that knew this pod, if the one that is there
-	// now has not reported it; 0: it has. The pod may be of a node that is gone.
+	// Former is when an earlier agent that knew this pod went, if the present agent has not reported the pod; 0: it
+	// has. The pod may be of a node that is gone.
 	Former int64
 
-	trying   string         // the container that the worker is at, to start it
-	failing  int64          // when the call began, or ended, that failed first in the present turn; 0: none did
-	failStep history.StepID // at which the turn or call before failed
+	trying   string         // the container that the worker is about to start
+	failing  int64          // when the first call that failed in the present turn began, or ended; 0: none failed
+	failStep history.StepID // the step at which the turn or call before failed
 
 	adopted   verdict
-	sandbox   uint32 // of the sandbox that it has; 0: none is known
+	sandbox   uint32 // the number of its sandbox; 0: none is known
 	seesTurns bool   // the probe that reported it last sees turns
-	reported  bool   // and what the cluster says of it
+	reported  bool   // that probe also reports what the cluster says of the pod
 }
 
-// verdict is the agent's own on a pod whose story is not known as a whole.
+// verdict is the agent's own verdict on a pod whose whole story is not known.
 type verdict struct {
 	state State
 	since int64
-	last  int64 // it holds while the pod's latest event is of that time; 0: there is none
+	last  int64 // the verdict holds while the pod's latest event has this time; 0: there is no verdict
 }
 
 var nothingYet = Pod{At: None, Held: None, HeldAt: None, Failed: None, Blocked: None, Warned: None, Finalizers: None}
@@ -93,7 +91,7 @@ var Updates = []string{"", "create", "update", "sync", "kill"}
 // Phase is a pod's phase, a place in Phases.
 type Phase uint8
 
-// Phases are the names of phases. The first is that of a phase that is not known.
+// Phases are the names of phases. The first stands for an unknown phase.
 var Phases = []string{"", "Pending", "Running", "Succeeded", "Failed", "Unknown"}
 
 // The phases.
@@ -118,13 +116,12 @@ func indexOf(of []string, b []byte) uint8 {
 	return 0
 }
 
-// refs are the positions of events that the pod refers to.
+// refs returns the positions of the events to which the pod refers.
 func (p *Pod) refs() [5]int {
 	return [...]int{p.HeldAt, p.Failed, p.Blocked, p.Warned, p.Finalizers}
 }
 
-// restart is called when a new agent speaks: what went on in the kubelet before
-// does so no more.
+// restart is called when the events of a new agent begin: nothing that went on in the kubelet before goes on.
 func (p *Pod) restart(last int64) {
 	p.At, p.Held, p.HeldAt, p.Holds = None, None, None, 0
 	p.loseTurn()
@@ -133,8 +130,7 @@ func (p *Pod) restart(last int64) {
 	}
 }
 
-// loseTurn is called when nobody sees any more how the turn of the worker ends, or
-// whether the next one goes well.
+// loseTurn is called when no probe sees any more how the worker's turn ends, or whether the next one goes well.
 func (p *Pod) loseTurn() {
 	p.works()
 	p.Next, p.Containers, p.Pulls = 0, nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// reported takes what the cluster says of a pod.
+// reported takes a report about a pod.
 func (l *Lives) reported(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleBound:
@@ -44,8 +44,8 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 	}
 }
 
-// fillIn takes what the cluster says of a pod whose turns are seen: what the probe
-// that sees them may not read, or was not there to see.
+// fillIn takes a report about a pod whose turns are seen. It takes only what the probe that sees turns may be unable
+// to read, or may have missed before it attached.
 func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleGone:
@@ -71,7 +71,7 @@ func (p *Pod) sandboxIs(r *history.Record) {
 	case p.Sandboxed && !p.reported:
 		p.runs(r.Time)
 	case !p.Sandboxed && !p.Bound:
-		// What is left of a pod, until garbage collection comes.
+		// This is what is left of a pod until garbage collection.
 		p.Removed, p.GoneAt = true, r.Time
 	}
 }
@@ -91,9 +91,8 @@ func (l *Lives) conditionIs(p *Pod, r *history.Record) {
 	}
 }
 
-// containerIs takes the state of a container: one that waits for a reason which is
-// a failure keeps the pod from going on, and so does one that ends again and
-// again.
+// containerIs takes the state of a container. A container keeps the pod from going on if it waits because of a
+// failure, or if it ends again and again.
 func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	is := r.Field("state").String()
 	bad := IsFailure(r.Field("reason").String())
@@ -129,8 +128,7 @@ func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	}
 }
 
-// unblocked are the reports of other containers that cannot start, without those of
-// the container that a report is of.
+// unblocked returns the reports of containers that cannot start, without those of the container in a report.
 func (l *Lives) unblocked(p *Pod, r *history.Record) (out []int) {
 	for _, pos := range p.blocked {
 		if !l.isOf(pos, r) {
@@ -140,15 +138,14 @@ func (l *Lives) unblocked(p *Pod, r *history.Record) (out []int) {
 	return out
 }
 
-// isOf reports whether the report at a position is of the same container as another,
-// or is not kept.
+// isOf reports whether the report at a position is of the same container as another report, or is not kept.
 func (l *Lives) isOf(pos int, r *history.Record) bool {
 	raw := l.h.Raw(pos)
 	return raw == nil || string(wire.Lookup(raw, "container").Text) == string(r.Field("container").Text)
 }
 
-// tryReported takes what a report shows of the tries to start a container; again
-// is set if it has failed, and not for the first time.
+// tryReported takes what a report shows about the tries to start a container; again: it has failed, and not for the
+// first time.
 func (l *Lives) tryReported(c *Container, r *history.Record, again bool) {
 	if n, ok := r.Field("restartCount").Number(); ok {
 		c.Restarts = int32(n)
@@ -169,11 +166,11 @@ func (l *Lives) tryReported(c *Container, r *history.Record, again bool) {
 	}
 }
 
-// backOffOf finds how long the back-off is in the kubelet's message about it.
+// backOffOf finds the length of the back-off in the kubelet's message about it.
 var backOffOf = regexp.MustCompile(`^back-off ([0-9hms.]+) restarting failed container`)
 
-// loopEnds is when the back-off ends that a report is of: it counts from the end
-// of the container, which not every report has. It is 0 if that is not known.
+// loopEnds returns when the back-off in a report ends; 0: not known. The back-off counts from the end of the
+// container, which not every report has.
 func (l *Lives) loopEnds(r *history.Record) int64 {
 	m := backOffOf.FindSubmatch(r.Field("message").Text)
 	if m == nil || !r.Field("lastExitCode").Found() {
@@ -190,17 +187,16 @@ func (l *Lives) loopEnds(r *history.Record) int64 {
 	return ended.UnixNano() - l.h.Origin() + int64(d)
 }
 
-// failures are the reasons for which a container waits that are failures, of the
-// kubelet's pkg/kubelet/container/sync_result.go and pkg/kubelet/images/types.go.
+// failures are the reasons of waiting containers that stand for failures, of the kubelet's
+// pkg/kubelet/container/sync_result.go and pkg/kubelet/images/types.go.
 var failures = map[string]bool{
 	"ErrImagePull": true, "ImagePullBackOff": true, "ErrImageNeverPull": true, "InvalidImageName": true, "ImageInspectError": true,
 	"CrashLoopBackOff": true, "CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
 	"PostStartHookError": true, "CreatePodSandboxError": true, "KillContainerError": true, "PreStartHookError": true,
 }
 
-// IsFailure reports whether a container that waits for that reason waits because
-// something failed.
+// IsFailure reports whether a container with that reason waits because something failed.
 func IsFailure(reason string) bool { return failures[reason] }
 
-// Failures are the reasons for which IsFailure is true, in order.
+// Failures returns the reasons for which IsFailure is true, in order.
 func Failures() []string { return slices.Sorted(maps.Keys(failures)) }

@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -17,7 +16,7 @@ const (
 	attached = "../../../tui/state/testdata/attached.podstep" // a minute of calls and reports
 )
 
-// infoOf is the agent of a recording.
+// infoOf returns the Info of a recording's agent.
 func infoOf(t *testing.T, file string) *agentpb.InfoResponse {
 	t.Helper()
 	info, _, err := tracetest.Read(file)
@@ -46,46 +45,19 @@ func newScript(t *testing.T, info *agentpb.InfoResponse) *script {
 	return s
 }
 
-// field makes a field of a text, a flag, a number or a duration.
-func field(name string, v any) *agentpb.Field {
-	f := &agentpb.Field{Name: name}
-	switch v := v.(type) {
-	case string:
-		f.Value = &agentpb.Field_Text{Text: v}
-	case bool:
-		f.Value = &agentpb.Field_Flag{Flag: v}
-	case int:
-		f.Value = &agentpb.Field_Number{Number: int64(v)}
-	case time.Duration:
-		f.Value = &agentpb.Field_Duration{Duration: int64(v)}
-	}
-	return f
-}
+var field = eventtest.Field
 
 func (s *script) add(e *agentpb.Event) {
 	s.t.Helper()
 	s.seq++
 	e.Seq, e.Pod, e.Mono, e.Time = s.seq, 1, int64(s.now), 1e18+int64(s.now)
-	raw, err := proto.Marshal(e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.h.Add(&agentpb.Batch{Events: [][]byte{raw}}, s.lives.Apply)
+	s.h.Add(eventtest.Batch(e), s.lives.Apply)
 }
 
-// call makes a call of the first step of a role; in it happens what inside does,
-// and it ends with an error and results.
+// call makes a call of the first step of a role, around what inside does. The call ends with an error and results.
 func (s *script) call(role probes.Role, args []*agentpb.Field, inside func(), err string, results ...*agentpb.Field) {
 	s.t.Helper()
-	name, step := probes.MustLoad().OfRole(role)[0].Name, uint32(0)
-	for i, st := range s.info.Steps {
-		if st.Name == name {
-			step = uint32(i) + 1
-		}
-	}
-	if step == 0 {
-		s.t.Fatalf("there is no step %s", name)
-	}
+	step := eventtest.Step(s.info, probes.MustLoad().OfRole(role)[0].Name)
 	s.spans++
 	id, parent := s.spans, uint64(0)
 	if n := len(s.open); n > 0 {
@@ -100,16 +72,16 @@ func (s *script) call(role probes.Role, args []*agentpb.Field, inside func(), er
 	s.add(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: step, Span: id, Parent: parent, Fields: results, Error: err})
 }
 
-// turn is a turn of the worker.
+// turn makes a turn of the worker.
 func (s *script) turn(err string, inside func()) {
 	s.t.Helper()
 	s.call(probes.RoleTurn, []*agentpb.Field{field("workType", "sync")}, inside, err)
 }
 
-// worker is the life of the pod's worker.
+// worker makes the call that is the life of the pod's worker.
 func (s *script) worker(inside func()) { s.t.Helper(); s.call(probes.RoleWorker, nil, inside, "") }
 
-// container is a look at what is to be done for a container.
+// container makes a call that looks at what is to be done for a container.
 func (s *script) container(name, err string, inside func()) {
 	s.t.Helper()
 	s.call(probes.RoleContainer, []*agentpb.Field{field("typeName", "container"), field("container", name)}, inside, err)
@@ -117,7 +89,7 @@ func (s *script) container(name, err string, inside func()) {
 
 func (s *script) pod() *Pod { return s.lives.Now().Pod(1) }
 
-// is checks the verdict on the pod now, and since how long it holds.
+// is checks the present verdict on the pod, and for how long it has held.
 func (s *script) is(want State, since time.Duration) {
 	s.t.Helper()
 	state, from := s.lives.State(s.pod(), int64(s.now))

@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 )
 
-// State is the verdict on a pod, worst first.
+// State is the verdict on a pod. The worst is the lowest.
 type State uint8
 
 // The states.
@@ -25,10 +25,10 @@ const (
 
 var names = [States]string{"held", "stuck", "retry", "working", "waiting", "running", "done", "gone"}
 
-// String is the state's word, which the protocol and the command line have.
+// String returns the state's word, as in the protocol and on the command line.
 func (s State) String() string { return names[s] }
 
-// StateNamed gives the state of a word; ok is false if there is none.
+// StateNamed returns the state with a word; ok is false if there is none.
 func StateNamed(word string) (s State, ok bool) {
 	for i, n := range names {
 		if n == word {
@@ -38,8 +38,8 @@ func StateNamed(word string) (s State, ok bool) {
 	return Waiting, false
 }
 
-// StuckAfter is how long one step may take before a pod counts as stuck, and
-// StuckRetrying how long it may fail again and again.
+// StuckAfter is how long one step may take before the pod counts as stuck, and StuckRetrying how long the pod may
+// fail again and again before that.
 const (
 	StuckAfter    = time.Minute
 	StuckRetrying = 2 * time.Minute
@@ -48,8 +48,8 @@ const (
 // quickTurn is how long a look at a pod that runs may take before it counts.
 const quickTurn = time.Second
 
-// StepOf is the step that a pod is at: where it is held, else the one that its
-// worker is in, else the one that it fails at, else the last one. Zero: none.
+// StepOf returns the step at which a pod is: where it is held, else that of its worker's call, else where it fails,
+// else the last one. Zero: there is none.
 func (l *Lives) StepOf(p *Pod) history.StepID {
 	switch head, ok := l.h.Header(p.HeldAt); {
 	case ok:
@@ -60,8 +60,7 @@ func (l *Lives) StepOf(p *Pod) history.StepID {
 	return p.Step
 }
 
-// ErrorOf is what a pod in trouble fails with, in the words of whoever reported it;
-// empty: nothing is known to fail.
+// ErrorOf returns the error with which a pod in trouble fails, as it was reported; empty: nothing is known to fail.
 func (l *Lives) ErrorOf(p *Pod) string {
 	if e, ok := l.h.Event(p.Blocked); ok {
 		reason, _ := e.Fields["reason"].(string)
@@ -77,8 +76,7 @@ func (l *Lives) ErrorOf(p *Pod) string {
 	return ""
 }
 
-// StateAt is State for the place of a pod in a world. The node, at place 0, is
-// always idle.
+// StateAt is State for the pod at a place in a world. The node, at place 0, is always idle.
 func (l *Lives) StateAt(w *World, place int, now int64) (State, int64) {
 	p := w.Pod(place)
 	if place == 0 {
@@ -87,8 +85,7 @@ func (l *Lives) StateAt(w *World, place int, now int64) (State, int64) {
 	return l.State(p, now)
 }
 
-// State is the verdict on a pod of a world at a session time, and since when it
-// holds.
+// State returns the verdict on a pod of a world at a session time, and since when it holds.
 func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	inStep := since(p.Since, now)
 	switch {
@@ -130,8 +127,8 @@ func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	return Waiting, p.Since
 }
 
-// stuckSince is since when a pod is stuck that is in one call for long: if it was
-// in trouble before, that goes on.
+// stuckSince returns since when a pod is stuck that has been in one call for long: if it was in trouble before, since
+// that trouble began.
 func (p *Pod) stuckSince(now int64) int64 {
 	if p.inTrouble(now) {
 		return min(p.Trouble, p.Since)
@@ -139,15 +136,14 @@ func (p *Pod) stuckSince(now int64) int64 {
 	return p.Since
 }
 
-// loops reports whether a container of the pod is up again in a crash loop: whether
-// this try succeeds is not known yet.
+// loops reports whether a container of the pod is up again in a crash loop, so that it is not known yet whether this
+// try succeeds.
 func (p *Pod) loops(now int64) bool {
 	_, ok := p.Loop(now)
 	return ok
 }
 
-// stateOfCalls is the verdict where no turns are seen: a pod is as its calls and
-// its reports show.
+// stateOfCalls returns the verdict where no turns are seen, by a pod's calls and reports.
 func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
 	quiet := max(p.Since, p.First)
 	fails := p.Failed != None || p.Blocked != None && !p.Deleting

@@ -5,8 +5,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// What follows counts tries where the kubelet makes them, not how often its worker
-// looks. It is for probes that see the turns of a worker.
+// The functions of this file count tries where the kubelet makes them, and not how often its worker looks. They are
+// for probes that see the turns of a worker.
 
 // tryBegan takes the beginning of a call that may try something for a container.
 func (p *Pod) tryBegan(role probes.Role, r *history.Record) {
@@ -26,8 +26,7 @@ func (p *Pod) tryBegan(role probes.Role, r *history.Record) {
 	}
 }
 
-// attempt notes which attempt at a container a call is for. Its number is the
-// kubelet's restart count.
+// attempt notes for which attempt at a container a call is made. The attempt's number is the kubelet's restart count.
 func (p *Pod) attempt(r *history.Record) {
 	if n, ok := r.Field("attempt").Number(); ok {
 		p.change(r.Field("container").String(), func(c *Container) { c.Restarts = int32(n) })
@@ -59,7 +58,7 @@ func (l *Lives) tryEnded(p *Pod, role probes.Role, r *history.Record) {
 	}
 }
 
-// ended takes the end of a try, or of what a back-off did not let become one.
+// ended takes the end of a try, or of a call that did not try because of a back-off.
 func (c *Container) ended(tried int64, r *history.Record) {
 	switch {
 	case !r.Header.HasError:
@@ -79,8 +78,7 @@ func (c *Container) ended(tried int64, r *history.Record) {
 // isText reports whether a text is the error that a call ended with.
 func isText(r *history.Record, text string) bool { return string(r.Header.ErrorText) == text }
 
-// ends is when a time ends that a result has, counted from the event; 0 if it has
-// none.
+// ends returns when the time in a result ends, counted from the event; 0: there is no such result.
 func ends(r *history.Record, result string) int64 {
 	if d, ok := r.Field(result).Duration(); ok && d > 0 {
 		return r.Time + int64(d)

@@ -4,10 +4,11 @@ import (
 	"bytes"
 
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
-// What follows takes the events of a probe that sees the turns of a pod's worker.
+// The functions of this file take the events of a probe that sees the turns of a pod's worker.
 
 func (l *Lives) entered(p *Pod, r *history.Record) {
 	sp := l.h.Span(r.Span)
@@ -86,6 +87,8 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 		p.Sandboxed = p.Sandboxed || !r.Header.HasError
 	case probes.RoleEnd:
 		p.Finished = true
+	case probes.RoleCache:
+		l.cached(p, r)
 	}
 	sp := l.h.Span(r.Span)
 	if r.Header.HasError && p.FailStep == 0 && sp != nil && sp.Worker && p.Turning {
@@ -96,7 +99,19 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 	}
 }
 
-// merged takes what changed of a pod since its source sent it last.
+// cached takes what PLEG finds in the runtime. If that is nothing any more, a pod that nobody wants here is gone: it was
+// deleted before podstep came.
+func (l *Lives) cached(p *Pod, r *history.Record) {
+	sp := l.h.Span(r.Span)
+	if sp == nil || r.Header.HasError || p.Worker || p.Turning || p.Bound || p.Removed {
+		return
+	}
+	if wire.Lookup(l.h.Raw(sp.Enter), "gone").Flag() {
+		p.Removed, p.GoneAt = true, r.Time
+	}
+}
+
+// merged takes what changed in a pod since its source last sent it.
 func (p *Pod) merged(r *history.Record) {
 	if ofMirror(r) {
 		return
@@ -112,11 +127,11 @@ func (p *Pod) merged(r *history.Record) {
 	}
 }
 
-// ofMirror reports whether an event of a static pod is about its mirror in the API:
-// the pod stays when its mirror goes.
+// ofMirror reports whether an event of a static pod is about its mirror in the API. When the mirror goes, the pod
+// stays.
 func ofMirror(r *history.Record) bool { return r.Field("mirror").Flag() }
 
-// up goes back to the call that the one that has ended was made from.
+// up goes back from a call that has ended to the call that made it.
 func (l *Lives) up(p *Pod, sp *history.Span, now int64) {
 	parent := l.h.Span(sp.Parent)
 	if parent == nil || l.h.Role(parent.Step) == probes.RoleLife || l.h.Role(parent.Step) == probes.RoleWorker {
@@ -149,11 +164,11 @@ func (p *Pod) fails(pos int, step history.StepID) {
 	p.Failed, p.FailStep, p.failStep = pos, step, step
 }
 
-// works notes that what failed does not any more.
+// works notes that what had failed now works.
 func (p *Pod) works() { p.Tries, p.Failed, p.FailStep, p.failStep = 0, None, 0, 0 }
 
-// troubleFrom is when the trouble began that a call shows which failed: with the
-// call, if the pod was stuck in it already.
+// troubleFrom returns when the trouble began that a failed call shows: with the call's beginning, if the pod was
+// already stuck in it.
 func troubleFrom(sp *history.Span, r *history.Record) int64 {
 	if sp.Shape == history.Whole && since(sp.Start, r.Time) > StuckAfter {
 		return sp.Start

@@ -26,16 +26,16 @@ func (o *Outlines) newCall(p *Pod, sp *history.Span, r *history.Record) {
 	case role == probes.RoleStopSandbox && (now.Deleting || now.Ended || !r.Knows.Reports):
 		o.begin(p, o.firstStop(p, sp.Item), Termination, r)
 	case (role == probes.RoleCondition || role == probes.RolePhase) && (now.Ready || now.Phase.Over()):
-		// The reason is in the chapter that it ends; what comes next begins the next.
+		// This call belongs to the chapter that it ends; the next item begins the next chapter.
 		o.begin(p, p.Items.End(), Running, r)
 	}
 }
 
-// itemsBefore bounds how many items firstStop looks back.
+// itemsBefore bounds how many items back firstStop looks.
 const itemsBefore = 32
 
-// firstStop is the first of the stops that go on already: the kubelet may begin
-// before the report comes that it is to.
+// firstStop returns the first of the stops that go on already: the kubelet may begin to stop containers before the
+// report of the deletion comes.
 func (o *Outlines) firstStop(p *Pod, item int) int {
 	first := item
 	for i := item - 1; i >= max(p.Items.First, item-itemsBefore); i-- {
@@ -52,9 +52,8 @@ func (o *Outlines) firstStop(p *Pod, item int) int {
 	return first
 }
 
-// about tells apart calls and reports of one step that are about different things,
-// as the catalogue has it. Those that are about the same are counted. Zero: there
-// is one thing only.
+// about returns a number that tells apart calls and reports of one step that are about different things, by the
+// catalogue. Those about the same thing are counted together. Zero: the step is always about the same thing.
 func (o *Outlines) about(p *Pod, r *history.Record) uint32 {
 	fields := o.h.Step(r.Step).Means().About
 	if len(fields) == 0 {
@@ -65,7 +64,7 @@ func (o *Outlines) about(p *Pod, r *history.Record) uint32 {
 	for _, name := range fields {
 		v := r.Field(name)
 		if name == fieldContainerID {
-			_, _ = h.WriteString(p.Container(v.String())) // it never fails
+			_, _ = h.WriteString(p.Container(v.String())) // a hash's write never fails
 		} else {
 			_, _ = h.Write(v.Text)
 		}
@@ -76,14 +75,14 @@ func (o *Outlines) about(p *Pod, r *history.Record) uint32 {
 	return uint32(h.Sum64()) | 1
 }
 
-// fieldContainerID is a container's id. Two containers of one name are the same to
-// who reads: one is the other's successor.
+// fieldContainerID is the field of a container's id. To the reader two containers of one name are the same: one is
+// the other's successor.
 const fieldContainerID = "containerID"
 
 // maxNames bounds the containers whose names a pod remembers.
 const maxNames = 256
 
-// nameContainer learns the name of a container from the call that made it.
+// nameContainer remembers the name of a container from the call that made it.
 func (o *Outlines) nameContainer(p *Pod, r *history.Record) {
 	sp := o.h.Span(r.Span)
 	if sp == nil || o.h.Role(r.Step) != probes.RoleCreate || r.Header.HasError {
@@ -100,11 +99,10 @@ func (o *Outlines) nameContainer(p *Pod, r *history.Record) {
 	p.Names[id] = words.Clean(name)
 }
 
-// quietConditions are those that say what another one, or a call, says as well.
+// quietConditions are the conditions that add nothing to another condition, or to a call.
 var quietConditions = map[string]bool{"PodScheduled": true, "Initialized": true, "ContainersReady": true}
 
-// quiet reports whether a call or report goes into a fold by itself: one that had a
-// row of its own would hide what matters.
+// quiet returns whether a call or report is folded away from the start: a row of its own would hide what matters.
 func (o *Outlines) quiet(p *Pod, r *history.Record) Quiet {
 	field := func(name string) string { return string(r.Field(name).Text) }
 	begun := len(p.Marks) > 0
@@ -112,7 +110,7 @@ func (o *Outlines) quiet(p *Pod, r *history.Record) Quiet {
 	switch o.h.Role(r.Step) {
 	case probes.RoleBound, probes.RoleSandboxState, probes.RoleGone, probes.RoleChanged:
 	case probes.RoleDeleting:
-		// With no grace period the kubelet lets go of the object, at the end.
+		// A deletion without a grace period is the kubelet's own at the end, when it lets go of the object.
 		quiet = begun && p.Marks[len(p.Marks)-1].Chapter == Termination && r.Field("grace").Num == 0
 	case probes.RoleKnown:
 		quiet = begun

@@ -9,14 +9,13 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Outlines are those of all pods of a history.
+// Outlines has the outlines of all pods of a history.
 type Outlines struct {
 	h     *history.History
 	lives *life.Lives
 	pods  []*Pod
 	turn  history.StepID // the step that is a turn
-	// Learnt is called with a turn that has gone well, to learn what such turns do;
-	// nil: nobody does.
+	// Learnt, if not nil, is called with each turn that has gone well, to learn what such turns do.
 	Learnt func(p *Pod, t *Turn)
 }
 
@@ -29,10 +28,10 @@ func New(h *history.History, lives *life.Lives) *Outlines {
 	return o
 }
 
-// Pods is the number of pods that have an outline: places go from 0.
+// Pods returns the number of pods that have an outline: places go from 0.
 func (o *Outlines) Pods() int { return o.h.Pods() }
 
-// Pod gives the pod at a place of the history.
+// Pod returns the pod at a place of the history.
 func (o *Outlines) Pod(i int) *Pod {
 	for len(o.pods) < o.h.Pods() {
 		n := len(o.pods)
@@ -41,7 +40,7 @@ func (o *Outlines) Pod(i int) *Pod {
 	return o.pods[i]
 }
 
-// Take takes the next event of the history. Its lives have taken it already.
+// Take takes the next event of the history, which its lives must have taken already.
 func (o *Outlines) Take(r *history.Record) {
 	p := o.Pod(r.Pod)
 	switch r.Header.Kind {
@@ -57,7 +56,7 @@ func (o *Outlines) Take(r *history.Record) {
 		}
 	default:
 		if r.Sight() {
-			return // more evidence of the call, which has its row
+			return // one more sight of a call that has its row
 		}
 		p.Notes.Add(Note{Pos: r.Pos, Kind: r.Header.Kind, Span: r.Span})
 		if r.Span == None {
@@ -89,8 +88,8 @@ func (o *Outlines) IsLife(id history.StepID) bool {
 	return role == probes.RoleLife || role == probes.RoleWorker
 }
 
-// stays reports whether an item may still grow: one that has long ended does not, or
-// the outline would change where nobody looks any more.
+// stays reports whether an item may still grow. One that has long ended does not, so that the outline does not change
+// where nobody looks any more.
 func (o *Outlines) stays(p *Pod, i int) bool {
 	it := p.Items.At(i)
 	if it == nil {
@@ -122,7 +121,7 @@ func (o *Outlines) newItem(p *Pod, sp *history.Span, r *history.Record) {
 	o.addItem(p, Item{Pos: r.Pos, Span: r.Span, First: sp.Ordinal, Last: sp.Ordinal + 1, Turn: None, Fault: None, Sub: o.sub(p, r)})
 }
 
-// endsTurn reports whether a role is of what the worker does after a turn.
+// endsTurn reports whether a call of a role is what the worker does after a turn.
 func endsTurn(role probes.Role) bool {
 	return role == probes.RoleTransition || role == probes.RoleComplete || role == probes.RoleEnd
 }
@@ -147,8 +146,8 @@ func (o *Outlines) addItem(p *Pod, it Item) {
 	p.Segments.add(o, p, p.Items.Add(it))
 }
 
-// begin notes that a chapter begins with an item. Chapters do not come again, and
-// a turn that has begun before its chapter did is in it as a whole.
+// begin notes that a chapter begins with an item. A chapter does not begin twice. If its first call is in a turn, the
+// whole turn is in it.
 func (o *Outlines) begin(p *Pod, item int, c Chapter, r *history.Record) {
 	if n := len(p.Marks); item == None || n > 0 && p.Marks[n-1].Chapter >= c || n == 0 && c == Creation {
 		return
@@ -157,8 +156,8 @@ func (o *Outlines) begin(p *Pod, item int, c Chapter, r *history.Record) {
 	p.Segments.rebuild(o, p, item)
 }
 
-// sub is about for what happens outside of turns. Only health probes are told apart
-// there: of everything else it is enough to know how often it was.
+// sub is about for calls outside of turns. It tells only health probes apart: for everything else the number of calls
+// is enough.
 func (o *Outlines) sub(p *Pod, r *history.Record) uint32 {
 	if role := o.h.Role(r.Step); role != probes.RoleProbe && role != probes.RoleProbeTurn {
 		return 0
@@ -172,8 +171,7 @@ func hash(what string, b []byte) uint64 {
 	return maphash.String(seed, what) ^ maphash.Bytes(seed, b) | 1
 }
 
-// Forget drops what belongs to events before a position. The history has
-// forgotten them already.
+// Forget drops everything that belongs to events before a position, which the history has forgotten already.
 func (o *Outlines) Forget(before int) {
 	for _, p := range o.pods {
 		p.forget(before)

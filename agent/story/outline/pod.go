@@ -16,23 +16,22 @@ type Pod struct {
 	Turns history.List[Turn]
 	Marks []Mark
 	Notes history.List[Note]
-	// Segments are those as of the last event; As gives those of an earlier
-	// position.
+	// Segments are as of the last event; As returns those of an earlier position.
 	Segments
 	// Revision grows when segments change that lie before the last Settled ones.
 	Revision int
-	// Names are those of its containers, by id, and Bound is the call that reports
-	// which containers it has, or None. Only where no turns are seen.
+	// Names has the names of the pod's containers, by id. Bound is the call that reports which containers it has, or
+	// None. They are set only where no turns are seen.
 	Names map[string]string
 	Bound int
 
-	// statuses are the phases, ready or not, that the pod has been in: a turn is
-	// eventful when one is new.
+	// statuses has the phases, each ready or not, in which the pod has been: a turn that brings a new one is
+	// eventful.
 	statuses uint16
 }
 
-// Item is one thing of a pod's story at its outermost level: a call that was
-// made in no other, a turn of the worker, or a note.
+// Item is one thing at the outermost level of a pod's story: a call within no other call, a turn of the worker, or a
+// note.
 type Item struct {
 	Pos         int // position of its first event
 	Span        int // the call; of a turn: the first of its calls
@@ -43,12 +42,12 @@ type Item struct {
 	Quiet       Quiet
 }
 
-// Quiet says whether an item is worth a row by itself.
+// Quiet is whether an item is worth a row by itself, or why not.
 type Quiet uint8
 
 const (
 	Loud    Quiet = iota
-	Report        // a report that says what others say as well
+	Report        // a report that adds nothing to others
 	Routine       // a call that only looks
 )
 
@@ -56,7 +55,7 @@ const (
 // of the next turn is set.
 type Turn struct {
 	Item       int
-	Span, Work int // the turn's own call, and SyncPod or what else it is for
+	Span, Work int // the turn's own call, and the call that does its work, such as SyncPod
 	Done       int // position of its end, or None
 	Eventful   bool
 	Failed     bool
@@ -96,7 +95,7 @@ const (
 	PhaseSetReady // the phase was set, and the pod is ready
 )
 
-// maxChanges bounds what is noted of one turn.
+// maxChanges bounds the changes that are noted of one turn.
 const maxChanges = 6
 
 func (t *Turn) changed(pos int, what Changed, of string) {
@@ -129,8 +128,7 @@ type Mark struct {
 	At      int64
 }
 
-// ChapterOf is the chapter that an item belongs to, as of a position; zero means
-// by now.
+// ChapterOf returns the chapter to which an item belongs, as of a position; zero means by now.
 func (p *Pod) ChapterOf(item, at int) Chapter {
 	c := Creation
 	for _, m := range p.Marks {
@@ -141,7 +139,7 @@ func (p *Pod) ChapterOf(item, at int) Chapter {
 	return c
 }
 
-// TurnAt is the turn that an item is, or nil.
+// TurnAt returns the turn that is the item; nil: the item is no turn.
 func (p *Pod) TurnAt(item int) *Turn {
 	if it := p.Items.At(item); it != nil {
 		return p.Turns.At(it.Turn)
@@ -149,7 +147,7 @@ func (p *Pod) TurnAt(item int) *Turn {
 	return nil
 }
 
-// TurnOf is the turn that a call belongs to, or nil.
+// TurnOf returns the turn to which a call belongs, or nil.
 func (p *Pod) TurnOf(sp *history.Span) *Turn {
 	if sp == nil {
 		return nil
@@ -157,7 +155,7 @@ func (p *Pod) TurnOf(sp *history.Span) *Turn {
 	return p.TurnAt(sp.Item)
 }
 
-// Container is the name of a container, or its id if no call has shown it.
+// Container returns the name of a container, or its id if no call has shown the name.
 func (p *Pod) Container(id string) string {
 	if name, ok := p.Names[id]; ok {
 		return name

@@ -4,13 +4,12 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 )
 
-// Segments are the outline of a pod's story. A segment begins with a turn of the
-// worker in which something was done, or with a chapter; what follows is counted:
-// calls of the same step become one entry, and so do turns in which nothing
-// changed. So the outline of a pod that ran for a year is a short one.
+// Segments are the outline of a pod's story. A segment begins with a turn of the worker in which something was done,
+// or with a chapter. The items behind that are counted: calls of the same step become one entry, and so do turns in
+// which nothing changed. So the outline of a pod that ran for a year is short.
 type Segments struct {
 	list history.List[Segment]
-	// until limits it to what was known at a position. Zero: to the end.
+	// until limits the segments to what was known at a position. Zero: no limit.
 	until int
 }
 
@@ -18,8 +17,8 @@ type Segments struct {
 type Segment struct {
 	Chapter     Chapter
 	First, Last int // items, from First to before Last
-	// Tries are the turns that the segment begins with: one, or several that
-	// tried the same thing. Places in the pod's turns.
+	// Tries are the turns with which the segment begins, as places in the pod's turns: one, or several that tried the
+	// same thing.
 	Tries   []int
 	Entries []Entry
 	same    uint64
@@ -37,7 +36,7 @@ type Entry struct {
 // maxTries bounds how many turns a segment remembers one by one.
 const maxTries = 200
 
-// add takes the next item.
+// add adds the next item.
 func (t *Segments) add(o *Outlines, p *Pod, i int) {
 	it, c := p.Items.At(i), p.ChapterOf(i, t.until)
 	seg := t.list.Last()
@@ -75,7 +74,7 @@ func (g *Segment) count(step history.StepID, sub uint32, failed bool, item int) 
 	g.Entries = append(g.Entries, Entry{Step: step, Sub: sub, Failed: failed, N: 1, First: item, Last: item})
 }
 
-// failed moves an item to those that failed.
+// failed moves an item to the entry of items that failed.
 func (t *Segments) failed(o *Outlines, p *Pod, i int) {
 	it := p.Items.At(i)
 	sp := o.h.Span(it.Span)
@@ -116,7 +115,7 @@ func (t *Segments) has(o *Outlines, p *Pod, e *Entry, i int) bool {
 	return sp != nil && sp.Step == e.Step && it.Sub == e.Sub && o.ItemFailed(it, t.until) == e.Failed
 }
 
-// Of is the segment that an item is in, or nil.
+// Of returns the segment that has an item, or nil.
 func (t *Segments) Of(item int) *Segment {
 	lo, hi := t.list.First, t.list.End()
 	for lo < hi {
@@ -132,8 +131,8 @@ func (t *Segments) Of(item int) *Segment {
 	return nil
 }
 
-// finish is called when a turn has ended. One in which nothing was done is
-// counted in the segment before; one that tried the same thing joins it.
+// finish is called when a turn has ended. A turn in which nothing was done is counted in the segment before; one that
+// tried the same thing joins that segment.
 func (t *Segments) finish(o *Outlines, p *Pod, turn int) {
 	tn, n := p.Turns.At(turn), t.list.End()-1
 	seg, before := t.list.At(n), t.list.At(n-1)
@@ -173,7 +172,7 @@ func (g *Segment) merge(e Entry) {
 	g.Entries = append(g.Entries, e)
 }
 
-// rebuild makes the segments anew, from the one that an item is in.
+// rebuild makes the segments anew, from the one that has an item.
 func (t *Segments) rebuild(o *Outlines, p *Pod, from int) {
 	n := t.list.First
 	for i := t.list.End() - 1; i >= n; i-- {
@@ -187,12 +186,12 @@ func (t *Segments) rebuild(o *Outlines, p *Pod, from int) {
 	}
 	start := t.list.At(n).First
 	t.list.All = t.list.All[:n-t.list.First]
-	t.take(o, p, start, p.Items.End())
+	t.replay(o, p, start, p.Items.End())
 	p.Revision++
 }
 
-// take takes items one after the other, and the ends of turns where they come.
-func (t *Segments) take(o *Outlines, p *Pod, from, to int) {
+// replay adds items one after the other, and the ends of turns in their places.
+func (t *Segments) replay(o *Outlines, p *Pod, from, to int) {
 	pending := None
 	end := func(before int) {
 		if tn := p.Turns.At(pending); tn != nil && tn.Done != None && tn.Done < before && (t.until == 0 || tn.Done < t.until) {
@@ -226,15 +225,14 @@ func (t *Segments) forget(before int) {
 	t.list.Forget(t.list.First + n)
 }
 
-// First and End are the places of the first segment that is kept, and after the
-// last.
+// First and End return the places of the first segment that is kept, and after the last.
 func (t *Segments) First() int { return t.list.First }
 func (t *Segments) End() int   { return t.list.End() }
 
-// At gives the segment at a place, nil if it is not kept.
+// At returns the segment at a place; nil: it is not kept.
 func (t *Segments) At(i int) *Segment { return t.list.At(i) }
 
-// before is how many segments had begun at a position.
+// before returns how many segments had begun at a position.
 func (t *Segments) before(p *Pod, at int) int {
 	lo, hi := t.list.First, t.list.End()
 	for lo < hi {
@@ -248,7 +246,7 @@ func (t *Segments) before(p *Pod, at int) int {
 	return lo
 }
 
-// EndAt is the place after the last segment that had begun at a position.
+// EndAt returns the place after the last segment that had begun at a position.
 func (o *Outlines) EndAt(p *Pod, at int) int {
 	if at >= o.h.End() {
 		return p.Segments.End()
@@ -256,9 +254,8 @@ func (o *Outlines) EndAt(p *Pod, at int) int {
 	return p.Segments.before(p, at)
 }
 
-// As gives the segments from one place to before EndAt, as of a position. If the
-// position is not the end, the last two are made anew: where one ends and the next
-// begins may have become known only later.
+// As returns the segments from one place to before EndAt, as of a position. If the position is not the end, it makes
+// the last two anew: where one ends and the next begins may have become known only later.
 func (o *Outlines) As(p *Pod, from, at int) (out []*Segment) {
 	t, to := &p.Segments, o.EndAt(p, at)
 	sure := to
@@ -275,7 +272,7 @@ func (o *Outlines) As(p *Pod, from, at int) (out []*Segment) {
 		return out
 	}
 	part := Segments{until: at}
-	part.take(o, p, t.At(sure).First, p.Items.End())
+	part.replay(o, p, t.At(sure).First, p.Items.End())
 	for k := range part.list.All {
 		out = append(out, &part.list.All[k])
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// kindOf is the kind of a turn that begins now.
+// kindOf returns the kind of a turn that begins now.
 func kindOf(p *life.Pod) Kind {
 	switch {
 	case p.Work == life.WorkTerminating:
@@ -20,7 +20,7 @@ func kindOf(p *life.Pod) Kind {
 	return Create
 }
 
-// inTurn notes what a call shows of the turn that it belongs to.
+// inTurn notes what a call shows about its turn.
 func (o *Outlines) inTurn(p *Pod, sp *history.Span, r *history.Record) {
 	t := p.TurnOf(sp)
 	if t == nil {
@@ -83,8 +83,7 @@ func (o *Outlines) left(p *Pod, r *history.Record) {
 	}
 }
 
-// statusSet takes a status: a pod that is ready, or at its end, is no longer being
-// created.
+// statusSet takes a new status: a pod that is ready, or at its end, is no longer being created.
 func (o *Outlines) statusSet(p *Pod, sp *history.Span, r *history.Record) {
 	now := o.lives.Now().Pod(sp.Pod)
 	t := p.TurnOf(sp)
@@ -127,7 +126,7 @@ func (o *Outlines) leftInTurn(p *Pod, t *Turn, sp *history.Span, r *history.Reco
 	}
 }
 
-// failStep is the innermost step that failed in the turn that has just ended.
+// failStep returns the innermost step that failed in the turn that has just ended.
 func (o *Outlines) failStep(pod int, r *history.Record) history.StepID {
 	if id := o.lives.Now().Pod(pod).FailStep; id != 0 {
 		return id

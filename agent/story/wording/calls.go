@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Label is what a call or report is called: by its step, and by what it is about
-// where that tells apart calls of one step.
+// Label returns what a call or report is called: its step, and what it is about if that tells calls of the step
+// apart.
 func Label(l words.Lang, c *history.Call) string {
 	if label := reportLabel(l, c); label != "" {
 		return label
@@ -31,9 +31,9 @@ func Label(l words.Lang, c *history.Call) string {
 // maxNote bounds a note, in columns.
 const maxNote = 160
 
-// Note is what came of a call, or what it is about, in a few words; empty if there
-// is nothing to say. Containers are the names of the pod's containers by id, for
-// calls to the runtime that no call of the kubelet's is seen around.
+// Note returns the result of a call, or what the call is about, in a few words; empty if there is nothing to say.
+// containers has the names of the pod's containers by id, for calls to the runtime around which no call of the
+// kubelet is seen.
 func Note(l words.Lang, c *history.Call, containers map[string]string) string {
 	if note := containerOf(c, containers); note != "" {
 		return note
@@ -44,7 +44,7 @@ func Note(l words.Lang, c *history.Call, containers map[string]string) string {
 	return words.Cut(plainNote(c), maxNote)
 }
 
-// note is what the catalogue has for a call's row.
+// note returns the note that the catalogue has for a call's row.
 func note(l words.Lang, c *history.Call, n *probes.StoryNote) string {
 	switch {
 	case n.None:
@@ -61,8 +61,8 @@ func note(l words.Lang, c *history.Call, n *probes.StoryNote) string {
 	return ""
 }
 
-// plainNote is for steps without words of their own: what they gave, or else
-// what they were given, in the catalogue's order.
+// plainNote is for steps without a note in the catalogue: their results, or else their arguments, in the catalogue's
+// order.
 func plainNote(c *history.Call) string {
 	if c.Step.About == nil {
 		return ""
@@ -73,8 +73,7 @@ func plainNote(c *history.Call) string {
 	return someValues(c.Step.About.Fields, c.Args)
 }
 
-// maxNoteValues is how many values a note has, maxNoteValue how long one may be to
-// be among them, in bytes.
+// maxNoteValues bounds how many values a note has. A value that is longer than maxNoteValue, in bytes, is left out.
 const maxNoteValues, maxNoteValue = 3, 120
 
 func someValues(names []probes.Field, of map[string]any) string {
@@ -100,8 +99,8 @@ func someValues(names []probes.Field, of map[string]any) string {
 	return strings.Join(out, "  ")
 }
 
-// containerOf is the container that a call to the runtime is about: what the
-// reader knows it by, not the runtime's id.
+// containerOf returns the container that a call to the runtime is about, by a name that the reader knows, and not by
+// the runtime's id.
 func containerOf(c *history.Call, containers map[string]string) string {
 	if c.Step.Stage != "cri" {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Event is what an event is called that is no call, and what there is to say of
-// it: a hold, a release, a fault, a loss, a note of the agent.
+// Event returns the label and the note of an event that is no call: a hold, a release, a fault, a loss, a note of the
+// agent.
 func Event(l words.Lang, e *probes.Event) (label, note string) {
 	word := func(name string) string { return words.Short(e.Fields[name]) }
 	switch e.Kind {
@@ -43,7 +43,7 @@ func Event(l words.Lang, e *probes.Event) (label, note string) {
 	return l.In(words.Text("note", "说明")), Fields(e.Fields)
 }
 
-// beforeOrAfter is where in a call a pod was held: before it, after it, or at a line of it.
+// beforeOrAfter returns where in a call a pod was held: before it, after it, or at a line of it.
 func beforeOrAfter(l words.Lang, on, line string) string {
 	switch on {
 	case "exit":
@@ -57,7 +57,7 @@ func beforeOrAfter(l words.Lang, on, line string) string {
 // maxFields bounds all fields in one line, maxField one value, in columns.
 const maxFields, maxField = 600, 200
 
-// Fields are all fields of an event in one line, by name: name=value.
+// Fields returns all fields of an event in one line, by name: name=value.
 func Fields(fields map[string]any) string {
 	if len(fields) == 0 {
 		return ""
@@ -79,7 +79,7 @@ func Fields(fields map[string]any) string {
 
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// whyReleased says why a pod went on that nobody let go.
+// whyReleased returns why a pod went on by itself.
 func whyReleased(l words.Lang, e *probes.Event) string {
 	switch e.Fields["reason"] {
 	case nil, agentpb.ReleaseContinue, agentpb.ReleaseStep:

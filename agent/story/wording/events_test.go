@@ -8,8 +8,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// TestNoteWords: what podstep did to a pod is said in the reader's language, also
-// where an agent of before gave the reason as a sentence.
+// TestNoteWords: notes of what podstep did to a pod are in the reader's language, also if an older agent gave the
+// reason as a sentence.
 func TestNoteWords(t *testing.T) {
 	for _, c := range []struct {
 		kind        probes.Kind

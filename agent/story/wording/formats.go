@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// format puts the values of some fields into words. The fields are those that
-// probes.Formats has for the format, by place.
+// format puts the values of some fields into words. The fields are those that probes.Formats has for the format, in
+// its order.
 type format func(l words.Lang, c *history.Call, fields []string) string
 
 var formats = map[probes.Format]format{
@@ -109,7 +109,7 @@ func killNote(l words.Lang, c *history.Call, fields []string) string {
 
 func graceNote(l words.Lang, c *history.Call, fields []string) string { return grace(l, c, fields[0]) }
 
-// grace is a grace period, which the kubelet has in seconds.
+// grace returns a grace period, which the kubelet has in seconds.
 func grace(l words.Lang, c *history.Call, field string) string {
 	n, ok := c.Number(field)
 	if !ok {

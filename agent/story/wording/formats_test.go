@@ -6,8 +6,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestFormats: the formats of the catalogue's notes are those that are written
-// here.
+// TestFormats: the formats of the catalogue's notes are those of this package.
 func TestFormats(t *testing.T) {
 	for _, f := range probes.Formats {
 		if formats[f.Format] == nil {

@@ -17,31 +17,31 @@ var holdWords = map[string]probes.Text{
 	"no":     words.Text("A pod may not be held here.", "不能在这里停住 Pod。"),
 }
 
-// holding puts into words what it takes to hold a pod at steps, as of a position.
+// holding puts into words what a hold of a pod at a step costs, as of a position.
 type holding struct {
 	lang words.Lang
 	h    *history.History
 	at   int
 }
 
-// HoldCost is whether a pod can be held at a step, what it costs, and which probes
-// cannot hold it there, or cannot have the step fail; as of a position.
+// HoldCost returns whether a pod can be held at a step, what that costs, and which probes cannot hold it there, or
+// cannot make the step fail; as of a position.
 func HoldCost(l words.Lang, h *history.History, id history.StepID, at int) string {
 	w := holding{l, h, at}
 	return w.cost(id)
 }
 
-// NoHold reports whether no pod can be held at a step now, and why not.
+// NoHold reports whether no pod can be held at a step now, and returns the reason.
 func NoHold(l words.Lang, h *history.History, step string) (why string, is bool) {
 	w := holding{l, h, h.End()}
 	return w.none(step)
 }
 
-// holdRule is what a step's probes can do about holding a pod there.
+// holdRule is what a step's probes can do to hold a pod there.
 type holdRule struct {
-	enter, exit string         // the catalogue's rule, if a probe can keep it there
-	by          *history.Reach // the first that can hold; nil: none
-	no          []string       // why others cannot
+	enter, exit string         // the catalogue's rule for each side, if a probe can hold there
+	by          *history.Reach // the first probe that can hold; nil: none can
+	no          []string       // why other probes cannot
 }
 
 func (w *holding) holdRule(id history.StepID) holdRule {
@@ -82,7 +82,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// rule is that of the side where a pod can be held.
+// rule returns the rule of the side at which a pod can be held.
 func (r *holdRule) rule() string {
 	if r.enter == string(probes.HoldNo) {
 		return r.exit
@@ -90,7 +90,7 @@ func (r *holdRule) rule() string {
 	return r.enter
 }
 
-// reasons are why probes cannot hold, as a sentence.
+// reasons returns why probes cannot hold, as a sentence.
 func (w *holding) reasons(why []string) string {
 	return w.lang.Inf(words.Text("Reason: %s.", "原因：%s。"), strings.Join(why, w.lang.In(words.Text("; ", "；"))))
 }
@@ -145,8 +145,8 @@ func (w *holding) noHold(st *history.Step, r *holdRule) []string {
 	return out
 }
 
-// holdOfCall is what it costs to hold a pod before a call passes on to the runtime:
-// unlike in the kubelet, the call has begun.
+// holdOfCall returns what it costs to hold a pod before a call passes on to the runtime: unlike inside the kubelet,
+// the call has begun.
 func (w *holding) holdOfCall() []string {
 	out := []string{w.lang.In(words.Text("A pod may be held here: the call has begun, and podstep keeps it back before the runtime receives it. The kubelet's own deadline for the call runs on meanwhile.",
 		"可以在这里停住 Pod：调用已经开始，但在到达运行时之前被扣住。期间 kubelet 自己给这次调用的期限在走。"))}
@@ -156,10 +156,10 @@ func (w *holding) holdOfCall() []string {
 	return out
 }
 
-// timerCaller is the timer of whoever made a call.
+// timerCaller is the name of the timer of a call's caller.
 const timerCaller = "caller"
 
-// holdOfStep is what it costs to hold a pod at a step inside the kubelet.
+// holdOfStep returns what it costs to hold a pod at a step inside the kubelet.
 func (w *holding) holdOfStep(st *history.Step, r *holdRule) []string {
 	no := string(probes.HoldNo)
 	out := []string{w.lang.In(holdWords[r.rule()])}
@@ -183,7 +183,7 @@ func (w *holding) holdOfStep(st *history.Step, r *holdRule) []string {
 	return out
 }
 
-// noFail is why the step cannot be made to fail, if that is for its probes.
+// noFail returns why the step cannot be made to fail, if the reason is that of its probes.
 func (w *holding) noFail(id history.StepID) string {
 	for _, r := range w.h.EpochBefore(w.at).Reaches(id, w.at) {
 		if r.Ability.GetFail() {

@@ -6,7 +6,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// containerNote is the state of a container as it is reported.
+// containerNote returns the state of a container as it is reported.
 func containerNote(l words.Lang, c *history.Call, fields []string) string {
 	out := c.Text(fields[0])
 	if r := c.Text(fields[1]); r != "" {
@@ -24,7 +24,7 @@ func containerNote(l words.Lang, c *history.Call, fields []string) string {
 	return out
 }
 
-// eventNote is the text of an event. That of a warning is its error.
+// eventNote returns the text of an event. The text of a warning is its error.
 func eventNote(_ words.Lang, c *history.Call, fields []string) string {
 	if c.Err != "" {
 		return ""
@@ -32,7 +32,7 @@ func eventNote(_ words.Lang, c *history.Call, fields []string) string {
 	return c.Text(fields[0])
 }
 
-// wholeNote has the values of some fields, those that are there.
+// wholeNote returns the values of those fields that have one.
 func wholeNote(_ words.Lang, c *history.Call, fields []string) string {
 	var out []string
 	for _, f := range fields {
@@ -41,14 +41,14 @@ func wholeNote(_ words.Lang, c *history.Call, fields []string) string {
 	return join(out...)
 }
 
-// What reports are called that are about one of several things.
+// The labels of reports that are about one of several things.
 var (
 	labelCondition = words.Text("condition %s", "condition %s")
 	labelContainer = words.Text("container %s", "容器 %s")
 	labelEvent     = words.Text("event %s", "事件 %s")
 )
 
-// reportLabel names a report by what it is about; empty if it is by its title.
+// reportLabel returns the label of a report by what it is about; empty: its step's title is the label.
 func reportLabel(l words.Lang, c *history.Call) string {
 	about := func(t probes.Text, field string) string {
 		if n := c.Text(field); n != "" {
@@ -71,7 +71,7 @@ func reportLabel(l words.Lang, c *history.Call) string {
 	return ""
 }
 
-// From is who made a report: api, kubelet, or runtime; empty for a call.
+// From returns the source of a report: api, kubelet, or runtime; empty for a call.
 func From(c *history.Call) string {
 	if c.Step.About == nil || !c.Step.About.Report() {
 		return ""

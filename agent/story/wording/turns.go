@@ -32,7 +32,7 @@ func Changes(l words.Lang, t *outline.Turn, at int) string {
 	return strings.Join(out, l.In(words.Text(", ", "、")))
 }
 
-// updateWords are why a turn takes place, kindWords what it is for.
+// updateWords name why a turn takes place, and kindWords what it is for.
 var updateWords = map[string]probes.Text{
 	"create": words.Text("create", "创建"), "update": words.Text("update", "更新"), "sync": words.Text("sync", "同步"), "kill": words.Text("kill", "杀掉"),
 }
@@ -42,9 +42,8 @@ var kindWords = [outline.Kinds]probes.Text{
 	outline.Terminating: words.Text("terminating", "终止"), outline.Terminated: words.Text("terminated", "已终止"),
 }
 
-// Turn names a turn by its kind and number: create, update, sync, terminating,
-// terminated. Update is the kubelet's type of the update that the turn is for;
-// empty if there is none.
+// Turn names a turn by its kind and number: create, update, sync, terminating, terminated. update is the kubelet's
+// type of the update for which the turn is made; empty: there is none.
 func Turn(l words.Lang, kind outline.Kind, update string, n uint32) string {
 	word := kindWords[kind]
 	if w, ok := updateWords[update]; ok && kind <= outline.Sync {

@@ -14,7 +14,7 @@ import (
 // Value is a named value in full: Text may have several lines.
 type Value struct{ Name, Text string }
 
-// Names of the fields that are the messages of a call to the runtime.
+// The names of the fields with the messages of a call to the runtime.
 const fieldRequest, fieldResponse = "request", "response"
 
 // Values lists values in full, without the messages of a call to the runtime:
@@ -35,11 +35,11 @@ func Values(names []probes.Field, values map[string]any) (out []Value) {
 	return out
 }
 
-// Request is what a call asked the runtime for, as lines of YAML: its whole
-// message where the kubelet's function has it, else one made of its arguments.
+// Request returns what a call asked of the runtime, as lines of YAML: its whole message if the kubelet's function has
+// it, else one made of its arguments.
 func Request(c *history.Call) []string { return message(c.Args, fieldRequest) }
 
-// Response is what the runtime answered to a call, as Request.
+// Response returns the runtime's answer to a call, in the same way as Request.
 func Response(c *history.Call) []string { return message(c.Results, fieldResponse) }
 
 func message(values map[string]any, field string) []string {
@@ -56,8 +56,8 @@ func message(values map[string]any, field string) []string {
 	return yamlLines(probes.RawJSON(b))
 }
 
-// hiddenValues stands behind the environment variables of a message, whose values the agent
-// leaves out: without it they look empty.
+// hiddenValues stands behind the environment variables of a message, whose values the agent leaves out, so that they
+// do not look empty.
 const hiddenValues = " # value: <redacted>"
 
 // markHidden marks environment variables in lines of YAML.
@@ -70,8 +70,8 @@ func markHidden(lines []string) []string {
 	return lines
 }
 
-// yamlLines writes a JSON document as lines of YAML. What is none, such as one
-// that was cut short, stays as it is.
+// yamlLines writes a JSON document as lines of YAML. A text that is no JSON, such as a document that was cut short,
+// stays as it is.
 func yamlLines(v any) []string {
 	doc, ok := v.(probes.RawJSON)
 	if !ok {
@@ -93,10 +93,10 @@ func Lines(text string) []string {
 	return lines
 }
 
-// shortDocument is up to how many bytes a document stays in one line.
+// shortDocument is the most bytes with which a document stays in one line.
 const shortDocument = 60
 
-// long is a value in full. Documents become YAML of several lines.
+// long returns a value in full. Documents become YAML of several lines.
 func long(v any) string {
 	switch v := v.(type) {
 	case probes.RawJSON:

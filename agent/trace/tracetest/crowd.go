@@ -1,6 +1,5 @@
-// Package tracetest gives tests recorded traces: as they are, and for
-// measurements long ones of many pods, made out of a recorded one: the events
-// are a real node's, only there are more of them.
+// Package tracetest gives tests recorded traces as they are. For measurements it makes long traces of many pods out of
+// a recorded one: the events are a real node's, only there are more of them.
 package tracetest
 
 import (
@@ -15,9 +14,9 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Crowd plays a recording several times at once, each time of other pods, and of
-// the same ones again when it is over. Each replica begins at another place, so
-// that every part of a pod's life happens at any moment.
+// Crowd plays a recording several times at once. Each replica has pods of its own, and plays the recording again for
+// the same pods when it is over. The replicas begin at different places, so that every part of a pod's life happens at
+// any moment.
 type Crowd struct {
 	Info     *agentpb.InfoResponse
 	events   []*agentpb.Event
@@ -28,8 +27,8 @@ type Crowd struct {
 	pace     float64
 	last     int64 // when the last event was, in the recording's time
 	seq      uint64
-	// How far apart the numbers of two tellers' pods are, and those of the spans
-	// of two rounds, of which there were so many.
+	// podStep is the distance between the pod numbers of two replicas, spanStep that between the span numbers of two
+	// rounds. rounds counts the rounds.
 	podStep, spanStep uint64
 	rounds            uint64
 
@@ -41,7 +40,7 @@ type replica struct {
 	suffix      string
 	next        int
 	shift       int64
-	pods, spans uint64 // what is added to their numbers
+	pods, spans uint64 // added to the recording's numbers
 	sent        map[uint32]bool
 }
 
@@ -54,7 +53,7 @@ func NewCrowd(path string, replicas int, begin time.Time, pace float64) (*Crowd,
 	}
 	c := &Crowd{Info: info, pods: map[uint32]*agentpb.Pod{}, begin: begin, pace: pace}
 	for _, b := range batches {
-		if err := c.take(b); err != nil {
+		if err := c.addBatch(b); err != nil {
 			return nil, err
 		}
 	}
@@ -62,13 +61,13 @@ func NewCrowd(path string, replicas int, begin time.Time, pace float64) (*Crowd,
 		return nil, fmt.Errorf("read recording %s: it has no events", path)
 	}
 	for i := range replicas {
-		c.seat(i, replicas)
+		c.addReplica(i, replicas)
 	}
 	return c, nil
 }
 
-// take adds a batch of the recording. Its clock begins with its first event.
-func (c *Crowd) take(b *agentpb.Batch) error {
+// addBatch adds a batch of the recording. The recording's clock begins with its first event.
+func (c *Crowd) addBatch(b *agentpb.Batch) error {
 	for _, p := range b.Pods {
 		c.pods[p.Id] = p
 		c.podStep = max(c.podStep, uint64(p.Id))
@@ -85,28 +84,28 @@ func (c *Crowd) take(b *agentpb.Batch) error {
 	return nil
 }
 
-// seat gives the i-th of n tellers its place to begin.
-func (c *Crowd) seat(i, n int) {
+// addReplica adds the i-th of n replicas, and lets it begin at its place.
+func (c *Crowd) addReplica(i, n int) {
 	t := &replica{suffix: strconv.Itoa(i), next: i * len(c.events) / n, pods: uint64(i) * c.podStep, sent: map[uint32]bool{}}
-	t.shift = -c.at(t.next)
-	c.again(t)
+	t.shift = -c.timeOf(t.next)
+	c.beginRound(t)
 	c.replicas = append(c.replicas, t)
 }
 
-// at is when an event was recorded, since the first one.
-func (c *Crowd) at(i int) int64 { return c.events[i].Mono - c.events[0].Mono }
+// timeOf returns when an event was recorded, in nanoseconds since the first one.
+func (c *Crowd) timeOf(i int) int64 { return c.events[i].Mono - c.events[0].Mono }
 
-// again begins a round of t: its spans are new ones.
-func (c *Crowd) again(t *replica) {
+// beginRound begins a round of t, with new spans.
+func (c *Crowd) beginRound(t *replica) {
 	t.spans = c.rounds * c.spanStep
 	c.rounds++
 }
 
-// Batch is the next n events.
+// Batch returns the next n events.
 func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 	b := &agentpb.Batch{}
 	for len(b.Events) < n {
-		t, at := c.first()
+		t, at := c.nextReplica()
 		e := c.events[t.next]
 		if !c.isHeld(t, e) {
 			if err := c.publish(b, t, e, at); err != nil {
@@ -115,13 +114,13 @@ func (c *Crowd) Batch(n int) (*agentpb.Batch, error) {
 		}
 		if t.next++; t.next == len(c.events) {
 			t.next, t.shift = 0, t.shift+c.length
-			c.again(t)
+			c.beginRound(t)
 		}
 	}
 	return b, nil
 }
 
-// publish adds an event to b, and that its pod is held there if it is to be.
+// publish adds an event to b. If the event's pod is to be held there, it adds the HOLD event too.
 func (c *Crowd) publish(b *agentpb.Batch, t *replica, e *agentpb.Event, at int64) error {
 	if e.Pod != 0 && !t.sent[e.Pod] {
 		t.sent[e.Pod] = true
@@ -141,22 +140,22 @@ func (c *Crowd) publish(b *agentpb.Batch, t *replica, e *agentpb.Event, at int64
 	return nil
 }
 
-// first is who has the next event, and when that is.
-func (c *Crowd) first() (first *replica, at int64) {
+// nextReplica returns the replica that has the next event, and when that is.
+func (c *Crowd) nextReplica() (first *replica, at int64) {
 	for _, t := range c.replicas {
-		if when := t.shift + c.at(t.next); first == nil || when < at {
+		if when := t.shift + c.timeOf(t.next); first == nil || when < at {
 			first, at = t, when
 		}
 	}
 	return first, at
 }
 
-// pod is a pod of the recording as one of t's own.
+// pod returns a pod of the recording as one of t's own.
 func (t *replica) pod(p *agentpb.Pod) *agentpb.Pod {
 	return &agentpb.Pod{Id: p.GetId() + uint32(t.pods), Namespace: p.GetNamespace(), Name: p.GetName() + t.suffix, Uid: p.GetUid() + t.suffix}
 }
 
-// Pods are all pods that there are in the end.
+// Pods returns all pods that there will be in the end.
 func (c *Crowd) Pods() (all []*agentpb.Pod) {
 	for _, t := range c.replicas {
 		for _, p := range c.pods {
@@ -185,14 +184,14 @@ func (c *Crowd) event(t *replica, e *agentpb.Event, at int64) *agentpb.Event {
 	return out
 }
 
-// Length is how long the events that were played have taken, from the first event to the last.
+// Length returns the time from the first event that was played to the last.
 func (c *Crowd) Length() time.Duration { return time.Duration(c.paced(c.last)) }
 
-// paced is a time of the recording at the pace of the crowd.
+// paced returns a duration of the recording at the pace of the crowd.
 func (c *Crowd) paced(d int64) int64 { return int64(float64(d) / c.pace) }
 
-// Write writes so many events to a trace file, in blocks like those of a
-// recording of that many events. It returns the file's size in bytes.
+// Write writes so many events to a trace file, in blocks like those of a recording. It returns the file's size in
+// bytes.
 func (c *Crowd) Write(path string, events int) (int64, error) {
 	w, err := trace.Create(path, &trace.Header{Podstep: "v0", Began: c.begin, Info: c.Info})
 	if err != nil {

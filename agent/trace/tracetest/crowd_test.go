@@ -5,16 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
 const recording = "../testdata/node.podstep"
 
-// TestCrowd: the events of a crowd are one node's story: numbered in order, of pods
-// that were introduced, and no span begins twice.
+// TestCrowd: the events of a crowd are one node's story: they are numbered in order, every pod is introduced, and no
+// span begins twice.
 func TestCrowd(t *testing.T) {
 	const replicas, events = 3, 60_000
 	c, err := NewCrowd(recording, replicas, time.Unix(1e9, 0), 2)
@@ -44,10 +43,7 @@ func TestCrowd(t *testing.T) {
 			pods[p.Id] = true
 		}
 		for _, raw := range b.Events {
-			e := &agentpb.Event{}
-			if err := proto.Unmarshal(raw, e); err != nil {
-				t.Fatal(err)
-			}
+			e := eventtest.Decode(t, raw)
 			if last++; e.Seq != last {
 				t.Fatalf("event %d is numbered %d", last, e.Seq)
 			}
@@ -67,7 +63,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdHold: pods are held at the step, as many as asked for, and do nothing from then on.
+// TestCrowdHold: as many pods as asked for are held at the step, and do nothing from then on.
 func TestCrowdHold(t *testing.T) {
 	const step, n, events = "sync.pod", 3, 30_000
 	c, err := NewCrowd(recording, 4, time.Unix(1e9, 0), 1.5)
@@ -82,10 +78,7 @@ func TestCrowdHold(t *testing.T) {
 	held := map[uint32]uint64{} // the pod's call that is held
 	var last *agentpb.Event
 	for _, raw := range b.Events {
-		e := &agentpb.Event{}
-		if err := proto.Unmarshal(raw, e); err != nil {
-			t.Fatal(err)
-		}
+		e := eventtest.Decode(t, raw)
 		if held[e.Pod] != 0 {
 			t.Fatalf("pod %d goes on while it is held: %v", e.Pod, e)
 		}

@@ -9,21 +9,21 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// held is which pods of a crowd are held, and which are to be.
+// held says which pods of a crowd are held, and how many more are to be held.
 type held struct {
 	step  string
-	more  int // how many more are to be
+	more  int // how many more are to be held
 	lease time.Duration
 	by    map[uint32]*agentpb.HoldInfo // by the pod's number
 }
 
-// Hold has the next n pods that come to a step held before it, as by a breakpoint. None of them does anything
-// from then on.
+// Hold holds the next n pods that come to a step before it, as a breakpoint would. None of them does anything from then
+// on.
 func (c *Crowd) Hold(n int, step string, lease time.Duration) {
 	c.holding = held{step: step, more: n, lease: lease, by: map[uint32]*agentpb.HoldInfo{}}
 }
 
-// Held are the holds that have begun, with the leases that they began with.
+// Held returns the holds that have begun, with the leases that they began with.
 func (c *Crowd) Held() (all []*agentpb.HoldInfo) {
 	for _, h := range c.holding.by {
 		all = append(all, h)

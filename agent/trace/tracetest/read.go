@@ -9,8 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Read reads the whole trace at path: what the agent reported of itself, and its
-// batches as they were written.
+// Read reads the whole trace at path: what the agent reported about itself, and the batches as they were written.
 func Read(path string) (*agentpb.InfoResponse, []*agentpb.Batch, error) {
 	r, err := trace.Open(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// JSON has one event a line, as scripts get it.
+// JSON writes one event a line, for scripts.
 type JSON struct{ b bytes.Buffer }
 
 func (l *JSON) Add(e *probes.Event) error {

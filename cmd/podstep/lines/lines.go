@@ -1,5 +1,5 @@
-// Package lines has the forms in which the command line prints events: a line
-// each, for people or for scripts.
+// Package lines has the forms in which the command line prints events: a line for each, for
+// people or for scripts.
 package lines
 
 import (
@@ -11,7 +11,7 @@ import (
 // Lines is a form of the events in text.
 type Lines interface {
 	Add(*probes.Event) error
-	// Flush gives the text of all events since the last Flush.
+	// Flush returns the text of all events since the last Flush.
 	Flush() []byte
 }
 

@@ -18,7 +18,7 @@ type Printer struct {
 	Filter *filter.Filter
 }
 
-// Add takes an event, if it was asked for. Drop events always are.
+// Add takes an event, if it was asked for. It always takes Drop events.
 func (p *Printer) Add(e *probes.Event) error {
 	if e.Kind != probes.Drop && (!p.shows(e) || !p.Filter.Match(e)) {
 		return nil
@@ -34,7 +34,7 @@ func (p *Printer) Flush() error {
 	return nil
 }
 
-// shows reports whether the event's step was asked for. What is about no step is.
+// shows reports whether the event's step was asked for. Events about no step always were.
 func (p *Printer) shows(e *probes.Event) bool {
 	if len(p.Steps) == 0 || e.Step == "" {
 		return true

@@ -14,22 +14,22 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Story has events for people: a line each, indented as the calls nest, and
-// one line for a step that is entered and left with nothing in between.
+// Story writes events for people: a line each, indented as the calls nest. A step that is
+// entered and left with nothing in between has one line.
 type Story struct {
 	wide bool
-	// names: the pod is printed in every line, because there may be several.
+	// names makes it print the pod in every line, because there may be several.
 	names bool
 
 	b     bytes.Buffer
 	start time.Time
 	depth map[uint64]int
-	// last is an enter that is not printed yet: it waits for its exit until
-	// the end of the batch, but no longer, or a step that hangs is not seen.
+	// last is an enter that is not printed yet. It waits for its exit until the end of the
+	// batch. It waits no longer, so that a step that hangs is seen.
 	last *probes.Event
 }
 
-// NewStory is one that has no events yet.
+// NewStory returns a Story without events.
 func NewStory(wide, names bool) *Story {
 	return &Story{wide: wide, names: names, depth: map[uint64]int{}}
 }
@@ -89,8 +89,8 @@ func (s *Story) nest(e *probes.Event) {
 	s.depth[e.Span] = depth
 }
 
-// Columns: of the time since the start, and of the pod's name, which pushes the
-// rest aside where it is longer.
+// Widths of the columns of the time since the start, and of the pod's name. A longer name
+// pushes the rest aside.
 const (
 	timeColumn = 10
 	nameColumn = 24
@@ -115,7 +115,7 @@ func (s *Story) line(e *probes.Event, mark, text string) {
 	s.b.WriteString(strings.Repeat("  ", s.depth[e.Span]) + mark + strings.TrimRight(text, " ") + "\n")
 }
 
-// stepText is a step that was left: what, how long, and what went wrong.
+// stepText writes a step that was left: its name, how long it took, and what went wrong.
 func stepText(e *probes.Event) string {
 	text := words.Clean(e.Step)
 	if e.DurationNs > 0 {
@@ -160,12 +160,12 @@ func noteText(e *probes.Event) string {
 	return words.Clean(text)
 }
 
-// inWords are the fields of which noteText makes words, by the kind of the event.
+// inWords are the fields that noteText puts into words, by the kind of the event.
 var inWords = map[probes.Kind][]string{
 	probes.Released: {"reason", "timer"}, probes.Note: {"note", "breakpoint", "held", "text"},
 }
 
-// withoutWorded is an event without the fields that noteText has put into words.
+// withoutWorded returns an event without the fields that noteText has put into words.
 func withoutWorded(e *probes.Event) *probes.Event {
 	out := *e
 	out.Fields = maps.Clone(e.Fields)
@@ -175,7 +175,7 @@ func withoutWorded(e *probes.Event) *probes.Event {
 	return &out
 }
 
-// fields are those of the events of one line: of an enter, and then of its exit.
+// fields writes the fields of the events of one line: of an enter, and then of its exit.
 func (s *Story) fields(events ...*probes.Event) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -189,7 +189,7 @@ func (s *Story) fields(events ...*probes.Event) string {
 // fieldWidth is where values are cut unless -o wide asks for all of them.
 const fieldWidth = 60
 
-// FieldText is the value of a field in one line.
+// FieldText writes the value of a field in one line.
 func FieldText(v any, whole bool) string {
 	var text string
 	switch v := v.(type) {

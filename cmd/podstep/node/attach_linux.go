@@ -15,11 +15,11 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// WaysIn are the commands here that lead to an agent.
+// WaysIn names the commands here that lead to an agent.
 const WaysIn = "podstep attach looks into a kubelet that runs here, podstep lab starts a node of your own"
 
-// Attach attaches to a kubelet, and ends that after while. The context that while
-// gets is over when podstep is to end.
+// Attach attaches to a kubelet, and detaches when while returns. The context of while is over
+// when podstep is to end.
 func Attach(ctx context.Context, o AttachOptions, while func(context.Context) error) error {
 	kinds, leftOut, err := chooseProbes(withDelve(o.Probes, o.Delve), o.Passive)
 	if err != nil {
@@ -37,6 +37,9 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 	k, err := chooseKubelet(ctx, o.PID, o.Print)
 	if err != nil {
 		return err
+	}
+	if o.Node != "" {
+		k.Node = o.Node
 	}
 	ctx, hurry, stop := endings(ctx)
 	defer stop()
@@ -57,15 +60,15 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 	if address != "" {
 		o.Print(fmt.Sprintf("metrics at http://%s/metrics", address))
 	}
-	// A unit of Type=notify is started from here on.
+	// To systemd, a unit of Type=notify is started from here on.
 	if _, err := daemon.SdNotify(true, daemon.SdNotifyReady); err != nil {
 		o.Print(fmt.Sprintf("notify systemd: %v", err))
 	}
 	return errors.Join(while(ctx), s.Stop(hurry))
 }
 
-// metricsAddress is where to serve metrics; "" if nobody wants any. Whoever has them served
-// to others than this machine is to know that.
+// metricsAddress returns where to serve metrics; "" if nobody wants any. It warns the person if
+// others than this machine can read them.
 func metricsAddress(o *AttachOptions) (string, error) {
 	if o.Metrics == "" {
 		return "", nil
@@ -80,8 +83,9 @@ func metricsAddress(o *AttachOptions) (string, error) {
 	return address, nil
 }
 
-// withoutSocket says why the calls of a kubelet cannot be seen whose endpoint is no
-// socket with a path, and what can; "" if they can, or nobody wants to.
+// withoutSocket returns why the calls of a kubelet cannot be seen whose endpoint is no socket
+// with a path, and which probes can see that kubelet. It is "" if the calls can be seen, or if
+// nobody wants to see them.
 func withoutSocket(k *kubelets.Kubelet, kinds []attach.Kind) string {
 	cri, others := false, []string{}
 	for _, kind := range registered {
@@ -99,7 +103,7 @@ func withoutSocket(k *kubelets.Kubelet, kinds []attach.Kind) string {
 	return fmt.Sprintf("the cri probe cannot see this kubelet's calls: %s; --probe %s shows what is reported of its pods", k.NoEndpoint, strings.Join(others, ","))
 }
 
-// chooseKubelet finds the kubelet that is meant.
+// chooseKubelet finds the kubelet to attach to.
 func chooseKubelet(ctx context.Context, pid int, print func(string)) (k kubelets.Kubelet, err error) {
 	if os.Geteuid() != 0 {
 		return k, errors.New("attaching to a kubelet takes root: run sudo podstep attach; podstep doctor says what else it takes")

@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// envPart has this test binary play a podstep that is attached.
+// envPart makes this test binary play an attached podstep.
 const envPart = "PODSTEP_TEST_PART"
 
-// attachedPart is a podstep that is attached, as far as signals go. It answers
-// each line of its standard input on the file after stderr, having written to
-// stdout and stderr, and ends as podstep attach does.
+// attachedPart is an attached podstep, as far as signals go. It writes each line of its
+// standard input to stdout and stderr, and then answers it on the file after stderr. It ends as
+// podstep attach does.
 func attachedPart() {
 	end, _, stop := endings(context.Background())
 	defer stop()
@@ -34,8 +35,8 @@ func attachedPart() {
 	fmt.Fprintln(answers, "ended in order")
 }
 
-// A podstep that is attached goes on when it is to stop, and ends in order when
-// nobody reads its words; nohup keeps it from ending with its terminal.
+// An attached podstep goes on when it gets a signal to stop. It ends in order when nobody reads
+// its output. nohup keeps it from ending with its terminal.
 func TestAttachedStaysAlive(t *testing.T) {
 	if os.Getenv(envPart) != "" {
 		attachedPart()
@@ -43,16 +44,19 @@ func TestAttachedStaysAlive(t *testing.T) {
 	}
 	for name, nohup := range map[string]bool{"usual": false, "nohup": true} {
 		t.Run(name, func(t *testing.T) {
+			if !nohup && signal.Ignored(syscall.SIGHUP) {
+				t.Skip("the tests themselves run under nohup")
+			}
 			p := startAttachedPart(t, nohup)
-			p.ask("nobody reads")
+			p.expectAnswer("nobody reads")
 			for _, s := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
 				p.signal(s)
-				p.ask(s.String())
+				p.expectAnswer(s.String())
 			}
 			last := syscall.SIGHUP
 			if nohup {
 				p.signal(syscall.SIGHUP)
-				p.ask("hangup")
+				p.expectAnswer("hangup")
 				last = syscall.SIGTERM
 			}
 			p.signal(last)
@@ -64,7 +68,7 @@ func TestAttachedStaysAlive(t *testing.T) {
 	}
 }
 
-// part is that process.
+// part is a process that runs attachedPart.
 type part struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -72,7 +76,7 @@ type part struct {
 	answers *bufio.Reader
 }
 
-// startAttachedPart starts it, and reads none of its words.
+// startAttachedPart starts a part. Nobody reads the output of the part.
 func startAttachedPart(t *testing.T, nohup bool) *part {
 	t.Helper()
 	pipe := func() (r, w *os.File) {
@@ -90,7 +94,7 @@ func startAttachedPart(t *testing.T, nohup bool) *part {
 	if nohup {
 		trap = "trap '' HUP; "
 	}
-	// A group of its own that is not orphaned: one that is would not be stopped.
+	// The part has a process group of its own that is not orphaned: an orphaned one would not be stopped.
 	cmd := exec.Command("sh", "-c", trap+`exec "$0" -test.run='^TestAttachedStaysAlive$'`, os.Args[0])
 	cmd.Env = append(os.Environ(), envPart+"=attached")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdin, out, out, []*os.File{answer}
@@ -117,8 +121,8 @@ func (p *part) signal(s syscall.Signal) {
 	}
 }
 
-// ask says a line, and expects that it is answered and that the end has not come.
-func (p *part) ask(line string) {
+// expectAnswer sends a line to the part, and expects an answer that says that the end has not come.
+func (p *part) expectAnswer(line string) {
 	p.t.Helper()
 	fmt.Fprintln(p.in, line)
 	p.expect(line + ", ended: false")

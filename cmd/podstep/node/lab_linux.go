@@ -23,8 +23,8 @@ type labProcess struct {
 	exited chan struct{}
 	err    error
 
-	// to is where its words go, until it is ready; then the screen is there, and
-	// the last words are kept for the end.
+	// to gets its messages until it is ready. Then the screen is there, and the last messages
+	// are kept for the end.
 	to    io.Writer
 	mu    sync.Mutex
 	quiet bool
@@ -34,9 +34,9 @@ type labProcess struct {
 // keptLines is how many of the last lines are printed if the lab dies.
 const keptLines = 12
 
-// RunLab starts podstep-lab with these arguments and ends it after while, which
-// runs when the lab is ready and gets a channel that is closed when the lab has
-// ended. Until then the lab's messages go to stderr.
+// RunLab starts podstep-lab with these arguments and calls while when the lab is ready. It ends
+// the lab when while returns. while gets a channel that is closed when the lab has ended.
+// Until the lab is ready, its messages go to stderr.
 func RunLab(ctx context.Context, args []string, stderr io.Writer, while func(ended <-chan struct{}) error) error {
 	l, err := startLab(ctx, args, stderr)
 	if err != nil {
@@ -53,7 +53,7 @@ func startLab(ctx context.Context, args []string, to io.Writer) (*labProcess, er
 	}
 	l := &labProcess{exited: make(chan struct{}), to: to}
 	l.cmd = exec.Command(path, args...)
-	// However we end, the node ends too, in order.
+	// However podstep ends, the node ends, too, in order.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	stdout, err := l.cmd.StdoutPipe()
 	if err != nil {
@@ -82,8 +82,8 @@ func startLab(ctx context.Context, args []string, to io.Writer) (*labProcess, er
 	}
 }
 
-// run starts the process and reads what it says, until it has ended. The kernel
-// takes the thread that started a child for its parent, so this one stays.
+// run starts the process and reads its output until it has ended. The kernel takes the thread
+// that started a child for its parent, so this goroutine stays on its thread.
 func (l *labProcess) run(stdout, stderr io.Reader, started chan<- error, ready chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -132,7 +132,7 @@ func (l *labProcess) printLast() {
 	}
 }
 
-// end ends the lab and waits for it. It is an error if it had ended by itself.
+// end ends the lab and waits for it. It returns an error if the lab had ended by itself.
 func (l *labProcess) end() error {
 	select {
 	case <-l.exited:
@@ -151,7 +151,7 @@ func (l *labProcess) end() error {
 	return nil
 }
 
-// findProgram finds a program in our own directory, or else in PATH.
+// findProgram finds a program in the directory of podstep's own, or else in PATH.
 func findProgram(name string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
@@ -162,7 +162,7 @@ func findProgram(name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("there is no %s beside podstep or in PATH; make build builds both", name)
+		return "", fmt.Errorf("there is no %[1]s beside podstep or in PATH: it is a program of its own, built of Kubernetes' source; in a clone of https://github.com/podstep/podstep, make build makes both in bin, and make run starts them", name)
 	}
 	return path, nil
 }

@@ -1,49 +1,54 @@
-// Package node does what takes a node, or a machine that can be one: it attaches
-// to a kubelet, gives runtimes their sockets back, and runs a lab. Kubelets run on
-// Linux, so podstep for another system has commands for these that fail and say
-// where to run them instead.
+// Package node has the commands that need a node, or a machine that can be one: it attaches to
+// a kubelet, gives runtimes their sockets back, and runs a lab. Kubelets run on Linux, so in a
+// podstep for another system these commands fail and say where to run them instead.
 package node
 
 import "fmt"
 
-// AttachOptions state what to attach to, and how.
+// AttachOptions say what to attach to, and how.
 type AttachOptions struct {
-	// PID is the kubelet's; 0: the only one of this machine.
+	// PID is the kubelet's; 0: the only kubelet of this machine.
 	PID int
-	// Probes are names of ProbeNames; none: all.
+	// Node is the node's name; "": as the kubelet's certificate, settings or machine have it.
+	Node string
+	// Probes are names from ProbeNames; none: all.
 	Probes []string
-	// Passive: only probes that put nothing in the path of the kubelet's calls.
+	// Passive leaves out probes that stand in the path of the kubelet's calls.
 	Passive bool
-	// AllCalls: calls to the runtime that are no steps of their own are seen too.
+	// AllCalls also shows calls to the runtime that are no steps of their own.
 	AllCalls bool
-	// Socket is where the agent is to be served.
+	// Socket is the path at which the agent is served.
 	Socket string
-	// Kubeconfig is a file; "": what there is on a node.
+	// Kubeconfig is a file; "": the node's own credentials are used.
 	Kubeconfig string
-	// ReadOnly: no pod is held and no fault injected.
+	// ReadOnly forbids to hold pods and to inject faults.
 	ReadOnly bool
-	// AllowHolds: pods may be held inside of the kubelet.
+	// AllowHolds allows to hold pods inside the kubelet.
 	AllowHolds bool
 	// Metrics is where to serve metrics, as metrics.Address reads it; "": nowhere.
 	Metrics string
-	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; "": there
-	// is none. RiskKubelet: one of podstep's own may stop the kubelet.
+	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; "": there is
+	// none. RiskKubelet allows podstep's own debugger to stop the kubelet.
 	Delve       string
 	RiskKubelet bool
-	// Tier is that of the steps that the uprobe probe looks at, beside lower ones.
+	// Tier is the tier of steps that the uprobe probe looks at, besides the lower ones.
 	Tier int
 	// Print gets messages, a line each.
 	Print func(line string)
 }
 
-// LetGone is a kubelet in which goroutines were held, and go on.
-type LetGone struct{ PID, Held int }
+// LetGone is a kubelet in which held goroutines were let go.
+type LetGone struct {
+	PID, Held int
+	// Net: a net of a debugger process that has died was taken away.
+	Net bool
+}
 
 // Restored is a takeover that was found, and what was done about it.
 type Restored struct {
 	Socket string `json:"socket"`
 	Root   string `json:"root,omitempty"`
-	// PID is that of the podstep that took it over, as far as it is known.
+	// PID is the process of the podstep that took the socket over, as far as it is known.
 	PID int `json:"pid,omitempty"`
 	// Living takeovers are left alone.
 	Living bool     `json:"living"`

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// WaysIn is what there is here without an agent.
+	// WaysIn says what can be done here without an agent.
 	WaysIn = "podstep replay shows here what podstep trace -w recorded on a node"
-	// TakeoversDir is nowhere.
+	// TakeoversDir is empty: there are no takeovers here.
 	TakeoversDir = ""
 )
 
-// needsLinux is the error of a command.
+// needsLinux returns the error of a command that needs Linux.
 func needsLinux(command, why, instead string) error {
 	return fmt.Errorf("podstep %s needs Linux, and this is %s: %s; %s", command, runtime.GOOS, why, instead)
 }
@@ -25,7 +25,7 @@ func Attach(context.Context, AttachOptions, func(context.Context) error) error {
 	return needsLinux("attach", "it comes between a kubelet and its runtime", "run it on the node")
 }
 
-// ProbeNames: there is none.
+// ProbeNames returns none.
 func ProbeNames() []string { return nil }
 
 func Restore(string, []string) ([]Restored, error) {
@@ -44,6 +44,10 @@ func Relay() error {
 
 func Debugger() error {
 	return needsLinux("debugger", "it has Delve stop a kubelet", "podstep attach starts it on the node")
+}
+
+func Rescuer() error {
+	return needsLinux("rescuer", "it keeps a kubelet alive", "podstep attach starts it on the node")
 }
 
 func Holder() error {

@@ -12,7 +12,7 @@ import (
 // A probe is registered here and nowhere else.
 var registered = []attach.Kind{attach.CRI, attach.Uprobe, attach.Delve, attach.API, attach.KubeletList}
 
-// ProbeNames are those of all probes that podstep attach can host.
+// ProbeNames returns the names of all probes that podstep attach can host.
 func ProbeNames() []string {
 	names := make([]string, len(registered))
 	for i, k := range registered {
@@ -21,8 +21,8 @@ func ProbeNames() []string {
 	return names
 }
 
-// withDelve adds the delve probe to those that are named, if there is a Delve to use. Without
-// a name it takes the place of the uprobe probe, which sees the same steps.
+// withDelve adds the delve probe to the named ones if there is a Delve to use. If none is
+// named, the delve probe takes the place of the uprobe probe, which sees the same steps.
 func withDelve(names []string, address string) []string {
 	if address == "" || slices.Contains(names, attach.Delve.Name) {
 		return names
@@ -33,9 +33,9 @@ func withDelve(names []string, address string) []string {
 	return slices.DeleteFunc(ProbeNames(), func(name string) bool { return name == attach.Uprobe.Name })
 }
 
-// chooseProbes are the probes of these names, in the order in which they are
-// registered; all without a name. Passive ones put nothing in the path of the kubelet's
-// calls.
+// chooseProbes returns the probes of these names, in the order in which they are registered;
+// all without a name. If passive is set, it leaves out the probes that stand in the path of the
+// kubelet's calls.
 func chooseProbes(names []string, passive bool) (out []attach.Kind, leftOut []attach.LeftOut, err error) {
 	all := ProbeNames()
 	for _, n := range names {
@@ -52,14 +52,14 @@ func chooseProbes(names []string, passive bool) (out []attach.Kind, leftOut []at
 			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: reasons.Passive.Reason()})
 		case len(names) == 0 && !k.OnRequest || named:
 			out = append(out, k)
-		case k.InPath: // what others could do is known only once they are there
+		case k.InPath: // the abilities of others are known only once they are there
 			leftOut = append(leftOut, attach.LeftOut{Kind: k, Why: reasons.NotNamed.Reason()})
 		}
 	}
 	return out, leftOut, nil
 }
 
-// withAllCalls has the cri probe see all calls.
+// withAllCalls makes the cri probe see all calls.
 func withAllCalls(kinds []attach.Kind) ([]attach.Kind, error) {
 	i := slices.IndexFunc(kinds, func(k attach.Kind) bool { return k.Name == attach.CRI.Name })
 	if i < 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// TestChooseProbes: all that are registered, in their order, or those that are
-// named.
+// TestChooseProbes: without names, all registered probes are chosen, in their order, and
+// otherwise the named ones.
 func TestChooseProbes(t *testing.T) {
 	for _, c := range []struct {
 		names   []string
@@ -20,7 +20,7 @@ func TestChooseProbes(t *testing.T) {
 		first   string
 		want    int
 	}{
-		{nil, false, "cri", len(registered) - 1}, // but the one that works only if it is named
+		{nil, false, "cri", len(registered) - 1}, // except the one that must be named
 		{[]string{"cri", "delve"}, false, "cri", 2},
 		{withDelve(nil, "here:1"), false, "cri", len(registered) - 1},
 		{withDelve([]string{"cri"}, "here:1"), false, "cri", 2},
@@ -42,7 +42,7 @@ func TestChooseProbes(t *testing.T) {
 	}
 }
 
-// TestWithAllCalls: the cri probe is another one then, and has to be there.
+// TestWithAllCalls: the cri probe is replaced by another one, and must be among the chosen.
 func TestWithAllCalls(t *testing.T) {
 	kinds, err := withAllCalls([]attach.Kind{attach.CRI, attach.API})
 	c := probes.MustLoad()
@@ -60,8 +60,8 @@ func sees(can probes.Abilities, step string) bool {
 	return x.Sees()
 }
 
-// TestWithoutSocket: who attaches to a kubelet without a socket hears what its endpoint
-// is, and which probes there are for it.
+// TestWithoutSocket: a person who attaches to a kubelet without a socket is told what its
+// endpoint is, and which probes can see it.
 func TestWithoutSocket(t *testing.T) {
 	k := kubelets.Kubelet{NoEndpoint: `its endpoint "unix:@x" is an abstract socket, which has no path to take over`}
 	got := withoutSocket(&k, registered)

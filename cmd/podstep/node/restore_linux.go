@@ -7,6 +7,7 @@ import (
 	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/delve"
+	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -15,8 +16,8 @@ import (
 // TakeoversDir is where the records of takeovers are.
 const TakeoversDir = takeover.DefaultDir
 
-// Restore cleans up after podsteps that were attached and have died: whatever dir
-// knows of, and what is found at the sockets.
+// Restore cleans up after attached podsteps that have died: after those that dir has records
+// of, and those whose traces it finds at the sockets.
 func Restore(dir string, sockets []string) ([]Restored, error) {
 	found, err := takeover.Restore(dir, sockets...)
 	if err != nil {
@@ -29,8 +30,8 @@ func Restore(dir string, sockets []string) ([]Restored, error) {
 	return out, nil
 }
 
-// LetGo lets goroutines go on that are held inside of this machine's kubelets, if nobody is
-// there any more who would renew their holds.
+// LetGo lets goroutines go on that are held inside this machine's kubelets, if nobody renews
+// their holds any more. It also takes away what a debugger process that has died left in them.
 func LetGo(ctx context.Context) (out []LetGone, err error) {
 	all, err := kubelets.Find(ctx, kubelets.Options{})
 	if err != nil {
@@ -39,16 +40,17 @@ func LetGo(ctx context.Context) (out []LetGone, err error) {
 	var errs []error
 	for _, k := range all {
 		n, err := park.LetGoOrphans(k.PID)
-		errs = append(errs, err)
-		if n > 0 {
-			out = append(out, LetGone{k.PID, n})
+		net, left := rescue.TakeAway(k.PID, k.Started)
+		errs = append(errs, err, left)
+		if n > 0 || net {
+			out = append(out, LetGone{k.PID, n, net})
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// Guard is the life of the process that outlives podstep attach. It prints what
-// goes wrong itself, so its error has no words.
+// Guard runs the process that outlives podstep attach. It prints its failures itself, so its
+// error has no words.
 func Guard() error {
 	if takeover.Guard() != 0 {
 		return errors.New("")
@@ -56,7 +58,7 @@ func Guard() error {
 	return nil
 }
 
-// Relay is the life of the process that stands in the path while podstep is attached.
+// Relay runs the process that stands in the path while podstep is attached.
 func Relay() error {
 	if relayproc.Main() != 0 {
 		return errors.New("")
@@ -64,7 +66,7 @@ func Relay() error {
 	return nil
 }
 
-// Debugger is the life of the process that has Delve in it.
+// Debugger runs the process that has Delve in it.
 func Debugger() error {
 	if delve.Main() != 0 {
 		return errors.New("")
@@ -72,7 +74,15 @@ func Debugger() error {
 	return nil
 }
 
-// Holder is the life of the process that holds goroutines of the kubelet.
+// Rescuer runs the process that keeps a kubelet alive when the debugger process dies.
+func Rescuer() error {
+	if rescue.Main() != 0 {
+		return errors.New("")
+	}
+	return nil
+}
+
+// Holder runs the process that holds goroutines of the kubelet.
 func Holder() error {
 	if holdproc.Main() != 0 {
 		return errors.New("")

@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// stayAlive has this process neither stop nor end by what becomes of its
-// terminal or of who reads its words: while it is attached all calls of the
-// kubelet go through it. The programs that it starts inherit what is ignored:
-// the guard, and those with which a kubeconfig logs in, for which the same holds.
+// stayAlive makes sure that this process neither stops nor ends because of its terminal, or
+// because nobody reads its output any more: while it is attached, all calls of the kubelet go
+// through it. The programs that it starts inherit the ignored signals. The same holds for them:
+// they are the guard, and programs with which a kubeconfig logs in.
 func stayAlive() {
-	// Ctrl-Z, and reading or writing in the background. A signal that is caught
-	// instead would have the read or write begin again and again.
+	// These are for Ctrl-Z, and for reading or writing in the background. If they were caught
+	// instead, the read or write would begin again and again.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
-	// Writing to a pipe that nobody reads any more, as of the tee that the same
-	// Ctrl-C has ended, fails as any write may. Nobody has to know of it.
+	// A write to a pipe that nobody reads any more fails as any write may, for example to a tee
+	// that the same Ctrl-C has ended. Nobody needs to know of it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
-// endings are when to end in order, and when to end at once: at the first and
-// at the second signal. A terminal that is closed is a signal too, unless
-// podstep was started to outlive it, as by nohup.
+// endings returns a context that is over at the first signal, when podstep is to end in order,
+// and one that is over at the second, when it is to end at once. A closed terminal is a signal,
+// too, unless podstep was started to outlive it, as by nohup.
 func endings(ctx context.Context) (end, hurry context.Context, stop func()) {
 	end, cancel := context.WithCancel(ctx)
 	hurry, cut := context.WithCancel(context.WithoutCancel(ctx))

@@ -12,7 +12,7 @@ import (
 // Ability is what a probe of an agent can do at a step.
 type Ability struct {
 	Probe string `json:"probe"`
-	// Works: the probe has not failed. The rest is what it can do if it does.
+	// Works says that the probe has not failed. The other fields say what it can do if it works.
 	Works     bool     `json:"works"`
 	Entry     bool     `json:"entry"`
 	Exit      bool     `json:"exit"`
@@ -22,7 +22,7 @@ type Ability struct {
 	HoldEnter string   `json:"holdEnter"`
 	HoldExit  string   `json:"holdExit"`
 	Fail      bool     `json:"fail"`
-	// Unseen, NoHold and NoFail are why not, in the language that was asked for.
+	// Unseen, NoHold and NoFail are the reasons why not, in the language that was asked for.
 	Unseen string `json:"unseen,omitempty"`
 	NoHold string `json:"noHold,omitempty"`
 	NoFail string `json:"noFail,omitempty"`
@@ -42,8 +42,8 @@ func NewAbility(p *agentpb.Probe, x *agentpb.Ability, lang words.Lang) Ability {
 	return out
 }
 
-// Words states in a few words what the probes can do: those that see the
-// step, or why none does.
+// Words says in a few words what the probes can do: it names those that see the step, or says
+// why none does.
 func Words(all []Ability) string {
 	var seen, not []string
 	for _, a := range all {

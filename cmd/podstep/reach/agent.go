@@ -9,7 +9,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Agent has the checks of an agent that was reached.
+// Agent returns the checks of an agent that was reached.
 func Agent(c *client.Client) []Check {
 	i := c.About()
 	checks := []Check{ok("agent", "version %s at %s, pid %d, node %s", i.Version, c.Path, i.Pid, i.Node)}
@@ -17,8 +17,8 @@ func Agent(c *client.Client) []Check {
 	return append(checks, versionCheck(i.KubeletVersion))
 }
 
-// NoAgent is the one check that there is of an agent that was not reached, on a
-// machine. Where podstep can attach, there need be none yet.
+// NoAgent returns the one check of an agent that was not reached, on a machine. Where podstep
+// can attach, no agent is needed yet.
 func NoAgent(err error, m Machine) Check {
 	c := Check{Name: "agent", Status: "fail", Text: err.Error(), Todo: m.ForAgent}
 	switch client.KindOf(err) {
@@ -34,8 +34,7 @@ func NoAgent(err error, m Machine) Check {
 	return c
 }
 
-// agentProbeChecks say of each of the agent's probes how it fares and what it can
-// do.
+// agentProbeChecks report the state of each of the agent's probes, and what it can do.
 func agentProbeChecks(info *agentpb.InfoResponse) []Check {
 	var checks []Check
 	for i, p := range info.GetProbes() {
@@ -57,7 +56,7 @@ func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) Check 
 	case sees == 0:
 		return Check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
 	}
-	if why != "" { // a remark of one that works
+	if why != "" { // the remark of a probe that works
 		text += "; " + why
 	}
 	if k := p.GetKnows(); sees < all && k.GetNesting() && k.GetTurns() {

@@ -1,6 +1,6 @@
-// Package reach finds out what podstep can reach, for doctor and its like: what
-// an agent's probes see and can do, and what this machine has for a podstep that
-// is to attach, or for a lab.
+// Package reach finds out what podstep can reach, for doctor and the like. It checks what an
+// agent's probes see and can do, and what this machine has for a podstep that wants to attach,
+// or for a lab.
 package reach
 
 import (
@@ -14,12 +14,12 @@ import (
 // Check is one thing that podstep looks at on this machine.
 type Check struct {
 	Name string `json:"name"`
-	// Pid is of the kubelet that it is about, if it is about one.
+	// Pid is the kubelet's, if the check is about a kubelet.
 	Pid int `json:"pid,omitempty"`
 	// Status is ok, warn or fail. With a fail podstep cannot do its main job.
 	Status string `json:"status"`
 	Text   string `json:"text"`
-	// Todo is what helps, unless all is well.
+	// Todo is what to do, unless all is well.
 	Todo string `json:"todo,omitempty"`
 }
 
@@ -49,8 +49,8 @@ func Print(w io.Writer, checks []Check) {
 // Machine is what this machine has.
 type Machine struct {
 	Checks []Check
-	// ForAgent is what leads to an agent, where there is none.
+	// ForAgent says how to get to an agent, where there is none.
 	ForAgent string
-	// Attachable: podstep can attach to a kubelet here, or is attached already.
+	// Attachable says that podstep can attach to a kubelet here, or is attached already.
 	Attachable bool
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // host is what is looked at: files below root, the environment, the terminal.
@@ -19,31 +20,33 @@ type host struct {
 	uid    int
 	getenv func(string) string
 	stdout *os.File
-	// served asks whether a kubelet's socket is served.
+	// served checks that a kubelet's socket is served.
 	served func(*kubelets.Kubelet, context.Context, string) error
-	// server asks which process serves it.
+	// server finds the process that serves the socket.
 	server func(*kubelets.Kubelet, context.Context, string) (int, error)
+	// tryKernel finds out what the kernel can do; nil: nothing is tried.
+	tryKernel func() *uprobe.Kernel
 }
 
 // here is this machine; tests have others.
 var here = host{
 	root: "/", uid: os.Getuid(), getenv: os.Getenv, stdout: os.Stdout,
-	served: (*kubelets.Kubelet).Served, server: (*kubelets.Kubelet).Server,
+	served: (*kubelets.Kubelet).Served, server: (*kubelets.Kubelet).Server, tryKernel: uprobe.TryKernel,
 }
 
 // Look looks at this machine, and changes nothing.
 func Look(ctx context.Context) Machine { return here.look(ctx) }
 
 func (m *host) look(ctx context.Context) Machine {
-	found, err := m.find(ctx)
+	found, err := m.findKubelets(ctx)
 	ways := m.probeChecks(ctx, found)
 	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
 	checks = append(append(checks, ways...), m.labChecks()...)
 	return Machine{Checks: checks, ForAgent: forAgent(found, ways), Attachable: isAttachable(found, ways)}
 }
 
-// forAgent is what leads to an agent. Where a podstep is attached already, it is what
-// brings that one back.
+// forAgent says how to get to an agent. Where a podstep is attached already, it says how to
+// bring that one back.
 func forAgent(found []kubelets.Kubelet, ways []Check) string {
 	for _, c := range ways {
 		if c.Name == "cri" && c.Status == "fail" {
@@ -66,12 +69,12 @@ func isAttachable(found []kubelets.Kubelet, ways []Check) bool {
 	return false
 }
 
-// nodeChecks are about what every node has.
+// nodeChecks are the checks of what every node has.
 func (m *host) nodeChecks() []Check {
 	return []Check{m.rootCheck(), m.kernelCheck(), m.cgroupCheck()}
 }
 
-// labChecks are about what a lab needs, and a screen.
+// labChecks are the checks of what a lab needs, and of the screen.
 func (m *host) labChecks() []Check {
 	return []Check{
 		m.program("containerd", "apt-get install containerd, for podstep-lab --runtime=containerd"),
@@ -84,7 +87,7 @@ func (m *host) labChecks() []Check {
 
 func (m *host) path(name string) string { return filepath.Join(m.root, name) }
 
-// line is the first line of a small file, or "".
+// line returns the first line of a small file, or "".
 func (m *host) line(name string) string {
 	b, err := os.ReadFile(m.path(name))
 	if err != nil {
@@ -120,8 +123,8 @@ func (m *host) cgroupCheck() Check {
 	return warn("cgroup", "no cgroups below /sys/fs/cgroup", "a kubelet on containerd needs them; podstep-lab --runtime=sim does not")
 }
 
-// find finds the kubelets among the processes.
-func (m *host) find(ctx context.Context) ([]kubelets.Kubelet, error) {
+// findKubelets finds the kubelets among the processes.
+func (m *host) findKubelets(ctx context.Context) ([]kubelets.Kubelet, error) {
 	return kubelets.Find(ctx, kubelets.Options{Proc: m.path("proc")})
 }
 
@@ -145,7 +148,7 @@ func (m *host) kubeletChecks(found []kubelets.Kubelet, err error) []Check {
 	return checks
 }
 
-// programOf is what a kubelet's program is called, as far as we may see.
+// programOf returns the name of a kubelet's program, as far as this user may see it.
 func programOf(k *kubelets.Kubelet) string {
 	switch {
 	case k.Program != "":
@@ -156,8 +159,8 @@ func programOf(k *kubelets.Kubelet) string {
 	return k.Kind
 }
 
-// oneKubelet reports what is known of a kubelet. What is not known stays unsaid,
-// but for the reasons.
+// oneKubelet reports what is known of a kubelet. It leaves out what is not known, but not the
+// reasons for that.
 func (m *host) oneKubelet(k *kubelets.Kubelet) Check {
 	text := k.Kind
 	if k.Version != "" {

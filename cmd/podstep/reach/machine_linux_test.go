@@ -16,11 +16,11 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// allCapabilities are those of a root that lacks none.
+// allCapabilities are those of a root user that lacks none.
 const allCapabilities = "000001ffffffffff"
 
-// newMachine is a machine with these files, as a user sees it. A file's text
-// that begins with an arrow makes a link.
+// newMachine makes a machine with these files, as a user sees it. A file's text that begins
+// with an arrow makes a link.
 func newMachine(t *testing.T, uid int, files map[string]string) *host {
 	t.Helper()
 	root := t.TempDir()
@@ -86,7 +86,7 @@ func TestMachine(t *testing.T) {
 		"kubelets": "ok podstep-kubelet (pid 17)", "containerd": "warn not found", "runc": "ok /usr/sbin/runc",
 		"busybox": "warn not found", "cni": "ok plugins in /opt/cni/bin", "terminal": "ok stdout is not a terminal; podstep prints plain lines",
 	}
-	found, err := m.find(t.Context())
+	found, err := m.findKubelets(t.Context())
 	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
 	for _, c := range append(checks, m.labChecks()...) {
 		if (c.Todo == "") != (c.Status == "ok") {
@@ -105,8 +105,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestWorkDir: a kubelet whose log cleaner could remove files is warned of, one
-// in an empty directory is not.
+// TestWorkDir: a kubelet whose log cleaner could remove files gets a warning. A kubelet in an
+// empty directory does not.
 func TestWorkDir(t *testing.T) {
 	files := map[string]string{
 		"proc/17/cwd": "-> ../../full", "full/bin": "-> usr/bin",
@@ -128,11 +128,11 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
-// TestReach is what doctor says of kubelets and of ways to see them, word for word.
+// TestReach has what doctor says of kubelets and of ways to see them, word for word.
 func TestReach(t *testing.T) {
 	const inNone = "perhaps this is not a kubelet: its program cannot be read: open PROC/exe: no such file or directory"
 	const delve = "ok    delve            possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information\n"
-	// uprobe is what is said of kubelets whose program is not there.
+	// uprobe returns what doctor says of kubelets whose program is not there.
 	uprobe := func(pids ...int) (all string) {
 		for _, pid := range pids {
 			all += fmt.Sprintf("warn  %-15s  not possible: read kubelet: open PROC/exe: no such file or directory\n                       -> podstep attach goes on with its other probes; podstep-kubelet sees every step\n", fmt.Sprintf("uprobe %d", pid))
@@ -241,7 +241,7 @@ func TestReach(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.runs(c.files)
 			m := newMachine(t, c.uid, c.files)
-			found, err := m.find(t.Context())
+			found, err := m.findKubelets(t.Context())
 			checks := append(m.kubeletChecks(found, err), m.probeChecks(t.Context(), found)...)
 			var out strings.Builder
 			Print(&out, checks)
@@ -263,7 +263,7 @@ const (
 	noWoven = "warn  woven            no woven kubelet runs here\n                       -> run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it\n"
 )
 
-// TestWovenReach: a woven kubelet is no one's to attach to.
+// TestWovenReach: nothing can attach to a woven kubelet.
 func TestWovenReach(t *testing.T) {
 	m := newMachine(t, 0, map[string]string{"proc/self/status": "CapEff:\t" + allCapabilities + "\n"})
 	found := []kubelets.Kubelet{{PID: 7, Kind: kubelets.KindPlain, Version: "v1.36.3", Woven: true, Log: "/var/log/kubelet.log"}, {PID: 8, Doubt: "odd"}}
@@ -284,8 +284,8 @@ func TestWovenReach(t *testing.T) {
 	}
 }
 
-// TestTaken: whether a podstep is attached, stands still, or has left something behind,
-// is found by who serves the path and who the name beside it.
+// TestTaken: the processes that serve the path and the name beside it tell whether a podstep is
+// attached, stands still, or has left something behind.
 func TestTaken(t *testing.T) {
 	const path = "/run/containerd/containerd.sock"
 	const nobody = -1
@@ -323,7 +323,7 @@ func TestTaken(t *testing.T) {
 				}
 				return pid, nil
 			}
-			found, err := m.find(t.Context())
+			found, err := m.findKubelets(t.Context())
 			if err != nil || len(found) != 1 {
 				t.Fatalf("found %+v, %v", found, err)
 			}
@@ -343,8 +343,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestSimulatedLabs: the kubelet of a simulated lab is woven, and no kubelet of this
-// machine; other parts of labs are neither.
+// TestSimulatedLabs: the kubelet of a simulated lab is woven, and is not one of this machine's
+// kubelets. Other parts of labs are neither.
 func TestSimulatedLabs(t *testing.T) {
 	m := newMachine(t, 0, map[string]string{
 		"proc/20/cmdline": "podstep-lab\x00component\x00--cgroup\x00lab-1\x00kubelet\x00--\x00--v=2\x00",
@@ -357,8 +357,8 @@ func TestSimulatedLabs(t *testing.T) {
 	}
 }
 
-// TestNoAgentTodo: beside a kubelet that can be attached to, that is what to do, and
-// no agent is needed yet.
+// TestNoAgentTodo: if podstep can attach to a kubelet here, doctor advises that, and no agent
+// is needed yet.
 func TestNoAgentTodo(t *testing.T) {
 	absent := &client.Error{Kind: client.NoAgent, Text: probes.Text{En: "no agent"}}
 	denied := &client.Error{Kind: client.Denied, Text: probes.Text{En: "not yours"}}

@@ -17,7 +17,7 @@ import (
 // obstacle is a reason why a probe cannot see a kubelet here, and what helps.
 type obstacle struct{ why, todo string }
 
-// probeChecks say for each way of seeing steps whether it can be had here.
+// probeChecks say of each way of seeing steps whether it works here.
 func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Check {
 	checks := []Check{m.wovenProbe(found)}
 	for i := range found {
@@ -32,7 +32,7 @@ func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Chec
 	return append(append(checks, m.uprobeProbes(found)...), logProbe(found))
 }
 
-// attachable are the kubelets that podstep attach is for.
+// attachable returns the kubelets that podstep attach can see.
 func attachable(found []kubelets.Kubelet) (out []kubelets.Kubelet) {
 	for _, k := range found {
 		if !k.Woven && k.Doubt == "" {
@@ -54,8 +54,8 @@ func (m *host) wovenProbe(found []kubelets.Kubelet) Check {
 	return warn("woven", "no woven kubelet runs here", "run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it")
 }
 
-// simulated names the processes that are the kubelet of a simulated lab: podstep-lab
-// component [--cgroup NAME] kubelet. They are no kubelets of this machine.
+// simulated names the processes that are the kubelet of a simulated lab: podstep-lab component
+// [--cgroup NAME] kubelet. They are none of this machine's kubelets.
 func (m *host) simulated() (out []string) {
 	files, _ := filepath.Glob(m.path("proc/[0-9]*/cmdline"))
 	for _, file := range files {
@@ -104,7 +104,7 @@ func whys(in []obstacle) string {
 	return strings.Join(all, "; ")
 }
 
-// attachObstacles are in the way of attaching to any kubelet of this machine.
+// attachObstacles are the obstacles to attaching to any kubelet of this machine.
 func (m *host) attachObstacles() []obstacle {
 	in := m.lacks(unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE)
 	if major, minor, known := m.kernel(); known && (major < 5 || major == 5 && minor < 6) {
@@ -113,7 +113,7 @@ func (m *host) attachObstacles() []obstacle {
 	return append(in, m.yama()...)
 }
 
-// yama is the kernel's switch for looking into other processes. 3 is for root too.
+// yama checks the kernel's switch for looking into other processes. With 3 it forbids that to root, too.
 func (m *host) yama() []obstacle {
 	if m.line("proc/sys/kernel/yama/ptrace_scope") != "3" {
 		return nil
@@ -121,7 +121,7 @@ func (m *host) yama() []obstacle {
 	return []obstacle{{"kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "set it to 2 or less and reboot: a running kernel keeps 3"}}
 }
 
-// socketObstacles are in the way of taking the place of a kubelet's runtime.
+// socketObstacles are the obstacles to taking the place of a kubelet's runtime.
 func (m *host) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
 	if k.RuntimeEndpoint == "" {
 		why := k.NoEndpoint
@@ -143,7 +143,7 @@ var capabilities = map[int]string{
 	unix.CAP_BPF: "CAP_BPF", unix.CAP_PERFMON: "CAP_PERFMON",
 }
 
-// lacks names the capabilities that this process lacks; containers' root does
+// lacks names the wanted capabilities that this process does not have. In containers, root does
 // not have them all.
 func (m *host) lacks(wanted ...int) []obstacle {
 	has := m.effective()
@@ -162,7 +162,7 @@ func (m *host) lacks(wanted ...int) []obstacle {
 	return []obstacle{{"this root lacks " + strings.Join(missing, " and "), "run podstep on the node itself, or in a container that is privileged and shares its processes"}}
 }
 
-// effective are the capabilities that this process has, a bit each.
+// effective returns the capabilities that this process has, a bit each.
 func (m *host) effective() uint64 {
 	status, err := os.ReadFile(m.path("proc/self/status"))
 	if err != nil {
@@ -177,16 +177,16 @@ func (m *host) effective() uint64 {
 	return 0
 }
 
-// kernel is the version of Linux.
+// kernel returns the version of Linux.
 func (m *host) kernel() (major, minor int, known bool) {
 	_, err := fmt.Sscanf(m.line("proc/sys/kernel/osrelease"), "%d.%d", &major, &minor)
 	return major, minor, err == nil
 }
 
-// instead is what there is in place of a probe that is still to come.
+// instead says what to use in place of a probe that does not exist yet.
 const instead = "podstep attach sees the calls to the runtime today, and podstep-kubelet every step"
 
-// toCome is a probe that this version of podstep does not have yet.
+// toCome reports a probe that this version of podstep does not have yet.
 func toCome(name, allowed string, in []obstacle) Check {
 	if len(in) > 0 {
 		allowed = "and it could not be used now: " + whys(in)

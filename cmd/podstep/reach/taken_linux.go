@@ -12,9 +12,9 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-// takenCheck reports a kubelet between whom and whose runtime a podstep is, or was:
-// the runtime's own socket has another name then. Whether it is attached now, stands
-// still or is gone is found by who serves the two names.
+// takenCheck reports a podstep that is, or was, between a kubelet and its runtime: the
+// runtime's own socket has another name then. The processes that serve the two names tell
+// whether that podstep is attached now, stands still or is gone.
 func (m *host) takenCheck(ctx context.Context, k *kubelets.Kubelet) (c Check, taken bool) {
 	aside := k.Aside()
 	if aside == "" {
@@ -44,12 +44,12 @@ func (m *host) takenCheck(ctx context.Context, k *kubelets.Kubelet) (c Check, ta
 	return ok("cri", "podstep is attached now: process %d has the runtime's socket, and passes the kubelet's calls on", on), true
 }
 
-// isNobody recognizes that nobody serves a socket.
+// isNobody reports whether an error says that nobody serves a socket.
 func isNobody(err error) bool {
 	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
-// standsStill reports whether a process was stopped, by a signal or by who traces it.
+// standsStill reports whether a process is stopped, by a signal or by a tracer.
 func (m *host) standsStill(pid int) bool {
 	stat := m.line("proc/" + strconv.Itoa(pid) + "/stat")
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])

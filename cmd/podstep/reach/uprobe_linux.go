@@ -10,16 +10,18 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
 	"golang.org/x/sys/unix"
 )
 
-// uprobeProbes report of each kubelet whether podstep attach can see inside it.
+// uprobeProbes report for each kubelet whether podstep attach can see inside it.
 func (m *host) uprobeProbes(found []kubelets.Kubelet) (checks []Check) {
 	machine := m.forUprobes()
 	if in := m.lacks(unix.CAP_BPF); len(in) > 0 && m.uid != 0 {
 		return []Check{warn("uprobe", "not possible now: "+whys(in), in[0].todo)}
 	}
+	checks = triedKernel(machine.Kernel)
 	for i := range found {
 		c := m.uprobeProbe(machine, &found[i])
 		c.Pid = found[i].PID
@@ -29,9 +31,31 @@ func (m *host) uprobeProbes(found []kubelets.Kubelet) (checks []Check) {
 		return checks
 	}
 	if lacks := machine.Lacks(); len(lacks) > 0 {
-		return []Check{notUprobe(lacks)}
+		return append(checks, notUprobe(lacks))
 	}
-	return []Check{warn("uprobe", "there is no kubelet to look into; this machine would allow it", "run podstep attach on a node where one runs")}
+	return append(checks, warn("uprobe", "there is no kubelet to look into; this machine would allow it", "run podstep attach on a node where one runs"))
+}
+
+// triedKernel reports what the kernel does of the things that the probe asks of it, and what follows where it does not.
+func triedKernel(k *uprobe.Kernel) (checks []Check) {
+	if k == nil {
+		return nil
+	}
+	var does []string
+	for _, t := range k.Table() {
+		switch {
+		case !t.Missing:
+			does = append(does, t.Thing)
+		case t.Err != nil:
+			checks = append(checks, warn("ebpf", t.Err.Error(), t.Without))
+		default:
+			checks = append(checks, warn("ebpf", "not tried, as the kernel lacks the above: whether it "+t.Thing, t.Without))
+		}
+	}
+	if len(does) > 0 {
+		checks = append([]Check{ok("ebpf", "tried on podstep's own process: the kernel %s", strings.Join(does, "; "))}, checks...)
+	}
+	return checks
 }
 
 func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
@@ -51,7 +75,11 @@ func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
 		return warn("uprobe", "not possible: "+err.Error(), others)
 	}
 	text := fmt.Sprintf("possible: podstep attach sees %d steps inside it", p.Steps())
-	if remarks := machine.Remarks(); len(remarks) > 0 {
+	remarks := machine.Remarks()
+	if uprobe.Seccomp(m.root, k.PID) {
+		remarks = append(remarks, "no pod can be held inside it: "+reasons.Seccomp.Reason().Text().En)
+	}
+	if len(remarks) > 0 {
 		text += "; " + strings.Join(remarks, "; ")
 	}
 	return ok("uprobe", "%s", text)
@@ -65,11 +93,14 @@ func notUprobe(lacks []uprobe.Lack) Check {
 	return warn("uprobe", "not possible now: "+strings.Join(why, "; "), lacks[0].Todo)
 }
 
-// forUprobes is what this machine has of what the uprobe probe needs.
+// forUprobes returns what this machine has of the things that the uprobe probe needs.
 func (m *host) forUprobes() *uprobe.Machine {
-	out := &uprobe.Machine{Arch: runtime.GOARCH, Capabilities: m.effective(), Lockdown: uprobe.Lockdown(m.root)}
+	out := &uprobe.Machine{Arch: runtime.GOARCH, Capabilities: m.effective(), Lockdown: uprobe.Lockdown(m.root), OwnPIDs: uprobe.OwnPIDs(m.root)}
 	out.Major, out.Minor, _ = m.kernel()
 	_, err := os.Stat(m.path("sys/bus/event_source/devices/uprobe"))
 	out.Uprobes = err == nil
+	if m.tryKernel != nil && len(m.lacks(unix.CAP_BPF)) == 0 {
+		out.Kernel = m.tryKernel()
+	}
 	return out
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Text reports what the probe of that index can do, and how many steps it sees, of
-// how many. Steps that are no function of the kubelet count for those probes
-// alone that see them.
+// Text says what the probe with that index can do, and how many steps of how many it sees.
+// Steps that are no function of the kubelet count only for the probes that see them.
 func Text(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {
 	holds := 0
 	for _, s := range info.GetSteps() {
@@ -42,7 +41,7 @@ func isOutside(step string) bool {
 	return about != nil && about.Outside()
 }
 
-// knownBy names what a probe knows of a story beside its steps.
+// knownBy names what a probe knows of a story besides its steps.
 func knownBy(k *agentpb.Knows) string {
 	var out []string
 	for _, x := range []struct {

@@ -10,7 +10,7 @@ import (
 
 var notThere = probes.NewReason("test.notThere", probes.Text{En: "it is not there", Zh: "它不在"})
 
-// reachInfo is what an agent says that has three probes.
+// reachInfo is the answer of an agent with three probes.
 func reachInfo(states ...agentpb.ProbeState) *agentpb.InfoResponse {
 	info := &agentpb.InfoResponse{}
 	for i, name := range []string{"cri", "uprobe", "api"} {
@@ -35,7 +35,7 @@ func reachInfo(states ...agentpb.ProbeState) *agentpb.InfoResponse {
 	return info
 }
 
-// TestAgentProbes: doctor says of each probe how it fares.
+// TestAgentProbes: doctor reports the state of each probe.
 func TestAgentProbes(t *testing.T) {
 	const running, retrying, failed = agentpb.ProbeState_PROBE_RUNNING, agentpb.ProbeState_PROBE_RETRYING, agentpb.ProbeState_PROBE_FAILED
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestAgentProbes(t *testing.T) {
 	}
 }
 
-// TestRemark: what a probe that works remarks is in its line.
+// TestRemark: the remark of a probe that works is in the probe's line.
 func TestRemark(t *testing.T) {
 	const running = agentpb.ProbeState_PROBE_RUNNING
 	info := reachInfo(running, running, running)
@@ -67,8 +67,7 @@ func TestRemark(t *testing.T) {
 	}
 }
 
-// TestAbilityWords: steps --agent names those that see a step, or says why none
-// does.
+// TestAbilityWords: steps --agent names the probes that see a step, or says why none does.
 func TestAbilityWords(t *testing.T) {
 	const running, failed = agentpb.ProbeState_PROBE_RUNNING, agentpb.ProbeState_PROBE_FAILED
 	for _, c := range []struct {

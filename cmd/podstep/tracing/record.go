@@ -14,17 +14,16 @@ import (
 	"github.com/podstep/podstep/agent/version"
 )
 
-// Recording writes what a trace watches to a file.
+// Recording writes the events of a trace to a file.
 type Recording struct {
 	path   string
 	writer *trace.Writer
-	// progress is the terminal to show it at, or nil.
+	// progress is the terminal that shows how much there is, or nil.
 	progress io.Writer
 	shown    time.Time
 }
 
-// Record begins a recording, and shows at progress how much there is, if that is a
-// terminal; nil: nowhere.
+// Record begins a recording. It shows at progress how much there is, if that is a terminal; nil: nowhere.
 func Record(path string, c *client.Client, req *agentpb.WatchRequest, progress io.Writer) (*Recording, error) {
 	w, err := trace.Create(path, &trace.Header{Podstep: version.Own(), Began: time.Now(), Selection: selection(req), Info: c.About()})
 	if err != nil {
@@ -37,7 +36,7 @@ func Record(path string, c *client.Client, req *agentpb.WatchRequest, progress i
 	return r, nil
 }
 
-// selection reports what is recorded.
+// selection returns what is recorded, as one text.
 func selection(req *agentpb.WatchRequest) string {
 	return strings.Join(append([]string{req.GetPods().Written()}, req.GetSteps()...), " ")
 }
@@ -65,13 +64,12 @@ func (r *Recording) add(b *agentpb.Batch) error {
 	return nil
 }
 
-// written is what is in the file.
+// written says how much is in the file.
 func (r *Recording) written() string {
 	return fmt.Sprintf("%d events, %s", r.writer.Events(), sizeText(r.writer.Size()))
 }
 
-// End ends the recording, and says what has come of it. failed is why tracing
-// ended, or nil.
+// End ends the recording, and prints the result. failed is why tracing ended, or nil.
 func (r *Recording) End(failed error, printf func(string, ...any)) error {
 	err := r.writer.Close()
 	if r.progress != nil {
@@ -84,7 +82,7 @@ func (r *Recording) End(failed error, printf func(string, ...any)) error {
 	return err
 }
 
-// sizeText is a size that a person reads.
+// sizeText writes a size for a person.
 func sizeText(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)

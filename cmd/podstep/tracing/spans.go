@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Spans sends what a trace watches to a collector, as spans.
+// Spans sends the events of a trace to a collector, as spans.
 type Spans struct {
 	to    *collector.Collector
 	queue *collector.Queue
@@ -50,7 +50,7 @@ func (s *Spans) add(events []probes.Event) error {
 	return s.flush()
 }
 
-// flush sends what has been kept for long enough.
+// flush sends the spans if they have been kept for long enough.
 func (s *Spans) flush() error {
 	if time.Since(s.sent) < sendEvery {
 		return nil
@@ -59,8 +59,8 @@ func (s *Spans) flush() error {
 	return s.otlp.Flush()
 }
 
-// End sends the rest, calls that go on included, and says what has come of it. failed
-// is why tracing ended, or nil.
+// End sends the rest, including calls that go on, and prints the result. failed is why tracing
+// ended, or nil.
 func (s *Spans) End(failed error, printf func(string, ...any)) error {
 	err := s.feed.Close()
 	s.to.Close()

@@ -1,5 +1,5 @@
-// Package tracing is what podstep trace does: it prints and records the events of
-// pods until what it waits for has come.
+// Package tracing runs podstep trace: it prints and records the events of pods until the event
+// or state comes that it waits for.
 package tracing
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/podstep/podstep/cmd/podstep/lines"
 )
 
-// Tracer prints events until it is time to end. More is watched than its printer
-// prints if the end shows at steps that were not asked for.
+// Tracer prints events until it is time to end. It watches more steps than it prints if the end
+// shows at steps that were not asked for.
 type Tracer struct {
 	lines.Printer
 	Client    *client.Client
 	Request   *agentpb.WatchRequest
 	Quiet     bool       // nothing is printed
 	Recording *Recording // nil: none
-	Spans     *Spans     // nil: none are sent
+	Spans     *Spans     // nil: none is sent
 	End       Until      // nil: it does not end by itself
 
-	// live: what the recorder remembered has come.
+	// live says that the remembered events have all come.
 	live  bool
 	asked time.Time
 }
@@ -36,21 +36,21 @@ var errReached = errors.New("reached")
 // errForOver ends a trace whose --for has run out.
 var errForOver = errors.New("--for ran out")
 
-// The state of pods is asked for when events come, but not for each of a flood,
-// and now and then, for ends that no event of the steps that are watched shows.
+// The tracer asks for the state of pods when events come, but not for each of a flood. It also
+// asks now and then, for ends that no event of the watched steps shows.
 const (
 	askAtMost  = 20 * time.Millisecond
 	askAtLeast = 200 * time.Millisecond
 )
 
-// quiet is how long no event must come, after the state has shown the end, until
-// the events that led to it are believed to be all there.
+// After the state has shown the end, no event must come for quiet. Then the events that led to
+// the end are taken to be complete.
 const quiet = 50 * time.Millisecond
 
-// Run traces until the end, or for the time that is given at most; 0: for ever.
+// Run traces until the end, and for at most most; 0: for ever.
 func (t *Tracer) Run(ctx context.Context, most time.Duration) error {
-	// The time is ours to keep. As a deadline of the context it would go to the
-	// agent too, which then ends the stream a moment before we know why.
+	// podstep keeps the time itself. As a deadline of the context it would go to the agent,
+	// too, which then ends the stream a moment before podstep knows why.
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if most > 0 {
@@ -99,7 +99,7 @@ func (t *Tracer) follow(ctx context.Context) error {
 			if a.err != nil {
 				return a.err
 			}
-			if err := t.take(a.batch); err != nil {
+			if err := t.printBatch(a.batch); err != nil {
 				return err
 			}
 		case <-tick.C:
@@ -109,7 +109,7 @@ func (t *Tracer) follow(ctx context.Context) error {
 				}
 			}
 		}
-		reached, err := t.ask(ctx)
+		reached, err := t.reached(ctx)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (t *Tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
 			if a.err != nil {
 				return errReached
 			}
-			if err := t.take(a.batch); err != nil {
+			if err := t.printBatch(a.batch); err != nil {
 				return err
 			}
 		case <-time.After(quiet):
@@ -155,8 +155,8 @@ func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
 	}
 }
 
-// take writes and prints a batch, up to the event that ends the trace.
-func (t *Tracer) take(b client.Batch) error {
+// printBatch writes and prints a batch, up to the event that ends the trace.
+func (t *Tracer) printBatch(b client.Batch) error {
 	t.live = t.live || b.CaughtUp
 	if t.Recording != nil {
 		if err := t.Recording.add(b.Raw); err != nil {
@@ -190,8 +190,8 @@ func (t *Tracer) take(b client.Batch) error {
 	return nil
 }
 
-// ask looks whether the pods have come to the end by their state.
-func (t *Tracer) ask(ctx context.Context) (reached bool, err error) {
+// reached asks for the state of the pods, and reports whether it shows the end.
+func (t *Tracer) reached(ctx context.Context) (reached bool, err error) {
 	if t.End == nil || !t.live || !t.End.asks() || time.Since(t.asked) < askAtMost {
 		return false, nil
 	}

@@ -8,16 +8,15 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Until is what a trace waits for. Events show it first; the state of the pods
-// reports what no event does.
+// Until is what a trace waits for. Events show it first. The state of the pods shows what no event does.
 type Until interface {
 	// String completes "the pod is ...".
 	String() string
 	// Steps are globs over the steps that must be watched.
 	Steps() []string
-	// saw takes an event; live is false for those that were remembered.
+	// saw takes an event; live is false for events that the agent remembered.
 	saw(e *probes.Event, live bool) (reached bool)
-	// asks reports whether the state is of any use; polled takes it.
+	// asks reports whether the state of the pods is of any use. polled takes that state.
 	asks() bool
 	polled(pods []*agentpb.PodState) (reached bool)
 }
@@ -25,7 +24,7 @@ type Until interface {
 // Untils are the states that a pod can be waited for in.
 var Untils = []string{"ready", "deleted", "held"}
 
-// UntilState waits for one of Untils; nil: it is none.
+// UntilState returns the wait for one of Untils; nil: state is none.
 func UntilState(state string) Until {
 	switch state {
 	case "ready":
@@ -38,7 +37,7 @@ func UntilState(state string) Until {
 	return nil
 }
 
-// UntilStep waits for a pod to enter a step that the glob means.
+// UntilStep waits for a pod to enter a step that the glob matches.
 func UntilStep(glob string) Until { return untilStep(glob) }
 
 // statusSteps show when the kubelet has something new to say about a pod.
@@ -65,7 +64,7 @@ func (untilHeld) String() string  { return "held" }
 func (untilHeld) Steps() []string { return []string{"*"} }
 func (untilHeld) asks() bool      { return true }
 
-// saw believes no hold that was remembered: it may be long over.
+// saw ignores remembered holds: they may be long over.
 func (untilHeld) saw(e *probes.Event, live bool) bool { return live && e.Kind == probes.Held }
 
 func (untilHeld) polled(p []*agentpb.PodState) bool {
@@ -88,10 +87,9 @@ func (u untilStep) saw(e *probes.Event, _ bool) bool {
 	return ok && e.Kind == probes.Enter
 }
 
-// untilDeleted waits for the end of a pod that was there: the kubelet has taken
-// it out of its lists, because the API or its file has it no more, and its
-// worker has ended. A pod whose end is remembered counts if it left no successor
-// of the same name.
+// untilDeleted waits for the end of a pod that was there. The kubelet has taken the pod out of
+// its lists, because the API server or the pod's file has it no more, and its worker has ended.
+// A pod whose end is remembered counts if it left no successor of the same name.
 type untilDeleted struct {
 	gone, alive map[string]bool
 }
@@ -105,8 +103,8 @@ func (*untilDeleted) Steps() (names []string) {
 }
 func (*untilDeleted) asks() bool { return true }
 
-// saw ends nothing by itself: a pod that is deleted without grace is gone from
-// the API before its containers are stopped.
+// saw alone does not reach the end: a pod that is deleted without grace is gone from the API
+// server before its containers are stopped.
 func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
 	if e.Pod != nil && e.Kind == probes.Exit && slices.Contains(u.Steps(), e.Step) {
 		u.gone[e.Pod.UID] = true
@@ -114,7 +112,7 @@ func (u *untilDeleted) saw(e *probes.Event, _ bool) bool {
 	return false
 }
 
-// polled takes the pods that the agent still lists.
+// polled takes the states of the pods that the agent still lists.
 func (u *untilDeleted) polled(pods []*agentpb.PodState) bool {
 	listed := map[string]bool{}
 	for _, s := range pods {

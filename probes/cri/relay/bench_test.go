@@ -11,7 +11,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ways are those in which a benchmark's client reaches the runtime.
+// ways are the ways in which a benchmark's client reaches the runtime.
 var ways = []struct {
 	name    string
 	relayed bool
@@ -42,7 +42,7 @@ func overWays(b *testing.B, do func(b *testing.B, socket string)) {
 	}
 }
 
-// BenchmarkUnary is one call after the other.
+// BenchmarkUnary makes one call after the other.
 func BenchmarkUnary(b *testing.B) {
 	overWays(b, func(b *testing.B, socket string) {
 		c := cri.NewRuntimeServiceClient(dial(b, socket))
@@ -61,7 +61,7 @@ func BenchmarkUnary(b *testing.B) {
 	})
 }
 
-// BenchmarkParallel is many calls at once.
+// BenchmarkParallel makes many calls at once.
 func BenchmarkParallel(b *testing.B) {
 	overWays(b, func(b *testing.B, socket string) {
 		c := cri.NewRuntimeServiceClient(dial(b, socket))
@@ -76,7 +76,7 @@ func BenchmarkParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkLarge is an answer of 8 MiB.
+// BenchmarkLarge gets an answer of 8 MiB.
 func BenchmarkLarge(b *testing.B) {
 	overWays(b, func(b *testing.B, socket string) {
 		c := dial(b, socket)

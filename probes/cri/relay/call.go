@@ -47,7 +47,7 @@ type call struct {
 
 func (k *call) hasUnsent() bool { return len(k.kept) > 0 || k.keptEnd }
 
-// keeping reports whether what comes of the request must wait.
+// keeping reports whether further data of the request must wait.
 func (k *call) keeping() bool { return k.phase != passing || k.queued }
 
 // givenUp reports whether a call cannot go on when its client is gone.
@@ -75,7 +75,7 @@ func (c *Conn) unreserve(k *call) {
 	k.reserved = 0
 }
 
-// release lets what is kept of a call go on as there is window for it.
+// release lets what is kept of a call go on as the window allows.
 func (c *Conn) release(k *call) {
 	k.phase = passing
 	if !k.hasUnsent() {
@@ -89,9 +89,9 @@ func (c *Conn) release(k *call) {
 	c.toRuntime.poke()
 }
 
-// end takes a call out. It returns the function that reports the end to the watcher, to be called without
+// endCall takes a call out. It returns the function that reports the end to the watcher, which must be called without
 // the mutex and before the client sees the end.
-func (c *Conn) end(k *call, st *status.Status, at time.Time) func() {
+func (c *Conn) endCall(k *call, st *status.Status, at time.Time) func() {
 	if k.over {
 		return func() {}
 	}
@@ -128,23 +128,23 @@ func (c *Conn) grantClient(n int64) {
 	}
 }
 
-// ask shows the watcher a message that is whole, the first that is kept of the
-// call. It reports whether the last piece of it passes as it came: the common
-// case, without a detour. Only the upward pump calls it, without the mutex.
-func (c *Conn) ask(k *call, last *piece) bool {
+// askWatcher shows the watcher the first message that is kept of the call, which is whole. It reports whether the last
+// piece of the message passes as it came: the common case, without a detour. Only the upward pump calls it, without
+// the mutex.
+func (c *Conn) askWatcher(k *call, last *piece) bool {
 	message, err := plainMessage(last.whole, k.encoding)
 	var gate func(context.Context) error
 	if err == nil {
 		gate = c.watcher.Request(&k.Call, message)
 	}
-	pass, late := c.asked(k, last, err == nil, gate)
+	pass, late := c.watcherAsked(k, last, err == nil, gate)
 	if late != nil {
 		late()
 	}
 	return pass
 }
 
-func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Context) error) (pass bool, late func()) {
+func (c *Conn) watcherAsked(k *call, last *piece, watched bool, gate func(context.Context) error) (pass bool, late func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.watched = watched
@@ -174,7 +174,7 @@ func (c *Conn) asked(k *call, last *piece, watched bool, gate func(context.Conte
 	return false, nil
 }
 
-// Context ends at the call's deadline at the latest, if it has one.
+// Context returns a context that ends at the call's deadline at the latest, if it has one.
 func (c *Call) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.Deadline.IsZero() {
 		return context.WithCancel(ctx)
@@ -182,11 +182,11 @@ func (c *Call) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithDeadline(ctx, c.Deadline)
 }
 
-// errLeaves is why calls that are held go on when the runtime has asked its client to go:
-// a runtime that ends in order waits for them.
+// errLeaves is why held calls go on when the runtime has asked its client to go: a runtime that ends in order waits
+// for them.
 var errLeaves = errors.New("the runtime is about to end")
 
-// letGo ends all holds. The caller has mu.
+// letGo ends all holds. The caller holds mu.
 func (c *Conn) letGo() {
 	for _, k := range c.calls {
 		if k.phase == held {
@@ -226,7 +226,7 @@ func (c *Conn) unhold(ctx context.Context, k *call, err error) (st *status.Statu
 	st = refusal(err)
 	c.answered.add(k.id)
 	c.plain = true
-	return st, c.end(k, st, time.Now())
+	return st, c.endCall(k, st, time.Now())
 }
 
 // refuse answers a call in the runtime's place.
@@ -240,9 +240,8 @@ func (c *Conn) refuse(k *call, st *status.Status) {
 	c.toRuntime.poke()
 }
 
-// answeredCalls are the last calls that were answered here: what the runtime
-// still says of them is not for the client. It says no more once it has read
-// the reset, so the last ones are enough.
+// answeredCalls are the last calls that were answered here. What the runtime still sends for them is not for the
+// client. It sends no more once it has read the reset, so the last ones are enough.
 type answeredCalls struct {
 	ids  map[uint32]bool
 	last []uint32

@@ -24,32 +24,28 @@ type Call struct {
 // Watcher gets the calls. Its methods run on the connection's own goroutines
 // and must be quick: the connection waits for them.
 type Watcher interface {
-	// Wants reports whether calls of a method are to be seen. Others pass. It is
-	// to name unary methods only.
+	// Wants reports whether the watcher is to see calls of a method. Other calls pass. It must accept unary methods
+	// only.
 	Wants(method string) bool
 
-	// Request has the whole request message, uncompressed, before any of it is
-	// forwarded. It may be kept, and must not be changed. With a nil gate it is
-	// forwarded at once. Otherwise gate runs on a goroutine of its own: when it
-	// returns nil the message goes on; with an error the call is not forwarded,
-	// and the client is answered with the error's status. The gate's context ends
-	// when the client gives up or the call ended otherwise; then the message is
-	// never forwarded.
+	// Request gets the whole request message, uncompressed, before any of it is forwarded. It may keep the message,
+	// but must not change it. With a nil gate the message is forwarded at once. Otherwise gate runs on a goroutine
+	// of its own. When it returns nil the message goes on; when it returns an error the call is not forwarded, and
+	// the client is answered with the error's status. The gate's context ends when the client gives up or the call
+	// ends in another way; then the message is never forwarded.
 	//
-	// It is not called for a message that is larger than 16 MiB or compressed in
-	// an unknown way, nor while more than 64 MiB are kept back on the connection.
+	// Request is not called for a message that is larger than 16 MiB or compressed in an unknown way, nor while
+	// more than 64 MiB are kept back on the connection.
 	Request(c *Call, message []byte) (gate func(ctx context.Context) error)
 
-	// Passed is called after Request, when a message that it let go on, and that
-	// had come in one piece, is written. What nobody needs to wait for is best
-	// begun here: even to wake another goroutine takes the runtime a processor
+	// Passed is called after Request, when the message was let go on and is written, if it had come in one piece.
+	// Work that nothing waits for is best begun here: even to wake another goroutine takes the runtime a processor
 	// that it is about to need.
 	Passed()
 
-	// End is called once for each call for which Request was, before the client
-	// sees the end of the answer. answer is nil if there is none that could be
-	// kept. A call that the client gave up ends as Canceled, or DeadlineExceeded
-	// if it was past its deadline; one whose connection broke as Unavailable.
+	// End is called once for each call that Request was called for, before the client sees the end of the answer.
+	// answer is nil if none could be kept. A call that the client gave up ends as Canceled, or as DeadlineExceeded
+	// if it was past its deadline; one whose connection broke ends as Unavailable.
 	End(c *Call, answer []byte, st *status.Status, at time.Time)
 }
 
@@ -64,11 +60,11 @@ type Conn struct {
 	toClient     *output
 	helpers      sync.WaitGroup
 	ended        chan struct{}
-	clientStream uint32 // the client's last stream; up's alone
+	clientStream uint32 // the client's last stream; only up uses it
 
 	mu       sync.Mutex
-	err      error          // why it was closed or no longer looked at
-	why      *status.Status // of calls that end with the connection; nil: it is there
+	err      error          // why it was closed, or is no longer looked at
+	why      *status.Status // the status of calls that end with the connection; nil while it is there
 	closed   bool
 	raw      bool // passes as bytes, not looked at
 	upDone   bool // the client sends no more
@@ -101,8 +97,8 @@ func New(client, runtime net.Conn, w Watcher) *Conn {
 	return c
 }
 
-// Run relays until both sides are done, and closes both. The error says why the
-// connection was closed early, or from when on it was not looked at.
+// Run relays until both sides are done, and closes both. The error is why the connection was closed early, or why
+// it was no longer looked at.
 func (c *Conn) Run() error {
 	c.helpers.Go(func() { c.toRuntime.run(c.ended, c.moreToRuntime) })
 	c.helpers.Go(func() { c.toClient.run(c.ended, c.moreToClient) })
@@ -113,20 +109,19 @@ func (c *Conn) Run() error {
 	}()
 	c.clientGone(c.up.run())
 	<-down
-	// What was released and waits for a window that will not come now is lost
-	// with the connection, as it would be in the client's own socket.
+	// Released bytes that wait for a window, which will not come now, are lost with the connection, as they would
+	// be in the client's own socket.
 	c.fail(nil)
 	close(c.ended)
 	c.helpers.Wait()
-	c.endAll(anyCall, c.over(""))
+	c.endAll(anyCall, c.endStatus(""))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Drain asks the client to open no new calls here. Those under way go on; a
-// gRPC client closes the connection after them. A connection that passes as
-// bytes cannot be asked, and one whose runtime has asked need not be.
+// Drain asks the client to open no new calls here. Those under way go on; a gRPC client closes the connection after
+// them. A connection that passes as bytes cannot be asked. If the runtime has asked already, Drain need not.
 func (c *Conn) Drain() {
 	c.mu.Lock()
 	c.drain = true
@@ -134,14 +129,12 @@ func (c *Conn) Drain() {
 	c.toClient.poke()
 }
 
-// asks reports whether the client is to be asked to go now. A runtime may have
-// done so meanwhile, and named the last call that it serves: to name a later one
-// after that is an error that costs the client its connection.
-func (c *Conn) asks() bool { return c.drain && !c.away && c.speaks && !c.raw }
+// mustAskClient reports whether the client is to be asked to go now. If the runtime has asked meanwhile, it has named the
+// last call that it serves. To name a later one after that is an error that costs the client its connection.
+func (c *Conn) mustAskClient() bool { return c.drain && !c.away && c.speaks && !c.raw }
 
-// Calls returns the calls under way, oldest first, without their State. A client
-// that has closed its connection waits for none, however long the runtime is at
-// them.
+// Calls returns the calls under way, oldest first, without their State. It returns none for a client that has
+// closed its connection: such a client waits for none, however long the runtime takes.
 func (c *Conn) Calls() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,14 +149,14 @@ func (c *Conn) Calls() []Call {
 	return out
 }
 
-// Answered is how many calls the runtime has answered, well or not.
+// Answered returns how many calls the runtime has answered, well or not.
 func (c *Conn) Answered() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replies
 }
 
-// Close ends it now.
+// Close ends the connection now.
 func (c *Conn) Close() error {
 	c.fail(nil)
 	return nil
@@ -188,16 +181,16 @@ func (c *Conn) fail(err error) {
 	c.runtime.Close()
 }
 
-// lose stops looking because of something unheard of. If nothing is kept back
-// the connection goes on as bytes; otherwise it cannot, and is closed.
-func (c *Conn) lose(why error) {
+// stopLooking stops looking, because something unknown came. If nothing is kept back the connection goes on as bytes;
+// otherwise it cannot, and is closed.
+func (c *Conn) stopLooking(why error) {
 	why = fmt.Errorf("read HTTP/2: %w", why)
 	ends, ok := c.loseSight(why)
 	if !ok {
 		c.fail(why)
 		return
 	}
-	// Who waits for the rest of a frame has to pass on what it has.
+	// A pump that waits for the rest of a frame has to pass on what it has.
 	past := time.Unix(1, 0)
 	c.client.SetReadDeadline(past)  //nolint:errcheck // on a closed connection the read fails by itself
 	c.runtime.SetReadDeadline(past) //nolint:errcheck
@@ -222,10 +215,9 @@ func (c *Conn) loseSight(why error) (ends []func(), ok bool) {
 	return c.endWhich(anyCall, status.New(codes.Unknown, "the connection could not be followed any further")), true
 }
 
-// entangled reports whether the two sides depend on the relay: what they say is
-// not all that the other hears.
+// entangled reports whether the two sides depend on the relay: what one sends is not all that the other receives.
 func (c *Conn) entangled() bool {
-	if c.plain || c.asks() || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {
+	if c.plain || c.mustAskClient() || c.account.entangled() || c.toClient.pending() || c.toRuntime.pending() {
 		return true
 	}
 	for _, k := range c.calls {
@@ -242,30 +234,28 @@ func (c *Conn) isRaw() bool {
 	return c.raw
 }
 
-// clientGone is after the last byte that goes from the client to the runtime. A
-// client that is held has given up; what else is under way may still be
-// answered, if only the client's sending side is closed.
+// clientGone is called after the last byte that goes from the client to the runtime. A client with a held call has
+// given it up. Other calls under way may still be answered, if only the client's sending side is closed.
 func (c *Conn) clientGone(gone side) {
-	c.endAll((*call).givenUp, c.over(gone))
+	c.endAll((*call).givenUp, c.endStatus(gone))
 	c.mu.Lock()
 	c.upDone = true
 	c.mu.Unlock()
 	c.toRuntime.poke()
 }
 
-// runtimeGone is after the last byte that goes from the runtime to the client:
-// nothing will be answered.
+// runtimeGone is called after the last byte that goes from the runtime to the client: no call will be answered.
 func (c *Conn) runtimeGone(gone side) {
-	c.endAll(anyCall, c.over(gone))
+	c.endAll(anyCall, c.endStatus(gone))
 	c.mu.Lock()
 	c.downDone = true
 	c.mu.Unlock()
 	c.toClient.poke()
 }
 
-// over is the status of calls that end with the connection. The side that went
-// first is to blame: the other goes because it was told so.
-func (c *Conn) over(gone side) *status.Status {
+// endStatus returns the status of calls that end with the connection. The side that went first is to blame: the other
+// goes because of that.
+func (c *Conn) endStatus(gone side) *status.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.why == nil {
@@ -283,7 +273,7 @@ func ended(gone side) *status.Status {
 
 func anyCall(*call) bool { return true }
 
-// endAll ends the calls that which picks.
+// endAll ends the calls for which which returns true.
 func (c *Conn) endAll(which func(*call) bool, st *status.Status) {
 	c.mu.Lock()
 	ends := c.endWhich(which, st)
@@ -298,7 +288,7 @@ func (c *Conn) endWhich(which func(*call) bool, st *status.Status) []func() {
 	var ends []func()
 	for _, k := range c.calls {
 		if which(k) {
-			ends = append(ends, c.end(k, st, now))
+			ends = append(ends, c.endCall(k, st, now))
 		}
 	}
 	return ends

@@ -77,7 +77,7 @@ func (c *Conn) runtimeHeaders(p *pump, f *frame) (bool, error) {
 	return true, nil
 }
 
-// form is how a header block of the runtime goes on.
+// form is what becomes of a header block of the runtime.
 type form int
 
 const (
@@ -106,14 +106,14 @@ func (c *Conn) answering(b *block, fields []hpack.HeaderField, at time.Time) (ho
 	return how, report
 }
 
-// answerEnds ends a call that the runtime has answered. Its times are known when the answer
-// is sent on; one of which the watcher is asked just now has not been sent.
+// answerEnds ends a call that the runtime has answered. The call's times are known when the answer is sent on. A
+// request that the watcher is being shown at the moment has not been sent, so it has no times.
 func (c *Conn) answerEnds(k *call, st *status.Status, at time.Time) (report func()) {
 	if k.phase != asking {
 		k.watch.answered, k.code = at, st.Code()
 		c.down.answers = append(c.down.answers, k)
 	}
-	return c.end(k, st, at)
+	return c.endCall(k, st, at)
 }
 
 func (c *Conn) runtimeData(p *pump, f *frame) (bool, error) {
@@ -143,7 +143,7 @@ func (c *Conn) answerData(f *frame, data []byte, at time.Time) (pass bool, repor
 		c.account.answers += k.answer.add(data, maxKept-c.account.answers)
 	}
 	if f.has(flagEndStream) {
-		report = c.end(k, status.New(codes.Unknown, "the answer ended without a status"), at)
+		report = c.endCall(k, status.New(codes.Unknown, "the answer ended without a status"), at)
 	}
 	return true, report
 }
@@ -156,7 +156,7 @@ func (c *Conn) runtimeReset(p *pump, f *frame) (bool, error) {
 	return c.reset(f.stream, "runtime", code, p.now), nil
 }
 
-// runtimeWindow takes out of the runtime's grants what the client was lent.
+// runtimeWindow keeps back, from the runtime's grants, what the client was lent.
 func (c *Conn) runtimeWindow(p *pump, f *frame) (bool, error) {
 	number, err := f.number()
 	if err != nil {
@@ -198,7 +198,7 @@ func (k *call) grant(n int64) int64 {
 	return n - paid
 }
 
-// runtimeSpeaks is after the runtime's first frame.
+// runtimeSpeaks is called after the runtime's first frame.
 func (c *Conn) runtimeSpeaks() {
 	c.mu.Lock()
 	c.speaks = true
@@ -206,21 +206,21 @@ func (c *Conn) runtimeSpeaks() {
 	c.toClient.poke()
 }
 
-// frameLimit is how large a frame's payload may be that a pump meets.
+// frameLimit returns how large the payload of a frame may be that a pump meets.
 func (c *Conn) frameLimit(way direction) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.maxFrame[way]
 }
 
-// allowFrame takes note of the frames that a side takes.
+// allowFrame notes how large the frames are that a side accepts.
 func (c *Conn) allowFrame(way direction, size uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.maxFrame[way] = max(c.maxFrame[way], int(min(size, 1<<24-1)))
 }
 
-// batchDone is after all whole frames of a read.
+// batchDone is called after all whole frames of a read.
 func (c *Conn) batchDone(way direction) {
 	if way == downward {
 		return

@@ -48,7 +48,7 @@ func TestDrainLosesNothing(t *testing.T) {
 		r.mu.Unlock()
 		r.running.Wait() // all connections through the relay have ended
 		for len(reached) > 0 {
-			<-reached // calls of before
+			<-reached // calls from before
 		}
 		for range 200 {
 			await(t, reached, "a call")
@@ -61,8 +61,8 @@ func TestDrainLosesNothing(t *testing.T) {
 	}
 }
 
-// relink has new connections reach the runtime without the relay, whose
-// listener ends when nobody waits in it.
+// relink makes new connections reach the runtime without the relay. It ends the relay's listener when no connection
+// waits in it.
 func relink(t *testing.T, r *relayed, to string) {
 	t.Helper()
 	if err := replace(to, r.listening); err != nil {

@@ -18,8 +18,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// TestResetCodes: of a call that the runtime reset the watcher gets what the
-// client sees.
+// TestResetCodes: when the runtime resets a call, the watcher gets the status that the client sees.
 func TestResetCodes(t *testing.T) {
 	w := newWatcher()
 	client, runtime, _ := silent(t, w)
@@ -68,8 +67,7 @@ func resetAll(p *peer, code *atomic.Uint32) {
 	}
 }
 
-// TestDeadlineOrGivenUp: the client's deadline is a little before the one that is
-// known here.
+// TestDeadlineOrGivenUp: the client's deadline is a little before the one that is known here.
 func TestDeadlineOrGivenUp(t *testing.T) {
 	deadline := time.Now()
 	for _, tt := range []struct {
@@ -123,8 +121,7 @@ func TestWhoseConnectionEnded(t *testing.T) {
 	}
 }
 
-// TestWhoTakesNoMore: who has closed may be known first by what cannot be
-// written to it.
+// TestWhoTakesNoMore: that a side has closed may show first in a failing write to it.
 func TestWhoTakesNoMore(t *testing.T) {
 	a, b := pair(t)
 	d, e := pair(t)
@@ -138,8 +135,8 @@ func TestWhoTakesNoMore(t *testing.T) {
 	}
 }
 
-// TestCallsOfClientThatIsGone: nobody waits for them, but a client that has only
-// sent all it has to say does.
+// TestCallsOfClientThatIsGone: a client that is gone waits for no calls, but a client that has only sent all it has
+// to send does.
 func TestCallsOfClientThatIsGone(t *testing.T) {
 	client, runtime, c := begin(t, newWatcher())
 	client.headers(1, false, ":path", aMethod)
@@ -198,7 +195,7 @@ type going struct {
 	received        []uint32 // the last calls that the client knows of
 }
 
-// send has the runtime say something, when the client has received all that went before.
+// send makes the runtime send b, when the client has received all that was sent before.
 func (r *going) send(b []byte) {
 	r.client.t.Helper()
 	if r.spoke {

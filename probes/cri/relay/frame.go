@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// preface is what an HTTP/2 client says first.
+// preface is what an HTTP/2 client sends first.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// The frames of HTTP/2 (RFC 9113, section 6), and what of them matters here.
+// The frames of HTTP/2 (RFC 9113, section 6), and the parts of them that matter here.
 const (
 	frameData         = 0x0
 	frameHeaders      = 0x1
@@ -53,7 +53,7 @@ type frame struct {
 	raw         []byte // with its head
 }
 
-// frameLen is the length of the frame whose head b begins with, head included.
+// frameLen returns the length of the frame whose head b begins with, head included.
 func frameLen(b []byte) int {
 	return headLen + int(b[0])<<16 + int(b[1])<<8 + int(b[2])
 }
@@ -66,7 +66,7 @@ func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
 
 func (f *frame) payload() []byte { return f.raw[headLen:] }
 
-// body is the payload without padding, and without the priority of HEADERS.
+// body returns the payload without padding, and without the priority of HEADERS.
 func (f *frame) body() ([]byte, error) {
 	b := f.payload()
 	if f.has(flagPadded) {
@@ -88,7 +88,7 @@ func (f *frame) body() ([]byte, error) {
 	return b, nil
 }
 
-// number is the one number that WINDOW_UPDATE and RST_STREAM consist of.
+// number returns the one number that WINDOW_UPDATE and RST_STREAM consist of.
 func (f *frame) number() (uint32, error) {
 	if b := f.payload(); len(b) == 4 {
 		return binary.BigEndian.Uint32(b), nil
@@ -124,15 +124,15 @@ func appendReset(b []byte, stream, code uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameReset, 0, stream), code)
 }
 
-// appendGoAway asks for no new streams; those that are open, or opened before
-// this is read, go on.
+// appendGoAway appends a frame that asks for no new streams. Streams that are open, or are opened before it is
+// read, go on.
 func appendGoAway(b []byte) []byte {
 	b = appendHead(b, 8, frameGoAway, 0, 0)
 	b = binary.BigEndian.AppendUint32(b, maxStreamID)
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// appendHeaders cuts a header block into frames that any peer takes.
+// appendHeaders appends a header block, cut into frames that any peer accepts.
 func appendHeaders(b []byte, stream uint32, block []byte, endStream bool) []byte {
 	kind, flags := byte(frameHeaders), byte(0)
 	if endStream {

@@ -14,8 +14,7 @@ import (
 
 const aMethod = "/runtime.v1.RuntimeService/Version"
 
-// story is what a client and a runtime may say on a connection, and what of it
-// a watcher is to see.
+// story is what a client and a runtime may send on a connection, of which a watcher is to see a part.
 func story(t testing.TB) (client, runtime []byte) {
 	write := func(send func(p *peer)) []byte {
 		var out bytes.Buffer
@@ -61,8 +60,8 @@ func mustPair(t testing.TB) *net.UnixConn {
 	return a
 }
 
-// TestSplits: however the bytes are cut, the same come out at the other side,
-// and the watcher sees the same.
+// TestSplits: in whatever pieces bytes come, the same bytes come out at the other side, and the watcher sees the
+// same.
 func TestSplits(t *testing.T) {
 	up, down := story(t)
 	cuts := []int{1, 2, 3, 5, 7, 8, 9, 10, 13, 24, 25, 33, 64, 1 << 20}
@@ -94,7 +93,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// write writes b in pieces: of n bytes, or for a negative n two, cut at -n.
+// write writes b in pieces: of n bytes, or, if n is negative, in two that are cut at -n.
 func write(t *testing.T, c io.Writer, b []byte, n int) {
 	for first := true; len(b) > 0; first = false {
 		size := n
@@ -126,8 +125,8 @@ func differ(a, b []byte) int {
 	return min(len(a), len(b))
 }
 
-// TestCompressionAfterRefusal: a runtime that answers a call which was already
-// refused fills its table with that; later blocks lean on it.
+// TestCompressionAfterRefusal: a runtime that answers a call which was already refused fills its table with that
+// answer. Later blocks refer to it.
 func TestCompressionAfterRefusal(t *testing.T) {
 	h := newHolder("web")
 	client, runtime, c := begin(t, h)
@@ -147,7 +146,7 @@ func TestCompressionAfterRefusal(t *testing.T) {
 	if f := next[*http2.RSTStreamFrame](runtime); f.StreamID != 3 || f.ErrCode != http2.ErrCodeCancel {
 		t.Fatalf("%v", f)
 	}
-	// Both sides go on about the call; neither may hear it, nor lose window.
+	// Both sides go on sending for the call. Neither may receive it, nor lose window.
 	client.must(client.WriteData(3, true, make([]byte, 77)))
 	runtime.headers(3, false, ":status", "200", "late", "2")
 	runtime.must(runtime.WriteData(3, false, make([]byte, 99)))
@@ -208,8 +207,8 @@ func TestRefusalAfterHeaders(t *testing.T) {
 	}
 }
 
-// TestReleaseMindsWindows: what was kept goes on only as the runtime has room,
-// on the stream and on the connection.
+// TestReleaseMindsWindows: a message that was kept goes on only as far as the runtime has room, on the stream and
+// on the connection.
 func TestReleaseMindsWindows(t *testing.T) {
 	h := newHolder("web")
 	client, runtime, c := begin(t, h, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
@@ -243,7 +242,7 @@ func TestReleaseMindsWindows(t *testing.T) {
 	if f := read(); !f.StreamEnded() || !bytes.Equal(got, web) {
 		t.Fatalf("%v: %d bytes of %d", f, len(got), len(web))
 	}
-	// Lent were 905. Paid are 50 and 1000 less what the client had room for.
+	// 905 were lent. 50 are paid back, and 1000 less what the client had room for.
 	runtime.must(runtime.WriteWindowUpdate(0, 5))
 	for {
 		f := next[*http2.WindowUpdateFrame](client)
@@ -305,7 +304,7 @@ func TestConnectionWindow(t *testing.T) {
 	}
 }
 
-// TestNotHTTP2: whoever speaks first, and however little, it goes on at once.
+// TestNotHTTP2: whichever side sends first, and however little, it goes on at once.
 func TestNotHTTP2(t *testing.T) {
 	for name, tt := range map[string]struct {
 		w     Watcher
@@ -344,8 +343,7 @@ func TestNotHTTP2(t *testing.T) {
 	}
 }
 
-// TestUnknownFrames: what breaks HTTP/2 does not break the connection, if nothing is
-// kept back.
+// TestUnknownFrames: bytes that break HTTP/2 do not break the connection, if nothing is kept back.
 func TestUnknownFrames(t *testing.T) {
 	odd := map[string][]byte{
 		"too large a frame":      {0xff, 0, 0, frameData, 0, 0, 0, 0, 1, 7, 7},
@@ -386,7 +384,7 @@ func TestUnknownFrames(t *testing.T) {
 	}
 }
 
-// TestUnknownFramesWhileHeld: then it cannot go on.
+// TestUnknownFramesWhileHeld: while a call is held, such a connection cannot go on.
 func TestUnknownFramesWhileHeld(t *testing.T) {
 	h := newHolder("web")
 	client, runtime, _ := begin(t, h)

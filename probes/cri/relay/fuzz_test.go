@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// FuzzRelay: whatever the two sides say, nothing panics or hangs, each call that
-// got has an end, and what nobody wants to see arrives as it was sent.
+// FuzzRelay: whatever the two sides send, nothing panics or hangs, each call that the watcher got has an end, and
+// calls that it does not want arrive as they were sent.
 func FuzzRelay(f *testing.F) {
 	up, down := story(f)
 	for _, watched := range []bool{false, true} {
@@ -127,8 +127,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// TestPaddedRequest: padding of what is kept back is not forwarded, and no
-// window is lost by it.
+// TestPaddedRequest: the padding of a request that is kept back is not forwarded, and no window is lost by it.
 func TestPaddedRequest(t *testing.T) {
 	h := newHolder("web")
 	client, runtime, c := begin(t, h)

@@ -23,7 +23,7 @@ import (
 
 const maxTestMessage = 64 << 20
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an event that must come.
 const patience = 60 * time.Second
 
 // fakeRuntime is a runtime that does what a call's message asks it to do.
@@ -86,7 +86,7 @@ func newFakeRuntime(t testing.TB, opts ...grpc.ServerOption) *fakeRuntime {
 	return f
 }
 
-// Version answers with what it was asked.
+// Version answers with the version that it was asked for.
 func (f *fakeRuntime) Version(ctx context.Context, r *cri.VersionRequest) (*cri.VersionResponse, error) {
 	f.note(r.Version)
 	md, _ := metadata.FromIncomingContext(ctx)
@@ -127,7 +127,7 @@ func (f *fakeRuntime) GetContainerEvents(_ *cri.GetEventsRequest, s cri.RuntimeS
 	return status.Error(codes.OutOfRange, "that was all")
 }
 
-// unknown is for services that nobody knows: it echoes, but for some methods.
+// unknown serves services that the server does not know: it echoes, but for some methods.
 func (f *fakeRuntime) unknown(_ any, s grpc.ServerStream) error {
 	switch method, _ := grpc.MethodFromServerStream(s); method {
 	case "/test.Raw/Deaf":
@@ -244,7 +244,7 @@ type ending struct {
 	st     *status.Status
 }
 
-// watcher records, and holds what the test asks it to.
+// watcher records calls, and holds those that the test asks it to.
 type watcher struct {
 	wants func(method string) bool
 	gate  func(c *Call, message []byte) func(context.Context) error
@@ -256,7 +256,7 @@ type watcher struct {
 	seen []string // the methods asked for
 }
 
-// quiet is a watcher that wants everything that is unary here and does nothing.
+// newWatcher returns a watcher that wants all methods that are unary here, and does nothing.
 func newWatcher() *watcher {
 	return &watcher{ends: make(chan ending, 1<<16), wants: func(method string) bool {
 		return method != "/test.Raw/Echo" && method != "/test.Raw/Deaf"
@@ -291,7 +291,7 @@ func (w *watcher) end(t testing.TB) ending {
 	return await(t, w.ends, "the end of a call")
 }
 
-// await waits for what must come.
+// await waits for a value that must come.
 func await[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -332,7 +332,7 @@ func replace(to, path string) error {
 	return os.Rename(path+".new", path)
 }
 
-// until waits for what nothing announces.
+// until waits for a state that no event announces.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// maxBlock is how large a header block may be that is read.
+// maxBlock is how large a header block may be to be read.
 const maxBlock = 1 << 20
 
 var (
@@ -44,14 +44,13 @@ func newHeaderReader() *headerReader {
 	return r
 }
 
-// allow takes note of how large a table the other side allows. Until that is
-// acknowledged the old size may still be in use: only growing matters here.
+// allow notes how large a table the other side allows. Until that is acknowledged the old size may still be in use,
+// so only growing matters here.
 func (r *headerReader) allow(size uint32) {
 	r.allowed.Store(max(r.allowed.Load(), min(size, maxTableSize)))
 }
 
-// add takes a HEADERS or CONTINUATION frame and returns the block when it is
-// whole.
+// add takes a HEADERS or CONTINUATION frame, and returns the block once it is whole.
 func (r *headerReader) add(f *frame) (*block, error) {
 	body, err := f.body()
 	if f.kind == frameContinuation {
@@ -92,8 +91,8 @@ func (r *headerReader) giveUp() []byte {
 	return b
 }
 
-// read takes a HEADERS or CONTINUATION frame and returns the block when it is
-// whole, with its fields, which are good until the next one.
+// read takes a HEADERS or CONTINUATION frame. Once the block is whole it returns it with its fields, which are good
+// until the next read.
 func (r *headerReader) read(f *frame) (*block, []hpack.HeaderField, error) {
 	b, err := r.add(f)
 	if err != nil || b == nil {
@@ -118,9 +117,8 @@ func (r *headerReader) decode(fragment []byte) error {
 	return r.decoder.Close()
 }
 
-// encodePlain writes a header block that leans on nothing the reader got
-// before. It begins by emptying the reader's table, so it is right whatever the
-// peer has put there, and stays right: the table is never filled again.
+// encodePlain writes a header block that does not depend on earlier blocks. It begins by emptying the reader's
+// table, so it is right whatever the peer has put there. It stays right, because the table is never filled again.
 func encodePlain(fields []hpack.HeaderField) []byte {
 	var out bytes.Buffer
 	e := hpack.NewEncoder(&out)
@@ -131,7 +129,7 @@ func encodePlain(fields []hpack.HeaderField) []byte {
 	return out.Bytes()
 }
 
-// request is what the headers say that begin a call.
+// request is what the headers that begin a call say.
 type request struct {
 	path, encoding string
 	timeout        time.Duration // -1: none
@@ -166,7 +164,7 @@ var timeoutUnits = map[byte]time.Duration{
 	'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
 }
 
-// parseTimeout reads a grpc-timeout; -1 if it is none.
+// parseTimeout reads a grpc-timeout. It returns -1 for a text that is none.
 func parseTimeout(s string) time.Duration {
 	if len(s) < 2 || len(s) > 9 {
 		return -1

@@ -16,12 +16,11 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// holder holds calls whose request has a word in it, until it is told how they
-// go on.
+// holder holds calls whose request has a word in it, until the test says how they go on.
 type holder struct {
 	*watcher
 	held  chan *Call
-	verb  chan error    // what the next hold ends with
+	verb  chan error    // what the next hold returns
 	given chan struct{} // a gate's context ended
 }
 
@@ -89,8 +88,8 @@ func TestHoldOneWhileOthersPass(t *testing.T) {
 	settled(t, r.first(t))
 }
 
-// TestRuntimeLeavesWhileHeld: a runtime that ends in order waits for the calls under way.
-// One that is held goes on then.
+// TestRuntimeLeavesWhileHeld: a runtime that ends in order waits for the calls under way. So a held call goes on
+// then.
 func TestRuntimeLeavesWhileHeld(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
@@ -240,8 +239,8 @@ func TestClientGivesUpWhileHeld(t *testing.T) {
 	}
 }
 
-// TestWindowComesBack: what was kept of calls that were given up or refused must
-// not be missing in the connection's window.
+// TestWindowComesBack: a call that was given up or refused leaves none of its kept bytes missing in the
+// connection's window.
 func TestWindowComesBack(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)

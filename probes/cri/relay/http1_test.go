@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestHTTP1: what is not HTTP/2, such as cAdvisor's requests to CRI-O, passes as bytes
-// over one connection, and is not asked to go in words that it does not know.
+// TestHTTP1: requests that are not HTTP/2, such as cAdvisor's to CRI-O, pass as bytes over one connection. The
+// connection is not asked to go by frames that it does not understand.
 func TestHTTP1(t *testing.T) {
 	listening := filepath.Join(t.TempDir(), "r.sock")
 	l, err := net.Listen("unix", listening)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestNothingIsLeft: after a connection, however it ended, its sockets are
-// closed and no goroutine is left of it.
+// TestNothingIsLeft: after a connection, however it ended, its sockets are closed and none of its goroutines is
+// left.
 func TestNothingIsLeft(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// prefixLen is what gRPC puts before a message: whether it is compressed,
-	// and its length.
+	// prefixLen is the length of the prefix that gRPC puts before a message: whether it is compressed, and its
+	// length.
 	prefixLen = 5
 	// maxMessage is the largest message that is looked at, also uncompressed.
 	maxMessage = 16 << 20
@@ -20,8 +20,7 @@ const (
 
 var errMessageLarge = errors.New("message is too large")
 
-// messageLen is the length of the message that b begins with, prefix included;
-// 0 if that is not known yet.
+// messageLen returns the length of the message that b begins with, prefix included; 0 if it is not known yet.
 func messageLen(b []byte) int64 {
 	if len(b) < prefixLen {
 		return 0
@@ -29,7 +28,7 @@ func messageLen(b []byte) int64 {
 	return prefixLen + int64(binary.BigEndian.Uint32(b[1:]))
 }
 
-// plainMessage is a message behind its prefix, uncompressed.
+// plainMessage returns the message behind its prefix, uncompressed.
 func plainMessage(b []byte, encoding string) ([]byte, error) {
 	if b[0] == 0 {
 		return b[prefixLen:len(b):len(b)], nil
@@ -55,8 +54,7 @@ type answer struct {
 	unseen   bool // too large, or there is no room
 }
 
-// add takes bytes of the answer, and returns how much more room it takes now.
-// room is how much it may take.
+// add takes bytes of the answer, and returns how much more room it takes now. room is how much it may take.
 func (a *answer) add(b []byte, room int64) int64 {
 	had := int64(len(a.bytes))
 	if a.unseen {
@@ -76,8 +74,8 @@ func (a *answer) add(b []byte, room int64) int64 {
 	return int64(len(b))
 }
 
-// grow appends b to what is gathered of something of length need. It makes room
-// in few steps, yet not for all that a length promises.
+// grow appends b to the bytes gathered of something of length need. It makes room in few steps, yet not for all
+// that the length promises.
 func grow(to, b []byte, need int64) []byte {
 	if len(to)+len(b) > cap(to) {
 		room := min(need, int64(max(64<<10, 4*cap(to))))
@@ -86,7 +84,7 @@ func grow(to, b []byte, need int64) []byte {
 	return append(to, b...)
 }
 
-// need is the length of the message, if b is what comes next of it.
+// need returns the length of the message, if b comes next of it.
 func (a *answer) need(b []byte) int64 {
 	if len(a.bytes) >= prefixLen {
 		return messageLen(a.bytes)
@@ -97,7 +95,7 @@ func (a *answer) need(b []byte) int64 {
 	return messageLen(head[:n])
 }
 
-// message is the answer, nil if there is none that can be read.
+// message returns the answer, or nil if there is none that can be read.
 func (a *answer) message() []byte {
 	need := messageLen(a.bytes)
 	if need == 0 || int64(len(a.bytes)) < need {

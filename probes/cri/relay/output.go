@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// output is what goes to one side. The pump writes what passes. Everything
-// else, and there is little of it, is left in side, and a goroutine of the
-// output's own writes it between two frames of the pump: so who leaves it never
-// waits for a peer that does not read.
+// output is what goes to one side. The pump writes what passes. Everything else, and there is little of it, is left
+// in side. A goroutine of the output's own writes that between two frames of the pump. So a caller that leaves
+// something never waits for a peer that does not read.
 type output struct {
 	conn  net.Conn
 	wake  chan struct{}
@@ -31,7 +30,7 @@ func newOutput(conn net.Conn) *output {
 	return &output{conn: conn, wake: make(chan struct{}, 1), wrote: func() {}}
 }
 
-// poke has the output's goroutine look for something to write.
+// poke makes the output's goroutine look for something to write.
 func (o *output) poke() {
 	select {
 	case o.wake <- struct{}{}:
@@ -41,7 +40,7 @@ func (o *output) poke() {
 
 func (o *output) pending() bool { return len(o.side) > 0 || o.credit > 0 }
 
-// take empties side. The connection's mutex is held.
+// take empties side. The caller holds the connection's mutex.
 func (o *output) take() []byte {
 	b := o.side
 	o.side = nil
@@ -52,8 +51,8 @@ func (o *output) take() []byte {
 	return b
 }
 
-// run writes what more returns, until there is nothing, at each poke. With done
-// the side is half-closed.
+// run writes, at each poke, what more returns, until there is nothing. When more returns done, run half-closes the
+// side.
 func (o *output) run(ended <-chan struct{}, more func() (b []byte, done bool)) {
 	for {
 		select {
@@ -66,7 +65,7 @@ func (o *output) run(ended <-chan struct{}, more func() (b []byte, done bool)) {
 			closeWrite(o.conn)
 		}
 		if done || err != nil {
-			return // the pump will see for itself that a side went away
+			return // the pump will notice by itself that a side went away
 		}
 	}
 }
@@ -86,7 +85,7 @@ func (o *output) flush(more func() ([]byte, bool)) (bool, error) {
 	}
 }
 
-// closeWrite says that no more comes, to a connection that can be told.
+// closeWrite ends the sending side of a connection, or closes one that has no such side.
 func closeWrite(c net.Conn) {
 	if w, ok := c.(interface{ CloseWrite() error }); ok {
 		w.CloseWrite() //nolint:errcheck // the peer may be gone
@@ -95,8 +94,7 @@ func closeWrite(c net.Conn) {
 	c.Close()
 }
 
-// closed reports whether a peer has closed its connection, and not just its
-// sending side, as far as it can be known.
+// closed reports whether a peer is known to have closed its whole connection, and not just its sending side.
 func closed(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok {
@@ -109,12 +107,12 @@ func closed(c net.Conn) bool {
 	fds := []unix.PollFd{{}}
 	err = raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
-		_, _ = unix.Poll(fds, 0) // what it did not tell is not so
+		_, _ = unix.Poll(fds, 0) // if it fails, nothing is known
 	})
 	return err != nil || fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
-// moreToClient is what the client's output writes in addition to what passes.
+// moreToClient returns what the client's output writes in addition to what passes.
 func (c *Conn) moreToClient() ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,14 +121,14 @@ func (c *Conn) moreToClient() ([]byte, bool) {
 		return nil, c.downDone
 	}
 	b := c.toClient.take()
-	if c.asks() {
+	if c.mustAskClient() {
 		b, c.away = appendGoAway(b), true
 	}
 	return b, len(b) == 0 && c.downDone
 }
 
-// moreToRuntime is what the runtime's output writes in addition to what passes: above
-// all, released messages as far as there is window.
+// moreToRuntime returns what the runtime's output writes in addition to what passes: above all, released messages
+// as far as the window allows.
 func (c *Conn) moreToRuntime() ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,10 +137,10 @@ func (c *Conn) moreToRuntime() ([]byte, bool) {
 	return b, len(b) == 0 && c.upDone && len(c.released) == 0
 }
 
-// maxRelease bounds what is written of released messages at once.
+// maxRelease bounds the bytes of released messages that are written at once.
 const maxRelease = 256 << 10
 
-// takeReleased appends frames of released messages that there is window for.
+// takeReleased appends frames of released messages as far as the window allows.
 func (c *Conn) takeReleased(b []byte) []byte {
 	a := &c.account
 	a.starved = false

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair is two ends of a connection.
+// pair returns the two ends of a connection.
 func pair(t testing.TB) (a, b *net.UnixConn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -50,7 +50,7 @@ func newPeer(t testing.TB, c *net.UnixConn) *peer {
 	return p
 }
 
-// encode is a header block of names and values.
+// encode returns a header block of names and values.
 func (p *peer) encode(pairs ...string) []byte {
 	p.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
@@ -127,7 +127,7 @@ func begin(t testing.TB, w Watcher, settings ...http2.Setting) (client, runtime 
 	return client, runtime, c
 }
 
-// silent relays between two peers that have not said anything.
+// silent relays between two peers that have not sent anything.
 func silent(t testing.TB, w Watcher) (client, runtime *peer, c *Conn) {
 	t.Helper()
 	client, runtime, c, _ = relaying(t, w)
@@ -152,7 +152,7 @@ func relaying(t testing.TB, w Watcher) (client, runtime *peer, c *Conn, ended ch
 	return newPeer(t, a), newPeer(t, e), c, done
 }
 
-// message is a gRPC message on the wire.
+// message returns a gRPC message as on the wire.
 func message(b string) []byte {
 	n := len(b)
 	return append([]byte{0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, b...)

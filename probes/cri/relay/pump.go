@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// direction is that of a pump; it indexes Conn.maxFrame.
+// direction is the direction of a pump. It indexes Conn.maxFrame.
 type direction int
 
 const (
@@ -39,7 +39,7 @@ func (d direction) to() side {
 	return theClient
 }
 
-// bufferSize is what a pump reads at once; a larger frame makes it grow.
+// bufferSize is how much a pump reads at once. A larger frame makes the buffer grow.
 const bufferSize = 64 << 10
 
 // pump carries one direction. It reads as much as there is, looks at the whole
@@ -51,16 +51,15 @@ type pump struct {
 	out  *output
 
 	buf        []byte
-	start, end int // of what was read and not yet looked at
+	start, end int // of the bytes that were read and not yet looked at
 	now        time.Time
 
-	// What is written next: pieces in order, and behind them those bytes of buf
-	// that pass as they are.
+	// What is written next: the pieces in order, and behind them the bytes of buf that pass as they are.
 	pieces     net.Buffers
 	from, upTo int
 
 	headers *headerReader
-	asked   bool // the watcher was, since the last write
+	asked   bool // the watcher was asked since the last write
 
 	// Since the last write: calls whose request passes, and calls whose answer ends.
 	requests, answers []*call
@@ -74,8 +73,7 @@ func newPump(c *Conn, src net.Conn, out *output, way direction) *pump {
 	return &pump{conn: c, way: way, src: src, out: out, headers: newHeaderReader()}
 }
 
-// run carries until there is no more to read, or nobody to write to. It returns
-// whose connection it was that ended.
+// run carries until it can read or write no more. It returns the side whose connection ended.
 func (p *pump) run() (gone side) {
 	p.buf = make([]byte, bufferSize)
 	for {
@@ -89,28 +87,27 @@ func (p *pump) run() (gone side) {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded) && p.conn.isRaw():
-			// lose has set the deadline, so that what is left here goes on.
+			// stopLooking has set the deadline, so that the bytes left here go on.
 			p.src.SetReadDeadline(time.Time{}) //nolint:errcheck // the next read tells
 		default:
-			p.rest(err)
+			p.passRest(err)
 			return p.way.from()
 		}
 	}
 }
 
-// rest passes what is left of a frame that will not be whole any more.
-func (p *pump) rest(err error) {
+// passRest passes what is left of a frame that will not be whole any more.
+func (p *pump) passRest(err error) {
 	if p.end == p.start || !errors.Is(err, io.EOF) {
 		return
 	}
-	p.conn.lose(io.ErrUnexpectedEOF)
+	p.conn.stopLooking(io.ErrUnexpectedEOF)
 	if p.conn.isRaw() {
 		p.forward() //nolint:errcheck // it was the last
 	}
 }
 
-// makeRoom moves what was not yet looked at to the front, and grows the buffer
-// for a frame that does not fit.
+// makeRoom moves what was not yet looked at to the front. It grows the buffer for a frame that does not fit.
 func (p *pump) makeRoom() {
 	if p.start == p.end {
 		p.start, p.end = 0, 0
@@ -131,14 +128,14 @@ func (p *pump) makeRoom() {
 	p.start, p.buf = 0, to
 }
 
-// forward looks at what was read and writes what passes of it.
+// forward looks at what was read, and writes the part that passes.
 func (p *pump) forward() error {
 	p.out.writing.Lock()
 	defer p.out.writing.Unlock()
 	p.now = time.Now()
 	if !p.conn.isRaw() {
-		if err := p.look(); err != nil {
-			p.conn.lose(err)
+		if err := p.readFrames(); err != nil {
+			p.conn.stopLooking(err)
 		}
 	}
 	if p.conn.isRaw() {
@@ -153,14 +150,13 @@ func (p *pump) forward() error {
 	return err
 }
 
-// passed notes that a request goes on, as far as it has come. The connection's mutex is
-// held.
+// passed notes that a request goes on, as far as it has come. The caller holds the connection's mutex.
 func (p *pump) passed(k *call) {
 	k.watch.sent = p.now // nearly; the answer may come before it is known better
 	p.requests = append(p.requests, k)
 }
 
-// measure is after a write.
+// measure is called after a write.
 func (p *pump) measure() {
 	if len(p.requests) > 0 {
 		p.conn.sentOn(p.requests)
@@ -174,8 +170,7 @@ func (p *pump) measure() {
 	}
 }
 
-// passAll passes whatever is there, also what was taken to be part of a frame
-// or of a header block.
+// passAll passes all bytes that are there, also those that were taken for a part of a frame or of a header block.
 func (p *pump) passAll() {
 	if b := p.headers.giveUp(); b != nil {
 		p.put(b)
@@ -184,16 +179,15 @@ func (p *pump) passAll() {
 	p.start, p.hello = p.end, 0
 }
 
-// look looks at each whole frame. Whatever is wrong with the bytes, also if it
-// is our own fault, must not break the connection.
-func (p *pump) look() (err error) {
+// readFrames looks at each whole frame. Wrong bytes, or an error of our own, must not break the connection.
+func (p *pump) readFrames() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
 	if !p.spoke {
-		if err := p.first(); err != nil || !p.spoke {
+		if err := p.readGreeting(); err != nil || !p.spoke {
 			return err
 		}
 	}
@@ -226,10 +220,9 @@ func (p *pump) frame(f *frame) (pass bool, err error) {
 	return p.conn.fromRuntimeFrame(p, f)
 }
 
-// first sees to what a connection begins with: the client's preface, and the
-// runtime's SETTINGS. Nothing of it is kept back, since it may turn out to be
-// something else, whose other end waits for each byte.
-func (p *pump) first() error {
+// readGreeting handles the beginning of a connection: the client's preface, or the runtime's SETTINGS. It keeps nothing
+// back, since the connection may turn out to speak another protocol, whose other end waits for each byte.
+func (p *pump) readGreeting() error {
 	got := p.buf[p.start:p.end]
 	if p.way == upward {
 		n := min(len(got), len(preface)-p.greeted)
@@ -276,7 +269,7 @@ func couldBeSettings(b []byte) bool {
 	return len(b) < 2 || b[1] < minMaxFrame>>8
 }
 
-// pass has bytes of the buffer written as they are.
+// pass makes bytes of the buffer be written next, as they are.
 func (p *pump) pass(from, to int) {
 	if from != p.upTo || p.from == p.upTo {
 		p.cut()
@@ -285,7 +278,7 @@ func (p *pump) pass(from, to int) {
 	p.upTo = to
 }
 
-// put has b written next.
+// put makes b the next piece that is written.
 func (p *pump) put(b []byte) {
 	p.cut()
 	p.pieces = append(p.pieces, b)
@@ -317,8 +310,7 @@ func (p *pump) write() error {
 	return err
 }
 
-// closeRead tells a connection that nothing more of it is read, as it would be
-// told if the one it writes to was gone.
+// closeRead closes a connection's reading side, so that its peer notices as if the side it writes to was gone.
 func closeRead(c net.Conn) {
 	if r, ok := c.(interface{ CloseRead() error }); ok {
 		r.CloseRead() //nolint:errcheck // the peer may be gone

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// readStatus is the status that a call's trailers have.
+// readStatus returns the status in a call's trailers.
 func readStatus(fields []hpack.HeaderField) *status.Status {
 	text := field(fields, "grpc-status")
 	code, err := strconv.ParseUint(text, 10, 32)
@@ -31,8 +31,8 @@ func readStatus(fields []hpack.HeaderField) *status.Status {
 	return st
 }
 
-// statusHeaders is an answer that consists of a status alone. If the server's
-// own headers went before, it is what ends the answer.
+// statusHeaders returns an answer that consists of a status alone. If the server's own headers went before, it only
+// ends the answer.
 func statusHeaders(st *status.Status, begun bool) []hpack.HeaderField {
 	var out []hpack.HeaderField
 	if !begun {
@@ -52,7 +52,7 @@ func statusHeaders(st *status.Status, begun bool) []hpack.HeaderField {
 	return out
 }
 
-// refusal is the status with which a gate's error is answered.
+// refusal returns the status with which a gate's error is answered.
 func refusal(err error) *status.Status {
 	st, ok := status.FromError(err)
 	if !ok && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
@@ -64,18 +64,17 @@ func refusal(err error) *status.Status {
 	return st
 }
 
-// resetCodes are the statuses that grpc-go's client sees in resets. All other
-// codes that HTTP/2 has are internal errors, and those that it has not unknown.
+// resetCodes are the statuses that grpc-go's client makes of resets. All other codes of HTTP/2 become Internal, and
+// codes that HTTP/2 does not have become Unknown.
 var resetCodes = map[uint32]codes.Code{
 	0x3: codes.ResourceExhausted, 0x7: codes.Unavailable, 0x8: codes.Canceled, 0xb: codes.ResourceExhausted, 0xc: codes.PermissionDenied,
 }
 
-// lastResetCode is the last that HTTP/2 has, HTTP_1_1_REQUIRED.
+// lastResetCode is the last code of HTTP/2, HTTP_1_1_REQUIRED.
 const lastResetCode = 0xd
 
-// slack is how long before its deadline, as it is known here, a call may be over
-// it: it is counted from when its headers were read, and its time may have been
-// rounded up, for long ones to a millisecond.
+// slack is how long before the deadline known here a call may count as past it. The deadline is counted from when
+// the call's headers were read, and its timeout may have been rounded up, for long ones to a millisecond.
 const slack = 5 * time.Millisecond
 
 // resetStatus is the status of a call that one side reset.
@@ -98,7 +97,7 @@ func resetStatus(by string, code uint32, deadline, at time.Time) *status.Status 
 	return status.Newf(c, "the %s reset the call (code %d)", by, code)
 }
 
-// givenUp is what a client says itself of a call that it gave up.
+// givenUp returns the status that a client itself gives a call that it gave up.
 func givenUp(c codes.Code) *status.Status {
 	if c == codes.DeadlineExceeded {
 		return status.FromContextError(context.DeadlineExceeded)
@@ -106,7 +105,7 @@ func givenUp(c codes.Code) *status.Status {
 	return status.FromContextError(context.Canceled)
 }
 
-// escape is gRPC's percent-encoding of a message.
+// escape returns gRPC's percent-encoding of a message.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -119,7 +118,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// unescape is lenient, as gRPC demands: what is no encoding stays as it is.
+// unescape is lenient, as gRPC demands: a text that is no encoding stays as it is.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -18,8 +18,8 @@ type measuring struct {
 
 func (m *measuring) measure(t Times) { m.times <- t }
 
-// TestTimes: the times of each call come once, whoever ends it. Those of a call that was
-// answered are those of its way, and a gate counts for what is added.
+// TestTimes: the times of each call come once, whichever side ends it. For a call that was answered they are those
+// of its way, and a gate counts as added.
 func TestTimes(t *testing.T) {
 	const version, stop, run, events = cri.RuntimeService_Version_FullMethodName, cri.RuntimeService_StopPodSandbox_FullMethodName,
 		cri.RuntimeService_RunPodSandbox_FullMethodName, cri.RuntimeService_GetContainerEvents_FullMethodName

@@ -183,7 +183,7 @@ type unwatched struct{ Watcher }
 
 func (unwatched) Wants(string) bool { return false }
 
-// TestPassed: the watcher gets to know that a message went on when it has.
+// TestPassed: the watcher is told that a message went on once it has.
 func TestPassed(t *testing.T) {
 	w := newWatcher()
 	there := make(chan string, 10)
@@ -202,7 +202,7 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-// peek is what could be read at once.
+// peek returns what can be read at once.
 func peek(t *testing.T, c *net.UnixConn) []byte {
 	b := make([]byte, 1<<10)
 	n := 0
@@ -232,7 +232,7 @@ func TestMaxConcurrentStreams(t *testing.T) {
 		_, err := c.Version(testContext(t), &cri.VersionRequest{Version: "third"})
 		third <- err
 	}()
-	time.Sleep(200 * time.Millisecond) // for what must not come
+	time.Sleep(200 * time.Millisecond) // for calls that must not come
 	if f.saw("third") || len(r.first(t).Calls()) != 2 {
 		t.Error("a third call came through")
 	}

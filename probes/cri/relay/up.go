@@ -31,8 +31,7 @@ func (c *Conn) fromClientFrame(p *pump, f *frame) (bool, error) {
 	return true, nil
 }
 
-// clientHeaders begins a call. Header blocks always go on, in their order: each
-// builds on the ones before.
+// clientHeaders begins a call. Header blocks always go on, in their order: each builds on those before.
 func (c *Conn) clientHeaders(p *pump, f *frame) (bool, error) {
 	b, fields, err := p.headers.read(f)
 	if err != nil || b == nil {
@@ -40,7 +39,7 @@ func (c *Conn) clientHeaders(p *pump, f *frame) (bool, error) {
 	}
 	if b.stream > c.clientStream {
 		c.clientStream = b.stream
-		c.begin(b, readRequest(fields), p.now)
+		c.beginCall(b, readRequest(fields), p.now)
 	} else if err := c.clientTrailers(b); err != nil {
 		return false, err
 	}
@@ -51,7 +50,7 @@ func (c *Conn) clientHeaders(p *pump, f *frame) (bool, error) {
 	return true, nil
 }
 
-func (c *Conn) begin(b *block, r request, now time.Time) {
+func (c *Conn) beginCall(b *block, r request, now time.Time) {
 	k := &call{Call: Call{Method: r.path, Began: now}, id: b.stream, encoding: r.encoding}
 	if r.timeout >= 0 {
 		k.Deadline = now.Add(r.timeout)
@@ -73,8 +72,8 @@ func (c *Conn) begin(b *block, r request, now time.Time) {
 	}
 }
 
-// clientTrailers is a second header block on a stream, which gRPC does not
-// have. It cannot wait for what is kept back, since others build on it.
+// clientTrailers handles a second header block on a stream, which gRPC does not have. It cannot wait for what is
+// kept back, since later blocks build on it.
 func (c *Conn) clientTrailers(b *block) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,21 +100,21 @@ func (c *Conn) clientData(p *pump, f *frame) (bool, error) {
 		return pass, nil
 	}
 	p.asked = true
-	return c.ask(whole, &d), nil
+	return c.askWatcher(whole, &d), nil
 }
 
-// piece is what a frame has of a request.
+// piece is the part of a request that is in a frame.
 type piece struct {
 	data []byte
-	size int64 // with padding: that is what counts in windows
+	size int64 // with padding: windows count that
 	end  bool  // the last
 	all  bool  // it is all that is kept of a call, as it came
 
 	whole []byte // the message that it made whole, with its prefix
 }
 
-// takeData books data, and reports whether it passes. If it makes a message whole
-// that is to be shown, its call is returned.
+// takeData books data, and reports whether it passes. If the data completes a message that is to be shown, takeData
+// returns its call.
 func (c *Conn) takeData(stream uint32, d *piece) (pass bool, whole *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,8 +151,8 @@ func (c *Conn) spend(k *call, size int64) {
 	k.window -= size
 }
 
-// strayData is for a call that is over. What the runtime has no room for, or
-// was answered here, the client is granted again.
+// strayData handles data of a call that is over. It grants the client again what the runtime has no room for, and
+// data of calls that were answered here.
 func (c *Conn) strayData(stream uint32, size int64) bool {
 	if !c.answered.has(stream) && (size <= c.account.window || c.account.debt == 0) {
 		c.account.window -= size
@@ -164,14 +163,13 @@ func (c *Conn) strayData(stream uint32, size int64) bool {
 	return false
 }
 
-// fits reports whether data may go on now. A client that was lent nothing minds
-// the runtime's windows itself.
+// fits reports whether data may go on now. A client that was lent nothing minds the runtime's windows itself.
 func (c *Conn) fits(k *call, size int64) bool {
 	a := &c.account
 	return (a.debt == 0 || (size <= a.window && !a.starved)) && (k.debt == 0 || size <= k.window)
 }
 
-// keep keeps data back. Padding is not: the client gets its window back.
+// keep keeps data back. Padding is not kept: the client gets its window back.
 func (c *Conn) keep(k *call, d *piece) {
 	if need := messageLen(k.kept); k.phase == gathering && need <= maxMessage+prefixLen {
 		k.kept = grow(k.kept, d.data, max(need, int64(len(d.data))))
@@ -186,8 +184,7 @@ func (c *Conn) keep(k *call, d *piece) {
 	}
 }
 
-// gather reports whether the kept message is whole. One that cannot be looked at
-// goes on.
+// gather reports whether the kept message is whole. A message that cannot be looked at goes on.
 func (c *Conn) gather(k *call) bool {
 	need, got := messageLen(k.kept), int64(len(k.kept))
 	switch {
@@ -199,7 +196,7 @@ func (c *Conn) gather(k *call) bool {
 	case need == 0:
 		return false
 	}
-	const overhead = 512 // what else a call that is kept back takes
+	const overhead = 512 // what else a call takes that is kept back
 	if k.reserved == 0 {
 		if !c.account.reserve(need + overhead) {
 			c.release(k)
@@ -223,7 +220,7 @@ func (c *Conn) grantClientStream(k *call, n int64) {
 	c.toClient.poke()
 }
 
-// clientReset is the client giving a call up.
+// clientReset handles the client giving a call up.
 func (c *Conn) clientReset(p *pump, f *frame) (bool, error) {
 	code, err := f.number()
 	if err != nil {
@@ -232,8 +229,7 @@ func (c *Conn) clientReset(p *pump, f *frame) (bool, error) {
 	return c.reset(f.stream, "client", code, p.now), nil
 }
 
-// reset ends a call that one side reset, and reports whether the other side is
-// to know.
+// reset ends a call that one side reset, and reports whether the other side is to know.
 func (c *Conn) reset(stream uint32, by string, code uint32, at time.Time) bool {
 	answered, report := c.endReset(stream, by, code, at)
 	report()
@@ -244,7 +240,7 @@ func (c *Conn) endReset(stream uint32, by string, code uint32, at time.Time) (an
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.calls[stream]; k != nil {
-		return false, c.end(k, resetStatus(by, code, k.Deadline, at), at)
+		return false, c.endCall(k, resetStatus(by, code, k.Deadline, at), at)
 	}
 	return c.answered.has(stream), func() {}
 }

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,14 +16,13 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/cri/takeover"
-	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // Client is podstep's side of a relay process.
 type Client struct {
 	h     Handler
 	link  *link
-	calls map[uint64]*call // of run alone
+	calls map[uint64]*call // used by run alone
 
 	mu     sync.Mutex
 	pid    int           // of the relay process
@@ -36,13 +32,13 @@ type Client struct {
 	have   uint64
 	came   uint64 // messages
 	left   *Left
-	unused string        // why the path is given back although nobody asked for that
+	unused string        // why the path is given back although podstep did not ask for that
 	news   chan struct{} // gets a token when left is set
 	ready  chan answer
 	done   chan struct{} // closed when the link has ended
 }
 
-// call is a call that was reported, with what ends its gate.
+// call is a call that was reported, with the function that ends its gate.
 type call struct {
 	*relay.Call
 	cancel context.CancelFunc
@@ -55,23 +51,23 @@ type answer struct {
 
 // Handler gets what a relay process reports.
 type Handler struct {
-	// Watcher gets the kubelet's calls, in their order, on one goroutine. A gate that its
-	// Request returns is asked on another one, with a context in which Looked works.
+	// Watcher gets the kubelet's calls, in their order, on one goroutine. A gate that its Request returns is called
+	// on another one, with a context in which Looked works.
 	Watcher relay.Watcher
-	// Note gets what happens to the runtime's socket, and Lost how many calls could not be
+	// Note is called with what happens to the runtime's socket. Lost is called with how many calls could not be
 	// reported.
 	Note func(takeover.Note)
 	Lost func(calls int)
-	// Count, if not nil, gets what the relay process counts, about twice a second.
+	// Count, if not nil, is called with what the relay process has counted, about twice a second.
 	Count func(*Counts)
 }
 
-// leaveWithin is how long a relay process is waited for that gives the path back just now.
+// leaveWithin is how long Start waits for a relay process that is giving the path back.
 const leaveWithin = 5 * time.Second
 
-// Start takes a path over by a relay process: by the one that is there already, or by one
-// that command starts; none is this program with "relay". It returns when a call of the
-// kubelet went through it, and was answered. If it fails, all is as before.
+// Start takes a path over by a relay process: the one that is there already, or one that command starts. An empty
+// command is this program with "relay". Start returns when a call of the kubelet went through the process and was
+// answered. If it fails, all is as before.
 func Start(ctx context.Context, o Options, command []string, h Handler) (*Client, *Ready, error) {
 	for began := time.Now(); ; {
 		c, ready, err := start(ctx, o, command, h)
@@ -98,9 +94,26 @@ func start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	ready, err := c.begin(ctx, o)
 	if err != nil {
 		c.abandon()
-		return nil, nil, err
+		return nil, nil, &startError{c.PID(), err}
 	}
 	return c, ready, nil
+}
+
+// startError is an error of Start, with the relay process that could have changed something.
+type startError struct {
+	pid int
+	error
+}
+
+func (e *startError) Unwrap() error { return e.error }
+
+// PIDOf returns the pid of the relay process that Start had when it failed with err. 0: none has changed anything.
+func PIDOf(err error) int {
+	var e *startError
+	if errors.As(err, &e) {
+		return e.pid
+	}
+	return 0
 }
 
 func newClient(conn *net.UnixConn, h Handler) *Client {
@@ -113,14 +126,11 @@ func newClient(conn *net.UnixConn, h Handler) *Client {
 	return c
 }
 
-// begin says what is to be done, and waits until it is.
+// begin sends the options, and waits until the path is taken.
 func (c *Client) begin(ctx context.Context, o Options) (*Ready, error) {
 	c.link.send(message{Options: &o})
 	select {
 	case a := <-c.ready:
-		if a.err == nil {
-			c.remember(a.ready.PID)
-		}
 		return a.ready, a.err
 	case <-c.done:
 		select {
@@ -128,17 +138,23 @@ func (c *Client) begin(ctx context.Context, o Options) (*Ready, error) {
 			return a.ready, a.err
 		default:
 		}
-		return nil, errors.New("the relay process has ended at once")
+		return nil, ErrEnded
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the relay process: %w", ctx.Err())
 	}
 }
 
-// remember opens the process, so that it cannot be mistaken for another one later.
+// ErrEnded is the error of Start if the relay process has ended, and has not said why: it was killed, or hung and was
+// ended. It may have left the path as it was then.
+var ErrEnded = errors.New("the relay process has ended before a call of the kubelet went through it")
+
+// remember opens the process, so that it cannot be mistaken for a later one.
 func (c *Client) remember(pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pid = pid
+	if c.pid = pid; c.pidfd != nil {
+		return
+	}
 	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 		c.pidfd = os.NewFile(uintptr(fd), fmt.Sprintf("process %d", pid))
 	}
@@ -154,7 +170,7 @@ func (c *Client) release() {
 	}
 }
 
-// abandon has the relay process give all back, if it is there.
+// abandon makes the relay process give all back, if it is there.
 func (c *Client) abandon() {
 	c.link.send(message{Leave: true})
 	select {
@@ -166,64 +182,6 @@ func (c *Client) abandon() {
 
 // Done is closed when the relay process has ended, or has hung up.
 func (c *Client) Done() <-chan struct{} { return c.done }
-
-// beat shows the relay process that this one works, and ends one that answers no more.
-func (c *Client) beat() {
-	tick := time.NewTicker(beatEvery)
-	defer tick.Stop()
-	// While this process was stopped itself, nobody was silent.
-	for use := (usage{}); ; {
-		select {
-		case <-c.done:
-			return
-		case <-tick.C:
-		}
-		c.link.send(message{Beat: true, Count: c.h.Count != nil})
-		c.mu.Lock()
-		silent := use.look(time.Now(), c.came, c.pidfd != nil)
-		c.mu.Unlock()
-		if silent > hangsAfter {
-			c.kill()
-		}
-	}
-}
-
-// hangsAfter is the silence of a relay process after which this one ends it. Its guard is
-// about as quick, if it can be.
-const hangsAfter = silentAfter + beatEvery
-
-// kill ends a relay process that hangs, and a guard of it that does nothing about that
-// because it is stopped.
-func (c *Client) kill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pidfd != nil {
-		guards := stoppedChildren(c.pid)
-		_ = unix.PidfdSendSignal(int(c.pidfd.Fd()), unix.SIGKILL, nil, 0)
-		for _, pid := range guards {
-			_ = unix.Kill(pid, unix.SIGKILL)
-		}
-	}
-	c.link.fail()
-}
-
-// stoppedChildren are the children of a process that a signal has stopped. They are its
-// own, so no other process can have their numbers as long as it does not wait for them.
-func stoppedChildren(pid int) (out []int) {
-	var words []string
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, thread := range threads {
-		text, _ := os.ReadFile(thread)
-		words = append(words, strings.Fields(string(text))...)
-	}
-	for _, word := range words {
-		child, err := strconv.Atoi(word)
-		if err == nil && kubelets.State(child) == 'T' {
-			out = append(out, child)
-		}
-	}
-	return out
-}
 
 // run handles what the relay process sends.
 func (c *Client) run() {
@@ -251,6 +209,8 @@ func (c *Client) handle(m *message) {
 		c.began(m.Begin)
 	case m.End != nil:
 		c.ended(m.End)
+	case m.PID != 0:
+		c.remember(m.PID)
 	case m.Ready != nil:
 		c.answer(answer{ready: m.Ready})
 	case m.Failed != nil:
@@ -290,18 +250,18 @@ func offer(to chan struct{}) {
 // looked is the key of the function that Looked calls.
 type looked struct{}
 
-// Looked says that the call of a gate's context was looked at: from now on the relay
-// process waits for the verdict, however long it takes.
+// Looked reports that the call of a gate's context was looked at. From now on the relay process waits for the
+// verdict, however long it takes.
 func Looked(ctx context.Context) {
 	if f, ok := ctx.Value(looked{}).(func()); ok {
 		f()
 	}
 }
 
-// began reports a call to the watcher. One that does not wait in the relay process cannot
-// be stopped any more, whatever the watcher says.
+// began reports a call to the watcher. A call that does not wait in the relay process cannot be stopped any more,
+// whatever the watcher says.
 func (c *Client) began(b *begin) {
-	k := &relay.Call{Method: b.Method, Began: b.Began, Deadline: b.Deadline}
+	k := &relay.Call{Method: b.Method, Began: b.Began.Time(), Deadline: b.Deadline.Time()}
 	ctx, cancel := k.Context(context.Background())
 	c.calls[b.ID] = &call{k, cancel}
 	gate := c.h.Watcher.Request(k, b.Message)
@@ -335,10 +295,10 @@ func (c *Client) ended(e *end) {
 	if e.Answer == nil && !e.None {
 		e.Answer = []byte{} // gob does not tell an empty one from none
 	}
-	c.h.Watcher.End(k.Call, e.Answer, status.New(e.Code, e.Message), e.At)
+	c.h.Watcher.End(k.Call, e.Answer, status.New(e.Code, e.Message), e.At.Time())
 }
 
-// endAll ends the calls whose end nobody reports any more.
+// endAll ends the calls whose end will not be reported any more.
 func (c *Client) endAll() {
 	for id, k := range c.calls {
 		delete(c.calls, id)
@@ -347,8 +307,8 @@ func (c *Client) endAll() {
 	}
 }
 
-// Arm has calls wait for the watcher's gates while wanted says so, as it is now. It returns
-// when the relay process knows, or does not answer; if no call is to wait, at once.
+// Arm calls wanted, and makes calls wait for the watcher's gates from now on if it returns true, else not. Arm
+// returns when the relay process knows, or does not answer; if no call is to wait, at once.
 func (c *Client) Arm(wanted func() bool) {
 	c.mu.Lock()
 	wait := wanted()
@@ -369,7 +329,7 @@ func (c *Client) Arm(wanted func() bool) {
 			return
 		}
 	}
-	offer(c.armed) // for the next who waits
+	offer(c.armed) // for the next caller that waits
 }
 
 func (c *Client) hasArmed(number uint64) bool {
@@ -385,9 +345,9 @@ func (c *Client) setArmed(number uint64) {
 	offer(c.armed)
 }
 
-// Leave gives the path back, and reports what is still under way each time that it has
-// changed, until nothing is, or ctx ends. The relay process ends by itself when the last
-// call has. The error is why the path could not be given back.
+// Leave gives the path back. It reports the calls that are still under way each time that they change, until there
+// are none, or ctx ends. The relay process ends by itself after the last call. The error is why the path could not
+// be given back.
 func (c *Client) Leave(ctx context.Context, report func(*Left)) (err error) {
 	c.link.send(message{Leave: true})
 	defer c.link.fail()
@@ -409,14 +369,14 @@ func (c *Client) Leave(ctx context.Context, report func(*Left)) (err error) {
 	}
 }
 
-// PID is the relay process.
+// PID returns the pid of the relay process.
 func (c *Client) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pid
 }
 
-// Unused is why the relay process has given the path back by itself; empty: it has not.
+// Unused returns why the relay process has given the path back by itself; "" if it has not.
 func (c *Client) Unused() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
@@ -26,12 +27,12 @@ type conns struct {
 
 	mu       sync.Mutex
 	opening  int                  // connections that the runtime is dialled for
-	all      map[*relay.Conn]bool // whether it is the kubelet's
+	all      map[*relay.Conn]bool // true: it is the kubelet's
 	wg       sync.WaitGroup
 	over     bool   // the path is given back
 	answered uint64 // calls of the kubelet on connections that have ended
 	last     int    // the kubelet that came last; 0: none has
-	refused  error  // why the runtime could not be dialled last; nil: it could
+	refused  error  // why the runtime could not be dialled the last time; nil: it could
 }
 
 // serve relays one connection until it ends.
@@ -45,8 +46,7 @@ func (s *conns) serve(c *net.UnixConn, pid int) {
 	s.remove(conn, kubelet)
 }
 
-// open makes a connection to the runtime for one of a client's; nil if that cannot be
-// done. Calls are looked at only on the kubelet's.
+// open makes a connection to the runtime for a client's; nil if that fails. Only the kubelet's calls are looked at.
 func (s *conns) open(c *net.UnixConn, pid int) (conn *relay.Conn, kubelet bool) {
 	s.mu.Lock()
 	s.opening++
@@ -92,7 +92,7 @@ func (s *conns) remove(c *relay.Conn, kubelet bool) {
 	s.wg.Done()
 }
 
-// leave asks every client to go where the path then leads.
+// leave asks every client to go where the path leads then.
 func (s *conns) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *conns) leave() {
 	}
 }
 
-// served is how many calls of the kubelet were answered, and why the runtime could not be
-// dialled last.
+// served returns how many calls of the kubelet were answered, and why the runtime could not be dialled the last
+// time.
 func (s *conns) served() (answered uint64, refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,15 +116,15 @@ func (s *conns) served() (answered uint64, refused error) {
 	return answered, s.refused
 }
 
-// waiting are the calls that the kubelet waits for.
+// waiting returns the calls that the kubelet waits for.
 func (s *conns) waiting() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls(func(kubelet bool) bool { return kubelet })
 }
 
-// calls are those under way that will end, the oldest first, of those who are asked for.
-// The caller has mu.
+// calls returns the calls under way that will end, the oldest first, on the connections that of accepts. The caller
+// holds mu.
 func (s *conns) calls(of func(kubelet bool) bool) (out []Call) {
 	for c, kubelet := range s.all {
 		if !of(kubelet) {
@@ -132,30 +132,30 @@ func (s *conns) calls(of func(kubelet bool) bool) (out []Call) {
 		}
 		for _, k := range c.Calls() {
 			if !endless[k.Method] {
-				out = append(out, Call{k.Method, k.Began})
+				out = append(out, Call{k.Method, clock.Of(k.Began)})
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Began.Before(out[j].Began) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Began < out[j].Began })
 	return out
 }
 
-// kubeletPID is the kubelet that came last; 0: none has.
+// kubeletPID returns the kubelet that came last; 0 if none has.
 func (s *conns) kubeletPID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// endless are calls that end only with their connection, and are made again on the next:
-// nobody waits for those.
+// endless are calls that end only with their connection. Clients make them again on the next, so the relay process
+// does not wait for them.
 var endless = map[string]bool{
 	"/runtime.v1.RuntimeService/GetContainerEvents":       true,
 	"/containerd.services.events.v1.Events/Subscribe":     true,
 	"/containerd.services.events.ttrpc.v1.Events/Forward": true,
 }
 
-// left is what is still under way.
+// left returns what is still under way.
 func (s *conns) left() *Left {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,11 +181,11 @@ func (c Call) String() string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s for %v", name, time.Since(c.Began).Round(time.Second))
+	return fmt.Sprintf("%s for %v", name, clock.Now().Sub(c.Began).Round(time.Second))
 }
 
-// nobody looks at no calls. A relay for nobody still knows where frames end, and can ask
-// its client to go.
+// nobody is a watcher that looks at no calls. A relay with it still knows where frames end, and can ask its client
+// to go.
 type nobody struct{}
 
 func (nobody) Wants(string) bool                                       { return false }

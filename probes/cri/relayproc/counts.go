@@ -6,38 +6,39 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
-// Counts are what the relay process has counted since it was asked last.
+// Counts are what the relay process has counted since podstep asked last.
 type Counts struct {
-	// Methods are by the name of the method; "" are all that Options.Known does not have.
+	// Methods has the counts by the name of the method. "" stands for all that Options.Known does not have.
 	Methods map[string]*MethodCounts
-	// Heartbeats are the guard's calls through the path that were answered, and Heartbeat
-	// when the last one was; zero: there was none.
+	// Heartbeats are the guard's calls through the path that were answered. Heartbeat is when the last one was;
+	// zero if there was none.
 	Heartbeats Histogram
-	Heartbeat  time.Time
+	Heartbeat  clock.Time
 }
 
-// MethodCounts are those of one method.
+// MethodCounts are the counts of one method.
 type MethodCounts struct {
-	// Codes are how many calls ended with each code of gRPC.
+	// Codes has how many calls ended with each code of gRPC.
 	Codes [codes.Unauthenticated + 1]uint64
-	// Direct and Added are of the calls that the runtime has answered: see relay.Times. The
-	// time in which a person held the call, or delayed it, is in neither.
+	// Direct and Added are the times of the calls that the runtime has answered: see relay.Times. Neither has the
+	// time in which a person held the call, or delayed it.
 	Direct, Added Histogram
 }
 
 // Histogram counts durations by size.
 type Histogram struct {
-	// Counts are how many durations are at most as long as the bound at the same place, and
-	// longer than the one before; the last are longer than all.
+	// Counts has, for each bound, how many durations are at most as long as it and longer than the bound before.
+	// The last counts those longer than all bounds.
 	Counts []uint64
 	Sum    time.Duration
 }
 
-// DirectBounds, AddedBounds and HeartbeatBounds are those of the histograms.
+// DirectBounds, AddedBounds and HeartbeatBounds are the bounds of the histograms.
 var (
 	DirectBounds = []time.Duration{
 		ms / 4, ms / 2, ms, 5 * ms / 2, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms,
@@ -68,8 +69,7 @@ func (h *Histogram) add(d time.Duration, bounds []time.Duration) {
 	h.Sum += d
 }
 
-// counters count calls. What they keep is bounded by the methods that are known: nobody
-// may ever ask for it.
+// counters count calls. Known methods bound what they keep, since podstep may never ask for it.
 type counters struct {
 	known map[string]bool
 
@@ -123,11 +123,11 @@ func (c *counters) heartbeat(b takeover.Heartbeat) {
 	c.now.Heartbeat = b.At
 }
 
-// take returns what was counted since it was called last; nil: nothing.
+// take returns what was counted since its last call; nil if nothing was.
 func (c *counters) take() *Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now.Methods == nil && c.now.Heartbeat.IsZero() {
+	if c.now.Methods == nil && c.now.Heartbeat == 0 {
 		return nil
 	}
 	out := c.now

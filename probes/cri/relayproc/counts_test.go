@@ -6,12 +6,13 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relay"
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
-// TestCounts: calls are counted by method and code, those of unknown methods together, and
-// what a person held a call for is not added by podstep.
+// TestCounts: calls are counted by method and code, those of unknown methods together. The time for which a person
+// held a call is not counted as added by podstep.
 func TestCounts(t *testing.T) {
 	c := newCounters([]string{method})
 	if got := c.take(); got != nil {
@@ -28,7 +29,7 @@ func TestCounts(t *testing.T) {
 	} {
 		c.call(x)
 	}
-	at := time.Now()
+	at := clock.Now()
 	c.heartbeat(takeover.Heartbeat{At: at, Took: time.Millisecond})
 	got := c.take()
 	m, others := got.Methods[method], got.Methods[""]
@@ -41,7 +42,7 @@ func TestCounts(t *testing.T) {
 	if a := m.Added; a.Sum != 21*time.Microsecond || a.Counts[0] != 1 || a.Counts[1] != 1 {
 		t.Errorf("added: %+v", a)
 	}
-	if h := got.Heartbeats; h.Counts[2] != 1 || !got.Heartbeat.Equal(at) {
+	if h := got.Heartbeats; h.Counts[2] != 1 || got.Heartbeat != at {
 		t.Errorf("heartbeats: %+v, the last at %v", h, got.Heartbeat)
 	}
 	if again := c.take(); again != nil {
@@ -49,8 +50,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestHeldIsMeasured: from when podstep has looked at a call until its verdict the call is
-// held.
+// TestHeldIsMeasured: a call counts as held from when podstep has looked at it until its verdict.
 func TestHeldIsMeasured(t *testing.T) {
 	for name, looked := range map[string]bool{"held": true, "passed on": false} {
 		t.Run(name, func(t *testing.T) {

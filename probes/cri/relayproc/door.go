@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
-// linkName is the socket by which the relay process of a path is found.
+// linkName returns the socket by which the relay process of a path is found.
 func linkName(o Options) (string, error) {
 	state, err := takeover.StateFile(o.Dir, o.Root, o.Path)
 	if err != nil {
@@ -20,8 +20,8 @@ func linkName(o Options) (string, error) {
 	return takeover.LinkFile(state), nil
 }
 
-// at calls do with a name of a file that is short enough for a socket's address.
-func at(file string, do func(name string) error) error {
+// withShortName calls do with a name for the file that is short enough for a socket's address.
+func withShortName(file string, do func(name string) error) error {
 	dir, err := unix.Open(filepath.Dir(file), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -30,15 +30,15 @@ func at(file string, do func(name string) error) error {
 	return do(fmt.Sprintf("/proc/self/fd/%d/%s", dir, filepath.Base(file)))
 }
 
-// listenAt makes the socket by which the relay process is found. Who has the path's state
-// locked may remove what a dead one has left.
+// listenAt makes the socket by which the relay process is found. The caller has the path's state locked, so it may
+// remove what a dead process has left.
 func listenAt(o Options) (l *net.UnixListener, err error) {
 	file, err := linkName(o)
 	if err != nil {
 		return nil, err
 	}
 	_ = os.Remove(file)
-	err = at(file, func(name string) error {
+	err = withShortName(file, func(name string) error {
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 		if err != nil {
 			return err
@@ -55,14 +55,14 @@ func dialLink(o Options) (c *net.UnixConn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = at(file, func(name string) error {
+	err = withShortName(file, func(name string) error {
 		c, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: name, Net: "unix"})
 		return err
 	})
 	return c, err
 }
 
-// peerOf is the process at the other end of a link. ok is false if it is another user's.
+// peerOf returns the process at the other end of a link. ok is false if it is another user's.
 func peerOf(c *net.UnixConn) (pid int, ok bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {

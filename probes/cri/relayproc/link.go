@@ -8,15 +8,15 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 )
 
-// link is a stream of messages between podstep and the relay process. What is sent waits
-// in a queue: the sender never waits for the other side.
+// link is a stream of messages between podstep and the relay process. Messages wait in a queue: the sender never
+// waits for the other side.
 type link struct {
 	stream *companion.Stream[message]
 
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []message
-	bytes  int // of what is queued
+	bytes  int // size of the queue
 	lost   int // calls for which there was no room
 	now    bool
 	closed bool
@@ -28,8 +28,8 @@ const (
 	maxBytes  = 32 << 20
 )
 
-// The writer waits for a pause of the calls, but not for long: a kubelet makes calls in
-// rows, and none of a row is to wait for a processor on which another one is reported.
+// The writer waits for a pause of the calls, but not for long. A kubelet makes calls in rows, and no call of a row
+// is to wait for a processor on which another one is reported.
 const (
 	pause  = 2 * time.Millisecond
 	linger = 20 * time.Millisecond
@@ -51,8 +51,8 @@ func (l *link) send(m message) {
 	l.wake.Signal()
 }
 
-// report queues a message about a call; it goes out when awake is called. It reports
-// false, and counts a call that is lost, if the queue is full.
+// report queues a message about a call, which goes out after awake is called. If the queue is full it returns
+// false, and counts a lost call.
 func (l *link) report(m message, size int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +64,8 @@ func (l *link) report(m message, size int) bool {
 	return true
 }
 
-// end queues the end of a call that was reported. It is queued also if the queue is full,
-// then without the answer: there are no more ends than calls under way.
+// end queues the end of a call that was reported. If the queue is full it queues the end without the answer: there
+// are no more ends than calls under way.
 func (l *link) end(m message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +76,8 @@ func (l *link) end(m message) {
 	l.wake.Signal()
 }
 
-// crowded reports whether the other side does not read as fast as is sent: what can wait
-// is not sent then.
+// crowded reports whether the other side reads more slowly than this side sends. Then messages that can wait are
+// not sent.
 func (l *link) crowded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,10 +92,10 @@ func (l *link) put(m message, size int) {
 	l.bytes += size
 }
 
-// awake has the writer send what was reported, after a pause.
+// awake makes the writer send what was reported, after a pause.
 func (l *link) awake() { l.wake.Signal() }
 
-// hasten has the writer send what was reported at once.
+// hasten makes the writer send what was reported at once.
 func (l *link) hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,14 +103,14 @@ func (l *link) hasten() {
 	l.wake.Signal()
 }
 
-// lose counts a call that could not be reported.
-func (l *link) lose() {
+// countLost counts a call that could not be reported.
+func (l *link) countLost() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++
 }
 
-// take waits for messages. more is false if there are no others after these.
+// take waits for messages. more is false if there are none after these.
 func (l *link) take() (batch []message, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *link) take() (batch []message, more bool) {
 		l.wake.Wait()
 	}
 	if !l.now && !l.closed {
-		l.rest()
+		l.awaitPause()
 	}
 	batch, l.queue, l.bytes, l.now = l.queue, nil, 0, false
 	if l.lost > 0 {
@@ -128,9 +128,9 @@ func (l *link) take() (batch []message, more bool) {
 	return batch, !l.closed
 }
 
-// rest returns after a pause without a new message, when the linger is over, or when a
-// message has to go out at once. The caller has mu.
-func (l *link) rest() {
+// awaitPause returns after a pause without a new message, when the linger is over, or when a message has to go out
+// at once. The caller holds mu, which is released meanwhile.
+func (l *link) awaitPause() {
 	began := time.Now()
 	for last := len(l.queue); ; last = len(l.queue) {
 		l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *link) close() {
 	l.stream.Close()
 }
 
-// shut has nothing more be queued, and drops what is if it cannot be sent.
+// shut ends the queueing. If drop is set, it drops the queue, which cannot be sent.
 func (l *link) shut(drop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,5 +165,5 @@ func (l *link) shut(drop bool) {
 	l.wake.Signal()
 }
 
-// receive reads one message; io.EOF is that the other side has ended.
+// receive reads one message. It returns io.EOF when the other side has ended.
 func (l *link) receive() (message, error) { return l.stream.Receive() }

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// maxMemory is what the garbage collector keeps the process below where it can: what
-	// is under way is bounded by the relay itself.
+	// maxMemory is what the garbage collector keeps the process below if it can. The relay itself bounds what is
+	// under way.
 	maxMemory = 64 << 20
 
-	// beatEvery is how often each side shows that it works, and silentAfter after which
-	// silence it is taken not to.
+	// beatEvery is how often each side shows that it works. silentAfter is the silence after which a side is taken
+	// not to work.
 	beatEvery   = 500 * time.Millisecond
 	silentAfter = 2 * time.Second
-	// comeWithin is how long the kubelet's connections are waited for.
+	// comeWithin is how long the process waits for the kubelet's connections.
 	comeWithin = 3 * time.Second
-	// settle is how long no call may have been under way before a client is left that does
-	// not hang up: one with an endless stream, or one that cannot be asked to go.
+	// settle is how long no call may have been under way before the process leaves a client that does not hang up:
+	// one with an endless stream, or one that cannot be asked to go.
 	settle = time.Second
-	// lookAgain is how often it is looked whether calls have ended.
+	// lookAgain is how often the process looks whether calls have ended.
 	lookAgain = 20 * time.Millisecond
 )
 
@@ -55,7 +55,7 @@ type process struct {
 type peer struct {
 	*link
 	pid  int
-	last time.Time // when it was heard
+	last time.Time // when its last message came
 }
 
 // Main is the main function of the relay process. It returns the exit code.
@@ -73,24 +73,24 @@ func Main() int {
 	if err != nil || first.Options == nil {
 		return 2
 	}
+	l.send(message{PID: os.Getpid()})
 	if err := p.begin(*first.Options); err != nil {
 		l.send(message{Failed: failureOf(err)})
 		l.close()
 		return 1
 	}
 	go p.listen()
-	go p.serve(l, os.Getppid())
+	go p.serve(l, os.Getppid(), *first.Options)
 	p.keep()
 	p.drain()
 	return 0
 }
 
-// relayScore is the relay process's oom_score_adj: the kernel ends it after all others but
-// its guard.
+// relayScore is the relay process's oom_score_adj: the kernel ends all other processes first, but for its guard.
 const relayScore = -999
 
 func failureOf(err error) *failure {
-	// A relay process that lets nobody in is about to leave.
+	// A relay process that holds the path and lets no podstep in is about to leave.
 	return &failure{Text: err.Error(), Leaves: takeover.IsHeld(err)}
 }
 
@@ -116,8 +116,8 @@ func (p *process) dial(ctx context.Context) (*net.UnixConn, error) {
 	return p.taken.Dial(ctx)
 }
 
-// isKubelet reports whether a process is the kubelet, or one that was started in its
-// place. One that was named by its pid may have any name.
+// isKubelet reports whether a process is the kubelet, or one that was started in its place. A kubelet that was
+// named by its pid may have any name.
 func (p *process) isKubelet(pid int) bool {
 	return pid == p.o.PID && kubelets.Same(pid, p.o.Started) || kubelets.Is(pid)
 }
@@ -140,7 +140,7 @@ func (p *process) report(m message) {
 func (p *process) listen() {
 	l, err := listenAt(p.o)
 	if err != nil {
-		return // then nobody comes back, and the next one waits until this one has left
+		return // then no podstep comes back, and the next one waits until this process has left
 	}
 	p.mu.Lock()
 	p.door = l
@@ -154,7 +154,7 @@ func (p *process) listen() {
 	}
 }
 
-// welcome takes a podstep in that comes back. It has to say what it wants.
+// welcome lets a podstep in that comes back. It has to send what it wants.
 func (p *process) welcome(c *net.UnixConn) {
 	pid, ok := peerOf(c)
 	if !ok {
@@ -169,16 +169,18 @@ func (p *process) welcome(c *net.UnixConn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	p.serve(l, pid)
+	p.serve(l, pid, *m.Options)
 }
 
-// serve is linked with a podstep until it goes.
-func (p *process) serve(l *link, pid int) {
+// serve serves a podstep until it goes. o is what that one wants.
+func (p *process) serve(l *link, pid int, o Options) {
 	me := &peer{link: l, pid: pid, last: time.Now()}
-	if !p.take(me) {
+	if !p.adopt(me, &o) {
 		return
 	}
 	p.see.use(l)
+	l.send(message{PID: os.Getpid()})
+	l.send(message{Beat: true})
 	go p.sendReady(me)
 	for {
 		m, err := l.receive()
@@ -191,16 +193,22 @@ func (p *process) serve(l *link, pid int) {
 	l.fail()
 }
 
-// take makes a podstep the one that is linked, unless there is one that works.
-func (p *process) take(me *peer) bool {
+// adopt makes me the podstep that is linked, unless another one is linked that works. If me wants something else than
+// the podstep before, this process leaves, and me starts another.
+func (p *process) adopt(me *peer, o *Options) bool {
 	p.mu.Lock()
 	before := p.peer
-	if p.leaving || before != nil && time.Since(before.last) < silentAfter {
+	linked := before != nil && time.Since(before.last) < silentAfter
+	other := !linked && !p.o.agree(o)
+	if p.leaving || linked || other {
 		f := &failure{Text: "the relay process gives " + p.o.Path + " back just now", Leaves: true}
-		if !p.leaving {
+		if !p.leaving && linked {
 			f = &failure{Text: fmt.Sprintf("%s is taken over already, by process %d: end that one first", p.o.Path, before.pid)}
 		}
 		p.mu.Unlock()
+		if other {
+			p.leave()
+		}
 		me.send(message{Failed: f})
 		me.close()
 		return false
@@ -213,7 +221,7 @@ func (p *process) take(me *peer) bool {
 	return true
 }
 
-// lose is that a podstep has gone.
+// lose handles that a podstep has gone.
 func (p *process) lose(me *peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,12 +232,12 @@ func (p *process) lose(me *peer) {
 	p.see.use(nil)
 }
 
-// sendReady says that calls go through here, when the kubelet has come over.
+// sendReady reports, once the kubelet has come over, that calls go through here.
 func (p *process) sendReady(me *peer) {
 	ctx, cancel := context.WithTimeout(context.Background(), comeWithin)
 	defer cancel()
 	past, _ := p.taken.Came(ctx)
-	if err := p.works(); err != nil {
+	if err := p.works(answerWithin); err != nil {
 		me.send(message{Failed: &failure{Text: err.Error()}})
 		return
 	}
@@ -259,8 +267,8 @@ func (p *process) handle(me *peer, m *message) {
 	}
 }
 
-// keep returns when the path is to be given back: podstep asks for it, or none has come
-// back for a while. Meanwhile it looks whether podstep works.
+// keep returns when the path is to be given back: podstep asks for it, or none has come back for a while. Meanwhile
+// it checks whether podstep works.
 func (p *process) keep() {
 	look := time.NewTicker(beatEvery / 2)
 	defer look.Stop()
@@ -298,8 +306,8 @@ func (p *process) leave() {
 	}
 }
 
-// drain gives the path back, asks all clients to go there, and returns when their calls
-// have come to their end, however long they take.
+// drain gives the path back, asks all clients to go there, and returns when their calls have ended, however long
+// they take.
 func (p *process) drain() {
 	p.mu.Lock()
 	if p.door != nil {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestUsage: time counts in which the kubelet could make calls and makes none, and no other.
+// TestUsage: only time counts in which the kubelet could make calls and makes none.
 func TestUsage(t *testing.T) {
 	var u usage
 	now := time.Now()
 	look := func(after time.Duration, answered uint64, may bool) time.Duration {
 		now = now.Add(after)
-		return u.look(now, answered, may)
+		return u.update(now, answered, may)
 	}
 	const s = time.Second
 	for i, x := range []struct {

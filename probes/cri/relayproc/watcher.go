@@ -8,22 +8,22 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
-// lookWithin is how long a call waits until podstep has looked at it. Then it goes on:
-// nobody is known to want it held.
+// lookWithin is how long a call waits until podstep has looked at it. Then it goes on: no one is known to want it
+// held.
 const lookWithin = time.Second
 
-// watcher reports the kubelet's calls over the link, and has them wait for a verdict while
-// that is asked for. Without a link, or with one whose other side is silent, every call
-// passes.
+// watcher reports the kubelet's calls over the link. While it is armed, it makes them wait for a verdict. Without a
+// link, or with one whose other side is silent, every call passes.
 type watcher struct {
-	methods map[string]bool // that are reported; true: with their answers
+	methods map[string]bool // the methods that are reported; true: with their answers
 
 	mu      sync.Mutex
-	link    *link // nil: nobody gets reports
-	silent  *link // who got them last and is silent now; nil: nobody
+	link    *link // nil: calls are not reported
+	silent  *link // the link that had the reports last and is silent now; nil: none
 	wait    bool
 	last    uint64
 	waiting map[uint64]*waiting
@@ -32,14 +32,14 @@ type watcher struct {
 // waiting is a call that waits for its verdict.
 type waiting struct {
 	verdicts chan verdict
-	free     chan struct{} // closed when nobody is there any more who could give one
+	free     chan struct{} // closed when no podstep is there any more to give one
 }
 
 // reported is the State of a call that was reported.
 type reported struct {
 	id   uint64
 	to   *link
-	held atomic.Int64 // for how long podstep has kept the call once it had looked at it
+	held atomic.Int64 // for how long podstep has kept the call after it looked at it
 }
 
 func newWatcher(methods, bare []string) *watcher {
@@ -59,18 +59,18 @@ func (w *watcher) Wants(method string) bool {
 	return wanted
 }
 
-// Request reports the begin of a call.
+// Request reports the beginning of a call.
 func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.link == nil {
 		if w.silent != nil {
-			w.silent.lose()
+			w.silent.countLost()
 		}
 		return nil
 	}
 	w.last++
-	b := &begin{ID: w.last, Method: c.Method, Began: c.Began, Deadline: c.Deadline, Message: m, Waits: w.wait}
+	b := &begin{ID: w.last, Method: c.Method, Began: clock.Of(c.Began), Deadline: clock.Of(c.Deadline), Message: m, Waits: w.wait}
 	if !w.link.report(message{Begin: b}, len(m)) {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	}
 }
 
-// gate waits for the verdict, as long as somebody is there to give one.
+// gate waits for the verdict, as long as a podstep is there to give one.
 func (k *waiting) gate(ctx context.Context, r *reported) error {
 	late := time.After(lookWithin)
 	var looked time.Time
@@ -120,7 +120,7 @@ func (w *watcher) forget(id uint64) {
 	delete(w.waiting, id)
 }
 
-// decide passes on what podstep says of a call.
+// decide passes on podstep's verdict on a call.
 func (w *watcher) decide(v verdict) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +134,7 @@ func (w *watcher) decide(v verdict) {
 	}
 }
 
-// Passed has the link send what was reported.
+// Passed makes the link send what was reported.
 func (w *watcher) Passed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,19 +149,18 @@ func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.T
 		if !w.methods[c.Method] {
 			answer = nil
 		}
-		r.to.end(message{End: &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: at}})
+		r.to.end(message{End: &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: clock.Of(at)}})
 	}
 }
 
-// arm has calls wait for a verdict, or not any more.
+// arm makes calls wait for a verdict, or not wait any more.
 func (w *watcher) arm(wait bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wait = wait
 }
 
-// use reports calls to a link from now on; nil is to nobody. Calls that wait for who got
-// them before go on.
+// use makes l the link that gets reports from now on; nil is none. Calls that wait for the one before go on.
 func (w *watcher) use(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,8 +172,8 @@ func (w *watcher) use(l *link) {
 	w.link, w.wait = l, false
 }
 
-// setSilent is that who gets the reports is silent, or not any more: calls go on, and are counted as lost,
-// meanwhile.
+// setSilent is called when the podstep that gets the reports falls silent, or speaks again. Meanwhile calls go on,
+// and are counted as lost.
 func (w *watcher) setSilent(silent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,7 @@ func (w *watcher) setSilent(silent bool) {
 	}
 }
 
-// leave lets all calls that wait go on. The caller has mu.
+// leave lets all waiting calls go on. The caller holds mu.
 func (w *watcher) leave() {
 	for id, k := range w.waiting {
 		close(k.free)

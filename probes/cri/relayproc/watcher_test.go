@@ -16,7 +16,7 @@ const (
 	bareMethod = "/runtime.v1.RuntimeService/ListContainers"
 )
 
-// pipe is a watcher with a link, whose other end the test has.
+// pipe returns a watcher with a link, and the other end of the link.
 func pipe(t *testing.T) (*watcher, *link) {
 	t.Helper()
 	one, other := net.Pipe()
@@ -56,7 +56,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestBare: of some methods' calls the answers stay here.
+// TestBare: the answers of some methods are not reported.
 func TestBare(t *testing.T) {
 	w, far := pipe(t)
 	if !w.Wants(bareMethod) {
@@ -73,8 +73,7 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// TestVerdicts: while calls wait, they go on by what podstep says, or when nobody can say
-// anything any more.
+// TestVerdicts: a waiting call goes on by podstep's verdict, or when no podstep is there any more to give one.
 func TestVerdicts(t *testing.T) {
 	for name, c := range map[string]struct {
 		decide func(*watcher, uint64)
@@ -112,8 +111,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSilent: calls while podstep is silent pass, and are counted; then they are reported
-// again.
+// TestSilent: while podstep is silent calls pass, and are counted; afterwards they are reported again.
 func TestSilent(t *testing.T) {
 	w, far := pipe(t)
 	w.setSilent(true)
@@ -131,7 +129,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestFull: a link that nobody reads keeps a bounded number of calls, and counts the others.
+// TestFull: a link that is not read keeps a bounded number of calls, and counts the others.
 func TestFull(t *testing.T) {
 	w, _ := pipe(t)
 	big := make([]byte, 1<<20)

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goAway is an HTTP/2 GOAWAY frame without an error, that ends no stream: the
-// last one that will be served is the last one there can be. Who gets it makes
-// new calls on a new connection, and lets those under way end on this one.
+// goAway is an HTTP/2 GOAWAY frame without an error, that ends no stream: it names the last stream that there can
+// be. A client that gets it makes new calls on a new connection, and lets those under way end on this one.
 var goAway = []byte{
 	0, 0, 8, // length
 	7,          // GOAWAY
@@ -20,11 +19,10 @@ var goAway = []byte{
 	0, 0, 0, 0, // no error
 }
 
-// quietSteps are how long a connection must have been quiet for a frame of ours
-// to fall between two frames of the runtime's. One that is busy all the time
-// never is for long; then less must do, and in the end the moment at which
-// nothing is on its way, if what goes over it is small: a gRPC server hands
-// less than 32 KiB to the kernel in one piece, which is whole frames.
+// quietSteps are how long a connection must have been quiet for a frame of ours to fall between two frames of the
+// runtime's. A connection that is busy all the time is never quiet for long; then less must do. In the end it must
+// do that nothing is on its way, if only small frames go over it: a gRPC server hands less than 32 KiB to the
+// kernel in one piece, which is whole frames.
 var quietSteps = []struct{ after, quiet time.Duration }{
 	{0, 5 * time.Millisecond},
 	{250 * time.Millisecond, time.Millisecond},
@@ -43,11 +41,10 @@ var (
 	errShort = errors.New("the frame was written in part")
 )
 
-// ask writes a GOAWAY into the runtime's end of a connection, in a moment in
-// which nothing is on its way in either direction. It says what it saw the client
-// speak, which may have been seen before. Where that must be sure, nothing is written
-// before it is.
-func ask(fd int, speaks speech, sure bool) (speech, error) {
+// askToMove writes a GOAWAY into the runtime's end of a connection, at a moment at which nothing is on its way in
+// either direction. speaks is what the client was seen to speak before; it returns what it knows now. If sure is
+// set, it writes nothing before it has seen HTTP/2.
+func askToMove(fd int, speaks speech, sure bool) (speech, error) {
 	start := time.Now()
 	lastBusy, largest := start, 0
 	for {
@@ -75,15 +72,15 @@ func ask(fd int, speaks speech, sure bool) (speech, error) {
 		case left < 0:
 			return speaks, errBusy
 		case !may && pending == 0:
-			await(fd, left)
+			awaitData(fd, left)
 		default:
 			time.Sleep(askPitch)
 		}
 	}
 }
 
-// quietAfter is how long the connection must have been quiet, that long after
-// the first look, with that many bytes on their way at most.
+// quietAfter returns how long the connection must have been quiet, after that time since the first look, with that
+// many bytes on their way at most.
 func quietAfter(passed time.Duration, largest int) (quiet time.Duration, ok bool) {
 	for _, s := range quietSteps {
 		if passed >= s.after {
@@ -93,7 +90,7 @@ func quietAfter(passed time.Duration, largest int) (quiet time.Duration, ok bool
 	return quiet, ok
 }
 
-// onTheWay is how much the runtime has not read yet and its peer has not.
+// onTheWay returns how many bytes the runtime and its peer have not read yet.
 func onTheWay(fd int) (int, error) {
 	in, err := unix.IoctlGetInt(fd, unix.SIOCINQ)
 	if err != nil {

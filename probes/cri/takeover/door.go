@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// linger is how long our socket still accepts when the path is not ours any
-// more: who had looked the path up before may be a moment away from connecting.
+// linger is how long our socket still accepts when the path is not ours any more: a client that looked the path up
+// before may be a moment away from connecting.
 const linger = 100 * time.Millisecond
 
 // door lets connections in.
@@ -17,7 +17,7 @@ type door struct {
 	closed chan struct{}
 }
 
-// newDoor serves what comes to a listener. Who serves may dial up meanwhile.
+// newDoor serves the connections that come to a listener. serve may dial up meanwhile.
 func newDoor(l *net.UnixListener, up *upstream, serve func(*net.UnixConn, int)) *door {
 	d := &door{l: l, closed: make(chan struct{})}
 	go d.run(up, serve)

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWithoutEvents: where the kernel has no inotify instance left, a look every
-// second does.
+// TestWithoutEvents: if the kernel has no inotify instance left, a look every second is enough.
 func TestWithoutEvents(t *testing.T) {
 	if err := userNamespace(t); err != nil {
 		t.Skipf("no user namespace can be made: %v", err)
@@ -38,7 +37,7 @@ func TestWithoutEvents(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// userNamespace reports whether one can be made.
+// userNamespace returns an error if none can be made.
 func userNamespace(t *testing.T) error {
 	t.Helper()
 	c := exec.Command("/proc/self/exe", "idle")
@@ -46,8 +45,8 @@ func userNamespace(t *testing.T) error {
 	return c.Run()
 }
 
-// interpose comes between whoever connects to the path and what is there, as
-// podstep does. It returns the name that this has now.
+// interpose stands between the clients of the path and the socket that is there, as podstep does. It returns the
+// name that this socket has now.
 func (s *setup) interpose(t *testing.T) string {
 	t.Helper()
 	behind := filepath.Join(s.dir, "behind")
@@ -76,8 +75,8 @@ func (s *setup) interpose(t *testing.T) string {
 	return behind
 }
 
-// TestInterposed: somebody else who came between meanwhile, and goes to the
-// runtime through us, goes there without us afterwards.
+// TestInterposed: another process that came between meanwhile, and goes to the runtime through us, goes there
+// without us afterwards.
 func TestInterposed(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -112,8 +111,8 @@ func TestInterposed(t *testing.T) {
 	}
 }
 
-// TestDiedBetween: podstep was killed between two exchanges, when the runtime had
-// just made its socket anew: that one has the second name.
+// TestDiedBetween: podstep was killed between two exchanges, when the runtime had just made its socket anew. That
+// socket has the second name.
 func TestDiedBetween(t *testing.T) {
 	s := newSetup(t)
 	dead(t, s.path)
@@ -127,15 +126,14 @@ func TestDiedBetween(t *testing.T) {
 	must(t, f.write(state{Path: s.path, Root: "/", Dir: p.id, Name: p.name, Ours: o.Ours, Theirs: o.Theirs}))
 	f.close()
 	w := &watchman{order: o, dir: p.dir, ours: pinned{fd: -1}}
-	must(t, w.act())
+	must(t, w.giveBack())
 	if err := round(s.path); err != nil || stat(t, s.path).Ino != inode {
 		t.Errorf("the living socket is not at the path: %v", err)
 	}
 	s.untouched(t, "rt.sock")
 }
 
-// TestStateGoesFirst: who is killed at the very end leaves a guard that removes
-// the state, or no state.
+// TestStateGoesFirst: a podstep that is killed at the very end leaves a guard that removes the state, or no state.
 func TestStateGoesFirst(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -148,8 +146,8 @@ func TestStateGoesFirst(t *testing.T) {
 	}
 }
 
-// TestAllRemoved: that the runtime's own socket lost all its names is said while
-// something can still be done about it.
+// TestAllRemoved: podstep notes that the runtime's own socket lost all its names while something can still be done
+// about it.
 func TestAllRemoved(t *testing.T) {
 	s := newSetup(t)
 	rt := play(t, "echo", s.path)
@@ -171,7 +169,7 @@ func TestAllRemoved(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// TestHeldByWhom: who has locked the state, and has not said who it is.
+// TestHeldByWhom: a process has locked the state, and has not written down its pid.
 func TestHeldByWhom(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -187,7 +185,7 @@ func TestHeldByWhom(t *testing.T) {
 	}
 }
 
-// TestShorterState: who was killed while it wrote left the end of a longer state.
+// TestShorterState: a process that was killed while it wrote left the end of a longer state.
 func TestShorterState(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -208,8 +206,8 @@ func TestShorterState(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// TestEndsOnce: a connection of which the runtime has two descriptors is one
-// connection, so only one goroutine asks it to come over.
+// TestEndsOnce: a connection is one connection also if the runtime has two descriptors of it, so only one goroutine
+// asks it to come over.
 func TestEndsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rt.sock")
 	l, err := net.Listen("unix", path)
@@ -227,7 +225,7 @@ func TestEndsOnce(t *testing.T) {
 	p, err := openProcess(os.Getpid())
 	must(t, err)
 	defer p.close()
-	ends, err := p.ends(path, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
+	ends, err := p.connectionEnds(path, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
 	must(t, err)
 	defer closeAll(ends)
 	if len(ends) != 1 {

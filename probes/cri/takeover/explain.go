@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notEvenRoot is for who is root already: attaching takes that.
+// notEvenRoot is for a person who is root already: attaching takes that.
 const notEvenRoot = "this is forbidden to root too: by a security module (see the kernel's log), an immutable directory (lsattr -d shows i), or a container's limits"
 
-// explain says to a person why a socket cannot be taken over, and what helps.
+// explain turns an error into one that says to a person why a socket cannot be taken over, and what helps.
 func explain(path string, err error) error {
 	var held *servedError
 	if errors.As(err, &held) {

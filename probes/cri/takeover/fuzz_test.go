@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzState reads state files, that anybody with root may have written.
+// FuzzState reads state files, which anybody with root may have written.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"path":"/run/x.sock","root":"/","pid":7,"dir":{"dev":1,"ino":2},"name":"x.sock","ours":{},"theirs":{"dev":1,"ino":3}}`))
 	f.Add([]byte(`{"path":"x","name":"../y"}`))
@@ -29,7 +29,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzOrder reads what comes to the guard.
+// FuzzOrder reads orders as the guard gets them.
 func FuzzOrder(f *testing.F) {
 	f.Add([]byte(`{"name":"x.sock","state":"/run/podstep/x.json","ours":{"dev":1,"ino":2},"theirs":{"dev":1,"ino":3}}`), []byte{})
 	f.Add([]byte(`{"done":true}`), []byte{20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0})

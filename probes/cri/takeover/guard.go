@@ -15,8 +15,8 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 )
 
-// order is what the guard gets to know: what it would have to give back. With it comes the open
-// directory, unless it is the last order.
+// order is what the guard is told: what it would have to give back. The open directory comes with it, unless it is
+// the last order.
 type order struct {
 	Name   string `json:"name"`
 	State  string `json:"state"` // the state file
@@ -50,10 +50,10 @@ type guard struct {
 	fd    int
 	ended chan struct{} // closed when the process has
 
-	pinged time.Time // when it was asked last whether it works
+	pinged time.Time // when it was last asked whether it works
 }
 
-// startGuard starts a process that nothing ends that ends us.
+// startGuard starts a process that survives what ends us.
 func startGuard(command []string) (*guard, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -85,15 +85,15 @@ func startGuard(command []string) (*guard, error) {
 	return g, nil
 }
 
-// wait sets how long the guard has for an answer: one that is alive, but does not answer, must
-// not stop us for good.
+// wait sets how long the guard has for an answer: a guard that is alive, but does not answer, must not stop us for
+// good.
 func (g *guard) wait(most time.Duration) {
 	t := unix.NsecToTimeval(int64(most))
 	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
 	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
 }
 
-// send gives the guard an order, and returns when it has it.
+// send sends the guard an order, and returns when the guard has it.
 func (g *guard) send(o order, dir int) error {
 	_, err := g.ask(o, dir)
 	return err
@@ -138,15 +138,15 @@ func retry(do func() error) error {
 // end lets the guard end, with nothing left to give back.
 func (g *guard) end() {
 	if g.send(order{Done: true}, -1) != nil {
-		// It may not act on what was true once.
+		// Else it may act on an order that does not hold any more.
 		_ = g.cmd.Process.Kill()
 	}
 	<-g.ended
 	_ = unix.Close(g.fd)
 }
 
-// works reports whether the guard answers. One that does not is ended. What it reports
-// goes to heartbeat.
+// works reports whether the guard answers. It ends a guard that does not. It passes what the guard reports to
+// heartbeat.
 func (g *guard) works(heartbeat func(Heartbeat)) bool {
 	if time.Since(g.pinged) < pingEvery {
 		return true
@@ -163,13 +163,13 @@ func (g *guard) works(heartbeat func(Heartbeat)) bool {
 	return false
 }
 
-// close forgets a guard that has ended.
+// close closes our end of a guard that has ended.
 func (g *guard) close() { _ = unix.Close(g.fd) }
 
-// Guard is the main function of the guard process. It waits until who has the path has
-// ended, gives the path back if that one has not, and returns the exit code.
+// Guard is the main function of the guard process. It waits until the process that has the path has ended, gives
+// the path back if that process has not, and returns the exit code.
 func Guard() int {
-	// Who ends podstep often sends the signal to all that belong to it.
+	// A person or system that ends podstep often sends the signal to all its processes.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
 	if _, err := unix.Getpeername(guardFD); err != nil {
 		fmt.Fprintln(os.Stderr, "podstep guard: it is started by podstep attach, not by hand")
@@ -182,7 +182,7 @@ func Guard() int {
 	for {
 		o, dir, err := receive(guardFD)
 		if errors.Is(err, errOrder) {
-			continue // and no answer: who sent it gives up on us
+			continue // and no answer: then the sender gives up on us
 		}
 		if err != nil {
 			break // podstep has ended
@@ -191,10 +191,10 @@ func Guard() int {
 			h.end()
 			h = nil
 			if !o.Done {
-				w.take(o, dir)
+				w.takeOrder(o, dir)
 			}
 			if !o.Done && o.Ours != (fileID{}) {
-				h = watch(o, dir, os.Getppid())
+				h = watchPath(o, dir, os.Getppid())
 			}
 		}
 		text, _ := json.Marshal(answer{h.take()})
@@ -204,7 +204,7 @@ func Guard() int {
 		}
 	}
 	h.end()
-	if err := w.act(); err != nil {
+	if err := w.giveBack(); err != nil {
 		Report(fmt.Sprintf("the guard could not give %s back, podstep restore tries again: %v", w.Name, err))
 		return 1
 	}
@@ -249,7 +249,7 @@ func parseOrder(b []byte) (order, error) {
 	return o, nil
 }
 
-// rightIn is the file that came along, or -1.
+// rightIn returns the file that came along, or -1.
 func rightIn(b []byte) int {
 	messages, err := unix.ParseSocketControlMessage(b)
 	if err != nil || len(messages) == 0 {
@@ -270,7 +270,7 @@ type watchman struct {
 	ours pinned
 }
 
-func (w *watchman) take(o order, dir int) {
+func (w *watchman) takeOrder(o order, dir int) {
 	w.ours.close()
 	if w.dir >= 0 {
 		_ = unix.Close(w.dir)
@@ -289,8 +289,8 @@ func (w *watchman) take(o order, dir int) {
 
 func (w *watchman) place() *place { return &place{dir: w.dir, name: w.Name} }
 
-// act gives back what a dead podstep cannot.
-func (w *watchman) act() error {
+// giveBack gives back what a dead podstep cannot give back.
+func (w *watchman) giveBack() error {
 	if w.dir < 0 {
 		return nil
 	}
@@ -307,16 +307,15 @@ func (w *watchman) act() error {
 	if err != nil || s == nil {
 		return err // the state stays for podstep restore
 	}
-	// What the names alone show: the runtime may have made its socket anew just
-	// when podstep died. It takes the lock, or it could be another podstep's work.
+	// Now go by the names alone: the runtime may have made its socket anew just when podstep died. That takes the
+	// lock, or it could be another podstep's work.
 	if _, err := p.tidy(); err != nil {
 		return err
 	}
 	return s.remove()
 }
 
-// dropUnserved removes the socket of a podstep that died before it could put
-// it to the path.
+// dropUnserved removes the socket of a podstep that died before it could put the socket at the path.
 func (p *place) dropUnserved() error {
 	f, err := p.stat(p.backup())
 	if err != nil || !f.socket || p.whoServes(p.backup()).alive {
@@ -325,8 +324,7 @@ func (p *place) dropUnserved() error {
 	return p.unlink(p.backup())
 }
 
-// claim locks the state. Another podstep, or a restore, may have it by now; then
-// the work is theirs.
+// claim locks the state. If another podstep, or a restore, has it by now, the work is theirs.
 func (w *watchman) claim() (*stateFile, error) {
 	const tries, pitch = 100, 10 * time.Millisecond
 	var err error

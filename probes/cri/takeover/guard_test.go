@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/clock"
 )
 
 // TestKilled: however and whenever podstep is killed, the guard gives the path
@@ -26,7 +28,7 @@ func TestKilled(t *testing.T) {
 		in, err := holder.StdinPipe()
 		must(t, err)
 		must(t, holder.Start())
-		// What is killed at a random moment is all there is to wait for.
+		// The random moment of the kill is all there is to wait for.
 		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
 		if i%2 == 0 {
 			until(t, "the path is taken", func() bool { return stat(t, s.path).Ino != inode })
@@ -57,7 +59,7 @@ func (s *setup) clean(t *testing.T, inode uint64) bool {
 	return len(left) == 0 && os.IsNotExist(second) && unix.Lstat(s.path, &st) == nil && st.Ino == inode && guards(t, s) == 0
 }
 
-// guards counts the guard processes that stand in for the socket's directory.
+// guards counts the guard processes for the socket's directory.
 func guards(t *testing.T, s *setup) int {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -79,8 +81,7 @@ func guards(t *testing.T, s *setup) int {
 	return n
 }
 
-// TestGuardOutlivesSignals: what is sent to podstep's whole group, or to the
-// guard itself, does not end it.
+// TestGuardOutlivesSignals: a signal to podstep's whole group, or to the guard itself, does not end the guard.
 func TestGuardOutlivesSignals(t *testing.T) {
 	s := newSetup(t)
 	rt := play(t, "echo", s.path)
@@ -95,7 +96,7 @@ func TestGuardOutlivesSignals(t *testing.T) {
 	_ = rt
 }
 
-// guardOf is the guard process of a podstep.
+// guardOf returns the guard process of a podstep.
 func guardOf(t *testing.T, parent int) int {
 	t.Helper()
 	children, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -114,18 +115,17 @@ func guardOf(t *testing.T, parent int) int {
 	return 0
 }
 
-// TestHeartbeats: the guard's calls through the path are reported, each once, with what
-// they took.
+// TestHeartbeats: the guard's calls through the path are reported, each once, with the time that they took.
 func TestHeartbeats(t *testing.T) {
 	s := newSetup(t)
 	play(t, "server", s.path)
 	beats := make(chan Heartbeat, 100)
 	tk := s.take(t, func(o *Options) { o.Heartbeat = func(b Heartbeat) { beats <- b } })
-	var last time.Time
+	var last clock.Time
 	for range 3 {
 		select {
 		case b := <-beats:
-			if b.Took <= 0 || !b.At.After(last) {
+			if b.Took <= 0 || b.At <= last {
 				t.Errorf("%v at %v, after one at %v", b.Took, b.At, last)
 			}
 			last = b.At
@@ -136,8 +136,7 @@ func TestHeartbeats(t *testing.T) {
 	s.give(t, tk)
 }
 
-// TestGuardStartsLate: a guard that takes longer to start than it may take to answer later, as on
-// a slow machine, is one all the same.
+// TestGuardStartsLate: a guard may take longer to start, as on a slow machine, than it may take to answer later.
 func TestGuardStartsLate(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)

@@ -14,20 +14,39 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/clock"
 )
 
 const (
-	// beatEvery is how often the guard makes a call through the path, and silentAfter how
-	// long none may have been answered, while the runtime answers, before the guard ends
-	// who has the path.
+	// beatEvery is how often the guard makes a call through the path. If several in a row were not answered within
+	// silentAfter, while the runtime itself answers within that, the guard ends the process that has the path. On a busy
+	// machine one call may be late.
 	beatEvery   = 500 * time.Millisecond
 	silentAfter = 2 * time.Second
-	// directWithin is how long the runtime itself may take to answer.
-	directWithin = time.Second
+	fewLate     = 1 // late calls in a row that mean nothing yet
 )
 
-// heart watches who has the path by calls through it. What is asked for is the runtime's
-// version: no call costs a runtime less.
+// late counts calls through the path that were not answered in time, in a row.
+type late struct {
+	calls int
+	since time.Time // of the last call that was answered
+}
+
+// add adds a call that has ended now, and reports whether there are too many late ones. A call that took much longer
+// than it was given does not count, nor do those before: this process was stopped itself, and does not know whether
+// they went through.
+func (l *late) add(answered bool, took time.Duration, now time.Time) (tooMany bool) {
+	if answered || took > silentAfter+beatEvery {
+		*l = late{since: now}
+		return false
+	}
+	l.calls++
+	return l.calls > fewLate && now.Sub(l.since) >= silentAfter
+}
+
+// heart watches the process that has the path by calls through the path. The calls ask for the runtime's version:
+// no call costs a runtime less.
 type heart struct {
 	dir int
 	// Names in dir: the path, and the runtime's own socket, which has two.
@@ -36,20 +55,19 @@ type heart struct {
 	stop                chan struct{}
 
 	mu    sync.Mutex
-	beats []Heartbeat // since they were taken last
+	beats []Heartbeat // since they were last taken
 }
 
 // Heartbeat is a call of the guard through the path that was answered.
 type Heartbeat struct {
-	At   time.Time     `json:"at"`
+	At   clock.Time    `json:"at"`
 	Took time.Duration `json:"took"`
 }
 
-// maxBeats bounds what is kept while nobody asks. Between two questions two are made as a
-// rule.
+// maxBeats bounds what is kept while nobody asks. As a rule there are two between two questions.
 const maxBeats = 8
 
-// add keeps a heartbeat; of too many the last ones.
+// add keeps a heartbeat. If there are too many, it keeps the last ones.
 func (h *heart) add(b Heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,7 +77,7 @@ func (h *heart) add(b Heartbeat) {
 	h.beats = append(h.beats, b)
 }
 
-// take returns the heartbeats since it was called last. A nil heart has none.
+// take returns the heartbeats since its last call. A nil heart has none.
 func (h *heart) take() []Heartbeat {
 	if h == nil {
 		return nil
@@ -71,8 +89,8 @@ func (h *heart) take() []Heartbeat {
 	return out
 }
 
-// watch has the guard look after the path of an order, until it is closed.
-func watch(o order, dir, pid int) *heart {
+// watchPath makes the guard look after the path of an order, until the heart is ended.
+func watchPath(o order, dir, pid int) *heart {
 	own, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil // then its death alone is seen
@@ -93,7 +111,7 @@ func (h *heart) end() {
 	}
 }
 
-// run makes calls until the heart is ended, or who has the path is.
+// run makes calls until the heart is ended, or the process that has the path is.
 func (h *heart) run() {
 	defer unix.Close(h.dir)
 	defer h.process.close()
@@ -101,32 +119,29 @@ func (h *heart) run() {
 	defer through.CloseIdleConnections()
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
-	for last := time.Now(); ; {
+	for missed := (late{since: time.Now()}); ; {
 		select {
 		case <-h.stop:
 			return
 		case <-tick.C:
 		}
 		began := time.Now()
-		if askVersion(through, silentAfter) == nil {
-			last = time.Now()
-			h.add(Heartbeat{last, last.Sub(began)})
+		err := askVersion(through, silentAfter)
+		now := time.Now()
+		tooMany := missed.add(err == nil, now.Sub(began), now)
+		if err == nil {
+			h.add(Heartbeat{clock.Of(now), now.Sub(began)})
 			continue
 		}
 		through.CloseIdleConnections()
-		if time.Since(began) > silentAfter+beatEvery {
-			// This process was stopped itself: it does not know whether a call went through.
-			last = time.Now()
-			continue
-		}
-		if time.Since(last) < silentAfter {
+		if !tooMany {
 			continue
 		}
 		if !h.runtimeAnswers() {
-			last = time.Now() // then it is not for want of who has the path
+			missed = late{since: time.Now()} // then the process that has the path is not to blame
 			continue
 		}
-		Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.pid, time.Since(last).Round(time.Second), h.path))
+		Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.pid, time.Since(missed.since).Round(time.Second), h.path))
 		h.process.kill()
 		return
 	}
@@ -135,7 +150,7 @@ func (h *heart) run() {
 func (h *heart) runtimeAnswers() bool {
 	for _, name := range []string{h.direct, h.spare} {
 		c := h.client(name)
-		err := askVersion(c, directWithin)
+		err := askVersion(c, silentAfter)
 		c.CloseIdleConnections()
 		if err == nil {
 			return true
@@ -150,7 +165,7 @@ func (p *process) kill() {
 	}
 }
 
-// client makes calls to a socket in the directory.
+// client returns a client that makes calls to a socket in the directory.
 func (h *heart) client(name string) *http2.Transport {
 	address := fmt.Sprintf("/proc/self/fd/%d/%s", h.dir, name)
 	return &http2.Transport{
@@ -162,11 +177,11 @@ func (h *heart) client(name string) *http2.Transport {
 	}
 }
 
-// versionCall is the path of the call that asks for the runtime's version; its message is
-// empty, as five zero bytes of gRPC's framing have it.
+// versionCall is the URL of the call that asks for the runtime's version. Its message is empty: five zero bytes of
+// gRPC's framing.
 const versionCall = "http://runtime/runtime.v1.RuntimeService/Version"
 
-// askVersion makes one call. An answer of any kind is one.
+// askVersion makes one call. Any answer will do.
 func askVersion(c *http2.Transport, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -187,7 +202,7 @@ func askVersion(c *http2.Transport, within time.Duration) error {
 	return nil
 }
 
-// Report writes a line to the kernel's log, which is there when nothing else is.
+// Report writes a line to the kernel's log, which is there when no other log is.
 func Report(text string) {
 	f, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
 	if err != nil {

@@ -20,8 +20,7 @@ func (s *setup) through(t *testing.T) bool {
 	return s.relay.conns.Load() > before
 }
 
-// TestRuntimeRestarts: while there is no runtime the path is as without us; when
-// it is back, so are we.
+// TestRuntimeRestarts: while there is no runtime the path is as without us. When the runtime is back, so are we.
 func TestRuntimeRestarts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -81,7 +80,7 @@ func TestKubeletFollows(t *testing.T) {
 	until(t, "calls come through us", func() bool { return s.relay.bytes.Load() > before+100_000 })
 }
 
-// TestPathLost: what somebody does to the path or its directory is put right.
+// TestPathLost: podstep puts right what others do to the path or its directory.
 func TestPathLost(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -127,8 +126,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestDirectoryGoneMeanwhile: when the directory goes, or another takes its place,
-// people hear what helps: nobody can give the path back then.
+// TestDirectoryGoneMeanwhile: when the directory goes, or another takes its place, the error says what helps: then
+// the path cannot be given back.
 func TestDirectoryGoneMeanwhile(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		s := newSetup(t)
@@ -152,8 +151,8 @@ func TestDirectoryGoneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestIntruder: somebody else who takes the path while the runtime lives is not
-// fought, and the runtime's socket does not lose its last name.
+// TestIntruder: podstep does not fight a process that takes the path while the runtime lives, and the runtime's
+// socket does not lose its last name.
 func TestIntruder(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)

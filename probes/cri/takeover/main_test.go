@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a process of the test's, that ends with its stdin.
+// child is a process of the test's. It ends with its stdin.
 type child struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -67,7 +67,7 @@ type child struct {
 	once  sync.Once
 }
 
-// play starts a role, and returns when it says that it is ready.
+// play starts a role, and returns when the role reports that it is ready.
 func play(t *testing.T, role ...string) *child {
 	t.Helper()
 	c := &child{t: t, cmd: exec.Command("/proc/self/exe", role...)}
@@ -101,7 +101,7 @@ func (c *child) line() string {
 	return strings.TrimSpace(line)
 }
 
-// ask says a line to the child and returns its answer.
+// ask sends a line to the child and returns its answer.
 func (c *child) ask(line string) string {
 	c.t.Helper()
 	if _, err := fmt.Fprintln(c.in, line); err != nil {
@@ -161,8 +161,7 @@ func ownMounts() error {
 	return unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 }
 
-// playHidden is an echo in a mount namespace of its own, with a directory that
-// nobody else sees.
+// playHidden is an echo in a mount namespace of its own, with a directory that no other process sees.
 func playHidden(args []string) error {
 	if err := ownMounts(); err != nil {
 		return err
@@ -261,7 +260,7 @@ func playClient(args []string) error {
 	return nil
 }
 
-// counts asks a client for its calls, and those that failed.
+// counts asks a client how many calls it made, and how many failed.
 func (c *child) counts() (calls, failed int, problem string) {
 	c.t.Helper()
 	line := c.ask("count")
@@ -271,8 +270,8 @@ func (c *child) counts() (calls, failed int, problem string) {
 	return calls, failed, line
 }
 
-// playStuffer has a connection that is never quiet: it does not read what it is
-// sent. It says when the connection has ended.
+// playStuffer has a connection that is never quiet: it does not read what it is sent. It reports when the
+// connection has ended.
 func playStuffer(args []string) error {
 	c, err := net.Dial("unix", args[0])
 	if err != nil {
@@ -315,8 +314,7 @@ type relay struct {
 	fails atomic.Int64
 }
 
-// server is what serves the connections of one takeover, from when taken says
-// which that is.
+// server returns serve, which serves the connections of one takeover, and taken, which sets that takeover.
 func (r *relay) server() (serve func(*net.UnixConn, int), taken func(*Takeover)) {
 	var t *Takeover
 	ready := make(chan struct{})
@@ -373,7 +371,7 @@ func (n notes) put(note Note) {
 	}
 }
 
-// wait returns the next note of that kind; others are passed by.
+// wait returns the next note of that kind. It skips others.
 func (n notes) wait(t *testing.T, what string) Note {
 	t.Helper()
 	late := time.After(30 * time.Second)

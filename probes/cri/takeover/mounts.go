@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// mountPatience bounds the look at who has our socket mounted.
+	// mountPatience bounds the search for processes that have our socket mounted.
 	mountPatience = time.Second
 	// maxMounted is how many of them are named.
 	maxMounted = 10
 )
 
-// noteMounted reports who has our socket mounted, now that it leads nowhere: to a
-// container whose mount is the socket's file, not its directory, the path does
-// not come back.
+// noteMounted reports the processes that have our socket mounted, now that it leads nowhere. To a container whose
+// mount is the socket's file, not its directory, the path does not come back.
 func (t *Takeover) noteMounted(name string, ours fileID) {
 	var who []string
 	for _, m := range mountsOf(name, ours) {
@@ -46,8 +45,7 @@ func (m mounted) comm() string {
 	return strings.TrimSpace(string(b))
 }
 
-// mountsOf finds where a socket is mounted that has lost its name, in all mount
-// namespaces that are seen.
+// mountsOf finds where a socket that has lost its name is mounted, in all mount namespaces that can be seen.
 func mountsOf(name string, id fileID) (out []mounted) {
 	late := time.Now().Add(mountPatience)
 	seen := map[string]bool{"": true}
@@ -86,11 +84,10 @@ func mountsIn(pid int, name string, id fileID) (out []mounted) {
 	return out
 }
 
-// unescape turns what the kernel writes in /proc/PID/mountinfo into names.
+// unescape turns the escapes of /proc/PID/mountinfo into names.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// mountPoint is where a line of /proc/PID/mountinfo mounts what may be a file
-// that is, or was, called so.
+// mountPoint returns where a line of /proc/PID/mountinfo mounts what may be a file that has, or had, this name.
 func mountPoint(line, name string) (string, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 || !strings.Contains(unescape.Replace(fields[3]), "/"+name) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStillMounted: a container that has mounted our socket's file is named when
-// the path is given back; one that has the runtime's is not.
+// TestStillMounted: when the path is given back, a note names a container that has mounted our socket's file, but
+// not one that has mounted the runtime's.
 func TestStillMounted(t *testing.T) {
 	needRoot(t)
 	for _, early := range []bool{true, false} {

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Connection is one of the kubelet's that goes to the runtime past us.
+// Connection is a connection of the kubelet's that goes to the runtime past us.
 type Connection struct {
-	PID   int    // who made it
+	PID   int    // the process that made it
 	Inode uint64 // of the runtime's end, as /proc/PID/fd has it
 	Seen  time.Time
 	Asked time.Time // to come over; zero if it has not been quiet yet
-	// Forced is when it was shut down, if it was.
+	// Forced is when it was shut down; zero if it was not.
 	Forced time.Time
 
-	next   time.Time // when to try again
+	next   time.Time // when it is to be asked again
 	speaks speech
 }
 
@@ -33,7 +33,7 @@ const (
 	moveSeldom           = 2 * time.Second
 	// Looking for a quiet moment costs a part of a processor.
 	askAgain = 10 * time.Second
-	// Most speak soon; to wait for it holds a connection open, and costs nothing else.
+	// Most speak soon. To wait for that holds a connection open, and costs nothing else.
 	speakSoon, lookAgain = 10 * time.Second, 100 * time.Millisecond
 )
 
@@ -57,11 +57,11 @@ func newMover(rt *process, name string, o *Options, note func(what, text string,
 	}
 }
 
-// look finds the connections that are there now, and asks those that may be.
+// look finds the connections that are there now and, if may is set, asks those that are ready.
 func (m *mover) look(may bool) ([]Connection, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ends, err := m.runtime.ends(m.name, m.o.Kubelet, m.skip)
+	ends, err := m.runtime.connectionEnds(m.name, m.o.Kubelet, m.skip)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (m *mover) look(may bool) ([]Connection, error) {
 	return m.left(), nil
 }
 
-// leaveOthers forgets connections that are none of gRPC's.
+// leaveOthers forgets connections that do not speak gRPC.
 func (m *mover) leaveOthers() {
 	for inode, c := range m.old {
 		if c.speaks == speaksElse {
@@ -93,8 +93,8 @@ func (m *mover) leaveOthers() {
 	}
 }
 
-// askAll asks all at once: each may take a while to be quiet. Our duplicates
-// keep a connection from being closed, so they are held no longer than that.
+// askAll asks all connections at once: each may take a while to be quiet. Our duplicates keep a connection from
+// being closed, so they are held no longer than that.
 func (m *mover) askAll(ends []end) {
 	var all sync.WaitGroup
 	for _, e := range ends {
@@ -104,12 +104,12 @@ func (m *mover) askAll(ends []end) {
 	all.Wait()
 }
 
-// bring does what is next for one connection.
+// bring takes the next step for one connection.
 func (m *mover) bring(c *Connection, e end) {
 	now := time.Now()
 	if c.Asked.IsZero() && c.Forced.IsZero() && now.Sub(c.Seen) >= settled && now.After(c.next) {
 		var err error
-		c.speaks, err = ask(e.fd, c.speaks, m.mixed)
+		c.speaks, err = askToMove(e.fd, c.speaks, m.mixed)
 		m.asked(c, e, err)
 	}
 	known := c.speaks == speaksGRPC || c.speaks == unseen && !m.mixed
@@ -118,7 +118,7 @@ func (m *mover) bring(c *Connection, e end) {
 	}
 }
 
-// asked takes what came of asking a connection.
+// asked handles the result of asking a connection.
 func (m *mover) asked(c *Connection, e end, err error) {
 	now := time.Now()
 	switch {
@@ -127,7 +127,7 @@ func (m *mover) asked(c *Connection, e end, err error) {
 	case errors.Is(err, errElse):
 		// It is left alone.
 	case errors.Is(err, errShort):
-		// Half a frame is in it: it is of no use any more.
+		// Half a frame is in it, so it is of no use any more.
 		m.force(c, e, err)
 	case errors.Is(err, errUnseen) && now.Sub(c.Seen) < speakSoon:
 		c.next = now.Add(lookAgain)
@@ -149,7 +149,7 @@ func (m *mover) force(c *Connection, e end, why error) {
 	m.note(ConnectionForced, fmt.Sprintf("a connection of process %d had to be shut down; its calls under way fail", c.PID), why)
 }
 
-// left are the connections there are, oldest first.
+// left returns the connections that there are, oldest first.
 func (m *mover) left() []Connection {
 	var out []Connection
 	for _, c := range m.old {
@@ -180,8 +180,8 @@ func (m *mover) run(ctx context.Context) {
 	}
 }
 
-// gone returns when no connection is left, or ctx ends; then with those left.
-func (m *mover) gone(ctx context.Context) ([]Connection, error) {
+// waitGone returns when no connection is left. If ctx ends first, it returns those that are left.
+func (m *mover) waitGone(ctx context.Context) ([]Connection, error) {
 	for {
 		left, err := m.look(true)
 		if err != nil || len(left) == 0 {

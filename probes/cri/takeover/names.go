@@ -12,7 +12,7 @@ import (
 // exchange lets the two names change places.
 func (p *place) exchange() error { return p.exchangeNames(p.backup(), p.name) }
 
-// exchangeNames lets any two names change places, in one moment for all who look.
+// exchangeNames lets any two names change places, in one moment for every process that looks.
 func (p *place) exchangeNames(aside, name string) error {
 	err := unix.Renameat2(p.dir, aside, p.dir, name, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -31,12 +31,11 @@ func (p *place) unlink(name string) error {
 	return nil
 }
 
-// rounds bounds how often the names are looked at anew because somebody else
-// changes them meanwhile.
+// rounds bounds how often the names are looked at anew because another process changes them meanwhile.
 const rounds = 5
 
-// giveBack brings the names into the order that they would have without us. It says
-// what it did. ours and theirs are what is known of the two sockets.
+// giveBack brings the names into the order that they would have without us, and returns what it did. ours and
+// theirs are what is known of the two sockets.
 func (p *place) giveBack(ours, theirs fileID) (done []string, err error) {
 	for range rounds {
 		did, again, err := p.giveBackOnce(ours, theirs)
@@ -74,10 +73,9 @@ func (p *place) giveBackOnce(ours, theirs fileID) (did string, again bool, err e
 	return p.giveBackSecond(aside, at, ours)
 }
 
-// aside is the name that the runtime's own socket has, "" for none: the second one,
-// or the spare one where somebody removed or replaced that. While the path is taken,
-// the second one may have a socket that the runtime made just then, of which nobody
-// knows yet.
+// aside returns the name that the runtime's own socket has, "" if none: the second one, or the spare one if
+// somebody removed or replaced the second. While the path is taken, the second may be a socket that the runtime has
+// made just now, which is not known yet.
 func (p *place) aside(theirs fileID, taken bool) string {
 	none := fileID{}
 	second, spare := p.idOf(p.backup()), p.spareID()
@@ -93,7 +91,7 @@ func (p *place) aside(theirs fileID, taken bool) string {
 	return ""
 }
 
-// giveBackFrom puts what was put aside to the path, and our socket aside.
+// giveBackFrom puts the socket that was put aside at the path, and our socket aside.
 func (p *place) giveBackFrom(aside string, ours fileID) (did string, again bool, err error) {
 	if err := p.exchangeNames(aside, p.name); err != nil {
 		return "", false, err
@@ -105,7 +103,7 @@ func (p *place) giveBackFrom(aside string, ours fileID) (did string, again bool,
 	return "gave " + p.name + " back to the runtime", true, nil
 }
 
-// giveBackSecond finds the runtime's socket aside, and the path not ours any more.
+// giveBackSecond handles that the runtime's socket is aside, and the path is not ours any more.
 func (p *place) giveBackSecond(aside string, at, ours fileID) (did string, again bool, err error) {
 	if !p.whoServes(aside).alive {
 		return "removed " + aside + ", that nobody serves", false, p.unlink(aside)
@@ -131,8 +129,8 @@ func (p *place) giveBackSecond(aside string, at, ours fileID) (did string, again
 		p.name, p.whoServes(p.name).pid, aside, p.name)
 }
 
-// giveBackAs gives back what somebody else who came between has put aside: who
-// went to us by that name goes to the runtime from now on.
+// giveBackAs gives back a name to which somebody else has moved our socket. Clients that came to us by that name go
+// to the runtime from now on.
 func (p *place) giveBackAs(aside, name string, ours fileID) (did string, again bool, err error) {
 	err = p.exchangeNames(aside, name)
 	if errors.Is(err, unix.ENOENT) {
@@ -153,7 +151,7 @@ func (p *place) nameOf(id fileID) string {
 	if id == (fileID{}) {
 		return ""
 	}
-	entries, _ := os.ReadDir(p.at("."))
+	entries, _ := os.ReadDir(p.shortPath("."))
 	for _, e := range entries {
 		if e.Type() == fs.ModeSocket && p.idOf(e.Name()) == id {
 			return e.Name()
@@ -168,7 +166,7 @@ func (p *place) sameServer(aside string) bool {
 	return a.alive && b.alive && a.pid == b.pid && a.pid != 0
 }
 
-// servedError is a socket that somebody living took over.
+// servedError is the error for a socket that a living process has taken over.
 type servedError struct {
 	name string
 	pid  int
@@ -177,7 +175,7 @@ type servedError struct {
 func (e *servedError) Error() string {
 	who := fmt.Sprintf("process %d", e.pid)
 	if e.pid == 0 {
-		// Out of sight, or so new that it has not said yet who it is.
+		// It is out of sight, or so new that it has not written down its pid.
 		who = "another process"
 	}
 	return fmt.Sprintf("%s is taken over already, by %s: end that one first (podstep restore cleans up after dead ones)", e.name, who)
@@ -189,8 +187,8 @@ func IsHeld(err error) bool {
 	return errors.As(err, &held)
 }
 
-// tidy clears what a dead podstep has left, from what the names alone show:
-// whoever is not served is not the runtime's.
+// tidy clears what a dead podstep has left, going by the names alone: a socket that no process serves is not the
+// runtime's.
 func (p *place) tidy() ([]string, error) {
 	second, err := p.stat(p.backup())
 	if err != nil {

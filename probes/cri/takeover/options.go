@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// DefaultDir is where the state of takeovers is kept.
+// DefaultDir is the directory of the states of takeovers.
 const DefaultDir = "/run/podstep/attach"
 
 // Options state what is taken over, and who gets the notes.
 type Options struct {
-	// Path is that of the runtime's socket, as the kubelet names it, without "unix://".
+	// Path is the path of the runtime's socket, as the kubelet names it, without "unix://".
 	Path string
-	// Root is the kubelet's view of files, such as /proc/PID/root; "" is ours.
+	// Root is the kubelet's view of files, such as /proc/PID/root; "" means ours.
 	Root string
 	// Kubelet reports whether a process is the kubelet, whose connections are
 	// asked to come over. Without it no connection is touched.
@@ -28,13 +28,13 @@ type Options struct {
 	// Heartbeat, if not nil, is called with each call of the guard through the path that
 	// was answered, up to a second later. It must be quick.
 	Heartbeat func(Heartbeat)
-	// Dir is where the state is kept; "" is DefaultDir.
+	// Dir is the directory of the states; "" means DefaultDir.
 	Dir string
-	// GuardCommand starts the guard; none is this program with "guard".
+	// GuardCommand starts the guard. An empty one means this program with "guard".
 	GuardCommand []string
-	// ForceAfter shuts a connection of the kubelet down that could not be asked to
-	// come over by then, because it is never quiet; its calls under way fail. Zero
-	// never does. One that was asked is left its calls, however long they take.
+	// ForceAfter is the time after which a connection of the kubelet is shut down if it could not be asked to come
+	// over, because it is never quiet. Its calls under way fail. Zero means never. A connection that was asked
+	// keeps its calls, however long they take.
 	ForceAfter time.Duration
 }
 
@@ -65,8 +65,8 @@ func (o *Options) check() error {
 
 // What a Note is about.
 const (
-	// RuntimeGone: the runtime has ended or listens no more. The path is as if we
-	// were not there, until it is back.
+	// RuntimeGone: the runtime has ended or does not listen any more. The path is as if we were not there, until
+	// the runtime is back.
 	RuntimeGone = "runtime-gone"
 	// RuntimeBack: a runtime listens again.
 	RuntimeBack = "runtime-back"

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suffix makes the second name.
+// suffix is the end of the second name.
 const suffix = ".podstep"
 
-// maxLinks is how many symbolic links in a row are followed, as the kernel does.
+// maxLinks is how many symbolic links in a row are followed, as many as the kernel does.
 const maxLinks = 40
 
-// fileID is the identity of a file. No two files have the same while both are there.
+// fileID is the identity of a file. No two files have the same one while both are there.
 type fileID struct {
 	Dev uint64 `json:"dev,omitempty"`
 	Ino uint64 `json:"ino,omitempty"`
 }
 
-// file is what has a name.
+// file is what a name stands for.
 type file struct {
 	id     fileID
 	mode   uint32
@@ -37,7 +37,7 @@ func newFile(st *unix.Stat_t) file {
 	}
 }
 
-// statOf is what an open file is.
+// statOf describes an open file.
 func statOf(fd int) (file, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -46,8 +46,8 @@ func statOf(fd int) (file, error) {
 	return newFile(&st), nil
 }
 
-// place is the socket's name in its real directory. The directory is an open
-// file: names that lead to it may change, and a mount namespace may go.
+// place is the socket's name in its real directory. The directory is kept open: names that lead to it may change,
+// and a mount namespace may go.
 type place struct {
 	dir  int
 	id   fileID // of the directory
@@ -58,10 +58,10 @@ func (p *place) close() { _ = unix.Close(p.dir) }
 
 func (p *place) backup() string { return p.name + suffix }
 
-// at is a path to a name that is short and needs no way through directories.
-func (p *place) at(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, name) }
+// shortPath returns a path to a name that is short and needs no way through directories.
+func (p *place) shortPath(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, name) }
 
-// stat reports what has the name; the zero file is nothing.
+// stat describes the file that has the name; the zero file is none.
 func (p *place) stat(name string) (file, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -74,14 +74,14 @@ func (p *place) stat(name string) (file, error) {
 	return newFile(&st), nil
 }
 
-// idOf is the identity of what has the name, or zero. What cannot be looked at is
-// not known to be ours, which is what it is asked for.
+// idOf returns the identity of the file that has the name, or zero. If it cannot be looked at it is zero too:
+// callers ask whether the file is one that they know.
 func (p *place) idOf(name string) fileID {
 	f, _ := p.stat(name)
 	return f.id
 }
 
-// rootDir is the directory that all paths begin at.
+// rootDir is the directory at which all paths begin.
 type rootDir struct {
 	fd  int
 	id  fileID
@@ -103,9 +103,9 @@ func openRoot(root string) (rootDir, error) {
 
 func (r rootDir) close() { _ = unix.Close(r.fd) }
 
-// find follows a path as a process would whose root directory is root: links
-// in it do not lead to our own files.
-func find(root rootDir, name string) (*place, error) {
+// findPlace follows a path as a process would whose root directory is root: links in it do not lead to our own
+// files.
+func findPlace(root rootDir, name string) (*place, error) {
 	for range maxLinks {
 		dir, base := path.Split(name)
 		if base == "" || base == "." || base == ".." {
@@ -125,7 +125,7 @@ func find(root rootDir, name string) (*place, error) {
 		}
 		_ = unix.Close(fd)
 		if !path.IsAbs(to) {
-			// Not cleaned: with links in dir, a ".." means what the kernel says.
+			// Not cleaned: behind a link, ".." is what the kernel takes it for.
 			to = dir + to
 		}
 		name = to
@@ -146,12 +146,12 @@ func newPlace(dir int, name string) (*place, error) {
 func (r rootDir) open(dir string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
 	if r.own {
-		// So that paths through /proc/PID/root work, which IN_ROOT forbids.
+		// Without IN_ROOT, which forbids paths through /proc/PID/root.
 		how.Resolve = 0
 	}
 	for {
 		fd, err := unix.Openat2(r.fd, dir, &how)
-		// The kernel says so when something was renamed on the way.
+		// The kernel returns these errors when something was renamed on the way.
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 			return fd, err
 		}
@@ -159,7 +159,7 @@ func (r rootDir) open(dir string) (int, error) {
 	}
 }
 
-// readLink is where a symbolic link leads, or "" for what is none.
+// readLink returns where a symbolic link leads, or "" for a file that is none.
 func readLink(dir int, name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(dir, name, buf)

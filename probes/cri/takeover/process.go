@@ -27,7 +27,7 @@ func openProcess(pid int) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open process %d: %w", pid, err)
 	}
-	// Linux opens it so by itself only since 5.10.
+	// Since 5.10 Linux can open it so at once.
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("open process %d: %w", pid, err)
@@ -37,7 +37,7 @@ func openProcess(pid int) (*process, error) {
 
 func (p *process) close() { _ = p.file.Close() }
 
-// ended reports whether the process has.
+// ended reports whether the process has ended.
 func (p *process) ended() bool {
 	gone := false
 	if raw, err := p.file.SyscallConn(); err == nil {
@@ -68,14 +68,13 @@ type end struct {
 
 func (e end) close() { _ = unix.Close(e.fd) }
 
-// errNoRight is what the kernel says to who may not look into a process.
+// errNoRight is returned if we have no right to look into a process.
 var errNoRight = errors.New("this user may not look into it: run as root, with CAP_SYS_PTRACE")
 
-// ends gives the ends that the process has of connections to the socket of that
-// name, which those made whom want wants: each connection once, also if the
-// process has several descriptors of it. The inodes of other sockets are put
-// into skip, and what is there is not looked at again.
-func (p *process) ends(name string, want func(peer int) bool, skip map[uint64]bool) ([]end, error) {
+// connectionEnds returns the process's ends of connections to the named socket, of peers that want accepts. Each
+// connection is there once, also if the process has several descriptors of it. The inodes of other sockets are put
+// into skip; sockets in skip are not looked at again.
+func (p *process) connectionEnds(name string, want func(peer int) bool, skip map[uint64]bool) ([]end, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(p.pid), "fd")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -117,7 +116,7 @@ func closeAll(ends []end) {
 	}
 }
 
-// duplicate gets a file of the process for us.
+// duplicate gets a duplicate of a file of the process.
 func (p *process) duplicate(number int) (fd int, err error) {
 	fd = -1
 	raw, err := p.file.SyscallConn()
@@ -135,7 +134,7 @@ func rightOr(err error) error {
 	return err
 }
 
-// socketInode is the inode of a socket in /proc/PID/fd, 0 for other files.
+// socketInode returns the inode of a socket in /proc/PID/fd, or 0 for another file.
 func socketInode(dir, name string) uint64 {
 	to, err := os.Readlink(filepath.Join(dir, name))
 	if err != nil {
@@ -149,8 +148,8 @@ func socketInode(dir, name string) uint64 {
 	return inode
 }
 
-// peerIf is who made the connection, if it is one to the unix socket of that
-// name and this is the listener's end of it; otherwise 0.
+// peerIf returns the process that made the connection, if this is the listener's end of a connection to the unix
+// socket of that name; otherwise 0.
 func peerIf(fd int, name string) int {
 	sa, err := unix.Getsockname(fd)
 	if err != nil {
@@ -174,9 +173,8 @@ const (
 	acceptPitch    = 5 * time.Millisecond
 )
 
-// holder finds the process that has the other end of a connection of ours. It
-// is not always the one that made the socket listen: systemd may have, and
-// hands it to the runtime when somebody connects.
+// holder finds the process that has the other end of a connection of ours. That is not always the process that made
+// the socket listen: systemd may have made it, and hands it to the runtime when a client connects.
 func holder(ctx context.Context, c *net.UnixConn) (*process, error) {
 	maker, name := peerOf(c), boundName(c)
 	if maker == 0 {
@@ -200,7 +198,7 @@ func holder(ctx context.Context, c *net.UnixConn) (*process, error) {
 	}
 }
 
-// notAccepted is why nobody has the other end of a connection of ours.
+// notAccepted returns why no process has the other end of a connection of ours.
 func notAccepted(c *net.UnixConn, maker int) error {
 	ended := false
 	control(c, func(fd int) {
@@ -214,8 +212,8 @@ func notAccepted(c *net.UnixConn, maker int) error {
 	return fmt.Errorf("process %d listens, but has not accepted a connection within %v, so no new client gets to the runtime: %s", maker, acceptPatience, look)
 }
 
-// otherMakers are the processes to look at when the one that made the socket
-// listen has the init's number: then any may have been handed it.
+// otherMakers returns the processes to look at when init made the socket listen: then any process may have been
+// handed it.
 func otherMakers(maker int) []int {
 	if maker != 1 {
 		return nil
@@ -223,7 +221,7 @@ func otherMakers(maker int) []int {
 	return slices.DeleteFunc(processes(), func(pid int) bool { return pid == 1 || pid == os.Getpid() })
 }
 
-// processes are those that we see, in order.
+// processes returns the processes that we see, in order.
 func processes() (out []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -241,7 +239,7 @@ func holds(pid int, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, err := p.ends(name, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
+	ours, err := p.connectionEnds(name, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
 	closeAll(ours)
 	if err != nil || len(ours) == 0 {
 		p.close()

@@ -14,7 +14,7 @@ import (
 type Restored struct {
 	Socket string `json:"socket"`
 	Root   string `json:"root,omitempty"`
-	// PID is that of the podstep that took it over, as far as it is known.
+	// PID is the pid of the podstep that took it over, as far as it is known.
 	PID int `json:"pid,omitempty"`
 	// Living takeovers are left alone.
 	Living bool     `json:"living"`
@@ -22,9 +22,8 @@ type Restored struct {
 	Error  string   `json:"error,omitempty"`
 }
 
-// Restore cleans up after dead podsteps: whatever dir knows of, and what is
-// found at the given sockets. An error is that dir cannot be read; what went
-// wrong with a single takeover is reported with it.
+// Restore cleans up after dead podsteps: the takeovers that dir knows of, and those found at the given sockets. It
+// fails if dir cannot be read. An error with a single takeover is in its Restored.
 func Restore(dir string, sockets ...string) ([]Restored, error) {
 	if dir == "" {
 		dir = DefaultDir
@@ -50,7 +49,7 @@ func Restore(dir string, sockets ...string) ([]Restored, error) {
 	return out, nil
 }
 
-// escape makes a directory's name one that a pattern means by itself.
+// escape makes a pattern that matches a directory's name literally.
 func escape(dir string) string {
 	var b []byte
 	for i := range len(dir) {
@@ -63,8 +62,7 @@ func escape(dir string) string {
 	return string(b)
 }
 
-// restoreState cleans up what one state file names. It is not ok if
-// somebody else did meanwhile.
+// restoreState cleans up what one state file names. It returns false if another process did that meanwhile.
 func restoreState(path string) (Restored, bool) {
 	r := Restored{Socket: path, Done: []string{}}
 	f, err := lockState(path, 0)
@@ -121,7 +119,7 @@ func (r *Restored) failed(err error) {
 	r.Error = err.Error()
 }
 
-// restore gives back what the state says was taken.
+// restore gives back what the state names as taken.
 func (s *state) restore(r *Restored) error {
 	p, err := s.place()
 	switch {
@@ -151,16 +149,16 @@ func (s *state) restore(r *Restored) error {
 	return err
 }
 
-// errOtherDir: the path leads to another directory than it did.
+// errOtherDir: the path leads to another directory than before.
 var errOtherDir = fmt.Errorf("another directory is there now: %w", fs.ErrNotExist)
 
-// errOtherView: who is left sees other files.
+// errOtherView: the processes that are left see other files.
 var errOtherView = errors.New("the process through which it was seen is gone, and those that are left see other files")
 
-// place finds the socket again. The kubelet through which it was seen may be
-// gone; then any process will do that sees the same directory there.
+// place finds the socket again. The kubelet through which it was seen may be gone. Then any process will do that
+// sees the same directory there.
 func (s *state) place() (*place, error) {
-	// That nobody is left is as good as that the directory is gone.
+	// If no process is left, the directory is as good as gone.
 	last := fmt.Errorf("find %s below %s: no process has that view of files any more: %w", s.Path, s.Root, fs.ErrNotExist)
 	known := false
 	for _, root := range s.roots() {
@@ -168,7 +166,7 @@ func (s *state) place() (*place, error) {
 		if err != nil {
 			continue
 		}
-		p, err := find(dir, s.Path)
+		p, err := findPlace(dir, s.Path)
 		dir.close()
 		if err == nil && p.id == s.Dir {
 			return p, nil
@@ -177,8 +175,8 @@ func (s *state) place() (*place, error) {
 			p.close()
 			err = fmt.Errorf("find %s: %w", s.Path, errOtherDir)
 		}
-		// What it sees counts only if it sees what the kubelet did: it may be in a
-		// root directory of its own, in which others are not to be found.
+		// An error counts only if this process sees what the kubelet did: it may have a root directory of its own,
+		// in which the path cannot be found.
 		switch {
 		case dir.id == s.RootDir:
 			last, known = err, true
@@ -189,7 +187,7 @@ func (s *state) place() (*place, error) {
 	return nil, last
 }
 
-// roots are views of files in which the socket may be found.
+// roots returns views of files in which the socket may be found.
 func (s *state) roots() (out []string) {
 	if s.Namespace == "" || namespaceOf(s.Root) == s.Namespace {
 		out = append(out, s.Root)
@@ -206,7 +204,7 @@ func (s *state) roots() (out []string) {
 	return out
 }
 
-// restoreSocket cleans up around a socket of which no state may be left.
+// restoreSocket cleans up at a socket of which no state may be left.
 func restoreSocket(path string) Restored {
 	r := Restored{Socket: path, Done: []string{}}
 	abs, err := filepath.Abs(path)
@@ -235,7 +233,7 @@ func findOwn(path string) (*place, error) {
 		return nil, err
 	}
 	defer root.close()
-	p, err := find(root, path)
+	p, err := findPlace(root, path)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, fmt.Errorf("%w: there is no such directory", err)
 	}

@@ -21,8 +21,8 @@ func atoi(t *testing.T, s string) int {
 	return n
 }
 
-// TestRestore: what a podstep and its guard leave that were killed together is
-// cleaned up, from the state file or from the names alone.
+// TestRestore: restore cleans up after a podstep and its guard that were killed together, from the state file or
+// from the names alone.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -116,7 +116,7 @@ func TestHidden(t *testing.T) {
 	s.untouched(t)
 }
 
-// killBoth leaves what a podstep leaves whose guard dies with it.
+// killBoth leaves the files that a podstep leaves whose guard dies with it.
 func (s *setup) killBoth(t *testing.T, root ...string) {
 	t.Helper()
 	holder := play(t, append([]string{"holder", s.path, s.state}, root...)...)
@@ -131,8 +131,8 @@ func (s *setup) killBoth(t *testing.T, root ...string) {
 	}
 }
 
-// standsStill reports whether all threads of a process have stopped: some time
-// after kill(2) has returned.
+// standsStill reports whether all threads of a process have stopped, which happens some time after kill(2) has
+// returned.
 func standsStill(pid int) bool {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(file string) bool {
@@ -141,8 +141,8 @@ func standsStill(pid int) bool {
 	})
 }
 
-// TestRestoreBoth: with runtime and podstep dead there is no telling who was who
-// but by the state; nothing of ours is left.
+// TestRestoreBoth: with runtime and podstep dead only the state shows which socket was whose. Nothing of ours is
+// left.
 func TestRestoreBoth(t *testing.T) {
 	s := newSetup(t)
 	rt := play(t, "echo", s.path)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errRights: what was made would let others connect than the runtime's own does.
+// errRights: a socket as we could make it would let others connect than the runtime's own does.
 var errRights = errors.New("a socket of podstep's cannot have the rights of the runtime's own")
 
 const (
@@ -18,22 +18,22 @@ const (
 	smackAttr = "security.SMACK64"
 	userAttrs = "user."
 
-	// maxAttr is the most that the kernel has of one attribute.
+	// maxAttr is the largest attribute that the kernel allows.
 	maxAttr = 64 << 10
 )
 
-// decides reports whether an attribute says who may connect.
+// decides reports whether an attribute decides which processes may connect.
 func decides(attr string) bool {
 	return strings.HasPrefix(attr, "system.") || attr == labelAttr || strings.HasPrefix(attr, smackAttr)
 }
 
-// copied reports whether an attribute is one for a copy to have. Others are of the
-// one file: signatures, and what overlay file systems keep for themselves.
+// copied reports whether an attribute is to be copied. Others belong to the one file: signatures, and what overlay
+// file systems keep for themselves.
 func copied(attr string) bool { return decides(attr) || strings.HasPrefix(attr, userAttrs) }
 
-// dressAs gives a socket the owner, mode, ACL and labels of another one: whoever
-// might connect there, and nobody else, may connect here. All goes to the open files,
-// whatever has their names meanwhile.
+// dressAs gives a socket the owner, mode, ACL and labels of another one: the same processes that might connect
+// there may connect here, and no others. It works on the open files, whatever other files get their names
+// meanwhile.
 func (s pinned) dressAs(like pinned) error {
 	if err := unix.Fchownat(s.fd, "", like.uid, like.gid, unix.AT_EMPTY_PATH); err != nil {
 		return fmt.Errorf("set owner: %w", err)
@@ -47,8 +47,8 @@ func (s pinned) dressAs(like pinned) error {
 	return s.sameRights(like)
 }
 
-// chmod goes by /proc, because Linux before 6.6 cannot by the file alone. A symbolic
-// link that is open itself has no mode to change.
+// chmod goes by way of /proc, because Linux before 6.6 cannot change the mode of the file alone. A symbolic link
+// that is open itself has no mode to change.
 func (s pinned) chmod(mode uint32) error {
 	if err := unix.Chmod(s.path(), mode); err != nil {
 		return fmt.Errorf("set mode: %w", err)
@@ -58,8 +58,7 @@ func (s pinned) chmod(mode uint32) error {
 
 func (s pinned) path() string { return fmt.Sprintf("/proc/self/fd/%d", s.fd) }
 
-// copyAttrs makes the attributes the same. What a directory gives to new files in
-// it, such as an ACL, may be too much.
+// copyAttrs makes the attributes the same. A directory may give too many to new files in it, such as an ACL.
 func (s pinned) copyAttrs(like pinned) error {
 	want, err := like.attrs()
 	if err != nil {
@@ -70,7 +69,7 @@ func (s pinned) copyAttrs(like pinned) error {
 		return err
 	}
 	for name := range has {
-		// A label cannot be without; the policy's own is as good as none.
+		// A file cannot be without a label; the policy's own is as good as none.
 		if _, wanted := want[name]; !wanted && name == aclAttr {
 			if err := unix.Removexattr(s.path(), name); err != nil {
 				return fmt.Errorf("%w: remove %s: %w", errRights, name, err)
@@ -88,7 +87,7 @@ func (s pinned) copyAttrs(like pinned) error {
 	return nil
 }
 
-// attrs are the attributes to copy. A file system may have none at all.
+// attrs returns the attributes to copy. A file system may have none at all.
 func (s pinned) attrs() (map[string][]byte, error) {
 	names := make([]byte, maxAttr)
 	n, err := unix.Listxattr(s.path(), names)
@@ -109,7 +108,7 @@ func (s pinned) attrs() (map[string][]byte, error) {
 		case err == nil:
 			out[name] = value[:n]
 		case errors.Is(err, unix.ENODATA), errors.Is(err, unix.EOPNOTSUPP):
-			// Listed by a security module that is off.
+			// It was listed by a security module that is off.
 		case decides(name):
 			return nil, fmt.Errorf("look at %s: %w", name, err)
 		}
@@ -117,8 +116,7 @@ func (s pinned) attrs() (map[string][]byte, error) {
 	return out, nil
 }
 
-// sameRights sees whether it came out as it was meant: a file system may do less
-// than it says.
+// sameRights checks that the rights are the same now: a file system may do less than it reports.
 func (s pinned) sameRights(like pinned) error {
 	now, err := statOf(s.fd)
 	if err != nil {

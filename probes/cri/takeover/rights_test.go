@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acl makes an ACL as the kernel has it: the owner and a group may do all, others
-// and the owning group nothing.
+// acl returns an ACL as the kernel has it: the owner and a group may do all, others and the owning group nothing.
 func acl(group uint32) []byte {
 	const owner, owning, named, mask, others, nobody = 1, 4, 8, 16, 32, 0xffffffff
 	b := binary.LittleEndian.AppendUint32(nil, 2)
@@ -45,9 +44,8 @@ func aclOf(file string) string {
 	return string(b[:n])
 }
 
-// TestACL: our socket has the ACL of the runtime's. Its mode alone would say that
-// the owning group may do what only the mask allows; and what the directory gives to
-// new files is not for this one.
+// TestACL: our socket has the ACL of the runtime's. Its mode alone would let the owning group do what only the mask
+// allows. The ACL that the directory gives to new files is not for our socket.
 func TestACL(t *testing.T) {
 	const inherited = "system.posix_acl_default"
 	for _, c := range []struct {
@@ -76,8 +74,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// TestDressNoLink: what somebody put in the place of our socket does not lead us to
-// another file.
+// TestDressNoLink: a link that somebody put in the place of our socket does not lead us to another file.
 func TestDressNoLink(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -102,8 +99,8 @@ func TestDressNoLink(t *testing.T) {
 	}
 }
 
-// TestRightsRefused: where our socket cannot have the ACL of the runtime's, that is
-// the reason, and not that it has others.
+// TestRightsRefused: where our socket cannot have the ACL of the runtime's, the error names that, and not that its
+// rights differ.
 func TestRightsRefused(t *testing.T) {
 	needRoot(t)
 	s := newSetup(t)

@@ -81,8 +81,7 @@ func playIdle([]string) error {
 	return nil
 }
 
-// playWitness is a guard that writes down whether the state was there when it
-// was told to end.
+// playWitness is a guard that writes down whether the state was there when it was told to end.
 func playWitness(args []string) error {
 	state := ""
 	for {

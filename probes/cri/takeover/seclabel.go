@@ -9,11 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// security is how SELinux is asked about the domains of processes and told that of a
-// socket. Who connects must be allowed to connect to the domain of who listens
-// (connectto), whatever the label of the socket's file: a policy lets the kubelet
-// connect to its runtime, and to no podstep. So our socket is made in the runtime's
-// domain.
+// security asks SELinux for the domains of processes, and sets the domain of a socket. The client's domain must be
+// allowed to connect to the listener's domain (connectto), whatever the label of the socket's file. A policy lets
+// the kubelet connect to its runtime, and to no podstep. So our socket is made in the runtime's domain.
 type security struct {
 	// mounted: SELinux's own file system is there, so SELinux is on.
 	mounted bool
@@ -23,7 +21,7 @@ type security struct {
 
 const (
 	selinuxDir = "/sys/fs/selinux"
-	// Other security modules have no such file to read, or refuse.
+	// Other security modules have no such file to read, or refuse to read it.
 	createAttr = "/proc/thread-self/attr/sockcreate"
 	ownAttr    = "/proc/thread-self/attr/current"
 )
@@ -35,7 +33,7 @@ func newSecurity() security {
 	return security{mounted: err == nil && uint32(st.Type) == unix.SELINUX_MAGIC, read: os.ReadFile, write: writeAttr}
 }
 
-// writeAttr also writes nothing at all, which is how an attribute is reset.
+// writeAttr also writes empty text, which resets an attribute.
 func writeAttr(file string, b []byte) error {
 	fd, err := unix.Open(file, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -46,8 +44,8 @@ func writeAttr(file string, b []byte) error {
 	return err
 }
 
-// domainFor is the domain that a socket in the runtime's place must be made in; ""
-// if it has that anyway.
+// domainFor returns the domain in which a socket in the runtime's place must be made; "" if it is made in that
+// anyway.
 func (s security) domainFor(runtime int) (string, error) {
 	if _, err := s.read(createAttr); err != nil {
 		if s.mounted {
@@ -80,8 +78,7 @@ func (s security) domain(file string) (string, error) {
 	return strings.TrimRight(string(b), "\x00\n"), err
 }
 
-// isDomain recognizes a context of SELinux, user:role:type:level, from what other
-// security modules say of a process.
+// isDomain tells a context of SELinux, user:role:type:level, from what other security modules report of a process.
 func isDomain(s string) bool { return strings.Count(s, ":") >= 2 && !strings.ContainsAny(s, " /") }
 
 // socket makes a socket in a domain.
@@ -98,8 +95,8 @@ func (s security) socket(domain string) (fd int, err error) {
 	return fd, err
 }
 
-// socketOnThread sets what the kernel keeps of one thread. A thread that cannot be
-// made as it was ends with the goroutine, which stays locked to it.
+// socketOnThread sets an attribute that the kernel keeps for one thread. If the thread cannot be reset, it ends
+// with the goroutine, which stays locked to it.
 func (s security) socketOnThread(domain string) (int, error) {
 	runtime.LockOSThread()
 	if err := s.write(createAttr, []byte(domain)); err != nil {

@@ -13,9 +13,9 @@ import (
 // modules is a kernel with security modules of its own.
 type modules struct {
 	files   map[string]string
-	refuses string // what may not be written
+	refuses string // the file that may not be written
 	written []string
-	threads []int // that wrote
+	threads []int // those that wrote
 }
 
 func (m *modules) security(mounted bool) security {
@@ -38,8 +38,8 @@ func (m *modules) security(mounted bool) security {
 	}
 }
 
-// TestDomain: our socket is made in the runtime's domain where SELinux is on; where
-// it is and that cannot be, it is the reason.
+// TestDomain: our socket is made in the runtime's domain if SELinux is on. If that cannot be done, the error says
+// so.
 func TestDomain(t *testing.T) {
 	const ours, its = "system_u:system_r:spc_t:s0", "system_u:system_r:container_runtime_t:s0"
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// TestSocketInDomain: the thread that makes the socket is told its domain before,
-// and to forget it afterwards; a kernel that refuses is named, with the domain.
+// TestSocketInDomain: the thread that makes the socket is given its domain before, and reset afterwards. If the
+// kernel refuses, the error says so, with the domain.
 func TestSocketInDomain(t *testing.T) {
 	for refuses, want := range map[string]string{"": "", "u:r:t": "does not let podstep make a socket in the runtime's domain, u:r:t"} {
 		m := &modules{refuses: refuses}
@@ -87,8 +87,7 @@ func TestSocketInDomain(t *testing.T) {
 	}
 }
 
-// TestWriteNothing: an attribute is reset by a write of nothing, which must come to
-// the kernel.
+// TestWriteNothing: an attribute is reset by an empty write, which must reach the kernel.
 func TestWriteNothing(t *testing.T) {
 	if err := writeAttr(os.DevNull, nil); err != nil {
 		t.Error(err)

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	backlog      = 4096                 // the kernel takes less if it is told to
+	backlog      = 4096                 // the kernel takes less if it is set to less
 	maxBound     = 107                  // bytes of a socket's path
-	queueFull    = 5 * time.Millisecond // how long to wait when a listener's queue is full
+	queueFull    = 5 * time.Millisecond // the wait when a listener's queue is full
 	dialPatience = 5 * time.Second
 )
 
-// listen makes a socket of ours to which the same may connect as to another one, that
-// process serves.
+// listen makes a socket of ours to which the same processes may connect as to like, which process serves.
 func (p *place) listen(name string, like pinned, process int) (*net.UnixListener, fileID, error) {
 	fd, err := socketLike(process)
 	if err != nil {
@@ -27,10 +26,10 @@ func (p *place) listen(name string, like pinned, process int) (*net.UnixListener
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	if len(p.at(name)) > maxBound {
+	if len(p.shortPath(name)) > maxBound {
 		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, unix.ENAMETOOLONG)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: p.at(name)}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: p.shortPath(name)}); err != nil {
 		return nil, fileID{}, fmt.Errorf("make socket %s: %w", name, err)
 	}
 	l, id, err := p.dress(f, name, like)
@@ -41,8 +40,7 @@ func (p *place) listen(name string, like pinned, process int) (*net.UnixListener
 	return l, id, nil
 }
 
-// socketLike makes a socket for which SELinux has the same rules as for those of a
-// process.
+// socketLike makes a socket for which SELinux has the same rules as for those of a process.
 func socketLike(process int) (int, error) {
 	s := newSecurity()
 	domain, err := s.domainFor(process)
@@ -100,8 +98,7 @@ func (s pinned) close() {
 	}
 }
 
-// dial connects to the socket. The file itself is named, so no rename can come
-// between.
+// dial connects to the socket. It names the file itself, so no rename can come between.
 func (s pinned) dial(ctx context.Context) (*net.UnixConn, error) {
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, "unix", s.path())
@@ -120,13 +117,13 @@ func (s pinned) dial(ctx context.Context) (*net.UnixConn, error) {
 	}
 }
 
-// served reports who serves a name, by connecting to it.
+// served states which process serves a name.
 type served struct {
 	alive bool
-	pid   int // who made the socket listen; 0 is out of our sight
+	pid   int // the process that made the socket listen; 0 if it is out of our sight
 }
 
-// whoServes reports whether somebody listens on a name.
+// whoServes finds out, by connecting, whether and by which process a name is served.
 func (p *place) whoServes(name string) served {
 	s, err := p.pin(name)
 	if err != nil || !s.socket {
@@ -141,14 +138,14 @@ func (s pinned) served() served {
 	defer cancel()
 	c, err := s.dial(ctx)
 	if err != nil {
-		// Only this says that nobody is there: a queue may be full, a right missing.
+		// Only this error means that no process listens: a queue may be full, a right missing.
 		return served{alive: !errors.Is(err, unix.ECONNREFUSED)}
 	}
 	defer c.Close()
 	return served{alive: true, pid: peerOf(c)}
 }
 
-// peerOf is the process at the other end, or 0.
+// peerOf returns the process at the other end, or 0.
 func peerOf(c *net.UnixConn) int {
 	pid := 0
 	control(c, func(fd int) {
@@ -159,8 +156,8 @@ func peerOf(c *net.UnixConn) int {
 	return pid
 }
 
-// boundName is the name that the other end's socket was made with. It may not
-// be one that leads anywhere for us: the maker had its own root directory.
+// boundName returns the name with which the other end's socket was made. It may lead nowhere for us: the maker had
+// its own root directory.
 func boundName(c *net.UnixConn) string {
 	name := ""
 	control(c, func(fd int) {

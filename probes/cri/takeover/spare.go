@@ -8,20 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareDir is a directory of podstep's own beside the socket, in which the runtime's
-// socket has one more name while its path is ours. Who tidies up the runtime's
-// directory may well remove NAME.podstep; without any name, a socket that is served
-// cannot be connected to, and no link to it can be made any more. It is in the same
-// directory, and not with the state, because then it is on the same file system and
-// mount whoever's view of files this is, and found by who knows the directory alone.
+// spareDir is a directory of podstep's own beside the socket. In it the runtime's socket has one more name while
+// its path is ours. Somebody who tidies up the runtime's directory may well remove NAME.podstep. Without any name,
+// a socket that is served cannot be connected to, and no link to it can be made any more. The directory is beside
+// the socket, and not with the state: so it is on the same file system and mount in every view of files, and can be
+// found from the socket's directory alone.
 const spareDir = ".podstep"
 
-// spare is the name in it.
+// spare returns the spare name.
 func (p *place) spare() string { return spareDir + "/" + p.name }
 
-// keep makes the spare name. It names the open file itself, so no rename can come
-// between.
-func (p *place) keep(s pinned) error {
+// makeSpare makes the spare name. It names the open file itself, so no rename can come between.
+func (p *place) makeSpare(s pinned) error {
 	if p.spareID() == s.id {
 		return nil
 	}
@@ -39,7 +37,7 @@ func (p *place) keep(s pinned) error {
 	return nil
 }
 
-// link gives an open file one more name. It must have one still.
+// link gives an open file one more name. The file must still have one.
 func (p *place) link(s pinned, name string) error {
 	if err := unix.Linkat(unix.AT_FDCWD, s.path(), p.dir, name, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return fmt.Errorf("link %s: %w", name, err)
@@ -47,8 +45,8 @@ func (p *place) link(s pinned, name string) error {
 	return nil
 }
 
-// spareID is what has the spare name, or zero. In a directory of somebody else's it
-// may be anybody's socket, and does not count.
+// spareID returns the identity of the file that has the spare name, or zero. In a directory of somebody else's that
+// may be any socket, so it does not count.
 func (p *place) spareID() fileID {
 	if !p.ownsSpareDir() {
 		return fileID{}
@@ -56,16 +54,14 @@ func (p *place) spareID() fileID {
 	return p.idOf(p.spare())
 }
 
-// ownsSpareDir reports whether the directory is there, and none but us may change
-// what is in it.
+// ownsSpareDir reports whether the directory is there, and only we may change its content.
 func (p *place) ownsSpareDir() bool {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.dir, spareDir, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && int(st.Uid) == os.Geteuid() && st.Mode&0o022 == 0
 }
 
-// dropSpare removes the spare name. The last name of a living runtime's socket is
-// never taken away.
+// dropSpare removes the spare name. It never takes away the last name of a living runtime's socket.
 func (p *place) dropSpare() error {
 	id := p.spareID()
 	if id != (fileID{}) {
@@ -80,15 +76,14 @@ func (p *place) dropSpare() error {
 	return nil
 }
 
-// removeSpareDir removes the directory unless it is of use to another takeover.
+// removeSpareDir removes the directory unless another takeover uses it.
 func (p *place) removeSpareDir() {
 	if p.ownsSpareDir() {
 		_ = unix.Unlinkat(p.dir, spareDir, unix.AT_REMOVEDIR)
 	}
 }
 
-// tidySpare clears what a dead podstep has left if there is no second name: somebody
-// removed that.
+// tidySpare clears what a dead podstep has left if there is no second name, because somebody removed that.
 func (p *place) tidySpare() ([]string, error) {
 	spare := p.spareID()
 	at, err := p.stat(p.name)

@@ -29,8 +29,8 @@ func TestAsideRemoved(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// TestAsideReplaced: what somebody puts to the second name is not given back as the
-// runtime's socket, and is left to them.
+// TestAsideReplaced: a file that somebody puts to the second name is left there, and not given back as the
+// runtime's socket.
 func TestAsideReplaced(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -50,8 +50,8 @@ func TestAsideReplaced(t *testing.T) {
 	s.untouched(t, "rt.sock", "rt.sock"+suffix)
 }
 
-// TestSpareGivesBack: the guard and restore give the path back without the second
-// name, too, whether the path is there or not.
+// TestSpareGivesBack: the guard and restore give the path back also without the second name, whether the path is
+// there or not.
 func TestSpareGivesBack(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -103,7 +103,7 @@ func TestSpareGivesBack(t *testing.T) {
 	}
 }
 
-// stopped is a podstep that has taken the path and does nothing any more.
+// stopped returns a podstep that has taken the path and is stopped.
 func (s *setup) stopped(t *testing.T) *child {
 	t.Helper()
 	holder := play(t, "holder", s.path, s.state)
@@ -146,8 +146,8 @@ func TestSpareDirOfOthers(t *testing.T) {
 	}
 }
 
-// TestStaleSpare: a spare name that was left beside a runtime's socket that was made
-// anew goes with the next takeover.
+// TestStaleSpare: a spare name that was left beside a socket that the runtime made anew is removed by the next
+// takeover.
 func TestStaleSpare(t *testing.T) {
 	s := newSetup(t)
 	must(t, os.Mkdir(filepath.Join(s.dir, spareDir), 0o700))

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// speech is what a client was seen to speak. Nothing outside of two processes says what
-// went over a connection of theirs: unix sockets count nothing, and what was read is
-// gone. All there is to see is what the runtime has not read yet, for the moment that
-// this takes.
+// speech is what a client was seen to speak. Unix sockets count nothing, and what was read is gone. So all that can
+// be seen from outside the two processes is what the runtime has not read yet, for the moment until it does.
 type speech int
 
 const (
@@ -24,12 +22,11 @@ const (
 	speaksElse        // HTTP/1
 )
 
-// mixedRuntimes serve HTTP/1.1 on the same socket as gRPC. The kubelet has both with
-// CRI-O: cAdvisor, which is a part of it, asks for containers in HTTP/1.1, over
-// connections that stay, and a GOAWAY in the place of an answer there is an error. With
-// these a connection is asked only once HTTP/2 was seen on it, which takes until the
-// kubelet's next calls. One that nothing is seen on stays as it is: there are no calls
-// on it then that could be missed. Of other runtimes every client speaks gRPC.
+// mixedRuntimes serve HTTP/1.1 on the same socket as gRPC. With CRI-O the kubelet speaks both. cAdvisor, which is a
+// part of the kubelet, asks for containers in HTTP/1.1 over connections that stay. A GOAWAY in the place of an
+// answer is an error there. So with these runtimes a connection is asked only once HTTP/2 was seen on it, which
+// takes until the kubelet's next calls. A connection on which nothing is seen stays as it is: it has no calls then
+// that could be missed. With other runtimes every client speaks gRPC.
 var mixedRuntimes = []string{"crio", "cri-o"}
 
 func speaksMore(pid int) bool {
@@ -58,15 +55,14 @@ func seeSpeech(fd int) speech {
 	return judge(b[:n])
 }
 
-// await returns when something comes, or after a while. It is quicker than to look
-// again and again.
-func await(fd int, atMost time.Duration) {
+// awaitData returns when data comes, or after a while. It is quicker than looking again and again.
+func awaitData(fd int, atMost time.Duration) {
 	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	_, _ = unix.Poll(polled, int(max(1, atMost.Milliseconds())))
 }
 
-// judge says what speaks so. What is read begins with a frame or a request, unless it
-// was read in the middle of one: then it says nothing.
+// judge returns what a client speaks that sent b. b begins with a frame or a request, unless it was read in the
+// middle of one: then it shows nothing.
 func judge(b []byte) speech {
 	const preface = "PRI * HTTP/2.0"
 	line, _, _ := bytes.Cut(b, []byte("\r\n"))
@@ -79,8 +75,8 @@ func judge(b []byte) speech {
 	return unseen
 }
 
-// isFrame recognizes the head of a frame of HTTP/2: its length, which is less than 64
-// KiB as long as nobody asked for more, its kind, and a stream where that kind has one.
+// isFrame recognizes the head of a frame of HTTP/2: its length, which is less than 64 KiB as long as no peer asked
+// for more, its kind, and a stream if that kind has one.
 func isFrame(b []byte) bool {
 	const data, headers, reset, settings, ping, goAway, window = 0, 1, 3, 4, 6, 7, 8
 	if len(b) < frameLen || b[0] != 0 || b[5]&0x80 != 0 {

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// mixedConn is a connection of which the first bytes were read already.
+// mixedConn is a connection whose first bytes were read already.
 type mixedConn struct {
 	net.Conn
 	r *bufio.Reader
@@ -26,7 +26,7 @@ type mixedConn struct {
 
 func (c mixedConn) Read(b []byte) (int, error) { return c.r.Read(b) }
 
-// handed is a listener whose connections somebody else accepted.
+// handed is a listener whose connections another one accepted.
 type handed struct {
 	net.Listener
 	conns chan net.Conn
@@ -125,8 +125,8 @@ func playBoth(args []string) error {
 	return nil
 }
 
-// TestMixed: of a runtime that speaks HTTP/1.1 too, only the kubelet's calls come
-// over. A request that is under way gets its answer, and its connection stays.
+// TestMixed: if a runtime speaks HTTP/1.1 too, only the kubelet's calls come over. A request under way gets its
+// answer, and its connection stays.
 func TestMixed(t *testing.T) {
 	needRoot(t)
 	s := newSetup(t)
@@ -152,8 +152,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestJudge: what is seen of a client is told from the beginning of a frame or of a
-// request; anything else says nothing.
+// TestJudge: the beginning of a frame or of a request shows what a client speaks; other bytes show nothing.
 func TestJudge(t *testing.T) {
 	frame := func(kind byte, stream byte) string {
 		return string([]byte{0, 0, 8, kind, 0, 0, 0, 0, stream}) + "payload"

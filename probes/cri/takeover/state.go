@@ -16,16 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is what is written down of a takeover, for who cleans up after a dead one.
+// state is what is written down of a takeover, for a process that cleans up after it.
 type state struct {
 	Path string `json:"path"`
 	Root string `json:"root"`
-	// Namespace is the kubelet's mount namespace: its process may be gone.
+	// Namespace is the kubelet's mount namespace. The kubelet's process may be gone later.
 	Namespace string    `json:"namespace,omitempty"`
 	PID       int       `json:"pid"`
 	Since     time.Time `json:"since"`
-	// RootDir is the directory that Root leads to: not all processes of a
-	// namespace have the same.
+	// RootDir is the directory to which Root leads. Not all processes of a namespace have the same.
 	RootDir fileID `json:"rootDir"`
 	Dir     fileID `json:"dir"`
 	Name    string `json:"name"`
@@ -36,8 +35,8 @@ type state struct {
 // maxState bounds what is read of a state file.
 const maxState = 64 << 10
 
-// parseState reads the first value: who was killed while it wrote a shorter
-// state over a longer one has left the end of that.
+// parseState reads the first value. A process that was killed while it wrote a shorter state over a longer one has
+// left the end of the longer one.
 func parseState(b []byte) (state, error) {
 	var s state
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
@@ -49,7 +48,7 @@ func parseState(b []byte) (state, error) {
 	return s, nil
 }
 
-// StateFile is where the state of a takeover of a path is kept.
+// StateFile returns the file that has the state of a takeover of a path.
 func StateFile(dir, root, path string) (string, error) {
 	if dir == "" {
 		dir = DefaultDir
@@ -62,7 +61,7 @@ func StateFile(dir, root, path string) (string, error) {
 		return "", err
 	}
 	defer r.close()
-	p, err := find(r, path)
+	p, err := findPlace(r, path)
 	if err != nil {
 		return "", err
 	}
@@ -70,19 +69,19 @@ func StateFile(dir, root, path string) (string, error) {
 	return statePath(dir, p), nil
 }
 
-// stateFile is the state of one socket. Who has it locked has the socket.
+// stateFile is the state of one socket. The process that has it locked has the socket.
 type stateFile struct {
 	f    *os.File
 	path string
 }
 
-// statePath is the file for a socket: whatever paths lead to it, there is one.
+// statePath returns the file for a socket. There is one, whatever paths lead to the socket.
 func statePath(dir string, p *place) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.id.Dev, p.id.Ino, p.name))
 	return filepath.Join(dir, fmt.Sprintf("%s-%x.json", p.name, sum[:6]))
 }
 
-// lockState opens a state file and locks it. A lock goes with its process.
+// lockState opens a state file and locks it. The lock ends with its process.
 func lockState(path string, flags int) (*stateFile, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|flags, 0o600)
@@ -101,12 +100,12 @@ func lockState(path string, flags int) (*stateFile, error) {
 		if s.current() {
 			return s, nil
 		}
-		// Removed by who had it locked.
+		// The process that had it locked has removed it.
 		_ = f.Close()
 	}
 }
 
-// current reports whether the open file is still the one of that name.
+// current reports whether the open file still has its name.
 func (s *stateFile) current() bool {
 	own, err := s.f.Stat()
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *stateFile) read() (state, error) {
 	return parseState(b)
 }
 
-// begun reports whether anything was written down: who died before had changed nothing.
+// begun reports whether anything was written down. A process that died before had changed nothing.
 func (s *stateFile) begun() bool {
 	info, err := s.f.Stat()
 	return err != nil || info.Size() > 0
@@ -145,7 +144,7 @@ func (s *stateFile) write(st state) error {
 	return nil
 }
 
-// LinkFile is the socket beside a state file by which who has the path is found.
+// LinkFile returns the socket beside a state file by which the process that has the path is found.
 func LinkFile(state string) string { return strings.TrimSuffix(state, ".json") + ".link" }
 
 // remove ends the state. Our lock holds until the name is gone.
@@ -173,7 +172,7 @@ func openState(dir string, p *place) (*stateFile, error) {
 	return s, err
 }
 
-// namespaceOf names the mount namespace that a root like /proc/PID/root is of.
+// namespaceOf returns the mount namespace of a root like /proc/PID/root.
 func namespaceOf(root string) string {
 	rest, ok := strings.CutSuffix(strings.TrimRight(root, "/"), "/root")
 	if !ok || !strings.HasPrefix(rest, "/proc/") {

@@ -18,13 +18,13 @@ type Takeover struct {
 	ns    string
 	end   context.Context // ours, ended by Give
 	stop  context.CancelFunc
-	looks chan struct{} // somebody changed something: look
+	looks chan struct{} // something has changed: look
 	done  chan struct{} // closed when the watch has ended
 
-	mu    sync.Mutex // of who changes something
+	mu    sync.Mutex // held by the one that changes something
 	state *stateFile
 	guard *guard
-	last  gone // what the one before now left
+	last  gone // what the previous taken left
 	noted map[string]string
 	given bool
 	err   error // of giving back
@@ -37,19 +37,19 @@ type Takeover struct {
 	up  *upstream // nil before and after all
 }
 
-// gone is what is remembered of a runtime's socket that we do not hold any more.
+// gone is what is remembered of a runtime's socket that we do not have any more.
 type gone struct {
 	socket fileID
 	pid    int
-	what   string // why we do not: RuntimeGone or PathLost
-	looks  int    // how often a socket that nobody serves yet was looked at
+	what   string // why we do not have it: RuntimeGone or PathLost
+	looks  int    // how often a socket that is not served yet was looked at
 }
 
 // taken is the path while it is ours.
 type taken struct {
 	place   *place
 	theirs  pinned
-	up      *upstream // theirs, as long as somebody dials
+	up      *upstream // to their socket, as long as it is dialed
 	ours    fileID
 	in      *door
 	runtime *process // nil if it is out of sight
@@ -60,9 +60,9 @@ type taken struct {
 	missed  int // how often the path was not there
 }
 
-// Take takes the path over. It returns when the path is ours; the kubelet's
-// connections are asked to come over from then on, and Came waits for them: who
-// serves them may need what this returns. If it fails, all is as it was.
+// Take takes the path over. It returns when the path is ours. From then on the kubelet's connections are asked to
+// come over, and Came waits for them: the function that serves them may need the Takeover that Take returns. If
+// Take fails, all is as it was.
 func Take(ctx context.Context, o Options) (*Takeover, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -87,17 +87,16 @@ func Take(ctx context.Context, o Options) (*Takeover, error) {
 func (t *Takeover) begin(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.first(ctx); err != nil {
+	if err := t.takeFirst(ctx); err != nil {
 		return err
 	}
 	go newWatcher(t).run()
 	return nil
 }
 
-// first takes the path for the first time: whatever can be known to be in the
-// way is found before anything is changed.
-func (t *Takeover) first(ctx context.Context) error {
-	p, err := find(t.root, t.o.Path)
+// takeFirst takes the path for the first time. It finds all obstacles that can be known before it changes anything.
+func (t *Takeover) takeFirst(ctx context.Context) error {
+	p, err := findPlace(t.root, t.o.Path)
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (t *Takeover) first(ctx context.Context) error {
 	if !s.socket {
 		return errNoSocket
 	}
-	// Before the first file of ours there is one who removes it.
+	// There is a guard, which removes our files, before there is the first of them.
 	if t.guard, err = startGuard(t.o.GuardCommand); err != nil {
 		return err
 	}
@@ -120,10 +119,10 @@ func (t *Takeover) first(ctx context.Context) error {
 	if err := t.prepare(p); err != nil {
 		return err
 	}
-	return t.take(ctx)
+	return t.takePath(ctx)
 }
 
-// prepare makes the state of the path ours, and looks whether it can be taken.
+// prepare makes the state of the path ours, and checks whether the path can be taken.
 func (t *Takeover) prepare(p *place) (err error) {
 	if t.state, err = openState(t.o.Dir, p); err != nil {
 		return err
@@ -142,10 +141,10 @@ var (
 	errReplaced = errors.New("it is replaced all the time")
 )
 
-// take makes the path ours. The caller has mu.
-func (t *Takeover) take(ctx context.Context) error {
+// takePath makes the path ours. The caller holds mu.
+func (t *Takeover) takePath(ctx context.Context) error {
 	for range rounds {
-		p, err := find(t.root, t.o.Path)
+		p, err := findPlace(t.root, t.o.Path)
 		if err != nil {
 			return err
 		}
@@ -169,7 +168,7 @@ func (t *Takeover) follow(n *taken) {
 	if n.runtime != nil {
 		n.moving.Go(func() {
 			n.runtime.wait()
-			t.look()
+			t.requestLook()
 		})
 	}
 	if n.move != nil {
@@ -217,7 +216,7 @@ func (t *Takeover) stand(n *taken) error {
 		return err
 	}
 	n.ours, n.in = ours, newDoor(l, n.up, t.o.Serve)
-	// Who connects from now on is served, so the way to the runtime is open first.
+	// Clients that connect from now on are served, so the way to the runtime is open first.
 	before := t.setUpstream(n.up)
 	if err := t.change(n); err != nil {
 		_, back := n.place.giveBack(ours, n.theirs.id)
@@ -228,7 +227,7 @@ func (t *Takeover) stand(n *taken) error {
 	return nil
 }
 
-// meet finds out who the runtime is, and whether its connections can be had.
+// meet finds out which process the runtime is, and whether its connections can be had.
 func (t *Takeover) meet(ctx context.Context, n *taken) error {
 	if !n.theirs.socket {
 		return errNoSocket
@@ -254,19 +253,19 @@ func (t *Takeover) meet(ctx context.Context, n *taken) error {
 	return err
 }
 
-// change makes the exchange, after guard and state file know of it.
+// change makes the exchange, once guard and state file know of it.
 func (t *Takeover) change(n *taken) error {
 	if err := t.register(n); err != nil {
 		return err
 	}
-	t.keep(n)
+	t.keepSpare(n)
 	if err := n.place.exchange(); err != nil {
 		return err
 	}
 	if n.place.idOf(n.place.backup()) == n.theirs.id {
 		return nil
 	}
-	// What we got is not what we looked at, and that has lost its name by other hands.
+	// The file that we got is not the one that we looked at, and that one has lost its name to another process.
 	return errors.Join(errMoved, n.place.unlink(n.place.spare()), n.place.exchange())
 }
 
@@ -285,7 +284,7 @@ func (t *Takeover) register(n *taken) error {
 	return t.guard.send(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place.dir)
 }
 
-// untake gives the path back, and closes what is ours. The caller has mu.
+// untake gives the path back, and closes what is ours. The caller holds mu.
 func (t *Takeover) untake(ctx context.Context, what string) error {
 	n := t.now
 	if n == nil {
@@ -315,11 +314,11 @@ func (t *Takeover) untake(ctx context.Context, what string) error {
 	return err
 }
 
-// leave ends all that is ours, but for connections that are being served.
+// leave ends all that is ours, except connections that are being served.
 func (t *Takeover) leave(ctx context.Context) error {
 	err := t.untake(ctx, "")
 	if err != nil && t.state != nil {
-		// What could not be given back is left to podstep restore.
+		// podstep restore gives back what could not be given back here.
 		t.state.close()
 		t.state = nil
 	}
@@ -336,9 +335,8 @@ func (t *Takeover) leave(ctx context.Context) error {
 	return err
 }
 
-// Came waits until no connection of the kubelet goes past us any more, and
-// returns those that are left when ctx ends: a long stream stays as long as it
-// lasts, which is no failure.
+// Came waits until no connection of the kubelet goes past us any more. If ctx ends first, it returns those that are
+// left: a long stream stays as long as it lasts, which is no failure.
 func (t *Takeover) Came(ctx context.Context) ([]Connection, error) {
 	t.see.Lock()
 	n := t.now
@@ -352,15 +350,14 @@ func (t *Takeover) Came(ctx context.Context) ([]Connection, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
-	left, err := n.move.gone(ctx)
+	left, err := n.move.waitGone(ctx)
 	if err != nil && n.ctx.Err() == nil {
 		return left, fmt.Errorf("wait for the kubelet's connections: %w", err)
 	}
 	return left, nil
 }
 
-// RuntimePID is the process that serves the runtime's socket, 0 if there is
-// none or it is out of sight.
+// RuntimePID returns the process that serves the runtime's socket; 0 if there is none, or it is out of sight.
 func (t *Takeover) RuntimePID() int {
 	t.see.Lock()
 	defer t.see.Unlock()
@@ -370,8 +367,8 @@ func (t *Takeover) RuntimePID() int {
 	return t.now.runtime.pid
 }
 
-// Give gives the path back, first, and then stops listening. Connections that
-// are being served go on. Only the first call does something; all report how it went.
+// Give gives the path back, and then stops listening. Connections that are being served go on. Only the first call
+// does something; all return its error.
 func (t *Takeover) Give(ctx context.Context) error {
 	t.stop()
 	select {
@@ -394,7 +391,7 @@ func (t *Takeover) Give(ctx context.Context) error {
 	return t.err
 }
 
-// noteOnce notes what is tried again and again, until it is another reason.
+// noteOnce notes a failure of what is tried again and again, until the reason is another one.
 func (t *Takeover) noteOnce(what, text string, err error) {
 	key := fmt.Sprint(text, err)
 	if t.noted[what] != key {
@@ -410,8 +407,8 @@ func (t *Takeover) note(what, text string, err error) {
 	t.o.Note(Note{What: what, Text: text, Err: err, At: time.Now()})
 }
 
-// look asks for a look at the path.
-func (t *Takeover) look() {
+// requestLook asks for a look at the path.
+func (t *Takeover) requestLook() {
 	select {
 	case t.looks <- struct{}{}:
 	default:

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTakeAndGive: what comes to the path comes to us meanwhile, and after it
-// all is as before.
+// TestTakeAndGive: meanwhile connections to the path come to us. Afterwards all is as before.
 func TestTakeAndGive(t *testing.T) {
 	s := newSetup(t)
 	rt := play(t, "echo", s.path)
@@ -58,8 +57,8 @@ func TestTakeAndGive(t *testing.T) {
 	s.untouched(t, "rt.sock")
 }
 
-// TestNoGap: whoever connects while the path changes hands, again and again, is
-// served each time; and no file is left open.
+// TestNoGap: a client that connects while the path changes hands, again and again, is served each time. No file is
+// left open.
 func TestNoGap(t *testing.T) {
 	s := newSetup(t)
 	play(t, "echo", s.path)
@@ -113,7 +112,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// until waits for what must come.
+// until waits for a state that must come.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	late := time.Now().Add(30 * time.Second)
@@ -126,8 +125,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestLinks: the socket is where links lead, seen from the kubelet's root, and
-// the links stay.
+// TestLinks: the socket is where links lead, seen from the kubelet's root. The links stay.
 func TestLinks(t *testing.T) {
 	for _, c := range []struct{ name, link, to string }{
 		{"the socket, absolute", "/run/other.sock", "/run/rt.sock"},
@@ -162,7 +160,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestRefused: what is in the way is reported before anything is changed.
+// TestRefused: obstacles are reported before anything is changed.
 func TestRefused(t *testing.T) {
 	long := strings.Repeat("x", 80) + ".sock"
 	for _, c := range []struct {
@@ -228,7 +226,7 @@ func write(t *testing.T, path string) {
 	}
 }
 
-// dead makes a socket that nobody serves.
+// dead makes a socket that is not served.
 func dead(t *testing.T, path string) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -251,7 +249,7 @@ func (s *setup) serveLong(t *testing.T, name string) {
 	}
 }
 
-// listed is a directory's names with their inodes.
+// listed returns a directory's names with their inodes.
 func listed(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -267,7 +265,7 @@ func listed(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestFileSystem: where no file can be made, nothing is changed and the reason is said.
+// TestFileSystem: if no file can be made, nothing is changed and the error has the reason.
 func TestFileSystem(t *testing.T) {
 	needRoot(t)
 	for _, c := range []struct {
@@ -347,8 +345,7 @@ func TestConnectionsComeOver(t *testing.T) {
 	}
 }
 
-// TestForced: a connection that is never quiet is shut down if it is to be, and
-// only then.
+// TestForced: a connection that is never quiet is shut down if ForceAfter is set, and only then.
 func TestForced(t *testing.T) {
 	needRoot(t)
 	s := newSetup(t)

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrRuntimeGone: there is no runtime at the moment.
+// ErrRuntimeGone is returned if there is no runtime at the moment.
 var ErrRuntimeGone = errors.New("the runtime does not listen at the moment")
 
-// upstream is the runtime's socket for those who dial it. It is held open by
-// the takeover and by each connection that is served: one that was let in at
-// the very end wants to dial after the path was given back.
+// upstream is the runtime's socket for those that dial it. The takeover and each connection that is served hold it
+// open: a connection that was let in at the very end wants to dial after the path was given back.
 type upstream struct {
 	t *Takeover
 	pinned
@@ -42,7 +41,7 @@ func (u *upstream) drop() {
 	}
 }
 
-// setUpstream reports what is dialed from now on, and returns what was before.
+// setUpstream sets the socket that is dialed from now on, and returns the one before.
 func (t *Takeover) setUpstream(u *upstream) *upstream {
 	t.see.Lock()
 	defer t.see.Unlock()
@@ -64,7 +63,7 @@ func (t *Takeover) Dial(ctx context.Context) (*net.UnixConn, error) {
 	defer u.drop()
 	c, err := u.dial(ctx)
 	if errors.Is(err, unix.ECONNREFUSED) {
-		t.look()
+		t.requestLook()
 		return nil, fmt.Errorf("connect to the runtime: %w: %w", ErrRuntimeGone, err)
 	}
 	if err != nil {

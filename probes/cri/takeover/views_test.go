@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestJailed: a process with the same mounts, but another root directory, does not
-// see what the kubelet saw, and what it does not see may be there.
+// TestJailed: a process with the same mounts, but another root directory, does not see what the kubelet saw. What
+// it does not see may be there.
 func TestJailed(t *testing.T) {
 	needRoot(t)
 	for _, alone := range []bool{false, true} {
@@ -48,7 +48,7 @@ func (s *setup) editState(t *testing.T, from, to string) string {
 	return files[0]
 }
 
-// TestDirectoryGone: with the directory went all that was in it.
+// TestDirectoryGone: all that was in the directory went with it.
 func TestDirectoryGone(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		s := newSetup(t)

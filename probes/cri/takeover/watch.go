@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// lookPitch is for what the directory's events do not show.
+	// lookPitch is how often the path is looked at for changes that the directory's events do not show.
 	lookPitch = time.Second
 	// A socket that was just made listens a moment later.
 	soonPitch, soonLooks = 20 * time.Millisecond, 100
@@ -27,8 +27,8 @@ type watcher struct {
 	wd     int
 }
 
-// newWatcher goes on without the kernel's events, which are bounded per user and
-// may be used up: the look every second has to do then.
+// newWatcher goes on without the kernel's events, which are bounded per user and may be used up: then the look
+// every second has to do.
 func newWatcher(t *Takeover) *watcher {
 	w := &watcher{t: t, wd: -1}
 	if fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err == nil {
@@ -73,7 +73,7 @@ func (w *watcher) listen() (end func()) {
 	}
 }
 
-// read turns events into looks; what they say is seen then.
+// read turns events into looks, which find out what has changed.
 func (w *watcher) read(ended chan<- struct{}) {
 	defer close(ended)
 	buf := make([]byte, 16<<10)
@@ -81,7 +81,7 @@ func (w *watcher) read(ended chan<- struct{}) {
 		if _, err := w.events.Read(buf); err != nil {
 			return
 		}
-		w.t.look()
+		w.t.requestLook()
 	}
 }
 
@@ -119,7 +119,7 @@ func (w *watcher) check() {
 	}
 }
 
-// guardEnded is closed when the guard that we know has ended.
+// guardEnded returns a channel that is closed when the guard of now has ended.
 func (t *Takeover) guardEnded() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +129,7 @@ func (t *Takeover) guardEnded() <-chan struct{} {
 	return t.guard.ended
 }
 
-// checkGuard starts another guard when the one there was has ended.
+// checkGuard starts another guard if the last one has ended.
 func (t *Takeover) checkGuard() {
 	if t.guard != nil {
 		select {
@@ -160,15 +160,14 @@ func (t *Takeover) checkGuard() {
 	t.note(GuardRestarted, "the guard had ended; there is another one", nil)
 }
 
-// checkTaken sees whether the path is still ours, and gives it up where it is
-// not ours to keep.
+// checkTaken checks whether the path is still ours, and gives it up where it is not ours to keep.
 func (t *Takeover) checkTaken() {
 	n := t.now
 	if n.runtime != nil && n.runtime.ended() {
 		t.lose(RuntimeGone, fmt.Sprintf("the runtime, process %d, has ended", n.runtime.pid))
 		return
 	}
-	p, err := find(t.root, t.o.Path)
+	p, err := findPlace(t.root, t.o.Path)
 	if err != nil {
 		t.lose(PathLost, fmt.Sprintf("the directory of %s is gone (%s), and the runtime's socket with it; podstep takes it again when it is back", t.o.Path, err))
 		return
@@ -185,7 +184,7 @@ func (t *Takeover) checkTaken() {
 	case at == (fileID{}) && n.missed == 0:
 		// A runtime that ends removes the name a moment before it stops to listen.
 		n.missed++
-		time.AfterFunc(soonPitch, t.look)
+		time.AfterFunc(soonPitch, t.requestLook)
 	case at == (fileID{}):
 		t.lose(PathLost, fmt.Sprintf("somebody removed %s", t.o.Path))
 	default:
@@ -193,11 +192,11 @@ func (t *Takeover) checkTaken() {
 	}
 }
 
-// checkAside sees whether the runtime's own socket still has its other names, and
-// makes those anew that somebody removed.
+// checkAside checks that the runtime's own socket still has its other names, and makes those anew that somebody
+// removed.
 func (t *Takeover) checkAside(n *taken) {
 	p := n.place
-	t.keep(n)
+	t.keepSpare(n)
 	switch p.idOf(p.backup()) {
 	case n.theirs.id:
 		return
@@ -215,21 +214,21 @@ func (t *Takeover) checkAside(n *taken) {
 		p.backup(), t.o.Path), nil)
 }
 
-// keep gives the runtime's socket a spare name. It can be done without.
-func (t *Takeover) keep(n *taken) {
-	if err := n.place.keep(n.theirs); err != nil {
+// keepSpare gives the runtime's socket a spare name. If that fails podstep goes on without.
+func (t *Takeover) keepSpare(n *taken) {
+	if err := n.place.makeSpare(n.theirs); err != nil {
 		t.noteOnce(NotKept, fmt.Sprintf("the runtime's socket has no name but %s: nobody must remove that while podstep is here", n.place.backup()), err)
 	}
 }
 
-// checkOther finds something else at the path while the runtime lives.
+// checkOther handles that another socket is at the path while the runtime lives.
 func (t *Takeover) checkOther(p *place) {
 	if p.sameServer(p.backup()) {
 		t.lose(PathLost, fmt.Sprintf("the runtime made %s again", t.o.Path))
 		return
 	}
-	// It may be another one that stands between and comes to us in the end, or a
-	// mistake: to take the path from it could only make it worse.
+	// It may be another process that stands between and comes to us in the end, or a mistake: to take the path from
+	// it could only make it worse.
 	who := p.whoServes(p.name)
 	if !who.alive {
 		t.noteOnce(PathLost, fmt.Sprintf("somebody put something to %s that nobody serves", t.o.Path), nil)
@@ -245,12 +244,12 @@ func (t *Takeover) lose(what, text string) {
 	t.note(what, text, err)
 }
 
-// checkGone sees whether there is a runtime to stand before again.
+// checkGone checks whether there is a runtime to stand before again.
 func (w *watcher) checkGone() {
 	t := w.t
-	p, err := find(t.root, t.o.Path)
+	p, err := findPlace(t.root, t.o.Path)
 	if err != nil {
-		return // looked for every second
+		return // the next tick looks again
 	}
 	defer p.close()
 	w.follow(p)
@@ -265,7 +264,7 @@ func (w *watcher) checkGone() {
 			t.note(RuntimeGone, "the runtime does not listen any more", nil)
 		}
 		if t.last.looks++; s.id != t.last.socket && t.last.looks < soonLooks {
-			time.AfterFunc(soonPitch, t.look)
+			time.AfterFunc(soonPitch, t.requestLook)
 		}
 		return
 	}
@@ -275,7 +274,7 @@ func (w *watcher) checkGone() {
 func (t *Takeover) retake(w *watcher) {
 	ctx, cancel := context.WithTimeout(t.end, retakePatience)
 	defer cancel()
-	if err := t.take(ctx); err != nil {
+	if err := t.takePath(ctx); err != nil {
 		t.noteOnce(NotRetaken, fmt.Sprintf("%s cannot be taken now; it is tried again", t.o.Path), explain(t.o.Path, err))
 		return
 	}
@@ -287,7 +286,7 @@ func (t *Takeover) retake(w *watcher) {
 	t.noted = map[string]string{}
 }
 
-// pid is the runtime's, 0 if it is out of sight.
+// pid returns the runtime's pid; 0 if it is out of sight.
 func (n *taken) pid() int {
 	if n.runtime == nil {
 		return 0

@@ -16,7 +16,7 @@ import (
 
 const pkg = "github.com/podstep/podstep/probes/uprobe/callers."
 
-// own has the lines of outer, which is in the program of this test.
+// own returns a table with the lines of outer, a function of this test's program.
 func own(t testing.TB) *Table {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/exe")
@@ -40,7 +40,7 @@ func own(t testing.TB) *Table {
 	return table
 }
 
-// returns are where the step, and the functions around it, return to.
+// returns are the addresses to which step, and the functions around it, return.
 type returns []uint64
 
 //go:noinline
@@ -52,7 +52,7 @@ func step() (out returns) {
 	return out
 }
 
-// between is a function without a step; the compiler puts it into its callers.
+// between is a function that is no step. The compiler inlines it into its callers.
 func between() returns { return step() }
 
 //go:noinline
@@ -73,7 +73,7 @@ func here() uint32 {
 
 const ways = 8
 
-// outer calls step in several ways. The lines are those of its calls.
+// outer calls step in several ways, and returns the line of the call that it made.
 //
 //go:noinline
 func outer(how int) (got returns, want uint32) {
@@ -106,8 +106,8 @@ func outer(how int) (got returns, want uint32) {
 	return got, want
 }
 
-// TestLine: where a function makes a call in several places, the line is that of the call that
-// is under way, through other functions and in literals too. Beyond what is known there is none.
+// TestLine: where a function makes a call in several places, the line is that of the call under way, also through
+// other functions and in literals. Where the line is not known, it is 0.
 func TestLine(t *testing.T) {
 	table := own(t)
 	for how := range ways {
@@ -129,7 +129,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestBounds: what is at the ends of code is of it, and what is beside is not.
+// TestBounds: instructions at the ends of a function's code are in it, and those next to it are not.
 func TestBounds(t *testing.T) {
 	table := &Table{functions: []function{
 		{begin: 100, end: 200, symbol: "a", lines: []stretch{{10, 1}, {20, 0}, {90, 2}}},
@@ -160,7 +160,7 @@ var fuzzed = sync.OnceValue(func() (all []uint32) {
 	return all
 })
 
-// FuzzLine: whatever addresses are read from a stack, a line is one of the function.
+// FuzzLine: whatever addresses are read from a stack, a line is one of the function's.
 func FuzzLine(f *testing.F) {
 	table := own(f)
 	first, last := slices.Min(fuzzed()[:ways-1])-10, slices.Max(fuzzed())+10
@@ -169,7 +169,7 @@ func FuzzLine(f *testing.F) {
 		f.Add(at[0], at[1])
 	}
 	f.Fuzz(func(t *testing.T, inner, around uint64) {
-		for _, from := range table.functions { // and near to where there is something
+		for _, from := range table.functions { // and addresses near code
 			at := []uint64{inner, around, from.begin + inner%(from.end-from.begin+16)}
 			if line := table.Line(at, pkg+"outer"); line != 0 && (line < first || line > last) {
 				t.Errorf("from %#x it is line %d, which is none from %d to %d", at, line, first, last)
@@ -178,7 +178,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// TestAllocates: to find a line costs no memory.
+// TestAllocates: finding a line allocates no memory.
 func TestAllocates(t *testing.T) {
 	table := own(t)
 	at, _ := outer(6)
@@ -187,7 +187,7 @@ func TestAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkLine is what it costs to find a line.
+// BenchmarkLine measures how long it takes to find a line.
 func BenchmarkLine(b *testing.B) {
 	table := own(b)
 	at, _ := outer(6)

@@ -1,4 +1,4 @@
-// Package gocode knows the code of a Go program's functions on amd64: its instructions, and
-// at which of them a function is entered and returns. Where those are follows from the
-// table of package pclntab, which has how large the function's frame is at each.
+// Package gocode decodes the functions of a Go program on amd64: their instructions, and the places at which they are
+// entered and return. It finds these places by the table of package pclntab, which has the size of the function's
+// frame at each instruction.
 package gocode

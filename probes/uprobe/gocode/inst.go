@@ -14,10 +14,10 @@ type Inst struct {
 	PC uint64
 }
 
-// Next is where the next instruction is.
+// Next returns the address of the next instruction.
 func (i Inst) Next() uint64 { return i.PC + uint64(i.Len) }
 
-// Target is where a jump or call with a fixed target goes.
+// Target returns where a jump or call with a fixed target goes.
 func (i Inst) Target() (uint64, bool) {
 	rel, ok := i.Args[0].(x86asm.Rel)
 	return i.Next() + uint64(int64(rel)), ok
@@ -40,7 +40,7 @@ func (t Text) Decode(pc uint64) (Inst, error) {
 	return Inst{decoded, pc}, nil
 }
 
-// Function decodes a function to its end, with what is behind it as padding.
+// Function decodes a function to its end, with the padding behind it.
 func (t Text) Function(f *pclntab.Func) (all []Inst, err error) {
 	for pc := f.Entry; pc < f.End; {
 		i, err := t.Decode(pc)

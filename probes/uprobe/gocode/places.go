@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Why a function has no such place.
+// The reasons why a function has no such place.
 var (
 	ErrPrologue = errors.New("its code begins in a way that is not known here")
 	ErrLoop     = errors.New("its code comes back to where it begins")
@@ -18,10 +18,9 @@ var (
 // longestPrologue bounds the instructions before a function's frame is made.
 const longestPrologue = 16
 
-// Entry is the instruction at which a function is entered once a call, with the arguments
-// where the caller put them: the one that makes the frame, or of a function that has none
-// the first. A function whose stack has to grow begins anew before that, and a loop of its
-// body does not come back to it.
+// Entry returns the instruction that runs once in each call of a function, with the arguments where the caller put
+// them. It is the instruction that makes the frame or, without a frame, the first one. If the stack has to grow, the
+// function begins anew before this instruction. No loop of the function's body comes back to it.
 func (t Text) Entry(f *pclntab.Func) (Inst, error) {
 	frame := f.MaxDelta()
 	if frame == 0 {
@@ -43,7 +42,7 @@ func (t Text) Entry(f *pclntab.Func) (Inst, error) {
 	return Inst{}, ErrPrologue
 }
 
-// withoutFrame is the first instruction of a function that has no frame, and does not come back to it.
+// withoutFrame returns the first instruction of a function that has no frame and does not come back to it.
 func (t Text) withoutFrame(f *pclntab.Func) (Inst, error) {
 	code, err := t.Function(f)
 	if err != nil {
@@ -57,9 +56,9 @@ func (t Text) withoutFrame(f *pclntab.Func) (Inst, error) {
 	return code[0], nil
 }
 
-// Exits are the instructions at which a function returns, with the results where the caller
-// expects them: those that take the frame pointer back, behind which a goroutine still is in
-// the function and can be held; where there is none, the return itself.
+// Exits returns the instructions at which a function returns, with the results where the caller expects them. They
+// are the instructions that restore the frame pointer: behind them, a goroutine is still in the function and can be
+// held. Where there is no such instruction, it is the return itself.
 func (t Text) Exits(f *pclntab.Func) (all []Inst, err error) {
 	if f.MaxDelta() == 0 {
 		all, err = t.allReturns(f)
@@ -72,7 +71,7 @@ func (t Text) Exits(f *pclntab.Func) (all []Inst, err error) {
 	return all, err
 }
 
-// allReturns are a function's return instructions.
+// allReturns returns a function's return instructions.
 func (t Text) allReturns(f *pclntab.Func) (all []Inst, err error) {
 	code, err := t.Function(f)
 	for _, i := range code {
@@ -83,8 +82,8 @@ func (t Text) allReturns(f *pclntab.Func) (all []Inst, err error) {
 	return all, err
 }
 
-// endsOfFrame are the exits of a function that has a frame: where a stretch begins in which
-// the frame is gone, and which is nothing but a return.
+// endsOfFrame returns the exits of a function that has a frame. They are where a stretch without the frame begins
+// that is only a return.
 func (t Text) endsOfFrame(f *pclntab.Func) (all []Inst, err error) {
 	begins := f.Entry
 	for end, delta := range f.Deltas() {
@@ -102,16 +101,16 @@ func (t Text) endsOfFrame(f *pclntab.Func) (all []Inst, err error) {
 	return all, nil
 }
 
-// behindPadding is the first instruction from an address on that does something. The
-// compiler keeps returns away from where cache lines end.
+// behindPadding returns the first instruction from an address that does something. The compiler keeps returns away
+// from the ends of cache lines.
 func (t Text) behindPadding(pc uint64) (i Inst, err error) {
 	for i, err = t.Decode(pc); err == nil && i.Op == x86asm.NOP; i, err = t.Decode(i.Next()) {
 	}
 	return i, err
 }
 
-// pops is the instruction right before an address, if that takes the frame pointer back; or
-// else the return itself.
+// pops returns the instruction right before an address if it restores the frame pointer. Otherwise it returns the
+// return itself.
 func (t Text) pops(f *pclntab.Func, end uint64, ret Inst) Inst {
 	const length = 1
 	pop, err := t.Decode(end - length)

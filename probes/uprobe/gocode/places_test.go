@@ -30,8 +30,8 @@ func opened(t testing.TB) (Text, *pclntab.Table) {
 	return Text(text), table
 }
 
-// TestPlaces: of each function that Go compiled, the frame stands behind the entry, and is
-// gone behind each exit; what follows that is its return.
+// TestPlaces: in each function that Go compiled, the frame stands behind the entry, and is gone behind each exit.
+// Behind the exit follows its return.
 func TestPlaces(t *testing.T) {
 	text, table := opened(t)
 	n := 0
@@ -66,7 +66,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNoPlaces: what does not lie in the program's code, or is none, is an error.
+// TestNoPlaces: an address outside the program's code, or at no instruction, gives an error.
 func TestNoPlaces(t *testing.T) {
 	text, table := opened(t)
 	f, ok := table.ByName("main.main")

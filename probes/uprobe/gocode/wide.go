@@ -6,22 +6,21 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Wide is the instruction itself that Entry or Exits found, if it has several bytes, or one
-// next to it that has, and where arguments and results are the same. ok is false if there is
-// none.
+// Wide returns an instruction of several bytes for one that Entry or Exits found: the instruction itself, or one next
+// to it at which arguments and results are the same. ok is false if there is none.
 //
-// A debugger's breakpoint is one byte, and the processor is behind it when it has stopped.
-// Behind an instruction of one byte it is as well when it has run it: if the debugger then
-// has the program stop for another reason, it may take the one for the other and run the
-// instruction again, which takes one word too many off the stack. Delve does.
+// A debugger's breakpoint is one byte, and a processor that it has stopped is one byte behind its address. If the
+// instruction has one byte, the processor is there too after it has run the instruction. So if the debugger then
+// stops the program for another reason, it may take this stop for the breakpoint and run the instruction again, which
+// takes one word too many off the stack. Delve does.
 func (t Text) Wide(f *pclntab.Func, i Inst) (wide Inst, ok bool) {
 	switch {
 	case i.Len > 1:
 		return i, true
-	case i.Op == x86asm.PUSH: // of the frame pointer; what follows has it point to the frame
+	case i.Op == x86asm.PUSH: // of the frame pointer; the next instruction makes it point to the frame
 		next, err := t.Decode(i.Next())
 		return next, err == nil && next.Len > 1 && next.Op == x86asm.MOV && next.Args[0] == x86asm.RBP
-	case i.Op == x86asm.POP: // what frees the frame is before it
+	case i.Op == x86asm.POP: // the instruction before it frees the frame
 		for _, length := range []uint64{4, 7} {
 			free, err := t.Decode(i.PC - length)
 			if err != nil || uint64(free.Len) != length {
@@ -37,7 +36,7 @@ func (t Text) Wide(f *pclntab.Func, i Inst) (wide Inst, ok bool) {
 	return Inst{}, false
 }
 
-// Frees is how much the instruction takes off the stack pointer's distance.
+// Frees returns by how much the instruction raises the stack pointer.
 func (i Inst) Frees() (int64, bool) {
 	imm, ok := i.Args[1].(x86asm.Imm)
 	switch {
@@ -45,7 +44,7 @@ func (i Inst) Frees() (int64, bool) {
 		return 0, false
 	case i.Op == x86asm.ADD:
 		return int64(imm), true
-	case i.Op == x86asm.SUB: // of -128, which is shorter
+	case i.Op == x86asm.SUB: // SUB of -128 is shorter than ADD of 128
 		return -int64(imm), true
 	}
 	return 0, false

@@ -10,8 +10,8 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
-// TestWide: where a debugger's breakpoint stands an instruction has several bytes, and the
-// place is at it or right next to it, in each function of this program.
+// TestWide: in each function of this program, a debugger's breakpoint stands at an instruction of several bytes, at
+// the place or right next to it.
 func TestWide(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		t.Skip("the code is read of programs for Linux on amd64")

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Map maps a program's file into memory, to be read. Nothing of data is to be used after unmap.
+// Map maps a program's file into memory, to be read. Nothing of data may be used after unmap.
 func Map(path string) (data []byte, unmap func(), err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package goproc knows of a process that runs a Go program on amd64 what its file does not
-// have: where the program was loaded, and where the runtime keeps what of a goroutine.
+// Package goproc knows what the file of a Go program on amd64 does not have: where in a process the program was
+// loaded, and where Go's runtime keeps a goroutine's data.
 package goproc
 
 import (
@@ -12,13 +12,12 @@ import (
 	"strconv"
 )
 
-// Layout is where in the runtime's struct g, in bytes, a goroutine's number is, that of the
-// goroutine that started it, and the address of its first function; and the stack pointer
-// with which it is in a system call, behind which is the place in the program.
+// Layout has offsets in the runtime's struct g, in bytes. Number is a goroutine's number, Parent that of the
+// goroutine that started it, and Start the address of its first function. Syscall is the stack pointer of its system
+// call; behind it is the address in the program.
 type Layout struct{ Number, Parent, Start, Syscall uint32 }
 
-// layouts are by Go's minor version: those of src/runtime/runtime2.go, as the compiler lays
-// them out for amd64.
+// layouts are by Go's minor version. They follow src/runtime/runtime2.go, as the compiler lays it out for amd64.
 var layouts = map[int]Layout{
 	22: {Number: 152, Parent: 272, Start: 296, Syscall: 112},
 	23: {Number: 160, Parent: 280, Start: 304, Syscall: 112},
@@ -30,8 +29,8 @@ var layouts = map[int]Layout{
 
 var minor = regexp.MustCompile(`\bgo1\.(\d+)`)
 
-// Minor is the minor version of a version of Go, such as 26 of go1.26.8; ok is false if it
-// is no release's.
+// Minor returns the minor version of a version of Go, such as 26 for go1.26.8. ok is false if the version does not
+// state it.
 func Minor(version string) (n int, ok bool) {
 	m := minor.FindStringSubmatch(version)
 	if m == nil {
@@ -41,7 +40,7 @@ func Minor(version string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// LayoutOf is the layout in programs that a minor version of Go compiled, if it is known.
+// LayoutOf returns the layout in programs that a minor version of Go compiled, if it is known.
 func LayoutOf(minor int) (l Layout, ok bool) {
 	l, ok = layouts[minor]
 	return l, ok
@@ -50,8 +49,8 @@ func LayoutOf(minor int) (l Layout, ok bool) {
 // atEntry is the number of the auxiliary vector's item that has the program's entry.
 const atEntry = 9
 
-// Bias is by how much addresses in a process are above those in its program's file, which
-// has that header: programs that are position-independent are put anywhere.
+// Bias returns how far addresses in a process are above those in its program's file, which has that header. A
+// position-independent program is loaded anywhere.
 func Bias(pid int, file *elf.FileHeader) (uint64, error) {
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {

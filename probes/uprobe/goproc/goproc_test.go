@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMinor: the minor version is that of releases, however they are called.
+// TestMinor: Minor reads the minor version of releases, release candidates and development versions.
 func TestMinor(t *testing.T) {
 	for version, want := range map[string]int{"go1.22": 22, "go1.26.8": 26, "go1.25rc1": 25, "devel go1.27-abc": 27} {
 		if n, ok := Minor(version); !ok || n != want {
@@ -22,7 +22,7 @@ func TestMinor(t *testing.T) {
 	}
 }
 
-// TestBias: a function of this process is in its file where the bias says.
+// TestBias: in the file, a function of this process is at its address less the bias.
 func TestBias(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no auxiliary vector to read but on Linux")

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Only the thread that traces may make most of ptrace's calls, and it waits for the
-// kubelet's threads in wait4. A bell gets it out of there, to run what others post.
+// Only the thread that traces may make most of ptrace's calls, and it waits for the kubelet's threads in wait4. A
+// bell makes it leave wait4, to run functions that others post.
 type bell struct {
 	mu     sync.Mutex
 	queue  []func()
@@ -24,11 +24,10 @@ type bell struct {
 // ringSignal interrupts wait4.
 const ringSignal = unix.SIGUSR2
 
-// ringEvery is how often the signal is sent: one that comes before wait4 has begun is lost.
+// ringEvery is how often the signal is sent: a signal that comes before wait4 has begun is lost.
 const ringEvery = 200 * time.Microsecond
 
-// makeBells has the signal interrupt system calls instead of having them begin again, as
-// Go's handlers have it.
+// makeBells lets the signal interrupt system calls. With the handlers that Go installs, they would begin again.
 func makeBells() error {
 	sink := make(chan os.Signal, 1)
 	signal.Notify(sink, ringSignal)
@@ -48,7 +47,7 @@ func makeBells() error {
 	return call(unsafe.Pointer(&action), nil)
 }
 
-// post has the thread run f. It reports false if the thread has ended.
+// post makes the thread run f. It reports false if the thread has ended.
 func (b *bell) post(f func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,8 +61,7 @@ func (b *bell) post(f func()) bool {
 	return true
 }
 
-// do has the thread run f, and waits until it has. It reports false if the thread has
-// ended before.
+// do makes the thread run f, and waits until it has. It reports false if the thread has ended before that.
 func (b *bell) do(f func()) bool {
 	done := make(chan struct{})
 	if !b.post(func() { f(); close(done) }) {
@@ -86,8 +84,8 @@ func (b *bell) pending() bool {
 	return len(b.queue) > 0
 }
 
-// run runs what was posted, on the thread itself. If idle reports then that there is
-// nothing left to do, the bell is closed, and run reports true.
+// run runs the posted functions, on the thread itself. If idle then reports that nothing is left to do, run closes
+// the bell and reports true.
 func (b *bell) run(idle func() bool) (closed bool) {
 	for {
 		b.mu.Lock()

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -22,7 +19,7 @@ type Handler struct {
 	Held    func(Held)
 	Refused func(Refused)
 	Ended   func(Ended)
-	// Failed gets why the hold process holds nothing any more: the program has ended.
+	// Failed gets the reason why the hold process holds nothing any more: the program has ended.
 	Failed func(error)
 	// Lost gets how many reports were lost because podstep did not read them.
 	Lost func(int)
@@ -36,10 +33,9 @@ type Client struct {
 	ready    chan answer
 	answered bool // of run alone
 
+	version string // of Go
+
 	mu      sync.Mutex
-	process *os.File // a pidfd
-	pid     int
-	version string
 	number  uint64
 	waiting map[uint64]chan *armed // by number
 }
@@ -61,10 +57,9 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	c.link.Send(message{Options: &o})
 	select {
 	case a := <-c.ready:
-		if a.err == nil {
-			err = c.remember(a.ready)
-		} else {
-			err = a.err
+		if err = a.err; err == nil {
+			c.version = a.ready.Go
+			err = c.link.Watch(a.ready.PID)
 		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait for the hold process: %w", ctx.Err())
@@ -73,61 +68,19 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 		c.link.Fail()
 		return nil, err
 	}
-	go c.watch()
 	return c, nil
 }
 
-// remember opens the process, so that it cannot be mistaken for another one later.
-func (c *Client) remember(r *ready) error {
-	fd, err := unix.PidfdOpen(r.PID, 0)
-	if err != nil {
-		return fmt.Errorf("open the hold process: %w", err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.process, c.pid, c.version = os.NewFile(uintptr(fd), fmt.Sprintf("process %d", r.PID)), r.PID, r.Go
-	return nil
-}
+// PID returns the hold process's number.
+func (c *Client) PID() int { return c.link.PID() }
 
-// PID is the hold process.
-func (c *Client) PID() int { return c.pid }
-
-// Go is the version of Go by which the kubelet was built.
+// Go returns the version of Go by which the kubelet was built.
 func (c *Client) Go() string { return c.version }
 
-// Done is closed when the hold process has ended: then nothing is held any more, or only
-// until its lease ends.
+// Done is closed when the hold process has ended. Then nothing is held any more, or only until its lease ends.
 func (c *Client) Done() <-chan struct{} { return c.link.Done() }
 
-// watch ends a hold process that hangs: a thread of the kubelet that gets a signal waits
-// for it.
-func (c *Client) watch() {
-	tick := time.NewTicker(companion.BeatEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.link.Done():
-			c.mu.Lock()
-			_ = c.process.Close()
-			c.mu.Unlock()
-			return
-		case <-tick.C:
-		}
-		if c.link.Silent() > companion.SilentAfter+companion.BeatEvery {
-			c.link.Blame(fmt.Errorf("the hold process was silent for %v, and was ended", companion.SilentAfter))
-			c.kill()
-		}
-	}
-}
-
-func (c *Client) kill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = unix.PidfdSendSignal(int(c.process.Fd()), unix.SIGKILL, nil, 0)
-	c.link.Fail()
-}
-
-// Err is why the hold process has ended.
+// Err returns the reason why the hold process has ended.
 func (c *Client) Err() error { return c.link.Err() }
 
 // run handles what the hold process sends.
@@ -136,7 +89,7 @@ func (c *Client) run() {
 	c.answer(answer{err: c.link.Err()})
 }
 
-// answer is the answer to Options, the first message; there is one.
+// answer handles the answer to Options, which is the first message. It reports false for all later messages.
 func (c *Client) answer(a answer) (first bool) {
 	if c.answered {
 		return false
@@ -173,10 +126,10 @@ func (c *Client) handle(m *message) {
 	}
 }
 
-// Arm has goroutines be held at these places from now on, and at no others. It returns
-// when the kubelet's threads are traced; without places, when they are not any more,
-// unless goroutines are held. refused are the places, by address, at which nothing can be
-// held. The error is why nothing can be held at all, such as another tracer.
+// Arm makes the hold process hold goroutines at these places, and at no others. It returns when the kubelet's threads
+// are traced. Without places it returns when they are not traced any more, unless goroutines are held. refused has,
+// by address, the places at which nothing can be held. Arm fails if nothing can be held at all, for instance because
+// another process traces the kubelet.
 func (c *Client) Arm(ctx context.Context, places []Place) (refused map[uint64]park.RefusedError, err error) {
 	a, err := c.arm(ctx, places)
 	if err != nil {
@@ -207,8 +160,8 @@ func (c *Client) arm(ctx context.Context, places []Place) (*armed, error) {
 	}
 }
 
-// Disarm has no more goroutines be held, and returns how long the kubelet's threads have
-// stood still for it since the hold process was started.
+// Disarm stops holding goroutines, and returns for how long the kubelet's threads have stood still for the hold
+// process since it was started.
 func (c *Client) Disarm(ctx context.Context) (Stats, error) {
 	a, err := c.arm(ctx, nil)
 	if err != nil {
@@ -220,18 +173,18 @@ func (c *Client) Disarm(ctx context.Context) (Stats, error) {
 // LetGo ends a hold. Its end is reported when the goroutine has gone on.
 func (c *Client) LetGo(hold uint64) { c.link.Send(message{LetGo: hold}) }
 
-// Renew has a hold last for the lease from now on.
+// Renew makes a hold last for the lease from now on.
 func (c *Client) Renew(hold uint64, lease time.Duration) {
 	c.link.Send(message{Renew: &renewal{hold, lease}})
 }
 
-// Close has the hold process let all goroutines go, and end. It returns when it has.
+// Close lets all goroutines go and ends the hold process. It returns when that has ended.
 func (c *Client) Close() {
 	c.link.Send(message{Leave: true})
 	select {
 	case <-c.link.Done():
 	case <-time.After(endWithin):
-		c.kill()
+		c.link.Kill()
 		<-c.link.Done()
 	}
 	c.link.Fail()

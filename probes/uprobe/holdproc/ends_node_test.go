@@ -18,7 +18,7 @@ import (
 
 var calm = toy.Options{Workers: 4, Garbage: 1, Pace: time.Millisecond}
 
-// hold has worker 1 of a toy held.
+// hold holds worker 1 of a toy.
 func (c *client) hold(g *trigger, place park.Place, lease time.Duration) Held {
 	c.t.Helper()
 	c.arm(place, lease)
@@ -26,12 +26,12 @@ func (c *client) hold(g *trigger, place park.Place, lease time.Duration) Held {
 	return next(c.t, c.held, "hold")
 }
 
-// TestLease: a hold ends with its lease, which is the kernel's, and a renewed one does not.
+// TestLease: a hold ends with its lease, which the kernel ends. A hold that is renewed does not.
 func TestLease(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	h := c.hold(g, place, 50*time.Millisecond)
 	before := y.Counts()
-	if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != LeaseOver || e.At.Before(h.Until) {
+	if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != LeaseOver || e.At < h.Until {
 		t.Errorf("ended is %+v, of %+v", e, h)
 	}
 	y.Moved(before, y.All()...)
@@ -59,8 +59,7 @@ func TestLease(t *testing.T) {
 	y.Moved(before, y.All()...)
 }
 
-// TestSignals: signals to a thread that is held, and to the program, have their effect,
-// and the hold none.
+// TestSignals: signals to a thread that is held, and to the program, have their effect and do not end the hold.
 func TestSignals(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	h := c.hold(g, place, time.Hour)
@@ -92,9 +91,9 @@ func TestSignals(t *testing.T) {
 	y.Moved(before, y.All()...)
 }
 
-// TestSignalsUntraced: signals to a thread that is held, and to the program, do not end the hold
-// either while nobody traces the thread: the thread gets them when the hold is over. The one does
-// by which every thread is to make a system call: the program waits for this thread.
+// TestSignalsUntraced: signals to a thread that is held, and to the program, do not end the hold either while nobody
+// traces the thread. The thread gets them when the hold is over. One signal does end it: the one by which every
+// thread is to make a system call, because the program waits for this thread.
 func TestSignalsUntraced(t *testing.T) {
 	const everyThread = unix.Signal(33)
 	for _, ends := range []unix.Signal{park.Signal, everyThread} {
@@ -131,8 +130,8 @@ func signalsUntraced(t *testing.T, ends unix.Signal) {
 	y.Moved(before, y.All()...)
 }
 
-// TestLetGoByAnother: who finds a parked goroutine may let it go, whether the process that
-// has parked it lives or not.
+// TestLetGoByAnother: any process that finds a parked goroutine may let it go, whether the process that parked it
+// lives or not.
 func TestLetGoByAnother(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
@@ -160,7 +159,7 @@ func TestLetGoByAnother(t *testing.T) {
 	}
 }
 
-// TestPodstepGoes: a podstep that is killed, is silent or leaves holds nothing.
+// TestPodstepGoes: a podstep that is killed, is silent or leaves holds nothing any more.
 func TestPodstepGoes(t *testing.T) {
 	for name, goes := range map[string]func(*client){
 		"killed": func(c *client) { c.link.Fail() },
@@ -197,8 +196,8 @@ func TestHangs(t *testing.T) {
 	y.Moved(before, y.All()...)
 }
 
-// parked is the one goroutine of a process that waits. A thread that handles a signal, or is
-// stopped, is out of its wait for a moment.
+// parked returns the one goroutine of a process that waits. A thread that handles a signal, or is stopped, is out of
+// its wait for a moment.
 func parked(t *testing.T, pid int) (w park.Wait) {
 	t.Helper()
 	wait(t, "one goroutine waits", func() bool {
@@ -212,7 +211,7 @@ func parked(t *testing.T, pid int) (w park.Wait) {
 	return w
 }
 
-// TestProgramGoes: the end of a program that is traced is reported, and its holds' too.
+// TestProgramGoes: the end of a traced program is reported, and so are the ends of its holds.
 func TestProgramGoes(t *testing.T) {
 	for name, goes := range map[string]func(*toy.Toy){
 		"killed": func(y *toy.Toy) { y.Kill() },
@@ -234,7 +233,7 @@ func TestProgramGoes(t *testing.T) {
 	}
 }
 
-// wait returns when something is so.
+// wait returns when is reports true.
 func wait(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); time.Sleep(time.Millisecond) {
@@ -251,7 +250,7 @@ func kill(t testing.TB, pid int, s unix.Signal) {
 	}
 }
 
-// state is the letter of a process's state; none if it has ended.
+// state returns the letter of a process's state; empty if it has ended.
 func state(pid int) string {
 	s := park.StatusOf(fmt.Sprintf("/proc/%d", pid), "State")
 	if s == "" || s[:1] == "Z" {

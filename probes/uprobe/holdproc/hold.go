@@ -4,16 +4,15 @@ package holdproc
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// signalled handles a signal that is about to be delivered to a thread. It returns the one
-// that is to be delivered.
+// signalled handles a signal that is about to be delivered to a thread. It returns the signal to deliver; 0: none.
 func (t *tracer) signalled(tid int, th *thread, signal unix.Signal, began time.Duration) unix.Signal {
 	if th.hold == nil && len(t.armed) == 0 {
 		return signal
@@ -31,54 +30,55 @@ func (t *tracer) signalled(tid int, th *thread, signal unix.Signal, began time.D
 		case h.wait.Interrupted(&regs):
 			return t.disturbed(h, signal, code, &regs)
 		case h.wait.Begins(&regs):
-			h.waits, h.starts = false, began // when the signal's handler has returned
+			h.waits, h.starts = false, began // it begins when the signal's handler has returned
 		}
 	}
 	place, ok := t.armed[t.program.Linked(&regs)]
 	switch {
 	case !ok:
 	case signal == park.Signal && (code == siKernel || code == siTkill):
-		// Signals do not queue: where one that let the last hold of this thread go is pending
-		// still, that of the probe is lost, and this one stands for both.
+		// Signals do not queue. If a signal that let this thread's last hold go is still pending, the probe's signal
+		// is lost, and the pending one stands for both.
 		t.arrived(tid, th, place, &regs, began)
 		return 0
 	case isPending(t.program.PID, tid, park.Signal):
-		// Of several signals the kernel delivers that of the lowest number first, and the
-		// handler of the runtime's own, which preempts, has the goroutine go on elsewhere.
+		// Of several signals the kernel delivers the one with the lowest number first. The handler of the runtime's
+		// own signal, which preempts, would make the goroutine go on elsewhere.
 		t.arrived(tid, th, place, &regs, began)
 	}
 	return signal
 }
 
-// isPending reports whether a thread has a signal still to come.
+// isPending reports whether a signal is pending for a thread.
 func isPending(pid, tid int, signal unix.Signal) bool {
 	return park.Pending(fmt.Sprintf("/proc/%d/task/%d", pid, tid), "SigPnd", signal)
 }
 
-// arrived is that a goroutine came to an armed place, and a probe chose it.
+// arrived handles the arrival of a goroutine that a probe chose at an armed place.
 func (t *tracer) arrived(tid int, th *thread, place Place, regs *unix.PtraceRegs, began time.Duration) {
-	if th.hold != nil { // it has ended, or the thread would not be here
-		t.end(th.hold, th.hold.over(began))
+	if th.hold != nil { // that hold has ended, or the thread would not be here
+		t.endHold(th.hold, th.hold.howEnded(began))
 	}
 	refused := Refused{TID: tid, Place: place.Address}
 	g, err := t.program.Goroutine(regs)
 	if g != nil {
-		refused.Functions = g.Functions()
+		refused.Goroutine, refused.Functions = g.ID, g.Functions()
 	}
 	var why *park.RefusedError
 	switch {
 	case err != nil:
 		why = &park.RefusedError{Reason: park.NoGoroutine, Text: err.Error()}
-	case !place.Allows(refused.Functions, t.notWithin):
-		why = &park.RefusedError{Reason: NotWithin, Text: "the goroutine is not one that may be held there"}
 	default:
+		if why = place.Refuses(refused.Functions, t.known); why != nil {
+			break
+		}
 		h := &hold{wait: park.Wait{TID: tid, Hold: t.next(), Place: refused.Place, Since: began, Until: began + place.Lease}}
 		if why = t.park(th, h, g, regs); why == nil {
-			t.begin(h, g, refused.Functions, began)
+			t.reportHold(h, g, refused.Functions, began)
 			return
 		}
 	}
-	refused.Reason, refused.Text, refused.At, refused.Stood = why.Reason, why.Text, time.Now(), park.Now()-began
+	refused.Reason, refused.Text, refused.At, refused.Stood = why.Reason, why.Text, clock.Now(), park.Now()-began
 	t.report(message{Refused: &refused})
 }
 
@@ -90,31 +90,12 @@ func (t *tracer) park(th *thread, h *hold, g *park.Goroutine, regs *unix.PtraceR
 	return nil
 }
 
-// Allows reports whether a goroutine with these functions under way may be held here. The
-// first is the place's own, which may well be one in which others are not held: at its entry
-// it has done nothing yet, and at its exit it has.
-func (p Place) Allows(functions []string, notWithin map[string]bool) bool {
-	forbids := func(f string) bool { return notWithin[f] || slices.Contains(p.NotWithin, f) }
-	if len(p.Within) == 0 {
-		return !slices.ContainsFunc(functions, forbids)
-	}
-	for i, f := range functions {
-		if slices.Contains(p.Within, f) {
-			return true
-		}
-		if i > 0 && forbids(f) {
-			return false
-		}
-	}
-	return false
-}
-
-// begin reports a hold, and has its end be noticed.
-func (t *tracer) begin(h *hold, g *park.Goroutine, functions []string, began time.Duration) {
-	now, at := park.Now(), time.Now()
+// reportHold reports that a hold has begun, and begins to look for its end.
+func (t *tracer) reportHold(h *hold, g *park.Goroutine, functions []string, began time.Duration) {
+	now, at := park.Now(), clock.Now()
 	t.report(message{Held: &Held{
 		Hold: h.wait.Hold, TID: h.wait.TID, G: g.G, Goroutine: g.ID, Place: h.wait.Place, Functions: functions,
 		At: at, Until: at.Add(h.wait.Until - now), Stood: now - began,
 	}})
-	t.later(h, lookEvery)
+	t.lookLater(h, lookEvery)
 }

@@ -7,32 +7,33 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // hold is a goroutine that is parked.
 type hold struct {
 	wait   park.Wait
-	how    End           // how it is about to end, if that is known
-	renew  time.Duration // the deadline to which it is to be renewed; 0: it is not
-	starts time.Duration // when its thread was last sent to begin to wait, as park.Now
-	waits  bool          // and was seen to wait since
+	how    End           // how it is about to end; empty: not known
+	renew  time.Duration // the deadline to set; 0: none
+	starts time.Duration // when its thread was last made to begin its wait, by park.Now
+	waits  bool          // its thread was seen to wait since
 }
 
 const (
-	// lookEvery is how soon it is looked again whether a hold has begun, or has ended.
+	// lookEvery is how soon a hold is looked at again: whether it has begun, or has ended.
 	lookEvery = time.Millisecond
-	// beginWithin is how long a goroutine may take from its place to its wait: it may have
-	// to wait for a processor.
-	beginWithin = 5 * time.Second
+	// A goroutine may have to wait for a processor before it comes to its wait. After seldomAfter it is looked at
+	// every seldomEvery.
+	seldomAfter, seldomEvery = time.Second, 50 * time.Millisecond
 )
 
-// later has it looked after a hold.
-func (t *tracer) later(h *hold, after time.Duration) {
+// lookLater looks at a hold after a while.
+func (t *tracer) lookLater(h *hold, after time.Duration) {
 	time.AfterFunc(after, func() { t.post(func() { t.look(h) }) })
 }
 
-// look notices whether a hold has ended.
+// look finds out whether a hold has ended.
 func (t *tracer) look(h *hold) {
 	now, over := park.Now(), h.wait.Over()
 	switch {
@@ -43,23 +44,26 @@ func (t *tracer) look(h *hold) {
 		t.stop(h)
 	case !over:
 		h.waits = true
-		t.later(h, max(lookEvery, h.wait.Until-now+lookEvery/4))
+		t.lookLater(h, max(lookEvery, h.wait.Until-now+lookEvery/4))
+	case h.begins(now) && now-h.starts < seldomAfter:
+		t.lookLater(h, lookEvery)
 	case h.begins(now):
-		t.later(h, lookEvery)
+		t.lookLater(h, seldomEvery)
 	case now < h.wait.Until:
-		t.stop(h) // it may as well handle a signal just now, of which it is to be asked
+		t.stop(h) // it may handle a signal just now: stood finds out
+	case !h.waits: // it may still be on its way, and would wait from then on
+		t.stop(h)
+		t.lookLater(h, seldomEvery)
 	default:
-		t.end(h, h.over(now))
+		t.endHold(h, h.howEnded(now))
 	}
 }
 
 // begins reports whether the thread may be on its way to its wait.
-func (h *hold) begins(now time.Duration) bool {
-	return !h.waits && now-h.starts < beginWithin && now < h.wait.Until
-}
+func (h *hold) begins(now time.Duration) bool { return !h.waits && now < h.wait.Until }
 
-// over is how a hold ended that is over by now.
-func (h *hold) over(now time.Duration) End {
+// howEnded returns how a hold ended that is over by now.
+func (h *hold) howEnded(now time.Duration) End {
 	switch {
 	case h.how != "":
 		return h.how
@@ -69,39 +73,39 @@ func (h *hold) over(now time.Duration) End {
 	return Interrupted
 }
 
-func (t *tracer) end(h *hold, how End) {
+func (t *tracer) endHold(h *hold, how End) {
 	delete(t.holds, h.wait.Hold)
 	if th := t.threads[h.wait.TID]; th != nil && th.hold == h {
 		th.hold = nil
 	}
-	t.report(message{Ended: &Ended{Hold: h.wait.Hold, How: how, At: time.Now()}})
+	t.report(message{Ended: &Ended{Hold: h.wait.Hold, How: how, At: clock.Now()}})
 }
 
-// disturbed handles a signal to a thread that was interrupted by it while its goroutine
-// waits. The one that lets go, to this very thread, ends the wait. Others are those that no
-// thread blocks, and are delivered.
+// disturbed handles a signal that interrupted a thread while its goroutine waits. park.Signal, sent by a process to
+// this thread, ends the wait. All others are signals that no thread blocks; they are delivered, and the thread waits
+// again.
 func (t *tracer) disturbed(h *hold, signal unix.Signal, code int32, regs *unix.PtraceRegs) unix.Signal {
 	h.waits = true
 	switch {
 	case signal == park.Signal && code == siTkill:
 		h.how = LetGo
-		t.later(h, lookEvery/4)
+		t.lookLater(h, lookEvery/4)
 	default:
-		t.again(h, regs)
+		t.waitAgain(h, regs)
 	}
 	return signal
 }
 
-// again has an interrupted thread begin to wait once more. The kernel would by itself, but it
-// would add the time that the thread stood still.
-func (t *tracer) again(h *hold, regs *unix.PtraceRegs) {
+// waitAgain makes an interrupted thread begin its wait once more. The kernel would do so by itself, but would add the
+// time that the thread stood still.
+func (t *tracer) waitAgain(h *hold, regs *unix.PtraceRegs) {
 	if h.wait.Again(regs) == nil {
 		h.waits, h.starts = false, park.Now()
 	}
-	t.later(h, lookEvery)
+	t.lookLater(h, lookEvery)
 }
 
-// letGo ends a hold, or all with 0.
+// letGo ends a hold, or with 0 all holds.
 func (t *tracer) letGo(id uint64) {
 	for _, h := range t.holds {
 		if id == 0 || h.wait.Hold == id {
@@ -111,7 +115,7 @@ func (t *tracer) letGo(id uint64) {
 	}
 }
 
-// extend has a hold last until a later time, or an earlier one.
+// extend makes a hold last until another time, later or earlier.
 func (t *tracer) extend(id uint64, until time.Duration) {
 	if h := t.holds[id]; h != nil && h.how == "" {
 		h.renew = until
@@ -119,11 +123,11 @@ func (t *tracer) extend(id uint64, until time.Duration) {
 	}
 }
 
-// stop has a hold's thread stand still, for stood.
-func (t *tracer) stop(h *hold) { _ = ptrace(unix.PTRACE_INTERRUPT, h.wait.TID, 0, 0) }
+// stop makes a hold's thread stand still. stood then handles it.
+func (t *tracer) stop(h *hold) { _ = unix.PtraceInterrupt(h.wait.TID) }
 
-// stood is that a held thread stands still without a signal, as stop wants it: whether its
-// goroutine waits is certain then.
+// stood handles a held thread that stands still without a signal, as stop makes it. Only then is it certain whether
+// its goroutine waits.
 func (t *tracer) stood(tid int, h *hold) {
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
@@ -133,18 +137,21 @@ func (t *tracer) stood(tid int, h *hold) {
 	switch waits := h.wait.Interrupted(&regs); {
 	case waits && h.how == LetGo:
 		if h.wait.End(&regs) == nil {
-			t.end(h, LetGo)
+			t.endHold(h, LetGo)
 			return
 		}
-		t.later(h, lookEvery)
+		t.lookLater(h, lookEvery)
 	case waits:
 		if h.renew != 0 {
 			h.wait.Until, h.renew = h.renew, 0
 		}
-		t.again(h, &regs)
+		t.waitAgain(h, &regs)
 	case h.begins(now):
-		t.later(h, lookEvery)
+		t.lookLater(h, lookEvery)
 	default:
-		t.end(h, h.over(now))
+		if !h.waits { // if it is still on its way, it is not to wait any more
+			_ = h.wait.Expire(&regs)
+		}
+		t.endHold(h, h.howEnded(now))
 	}
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
-// These tests need root: they trace a program that they build, and have a probe in the
-// kernel choose its goroutines.
+// These tests need root: they trace a program that they build, and a probe in the kernel chooses its goroutines.
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Role {
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// times is how often to do something: more where somebody has the time.
+// times returns how often to do something: the number in a variable of the environment, or else otherwise.
 func times(t *testing.T, env string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(env)
@@ -45,8 +44,8 @@ func times(t *testing.T, env string, otherwise int) int {
 	return n
 }
 
-// trigger is a probe at one place of a program, which has a thread stopped behind it if
-// the number in its first argument's register is wanted.
+// trigger is a probe at one place of a program. It stops a thread behind the place if the number in the register of
+// its first argument is wanted.
 type trigger struct {
 	t      testing.TB
 	wanted *ebpf.Map
@@ -70,7 +69,7 @@ func newTrigger(t testing.TB, pid int, address uint64) *trigger {
 	t.Cleanup(func() { wanted.Close() })
 	g := &trigger{t, wanted}
 	g.want(nobody, false)
-	const ax, once = 80, 8 // where RAX is in the context, and whether to stop after one in the value
+	const ax, once = 80, 8 // where RAX is in the context, and the value's bit for stopping once
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "GPL", Instructions: asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.Mov.Imm(asm.R2, 0),
@@ -110,7 +109,7 @@ func newTrigger(t testing.TB, pid int, address uint64) *trigger {
 	return g
 }
 
-// offset is where in a program's file an address is.
+// offset returns where in a program's file an address is.
 func offset(t testing.TB, name string, address uint64) uint64 {
 	file, err := elf.Open(name)
 	if err != nil {
@@ -126,7 +125,7 @@ func offset(t testing.TB, name string, address uint64) uint64 {
 	return 0
 }
 
-// want has the goroutines of a worker chosen, one or all.
+// want chooses the goroutines of a worker, all of them or one.
 func (g *trigger) want(worker int64, once bool) {
 	g.t.Helper()
 	value := [2]int64{worker}
@@ -138,7 +137,7 @@ func (g *trigger) want(worker int64, once bool) {
 	}
 }
 
-// client is a hold process with what it has reported.
+// client is a hold process's client, with what the process has reported.
 type client struct {
 	*Client
 	t       testing.TB
@@ -153,7 +152,7 @@ func startClient(t testing.TB, pid int) *client {
 	const many = 1 << 16
 	c := &client{t: t, held: make(chan Held, many), refused: make(chan Refused, many), ended: make(chan Ended, many), failed: make(chan error, 1)}
 	var err error
-	c.Client, err = Start(t.Context(), Options{PID: pid}, nil, Handler{
+	c.Client, err = Start(t.Context(), Options{PID: pid, Packages: map[string]bool{"main": true}}, nil, Handler{
 		Held: func(h Held) { c.held <- h }, Refused: func(r Refused) { c.refused <- r },
 		Ended: func(e Ended) { c.ended <- e }, Failed: func(err error) { c.failed <- err },
 		Lost: func(n int) { t.Errorf("%d reports are lost", n) },
@@ -176,7 +175,7 @@ func (c *client) arm(place park.Place, lease time.Duration) {
 	}
 }
 
-// next is the next report on a channel.
+// next returns the next report on a channel.
 func next[T any](t testing.TB, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {
@@ -187,7 +186,7 @@ func next[T any](t testing.TB, from <-chan T, what string) (v T) {
 	return v
 }
 
-// setup is a toy with a trigger at its step's entry, and a hold process.
+// setup starts a toy with a trigger at its step's entry, and a hold process.
 func setup(t testing.TB, version string, o toy.Options) (*toy.Toy, *trigger, *client, park.Place) {
 	t.Helper()
 	y := toy.Start(t, toy.Build(t, version), o)

@@ -3,29 +3,32 @@ package holdproc
 import (
 	"time"
 
+	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
-// Options are what the hold process is to do.
+// Options state what the hold process is to do.
 type Options struct {
-	// PID and Started are the kubelet's. Started is when it was started, in the kernel's
-	// clock ticks: a process that got the same number later has another. 0 is any.
+	// PID and Started are the kubelet's. Started is the time of its start in the kernel's clock ticks; 0: any. A
+	// process that got the same number later has another.
 	PID     int
 	Started uint64
-	// NotWithin are functions that must not be under way where a goroutine is held, in addition
-	// to those of the place.
+	// NotWithin are functions that must not be under way on a goroutine that is held, in addition to those of the
+	// place.
 	NotWithin []string
+	// Packages are the packages of which it is known which functions have a lock. A goroutine is not held while a
+	// function of another package is under way around the place's function.
+	Packages map[string]bool
 }
 
-// Place is where pods are to be held.
+// Place is a place at which pods are to be held.
 type Place struct {
 	// Address is that of the probed instruction, as the program was linked.
 	Address uint64
-	// Within are functions of which one has to be under way below the place's on the
-	// goroutine; none: any goroutine is held. NotWithin are functions that must not be under
-	// way between the two.
+	// Within are functions: a goroutine is held if one of them is under way around the place's function. If there are
+	// none, any goroutine is held. NotWithin are functions that must not be under way between the two.
 	Within, NotWithin []string
-	// Lease is how long a goroutine is held that nobody renews.
+	// Lease is how long a goroutine is held if nobody renews its hold.
 	Lease time.Duration
 }
 
@@ -34,29 +37,30 @@ type Held struct {
 	// Hold is the number of the hold.
 	Hold uint64
 	TID  int
-	// G is the address of the goroutine's g, Goroutine its number.
+	// G is the address of the goroutine's g. Goroutine is its number.
 	G, Goroutine uint64
-	// Place is the address of the armed place, Functions what is under way on the
-	// goroutine, the innermost first.
+	// Place is the address of the armed place. Functions are the functions under way on the goroutine, the innermost
+	// first.
 	Place     uint64
 	Functions []string
-	// At is when it was parked, and Until when the lease ends.
-	At, Until time.Time
-	// Whole: the whole program stands still for it, and not this goroutine alone.
+	// At is when it was parked. Until is when the lease ends.
+	At, Until clock.Time
+	// Whole: the whole program stands still for the hold, not this goroutine alone.
 	Whole bool
-	// Stood is how long its thread stood still for that, as far as it can be seen from
-	// here: from when its stop was noticed.
+	// Stood is how long its thread stood still to be parked, from when the hold process noticed its stop.
 	Stood time.Duration
 }
 
-// Refused is a goroutine that was at an armed place, and was not held.
+// Refused is a goroutine that was at an armed place and was not held.
 type Refused struct {
-	TID       int
+	TID int
+	// Goroutine is the goroutine's number; 0: it cannot be read.
+	Goroutine uint64
 	Place     uint64
 	Functions []string
 	Reason    park.Reason
 	Text      string
-	At        time.Time
+	At        clock.Time
 	Stood     time.Duration
 }
 
@@ -69,33 +73,36 @@ const (
 	LeaseOver End = "lease over"
 	// LetGo: podstep, or another process by a signal, let the goroutine go.
 	LetGo End = "let go"
-	// Interrupted: the goroutine went on before its time, and it is not known why.
+	// Interrupted: the goroutine went on before its time, for an unknown reason.
 	Interrupted End = "interrupted"
-	// ProgramGone: the program has ended, or has become another one.
+	// ProgramGone: the program has ended, or the process runs another one.
 	ProgramGone End = "program gone"
 )
 
-// Ended is that a hold has ended.
+// Ended reports that a hold has ended.
 type Ended struct {
 	Hold uint64
 	How  End
-	At   time.Time
+	At   clock.Time
 }
 
-// Stats are what the hold process has done since it was started.
+// Stats state what the hold process has done since it was started.
 type Stats struct {
-	// Stops are the times that a thread of the kubelet stood still, for whatever reason,
-	// and Stood how long in all and at most, from when each was noticed.
+	// Stops counts the times that a thread of the kubelet stood still, for whatever reason. Stood is how long that
+	// was in all, and Worst at most, from when each stop was noticed.
 	Stops        uint64
 	Stood, Worst time.Duration
 }
 
-// NotWithin is the reason why a goroutine is not held that is not one that may be held at
-// the place. The others are package park's.
-const NotWithin park.Reason = "not within"
+// NotWithin is the reason why a goroutine that may not be held at the place is not held. NotKnown is the reason why one
+// is not held that may have a lock. The other reasons are package park's.
+const (
+	NotWithin park.Reason = "not within"
+	NotKnown  park.Reason = "not known"
+)
 
-// message is what goes over the link; one of its parts is given. Those up to Leave go from
-// podstep to the hold process, the others back.
+// message is a message of the link. One of its fields is set. podstep sends those up to Leave, the hold process the
+// others.
 type message struct {
 	Options *Options
 	Arm     *arm
@@ -115,18 +122,18 @@ type message struct {
 	Beat bool
 }
 
-// arm are the places from then on; the hold process answers with the number.
+// arm has the places that are armed from then on. The hold process answers with the number.
 type arm struct {
 	Number uint64
 	Places []Place
 }
 
-// armed is that the places are armed, or why not.
+// armed answers arm.
 type armed struct {
 	Number uint64
-	// Refused are, by address, those at which no goroutine can be held.
+	// Refused has, by address, the places at which no goroutine can be held.
 	Refused map[uint64]park.RefusedError
-	// Err is why none is armed.
+	// Err is the reason why no place is armed; empty: the places are armed.
 	Err   string
 	Stats Stats
 }
@@ -136,7 +143,7 @@ type renewal struct {
 	Lease time.Duration
 }
 
-// ready is that the hold process knows the program.
+// ready reports that the hold process knows the program.
 type ready struct {
 	PID int
 	Go  string

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// score is the hold process's oom_score_adj: the kernel ends it after all others.
+	// score is the hold process's oom_score_adj. With it, the kernel ends the process after all others.
 	score = -999
-	// maxMemory is what the garbage collector keeps the process below where it can.
+	// maxMemory is the memory that the garbage collector tries not to exceed.
 	maxMemory = 64 << 20
-	// hangsAfter is how long one stop of a thread may be under way until this process
-	// takes itself to hang, and ends so that the kernel lets go of all threads.
+	// hangsAfter is how long the stop of one thread may be handled. After that, this process takes itself to hang,
+	// and ends so that the kernel lets go of all threads.
 	hangsAfter = 3 * time.Second
 )
 
-// process is the hold process. Its link's goroutine has all of it but the numbers.
+// process is the hold process. Only its link's goroutine uses it, except for the numbers.
 type process struct {
 	link    *companion.Duplex[message]
 	program *park.Program
 	tracer  *tracer
 	stats   stats
 	holds   atomic.Uint64
-	// notWithin are those of Options.
-	notWithin map[string]bool
+	known   Known
+	started uint64 // Options.Started
 }
 
 // Main is the main function of the hold process. It returns the exit code.
@@ -67,9 +67,9 @@ func Main() int {
 }
 
 func (p *process) open(o Options) (err error) {
-	p.notWithin = map[string]bool{}
+	p.known, p.started = Known{NotWithin: map[string]bool{}, Packages: o.Packages}, o.Started
 	for _, f := range o.NotWithin {
-		p.notWithin[f] = true
+		p.known.NotWithin[f] = true
 	}
 	if err := makeBells(); err != nil {
 		return fmt.Errorf("set a signal's action: %w", err)
@@ -83,7 +83,7 @@ func (p *process) open(o Options) (err error) {
 	return nil
 }
 
-// serve does what podstep asks for until it goes, and lets all go then.
+// serve does what podstep asks for, until podstep goes. Then it lets all goroutines go.
 func (p *process) serve() {
 	for {
 		m, err := p.link.Receive()
@@ -92,10 +92,10 @@ func (p *process) serve() {
 		}
 		p.do(&m)
 	}
-	p.end()
+	p.letAllGo()
 }
 
-// listen ends the link of a podstep that is silent, and this process if it hangs.
+// listen ends the link if podstep is silent, and this process if it hangs.
 func (p *process) listen() {
 	for {
 		time.Sleep(companion.BeatEvery / 2)
@@ -125,7 +125,7 @@ func (p *process) do(m *message) {
 	}
 }
 
-// arm arms these places, and no others. Those at which nothing can be held are left out.
+// arm arms these places, and no others. It leaves out those at which nothing can be held.
 func (p *process) arm(places []Place, answer *armed) error {
 	all := map[uint64]Place{}
 	for _, place := range places {
@@ -148,7 +148,12 @@ func (p *process) arm(places []Place, answer *armed) error {
 	if len(all) == 0 {
 		return nil
 	}
-	t := &tracer{program: p.program, report: p.link.Send, next: func() uint64 { return p.holds.Add(1) }, stats: &p.stats, notWithin: p.notWithin, armed: all}
+	t := &tracer{program: p.program, started: p.started, report: p.link.Send, next: func() uint64 { return p.holds.Add(1) }, stats: &p.stats, known: p.known, armed: all}
+	if p.tracer != nil { // its threads are the kernel's to give back before they can be traced again
+		if err := p.untraced(); err != nil {
+			return err
+		}
+	}
 	if err := t.start(); err != nil {
 		return err
 	}
@@ -156,8 +161,7 @@ func (p *process) arm(places []Place, answer *armed) error {
 	return nil
 }
 
-// settle waits, if nothing is armed, until no thread is traced any more. A thread that is
-// held goes on being traced.
+// settle waits, if nothing is armed, until no thread is traced any more. It does not wait while goroutines are held.
 func (p *process) settle(disarmed bool) error {
 	held := 0
 	if !disarmed || p.tracer.do(func() { held = len(p.tracer.holds) }) && held > 0 {
@@ -179,8 +183,8 @@ func (p *process) untraced() error {
 	return errors.New("the thread that traces the kubelet's does not end")
 }
 
-// end lets all goroutines go, and all threads.
-func (p *process) end() {
+// letAllGo lets all goroutines go, and all threads.
+func (p *process) letAllGo() {
 	if p.tracer == nil {
 		return
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
-// TestNotWithin: a goroutine is held only within the wanted function, and not with a
-// forbidden one between.
+// TestNotWithin: a goroutine is held only within the wanted function, and only if no forbidden function is between.
 func TestNotWithin(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	c.arm(place, time.Hour)
@@ -40,18 +39,25 @@ func TestNotWithin(t *testing.T) {
 	y.Moved(y.Counts(), y.All()...)
 }
 
-// TestRefusedPlaces: where no goroutine can be parked, that is known when it is armed.
-func TestRefusedPlaces(t *testing.T) {
-	y, _, c, place := setup(t, "", calm)
-	p, err := park.Open(y.PID)
+// exitsOf opens a toy, and returns the places where its step returns.
+func exitsOf(t *testing.T, pid int) (*park.Program, []park.Place) {
+	t.Helper()
+	p, err := park.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
+	t.Cleanup(p.Close)
 	exits, why := p.Exits("main.step")
 	if why != nil {
 		t.Fatal(why)
 	}
+	return p, exits
+}
+
+// TestRefusedPlaces: a place at which no goroutine can be parked is refused when it is armed.
+func TestRefusedPlaces(t *testing.T) {
+	y, _, c, place := setup(t, "", calm)
+	p, exits := exitsOf(t, y.PID)
 	inRuntime, why := p.Entry("runtime.newproc")
 	if why == nil || why.Reason != park.InRuntime {
 		t.Errorf("the entry of runtime.newproc is %+v (%v)", inRuntime, why)
@@ -71,8 +77,7 @@ func TestRefusedPlaces(t *testing.T) {
 	}
 }
 
-// TestAnotherTracer: a program that is traced already is left alone, and the message names
-// who traces it.
+// TestAnotherTracer: a program that is traced already is left alone, and the message names its tracer.
 func TestAnotherTracer(t *testing.T) {
 	y, _, first, place := setup(t, "", calm)
 	first.arm(place, time.Hour)
@@ -88,7 +93,7 @@ func TestAnotherTracer(t *testing.T) {
 	y.Moved(y.Counts(), y.All()...)
 }
 
-// TestNoProgram: what is no Go program that runs is refused at once.
+// TestNoProgram: a process that runs no Go program is refused at once.
 func TestNoProgram(t *testing.T) {
 	sleep := filepath.Join("/", "bin", "sleep")
 	cmd := command(t, sleep, "1000")
@@ -100,18 +105,10 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestExits: a goroutine is held as well where its function is about to return.
+// TestExits: a goroutine is also held where its function is about to return.
 func TestExits(t *testing.T) {
 	y := toy.Start(t, toy.Build(t, ""), calm)
-	p, err := park.Open(y.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	exits, why := p.Exits("main.step")
-	if why != nil {
-		t.Fatal(why)
-	}
+	_, exits := exitsOf(t, y.PID)
 	c := startClient(t, y.PID)
 	places := []Place{}
 	for _, e := range exits {

@@ -17,8 +17,7 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
-// TestKilled: the hold process may be killed at any moment. The program goes on, and each
-// of its goroutines.
+// TestKilled: the hold process may be killed at any moment. The program goes on, with all of its goroutines.
 func TestKilled(t *testing.T) {
 	y := toy.Start(t, toy.Build(t, os.Getenv("PODSTEP_GO")), toy.Options{
 		Workers: 8, Garbage: 2, Pace: 100 * time.Microsecond, Env: []string{"GOGC=5"},
@@ -28,7 +27,7 @@ func TestKilled(t *testing.T) {
 	n, holds := times(t, "PODSTEP_KILLS", 20), 0
 	for range n {
 		c := startClient(t, y.PID)
-		go func() { // it may be killed while it begins to trace
+		go func() { // it may be killed while Arm begins to trace
 			_, _ = c.Arm(t.Context(), []Place{{Address: place.Address, Within: []string{"main.podWorkerLoop"}, Lease: time.Millisecond}})
 		}()
 		time.Sleep(rand.N(20 * time.Millisecond))
@@ -41,8 +40,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("the hold process was killed %d times, and %d goroutines were held: the program goes on, %+v", n, holds, y.Counts())
 }
 
-// TestStress: goroutines are held over and over, under a garbage collector that never
-// rests and checks itself, on stacks of all sizes. Arguments and results stay right.
+// TestStress: goroutines are held over and over, on stacks of all sizes, while the garbage collector never rests and
+// checks itself. Arguments and results stay right.
 func TestStress(t *testing.T) {
 	for _, o := range []toy.Options{
 		{Workers: 8, Garbage: 2, Grow: true, Env: []string{"GOGC=1", "GODEBUG=clobberfree=1"}},
@@ -97,7 +96,7 @@ func stress(t *testing.T, version string, o toy.Options, n int) {
 		stats.Stood/time.Duration(max(stats.Stops, 1)), stats.Worst)
 }
 
-// quantiles puts durations into words.
+// quantiles returns the quantiles of durations in words.
 func quantiles(all []time.Duration) string {
 	slices.Sort(all)
 	var out []string
@@ -107,7 +106,7 @@ func quantiles(all []time.Duration) string {
 	return strings.Join(out, ", ")
 }
 
-// TestLetGoTime measures how soon a goroutine goes on that is let go.
+// TestLetGoTime measures how soon a goroutine goes on after it is let go.
 func TestLetGoTime(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	c.arm(place, time.Hour)

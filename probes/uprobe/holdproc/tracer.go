@@ -4,28 +4,29 @@ package holdproc
 
 import (
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/uprobe/ptrace"
 )
 
-// tracer traces the program's threads, on one thread of its own, while places are armed or
-// goroutines are held. When that thread ends, the kernel lets go of them all.
+// tracer traces the program's threads while places are armed or goroutines are held. It does so on a thread of its
+// own. When that thread ends, the kernel lets go of the program's threads.
 type tracer struct {
 	bell
 	program *park.Program
+	started uint64 // when the program's process was started; 0: it is not known
 	report  func(message)
 	next    func() uint64 // the number of the next hold
 	stats   *stats
-	// notWithin are functions under which nobody is held.
-	notWithin map[string]bool
+	known   Known
 
-	// These are of the thread alone.
-	armed   map[uint64]Place // by the address behind the instruction
+	// Only the thread uses these.
+	armed   map[uint64]Place // by the address behind the place's instruction
 	threads map[int]*thread
 	holds   map[uint64]*hold
 	gone    bool
@@ -38,10 +39,10 @@ type thread struct {
 	hold *hold
 }
 
-// stats are Stats, which other goroutines read.
+// stats are the Stats that other goroutines read.
 type stats struct{ stops, stood, worst atomic.Int64 }
 
-func (s *stats) add(d time.Duration) {
+func (s *stats) addStop(d time.Duration) {
 	s.stops.Add(1)
 	s.stood.Add(int64(d))
 	for worst := s.worst.Load(); int64(d) > worst && !s.worst.CompareAndSwap(worst, int64(d)); worst = s.worst.Load() {
@@ -56,7 +57,7 @@ func (s *stats) all() Stats {
 func (t *tracer) start() error {
 	t.threads, t.holds, t.ended = map[int]*thread{}, map[uint64]*hold{}, make(chan struct{})
 	started := make(chan error)
-	onThread(func() {
+	companion.OnThread(func() {
 		t.tid = unix.Gettid()
 		err := t.seize()
 		started <- err
@@ -67,26 +68,10 @@ func (t *tracer) start() error {
 	return <-started
 }
 
-// busy is since when a stop is being handled, as park.Now has it; 0: none is.
+// busy is when the handling of a stop began, by park.Now; 0: no stop is being handled.
 var busy atomic.Int64
 
-// onThread runs f on a thread that ends with it. The first thread of a process never ends
-// before the process does.
-func onThread(f func()) {
-	go func() {
-		runtime.LockOSThread() // never unlocked: then the thread ends with the goroutine
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		began := make(chan struct{})
-		onThread(func() { close(began); f() })
-		<-began
-		runtime.UnlockOSThread()
-	}()
-}
-
-// trace handles what happens to the threads until there is nothing left to do.
+// trace handles the threads' events until nothing is left to do.
 func (t *tracer) trace() {
 	defer close(t.ended)
 	for !t.run(t.idle) {
@@ -95,7 +80,7 @@ func (t *tracer) trace() {
 		switch {
 		case err == unix.EINTR:
 		case err != nil: // no thread is left
-			t.leaveAll()
+			t.programGone()
 		default:
 			t.handle(tid, status)
 		}
@@ -108,11 +93,11 @@ func (t *tracer) trace() {
 // idle reports whether there is nothing left to do.
 func (t *tracer) idle() bool { return t.gone || len(t.armed) == 0 && len(t.holds) == 0 }
 
-// leaveAll is that the program has ended, or has become another one.
-func (t *tracer) leaveAll() {
+// programGone handles the end of the program, or its exec of another one.
+func (t *tracer) programGone() {
 	t.gone = true
 	for _, h := range t.holds {
-		t.end(h, ProgramGone)
+		t.endHold(h, ProgramGone)
 	}
 }
 
@@ -123,7 +108,7 @@ func (t *tracer) handle(tid int, status unix.WaitStatus) {
 	defer busy.Store(0)
 	if !status.Stopped() {
 		if th := t.threads[tid]; th != nil && th.hold != nil {
-			t.end(th.hold, ProgramGone)
+			t.endHold(th.hold, ProgramGone)
 		}
 		delete(t.threads, tid)
 		return
@@ -138,25 +123,20 @@ func (t *tracer) handle(tid int, status unix.WaitStatus) {
 	case 0:
 		signal = t.signalled(tid, th, signal, began)
 	case unix.PTRACE_EVENT_EXEC:
-		t.leaveAll()
+		t.programGone()
 		return
 	case unix.PTRACE_EVENT_STOP:
 		if th.hold != nil {
 			t.stood(tid, th.hold)
 		}
-		if stops(signal) {
-			_ = ptrace(unix.PTRACE_LISTEN, tid, 0, 0) // it stays stopped until SIGCONT
+		if ptrace.StopsProcess(signal) {
+			_ = ptrace.Call(unix.PTRACE_LISTEN, tid, 0, 0) // it stays stopped until SIGCONT
 			return
 		}
 		signal = 0
 	default:
 		signal = 0
 	}
-	_ = ptrace(unix.PTRACE_CONT, tid, 0, uintptr(signal))
-	t.stats.add(park.Now() - began)
-}
-
-// stops reports whether a signal is one that stops a whole process.
-func stops(s unix.Signal) bool {
-	return s == unix.SIGSTOP || s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU
+	_ = unix.PtraceCont(tid, int(signal))
+	t.stats.addStop(park.Now() - began)
 }

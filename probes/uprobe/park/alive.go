@@ -8,50 +8,115 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// usesFlags reports whether code behind its first instruction looks at flags that it has
-// not set itself.
-func usesFlags(code []inst) bool {
-	for _, i := range code[1:] {
-		name := i.Op.String()
-		switch {
-		case strings.HasPrefix(name, "J") && i.Op != x86asm.JMP, strings.HasPrefix(name, "SET"), strings.HasPrefix(name, "CMOV"),
-			i.Op == x86asm.ADC, i.Op == x86asm.SBB, i.Op == x86asm.RCL, i.Op == x86asm.RCR, i.Op == x86asm.PUSHFQ, i.Op == x86asm.LAHF:
-			return true
-		case i.Op == x86asm.CMP, i.Op == x86asm.TEST, i.Op == x86asm.ADD, i.Op == x86asm.SUB, i.Op == x86asm.AND,
-			i.Op == x86asm.OR, i.Op == x86asm.XOR, i.Op == x86asm.NEG, !i.straight():
+// takesFloats reports whether a vector register that has an argument may be needed from an address on, which is behind
+// the instruction that makes the function's frame: read by an instruction, or passed on as it came.
+func (l *life) takesFloats(pc uint64) (read, passed bool) {
+	named, taken := l.forward(l.at[pc])
+	return named != 0, taken&l.arguments() != 0
+}
+
+// arguments returns the vector registers that may have arguments when the function is entered. Before the stack grows,
+// the function saves all registers with arguments that it uses. If its stack never grows, any may have one.
+func (l *life) arguments() (out vectors) {
+	for n, i := range l.code {
+		if !strings.HasPrefix(l.p.callee(i), "runtime.morestack") {
+			continue
+		}
+		for n--; n >= 0 && l.code[n].straight(); n-- {
+			reads, _ := vectorsOf(l.code[n])
+			out |= reads
+		}
+		return out
+	}
+	return ^kept
+}
+
+// firstResult is the register of a function's first result that is a floating-point number.
+const firstResult = vectors(1)
+
+// mostCalls bounds how many functions, each called by the one before it, are looked at for what they return.
+const mostCalls = 4
+
+// returnsFloat reports whether the function returns a floating-point number, as far as its code shows that. calls is how
+// many functions were looked at before. All returns have the same kinds of results.
+func (l *life) returnsFloat(calls int) bool {
+	returns := 0
+	for n, i := range l.code {
+		if i.Op != x86asm.RET {
+			continue
+		}
+		if returns++; !l.floatAt(n, calls) {
 			return false
 		}
+	}
+	return returns > 0
+}
+
+// floatAt reports whether there may be a floating-point number for a result at a return. Then on every way to it the
+// code sets the register of the first one, or calls a function that returns one, or has it for an argument. A number that
+// was made an integer is not returned itself. Of a call through a pointer that comes last it is not known what it
+// returns; it is taken to return none.
+func (l *life) floatAt(ret, calls int) bool {
+	found, seen := false, map[int]bool{ret: true}
+	for open := []int{ret}; len(open) > 0; {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		if n == 0 {
+			if l.arguments()&firstResult == 0 {
+				return false
+			}
+			found = true
+			continue
+		}
+		for _, before := range l.before[n] {
+			i := l.code[before]
+			_, sets := vectorsOf(i)
+			switch {
+			case i.Op == x86asm.CALL:
+				if !l.callReturnsFloat(i, calls) {
+					return false
+				}
+				found = true
+			case sets&firstResult != 0:
+				if !isFloat(i) {
+					return false
+				}
+				found = true
+			case isTruncated(i):
+				return false
+			case !seen[before]:
+				seen[before] = true
+				open = append(open, before)
+			}
+		}
+	}
+	return found
+}
+
+// isTruncated reports whether the instruction makes an integer of the number in the register of the first result.
+func isTruncated(i inst) bool {
+	switch i.Op {
+	case x86asm.CVTTSD2SI, x86asm.CVTTSS2SI:
+		return bitOf(i.Args[1]) == firstResult
 	}
 	return false
 }
 
-// usesFloats reports whether code uses what is in vector registers before it has put it
-// there, up to its first jump or call. X15 is always zero, and comes back so.
-func usesFloats(code []inst) bool {
-	set := map[x86asm.Arg]bool{x86asm.X15: true}
-	for _, i := range code {
-		if !i.straight() {
-			return false
-		}
-		for n, arg := range i.Args {
-			reg, ok := arg.(x86asm.Reg)
-			if !ok || reg < x86asm.X0 || reg > x86asm.X15 {
-				continue
-			}
-			if n > 0 && !set[reg] && i.Args[0] != arg {
-				return true
-			}
-			if n == 0 && !set[reg] && !writes(i) {
-				return true
-			}
-		}
-		set[i.Args[0]] = true
+// callReturnsFloat is returnsFloat for a called function.
+func (l *life) callReturnsFloat(call inst, calls int) bool {
+	if calls >= mostCalls || !l.mayReturnFloats(call) {
+		return calls >= mostCalls && l.mayReturnFloats(call)
 	}
-	return false
-}
-
-// writes reports whether an instruction only writes its first argument.
-func writes(i inst) bool {
-	name := i.Op.String()
-	return strings.HasPrefix(name, "MOV") || strings.HasPrefix(name, "CVT") || i.Args[0] == i.Args[1]
+	to, _ := call.Target()
+	f, ok := l.p.table.Find(to)
+	if !ok {
+		return false
+	}
+	code, err := l.p.code(f)
+	if err != nil {
+		return true // its code is not known
+	}
+	callee := newLife(l.p, f, code)
+	callee.floaty = l.floaty
+	return callee.returnsFloat(calls + 1)
 }

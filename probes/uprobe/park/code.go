@@ -12,13 +12,20 @@ import (
 // inst is an instruction of the program.
 type inst struct{ gocode.Inst }
 
-// code decodes a function to its end, or to what is behind it as padding.
+// code decodes a function to its end, with the padding behind it.
 func (p *Program) code(f *pclntab.Func) (out []inst, err error) {
 	all, err := p.text.Function(f)
 	for _, i := range all {
 		out = append(out, inst{i})
 	}
 	return out, err
+}
+
+// Breakable reports whether a debugger may put an INT3 at an address, as the program was linked. In place of an
+// instruction of one byte, it would leave nothing by which a thread behind it could be set back.
+func (p *Program) Breakable(address uint64) bool {
+	i, err := p.text.Decode(address)
+	return err == nil && (i.Len > 1 || i.Op == x86asm.NOP)
 }
 
 // isTrap reports whether the instruction is an INT3.
@@ -30,7 +37,7 @@ func (i inst) sets(reg x86asm.Reg, v int64) bool {
 		v == 0 && i.Op == x86asm.XOR && wide(i.Args[0]) == reg && wide(i.Args[1]) == reg
 }
 
-// wide is a register of which the instruction names the lower half.
+// wide returns the register of which an instruction names the lower half.
 func wide(a x86asm.Arg) x86asm.Reg {
 	r, ok := a.(x86asm.Reg)
 	if ok && r >= x86asm.EAX && r <= x86asm.R15L {
@@ -39,20 +46,20 @@ func wide(a x86asm.Arg) x86asm.Reg {
 	return r
 }
 
-// onStack is the offset from the stack pointer of what an argument is.
+// onStack returns the offset from the stack pointer at which an argument is.
 func onStack(a x86asm.Arg) (disp int64, ok bool) {
 	m, ok := a.(x86asm.Mem)
 	return m.Disp, ok && m.Base == x86asm.RSP && m.Index == 0
 }
 
-// loads reports which register the instruction loads from where on the stack.
+// loads returns the register that the instruction loads, and the place on the stack from which.
 func (i inst) loads() (reg x86asm.Reg, disp int64, ok bool) {
 	reg, isReg := i.Args[0].(x86asm.Reg)
 	disp, ok = onStack(i.Args[1])
 	return reg, disp, ok && isReg && i.Op == x86asm.MOV && i.DataSize == 64
 }
 
-// stores reports which register the instruction stores where on the stack.
+// stores returns the register that the instruction stores, and the place on the stack to which.
 func (i inst) stores() (reg x86asm.Reg, disp int64, ok bool) {
 	reg, isReg := i.Args[1].(x86asm.Reg)
 	disp, ok = onStack(i.Args[0])

@@ -11,25 +11,23 @@ import (
 
 // Frame is a function that is under way on a goroutine.
 type Frame struct {
-	// Function is the name that the compiler gave it. What was inlined into it has no
-	// frame of its own.
+	// Function is the name that the compiler gave it. Inlined functions have no frame of their own.
 	Function string
 	// PC is the address at which it goes on, as the program was linked.
 	PC uint64
-	// File and Line are where that is in the source.
+	// File and Line are the place of PC in the source.
 	File string
 	Line int
-	// Depth is how far below the stack's end the function's frame begins: it stays when the
-	// runtime moves the stack.
+	// Depth is how far below the stack's end the function's frame begins. It stays the same when the runtime moves
+	// the stack.
 	Depth uint64
 }
 
 // Goroutine is a goroutine that stands still.
 type Goroutine struct {
-	// G is the address of the runtime's g, ID the number that stack traces show.
+	// G is the address of the runtime's g. ID is the number that stack traces show.
 	G, ID uint64
-	// Frames are the functions under way, the innermost first, to the one with which the
-	// goroutine began.
+	// Frames are the functions under way, from the innermost to the one with which the goroutine began.
 	Frames []Frame
 
 	low, high uint64 // its stack
@@ -38,8 +36,8 @@ type Goroutine struct {
 // mostFrames bounds how far a stack is walked.
 const mostFrames = 256
 
-// Goroutine finds out what a thread that stands still is running. The error is why it is
-// no goroutine whose stack can be walked to its end.
+// Goroutine finds out what a thread that stands still is running. It fails if the thread runs no goroutine whose
+// stack can be walked to its end.
 func (p *Program) Goroutine(regs *unix.PtraceRegs) (*Goroutine, error) {
 	g := &Goroutine{G: regs.R14}
 	b := make([]byte, p.goid+8)
@@ -54,15 +52,15 @@ func (p *Program) Goroutine(regs *unix.PtraceRegs) (*Goroutine, error) {
 	return g, err
 }
 
-// Where in the runtime's struct g things are that are the same in all known versions.
+// Offsets in the runtime's struct g that are the same in all known versions.
 const (
 	threadAt  = 48 // the address of the thread's m; 0: it runs on none
 	waitingSP = 56
 	waitingPC = 64
 )
 
-// Waiting finds out what a goroutine is running that is on no thread, or in a system call. g is
-// the address of the runtime's g.
+// Waiting finds out what a goroutine is running that is on no thread, or in a system call. g is the address of the
+// runtime's g.
 func (p *Program) Waiting(g uint64) (*Goroutine, error) {
 	out := &Goroutine{G: g}
 	b := make([]byte, p.goid+8)
@@ -80,8 +78,8 @@ func (p *Program) Waiting(g uint64) (*Goroutine, error) {
 	return out, p.walk(out, &unix.PtraceRegs{Rip: pc, Rsp: sp})
 }
 
-// walk finds the frames as the runtime does: by the size that each function's frame has
-// at the place where it is. Frame pointers would miss functions that have none.
+// walk finds the frames as the runtime does: by the size of each function's frame at the place where the function is.
+// Frame pointers would miss functions that have none.
 func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 	s := stack{pid: p.PID, low: regs.Rsp, high: g.high}
 	for pc, sp := regs.Rip, regs.Rsp; ; {
@@ -90,7 +88,7 @@ func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 			return fmt.Errorf("walk the stack: there is no function at %#x", pc)
 		}
 		at := pc - p.bias
-		if len(g.Frames) > 0 { // behind the call
+		if len(g.Frames) > 0 { // PC is behind the call
 			at--
 		}
 		g.Frames = append(g.Frames, Frame{f.Name, pc - p.bias, f.FileAt(at), f.LineAt(at), 0})
@@ -114,7 +112,7 @@ func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 	}
 }
 
-// Functions are the names of the functions under way, the innermost first.
+// Functions returns the names of the functions under way, the innermost first.
 func (g *Goroutine) Functions() []string {
 	names := make([]string, len(g.Frames))
 	for i, f := range g.Frames {

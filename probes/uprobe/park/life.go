@@ -10,17 +10,17 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// life finds out what a function still needs at an instruction of what a wait there would not
-// keep: the flags, and the vector registers X0 to X14. Where it is in doubt, it is needed.
+// life finds the registers and flags that are live at an instruction and that parking would destroy: the flags, and
+// the vector registers X0 to X14. In doubt it takes them to be live.
 //
-// One case cannot be seen: a floating-point number that one call through a pointer returns in
-// a register, and the next takes from it, without an instruction in between that names it.
+// One case cannot be seen: one call through a pointer returns a floating-point number in a register, and the next
+// call takes it from there, without an instruction in between that names the register.
 type life struct {
 	p      *Program
 	f      *pclntab.Func
 	code   []inst
-	at     map[uint64]int // places in code, by address
-	before map[int][]int  // from where an instruction is come to
+	at     map[uint64]int // indexes in code, by address
+	before map[int][]int  // the instructions from which each instruction is reached
 	floaty map[uint64]bool
 }
 
@@ -37,8 +37,8 @@ func newLife(p *Program, f *pclntab.Func, code []inst) *life {
 	return l
 }
 
-// next is where the function goes on behind an instruction, but for jumps whose target is
-// not in the code.
+// next returns the instructions with which the function goes on behind instruction n. It leaves out jumps to targets
+// outside the code.
 func (l *life) next(n int) (out []int) {
 	i := l.code[n]
 	if to, ok := i.Target(); ok && i.Op != x86asm.CALL {
@@ -56,7 +56,7 @@ func (l *life) next(n int) (out []int) {
 	return out
 }
 
-// flags reports whether flags are looked at that were set before an address.
+// flags reports whether flags are read that were set before an address.
 func (l *life) flags(pc uint64) bool {
 	seen := map[int]bool{}
 	return l.anyFlags(l.at[pc], seen)
@@ -75,7 +75,7 @@ func (l *life) anyFlags(n int, seen map[int]bool) bool {
 		all := l.next(n)
 		if i.Op == x86asm.JMP && len(all) == 0 {
 			_, known := i.Target()
-			return !known // through a table: nobody knows what is there
+			return !known // a jump through a table: the code there is not known
 		}
 		if len(all) == 0 {
 			return false
@@ -101,20 +101,20 @@ func readsFlags(i inst) bool {
 	return strings.HasPrefix(name, "J") || strings.HasPrefix(name, "SET") || strings.HasPrefix(name, "CMOV") || strings.HasPrefix(name, "FCMOV")
 }
 
-// setsFlags reports whether all flags that Go's compiler looks at are set anew.
+// setsFlags reports whether an instruction sets all flags that Go's compiler reads.
 func setsFlags(i inst) bool {
 	switch i.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.NEG,
+	case x86asm.CMP, x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.NEG, x86asm.XADD, x86asm.CMPXCHG,
 		x86asm.UCOMISD, x86asm.UCOMISS, x86asm.COMISD, x86asm.COMISS, x86asm.CALL, x86asm.RET:
 		return true
 	}
 	return false
 }
 
-// vectors are registers as bits.
+// vectors is a set of vector registers, one bit each.
 type vectors uint16
 
-// kept is X15, which is always zero and comes back so.
+// kept is X15, which is always zero and is zero again after a wait.
 const kept = vectors(1) << 15
 
 func bitOf(a x86asm.Arg) vectors {
@@ -124,15 +124,15 @@ func bitOf(a x86asm.Arg) vectors {
 	return 0
 }
 
-// floats reports whether a vector register may be needed that was set before an address.
+// floats reports whether a vector register that was set before an address may be needed.
 func (l *life) floats(pc uint64) bool {
 	n := l.at[pc]
 	named, taken := l.forward(n)
 	return named != 0 || taken != 0 && l.backward(n)&taken != 0
 }
 
-// forward are the registers that instructions name before they are set anew, and those that
-// come as they are to where others take over: a call, a return, a jump through a table.
+// forward returns two sets of registers. named are those that instructions read before they are set again. taken are
+// those that reach a call, a return or a jump through a table unchanged.
 func (l *life) forward(from int) (named, taken vectors) {
 	type state struct {
 		n    int
@@ -164,8 +164,7 @@ func (l *life) forward(from int) (named, taken vectors) {
 	return named, taken
 }
 
-// backward are the registers that may have a number at an instruction, since the last calls
-// before it.
+// backward returns the registers that may have a number at an instruction, set since the last calls before it.
 func (l *life) backward(from int) (set vectors) {
 	seen := map[int]bool{}
 	for open := []int{from}; len(open) > 0; {
@@ -193,8 +192,7 @@ func (l *life) backward(from int) (set vectors) {
 	return set
 }
 
-// mayReturnFloats reports whether the function that is called has to do with floating-point
-// numbers at all.
+// mayReturnFloats reports whether the called function uses floating-point numbers at all.
 func (l *life) mayReturnFloats(call inst) bool {
 	to, ok := call.Target()
 	if !ok {
@@ -217,8 +215,7 @@ func (l *life) mayReturnFloats(call inst) bool {
 	return known
 }
 
-// vectorsOf are the vector registers that an instruction looks at, and those that it sets
-// whatever they had.
+// vectorsOf returns the vector registers that an instruction reads, and those that it sets whatever they had.
 func vectorsOf(i inst) (reads, sets vectors) {
 	first := bitOf(i.Args[0])
 	for n, arg := range i.Args {
@@ -236,7 +233,7 @@ func vectorsOf(i inst) (reads, sets vectors) {
 	case strings.HasPrefix(name, "MOV") && i.Op != x86asm.MOVHPD && i.Op != x86asm.MOVHPS && i.Op != x86asm.MOVLPD && i.Op != x86asm.MOVLPS:
 		sets = first
 	case strings.HasPrefix(name, "CVT") || strings.HasPrefix(name, "SQRT"):
-		sets = first // what is above the number is nobody's
+		sets = first // no code uses the bits above the number
 	default:
 		reads |= first
 		sets = first
@@ -244,8 +241,8 @@ func vectorsOf(i inst) (reads, sets vectors) {
 	return reads &^ kept, sets &^ kept
 }
 
-// isFloat reports whether an instruction makes a floating-point number, rather than copy
-// memory through a vector register.
+// isFloat reports whether an instruction makes a floating-point number. Some only copy memory through a vector
+// register.
 func isFloat(i inst) bool {
 	if bitOf(i.Args[0])&^kept == 0 {
 		return false

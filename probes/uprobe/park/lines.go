@@ -11,16 +11,15 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Line is where the code of a line of the source begins, and a goroutine can be parked before
-// the line runs.
+// Line is a place where the code of a line of the source begins, and where a goroutine can be parked before the line
+// runs.
 type Line struct {
 	Place
 	pclntab.Line
 }
 
-// Lines are such places of a function, by address. A line may have several, or none. Each is
-// at an instruction of several bytes, at which a debugger's breakpoint can stand: what an
-// instruction of one byte would do to it is said in package gocode.
+// Lines returns these places of a function, by address. A line may have several, or none. Each is at an instruction
+// of several bytes, at which a debugger's breakpoint can stand: Wide of package gocode has the reason.
 func (p *Program) Lines(f *pclntab.Func) ([]Line, error) {
 	code, err := p.code(f)
 	if err != nil {
@@ -36,15 +35,14 @@ func (p *Program) Lines(f *pclntab.Func) ([]Line, error) {
 	return out, nil
 }
 
-// beginOf is where a stretch of a line's code begins, or the next place behind that which can
-// do, as long as the stretch goes straight on.
+// beginOf returns the first place of a line's code at which a goroutine can be parked, up to the first jump or call.
 func (p *Program) beginOf(f *pclntab.Func, l *pclntab.Line, life *life) (Place, bool) {
 	first, _ := slices.BinarySearchFunc(life.code, l.Begin, func(i inst, pc uint64) int { return compare(i.PC, pc) })
 	for _, i := range life.code[first:] {
 		if i.PC >= l.End {
 			break
 		}
-		if i.Len > 1 && p.before(f, i.PC, life) == nil {
+		if i.Len > 1 && p.checkBefore(f, i.PC, life) == nil {
 			return Place{Address: i.PC, Next: i.PC, Function: f.Name}, true
 		}
 		if !i.straight() {
@@ -64,9 +62,9 @@ func compare(a, b uint64) int {
 	return 0
 }
 
-// before refuses where a goroutine cannot be parked before an instruction: what the wait does
-// not keep must not be alive there.
-func (p *Program) before(f *pclntab.Func, pc uint64, life *life) *RefusedError {
+// checkBefore refuses if a goroutine cannot be parked before an instruction, because flags or registers are live there
+// that the wait does not keep.
+func (p *Program) checkBefore(f *pclntab.Func, pc uint64, life *life) *RefusedError {
 	if why := p.safe(pc); why != nil {
 		return why
 	}
@@ -82,8 +80,8 @@ func (p *Program) before(f *pclntab.Func, pc uint64, life *life) *RefusedError {
 	return nil
 }
 
-// Back is where a goroutine can be parked that has come back from a call to an address: there,
-// or at the first place behind it.
+// Back returns where a goroutine can be parked after a call that returns to an address: there, or at the first place
+// behind it.
 func (p *Program) Back(pc uint64) (Place, bool) {
 	f, ok := p.table.Find(pc)
 	if !ok {
@@ -96,7 +94,7 @@ func (p *Program) Back(pc uint64) (Place, bool) {
 	return p.beginOf(f, &pclntab.Line{Begin: pc, End: f.End}, newLife(p, f, code))
 }
 
-// Calls are those of the line that an address is in, but for calls of Go's runtime.
+// Calls returns the addresses of the calls on the line of an address, without calls of Go's runtime.
 func (p *Program) Calls(f *pclntab.Func, pc uint64) (out []uint64) {
 	code, err := p.code(f)
 	if err != nil {
@@ -124,21 +122,20 @@ func (p *Program) Calls(f *pclntab.Func, pc uint64) (out []uint64) {
 	return out
 }
 
-// Find is the function that an address is in, as the program was linked.
+// Find returns the function of an address, as the program was linked.
 func (p *Program) Find(pc uint64) (*pclntab.Func, bool) { return p.table.Find(pc) }
 
-// All are the program's functions. It may be used beside all else.
+// All yields the program's functions. It may run at the same time as the other methods.
 func (p *Program) All() iter.Seq[*pclntab.Func] { return p.table.All() }
 
-// ByName is the function of that name, as the linker has it.
+// ByName returns the function with that name, as the linker has it.
 func (p *Program) ByName(name string) (*pclntab.Func, bool) { return p.table.ByName(name) }
 
-// Mentions reports whether the program's table has the name of a function, though there may
-// be no copy of it left.
+// Mentions reports whether the program's table has the name of a function. No copy of the function may be left.
 func (p *Program) Mentions(name string) bool { return p.table.Mentions(name) }
 
-// Begin is where a goroutine can be parked as a function is entered.
+// Begin returns where a goroutine can be parked as a function is entered.
 func (p *Program) Begin(f *pclntab.Func) (Place, *RefusedError) { return p.entry(f) }
 
-// Bias is by how much addresses in the process are above those at which it was linked.
+// Bias returns how far addresses in the process are above those at which the program was linked.
 func (p *Program) Bias() uint64 { return p.bias }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLines: where a line begins a debugger's breakpoint can stand, and a goroutine that is
-// parked there loses nothing.
+// TestLines: where a line begins a debugger's breakpoint can stand, and a goroutine that is parked there loses
+// nothing.
 func TestLines(t *testing.T) {
 	p, _ := opened(t, "")
 	places, all := 0, map[int]bool{}
@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestFloats: where a number is in a vector register nobody is parked.
+// TestFloats: no goroutine is parked while a number is in a vector register.
 func TestFloats(t *testing.T) {
 	p, _ := opened(t, "")
 	f, ok := p.table.ByName("main.floats")
@@ -61,7 +61,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// TestCalls: the calls of a line are known, and where they come back to.
+// TestCalls: the calls of a line are found, and so are the places to which they return.
 func TestCalls(t *testing.T) {
 	p, _ := opened(t, "")
 	f, ok := p.table.ByName("main.podWorkerLoop")

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// read fills b from the memory of a process. It reports how much of it there is.
+// read fills b from the memory of a process. It returns how many bytes it could read.
 func read(pid int, at uint64, b []byte) (int, error) {
 	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
 	remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(b)}}
@@ -28,7 +28,7 @@ func ReadMemory(pid int, at uint64, b []byte) error {
 	return err
 }
 
-// write writes b to the memory of a process, all of it or with an error.
+// write writes b to the memory of a process: all of it, or it fails.
 func write(pid int, at uint64, b []byte) error {
 	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
 	remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(b)}}

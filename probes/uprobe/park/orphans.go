@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LetGoOrphans lets the goroutines of a process go on whose threads nobody traces: who
-// parked them has ended, and they would go on when their leases end. It returns how many.
+// LetGoOrphans lets go all parked goroutines of a process whose threads nobody traces: the process that parked them
+// has ended. Otherwise they would wait until their leases end. It returns how many it let go.
 func LetGoOrphans(pid int) (n int, err error) {
 	all, err := Waits(pid)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,15 +38,15 @@ func LetGoOrphans(pid int) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-// TracerOf is the process that traces a thread; 0 is none, or one out of sight.
+// TracerOf returns the process that traces a thread; 0: none, or one out of sight.
 func TracerOf(pid, tid int) int {
 	thread := StatusOf(fmt.Sprintf("/proc/%d/task/%d", pid, tid), "TracerPid")
 	n, _ := strconv.Atoi(StatusOf("/proc/"+thread, "Tgid"))
 	return n
 }
 
-// StatusOf is a line of the status of a process or thread, which has a directory in /proc,
-// without the line's name; empty: there is none.
+// StatusOf returns one line of the status of a process or thread, without the line's name; empty: there is none. dir
+// is its directory in /proc.
 func StatusOf(dir, line string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, "status"))
 	for l := range strings.Lines(string(text)) {
@@ -57,8 +57,8 @@ func StatusOf(dir, line string) string {
 	return ""
 }
 
-// Pending reports whether a signal is among those still to come that a line of the status of a
-// process or thread has: SigPnd for the thread, ShdPnd for the process as a whole.
+// Pending reports whether a signal is pending by a line of the status of a process or thread: SigPnd for the thread,
+// ShdPnd for the process as a whole.
 func Pending(dir, line string, signal unix.Signal) bool {
 	mask, err := strconv.ParseUint(StatusOf(dir, line), 16, 64)
 	return err == nil && mask&(1<<(signal-1)) != 0

@@ -9,13 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Park has the goroutine of a thread wait until w.Until. The thread of that number, of
-// this program, is in a ptrace stop with these registers, behind the place w.Place. It
-// still is when Park returns: let it go on without a signal. If it is refused, the thread is as
-// it was.
+// Park makes the goroutine of a thread wait until w.Until. Thread w.TID of this program is in a ptrace stop with
+// these registers, behind the place w.Place. It still is when Park returns: let it go on without a signal. If Park
+// refuses, the thread is as it was.
 //
-// Who calls Park may be killed at any time: below the stack pointer nobody looks, and the
-// registers change at once.
+// The process that calls Park may be killed at any time: no code looks below the stack pointer, and the registers
+// change at once.
 func (p *Program) Park(w *Wait, g *Goroutine, regs *unix.PtraceRegs) *RefusedError {
 	if why := p.safe(regs.Rip - p.bias); why != nil {
 		return why
@@ -35,10 +34,10 @@ func (p *Program) Park(w *Wait, g *Goroutine, regs *unix.PtraceRegs) *RefusedErr
 	return nil
 }
 
-// setter sets the registers of a thread.
+// setter sets a thread's registers.
 type setter func(tid int, regs *unix.PtraceRegs) error
 
-// setRegs sets the registers of the thread.
+// setRegs sets the registers of the wait's thread.
 func (w *Wait) setRegs(to *unix.PtraceRegs) error {
 	set := w.set
 	if set == nil {
@@ -50,22 +49,22 @@ func (w *Wait) setRegs(to *unix.PtraceRegs) error {
 	return nil
 }
 
-// frames are the frames of the call, as they stand below the stack pointer, and the
-// registers with which it is made.
+// frames returns the frames of the call, as they stand below the stack pointer, and the registers with which it is
+// made.
 func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) ([]byte, *unix.PtraceRegs) {
 	size := p.path.size()
 	low := regs.Rsp - size
 	b := make([]byte, size)
-	// From the top: debugCallV2, called where the goroutine was.
+	// From the top, first debugCallV2, called from where the goroutine was.
 	at := size - 8
 	put(b, at, regs.Rip)
 	put(b, at-8, regs.Rbp)
-	pointer := at - 8 // where the frame pointer points to
+	pointer := at - 8 // where the frame pointer points
 	at -= p.path.registers.delta
 	for reg, v := range values(regs) {
 		put(b, at+uint64(p.path.slots[reg]), v)
 	}
-	// debugCall128, called by it; in its frame is the record.
+	// Then debugCall128, called by debugCallV2. The record is in its frame.
 	at -= 8
 	put(b, at, p.path.registers.pc+p.bias)
 	put(b, at-8, low+pointer)
@@ -73,7 +72,7 @@ func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) ([]byte, *unix.PtraceRe
 	at -= p.path.room.delta
 	w.encode(b[at+recordAt:])
 	w.at = low + at + recordAt
-	// Syscall6, called by that one; its frame stands, and is empty.
+	// Then Syscall6, called by debugCall128. Its frame stands, and is empty.
 	at -= 8
 	put(b, at, p.path.room.pc+p.bias)
 	put(b, at-8, low+pointer)
@@ -87,7 +86,7 @@ func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) ([]byte, *unix.PtraceRe
 	return b, &to
 }
 
-// noSyscall is -1: the kernel has no system call to make once more.
+// noSyscall is -1. It tells the kernel that no system call is to be made once more.
 const noSyscall = 1<<64 - 1
 
 func values(r *unix.PtraceRegs) map[x86asm.Reg]uint64 {

@@ -30,8 +30,8 @@ func opened(t testing.TB, version string, flags ...string) (*Program, *toy.Toy) 
 	return p, y
 }
 
-// TestOpen: all that parking needs is found in stripped programs, however they were
-// linked, and what it takes of a stack is there behind any function's prologue.
+// TestOpen: all that parking needs is found in stripped programs, however they were linked. The stack that it takes
+// is there behind any function's prologue.
 func TestOpen(t *testing.T) {
 	ways := map[string][]string{"": nil, "position-independent": {"-buildmode=pie"}}
 	if os.Getenv("PODSTEP_VERSIONS") != "" {
@@ -46,7 +46,7 @@ func TestOpen(t *testing.T) {
 				version = name
 			}
 			p, _ := opened(t, version, flags...)
-			const room = 800 // what the compiler leaves to functions that do not look
+			const room = 800 // the stack that is left to functions that do not check it
 			if p.need > room || p.need < p.path.size() {
 				t.Errorf("parking takes %d bytes of stack, %d of them for its frames", p.need, p.path.size())
 			}
@@ -81,7 +81,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("behind the exit %+v is %v", e, i.Inst)
 		}
 	}
-	for name, want := range map[string]Reason{"main.no": NoFunction, "main.floats": Floats, "runtime.newproc": InRuntime, "runtime.memmove": InRuntime} {
+	for name, want := range map[string]Reason{"main.no": NoFunction, "main.floats": Floats, "main.lateFloat": Floats, "main.half": Floats, "main.quarter": Floats, "runtime.newproc": InRuntime, "runtime.memmove": InRuntime} {
 		if place, why := p.Entry(name); why == nil || why.Reason != want {
 			t.Errorf("the entry of %s is %+v, %v", name, place, why)
 		}
@@ -94,8 +94,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFrames: the frames of a wait are such that the runtime walks them to where the
-// goroutine was, and that the registers come back.
+// TestFrames: the runtime can walk the frames of a wait to where the goroutine was, and the registers come back.
 func TestFrames(t *testing.T) {
 	p, _ := opened(t, "")
 	entry, why := p.Entry("main.step")
@@ -154,6 +153,16 @@ func TestOpenErrors(t *testing.T) {
 	for pid, want := range map[int]string{sleep.Process.Pid: "no Go program", y.PID: "gcstoptheworld", 1 << 30: "no such file"} {
 		if _, err := Open(pid); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("process %d: %v, not %q", pid, err, want)
+		}
+	}
+}
+
+// TestBlocked: a thread that waits gets no signal but those for which the whole program may wait.
+func TestBlocked(t *testing.T) {
+	open := map[int]bool{int(Signal): true, 33: true, 34: true}
+	for s := 1; s <= 64; s++ {
+		if is := blocked&(1<<(s-1)) == 0; is != open[s] {
+			t.Errorf("signal %d reaches a thread that waits: %v", s, is)
 		}
 	}
 }

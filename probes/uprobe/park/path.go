@@ -12,43 +12,41 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// path is the way of a parked goroutine: into the system call, and back through the ends
-// of two functions to where it was. All addresses are those at which the program was
-// linked.
+// path is the way of a parked goroutine: into the system call, and back through the ends of two functions to where it
+// was. All addresses are as the program was linked.
 type path struct {
-	// enter is in syscall.Syscall6, where its frame stands and its arguments are still in
-	// registers. From there on the goroutine cannot be preempted; at the function's entry it
-	// could, and would then wait on another thread.
+	// enter is in syscall.Syscall6, where its frame stands and its arguments are still in registers. From there on
+	// the goroutine cannot be preempted. At the function's entry it could be, and would then wait on another thread.
 	enter tail
-	// room is where Syscall6 returns to: the end of debugCall128, whose frame has the
-	// room that a callee may use, and that for the wait's record.
+	// room is where Syscall6 returns to: the end of debugCall128. Its frame has room for a callee's words, and for
+	// the wait's record.
 	room tail
-	// registers is where that one returns to: the end of debugCallV2, which takes the
-	// registers from its frame.
+	// registers is where debugCall128 returns to: the end of debugCallV2, which restores the registers from its
+	// frame.
 	registers tail
-	slots     map[x86asm.Reg]int64 // where in that frame they are
+	slots     map[x86asm.Reg]int64 // where in that frame each register is
 }
 
-// tail is where a goroutine runs on in a function whose frame stands.
+// tail is an address from which a goroutine runs to the end of a function whose frame stands.
 type tail struct {
 	pc    uint64
-	delta uint64 // the size of its frame with the saved frame pointer
+	delta uint64 // the size of the function's frame, with the saved frame pointer
 }
 
-// saved are the registers that debugCallV2 keeps. The stack pointer is where it is, and
-// the frame pointer is kept once more above the frame, as every function does.
+// saved are the registers that debugCallV2 restores. The stack pointer is not among them. debugCallV2 keeps the frame
+// pointer a second time above the frame, as every function does.
 var saved = []x86asm.Reg{
 	x86asm.RAX, x86asm.RBX, x86asm.RCX, x86asm.RDX, x86asm.RSI, x86asm.RDI, x86asm.RBP, x86asm.R8,
 	x86asm.R9, x86asm.R10, x86asm.R11, x86asm.R12, x86asm.R13, x86asm.R14, x86asm.R15,
 }
 
-// arguments are the registers by which Go passes the first seven numbers.
+// arguments are the registers in which Go passes the first seven integers.
 var arguments = []x86asm.Reg{
 	x86asm.RAX, x86asm.RBX, x86asm.RCX, x86asm.RDI, x86asm.RSI, x86asm.R8, x86asm.R9,
 }
 
-// findPath finds the functions and checks that their instructions are what is expected of
-// them. It is on these alone that the goroutine runs.
+// findPath finds the functions of the path, and checks that their instructions are the expected ones. The goroutine
+// runs no others.
 func (p *Program) findPath() (*path, error) {
 	out := &path{}
 	for i, name := range p.table.Names() {
@@ -59,7 +57,7 @@ func (p *Program) findPath() (*path, error) {
 		case "debugCall128", "runtime.debugCall128":
 			find = p.findRoom
 		case "syscall.Syscall6":
-			// The name is also that of a wrapper for callers in assembly.
+			// A wrapper for callers in assembly has the same name.
 			find = p.findEnter
 		default:
 			continue
@@ -82,7 +80,7 @@ func (p *Program) findPath() (*path, error) {
 	return out, nil
 }
 
-// findRegisters finds where debugCallV2 takes the registers back: behind R12 = 16, INT3.
+// findRegisters finds where debugCallV2 restores the registers: behind R12 = 16, INT3.
 func (p *Program) findRegisters(f *pclntab.Func, out *path) error {
 	code, err := p.code(f)
 	if err != nil {
@@ -117,7 +115,7 @@ func (p *Program) findRegisters(f *pclntab.Func, out *path) error {
 	return nil
 }
 
-// findRoom finds what is behind debugCall128's second INT3, with 1 in R12.
+// findRoom finds the end of debugCall128: behind its second INT3, with 1 in R12.
 func (p *Program) findRoom(f *pclntab.Func, out *path) error {
 	code, err := p.code(f)
 	if err != nil {
@@ -137,7 +135,7 @@ func (p *Program) findRoom(f *pclntab.Func, out *path) error {
 	return nil
 }
 
-// behindTrap are the instructions behind an INT3 that has a number in R12.
+// behindTrap returns the instructions behind an INT3 before which R12 is set to a number.
 func behindTrap(code []inst, number int64) []inst {
 	for i := 1; i < len(code)-1; i++ {
 		if code[i].isTrap() && code[i-1].sets(x86asm.R12, number) {
@@ -147,7 +145,7 @@ func behindTrap(code []inst, number int64) []inst {
 	return nil
 }
 
-// leaves checks that the instructions take down the frame and return, and nothing else.
+// leaves checks that the instructions take down the frame and return, and do nothing else.
 func leaves(f *pclntab.Func, pc uint64, code []inst) (delta uint64, err error) {
 	if len(code) < 3 {
 		return 0, errors.New("it ends before it returns")
@@ -163,8 +161,8 @@ func leaves(f *pclntab.Func, pc uint64, code []inst) (delta uint64, err error) {
 	return uint64(frame) + 8, nil
 }
 
-// findEnter finds the Syscall6 that gets its arguments in registers, has no look at how
-// much stack there is, and gives the scheduler notice of the system call.
+// findEnter finds the Syscall6 that gets its arguments in registers, does not check how much stack is left, and
+// notifies the scheduler of the system call.
 func (p *Program) findEnter(f *pclntab.Func, out *path) error {
 	code, err := p.code(f)
 	if err != nil {
@@ -195,8 +193,8 @@ func (p *Program) findEnter(f *pclntab.Func, out *path) error {
 	return err
 }
 
-// behindPrologue finds where a function's frame stands, and checks that from there on its
-// goroutine cannot be preempted.
+// behindPrologue finds where a function's frame stands, and checks that from there on the function's goroutine cannot
+// be preempted.
 func behindPrologue(f *pclntab.Func, code []inst) (tail, error) {
 	if len(code) < 4 {
 		return tail{}, errors.New("it is too short")
@@ -219,7 +217,7 @@ func behindPrologue(f *pclntab.Func, code []inst) (tail, error) {
 	return at, nil
 }
 
-// callee is the name of the function that an instruction calls.
+// callee returns the name of the function that an instruction calls.
 func (p *Program) callee(i inst) string {
 	target, ok := i.Target()
 	if !ok || i.Op != x86asm.CALL {

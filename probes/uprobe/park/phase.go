@@ -12,17 +12,16 @@ import (
 type Phase int
 
 const (
-	// Ended is a wait from which the goroutine has gone on.
+	// Ended: the goroutine has gone on from its wait.
 	Ended Phase = iota
-	// Waiting is one that a stop has interrupted: by itself the thread would wait again.
+	// Waiting: a stop has interrupted the wait. By itself the thread would wait again.
 	Waiting
-	// Between is a thread that is about to wait or to go on, or that handles a signal
-	// meanwhile. It soon does one or the other.
+	// Between: the thread is about to wait or to go on, or handles a signal meanwhile. Soon it waits or goes on.
 	Between
 )
 
-// Phase finds out how far the thread of a parked goroutine, whose g is at an address, is with its
-// wait. The thread is in a ptrace stop with these registers.
+// Phase finds out how far the thread of a parked goroutine is with its wait. g is the address of the runtime's g. The
+// thread is in a ptrace stop with these registers.
 func (p *Program) Phase(w *Wait, g uint64, regs *unix.PtraceRegs) Phase {
 	if w.Interrupted(regs) {
 		return Waiting
@@ -36,7 +35,7 @@ func (p *Program) Phase(w *Wait, g uint64, regs *unix.PtraceRegs) Phase {
 		}
 		return Ended
 	}
-	// The thread is on a stack of the runtime's own: for this goroutine, or with none.
+	// The thread is on a stack of the runtime's own: for this goroutine, or for none.
 	own, known := p.machine(regs.R14)
 	if of, ok := p.machine(g); known && ok && own != of {
 		return Ended
@@ -44,7 +43,7 @@ func (p *Program) Phase(w *Wait, g uint64, regs *unix.PtraceRegs) Phase {
 	return Between
 }
 
-// machine is the address of the runtime's m on which a goroutine is; 0: it is on none.
+// machine returns the address of the runtime's m on which a goroutine is; 0: it is on none.
 func (p *Program) machine(g uint64) (m uint64, ok bool) {
 	b := make([]byte, 8)
 	if ReadMemory(p.PID, g+threadAt, b) != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Place finds out whether goroutines can be parked at a place: behind the instruction at
-// an address, as the program was linked. They can at the entry of a function and at its
-// exits. Elsewhere too much may be alive that is not kept: flags, and vector registers.
+// Place returns the place behind the instruction at an address, as the program was linked, or refuses if goroutines
+// cannot be parked there. They can be parked at a function's entry and at its exits. Elsewhere flags and vector
+// registers may be live, which parking does not keep.
 func (p *Program) Place(address uint64) (Place, *RefusedError) {
 	f, ok := p.table.Find(address)
 	if !ok {
@@ -20,7 +20,7 @@ func (p *Program) Place(address uint64) (Place, *RefusedError) {
 	}
 	known, ok := p.looked[f.Entry]
 	if !ok {
-		known = p.look(f)
+		known = p.placesIn(f)
 		if p.looked == nil {
 			p.looked = map[uint64]looked{}
 		}
@@ -31,14 +31,14 @@ func (p *Program) Place(address uint64) (Place, *RefusedError) {
 			return place, nil
 		}
 	}
-	if len(known.places) == 0 {
+	if known.why != nil {
 		return Place{}, known.why
 	}
 	return Place{}, refuse(Elsewhere, "%#x in %s is neither its entry nor before one of its returns", address, f.Name)
 }
 
-// look finds the places of a function.
-func (p *Program) look(f *pclntab.Func) looked {
+// placesIn finds the places of a function.
+func (p *Program) placesIn(f *pclntab.Func) looked {
 	all, notExit := p.exits(f)
 	entry, notEntry := p.entry(f)
 	if notEntry != nil {
@@ -47,7 +47,7 @@ func (p *Program) look(f *pclntab.Func) looked {
 	return looked{append(all, entry), notExit}
 }
 
-// place is the one behind an instruction of a function.
+// place returns the place behind an instruction of a function.
 func (p *Program) place(f *pclntab.Func, i inst) (Place, *RefusedError) {
 	if !i.straight() {
 		return Place{}, refuse(NotStraight, "%v at %#x in %s does not go on with the next instruction", i.Inst, i.PC, f.Name)
@@ -55,8 +55,8 @@ func (p *Program) place(f *pclntab.Func, i inst) (Place, *RefusedError) {
 	return Place{Address: i.PC, Next: i.Next(), Function: f.Name}, p.safe(i.Next())
 }
 
-// safe refuses where the runtime would not stop a goroutine by a signal: in itself, in
-// assembly, and where the compiler wrote that it must not.
+// safe refuses where the runtime itself would not stop a goroutine by a signal: in the runtime, in assembly, and
+// where the compiler wrote that it must not.
 func (p *Program) safe(pc uint64) *RefusedError {
 	f, ok := p.table.Find(pc)
 	switch {
@@ -84,5 +84,5 @@ func (p *Program) Behind(place Place, regs *unix.PtraceRegs) bool {
 	return regs.Rip-p.bias == place.Next
 }
 
-// Linked is the address at which what the thread runs next was linked.
+// Linked returns the address, as the program was linked, of the instruction that the thread runs next.
 func (p *Program) Linked(regs *unix.PtraceRegs) uint64 { return regs.Rip - p.bias }

@@ -3,15 +3,13 @@
 package park
 
 import (
-	"slices"
-
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Entry is the place of a function behind which its frame is made and its arguments are still
-// in the registers that they came in.
+// Entry returns the place at which a function is entered: its frame is made, and its arguments are still in the
+// registers in which they came.
 func (p *Program) Entry(function string) (Place, *RefusedError) {
 	f, ok := p.table.ByName(function)
 	if !ok {
@@ -32,24 +30,25 @@ func (p *Program) entry(f *pclntab.Func) (Place, *RefusedError) {
 	if err != nil {
 		return Place{}, refuse(NoFunction, "%v", err)
 	}
-	rest := slices.IndexFunc(code, func(c inst) bool { return c.PC == i.Next() })
-	switch {
-	case rest < 0:
+	life := newLife(p, f, code)
+	if _, known := life.at[i.Next()]; !known {
 		return Place{}, refuse(UnsafePoint, "%s does not begin as functions do", f.Name)
-	case usesFlags(code[rest:]):
-		return Place{}, refuse(Elsewhere, "%s begins with flags that it uses later", f.Name)
-	case usesFloats(code[rest:]):
-		return Place{}, refuse(Floats, "%s has floating-point numbers for arguments", f.Name)
 	}
-	if i.Op != x86asm.SUB && i.Op != x86asm.ADD {
+	switch read, passed := life.takesFloats(i.Next()); {
+	case life.flags(i.Next()):
+		return Place{}, refuse(Elsewhere, "%s begins with flags that it uses later", f.Name)
+	case read:
+		return Place{}, refuse(Floats, "%s has floating-point numbers for arguments", f.Name)
+	case i.Op != x86asm.SUB && i.Op != x86asm.ADD:
 		return Place{}, refuse(UnsafePoint, "%s makes no frame of its own", f.Name)
+	case passed:
+		return Place{}, refuse(Floats, "%s may have floating-point numbers for arguments", f.Name)
 	}
 	return p.place(f, inst{i})
 }
 
-// Exits are the places at which a function is about to return, with its results in
-// registers: each before the last instruction, which is the return. Results that are
-// floating-point numbers would not be kept.
+// Exits returns the places at which a function is about to return, with its results in registers. Behind each place
+// only the return follows. Results that are floating-point numbers would not be kept: returnsFloat finds them.
 func (p *Program) Exits(function string) ([]Place, *RefusedError) {
 	f, ok := p.table.ByName(function)
 	if !ok {
@@ -63,12 +62,19 @@ func (p *Program) exits(f *pclntab.Func) (out []Place, why *RefusedError) {
 	if err != nil {
 		return nil, refuse(NotStraight, "podstep cannot find where %s returns: %v", f.Name, err)
 	}
+	code, err := p.code(f)
+	if err != nil {
+		return nil, refuse(NoFunction, "%v", err)
+	}
 	for _, i := range all {
 		place, why := p.place(f, inst{i})
 		if why != nil {
 			return nil, why
 		}
 		out = append(out, place)
+	}
+	if newLife(p, f, code).returnsFloat(0) {
+		return nil, refuse(Floats, "%s returns a floating-point number", f.Name)
 	}
 	return out, nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
 
-// Program is a Go program that runs, with all that is needed to park its goroutines.
+// Program is a running Go program, with all that is needed to park its goroutines.
 type Program struct {
 	PID int
 	// Go is the version of Go that it was built by.
 	Go string
-	// SetRegs sets the registers of a thread in a ptrace stop, where another than the caller
-	// of Park traces it; nil: the caller does.
+	// SetRegs sets the registers of a thread in a ptrace stop. It is set if another process than Park's caller traces
+	// the thread.
 	SetRegs func(tid int, regs *unix.PtraceRegs) error
 
 	file  []byte // the whole program, mapped
@@ -34,24 +34,22 @@ type Program struct {
 	path  *path
 	need  uint64 // how much stack parking takes
 	goid  uint64 // where in a g its number is
-	// syscall is where in a g the stack pointer of a system call is, and behind it the place.
+	// syscall is where in a g the stack pointer of a system call is. Behind it is the address in the program.
 	syscall uint64
 
-	looked map[uint64]looked // what was found out about functions, by where they begin
+	looked map[uint64]looked // the places of functions, by where the functions begin
 }
 
-// looked are the places of a function, or why there is none.
+// looked has the places of a function, and the reason why it lacks its entry or its exits.
 type looked struct {
 	places []Place
 	why    *RefusedError
 }
 
-// oldest and newest are the minor versions of Go between which it is known that a goroutine
-// can be parked.
+// oldest and newest are minor versions of Go. From oldest to newest it is known that goroutines can be parked.
 const oldest, newest = 22, 26
 
-// Open looks at the program that a process runs. The error is why its goroutines cannot
-// be parked.
+// Open looks at the program that a process runs. It fails if the program's goroutines cannot be parked.
 func Open(pid int) (*Program, error) {
 	p := &Program{PID: pid}
 	if err := p.open(); err != nil {
@@ -120,9 +118,8 @@ func (p *Program) version() error {
 	return nil
 }
 
-// environment refuses what would have the runtime move a parked goroutine's stack: with
-// gcstoptheworld a goroutine that comes out of a system call may wait once more, as one
-// whose stack can be copied.
+// environment refuses a setting with which the runtime would move a parked goroutine's stack. With gcstoptheworld a
+// goroutine that comes out of a system call may wait once more, and its stack may be copied then.
 func (p *Program) environment() error {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 	if err != nil {
@@ -136,5 +133,5 @@ func (p *Program) environment() error {
 	return nil
 }
 
-// function is the function that an address of the process is in.
+// function returns the function that an address of the process is in.
 func (p *Program) function(pc uint64) (*pclntab.Func, bool) { return p.table.Find(pc - p.bias) }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A parked goroutine's record stands in the frame from which it waits, above the seven
-// words that the called function may use: what the system call reads, which are the signals
-// that it blocks and how long it waits, and by what it is known as one of ours.
+// A parked goroutine's record stands in the frame from which it waits, above the seven words that the called function
+// may use. It has what the system call reads: the signals that it blocks, and how long it waits. And it has what
+// identifies it as a record of podstep's.
 const (
 	recordAt   = 7 * 8
 	recordSize = 64
@@ -25,26 +25,25 @@ const (
 	untilAt   = 56
 )
 
-// everyThread is the signal by which Go's runtime and the C library have each thread make a
-// system call, such as setuid: they wait for all of them, with the world stopped.
-const everyThread = 33
+// These are the signals by which each thread is made to do a system call, such as setuid: everyThread by Go's runtime and
+// glibc, everyThreadMusl by musl. They wait for all threads, with the world stopped.
+const everyThread, everyThreadMusl = 33, 34
 
-// blocked are the signals that the thread does not get while it waits, the first as the lowest
-// bit: all but the one that ends the wait, and one that others wait for.
-const blocked = ^(uint64(1)<<(Signal-1) | 1<<(everyThread-1))
+// blocked are the signals that the thread does not get while it waits, as a mask. These are all signals but the one
+// that ends the wait, and those two, for which others wait.
+const blocked = ^(uint64(1)<<(Signal-1) | 1<<(everyThread-1) | 1<<(everyThreadMusl-1))
 
 var magic = [8]byte{'p', 'o', 'd', 's', 't', 'e', 'p', 2}
 
 // Wait is a goroutine that is parked.
 type Wait struct {
 	PID, TID int
-	// Hold is the number by which who parked it knows it.
+	// Hold is the number that the process which parked the goroutine gave it.
 	Hold uint64
 	// Place is the address of the place, as the program was linked.
 	Place uint64
-	// Since is when it was parked, and Until when the kernel ends the wait, if nobody
-	// changes that: both as Now has it. Where a tracer stops the thread while it waits, the
-	// wait lasts by that longer.
+	// Since is when the goroutine was parked. Until is when the kernel ends the wait, unless that is changed. Both
+	// are times of Now. If a tracer stops the thread while it waits, the wait lasts longer by that time.
 	Since, Until time.Duration
 
 	at  uint64 // the address of its record
@@ -61,7 +60,7 @@ func (w *Wait) encode(b []byte) {
 	binary.LittleEndian.PutUint64(b[untilAt:], uint64(w.Until))
 }
 
-// timeout is how long to wait as the kernel reads it.
+// timeout returns how long to wait, in the kernel's form.
 func timeout(d time.Duration) []byte {
 	d = max(d, 0)
 	b := make([]byte, 16)

@@ -2,19 +2,19 @@ package park
 
 import "fmt"
 
-// Place is where goroutines can be parked.
+// Place is a place where goroutines can be parked.
 type Place struct {
-	// Address is that of an instruction, as the program was linked. A probe that stands
-	// there has the thread stopped behind it, at Next.
+	// Address is the address of an instruction, as the program was linked. A probe there stops the thread behind it,
+	// at Next.
 	Address, Next uint64
-	// Function is the name of the one that it is in.
+	// Function is the name of the function that it is in.
 	Function string
 }
 
 // Reason is why a goroutine cannot be parked at a place, or now.
 type Reason string
 
-// The reasons.
+// The reasons why a goroutine is not parked.
 const (
 	// NoFunction: the address is no instruction of a function.
 	NoFunction Reason = "no function"
@@ -22,7 +22,7 @@ const (
 	NotStraight Reason = "not straight"
 	// Elsewhere: the place is neither a function's entry nor one of its exits.
 	Elsewhere Reason = "elsewhere"
-	// Floats: the function has floating-point numbers for arguments, which would be lost.
+	// Floats: the function has floating-point numbers for arguments or results, which would be lost.
 	Floats Reason = "floating-point numbers"
 	// InRuntime: the function is one of Go's runtime, in which no goroutine may be stopped.
 	InRuntime Reason = "in the runtime"
@@ -36,7 +36,7 @@ const (
 	Failed Reason = "failed"
 )
 
-// RefusedError is that a goroutine is not parked. It goes on, and nothing was changed.
+// RefusedError states why a goroutine is not parked. It goes on, and nothing was changed.
 type RefusedError struct {
 	Reason Reason
 	Text   string

@@ -10,26 +10,25 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// A function that looks at the stack's end when it begins, and has the stack moved if it
-// is near, leaves room below it for functions that do not look: as many bytes as the
-// linker lets a chain of those have, 800. Syscall6 and all that it calls do not look. Of
-// their chain and the frames that Park adds it must be known whether they fit.
+// A function that checks the stack's end when it begins has the stack moved if the end is near. So below its frame
+// there is room for functions that do not check: the linker lets a chain of those take 800 bytes. Syscall6 and all
+// that it calls do not check. So their chain must fit there together with the frames that Park adds.
 
-// stackNeed is how much stack parking takes.
+// stackNeed returns how much stack parking takes.
 func (p *Program) stackNeed() (uint64, error) {
 	enter, ok := p.table.Find(p.path.enter.pc)
 	if !ok {
 		return 0, fmt.Errorf("there is no function at %#x", p.path.enter.pc)
 	}
 	d := depths{p: p, known: map[uint64]int64{}}
-	depth, err := d.of(enter, 0)
+	depth, err := d.stackOf(enter, 0)
 	if err != nil {
 		return 0, fmt.Errorf("find out how much stack a system call takes: %w", err)
 	}
 	return p.path.size() - p.path.enter.delta + uint64(depth), nil
 }
 
-// size is that of the frames that Park adds.
+// size returns the size of the frames that Park adds.
 func (p *path) size() uint64 {
 	return 8 + p.registers.delta + 8 + p.room.delta + 8 + p.enter.delta
 }
@@ -40,12 +39,12 @@ type depths struct {
 	known map[uint64]int64 // by entry
 }
 
-// deepest bounds the recursion: the linker lets no chain have more bytes.
+// deepest bounds the recursion: each call takes at least 8 bytes of a chain's 800.
 const deepest = 100
 
-// of is how much stack the function and all that it calls take, up to functions that look
-// themselves, and to a change to the scheduler's stack, which is by a register's call.
-func (d *depths) of(f *pclntab.Func, level int) (int64, error) {
+// stackOf returns how much stack a function takes with all that it calls. It stops at functions that check the
+// stack's end themselves, and at a switch to the scheduler's stack, which is a call through a register.
+func (d *depths) stackOf(f *pclntab.Func, level int) (int64, error) {
 	if depth, ok := d.known[f.Entry]; ok {
 		return depth, nil
 	}
@@ -69,9 +68,9 @@ func (d *depths) of(f *pclntab.Func, level int) (int64, error) {
 		callee, ok := d.p.table.Find(target)
 		at, known := f.Delta(i.PC)
 		if !ok || callee.Entry != target || !known {
-			continue // padding, or behind a call that never returns
+			continue // it is padding, or behind a call that never returns
 		}
-		below, err := d.of(callee, level+1)
+		below, err := d.stackOf(callee, level+1)
 		if err != nil {
 			return 0, err
 		}
@@ -84,8 +83,7 @@ func (d *depths) of(f *pclntab.Func, level int) (int64, error) {
 	return most, nil
 }
 
-// looks reports whether a function begins with a look at the stack's end: a comparison
-// with the second word of a g.
+// looks reports whether a function begins by checking the stack's end: it compares with the second word of a g.
 func looks(code []inst) bool {
 	const guard = 16
 	for _, i := range code[:min(len(code), 6)] {

@@ -11,7 +11,7 @@ func word(b []byte, at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]
 
 func put(b []byte, at, v uint64) { binary.LittleEndian.PutUint64(b[at:], v) }
 
-// stack is what is above a stack pointer, read piece by piece.
+// stack is the memory above a stack pointer. It is read piece by piece.
 type stack struct {
 	pid  int
 	low  uint64 // the stack pointer
@@ -21,7 +21,7 @@ type stack struct {
 
 const piece = 4096
 
-// word is the word at an address of the stack.
+// word returns the word at an address of the stack.
 func (s *stack) word(at uint64) (uint64, error) {
 	if at < s.low || at+8 > s.high || at+8 < at {
 		return 0, fmt.Errorf("the address %#x is not on the stack", at)

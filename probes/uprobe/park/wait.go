@@ -13,21 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signal is the one by which a probe in the kernel has a thread stop for a tracer, and by
-// which a wait is ended. Go's runtime does nothing when it comes, and neither does the
-// kubelet; without a tracer it has no effect. The runtime's own signal, SIGURG, will not
-// do: signals do not queue, so that where the runtime has just sent one a second is lost.
+// Signal is the signal by which a probe in the kernel makes a thread stop for a tracer, and by which a wait is ended.
+// Neither Go's runtime nor the kubelet does anything when it comes, so without a tracer it has no effect. The
+// runtime's own signal, SIGURG, would not do: signals do not queue, so a second one is lost if the runtime has just
+// sent one.
 const Signal = unix.SIGWINCH
 
-// Now is the time by which deadlines are meant. It does not go on while the machine sleeps.
+// Now returns the time on the clock of deadlines. The clock stops while the machine sleeps.
 func Now() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return time.Duration(ts.Nano())
 }
 
-// Waits finds the goroutines of a process that are parked, whoever has parked them. It
-// takes nothing but the process's number.
+// Waits finds the goroutines of a process that are parked, whoever has parked them.
 func Waits(pid int) ([]Wait, error) {
 	threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
 	if err != nil {
@@ -43,7 +42,7 @@ func Waits(pid int) ([]Wait, error) {
 	return out, nil
 }
 
-// At reports the parked goroutine that a thread waits with, if it does.
+// At returns the parked goroutine that a thread waits with, if it waits with one.
 func At(pid, tid int) (Wait, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
 	if err != nil {
@@ -61,9 +60,8 @@ func At(pid, tid int) (Wait, bool) {
 	return w, true
 }
 
-// parseSyscall reads what the kernel reports of a thread's system call: its number, six
-// arguments, the stack pointer and the program counter. ok is true for a wait as Park
-// makes it, with the record at an address.
+// parseSyscall reads the kernel's report of a thread's system call: its number, six arguments, the stack pointer and
+// the program counter. ok is true for a wait that Park made. at is then the address of its record.
 func parseSyscall(text string) (at uint64, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 9 {
@@ -86,26 +84,25 @@ func parseSyscall(text string) (at uint64, ok bool) {
 const (
 	// signalSet is the size of a set of signals, in bytes.
 	signalSet = 8
-	// mark is the sixth argument, which the kernel does not look at.
+	// mark is the sixth argument, which the kernel ignores.
 	mark = 0x70617264
 )
 
-// arguments6 are the arguments of a wait whose record is at an address: ppoll, of no files,
-// with a time that the kernel counts down, and with signals blocked meanwhile. A signal that is
-// blocked comes when the kernel begins the wait once more after a stop, and does not end it.
+// arguments6 returns the arguments of a wait whose record is at an address: ppoll, of no files, with a timeout, and
+// with signals blocked meanwhile. A blocked signal that is pending is delivered when the kernel begins the wait once
+// more after a stop, and does not end the wait.
 func arguments6(at uint64) [6]uint64 {
 	return [6]uint64{at, 0, at + timeoutAt, at + blockedAt, signalSet, mark}
 }
 
-// letGoEvery is how often a thread is interrupted that still waits, letGoTries how often
-// in all.
+// LetGo interrupts a thread that still waits every letGoEvery, at most letGoTries times.
 const (
 	letGoEvery = 200 * time.Microsecond
 	letGoTries = 10000
 )
 
-// LetGo has the goroutine go on now. It may be called by any process that may send the
-// program a signal, also while another one traces it.
+// LetGo lets the goroutine go on now. Any process that may send the program a signal may call it, also while another
+// one traces the program.
 func (w *Wait) LetGo() error {
 	for range letGoTries {
 		if err := w.Interrupt(); err != nil {
@@ -119,7 +116,7 @@ func (w *Wait) LetGo() error {
 	return fmt.Errorf("let thread %d of process %d go on: it still waits", w.TID, w.PID)
 }
 
-// Over reports whether the thread does not wait with this goroutine any more, or not yet.
+// Over reports whether the thread does not wait with this goroutine: not any more, or not yet.
 func (w *Wait) Over() bool {
 	now, ok := At(w.PID, w.TID)
 	return !ok || now.Hold != w.Hold || now.Since != w.Since

@@ -21,12 +21,11 @@ import (
 //go:embed program.go.txt
 var program string
 
-// Versions are the releases of Go that kubelets are built with and that are not the one
-// at hand: the last one of each.
+// Versions are the other releases of Go that kubelets are built with, the last release of each minor version. The Go
+// at hand is not among them.
 var Versions = []string{"go1.22.12", "go1.23.12", "go1.24.13", "go1.25.6"}
 
-// Build builds the program with a version of Go, empty for the one at hand, and flags of
-// go build.
+// Build builds the program with a version of Go and flags of go build. An empty version is the Go at hand.
 func Build(t testing.TB, version string, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,11 +47,11 @@ func Build(t testing.TB, version string, flags ...string) string {
 	return out
 }
 
-// Options are how the program runs.
+// Options state how the program runs.
 type Options struct {
-	// Workers are goroutines that come to main.step with their number as the first
-	// argument, with a pause of Pace between; Garbage are others that have the garbage
-	// collector work. With Grow each call is made on a new goroutine, at another depth.
+	// Workers are goroutines that call main.step with their number as the first argument, with a pause of Pace in
+	// between. Garbage is how many others keep the garbage collector at work. With Grow each call is made on a new
+	// goroutine, at another depth.
 	Workers, Garbage int
 	Pace             time.Duration
 	Grow             bool
@@ -97,8 +96,8 @@ func Start(t testing.TB, file string, o Options) *Toy {
 	return y
 }
 
-// Counts are what the program has counted: the calls of each worker that came back, how
-// many of all had wrong arguments or results, and more.
+// Counts are what the program has counted: the calls of each worker that came back, how many calls of all workers had
+// wrong arguments or results, and more.
 type Counts struct {
 	Calls      []int64
 	Wrong      int64
@@ -107,13 +106,13 @@ type Counts struct {
 	Grown      int64
 }
 
-// Counts asks the program. It must run, and nothing may be wrong in it.
+// Counts asks the program for its Counts. The test fails if the program does not run, or has counted something wrong.
 func (y *Toy) Counts() Counts { return y.ask("") }
 
-// NewThread has the program make a thread and end it.
+// NewThread makes the program start a thread and end it.
 func (y *Toy) NewThread() Counts { return y.ask("thread") }
 
-// Exec has the program begin anew in the same process.
+// Exec makes the program begin anew in the same process.
 func (y *Toy) Exec() {
 	y.t.Helper()
 	if _, err := fmt.Fprintln(y.in, "exec"); err != nil {
@@ -147,8 +146,8 @@ func (y *Toy) ask(line string) (c Counts) {
 	return c
 }
 
-// Moved waits until each of these workers has come back from the step more often than
-// before, and returns how often all have. Which worker does not is an error in the end.
+// Moved waits until each of these workers has come back from the step more often than in before, and returns the
+// Counts then. In the end it fails, and names a worker that has not.
 func (y *Toy) Moved(before Counts, workers ...int) Counts {
 	y.t.Helper()
 	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
@@ -168,7 +167,7 @@ func (y *Toy) Moved(before Counts, workers ...int) Counts {
 	}
 }
 
-// All are the numbers of all workers but some.
+// All returns the numbers of all workers but some.
 func (y *Toy) All(but ...int) (out []int) {
 next:
 	for w := range y.Workers {
@@ -182,7 +181,7 @@ next:
 	return out
 }
 
-// ending is what is known of the end of a program that has ended.
+// ending describes the end of a program that has ended.
 func (y *Toy) ending() string {
 	_ = y.cmd.Wait()
 	return fmt.Sprintf("%v\n%.4000s", y.cmd.ProcessState, y.logs.String())

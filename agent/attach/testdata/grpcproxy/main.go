@@ -1,6 +1,6 @@
-// Command grpcproxy is what podstep's relay is measured beside: a proxy that
-// ends gRPC and speaks it anew, put together from a library as its own example
-// does. It is a module of its own, so that podstep need not depend on it.
+// Command grpcproxy is a proxy to which benchmarks compare podstep's relay. It ends gRPC and speaks it anew, put
+// together from a library as in the library's own example. It is a module of its own, so that podstep need not depend
+// on the library.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// maxMessage is the largest message that the CRI's clients and servers take.
+// maxMessage is the largest message that the CRI's clients and servers accept.
 const maxMessage = 16 << 20
 
 func main() {

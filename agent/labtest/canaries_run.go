@@ -1,0 +1,113 @@
+package labtest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Run makes the canaries' pods come, fail in every way, and go. It checks that neither the agent of l nor any podstep
+// command shows a secret of theirs. reasons has, for each pod, the reasons of events that the kubelet must make
+// meanwhile: they prove that what could reveal a secret has happened.
+func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
+	tb.Helper()
+	trace := filepath.Join(tb.TempDir(), "canaries.podstep")
+	writer := l.PodstepCmd("trace", "-w", trace, "--node", "--quiet")
+	if err := writer.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	Eventually(tb, "recording", func() bool { _, err := os.Stat(trace); return err == nil })
+	c.CreateAll(tb)
+	late := map[string]bool{"FailedPreStopHook": true}
+	for pod, all := range reasons {
+		c.UntilEvents(tb, pod, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return late[r] }))
+	}
+	c.exec(tb, l)
+	c.commands(tb, l, "")
+	for _, p := range c.Pods {
+		l.Delete(p.Name)
+	}
+	for _, p := range c.Pods {
+		l.UntilGone(p.Name)
+	}
+	for pod, all := range reasons {
+		c.UntilEvents(tb, pod, all)
+	}
+	if err := writer.Process.Signal(syscall.SIGINT); err != nil {
+		tb.Fatal(err)
+	}
+	_ = writer.Wait()
+	c.SilentTrace(tb, trace)
+	c.commands(tb, l, trace)
+	c.exports(tb, l, trace)
+	events := c.SilentAgent(tb, l)
+	tb.Logf("%d events and the trace of them are without any of %d secrets", events, len(c.Names()))
+}
+
+// exports checks the output of commands for a trace: each form of export, and comparisons of each pod with each other
+// one, part by part.
+func (c *Canaries) exports(tb testing.TB, l *Lab, trace string) {
+	tb.Helper()
+	for _, form := range []string{"perfetto", "otlp", "json"} {
+		out := l.Must("export", trace, "--to", form)
+		c.Silent(tb, "podstep export --to "+form, out)
+		for _, p := range c.Pods {
+			if !strings.Contains(out, p.Name) {
+				tb.Errorf("podstep export --to %s has nothing of %s", form, p.Name)
+			}
+		}
+	}
+	for i, a := range c.Pods {
+		for _, b := range c.Pods[i+1:] {
+			for _, part := range []string{"creation", "termination", "all"} {
+				for _, more := range [][]string{nil, {"-o", "json"}} {
+					out, errors, _ := l.Podstep(append([]string{"compare", a.Name, b.Name, "--trace", trace, "--part", part}, more...)...)
+					c.Silent(tb, "podstep compare --part "+part, out+errors)
+				}
+			}
+		}
+	}
+}
+
+// UntilEvents waits until the API server has events about a pod with each reason.
+func (c *Canaries) UntilEvents(tb testing.TB, pod string, reasons []string) {
+	tb.Helper()
+	name := c.Name(pod)
+	var has []string
+	for _, reason := range reasons {
+		Eventually(tb, "said of "+name+": "+reason, func() bool {
+			list, err := c.l.Client.CoreV1().Events("default").List(c.l.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			has = nil
+			for _, e := range list.Items {
+				has = append(has, e.Reason+": "+e.Message)
+			}
+			return slices.ContainsFunc(list.Items, func(e corev1.Event) bool { return e.Reason == reason })
+		})
+	}
+	if tb.Failed() {
+		tb.Logf("%s: %s", name, strings.Join(has, "\n"))
+	}
+}
+
+// exec runs a command with secrets in its words, as a person does.
+func (c *Canaries) exec(tb testing.TB, l *Lab) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(l.Context(), Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Bin(tb, "podstep-lab"), "kubectl", "--dir", l.Dir, "exec", c.Name("probed"), "-c", "exec", "--",
+		"sh", "-c", "echo "+c.Value("exec script"), "-p"+c.Value("exec option"), "--password", c.Value("exec word"))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.Value("exec script")) {
+		tb.Errorf("kubectl exec: %v: %s", err, out)
+	}
+}

@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"sigs.k8s.io/yaml"
+)
+
+// kubeletConfig returns a configuration that differs from a kubelet's defaults where a lab on a person's machine
+// must.
+func (l *Lab) kubeletConfig() map[string]any {
+	config := map[string]any{
+		"apiVersion": "kubelet.config.k8s.io/v1beta1",
+		"kind":       "KubeletConfiguration",
+
+		"containerRuntimeEndpoint": "unix://" + l.state.CRI,
+		"staticPodPath":            l.paths.manifests(),
+		"podLogsDir":               l.paths.at("logs", "pods"),
+		"volumePluginDir":          l.paths.node("volume-plugins"),
+
+		"failCgroupV1": false,
+		"failSwapOn":   false,
+		"cgroupDriver": "cgroupfs",
+		"cgroupRoot":   l.names.cgroup,
+
+		// The API server connects to the kubelet at the node's address, for logs and exec.
+		"address":           l.node.String(),
+		"port":              l.state.Ports["kubelet"],
+		"healthzPort":       0,
+		"tlsCertFile":       l.paths.pki("kubelet-server.crt"),
+		"tlsPrivateKeyFile": l.paths.pki("kubelet-server.key"),
+		"authentication": map[string]any{
+			"anonymous": map[string]any{"enabled": false},
+			"webhook":   map[string]any{"enabled": true},
+			"x509":      map[string]any{"clientCAFile": l.paths.pki("ca.crt")},
+		},
+		"authorization": map[string]any{"mode": "Webhook"},
+
+		// There is no DNS in a lab; the address is the usual one, and unreachable.
+		"clusterDomain": "cluster.local",
+		"clusterDNS":    []string{"10.96.0.10"},
+		"resolvConf":    l.paths.config("resolv.conf"),
+
+		"makeIPTablesUtilChains": false,
+
+		// A full disk of the machine must not stop the lab, and images that were collected could not be pulled again.
+		"imageGCHighThresholdPercent": 100,
+		"evictionHard": map[string]string{
+			"memory.available":  "0%",
+			"nodefs.available":  "0%",
+			"nodefs.inodesFree": "0%",
+			"imagefs.available": "0%",
+		},
+	}
+	if l.options.MaxPods != 0 {
+		config["maxPods"] = l.options.MaxPods
+	}
+	return config
+}
+
+func (l *Lab) configureKubelet(differs map[string]any) error {
+	config, err := yaml.Marshal(differs)
+	if err != nil {
+		return fmt.Errorf("configure kubelet: %w", err)
+	}
+	if err := os.WriteFile(l.paths.config("kubelet.yaml"), config, 0o644); err != nil {
+		return fmt.Errorf("configure kubelet: %w", err)
+	}
+	if err := os.WriteFile(l.paths.config("resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
+		return fmt.Errorf("configure kubelet: %w", err)
+	}
+	return writeKubeconfig(l.paths, l.paths.config("kubelet.kubeconfig"), "kubelet", l.state.Ports["kube-apiserver"])
+}
+
+func (l *realNode) startKubelet(context.Context) error {
+	if err := l.configureKubelet(l.kubeletConfig()); err != nil {
+		return err
+	}
+	args := append(l.kubeletArgs(), "-v="+strconv.Itoa(l.options.KubeletV))
+	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet, args...)
+}
+
+// kubeletArgs returns the arguments of the kubelets on both kinds of nodes.
+func (l *Lab) kubeletArgs() []string {
+	return []string{
+		"--config=" + l.paths.config("kubelet.yaml"),
+		"--kubeconfig=" + l.paths.config("kubelet.kubeconfig"),
+		"--root-dir=" + l.paths.kubelet(),
+		"--cert-dir=" + filepath.Join(l.paths.kubelet(), "pki"),
+		"--hostname-override=" + nodeName,
+		"--node-ip=" + l.node.String(),
+	}
+}

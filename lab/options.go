@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/podstep/podstep/agent/labstate"
+)
+
+// Options state which lab to start.
+type Options struct {
+	Dir            string // the lab's directory; need not exist
+	Runtime        string // labstate.Sim or labstate.Containerd
+	Kubelet        string // path of the kubelet of a containerd lab; default: podstep-kubelet beside this program
+	Containerd     string // path of the containerd of a containerd lab; default: the machine's
+	Scenario       string // path of the scenario file of a sim lab; may be empty
+	KubeletV       int    // the kubelet's log level
+	MaxPods        int    // how many pods the node takes; 0: the kubelet's default, 110
+	RestartKubelet bool   // start the kubelet again when it ends
+	RestartRuntime bool   // start the container runtime again when it ends
+	Port           int    // of the kube-apiserver; 0: a free one
+
+	// Progress is called when a part is ready, with the time that its start took. It may be nil.
+	Progress func(part string, took time.Duration)
+}
+
+// UsageError is an option that cannot be used as it is.
+type UsageError struct{ text string }
+
+func (e *UsageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+func (o *Options) check() error {
+	if o.Dir == "" {
+		return usagef("say where the lab goes: --dir DIR")
+	}
+	switch o.Runtime {
+	case labstate.Containerd:
+		if o.Scenario != "" {
+			return usagef("a scenario is for simulated containers: leave out --scenario, or use --runtime sim")
+		}
+	case labstate.Sim:
+		if o.Kubelet != "" {
+			return usagef("a sim lab has its kubelet in itself: leave out --kubelet, or use --runtime containerd")
+		}
+		if o.Containerd != "" {
+			return usagef("a sim lab has no containerd: leave out --containerd, or use --runtime containerd")
+		}
+	default:
+		return usagef("no runtime %q: there are sim and containerd", o.Runtime)
+	}
+	if o.MaxPods < 0 {
+		return usagef("a node does not take %d pods: choose a number from 1, or 0 for the kubelet's own", o.MaxPods)
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return usagef("port %d is not a TCP port: choose one from 1 to 65535, or 0 for a free one", o.Port)
+	}
+	return nil
+}
+
+// kubelet returns the absolute path of the kubelet to run.
+func (o *Options) kubelet() (string, error) {
+	path := o.Kubelet
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find kubelet: %w", err)
+		}
+		path = filepath.Join(filepath.Dir(self), "podstep-kubelet")
+	}
+	return program(path, "kubelet", "build podstep-kubelet beside podstep-lab, or give --kubelet PATH")
+}
+
+// containerd returns the absolute path of the containerd to run, or an empty text for the machine's.
+func (o *Options) containerd() (string, error) {
+	if o.Containerd == "" {
+		return "", nil
+	}
+	return program(o.Containerd, "containerd", "give --containerd PATH, or leave it out for the machine's")
+}
+
+// program returns the absolute path of a program that an option names. The program must exist.
+func program(path, what, instead string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", what, err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("no %s at %s: %s", what, path, instead)
+	case err != nil:
+		return "", fmt.Errorf("find %s: %w", what, err)
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return "", fmt.Errorf("%s is not a program: give --%s PATH", path, what)
+	}
+	return path, nil
+}

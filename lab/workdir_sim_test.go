@@ -1,0 +1,15 @@
+//go:build sim
+
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/podstep/podstep/agent/labtest"
+)
+
+func TestSimPartsWorkApart(t *testing.T) {
+	l := labtest.StartSim(t)
+	partsWorkApart(t, l)
+	cleanerStaysInside(t, l)
+}

@@ -1,0 +1,53 @@
+package rescue
+
+import (
+	"net"
+
+	"github.com/podstep/podstep/probes/companion"
+)
+
+// Role is the argument by which this program is the rescuer process.
+const Role = "rescuer"
+
+// Options state which process the rescuer keeps alive. Started is the time of its start in the kernel's clock ticks.
+type Options struct {
+	PID     int
+	Started uint64
+	// Debugger is the process that starts the rescuer. Start sets it.
+	Debugger int
+}
+
+// message is a message of the link. One of its fields is set. The debugger process sends those up to Leave, the
+// rescuer the others.
+type message struct {
+	Options *Options
+	Add     *places
+	Leave   bool // no breakpoint is left
+
+	Ready  int // the rescuer's PID
+	Added  *added
+	Failed string
+
+	// Beat shows that the other side works. Both send it.
+	Beat bool
+}
+
+// places are addresses at which there may be breakpoints once they are added.
+type places struct {
+	Number    uint64
+	Addresses []uint64
+	// Short: instructions of one byte are among them.
+	Short bool
+}
+
+// added is the answer to places.
+type added struct {
+	Number uint64
+	Err    string
+}
+
+// newLink makes the stream of messages between the debugger process and the rescuer. Neither sends so much that a
+// message is lost.
+func newLink(c net.Conn) *companion.Duplex[message] {
+	return companion.NewDuplex(c, message{Beat: true}, func(int) message { return message{Beat: true} })
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# CI: runs all parts of the proof. Labs often wait, so a lane of labs runs beside what computes, and then another one. A
+# pod is held for ten minutes beside them. The output of a part is printed when the part ends. At the end the
+# script prints the time of each part, the slowest tests, and each test that needed a second run.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
+# The soak is shorter here, and podstep is killed less often, than where these tests run by themselves (docs/testing.md).
+export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_INSIDE_KILLS=${PODSTEP_INSIDE_KILLS:-3} PODSTEP_DELVE_KILLS=${PODSTEP_DELVE_KILLS:-2}
+rm -rf "$REPORTS"
+mkdir -p "$REPORTS"
+began=$(date +%s)
+
+# timed PART COMMAND...: runs a part. PART.out gets its output; the file "times" gets its duration, the processor time of
+# what it ran, and its exit code.
+timed() {
+	local part=$1 status=0 real cpu
+	shift
+	local TIMEFORMAT='%0R %0U %0S'
+	{ time "$@" >"$REPORTS/$part.out" 2>&1 || status=$?; } 2>"$REPORTS/$part.time"
+	read -r real cpu <<<"$(awk '{print $1, $2 + $3}' "$REPORTS/$part.time")"
+	printf '%s %s %s %s\n' "$real" "$cpu" "$part" "$status" >>"$REPORTS/times"
+	(
+		flock 9
+		printf '\n== %s\n' "$part"
+		cat "$REPORTS/$part.out"
+		printf '== %s: %s after %d s\n' "$part" "$([ "$status" -eq 0 ] && echo passed || echo "FAILED ($status)")" "$real"
+	) 9>"$REPORTS/lock"
+	return "$status"
+}
+
+tests() { for part; do timed "$part" scripts/tests.sh "$part"; done; }
+
+# All other parts need the programs.
+timed build make build kubelet crictl dlv tools || exit 1
+
+computing() {
+	timed lint make lint
+	timed test make test
+	timed test-install make test-install
+	timed cross make cross SYSTEMS=darwin-arm64
+	timed test-cri make test-cri
+}
+
+# Two labs that keep the processors busy starve each other, and a kubelet that gets no processor for seconds is ill. So
+# the parts that make pods come and go all the time are in one lane, and the others beside them, after what computes.
+(computing; tests sim-screen node-stuck node-probes node-screen sim-lab) &
+tests node-lab # it looks at what a lab leaves on the machine, so no other lab runs
+tests node-hold &
+tests node-attach node-delve node-kubelet sim-stuck
+wait
+
+# The soak judges the kubelet's memory and whether the node stays Ready, so nothing runs beside it.
+tests node-soak
+
+printf '\n== time and processor time of each part, in seconds; %d s in all\n' "$(($(date +%s) - began))"
+sort -rn "$REPORTS/times" | awk '{printf "%6d %6d  %s%s\n", $1, $2, $3, $4 == 0 ? "" : "  FAILED"}'
+printf '\n== the 20 slowest tests\n'
+cat "$REPORTS"/*.json | bin/tools/gotestsum tool slowest --threshold 1s | head -n 20
+printf '\n== tests that needed a second run\n'
+if ! cat "$REPORTS"/*.again 2>/dev/null | grep .; then echo none; fi
+failed=$(awk '$4 != 0 {print $3}' "$REPORTS/times")
+printf '\n== DONE: %d tests passed, %d skipped; parts that failed: %s\n' \
+	"$(cat "$REPORTS"/*.json | grep -c '"Action":"pass".*"Test"')" "$(cat "$REPORTS"/*.json | grep -c '"Action":"skip".*"Test"')" "${failed:-none}"
+[ -z "$failed" ]
