@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/delve/rescue"
+	"github.com/podstep/podstep/probes/delve/rescue/victim"
 )
 
 // TestDebuggerKilled: the debugger process is killed or stopped at random moments, or its rescuer before it, while pods
@@ -21,7 +22,7 @@ func TestDebuggerKilled(t *testing.T) {
 	l := shared.For(t)
 	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
 	c := labtest.StartChurn(t, l, "debugger-killed", 3)
-	faults := []string{"kill", "stop", "kill the rescuer, then kill", "stop the rescuer, then kill"}
+	faults := []string{"kill", "stop the rescuer, then kill", "stop", "kill the rescuer, then kill"}
 	for round := range times(t, "PODSTEP_DELVE_KILLS", delveKills) {
 		a := attachDelve(t, l, "--allow-holds")
 		l.Must("break", "add", "default/*", "--step", "sync.volumes", "--lease", "2s")
@@ -62,6 +63,7 @@ func breakDebugger(t *testing.T, a *attached, fault string) {
 			now := a.Rescuers()
 			return len(now) == 1 && now[0] != rescuers[0]
 		})
+		victim.AwaitTracer(t, debugger, rescuers[0])
 		signal = syscall.SIGKILL
 	}
 	if err := syscall.Kill(debugger, signal); err != nil {

@@ -26,7 +26,7 @@ func TestHoldInsideKilled(t *testing.T) {
 		a := holdsAll(t, l)
 		for who := ""; who != "podstep"; left-- {
 			time.Sleep(rand.N(longestUntilKilledInside))
-			if who = victim(left); left == 1 {
+			if who = nextToKill(left); left == 1 {
 				who = "podstep"
 			}
 			killOne(t, l, a, who)
@@ -59,8 +59,8 @@ func holdsAll(t *testing.T, l *labtest.Lab) *attached {
 	return a
 }
 
-// victim returns which process to kill: most often the hold process, since only it touches the kubelet.
-func victim(n int) string {
+// nextToKill returns which process to kill: most often the hold process, since only it touches the kubelet.
+func nextToKill(n int) string {
 	return []string{"hold", "podstep", "hold", "relay", "hold", "guard", "hold", "podstep"}[n%8]
 }
 

@@ -94,9 +94,7 @@ func TestDebuggerDies(t *testing.T) {
 			signalTo(t, rescuer, unix.SIGKILL)
 		case "kill rescuer":
 			signalTo(t, rescuer, unix.SIGKILL)
-			for childOf(t, debugger) == rescuer {
-				time.Sleep(time.Millisecond)
-			}
+			victim.AwaitTracer(t, debugger, rescuer)
 			v.AwaitSteps(10)
 			signalTo(t, debugger, unix.SIGKILL)
 		case "leave":

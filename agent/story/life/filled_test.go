@@ -30,8 +30,8 @@ func TestReportsFillIn(t *testing.T) {
 	}
 }
 
-// TestLeftovers: a pod that PLEG finds to have nothing in the runtime any more is gone, unless somebody wants it here: a
-// report, or its worker.
+// TestLeftovers: a pod of which PLEG finds nothing more in the runtime is gone, unless a report or its worker wants it
+// here.
 func TestLeftovers(t *testing.T) {
 	cache := func(s *script, gone bool) {
 		s.call(probes.RoleCache, []*agentpb.Field{field("gone", gone)}, nil, "")
@@ -40,11 +40,12 @@ func TestLeftovers(t *testing.T) {
 		do   func(*script)
 		want bool
 	}{
-		"long gone":           {func(s *script) { cache(s, true) }, true},
-		"changed":             {func(s *script) { cache(s, false) }, false},
-		"bound here":          {func(s *script) { s.pod().Bound = true; cache(s, true) }, false},
-		"seen by its worker":  {func(s *script) { s.turn("", func() { cache(s, true) }) }, false},
-		"made again, by name": {func(s *script) { cache(s, true); s.turn("", func() {}) }, false},
+		"long gone":                {func(s *script) { cache(s, true) }, true},
+		"changed":                  {func(s *script) { cache(s, false) }, false},
+		"bound here":               {func(s *script) { s.call(probes.RoleBound, nil, nil, ""); cache(s, true) }, false},
+		"seen by its worker":       {func(s *script) { s.turn("", func() { cache(s, true) }) }, false},
+		"it had ended":             {func(s *script) { s.worker(func() {}); cache(s, true) }, false},
+		"seen by its worker later": {func(s *script) { cache(s, true); s.turn("", func() {}) }, false},
 	} {
 		info := proto.CloneOf(infoOf(t, attached))
 		info.Probes[0].Knows.Turns = true

@@ -44,6 +44,7 @@ type Pod struct {
 	Update                              uint8 // place in Updates
 	Phase                               Phase
 	Worker, Turning, Finished, Removed  bool
+	leftover                            bool // Removed: PLEG finds nothing more of it in the runtime
 	Deleting, Ready, Sandboxed, Refused bool
 	Ended                               bool // its containers have ended, and are not started again
 	Bound                               bool // a source that wants it on this node has reported it

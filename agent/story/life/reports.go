@@ -48,6 +48,8 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 // to read, or may have missed before it attached.
 func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
+	case probes.RoleBound:
+		p.Bound = true
 	case probes.RoleGone:
 		p.Removed, p.GoneAt = true, r.Time
 	case probes.RoleDeleting:

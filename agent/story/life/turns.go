@@ -50,6 +50,9 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 
 func (p *Pod) turnBegins(r *history.Record) {
 	p.Turning, p.Next, p.FailStep, p.failing = true, 0, 0, 0
+	if p.leftover {
+		p.Removed, p.leftover, p.GoneAt = false, false, 0 // its worker is there
+	}
 	p.Sync = r.Header.Sync
 	if t := r.Field("workType"); t.Found() {
 		p.Work = works[string(t.Text)]
@@ -103,11 +106,11 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 // deleted before podstep came.
 func (l *Lives) cached(p *Pod, r *history.Record) {
 	sp := l.h.Span(r.Span)
-	if sp == nil || r.Header.HasError || p.Worker || p.Turning || p.Bound || p.Removed {
+	if sp == nil || r.Header.HasError || p.Worker || p.Turning || p.Finished || p.Bound || p.Removed {
 		return
 	}
 	if wire.Lookup(l.h.Raw(sp.Enter), "gone").Flag() {
-		p.Removed, p.GoneAt = true, r.Time
+		p.Removed, p.leftover, p.GoneAt = true, true, r.Time
 	}
 }
 

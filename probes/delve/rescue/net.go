@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -261,6 +262,7 @@ func (n *Net) Remove() (err error) {
 		if err = withAll(n.pid, n.remove); !errors.Is(err, errInside) {
 			break
 		}
+		time.Sleep(time.Millisecond) // the thread needs a processor to leave the net
 	}
 	if err != nil {
 		return fmt.Errorf("take the net below process %d away: %w", n.pid, err)
@@ -277,20 +279,43 @@ const removeTries = 200
 // errInside: a thread is in the net, or is about to come into it.
 var errInside = errors.New("a thread is in it")
 
+// remove writes the instructions back first: as long as there is an INT3, threads come into the net.
 func (n *Net) remove(all []*tracee) error {
+	if err := n.writeBack(all); err != nil {
+		return err
+	}
 	for _, t := range all {
 		if t.saved.Rip >= n.at && t.saved.Rip < n.at+codeSize || t.trapPending() {
 			return errInside
 		}
 	}
-	// If this process dies in between, a thread that goes on finds INT3s where it stands, or stands where it should.
+	t := chooseCaller(all)
+	if err := n.giveActionBack(t); err != nil {
+		return err
+	}
+	_, err := t.syscall(n.image.call, unix.SYS_MUNMAP, n.at, netSize)
+	return err
+}
+
+// writeBack writes all instructions back that have an INT3. A thread in the handler sees that, and repeats its
+// instruction.
+func (n *Net) writeBack(all []*tracee) error {
+	behind := map[*tracee]uint64{} // threads, with the instruction whose first byte they are behind
 	for at, code := range n.entries {
 		for _, t := range all {
-			if t.saved.Rip > at && t.saved.Rip < at+uint64(len(code)) {
-				if err := t.setBack(at); err != nil {
-					return err
-				}
+			if t.saved.Rip <= at || t.saved.Rip >= at+uint64(len(code)) {
+				continue
 			}
+			if t.trapPending() {
+				return errInside // the signal may be of the INT3 or of Delve
+			}
+			behind[t] = at
+		}
+	}
+	// If this process dies in between, a thread that goes on finds INT3s where it stands, or stands where it should.
+	for t, at := range behind {
+		if err := t.setBack(at); err != nil {
+			return err
 		}
 	}
 	for at, code := range n.entries {
@@ -304,12 +329,7 @@ func (n *Net) remove(all []*tracee) error {
 			}
 		}
 	}
-	t := chooseCaller(all)
-	if err := n.giveActionBack(t); err != nil {
-		return err
-	}
-	_, err := t.syscall(n.image.call, unix.SYS_MUNMAP, n.at, netSize)
-	return err
+	return nil
 }
 
 // giveActionBack sets the action of SIGTRAP that was there before, unless the program has set another one since.

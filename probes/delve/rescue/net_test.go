@@ -55,6 +55,28 @@ func TestNet(t *testing.T) {
 	}
 }
 
+// TestHotNet: threads that come into the net all the time do not keep it from being taken away.
+func TestHotNet(t *testing.T) {
+	before := tries
+	tries = 1 << 40 // no handler writes a byte back
+	t.Cleanup(func() { tries = before })
+	v := victim.Start(t, os.Stderr)
+	n, err := Install(v.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add([]uint64{v.Step}, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.image.write(v.Step, []byte{int3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	v.AwaitSteps(1000)
+}
+
 func mapsOf(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))

@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/uprobe/ptrace"
 )
 
 // env makes a test program that calls Play be the victim.
@@ -137,4 +139,22 @@ func (v *Victim) Byte(at uint64) byte {
 		v.t.Fatal(err)
 	}
 	return b[0]
+}
+
+// AwaitTracer returns when another process than the one before traces all threads of a process: until then nobody
+// spreads the net if the process dies.
+func AwaitTracer(t testing.TB, pid, before int) {
+	t.Helper()
+	traced := func() bool {
+		threads, err := ptrace.Threads(pid)
+		return err == nil && !slices.ContainsFunc(threads, func(tid int) bool {
+			tracer := park.TracerOf(pid, tid)
+			return tracer == 0 || tracer == before
+		})
+	}
+	for began := time.Now(); !traced(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("nobody traces process %d", pid)
+		}
+	}
 }
