@@ -119,8 +119,9 @@ test-node: build kubelet crictl dlv tools ## tests on the real node (root; `make
 	PODSTEP_BIN=$(OUT) scripts/tests.sh $$(scripts/tests.sh | grep ^node-)
 
 .PHONY: test-long
-test-long: build ## two hours of the soak; CI runs four minutes of it (root)
+test-long: build kubelet ## two hours of the soak, and 500 faults of podstep's processes; CI has some of both (root)
 	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run TestSoak ./soak
+	PODSTEP_BIN=$(OUT) PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestRestartsUnderChurn' ./agent/attach
 
 VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestStreams'
 .PHONY: test-versions

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
 # The soak is shorter here, and podstep is killed less often, than where these tests run by themselves (docs/testing.md).
-export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_INSIDE_KILLS=${PODSTEP_INSIDE_KILLS:-3} PODSTEP_DELVE_KILLS=${PODSTEP_DELVE_KILLS:-2}
+export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_FAULTS=${PODSTEP_FAULTS:-12}
 rm -rf "$REPORTS"
 mkdir -p "$REPORTS"
 began=$(date +%s)

@@ -5,13 +5,11 @@ package attach_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -276,32 +274,4 @@ func TestDelveAsked(t *testing.T) {
 	a.End(syscall.SIGINT)
 	a.left()
 	notTraced(t, l)
-}
-
-// delveKills is how often podstep is killed; PODSTEP_DELVE_KILLS=50 makes the whole test.
-const delveKills = 4
-
-// TestDelveKilled: podstep is killed at random moments while Delve has breakpoints in the kubelet and pods are held.
-// The kubelet lives, without the breakpoints.
-func TestDelveKilled(t *testing.T) {
-	l := shared.For(t)
-	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
-	c := labtest.StartChurn(t, l, "delve-killed", 3)
-	for range times(t, "PODSTEP_DELVE_KILLS", delveKills) {
-		a := attachDelve(t, l, "--allow-holds")
-		l.Must("break", "add", "default/*", "--step", "sync.volumes", "--lease", "2s")
-		l.UntilAnyEvent("hold", func(e probes.Event) bool { return e.Kind == probes.Held })
-		time.Sleep(rand.N(longestUntilKilledInside))
-		a.Signal(syscall.SIGKILL)
-		a.Wait()
-		notTraced(t, l)
-		l.Must("restore")
-		labtest.Eventually(t, "gone: what was attached", func() bool { return len(l.AttachTraces()) == 0 })
-		if now := l.KubeletPID(); now != kubelet {
-			t.Fatalf("the kubelet was process %d and is %d", kubelet, now)
-		}
-	}
-	c.Check(t)
-	h.End(t)
-	t.Logf("%d pods came and went meanwhile", c.Count())
 }

@@ -67,51 +67,6 @@ func version(ctx context.Context, path string) error {
 	return err
 }
 
-// TestHangs: podstep, its relay process and its guard are stopped, each alone and two at once. The path works again
-// by itself, and podstep attaches again if it can.
-func TestHangs(t *testing.T) {
-	for _, who := range []string{"podstep", "relay", "guard", "podstep relay", "podstep guard", "relay guard"} {
-		t.Run(strings.ReplaceAll(who, " ", "+"), func(t *testing.T) { hang(t, strings.Fields(who)) })
-	}
-}
-
-func hang(t *testing.T, who []string) {
-	l := shared.For(t)
-	h := labtest.WatchHealth(t, l)
-	a := attach(t, l)
-	c := labtest.StartChurn(t, l, "hangs", others)
-	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
-	g := watchPath(t, l)
-	all := map[string]int{"podstep": a.PID, "relay": a.Relays()[0], "guard": a.Guards()[0]}
-	for _, name := range who {
-		if err := syscall.Kill(all[name], syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		labtest.Eventually(t, "stopped: "+name, func() bool { return labtest.Stopped(all[name]) })
-	}
-	if slices.Contains(who, "relay") {
-		labtest.Eventually(t, "ended: the relay process that is stopped", func() bool { return !labtest.Stopped(all["relay"]) })
-	}
-	labtest.Eventually(t, "answered: a call through the path", func() bool { return version(t.Context(), l.State.CRI) == nil })
-	c.Until(t, others)
-	if slices.Contains(who, "podstep") {
-		a.Signal(syscall.SIGCONT)
-	}
-	labtest.Eventually(t, "attached again", func() bool {
-		now, err := l.Socket()
-		return err == nil && labtest.Parent(now.Server) == a.PID && len(a.Guards()) == 1
-	})
-	t.Logf("no call through the path was answered for %v at most", g.end())
-	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
-	if now := a.Relays(); !slices.Contains(who, "relay") && !slices.Equal(now, []int{all["relay"]}) {
-		t.Errorf("the relay processes are %v, and %d has worked all the time", now, all["relay"])
-	}
-	a.End(syscall.SIGINT)
-	a.left()
-	c.Check(t)
-	h.End(t)
-}
-
 // TestComesBack: a podstep that was killed finds its relay process at work, and goes on
 // with it.
 func TestComesBack(t *testing.T) {

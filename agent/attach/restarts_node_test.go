@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes"
 )
 
 // TestDelveKubeletRestarts: a Delve of podstep's own begins anew with the next kubelet.
@@ -29,6 +30,45 @@ func TestDelveKubeletRestarts(t *testing.T) {
 	a.End(syscall.SIGINT)
 	a.left()
 	notTraced(t, l)
+}
+
+// restarts is how often the kubelet is ended beside each probe; PODSTEP_RESTARTS=20 makes the long test.
+const restarts = 3
+
+// TestRestartsUnderChurn: the kubelet is ended and killed, again and again, while pods come and go and some are held.
+// Each time the calls of the kubelet that has ended are over, with that reason. podstep looks into the next kubelet, and
+// holds there what it held in the one before.
+func TestRestartsUnderChurn(t *testing.T) {
+	for probe, start := range map[string]func(*testing.T, *labtest.Lab, ...string) *attached{"uprobe": attach, "delve": attachDelve} {
+		t.Run(probe, func(t *testing.T) {
+			l := shared.For(t)
+			a := start(t, l, "--allow-holds")
+			l.Must("break", "add", "default/*", "--step", "sync.volumes", "--lease", "2s")
+			c := labtest.StartChurn(t, l, "restarts-"+probe, 3)
+			for i := range times(t, "PODSTEP_RESTARTS", restarts) {
+				pod := fmt.Sprintf("again-%s-%d", probe, i)
+				l.Create(labtest.TinyPod(pod))
+				untilHeld(l, pod, "sync.volumes")
+				before := l.KubeletPID()
+				l.KillPart("kubelet", []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM}[i%2])
+				l.UntilEvent(pod, "end of its calls in the kubelet that has ended", func(e probes.Event) bool {
+					return e.Kind == probes.Exit && e.Step == "sync.pod" && strings.Contains(e.Error, fmt.Sprintf("process %d, has ended", before))
+				})
+				labtest.Eventually(t, "the "+probe+" probe looks into the new kubelet", func() bool {
+					return strings.Contains(a.Printed(), fmt.Sprintf("the %s probe looks into the new kubelet, process %d", probe, l.KubeletPID()))
+				})
+				l.UntilReady(pod)
+				l.Delete(pod)
+				l.UntilGone(pod)
+			}
+			seen(t, l, "last-"+probe)
+			untilHeld(l, "last-"+probe, "sync.volumes")
+			a.End(syscall.SIGINT)
+			a.left()
+			notTraced(t, l)
+			c.Check(t)
+		})
+	}
 }
 
 // TestBothKilledAtOnce: the relay process and its guard are killed as soon as the kubelet comes to them, again and

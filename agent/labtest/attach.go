@@ -181,6 +181,11 @@ func (a *Attached) Guards() []int {
 	return processes(func(p process) bool { return slices.Contains(relays, p.parent) && p.is("guard") })
 }
 
+// Holders returns the hold processes that run for the lab.
+func (a *Attached) Holders() []int {
+	return processes(func(p process) bool { return p.parent == a.PID && p.is("holder") })
+}
+
 // Debuggers returns the debugger processes that run for the lab.
 func (a *Attached) Debuggers() []int {
 	return processes(func(p process) bool { return p.parent == a.PID && p.is("debugger") })

@@ -45,10 +45,12 @@ func (p *process) keepRescuer() {
 		ctx, cancel := context.WithTimeout(context.Background(), rescueWithin)
 		err := p.rescuer.Again(ctx)
 		cancel()
-		if errors.Is(err, rescue.ErrLeft) {
+		switch {
+		case errors.Is(err, rescue.ErrLeft):
 			return
-		}
-		if err != nil {
+		case err == nil:
+			p.note("the rescuer process had ended; there is another one")
+		default:
 			p.note("no process looks after the breakpoints: %v", err)
 			select {
 			case <-p.ended:

@@ -78,6 +78,7 @@ func Main() int {
 	log.SetOutput(io.Discard) // Delve logs there what it cannot do
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
+	companion.EndIfStill()
 	p := &process{
 		link:  newLink(c),
 		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]holdproc.Place{}, notWithin: map[string]bool{},

@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/uprobe/ptrace"
 )
 
 // A net is a piece of the kubelet's memory: a page with code, at whose end is magic, and pages with data. The
@@ -242,6 +244,21 @@ func (n *Net) Add(places []uint64, short bool) error {
 	return n.image.write(n.data()+dataCount, count)
 }
 
+// Freeze stops the process, if a tracer that is about to end still traces it. Then no thread runs before the instructions
+// are written back. Otherwise a thread that the tracer has seen at a breakpoint, and has not set back, may take a signal
+// while it stands behind the first byte, and come back there after the bytes are written back.
+func (n *Net) Freeze(tracer int) {
+	all, err := ptrace.Threads(n.pid)
+	if err != nil || !slices.ContainsFunc(all, func(tid int) bool { return park.TracerOf(n.pid, tid) == tracer }) {
+		return
+	}
+	for _, tid := range all {
+		// Of the signals that are pending for a thread, those of its own come first, and of these the lowest number: before
+		// SIGURG, by which Go preempts goroutines.
+		_ = unix.Tgkill(n.pid, tid, unix.SIGSTOP)
+	}
+}
+
 // Spread fills all instructions that have a breakpoint with INT3s. A thread that its dying tracer has seen at a
 // breakpoint, and has not set back, goes on behind the first byte, without a signal. It then comes into the net too.
 func (n *Net) Spread() error {
@@ -257,12 +274,18 @@ func (n *Net) Spread() error {
 
 // Remove writes all instructions back and takes the net away, while all threads stand still. It fails while another
 // process traces the process; then it can be called again.
-func (n *Net) Remove() (err error) {
-	for range removeTries {
-		if err = withAll(n.pid, n.remove); !errors.Is(err, errInside) {
+func (n *Net) Remove() error { return n.whileStill(n.remove) }
+
+// WriteBack writes all instructions back, as Remove does, and leaves the net.
+func (n *Net) WriteBack() error { return n.whileStill(n.writeBack) }
+
+// whileStill calls do while all threads stand still, again and again until none of them stands where it must not.
+func (n *Net) whileStill(do func([]*tracee) error) (err error) {
+	for range stillTries {
+		if err = withAll(n.pid, do); !errors.Is(err, errInside) {
 			break
 		}
-		time.Sleep(time.Millisecond) // the thread needs a processor to leave the net
+		time.Sleep(time.Millisecond) // the thread needs a processor to go on
 	}
 	if err != nil {
 		return fmt.Errorf("take the net below process %d away: %w", n.pid, err)
@@ -273,8 +296,8 @@ func (n *Net) Remove() (err error) {
 // Close lets go of the process's program. The net stays.
 func (n *Net) Close() { n.image.close() }
 
-// removeTries is how often Remove stops the threads to find none in the net.
-const removeTries = 200
+// stillTries is how often all threads are stopped to find none in the net.
+const stillTries = 200
 
 // errInside: a thread is in the net, or is about to come into it.
 var errInside = errors.New("a thread is in it")

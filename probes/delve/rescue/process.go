@@ -52,6 +52,7 @@ func Main() int {
 	}
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
+	companion.EndIfStill()
 	r := &rescuer{link: newLink(c)}
 	first, err := r.link.Receive()
 	if err != nil || first.Options == nil {
@@ -187,12 +188,17 @@ func (r *rescuer) takeAway() (err error) {
 	return err
 }
 
-// rescue lets a process run that a dead tracer has left behind, and takes the net away.
+// rescue writes a process's instructions back, lets the process run that a dead tracer or Freeze has left stopped, and
+// takes the net away.
 func (n *Net) rescue() error {
+	back := n.WriteBack()
 	// Delve stops a program by SIGSTOPs. Those that it has not taken back stop the process. SIGCONT drops them, also
 	// those that are pending.
 	if err := unix.Kill(n.pid, unix.SIGCONT); err != nil {
 		return fmt.Errorf("let process %d go on: %w", n.pid, err)
+	}
+	if back != nil {
+		return back
 	}
 	return n.Remove()
 }

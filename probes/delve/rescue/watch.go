@@ -13,7 +13,7 @@ import (
 )
 
 // The rescuer traces the debugger process. So the kernel stops a thread of it that is about to end, whatever ends it,
-// before it lets go of the kubelet's threads. Then the rescuer spreads the net.
+// before it lets go of the kubelet's threads. Then the rescuer freezes the kubelet, and spreads the net.
 
 const debuggerOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEEXIT
 
@@ -77,6 +77,7 @@ func (r *rescuer) passOn(tid int, status unix.WaitStatus) {
 	case unix.PTRACE_EVENT_EXIT:
 		code, _ := unix.PtraceGetEventMsg(tid)
 		if code != 0 || tid == r.debugger {
+			r.net.Freeze(r.debugger)
 			if err := r.net.Spread(); err != nil {
 				fmt.Fprintln(os.Stderr, "podstep rescuer process:", err)
 			}

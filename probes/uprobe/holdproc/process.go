@@ -49,6 +49,7 @@ func Main() int {
 	signal.Ignore(unix.SIGCHLD) // one comes with every stop of a thread
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
+	companion.EndIfStill()
 	p := &process{link: newLink(c)}
 	first, err := p.link.Receive()
 	if err != nil || first.Options == nil {
