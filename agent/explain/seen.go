@@ -31,8 +31,8 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	for _, p := range c.h.EpochBefore(at.At).Probes(at.At) {
 		out.Probes = append(out.Probes, words.Clean(p.GetName()))
 	}
-	if e, ok := c.h.Event(c.p.HeldAt); ok {
-		out.Held = words.Clean(e.Step)
+	if c.state == life.Held {
+		out.Hold = c.hold()
 	}
 	c.addCalls(out)
 	for i := range c.p.Containers {
@@ -42,6 +42,27 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 		if other, ok := c.pullQueue(0).Args["other"].(string); ok {
 			out.Behind = other
 		}
+	}
+	return out
+}
+
+// hold returns the hold of a held pod.
+func (c *check) hold() *evidence.Hold {
+	e, ok := c.h.Event(c.p.HeldAt)
+	if !ok {
+		return &evidence.Hold{}
+	}
+	field := func(name string) string { return words.OneLine(words.Short(e.Fields[name])) }
+	step := c.h.Step(c.h.StepNamed(e.Step))
+	out := &evidence.Hold{
+		Seq: e.Seq, Step: words.Clean(e.Step), Title: step.Title(), On: field("on"), Since: e.Time, Why: field("why"),
+	}
+	if d, ok := e.Fields["ends"].(time.Duration); ok {
+		out.Ends = e.Time.Add(d)
+	}
+	uid, known := e.Fields["uid"].(int64)
+	if pid, ok := e.Fields["pid"].(int64); ok && known {
+		out.By = &evidence.Asker{UID: uid, PID: pid}
 	}
 	return out
 }

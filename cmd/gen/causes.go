@@ -59,7 +59,7 @@ func (p proofs) best(cause string) string {
 
 // stageTitles are the titles of the table's stages.
 var stageTitles = map[string]string{
-	"controllers": "The pod is not made", "scheduling": "No node yet", "node": "The node", "source": "The kubelet has not acted",
+	"podstep": "podstep itself", "controllers": "The pod is not made", "scheduling": "No node yet", "node": "The node", "source": "The kubelet has not acted",
 	"admission": "Refused by the kubelet", "sandbox": "The sandbox", "volumes": "Volumes", "image": "Images", "start": "Starting containers",
 	"init": "Init containers", "ready": "Running, and not ready", "terminating": "Being deleted", "general": "Otherwise",
 }

@@ -16,7 +16,7 @@ import (
 // whyJSON is a report as scripts get it.
 type whyJSON struct {
 	Pod      evidence.Name     `json:"pod"`
-	State    string            `json:"state"` // ok, young, stuck, done, unknown
+	State    string            `json:"state"` // ok, young, held, stuck, done, unknown
 	Phase    string            `json:"phase"`
 	Since    time.Time         `json:"since"`
 	Summary  string            `json:"summary"`

@@ -28,6 +28,10 @@ func Explain(s *evidence.Snapshot) *Report {
 		r.Verdict = Done
 		return r
 	}
+	if r.Findings = held(c); len(r.Findings) > 0 {
+		r.Verdict = Held // all else may come of the hold
+		return r
+	}
 	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver)))
 	c.judge(r)
 	return r

@@ -34,13 +34,14 @@ type Verdict string
 const (
 	OK      Verdict = "ok"      // nothing is wrong
 	Young   Verdict = "young"   // it is on its way, and not longer than usual
+	Held    Verdict = "held"    // podstep holds it
 	Stuck   Verdict = "stuck"   // a cause is found, or it is on its way for longer than usual
 	Done    Verdict = "done"    // it has ended as it should
 	Unknown Verdict = "unknown" // too little could be seen to tell
 )
 
-// Wrong reports whether something is wrong with the pod.
-func (r *Report) Wrong() bool { return r.Verdict == Stuck }
+// Wrong reports whether something keeps the pod from going on.
+func (r *Report) Wrong() bool { return r.Verdict == Stuck || r.Verdict == Held }
 
 // Open reports whether the report leaves something open: no cause is certain.
 func (r *Report) Open() bool {

@@ -1,6 +1,10 @@
 package evidence
 
-import "time"
+import (
+	"time"
+
+	"github.com/podstep/podstep/probes"
+)
 
 // Story is what an agent or a trace file says of the pod: what podstep's probes saw
 // inside the kubelet or of its calls.
@@ -15,8 +19,8 @@ type Story struct {
 	// looks inside. Calls is whether the calls to the runtime are seen.
 	Turns bool `json:"turns"`
 	Calls bool `json:"calls"`
-	// Held is the step at which somebody holds the pod; empty: nobody does.
-	Held string `json:"held,omitempty"`
+	// Hold is how podstep holds the pod for somebody; nil: it does not.
+	Hold *Hold `json:"hold,omitempty"`
 
 	// Open are the calls that go on for the pod now, the outermost first.
 	Open []Call `json:"open,omitempty"`
@@ -37,6 +41,24 @@ type Story struct {
 	Finding string `json:"finding,omitempty"`
 	// Probes are the names of the probes that work.
 	Probes []string `json:"probes,omitempty"`
+}
+
+// Hold is podstep's own hold of a pod.
+type Hold struct {
+	Seq   uint64      `json:"seq,omitempty"` // of the event that shows it; 0: that has not come yet, and all else is empty
+	Step  string      `json:"step,omitempty"`
+	Title probes.Text `json:"title,omitzero"`
+	On    string      `json:"on,omitempty"` // enter, exit, inside
+	Since time.Time   `json:"since,omitzero"`
+	Ends  time.Time   `json:"ends,omitzero"` // when the agent lets the pod go by itself
+	Why   string      `json:"why,omitempty"` // such as breakpoint 3
+	By    *Asker      `json:"by,omitempty"`  // that asked for it; nil: not known
+}
+
+// Asker is the process of a user that asked for a hold.
+type Asker struct {
+	UID int64 `json:"uid"`
+	PID int64 `json:"pid"`
 }
 
 // Call is a call of a step.
