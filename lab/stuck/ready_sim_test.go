@@ -57,6 +57,15 @@ func readiness(probe *corev1.Probe, annotations ...string) func(*Env) {
 func TestReady(t *testing.T) {
 	declared := intstr.FromInt32(8080)
 	inLab(t, []Case{
+		{Cause: "ready.oomKilledLately", Meanwhile: []string{"start.*"}, Make: func(e *Env) {
+			e.Busybox(labtest.Sleep, func(p *corev1.Pod) {
+				faultOf(p, "oom-after", "15s")
+				p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
+			})
+		}},
+		{Cause: "ready.endedLately", Meanwhile: []string{"start.*"}, Make: func(e *Env) {
+			e.Busybox(labtest.Sleep, func(p *corev1.Pod) { p.Annotations = sim("exit", "7", "exit-after", "15s") })
+		}},
 		{Cause: "ready.probeRefused", Make: readiness(httpProbe(declared), "ready-after", "forever")},
 		{Cause: "ready.probeStatus", Make: readiness(httpProbe(declared), "http-status", "503")},
 		{Cause: "ready.probeStatus", Name: "later", Make: readiness(httpProbe(declared), "unhealthy-after", "6s")},

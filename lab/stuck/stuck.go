@@ -188,7 +188,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 		if id == want && (want != "" || last.Verdict != causes.OK) {
 			return s
 		}
-		if id != "" && id != "unexplained" && !c.meanwhile(id) && !late(s) {
+		if last.Wrong() && id != "unexplained" && !c.meanwhile(id) && !late(s) {
 			t.Errorf("%s: %s is named first, not %s: %s", way, id, want, show(last, s))
 			return nil
 		}

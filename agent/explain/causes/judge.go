@@ -33,7 +33,7 @@ func (c *Case) judge(r *Report) {
 	u, onItsWay := usual[c.Phase]
 	switch {
 	case c.Phase == Ready || c.worksOn():
-		r.Verdict = OK
+		r.Verdict, r.Findings = OK, c.endedLately()
 	case c.Phase == Ended || c.Phase == Refused:
 		r.Verdict = Done
 	case c.Phase == Missing:

@@ -20,8 +20,8 @@ type Report struct {
 	Since time.Time
 	// Waits is what a pod with the verdict Young waits for; nil for others.
 	Waits *Wait
-	// Findings are the causes, the most specific first, and their consequences after
-	// them.
+	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod with the
+	// verdict OK say what went wrong lately.
 	Findings []Finding
 	Unseen   []evidence.Unseen
 	Taken    time.Time
