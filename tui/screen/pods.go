@@ -69,6 +69,8 @@ type PodRow struct {
 	Mark      life.State
 	// Word names the mark: held, stuck, retry, working, and so on.
 	Word string
+	// Bad: the pod is done, and ended badly: it failed, was refused or evicted.
+	Bad bool
 	// For is how long the pod has been in its state. For a held pod the list shows Left instead.
 	For time.Duration
 	// Left is the time until a held pod goes on by itself.

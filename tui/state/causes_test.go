@@ -32,7 +32,7 @@ func gatedPod(now time.Time) *evidence.Snapshot {
 	}
 }
 
-// TestUnscheduled: a pod without a node has a row below those of the node, with the reason. Its causes can be looked
+// TestUnscheduled: a pod without a node has a row, with the reason. Its causes can be looked
 // at. It goes away when it has got another node.
 func TestUnscheduled(t *testing.T) {
 	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)

@@ -21,7 +21,13 @@ var markWords = [...]probes.Text{
 	life.Done: words.Text("done", "结束"), life.Gone: words.Text("gone", "已消失"),
 }
 
-var endingWord, nodeWord, refusedWord = words.Text("terminating", "终止中"), words.Text("node", "节点"), words.Text("refused", "被拒")
+// Words for states that markWords has no own word for.
+var (
+	endingWord  = words.Text("terminating", "终止中")
+	nodeWord    = words.Text("node", "节点")
+	refusedWord = words.Text("refused", "被拒")
+	failedWord  = words.Text("failed", "失败")
+)
 
 // podOrder is the list of pods in its present order. Pods are named by their places in State.pods.
 type podOrder struct {
@@ -40,7 +46,7 @@ type podPlace struct {
 	mark  life.State
 	since int64
 	aside aside
-	// noNode: the pod has no node, and stands below the pods of this node.
+	// noNode: the pod has no node.
 	noNode bool
 	// first and restarts are keys by which the list may be sorted.
 	first    int64
@@ -98,8 +104,7 @@ func (s *State) order(v *view) *podOrder {
 			continue
 		}
 		m, from := s.verdictOf(i, v)
-		noNode := s.withoutNode(i, v.pod(i), v) != nil
-		if !noNode && i > 0 && (why == inList || why == filtered) {
+		if i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
 		}
 		if i > 0 && m != life.Gone && (why == inList || why == filtered) {
@@ -109,7 +114,7 @@ func (s *State) order(v *view) *podOrder {
 			}
 		}
 		if why == inList || i == s.pod {
-			o.rows = append(o.rows, podPlace{pod: i, mark: m, since: from, aside: why, noNode: noNode, first: p.First, restarts: restarts(p)})
+			o.rows = append(o.rows, podPlace{pod: i, mark: m, since: from, aside: why, noNode: s.withoutNode(i, v.pod(i), v) != nil, first: p.First, restarts: restarts(p)})
 		}
 	}
 	slices.SortFunc(o.rows, s.comparePods)
@@ -122,12 +127,6 @@ func (s *State) comparePods(a, b podPlace) int {
 	}
 	if s.sort != screen.SortWorst {
 		return s.compareAs(s.sort, a, b)
-	}
-	if a.noNode != b.noNode {
-		if b.noNode {
-			return -1
-		}
-		return 1
 	}
 	if a.mark != b.mark {
 		return cmp.Compare(a.mark, b.mark)
@@ -205,7 +204,9 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	case pp.noNode:
 		r.Word = s.lang.In(noNodeWord)
 	case now.Refused && pp.mark == life.Done:
-		r.Word = s.lang.In(refusedWord)
+		r.Word, r.Bad = s.lang.In(refusedWord), true
+	case now.Phase == life.Failed && pp.mark == life.Done:
+		r.Word, r.Bad = s.lang.In(failedWord), true
 	case now.Deleting && (pp.mark == life.Working || s.lives.Lingers(now)) && pp.mark >= life.Working:
 		r.Word = s.lang.In(endingWord)
 	}

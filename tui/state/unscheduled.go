@@ -7,7 +7,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// SetUnscheduled sets the pods that have no node, and why. The screen lists them below those of the node, until they
+// SetUnscheduled sets the pods that have no node, and why. The screen lists them among those of the node, until they
 // have one.
 func (s *State) SetUnscheduled(all []*causes.Report) {
 	s.version++

@@ -90,12 +90,15 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	}
 	f.zone(r, Target{Kind: OnPod, Pane: screen.PanePods, Pod: p.Key})
 	glyph, k := f.m.pod(p.Mark)
+	if p.Bad {
+		glyph, k = f.m.stuck, inkFailedText
+	}
 	line := r.line(0).inset(1, 0, 2, 0)
 	f.put(line, glyph, k.on(ground))
 	line = line.inset(2, 0, 0, 0)
 
 	word := k
-	if p.Mark >= life.Waiting {
+	if p.Mark >= life.Waiting && !p.Bad {
 		word = inkFaint
 	}
 	text := f.podState(p)
