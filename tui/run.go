@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
 
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
@@ -39,6 +40,9 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
 	if o.NoColour {
 		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	if term.IsTerminal(os.Stdin.Fd()) { // otherwise Bubble Tea opens the terminal itself
+		options = append(options, tea.WithInput(newPasteGuard(os.Stdin)))
 	}
 	_, err := tea.NewProgram(m, options...).Run()
 	cancel()

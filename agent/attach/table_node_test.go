@@ -257,6 +257,9 @@ func (b *breaker) recover(f fault) {
 			now, err := l.Socket()
 			return err == nil && labtest.Parent(now.Server) == b.a.PID
 		})
+		if f.probe == "delve" {
+			b.detach() // the debugger process leaves when podstep is silent
+		}
 	case slices.Contains(names, "podstep"):
 		b.a.Wait()
 		labtest.Eventually(t, f.String()+": given back by podstep restore, and nothing is left", func() bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -57,7 +58,7 @@ func (c *check) hold() *evidence.Hold {
 	out := &evidence.Hold{
 		Seq: e.Seq, Step: words.Clean(e.Step), Title: step.Title(), On: field("on"), Since: e.Time, Why: field("why"),
 	}
-	if d, ok := e.Fields["ends"].(time.Duration); ok {
+	if d, ok := wire.Lookup(c.h.Raw(c.p.HeldAt), "ends").Duration(); ok {
 		out.Ends = e.Time.Add(d)
 	}
 	uid, known := e.Fields["uid"].(int64)

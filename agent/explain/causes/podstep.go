@@ -29,11 +29,11 @@ func held(c *Case) []Finding {
 		"side": cmp.Or(side.En, "at"), "sideZh": cmp.Or(side.Zh, "处"), "by": "somebody", "byZh": "某人", "left": "a while", "leftZh": "一段时间",
 	}
 	if h.By != nil {
-		args["by"], args["byZh"] = fmt.Sprintf("process %d of user %d", h.By.PID, h.By.UID), fmt.Sprintf("用户 %d 的进程 %d", h.By.UID, h.By.PID)
+		args["by"], args["byZh"] = fmt.Sprintf("process %d of user %d", h.By.PID, h.By.UID), fmt.Sprintf("用户 %d 的进程 %d ", h.By.UID, h.By.PID)
 	}
 	if !h.Ends.IsZero() {
 		args["left"] = words.Took(max(0, h.Ends.Sub(c.Now)))
-		args["leftZh"] = args["left"]
+		args["leftZh"] = args["left"] + " "
 	}
 	id := "podstep.held"
 	if c.terminating() {

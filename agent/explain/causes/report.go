@@ -174,6 +174,9 @@ type Fact struct {
 	Tour string
 }
 
+// nowhere is the Where of causes that have no place.
+const nowhere = "-"
+
 // maxShown bounds an evidence's text in a fact, in characters.
 const maxShown = 400
 
@@ -196,7 +199,9 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	}
 	add(words.Text("kubectl", "kubectl"), Fact{Text: f.Shows(l)})
 	add(words.Text("unless", "除非"), Fact{Text: f.Refute(l)})
-	add(words.Text("where", "位置"), Fact{Text: f.Cause.Where})
+	if f.Cause.Where != nowhere {
+		add(words.Text("where", "位置"), Fact{Text: f.Cause.Where})
+	}
 	for _, d := range f.Advice(l) {
 		add(words.Text("do", "处理"), Fact{Text: d.Text, Run: d.Run})
 	}
