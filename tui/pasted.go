@@ -26,8 +26,8 @@ type pasteGuard struct {
 
 func newPasteGuard(f *os.File) *pasteGuard { return &pasteGuard{File: f} }
 
-// Read returns what the terminal has sent. It returns no bytes, and no error, if all that has come may yet be a part of
-// something longer.
+// Read returns what the terminal has sent. It returns no bytes, and no error, if all that has come may be the beginning
+// of something longer.
 func (g *pasteGuard) Read(p []byte) (int, error) {
 	room := len(p) - maxHeld - len(pasteEnds)
 	if room <= 0 {
