@@ -7,6 +7,7 @@ const (
 	HeldBefore     Code = "held.before"
 	HeldBeforeCall Code = "held.before.call"
 	HeldAfter      Code = "held.after"
+	HeldDeleting   Code = "held.deleting"
 	AgentUnknown   Code = "agent.unknown"
 	Refused        Code = "refused"
 	RefusedReason  Code = "refused.reason"

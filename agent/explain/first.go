@@ -29,6 +29,8 @@ func (c *check) held() Phrase {
 	}
 	step := c.h.Step(c.h.StepNamed(e.Step)).Title()
 	switch {
+	case c.p.Deleting:
+		return Phrase{HeldDeleting, Args{"pod": c.name, "step": step}}
 	case words.Short(e.Fields["on"]) == "exit":
 		return Phrase{HeldAfter, Args{"pod": c.name, "step": step}}
 	case !c.knows.Turns:
