@@ -53,17 +53,16 @@ func (c *check) hold() *evidence.Hold {
 	if !ok {
 		return &evidence.Hold{}
 	}
-	field := func(name string) string { return words.OneLine(words.Short(e.Fields[name])) }
-	step := c.h.Step(c.h.StepNamed(e.Step))
+	h := wire.Hold(c.h.Raw(c.p.HeldAt))
 	out := &evidence.Hold{
-		Seq: e.Seq, Step: words.Clean(e.Step), Title: step.Title(), On: field("on"), Since: e.Time, Why: field("why"),
+		Seq: e.Seq, Step: words.Clean(e.Step), Title: c.h.Step(c.h.StepNamed(e.Step)).Title(), On: words.OneLine(h.On),
+		Since: e.Time, Why: words.OneLine(words.Short(e.Fields["why"])),
 	}
-	if d, ok := wire.Lookup(c.h.Raw(c.p.HeldAt), "ends").Duration(); ok {
-		out.Ends = e.Time.Add(d)
+	if h.Ends != nil {
+		out.Ends = e.Time.Add(h.Ends.AsDuration())
 	}
-	uid, known := e.Fields["uid"].(int64)
-	if pid, ok := e.Fields["pid"].(int64); ok && known {
-		out.By = &evidence.Asker{UID: uid, PID: pid}
+	if by := h.Peer; by != nil {
+		out.By = &evidence.Asker{UID: int64(by.Uid), PID: int64(by.Pid)}
 	}
 	return out
 }

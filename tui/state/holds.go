@@ -12,7 +12,6 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // liveHold is a hold as the agent last sent it, with the time of its end.
@@ -35,27 +34,7 @@ type holdEnd struct {
 func endOf(h *agentpb.HoldInfo, at time.Time) holdEnd { return endAfter(h, at.UnixNano()) }
 
 // endOfEvent returns the end of a hold, by the event of its beginning.
-func endOfEvent(raw []byte, began int64) holdEnd {
-	h := &agentpb.HoldInfo{Lease: durationOf(raw, "lease"), Ends: durationOf(raw, "ends"), EndsBy: wire.Lookup(raw, "endsBy").String()}
-	if left := durationOf(raw, "budget"); left != nil {
-		h.Budget = &agentpb.Budget{Left: left, Timer: wire.Lookup(raw, "timer").String()}
-	}
-	if h.Ends == nil { // a trace may be from before events had the end: it is the sooner of lease and budget
-		h.Ends, h.EndsBy = h.Lease, agentpb.EndsByLease
-		if b := h.Budget; b != nil && b.Left.AsDuration() < h.Lease.AsDuration() {
-			h.Ends, h.EndsBy = b.Left, b.Timer
-		}
-	}
-	return endAfter(h, began)
-}
-
-// durationOf returns a field of an event; nil if there is no such field, or it is no duration.
-func durationOf(raw []byte, name string) *durationpb.Duration {
-	if d, ok := wire.Lookup(raw, name).Duration(); ok {
-		return durationpb.New(d)
-	}
-	return nil
-}
+func endOfEvent(raw []byte, began int64) holdEnd { return endAfter(wire.Hold(raw), began) }
 
 // endAfter returns the end of a hold, by the time that was left of it at from.
 func endAfter(h *agentpb.HoldInfo, from int64) holdEnd {
@@ -176,7 +155,7 @@ func (s *State) bannerOfEvents(v *view) *screen.HoldBanner {
 		}
 		e := &s.podAt(i).Entity
 		b.Pod, b.UID, b.Step, b.Left, b.Timer, b.Free = podTitle(e.Namespace, e.Name), e.UID, s.heldStep(p), left, end.timer, end.free
-		b.On, b.Selected = words.Clean(wire.Lookup(s.h.Raw(p.HeldAt), "on").String()), i == s.pod
+		b.On, b.Selected = words.Clean(wire.Hold(s.h.Raw(p.HeldAt)).On), i == s.pod
 	}
 	return b
 }
@@ -198,13 +177,9 @@ func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 // askedBy says which process asked for a hold, by the event of its beginning; empty if that event is gone, or does
 // not say.
 func (s *State) askedBy(p *life.Pod) string {
-	raw := s.h.Raw(p.HeldAt)
-	if raw == nil {
+	by := wire.Hold(s.h.Raw(p.HeldAt)).GetPeer()
+	if by == nil {
 		return ""
 	}
-	uid, pid := wire.Lookup(raw, "uid"), wire.Lookup(raw, "pid")
-	if uid.Kind != wire.NumberValue || pid.Kind != wire.NumberValue {
-		return ""
-	}
-	return s.lang.Inf(words.Text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), pid.Num, uid.Num)
+	return s.lang.Inf(words.Text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), by.Pid, by.Uid)
 }
