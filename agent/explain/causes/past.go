@@ -1,11 +1,9 @@
 package causes
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // lately is for how long the bad end of a container is worth a word after the pod runs again.
@@ -19,20 +17,12 @@ func (c *Case) endedLately() (out []Finding) {
 		if k.State.Running == nil || t == nil || t.ExitCode == 0 || c.Now.Sub(t.FinishedAt.Time) > lately {
 			continue
 		}
-		args := Args{
-			"container": k.Name, "restarts": fmt.Sprint(k.RestartCount), "exit": fmt.Sprint(t.ExitCode), "limit": "its limit", "limitZh": "它的上限",
-		}
-		id := "ready.endedLately"
+		id, args := "ready.endedLately", c.endArgs(k, t)
 		if t.Reason == "OOMKilled" {
 			id = "ready.oomKilledLately"
-			if spec := c.specOf(k.Name); spec != nil {
-				if q, ok := spec.Resources.Limits[corev1.ResourceMemory]; ok {
-					args["limit"], args["limitZh"] = q.String(), q.String()
-				}
-			}
+			args["limit"], args["limitZh"] = cmp.Or(args["limit"], "none"), cmp.Or(args["limit"], "无")
 		}
-		shown := c.status("status of container "+k.Name, fmt.Sprintf("last ended with exit code %d, %s; restarts: %d", t.ExitCode, t.Reason, k.RestartCount), t.FinishedAt.Time)
-		out = append(out, c.found(id, k.Name, args, Certain, t.FinishedAt.Time, shown))
+		out = append(out, c.found(id, k.Name, args, Certain, t.FinishedAt.Time, c.ended(k, t)))
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int { return b.Since.Compare(a.Since) })
 	return out
