@@ -171,30 +171,23 @@ func (a *Attached) Wait() int {
 }
 
 // Relays returns the relay processes that run for the lab.
-func (a *Attached) Relays() []int {
-	return processes(func(p process) bool { return p.parent == a.PID && p.is("relay") })
-}
+func (a *Attached) Relays() []int { return companions("relay", a.PID) }
 
 // Guards returns the guards that run for the lab.
-func (a *Attached) Guards() []int {
-	relays := a.Relays()
-	return processes(func(p process) bool { return slices.Contains(relays, p.parent) && p.is("guard") })
-}
+func (a *Attached) Guards() []int { return companions("guard", a.Relays()...) }
 
 // Holders returns the hold processes that run for the lab.
-func (a *Attached) Holders() []int {
-	return processes(func(p process) bool { return p.parent == a.PID && p.is("holder") })
-}
+func (a *Attached) Holders() []int { return companions("holder", a.PID) }
 
 // Debuggers returns the debugger processes that run for the lab.
-func (a *Attached) Debuggers() []int {
-	return processes(func(p process) bool { return p.parent == a.PID && p.is("debugger") })
-}
+func (a *Attached) Debuggers() []int { return companions("debugger", a.PID) }
 
 // Rescuers returns the rescuer processes that run for the lab.
-func (a *Attached) Rescuers() []int {
-	debuggers := a.Debuggers()
-	return processes(func(p process) bool { return slices.Contains(debuggers, p.parent) && p.is("rescuer") })
+func (a *Attached) Rescuers() []int { return companions("rescuer", a.Debuggers()...) }
+
+// companions returns the processes in a role that these processes have started.
+func companions(role string, of ...int) []int {
+	return processes(func(p process) bool { return slices.Contains(of, p.parent) && p.is(role) })
 }
 
 // KubeletPID returns the pid of the lab's kubelet as it is now.

@@ -106,10 +106,10 @@ func (s *State) order(v *view) *podOrder {
 		m, from := s.verdictOf(i, v)
 		if i > 0 && (why == inList || why == filtered) {
 			o.counts[m]++
-		}
-		if i > 0 && m != life.Gone && (why == inList || why == filtered) {
-			o.of++
-			if why == inList {
+			if m != life.Gone {
+				o.of++
+			}
+			if m != life.Gone && why == inList {
 				o.match++
 			}
 		}
