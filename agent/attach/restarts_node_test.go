@@ -45,7 +45,10 @@ func TestRestartsUnderChurn(t *testing.T) {
 			a := start(t, l, "--allow-holds")
 			l.Must("break", "add", "default/*", "--step", "sync.volumes", "--lease", "2s")
 			c := labtest.StartChurn(t, l, "restarts-"+probe, 3)
+			// With Delve it takes a while until the breakpoint is there.
+			armed := func() { l.UntilAnyEvent("hold", func(e probes.Event) bool { return e.Kind == probes.Held }) }
 			for i := range times(t, "PODSTEP_RESTARTS", restarts) {
+				armed()
 				pod := fmt.Sprintf("again-%s-%d", probe, i)
 				l.Create(labtest.TinyPod(pod))
 				untilHeld(l, pod, "sync.volumes")
@@ -61,6 +64,7 @@ func TestRestartsUnderChurn(t *testing.T) {
 				l.Delete(pod)
 				l.UntilGone(pod)
 			}
+			armed()
 			seen(t, l, "last-"+probe)
 			untilHeld(l, "last-"+probe, "sync.volumes")
 			a.End(syscall.SIGINT)
