@@ -15,8 +15,11 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Add adds to a snapshot what a pod's story says at a position.
+// Add adds to a snapshot what a pod's story says at a position. A pod of which nothing has been seen there has no story.
 func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
+	if !s.Lives.At(at.At).Pod(pod).Known() {
+		return
+	}
 	var object *corev1.Pod
 	var events []evidence.Event
 	seen := Seen(s, pod, at)

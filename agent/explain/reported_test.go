@@ -27,8 +27,8 @@ func TestGone(t *testing.T) {
 			if to.Best() != nil {
 				t.Errorf("%s: %s is gone and has an object", file, e.Name)
 			}
-			if r := causes.Explain(&to); r.Verdict != causes.Done {
-				t.Errorf("%s: %s is gone and %s: %s", file, e.Name, r.Verdict, r.Summary("en"))
+			if r := causes.Explain(&to); r.State != life.Gone {
+				t.Errorf("%s: %s is gone and %s: %s", file, e.Name, r.Word(), r.Summary("en"))
 			}
 		}
 		if found == 0 {

@@ -146,7 +146,7 @@ func (f *fakeAgent) story(p *agentpb.Pod) [][]byte {
 
 func (f *fakeAgent) event(seq uint64, kind agentpb.Kind, step string, p *agentpb.Pod, span, parent uint64, took int64) *agentpb.Event {
 	return &agentpb.Event{
-		Seq: seq, Time: 1e18 + int64(seq)*10*int64(time.Millisecond), Kind: kind, Step: eventtest.Step(f.About, step),
+		Seq: seq, Time: 1e18 + int64(seq)*10*int64(time.Millisecond), Mono: int64(seq) * 10 * int64(time.Millisecond), Kind: kind, Step: eventtest.Step(f.About, step),
 		Pod: p.Id, Span: span, Parent: parent, Sync: 1, Duration: took,
 	}
 }

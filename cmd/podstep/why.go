@@ -191,7 +191,7 @@ func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 }
 
 func (o *oneAnswer) key() string {
-	key := string(o.Verdict) + " " + string(o.Phase)
+	key := o.Word() + " " + string(o.Phase)
 	for i := range o.Findings {
 		key += " " + o.Findings[i].Cause.ID + "/" + o.Findings[i].Subject
 	}

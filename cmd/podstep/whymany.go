@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -26,12 +27,8 @@ func whyAll(ctx context.Context, from gather.From, namespace string) (whyAnswer,
 
 // unwell reports whether a pod is worth a closer look, by its object alone.
 func unwell(s *evidence.Snapshot) bool {
-	switch v := causes.Explain(s).Verdict; v {
-	case causes.OK, causes.Done:
-		return false
-	default:
-		return true
-	}
+	r := causes.Explain(s)
+	return r.State < life.Idle || r.Wrong()
 }
 
 // whyOwner answers for an owner and its pods.
@@ -45,11 +42,14 @@ func whyOwner(ctx context.Context, from gather.From, kind string, name evidence.
 
 // manyAnswer is the answer for many pods. It joins equal causes; the worst comes first.
 type manyAnswer struct {
-	groups                  []group
-	looked, young, troubled int
-	unseen                  []evidence.Unseen
-	open                    bool // for some pod no cause is certain
-	taken                   time.Time
+	groups []group
+	looked int
+	// stuck counts the pods that are stuck or held, troubled others with which something is wrong, young those on their
+	// way, and owners what is in trouble and is no pod.
+	stuck, troubled, young, owners int
+	unseen                         []evidence.Unseen
+	open                           bool // for some pod no cause is certain
+	taken                          time.Time
 }
 
 // group has the pods with the same cause.
@@ -64,20 +64,18 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
 		r := causes.Explain(s)
 		a.open = a.open || r.Open()
-		switch {
-		case r.Verdict == causes.Young:
-			a.young++
-		case r.Wrong():
-			a.troubled++
-			key := sameCause(&r.Findings[0])
-			i, known := byCause[key]
-			if !known {
-				i = len(a.groups)
-				byCause[key] = i
-				a.groups = append(a.groups, group{})
-			}
-			a.groups[i].reports = append(a.groups[i].reports, r)
+		a.count(s, r)
+		if !r.Wrong() {
+			continue
 		}
+		key := sameCause(&r.Findings[0])
+		i, known := byCause[key]
+		if !known {
+			i = len(a.groups)
+			byCause[key] = i
+			a.groups = append(a.groups, group{})
+		}
+		a.groups[i].reports = append(a.groups[i].reports, r)
 	}
 	for i := range a.groups {
 		g := &a.groups[i]
@@ -86,6 +84,22 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	}
 	slices.SortStableFunc(a.groups, worse)
 	return a
+}
+
+// count counts a pod, or an owner.
+func (a *manyAnswer) count(s *evidence.Snapshot, r *causes.Report) {
+	switch {
+	case s.Best() == nil && s.Story == nil:
+		if r.Wrong() {
+			a.owners++
+		}
+	case r.State <= life.Stuck:
+		a.stuck++
+	case r.Wrong():
+		a.troubled++
+	case r.State < life.Idle:
+		a.young++
+	}
 }
 
 // sameCause returns a key that is equal for findings that differ only in the pod.
@@ -124,12 +138,14 @@ type groupJSON struct {
 func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 	l := f.language()
 	data := struct {
-		Looked int               `json:"looked"`
-		Young  int               `json:"young"`
-		Stuck  int               `json:"stuck"`
-		Causes []groupJSON       `json:"causes"`
-		Unseen []evidence.Unseen `json:"unseen"`
-	}{a.looked, a.young, a.troubled, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
+		Looked   int               `json:"looked"`
+		Stuck    int               `json:"stuck"`
+		Troubled int               `json:"troubled"`
+		Young    int               `json:"young"`
+		Owners   int               `json:"owners"`
+		Causes   []groupJSON       `json:"causes"`
+		Unseen   []evidence.Unseen `json:"unseen"`
+	}{a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
 	for _, g := range a.groups {
 		out := groupJSON{findingJSON: newFindingJSON(g.first, a.taken, l)}
 		for _, r := range g.reports {
@@ -152,14 +168,23 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 		if more := len(g.reports) - len(names); more > 0 {
 			names = append(names, fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
 		}
-		fmt.Fprintf(w, "%s  %s\n", strings.Join(names, ", "), soLong(l, a.taken.Sub(g.reports[0].Since)))
-		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence, g.first.Sentence(l))
+		fmt.Fprintf(w, "%s  %s %s\n", strings.Join(names, ", "), stateWord(g.reports[0], l), soLong(l, a.taken.Sub(g.reports[0].Since)))
+		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence.In(l), g.first.Sentence(l))
 		if next := g.first.Advice(l); len(next) > 0 && next[0].Run != "" {
 			fmt.Fprintf(w, "    %s\n", next[0].Run)
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, l.In(words.Text("%d pods looked at: %d stuck (causes: %d), %d on their way.\n", "看了 %d 个 Pod：%d 个卡住（原因 %d 种），%d 个正在启动或停止。\n")),
-		a.looked, a.troubled, len(a.groups), a.young)
+	fmt.Fprintln(w, a.summary(l))
 	writeUnseen(w, causes.Missed(a.unseen, a.open), l)
+}
+
+// summary says how many pods are in which state.
+func (a *manyAnswer) summary(l words.Lang) string {
+	out := l.Inf(words.Text("%d pods looked at: %d stuck, %d in other trouble, %d on their way; causes: %d.", "看了 %d 个 Pod：%d 个卡住，%d 个有其他问题，%d 个正在启动或停止；原因 %d 种。"),
+		a.looked, a.stuck, a.troubled, a.young, len(a.groups))
+	if a.owners > 0 {
+		out += l.Inf(words.Text(" Beside them, owners of pods in trouble: %d.", "此外有问题的 Pod 所有者：%d 个。"), a.owners)
+	}
+	return out
 }

@@ -16,7 +16,7 @@ import (
 // whyJSON is a report as scripts get it.
 type whyJSON struct {
 	Pod      evidence.Name     `json:"pod"`
-	State    string            `json:"state"` // ok, young, held, stuck, done, unknown
+	State    string            `json:"state"` // as `podstep pods` has it, or unknown
 	Phase    string            `json:"phase"`
 	Since    time.Time         `json:"since"`
 	Summary  string            `json:"summary"`
@@ -54,7 +54,7 @@ type evidenceJSON struct {
 
 func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
-		Pod: r.Pod, State: string(r.Verdict), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
+		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
 		Findings: []findingJSON{}, Unseen: r.Unseen,
 	}
 	if out.Unseen == nil {
@@ -98,9 +98,17 @@ func soLong(l words.Lang, d time.Duration) string {
 	return l.Inf(words.Text("for %s", "已 %s"), words.Took(d))
 }
 
+// stateWord returns the state of a report for people.
+func stateWord(r *causes.Report, l words.Lang) string {
+	if w := r.Word(); w != r.State.String() {
+		return w
+	}
+	return l.In(r.State.Text())
+}
+
 // writeReport prints a report for people.
 func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
-	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), r.Verdict, r.Phase, soLong(l, r.Taken.Sub(r.Since)))
+	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), stateWord(r, l), r.Phase, soLong(l, r.Taken.Sub(r.Since)))
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, r.Summary(l))
 	}

@@ -60,7 +60,7 @@ func TestCanaries(t *testing.T) {
 // textsOf returns all texts of a report.
 func textsOf(r *causes.Report) string {
 	var b strings.Builder
-	b.WriteString(string(r.Verdict))
+	b.WriteString(r.Word())
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		for _, l := range []words.Lang{words.English, words.Chinese} {

@@ -185,7 +185,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 		s := from.Pod(t.Context(), e.watched)
 		last = causes.Explain(s)
 		id := firstOf(last)
-		if id == want && (want != "" || last.Verdict != causes.OK) {
+		if id == want && (want != "" || last.Word() != "running") {
 			return s
 		}
 		if last.Wrong() && id != "unexplained" && !c.meanwhile(id) && !late(s) {
@@ -232,7 +232,7 @@ func firstOf(r *causes.Report) string {
 // show returns a report, with the snapshot that it is of, for a failed test.
 func show(r *causes.Report, s *evidence.Snapshot) string {
 	var b strings.Builder
-	b.WriteString(string(r.Verdict) + ", " + string(r.Phase))
+	b.WriteString(r.Word() + ", " + string(r.Phase))
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		b.WriteString("\n  " + f.Cause.ID + " " + string(f.Confidence) + " of " + f.Of)

@@ -316,7 +316,7 @@ func TestAttachedMarks(t *testing.T) {
 // the state goes on, not that something is to come.
 func TestStateWords(t *testing.T) {
 	states := []probes.Text{words.Text("stuck", "卡住"), noNodeWord}
-	for _, w := range append(markWords[life.Held+1:life.Waiting+1:life.Waiting+1], endingWord, noNodeWord) {
+	for _, w := range []probes.Text{life.Stuck.Text(), life.Retrying.Text(), life.Working.Text(), life.Waiting.Text(), endingWord, noNodeWord} {
 		if slices.Contains(states, w) {
 			continue
 		}

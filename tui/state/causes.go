@@ -38,6 +38,9 @@ func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 // report returns why the selected pod is where it is. It goes by the pod's story, and while the end is shown, also
 // by what was gathered. It is made anew once a second.
 func (s *State) report(v *view) *causes.Report {
+	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && s.snapshotOf() == nil {
+		return r
+	}
 	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf()}
 	if s.frozen() {
 		key.at = v.at
@@ -92,7 +95,7 @@ func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
 		return out, false
 	}
 	r := s.report(v)
-	if !r.Wrong() || r.Findings[0].Confidence == causes.Possible {
+	if len(r.Findings) == 0 || !r.Wrong() || r.Findings[0].Confidence == causes.Possible {
 		return out, false
 	}
 	f := &r.Findings[0]

@@ -19,7 +19,7 @@ import (
 
 // gatedPod is the snapshot of a pod that has no node because of a scheduling gate.
 func gatedPod(now time.Time) *evidence.Snapshot {
-	at := metav1.NewTime(now.Add(-time.Minute))
+	at := metav1.NewTime(now.Add(-2 * time.Minute))
 	return &evidence.Snapshot{
 		Taken: now, Name: evidence.Name{Namespace: "shop", Name: "queued", UID: "q-1"},
 		Pod: &corev1.Pod{

@@ -70,7 +70,7 @@ func TestFormerPods(t *testing.T) {
 			sc := s.Screen(allRows)
 			for name, mark := range marks(sc) {
 				if mark != life.Gone {
-					t.Errorf("%s is %v, though nobody knows it", name, markWords[mark].En)
+					t.Errorf("%s is %v, though nobody knows it", name, mark.Text().En)
 				}
 			}
 			if sc.Header.Pods != 0 || sc.Header.Held+sc.Header.Stuck+sc.Header.Retrying != 0 {

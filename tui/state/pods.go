@@ -13,15 +13,7 @@ import (
 	"github.com/podstep/podstep/tui/screen"
 )
 
-// markWords are the names of states. Each says that the state goes on. Behind it the list has the time since when it
-// has been so, which must not be read as the time that is left.
-var markWords = [...]probes.Text{
-	life.Held: words.Text("held", "停住"), life.Stuck: words.Text("stuck", "卡住"), life.Retrying: words.Text("retrying", "重试中"),
-	life.Working: words.Text("working", "处理中"), life.Waiting: words.Text("waiting", "等待中"), life.Idle: words.Text("running", "运行"),
-	life.Done: words.Text("done", "结束"), life.Gone: words.Text("gone", "已消失"),
-}
-
-// Words for states that markWords has no own word for.
+// Words in the place of a state's own.
 var (
 	endingWord  = words.Text("terminating", "终止中")
 	nodeWord    = words.Text("node", "节点")
@@ -191,7 +183,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	p, now := s.podAt(pp.pod), v.pod(pp.pod)
 	r := screen.PodRow{
 		Key: screen.PodKey(pp.pod), Namespace: p.Entity.Namespace, Name: p.Entity.Name, UID: p.Entity.UID,
-		Mark: pp.mark, Word: s.lang.In(markWords[pp.mark]), For: history.Since(pp.since, v.now),
+		Mark: pp.mark, Word: s.lang.In(pp.mark.Text()), For: history.Since(pp.since, v.now),
 		Restarts: restarts(now),
 	}
 	if now.First != 0 {
@@ -217,7 +209,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
-	if u := s.withoutNode(pp.pod, now, v); u != nil && u.Wrong() {
+	if u := s.withoutNode(pp.pod, now, v); u != nil && len(u.Findings) > 0 {
 		r.Line = u.Findings[0].Title(s.lang)
 		return r
 	}

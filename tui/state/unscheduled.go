@@ -37,11 +37,7 @@ func (s *State) verdictOf(i int, v *view) (life.State, int64) {
 	if r == nil {
 		return s.lives.StateAt(v.w, i, v.now)
 	}
-	since := r.Since.UnixNano() - s.h.Origin()
-	if r.Wrong() {
-		return life.Stuck, since
-	}
-	return life.Waiting, since
+	return r.State, r.Since.UnixNano() - s.h.Origin()
 }
 
 // noNodeWord stands in the place of the state, for a pod that has no node.

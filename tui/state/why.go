@@ -17,7 +17,8 @@ func (v *view) position() explain.Position { return explain.Position{At: v.at, N
 // whyOf says why a pod is where it is, by the first finding about it. There is always one.
 func (s *State) whyOf(i int, v *view) screen.Why {
 	f := explain.Findings(s.explained(), i, v.position())[0]
-	w := screen.Why{Mark: f.State, Text: f.Text(s.lang)}
+	state, _ := s.verdictOf(i, v)
+	w := screen.Why{Mark: state, Text: f.Text(s.lang)}
 	if len(f.Evidence) > 0 {
 		w.Evidence = f.Evidence[0].Text(s.lang)
 	}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/podstep/podstep/agent/kubeapi"
 )
 
 // The steps that are reported, as the catalogue names them.
@@ -92,7 +94,7 @@ func words(s string) any {
 func (h *observation) wanted(old *v1.Pod) (out []Report) {
 	p := h.pod
 	if old == nil {
-		out = append(out, h.report(stepBound, boundAt(p), p.Spec.NodeName, p.Generation, names(p)))
+		out = append(out, h.report(stepBound, boundAt(p), p.Spec.NodeName, p.Generation, names(p), restartPolicy(p), probing(p)))
 	} else if changed := differences(old, p); len(changed) > 0 {
 		out = append(out, h.report(stepChanged, time.Time{}, p.Generation, changed))
 	}
@@ -132,6 +134,22 @@ func names(p *v1.Pod) []string {
 		out = append(out, c.Name)
 	}
 	return out
+}
+
+// restartPolicy returns when the pod's containers are started again, or nil if that is always.
+func restartPolicy(p *v1.Pod) any {
+	if p.Spec.RestartPolicy == v1.RestartPolicyAlways {
+		return nil
+	}
+	return some(string(p.Spec.RestartPolicy))
+}
+
+// probing returns how long the pod's health probes let it take until it is ready, or nil if it has none.
+func probing(p *v1.Pod) any {
+	if d := kubeapi.Patience(p); d > 0 {
+		return d
+	}
+	return nil
 }
 
 // differences names the parts of a pod's wanted state that differ, of the few that may be changed after a pod was

@@ -207,7 +207,7 @@ func (h *observation) past(c *v1.ContainerStatus) (out []Report) {
 // container makes the report of one state of a container.
 func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Report {
 	var state, reason, message, err string
-	var exitCode, lastReason, lastExitCode any
+	var exitCode, lastReason, lastExitCode, init any
 	var at time.Time
 	switch {
 	case st.Running != nil:
@@ -236,7 +236,10 @@ func (h *observation) container(c *v1.ContainerStatus, st *v1.ContainerState) Re
 	if last := c.LastTerminationState.Terminated; last != nil {
 		lastReason, lastExitCode = some(last.Reason), int64(last.ExitCode)
 	}
-	s := h.report(stepContainer, at, c.Name, state, some(reason), words(message), exitCode, int64(c.RestartCount), c.Ready, lastReason, lastExitCode)
+	if slices.ContainsFunc(h.pod.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name }) {
+		init = true
+	}
+	s := h.report(stepContainer, at, c.Name, state, some(reason), words(message), exitCode, int64(c.RestartCount), c.Ready, lastReason, lastExitCode, init)
 	s.Err = err
 	return s
 }

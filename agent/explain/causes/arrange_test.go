@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // TestFollows: a failing mount follows from what it mounts, whatever the two are called. A
@@ -60,7 +61,7 @@ func TestHookWait(t *testing.T) {
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
 	}
 	r := Explain(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p})
-	if r.Verdict != Young || r.Waits == nil || r.Waits.For.En != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
+	if r.State != life.Working || r.Waits == nil || r.Waits.For.En != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
 		t.Errorf("%+v", r)
 	}
 }
@@ -72,13 +73,13 @@ func TestMissed(t *testing.T) {
 		r    Report
 		want int
 	}{
-		{Report{Verdict: OK}, 1},
-		{Report{Verdict: Unknown}, 2},
-		{Report{Verdict: Stuck, Findings: []Finding{{Confidence: Certain}}}, 1},
-		{Report{Verdict: Stuck, Findings: []Finding{{Confidence: Likely}}}, 2},
+		{Report{State: life.Idle}, 1},
+		{Report{unknown: true}, 2},
+		{Report{State: life.Stuck, Findings: []Finding{{Confidence: Certain}}}, 1},
+		{Report{State: life.Stuck, Findings: []Finding{{Confidence: Likely}}}, 2},
 	} {
 		if got := Missed(unseen, c.r.Open()); len(got) != c.want {
-			t.Errorf("%s, %v: %v", c.r.Verdict, c.r.Findings, got)
+			t.Errorf("%s, %v: %v", c.r.State, c.r.Findings, got)
 		}
 	}
 }

@@ -49,6 +49,8 @@ type Cause struct {
 	// Holds is the part of the pod that the cause holds up: sandbox, or empty. Once that part
 	// is there, the cause is over, however fresh its events are.
 	Holds string `yaml:"holds"`
+	// Fine marks a cause of which alone nothing is wrong: it passes by itself, or somebody wants it so.
+	Fine bool `yaml:"fine"`
 	// Young is how long a pod may be in its phase before the cause counts.
 	Young time.Duration `yaml:"young"`
 	// When are the matches by which the cause is recognised: any of them. A cause that a check

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -121,4 +122,21 @@ func givenUp(c *Case) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// ownerUnexplained makes the finding on an owner that has fewer pods than it wants, and of which nobody says why.
+func (c *Case) ownerUnexplained(o *evidence.Owner) Finding {
+	args := c.ownerArgs(o)
+	args["made"] = strconv.Itoa(int(max(0, o.Made)))
+	shown := c.object(o.Kind+" "+o.Name, fmt.Sprintf("wanted: %d, made: %d", o.Wanted, o.Made), time.Time{})
+	if o.Behind() {
+		return c.found("controllers.notSynced", "", args, Likely, c.ownerSince(o), shown,
+			c.object(o.Kind+" "+o.Name, fmt.Sprintf("metadata.generation: %d, status.observedGeneration: %d", o.Generation, o.Observed), time.Time{}))
+	}
+	if o.Failed > 0 {
+		args["failed"] = strconv.Itoa(int(o.Failed))
+		return c.found("controllers.jobRetries", "", args, Likely, c.ownerSince(o), shown,
+			c.object(o.Kind+" "+o.Name, fmt.Sprintf("status.failed: %d", o.Failed), time.Time{}))
+	}
+	return c.found("controllers.tooFew", "", args, Possible, c.ownerSince(o), shown)
 }

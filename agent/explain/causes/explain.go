@@ -20,20 +20,20 @@ var checks = slices.Concat(
 // Explain goes from a snapshot to a report. It never changes the snapshot.
 func Explain(s *evidence.Snapshot) *Report {
 	c := newCase(s)
-	r := &Report{Pod: s.Name, Phase: c.Phase, Since: c.Since, Unseen: s.Unseen, Taken: s.Taken}
+	r := &Report{Pod: s.Name, Phase: c.Phase, Unseen: s.Unseen, Taken: s.Taken}
+	r.State, r.Since = c.stateOf()
+	r.unknown = c.Phase == Missing && s.Story == nil && len(s.Cluster.Owners) == 0
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)
 	}
 	if c.gone() {
-		r.Verdict = Done
 		return r
 	}
 	if r.Findings = held(c); len(r.Findings) > 0 {
-		r.Verdict = Held // all else may come of the hold
-		return r
+		return r // all else may come of the hold
 	}
 	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver)))
-	c.judge(r)
+	c.complete(r)
 	return r
 }
 

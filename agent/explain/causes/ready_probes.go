@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -37,18 +38,13 @@ func failingProbes(c *Case) (out []Finding) {
 	return out
 }
 
-// budget is how long a probe may fail until it has a verdict.
-func budget(p *corev1.Probe) time.Duration {
-	return time.Duration(p.InitialDelaySeconds+max(p.PeriodSeconds, 1)*max(p.FailureThreshold, 1)) * time.Second
-}
-
 // probeArgs returns the arguments of a health probe.
 func probeArgs(k container, kind string, p *corev1.Probe) Args {
 	seconds := func(n int32) string { return words.Took(time.Duration(max(n, 1)) * time.Second) }
 	return Args{
 		"container": k.Name, "image": k.Image, "probe": kind, "restarts": strconv.Itoa(int(k.RestartCount)),
 		"period": seconds(p.PeriodSeconds), "timeout": seconds(p.TimeoutSeconds), "threshold": strconv.Itoa(int(max(p.FailureThreshold, 1))),
-		"budget": words.Took(budget(p)), "port": portOf(p),
+		"budget": words.Took(kubeapi.ProbeBudget(p)), "port": portOf(p),
 	}
 }
 
@@ -82,12 +78,12 @@ func (c *Case) readinessFails(k container, spec *corev1.Container, started time.
 	p := spec.ReadinessProbe
 	args := probeArgs(k, "readiness", p)
 	age, before := c.Now.Sub(started), c.wasReady(started)
-	if !before && age < time.Duration(p.InitialDelaySeconds)*time.Second+max(newContainer, budget(p)) {
+	if !before && age < time.Duration(p.InitialDelaySeconds)*time.Second+max(newContainer, kubeapi.ProbeBudget(p)) {
 		return nil
 	}
 	e := c.unhealthy(k.Name, "Readiness", started)
 	if e == nil {
-		if !before && age < budget(p)+2*newContainer {
+		if !before && age < kubeapi.ProbeBudget(p)+2*newContainer {
 			return nil
 		}
 		return []Finding{c.found("ready.probeFails", k.Name, args, Likely, started,
@@ -161,7 +157,7 @@ func hasPort(spec *corev1.Container, port string) bool {
 // of the time that the probe gives is over.
 func (c *Case) startupFails(k container, spec *corev1.Container, started time.Time) []Finding {
 	p := spec.StartupProbe
-	age, all := c.Now.Sub(started), budget(p)
+	age, all := c.Now.Sub(started), kubeapi.ProbeBudget(p)
 	e := c.unhealthy(k.Name, "Startup", started)
 	if e == nil || age < max(newContainer, all/2) {
 		return nil

@@ -136,8 +136,12 @@ func TestPartial(t *testing.T) {
 		} {
 			part := *s
 			take(&part)
-			if r := Explain(&part); r.Verdict == "" {
-				t.Errorf("%s without %s has no verdict", file, name)
+			r := Explain(&part)
+			if r.Since.IsZero() || r.Since.After(r.Taken) {
+				t.Errorf("%s without %s: it is %s since %v, at %v", file, name, r.Word(), r.Since, r.Taken)
+			}
+			if part.Story != nil && r.Word() != part.Story.State {
+				t.Errorf("%s without %s: it is %s, and its story says %s", file, name, r.Word(), part.Story.State)
 			}
 		}
 	}

@@ -7,48 +7,55 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
 // Report is the result of Explain.
 type Report struct {
-	Pod     evidence.Name
-	Verdict Verdict
-	Phase   Phase
-	// Since is when the pod came into its phase.
+	Pod evidence.Name
+	// State is the verdict on the pod, and Since when it began to hold. Findings have no say in them.
+	State life.State
 	Since time.Time
-	// Waits is what a pod with the verdict Young waits for; nil for others.
+	Phase Phase
+	// Waits is what a pod waits for that is on its way; nil for others.
 	Waits *Wait
-	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod with the
-	// verdict OK say what went wrong lately.
+	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod that runs say
+	// what went wrong lately.
 	Findings []Finding
 	Unseen   []evidence.Unseen
 	Taken    time.Time
+
+	unknown bool
 }
 
-// Verdict is whether something is wrong.
-type Verdict string
+// Unknown is the word for the state of a pod of which nothing is known.
+const Unknown = "unknown"
 
-// The verdicts.
-const (
-	OK      Verdict = "ok"      // nothing is wrong
-	Young   Verdict = "young"   // it is on its way, and not longer than usual
-	Held    Verdict = "held"    // podstep holds it
-	Stuck   Verdict = "stuck"   // a cause is found, or it is on its way for longer than usual
-	Done    Verdict = "done"    // it has ended as it should
-	Unknown Verdict = "unknown" // too little could be seen to tell
-)
+// Word returns the state's word, as `podstep pods` has it, or Unknown.
+func (r *Report) Word() string {
+	if r.unknown {
+		return Unknown
+	}
+	return r.State.String()
+}
 
-// Wrong reports whether something keeps the pod from going on.
-func (r *Report) Wrong() bool { return r.Verdict == Stuck || r.Verdict == Held }
+// Wrong reports whether something keeps the pod from going on: it is held or stuck, or a cause is certain that does not
+// pass by itself.
+func (r *Report) Wrong() bool {
+	if r.State <= life.Stuck {
+		return true
+	}
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Confidence == Certain && !f.Cause.Fine })
+}
 
 // Open reports whether the report leaves something open: no cause is certain.
 func (r *Report) Open() bool {
 	if len(r.Findings) > 0 {
 		return r.Findings[0].Confidence != Certain
 	}
-	return r.Verdict == Unknown
+	return r.unknown
 }
 
 // Missed selects the sources that could not be read and that the reader should be told about. A
@@ -66,11 +73,13 @@ func (r *Report) Summary(l words.Lang) string {
 	case r.Waits != nil:
 		return l.Inf(words.Text("%s (%s)", "%s（%s）"), l.In(r.Waits.For), l.In(r.Waits.Usual))
 	}
-	return l.In(map[Verdict]probes.Text{
-		OK:      words.Text("Nothing is wrong.", "一切正常。"),
-		Done:    words.Text("It has ended.", "它已经结束。"),
-		Unknown: words.Text("Too little can be seen to tell.", "能看到的太少，无法判断。"),
-	}[r.Verdict])
+	switch {
+	case r.unknown:
+		return l.In(words.Text("Too little can be seen to tell.", "能看到的太少，无法判断。"))
+	case r.State >= life.Done:
+		return l.In(words.Text("It has ended.", "它已经结束。"))
+	}
+	return l.In(words.Text("Nothing is wrong.", "一切正常。"))
 }
 
 // Wait is what a pod waits for that normally comes.

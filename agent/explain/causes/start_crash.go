@@ -94,7 +94,7 @@ func (c *Case) crashed(id string, k container, t *corev1.ContainerStateTerminate
 		shown = append(shown, c.waits(k))
 	}
 	if t != nil {
-		since, shown = t.FinishedAt.Time, append(shown, c.ended(k, t))
+		since, shown = c.failsSince(&k), append(shown, c.ended(k, t))
 	}
 	f := c.found(id, k.Name, args, sure, since, shown...)
 	f.Next = c.nextTry(k)

@@ -108,10 +108,32 @@ type Owner struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Wanted, Made and Ready count the pods that the owner wants, has, and has ready; -1: not known.
 	Wanted, Made, Ready int32
-	Paused              bool `json:"paused,omitempty"`
-	Suspended           bool `json:"suspended,omitempty"`
-	Deleting            bool `json:"deleting,omitempty"`
+	// Ended and Failed count the pods of a Job that have succeeded and failed.
+	Ended  int32 `json:"ended,omitempty"`
+	Failed int32 `json:"failed,omitempty"`
+	// Generation counts the changes of its spec, and Observed those that its controller has seen; 0: not known.
+	Generation int64     `json:"generation,omitempty"`
+	Observed   int64     `json:"observed,omitempty"`
+	Created    time.Time `json:"created,omitzero"`
+	Paused     bool      `json:"paused,omitempty"`
+	Suspended  bool      `json:"suspended,omitempty"`
+	Deleting   bool      `json:"deleting,omitempty"`
 }
+
+// Lacks reports whether an owner has fewer pods than it wants, though nobody stops it.
+func (o *Owner) Lacks() bool {
+	if o.Kind == "Job" { // it may make its pods one after the other
+		return o.Made <= 0 && o.Ended < o.Wanted && !o.idle()
+	}
+	return o.Wanted > 0 && o.Made >= 0 && o.Made < o.Wanted && !o.idle()
+}
+
+// Behind reports whether the owner's controller has not seen what is wanted now.
+func (o *Owner) Behind() bool {
+	return o.Generation > 0 && o.Observed < o.Generation && !o.idle() && o.Kind != "Job" && o.Kind != "CronJob"
+}
+
+func (o *Owner) idle() bool { return o.Deleting || o.Suspended || o.Paused }
 
 // Condition is one of the conditions of an object's status.
 type Condition struct {

@@ -175,7 +175,7 @@ func TestVanishing(t *testing.T) {
 	if s.Pod != nil || !slices.Contains(s.Cluster.Missing, "pods/web") {
 		t.Errorf("the snapshot is %+v", s)
 	}
-	if r := causes.Explain(s); r.Verdict != causes.Unknown || r.Phase != causes.Missing {
+	if r := causes.Explain(s); r.Word() != causes.Unknown || r.Phase != causes.Missing {
 		t.Errorf("the report is %+v", r)
 	}
 }

@@ -82,6 +82,8 @@ func (a *ask) isMissing(what string) bool {
 type ownerHead struct {
 	Metadata struct {
 		UID               string
+		Generation        int64
+		CreationTimestamp metav1.Time
 		DeletionTimestamp *metav1.Time
 		OwnerReferences   []metav1.OwnerReference
 	}
@@ -94,8 +96,11 @@ type ownerHead struct {
 	Status struct {
 		Replicas, ReadyReplicas                                     *int32
 		DesiredNumberScheduled, CurrentNumberScheduled, NumberReady *int32
-		Active, Ready                                               *int32
-		Conditions                                                  []struct {
+		Ready, Succeeded, Failed                                    *int32
+		// Active is a number in a Job, and a list of Jobs in a CronJob.
+		Active             json.RawMessage
+		ObservedGeneration int64
+		Conditions         []struct {
 			Type, Status, Reason, Message string
 			LastTransitionTime            metav1.Time
 		}
@@ -114,7 +119,14 @@ func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
 		}
 	}
 	set(&o.Wanted, h.Spec.Replicas, h.Status.DesiredNumberScheduled, h.Spec.Completions)
-	set(&o.Made, h.Status.Replicas, h.Status.CurrentNumberScheduled, h.Status.Active)
+	var active *int32
+	if json.Unmarshal(h.Status.Active, &active) != nil {
+		active = nil
+	}
+	set(&o.Made, h.Status.Replicas, h.Status.CurrentNumberScheduled, active)
+	set(&o.Ended, h.Status.Succeeded)
+	set(&o.Failed, h.Status.Failed)
+	o.Generation, o.Observed, o.Created = h.Metadata.Generation, h.Status.ObservedGeneration, h.Metadata.CreationTimestamp.Time
 	set(&o.Ready, h.Status.ReadyReplicas, h.Status.NumberReady, h.Status.Ready)
 	for _, c := range h.Status.Conditions {
 		o.Conditions = append(o.Conditions, evidence.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: message(c.Message), Since: c.LastTransitionTime.Time})

@@ -80,6 +80,7 @@ func (l *Lives) callEnded(p *Pod, r *history.Record) {
 		p.troubled(troubleFrom(sp, r), r.Time)
 		p.fails(r.Pos, r.Step)
 	case p.FailStep == r.Step:
+		p.moves(r.Time)
 		p.works()
 	}
 	l.leaveCall(p, r)
@@ -142,7 +143,9 @@ func (l *Lives) sandboxRemoved(r *history.Record) uint32 {
 // runs notes that a pod runs, as far as its calls show.
 func (p *Pod) runs(t int64) {
 	if p.Phase != Running {
-		p.Phase, p.Ready, p.ReadyAt = Running, true, t
+		p.phaseIs(Running, t)
+		p.readyIs(true, t)
+		p.ReadyAt = t
 	}
 }
 

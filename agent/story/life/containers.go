@@ -3,6 +3,8 @@ package life
 import (
 	"slices"
 	"time"
+
+	"github.com/podstep/podstep/agent/story/history"
 )
 
 // Container is what is known about the tries to start a container of a pod. It is copied with the pod: a change makes
@@ -23,6 +25,8 @@ type Container struct {
 	tried   int64 // when the last successful try began
 	looping bool  // it was in a crash loop's back-off since the kubelet began to count
 	init    bool  // an init container: it ends before the pod's other containers are started
+	ready   bool  // as it was last reported
+	done    bool  // it was last reported to have succeeded
 }
 
 // BackOff is why a container's next try has to wait.
@@ -96,6 +100,29 @@ func (c *Container) waits(b BackOff, until int64) {
 // isLooping reports whether the container is in a crash loop, up or not.
 func (c *Container) isLooping(now int64) bool {
 	return c.looping && (c.BackOff != NoBackOff || since(c.tried, now) <= BackOffReset)
+}
+
+// reportIs takes from a report whether the container is ready, or has done its work.
+func (c *Container) reportIs(r *history.Record) {
+	c.init = c.init || r.Field("init").Flag()
+	c.ready = r.Field("ready").Flag()
+	c.done = string(r.Field("state").Text) == "terminated" && r.Field("exitCode").Num == 0
+}
+
+// worksOn reports whether a pod is not ready only because some of its containers have done their work, while the others
+// go on, such as in a Job.
+func (p *Pod) worksOn() bool {
+	done := false
+	for i := range p.Containers {
+		switch c := &p.Containers[i]; {
+		case c.init:
+		case c.done:
+			done = true
+		case !c.ready:
+			return false
+		}
+	}
+	return done && p.mayEnd
 }
 
 // initsDone notes that the pod's init containers have succeeded.

@@ -114,7 +114,7 @@ func TestCrashLoop(t *testing.T) {
 		s.is(Stuck, s.now-began)
 		s.starts(10)
 		s.now += BackOffReset + time.Second
-		s.is(Waiting, s.now-began-48*time.Minute)
+		s.is(Stuck, s.now-began-48*time.Minute) // it has not become ready since
 		began = s.now
 		s.starts(11) // the container has crashed, and the kubelet begins to count anew
 		s.now += time.Second

@@ -91,23 +91,32 @@ func (l *Lives) refs() (out []int) {
 func (l *Lives) Restart() { l.now.restart() }
 
 // Adopt takes the agent's own state of a pod. The agent has seen all events of the pod; a client may have only the
-// end of a long story, which does not show as much. Adopt takes the verdict only if it is as of the last event that
-// is here. It holds until the next one.
+// end of a long story, which does not show as much, or no event. Adopt takes the verdict only if it is as of the last
+// event that is here. It holds until the next one.
 func (l *Lives) Adopt(pod int, listed *agentpb.PodState) {
-	if pod <= 0 || pod >= len(l.now.Pods) {
-		return
-	}
-	p := &l.now.Pods[pod]
-	p.Former = 0
-	last := l.h.Pod(pod).Events.Last()
 	st, ok := StateNamed(listed.GetState())
-	if last == nil || !ok || listed.GetSeq() == 0 {
+	if pod <= 0 || pod >= l.h.Pods() {
 		return
 	}
-	if head, ok := l.h.Header(*last); ok && head.Seq == listed.GetSeq() {
-		p.adopted = verdict{st, listed.GetSince().AsTime().UnixNano() - l.h.Origin(), p.Last}
+	p := l.now.pod(pod)
+	p.Former = 0
+	from := listed.GetSince().AsTime().UnixNano() - l.h.Origin()
+	last := l.h.Pod(pod).Events.Last()
+	switch {
+	case !ok:
+	case last == nil && p.First == 0 && listed.GetSince() != nil:
+		p.adopted = verdict{st, from, 0, true}
+		p.Phase, p.Ready, p.Deleting = Phase(indexOf(Phases, []byte(listed.GetPhase()))), listed.GetReady(), listed.GetDeleting()
+	case last == nil || listed.GetSeq() == 0:
+	default:
+		if head, ok := l.h.Header(*last); ok && head.Seq == listed.GetSeq() {
+			p.adopted = verdict{st, from, p.Last, true}
+		}
 	}
 }
+
+// Known reports whether something is known of a pod: events of it are here, or the agent has said what it does.
+func (p *Pod) Known() bool { return p.First != 0 || p.adopted.is }
 
 // Release forgets a pod that the history has released.
 func (l *Lives) Release(pod int) {

@@ -1,9 +1,11 @@
 package life
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // None stands for no span and no event, as in package history.
@@ -50,9 +52,20 @@ type Pod struct {
 	Bound                               bool // a source that wants it on this node has reported it
 	Doomed                              bool // its object is being deleted
 	ReadyAt, DeletedAt, GoneAt          int64
+	// Moved is when the pod last came a step further, or lost one: a container was started, its phase or its readiness
+	// changed, what had failed works. A turn of the worker that finds nothing to do moves nothing. 0: not known.
+	Moved int64
 	// Former is when an earlier agent that knew this pod went, if the present agent has not reported the pod; 0: it
 	// has. The pod may be of a node that is gone.
 	Former int64
+
+	readyFrom int64         // since when it is ready; it means nothing unless Ready
+	readiness bool          // whether it is ready is known
+	turnAt    int64         // when the present turn of its worker began
+	looked    bool          // a turn has ended
+	grace     time.Duration // that its deletion allows it; 0: not known
+	patience  time.Duration // that its health probes take at most until it is ready
+	mayEnd    bool          // its containers are not started again once they have succeeded
 
 	trying   string         // the container that the worker is about to start
 	failing  int64          // when the first call that failed in the present turn began, or ended; 0: none failed
@@ -68,7 +81,8 @@ type Pod struct {
 type verdict struct {
 	state State
 	since int64
-	last  int64 // the verdict holds while the pod's latest event has this time; 0: there is no verdict
+	last  int64 // the verdict holds while the pod's latest event has this time; 0: no event of the pod is here
+	is    bool  // there is a verdict
 }
 
 var nothingYet = Pod{At: None, Held: None, HeldAt: None, Failed: None, Blocked: None, Warned: None, Finalizers: None}
@@ -124,7 +138,7 @@ func (p *Pod) refs() [5]int {
 
 // restart is called when the events of a new agent begin: nothing that went on in the kubelet before goes on.
 func (p *Pod) restart(last int64) {
-	p.At, p.Held, p.HeldAt, p.Holds = None, None, None, 0
+	p.At, p.Held, p.HeldAt, p.Holds, p.adopted = None, None, None, 0, verdict{}
 	p.loseTurn()
 	if p.First != 0 && p.Former == 0 {
 		p.Former = max(last, 1)
@@ -135,12 +149,52 @@ func (p *Pod) restart(last int64) {
 func (p *Pod) loseTurn() {
 	p.works()
 	p.Next, p.Containers, p.Pulls = 0, nil, nil
-	p.Worker, p.Turning, p.trying = false, false, ""
+	p.Worker, p.Turning, p.looked, p.trying = false, false, false, ""
 }
 
 func (p *Pod) delete(t int64) {
 	if !p.Deleting {
 		p.Deleting, p.DeletedAt = true, t
+	}
+}
+
+// deleteWithin is delete with the seconds that the containers get to end.
+func (p *Pod) deleteWithin(t int64, grace wire.Value) {
+	p.delete(t)
+	if n, ok := grace.Number(); ok {
+		p.grace = time.Duration(n) * time.Second
+	}
+}
+
+// moves notes that the pod came further, or lost a step.
+func (p *Pod) moves(t int64) {
+	if p.Moved == 0 || t > p.Moved {
+		p.Moved = t
+	}
+}
+
+// waitsSince returns since when a pod waits that does.
+func (p *Pod) waitsSince() int64 { return cmp.Or(p.Moved, p.First) }
+
+// phaseIs takes the pod's phase. The first one that is known is no change.
+func (p *Pod) phaseIs(to Phase, t int64) {
+	if p.Phase != 0 && to != p.Phase {
+		p.moves(t)
+	}
+	p.Phase = to
+}
+
+// readyIs takes whether the pod is ready since a time.
+func (p *Pod) readyIs(ready bool, t int64) {
+	if p.readiness && ready != p.Ready {
+		p.moves(t)
+	}
+	if ready && !p.Ready {
+		p.readyFrom = t
+	}
+	p.Ready, p.readiness = ready, true
+	if ready && p.ReadyAt == 0 {
+		p.ReadyAt = t
 	}
 }
 

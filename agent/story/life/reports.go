@@ -15,9 +15,10 @@ import (
 func (l *Lives) reported(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleBound:
-		p.Removed, p.Bound, p.GoneAt = false, true, 0
+		p.Removed, p.GoneAt = false, 0
+		p.bound(r)
 	case probes.RoleDeleting:
-		p.delete(l.sinceWhen(r))
+		p.deleteWithin(l.sinceWhen(r), r.Field("grace"))
 		p.doom(r)
 	case probes.RoleGone:
 		p.Removed, p.GoneAt = true, r.Time
@@ -30,7 +31,7 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 			p.GoneAt = r.Time
 		}
 	case probes.RolePhase:
-		p.Phase = Phase(indexOf(Phases, r.Field("phase").Text))
+		p.phaseIs(Phase(indexOf(Phases, r.Field("phase").Text)), r.Time)
 		p.Ended = p.Ended || p.Phase.Over()
 	case probes.RoleCondition:
 		l.conditionIs(p, r)
@@ -49,20 +50,31 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleBound:
-		p.Bound = true
+		p.bound(r)
 	case probes.RoleGone:
 		p.Removed, p.GoneAt = true, r.Time
 	case probes.RoleDeleting:
-		p.delete(l.sinceWhen(r))
+		p.deleteWithin(l.sinceWhen(r), r.Field("grace"))
 	case probes.RolePhase:
 		if p.Phase == 0 {
-			p.Phase = Phase(indexOf(Phases, r.Field("phase").Text))
+			p.phaseIs(Phase(indexOf(Phases, r.Field("phase").Text)), r.Time)
 		}
+	case probes.RoleSandboxState:
+		p.Sandboxed = p.Sandboxed || r.Field("ready").Flag()
+	case probes.RoleContainerState:
+		p.change(r.Field("container").String(), func(c *Container) { c.reportIs(r) })
 	case probes.RoleCondition:
 		if string(r.Field("type").Text) == "Ready" {
 			l.conditionIs(p, r)
 		}
 	}
+}
+
+// bound notes that a source wants the pod on this node, and what its spec says of how long it may take.
+func (p *Pod) bound(r *history.Record) {
+	p.Bound = true
+	p.patience, _ = r.Field("patience").Duration()
+	p.mayEnd = r.Field("restartPolicy").Found()
 }
 
 func (p *Pod) sandboxIs(r *history.Record) {
@@ -85,11 +97,13 @@ func (l *Lives) conditionIs(p *Pod, r *history.Record) {
 	if string(r.Field("type").Text) != "Ready" {
 		return
 	}
-	if p.Ready = string(r.Field("status").Text) == "True"; p.Ready {
-		p.Warned = None
-		if p.ReadyAt == 0 {
-			p.ReadyAt = l.sinceWhen(r)
-		}
+	from := l.sinceWhen(r)
+	if p.readyIs(string(r.Field("status").Text) == "True", from); !p.Ready {
+		return
+	}
+	p.Warned = None
+	if from < r.Time {
+		p.readyFrom = from // the object knows it better than what was seen
 	}
 }
 
@@ -103,7 +117,13 @@ func (l *Lives) containerIs(p *Pod, r *history.Record) {
 	if blocked {
 		p.troubled(l.sinceWhen(r), r.Time)
 	}
-	p.change(r.Field("container").String(), func(c *Container) { l.tryReported(c, r, again) })
+	p.change(r.Field("container").String(), func(c *Container) {
+		l.tryReported(c, r, again)
+		c.reportIs(r)
+	})
+	if is != "waiting" {
+		p.moves(l.sinceWhen(r))
+	}
 	if blocked {
 		if p.Blocked != None {
 			p.blocked = append(l.unblocked(p, r), p.Blocked)

@@ -14,6 +14,7 @@ func (p *Pod) tryBegan(role probes.Role, r *history.Record) {
 	case probes.RoleContainer:
 		kind := string(r.Field("typeName").Text)
 		p.trying = r.Field("container").String()
+		p.moves(r.Time)
 		p.change(p.trying, func(c *Container) {
 			c.began(r.Time)
 			c.init = kind == "init container"

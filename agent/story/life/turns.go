@@ -2,6 +2,7 @@ package life
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
@@ -33,7 +34,7 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 		}
 	case probes.RoleUpdate:
 		if r.Field("deletionGracePeriod").Found() || string(r.Field("updateType").Text) == "kill" {
-			p.delete(r.Time)
+			p.deleteWithin(r.Time, r.Field("deletionGracePeriod"))
 		}
 	case probes.RoleCanDelete:
 		p.delete(r.Time)
@@ -49,7 +50,7 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 }
 
 func (p *Pod) turnBegins(r *history.Record) {
-	p.Turning, p.Next, p.FailStep, p.failing = true, 0, 0, 0
+	p.Turning, p.turnAt, p.Next, p.FailStep, p.failing = true, r.Time, 0, 0, 0
 	if p.leftover {
 		p.Removed, p.leftover, p.GoneAt = false, false, 0 // its worker is there
 	}
@@ -84,12 +85,17 @@ func (l *Lives) left(p *Pod, r *history.Record) {
 		p.Removed = p.Removed || !ofMirror(r)
 	case probes.RoleAdmit:
 		if a := r.Field("admitted"); a.Found() {
-			p.Refused = !a.Flag()
+			if p.Refused = !a.Flag(); p.Refused {
+				p.moves(r.Time)
+			}
 		}
 	case probes.RoleSandbox:
-		p.Sandboxed = p.Sandboxed || !r.Header.HasError
+		if !r.Header.HasError {
+			p.Sandboxed = true
+			p.moves(r.Time)
+		}
 	case probes.RoleEnd:
-		p.Finished = true
+		p.Finished, p.GoneAt = true, cmp.Or(p.GoneAt, r.Time)
 	case probes.RoleCache:
 		l.cached(p, r)
 	}
@@ -145,7 +151,7 @@ func (l *Lives) up(p *Pod, sp *history.Span, now int64) {
 }
 
 func (p *Pod) turnEnds(r *history.Record) {
-	p.Turning, p.At, p.Since = false, None, r.Time
+	p.Turning, p.looked, p.At, p.Since = false, true, None, r.Time
 	if r.Header.HasError {
 		from := r.Time
 		if p.failing != 0 {
@@ -154,6 +160,9 @@ func (p *Pod) turnEnds(r *history.Record) {
 		p.troubled(from, r.Time)
 		p.fails(r.Pos, p.FailStep)
 		return
+	}
+	if p.Failed != None {
+		p.moves(r.Time)
 	}
 	p.works()
 }
@@ -183,12 +192,9 @@ var readyTrue = []byte(`"Ready":"True"`)
 
 func (p *Pod) setStatus(r *history.Record) {
 	if ph := r.Field("phase"); ph.Found() {
-		p.Phase = Phase(indexOf(Phases, ph.Text))
+		p.phaseIs(Phase(indexOf(Phases, ph.Text)), r.Time)
 	}
 	if c := r.Field("conditions"); c.Found() {
-		p.Ready = bytes.Contains(c.Text, readyTrue)
-		if p.Ready && p.ReadyAt == 0 {
-			p.ReadyAt = r.Time
-		}
+		p.readyIs(bytes.Contains(c.Text, readyTrue), r.Time)
 	}
 }
