@@ -21,13 +21,29 @@ func TestFollows(t *testing.T) {
 		follows                  bool
 	}{
 		{"volumes.configMapMissing", "volumes.setUp", "settings", "config", true},
-		{"start.oomKilled", "start.crashLoop", "app", "app", true},
-		{"start.oomKilled", "start.crashLoop", "app", "log", false},
+		{"start.createHangs", "start.nameReserved", "app", "app", true},
+		{"start.createHangs", "start.nameReserved", "app", "log", false},
 	} {
 		got := c.arrange([]Finding{c.found(of.second, of.itsSubject, nil, Certain, c.Now), c.found(of.first, of.firstSubject, nil, Certain, c.Now)})
 		if want := map[bool]string{true: of.first}[of.follows]; len(got) != 2 || got[1].Of != want && got[0].Of != want {
 			t.Errorf("%s of %s and %s of %s: %+v", of.first, of.firstSubject, of.second, of.itsSubject, got)
 		}
+	}
+}
+
+// TestAnswered: a cause that says that nobody says why is left out where another one says it.
+func TestAnswered(t *testing.T) {
+	c := newCase(&evidence.Snapshot{Taken: time.Now(), Pod: &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "log"}}}}})
+	waits := c.found("volumes.waiting", "", nil, Possible, c.Now)
+	if got := c.arrange([]Finding{waits, c.found("volumes.configMapMissing", "settings", nil, Certain, c.Now)}); len(got) != 1 || got[0].Cause.ID != "volumes.configMapMissing" {
+		t.Errorf("beside its cause: %+v", got)
+	}
+	if got := c.arrange([]Finding{waits}); len(got) != 1 {
+		t.Errorf("alone: %+v", got)
+	}
+	loops := c.found("start.crashLoop", "log", nil, Certain, c.Now)
+	if got := c.arrange([]Finding{loops, c.found("start.oomKilled", "app", nil, Certain, c.Now)}); len(got) != 2 {
+		t.Errorf("of another container: %+v", got)
 	}
 }
 

@@ -127,9 +127,12 @@ func (f *Finding) show(e Evidence) {
 	}
 }
 
+// answered is the rank up to which a cause says no more than that nobody says why: one that is found answers it.
+const answered = 2
+
 // arrange puts the causes in order, the most specific first, and marks those that are
 // consequences of others. It leaves out a cause that only follows from others if none of these
-// is found.
+// is found, and one that others answer.
 func (c *Case) arrange(all []Finding) []Finding {
 	order := func(a, b Finding) int {
 		return cmp.Or(
@@ -149,7 +152,9 @@ func (c *Case) arrange(all []Finding) []Finding {
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(f Finding) bool { return f.Cause.Follows && f.Of == "" })
+	all = slices.DeleteFunc(all, func(f Finding) bool {
+		return f.Cause.Follows && f.Of == "" || f.Of != "" && f.Cause.Rank <= answered
+	})
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		if (a.Of == "") != (b.Of == "") {
 			if a.Of == "" {

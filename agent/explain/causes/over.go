@@ -89,25 +89,42 @@ func operationOf(message string) string {
 	return of
 }
 
-// nextOperation returns when the volume operation that an event is about is tried again.
-func (c *Case) nextOperation(e *evidence.Event) time.Time {
+// operationWait returns how long the kubelet waits after an event of an operation that failed. A kubelet that has sent many
+// events counts less of them than there were: then the time since the first one tells.
+func (c *Case) operationWait(e *evidence.Event) time.Duration {
 	wait := longestBackOff
 	if n := c.failures(e); n < 9 {
 		wait = min(wait, firstBackOff<<(n-1))
 	}
-	return e.Last.Add(wait)
+	return min(longestBackOff, max(wait, e.Last.Sub(c.firstOf(e))))
 }
 
-// operationOver reports whether an operation that failed should have failed again by
-// now: either it went well, or another one goes on.
+// firstOf returns when the operation of an event first failed.
+func (c *Case) firstOf(e *evidence.Event) time.Time {
+	at := cmp.Or(e.First, e.Last)
+	of := operationOf(e.Message)
+	for i := range c.Cluster.Events {
+		o := &c.Cluster.Events[i]
+		if o.Kind == e.Kind && o.Name == e.Name && o.UID == e.UID && o.Reason == e.Reason && operationOf(o.Message) == of && !o.First.IsZero() {
+			at = earliest(at, o.First)
+		}
+	}
+	return at
+}
+
+// nextOperation returns when the volume operation that an event is about is tried again.
+func (c *Case) nextOperation(e *evidence.Event) time.Time { return e.Last.Add(c.operationWait(e)) }
+
+// operationOver reports whether an operation that failed has been due twice since: either it went well, or another one
+// goes on.
 func (c *Case) operationOver(e *evidence.Event) bool {
 	takes := operationTakes
 	if strings.Contains(e.Message, "DeadlineExceeded") || strings.Contains(e.Message, "deadline exceeded") {
 		takes += csiDeadline
 	}
-	until := c.nextOperation(e).Add(takes)
+	until := e.Last.Add(2 * (c.operationWait(e) + takes))
 	if c.warnings() >= spamBurst {
-		until = latest(until, e.Last.Add(spamEvery+takes))
+		until = latest(until, e.Last.Add(2*spamEvery+takes))
 	}
 	return c.Now.After(until) || c.attached(e)
 }

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -20,8 +21,8 @@ func mounting(condition corev1.ConditionStatus, events ...evidence.Event) *Case 
 	for i := range events {
 		e := &events[i]
 		e.Kind, e.Name, e.UID = "Pod", "web", "1"
-		e.Last = now.Add(time.Until(e.Last).Round(time.Second))
-		e.First, e.Count = e.Last, max(e.Count, 1)
+		e.First = now.Add(time.Until(cmp.Or(e.First, e.Last)).Round(time.Second))
+		e.Last, e.Count = now.Add(time.Until(e.Last).Round(time.Second)), max(e.Count, 1)
 	}
 	return newCase(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p, Cluster: evidence.Cluster{Events: events}})
 }
@@ -40,7 +41,9 @@ func TestOperationOver(t *testing.T) {
 		{"just now", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Second)}, nil, false},
 		{"once, long ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute)}, nil, true},
 		{"often, a minute ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute), Count: 9}, nil, false},
-		{"often, three minutes ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(3 * time.Minute), Count: 9}, nil, true},
+		{"often, four minutes ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(4 * time.Minute), Count: 9}, nil, false},
+		{"often, five minutes ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(5 * time.Minute), Count: 9}, nil, true},
+		{"long since, a minute ago", evidence.Event{Reason: "FailedMount", Message: failed + "a", First: ago(10 * time.Minute), Last: ago(time.Minute), Count: 2}, nil, false},
 		{"each time another error", evidence.Event{Reason: "FailedMount", Message: failed + "a", Last: ago(time.Minute)}, []evidence.Event{
 			{Reason: "FailedMount", Message: failed + "b", Last: ago(2 * time.Minute), Count: 8},
 		}, false},

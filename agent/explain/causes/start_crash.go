@@ -15,6 +15,9 @@ var exits = map[int32]string{
 	137: "start.exitsKilled", 139: "start.exitsSegfault", 143: "start.exitsTerminated",
 }
 
+// guessed are the exit codes whose meaning is a habit of programs, or which somebody else's signal leads to as well.
+var guessed = map[int32]bool{2: true, 126: true, 127: true, 137: true, 143: true}
+
 // crashes finds containers that end again and again, by how they ended last. initCrashes finds
 // the init containers that have to come to an end.
 func crashes(c *Case) (out []Finding) {
@@ -27,9 +30,12 @@ func crashes(c *Case) (out []Finding) {
 		case sure == "":
 		case t == nil:
 			out = append(out, c.crashed("start.crashLoop", k, nil, sure))
-		case neverRan(t) || c.hookFailed(k, t) || c.probeKilled(k, t):
+		case neverRan(t) || c.hookFailed(k, t) || c.probeKill(k, t) != nil:
 			// The table's matches have it, or the checks of health probes.
 		default:
+			if guessed[t.ExitCode] && t.Reason != "OOMKilled" || c.probeMayKill(k, t) {
+				sure = Likely
+			}
 			out = append(out, c.crashed(c.crashCause(k, t), k, t, sure))
 		}
 	}
@@ -130,16 +136,6 @@ func (c *Case) memoryLimit(name string) string {
 		}
 	}
 	return ""
-}
-
-// killedByProbe matches the kubelet's message about a container that it kills because of a health probe.
-var killedByProbe = expr(`failed (liveness|startup) probe`)
-
-// probeKilled reports whether the kubelet killed a container because of a health probe. The
-// exit code is then that of the kill, and the probe is the cause.
-func (c *Case) probeKilled(k container, t *corev1.ContainerStateTerminated) bool {
-	e := c.containerEvent("Killing", k.Name)
-	return e != nil && c.inRun(e, t) && killedByProbe.in(e.Message, Args{})
 }
 
 // inRun reports whether an event came while a container ran that has ended by now, or after that.
