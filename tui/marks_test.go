@@ -357,7 +357,7 @@ func TestBookmarksNotKept(t *testing.T) {
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opened(t, lab, filepath.Join(t.TempDir(), "new")).press("e", "G", "'").seesNot("cannot").seesNot("keep the bookmarks")
+	opened(t, lab, filepath.Join(t.TempDir(), "new")).press("e", "G", "'").seesNot("cannot be read").seesNot("keep the bookmarks")
 	opened(t, lab, blocked).sees("the bookmarks of this recording cannot be read")
 	started(t).press("e", "G", "'").sees("bookmark set until podstep ends")
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -63,6 +64,7 @@ func (c *check) podAlone() *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(c.wall(c.p.First)),
 	}}
+	out.Spec.NodeName = words.Clean(c.h.EpochBefore(c.at).Info.GetNode()) // an agent sees pods of its own node alone
 	out.Status.Phase = corev1.PodPhase(c.p.Phase.String())
 	if c.p.Deleting {
 		at := metav1.NewTime(c.wall(c.p.DeletedAt))
@@ -102,13 +104,9 @@ func (r *reported) add(role probes.Role, e *probes.Event) {
 	st := &r.pod.Status
 	switch role {
 	case probes.RoleBound:
-		r.pod.Spec.NodeName = field("node")
+		r.pod.Spec.NodeName = cmp.Or(field("node"), r.pod.Spec.NodeName)
 		if r.first("bound") && st.StartTime == nil {
 			r.pod.CreationTimestamp = at
-		}
-	case probes.RoleKnown:
-		if r.pod.Spec.NodeName == "" {
-			r.pod.Spec.NodeName = "node"
 		}
 	case probes.RolePhase:
 		if r.first("phase") {

@@ -38,43 +38,79 @@ func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 // report returns why the selected pod is where it is. It goes by the pod's story, and while the end is shown, also
 // by what was gathered. It is made anew once a second.
 func (s *State) report(v *view) *causes.Report {
-	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && s.snapshotOf() == nil {
+	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && s.snapshotOf(s.pod) == nil {
 		return r
 	}
-	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf()}
+	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf(s.pod)}
 	if s.frozen() {
 		key.at = v.at
 	}
 	if c := &s.reports; c.report != nil && c.pod == key.pod && c.at == key.at && c.second == key.second && c.from == key.from {
 		return c.report
 	}
-	key.report = causes.Explain(s.evidenceAt(v))
+	key.report = causes.Explain(s.evidenceAt(s.pod, v))
 	s.reports = key
 	return key.report
 }
 
-// snapshotOf returns what was gathered about the selected pod; nil if an earlier time is shown.
-func (s *State) snapshotOf() *evidence.Snapshot {
-	if s.frozen() || s.link == screen.LinkReplay || s.gathered.uid == "" || s.gathered.uid != s.podAt(s.pod).Entity.UID {
+// snapshotOf returns what was gathered about a pod; nil if that is another one, or if an earlier time is shown.
+func (s *State) snapshotOf(i int) *evidence.Snapshot {
+	if s.frozen() || s.link == screen.LinkReplay || s.gathered.uid == "" || s.gathered.uid != s.podAt(i).Entity.UID {
 		return nil
 	}
 	return s.gathered.snapshot
 }
 
-// evidenceAt returns all that is known of the selected pod at the position that is shown.
-func (s *State) evidenceAt(v *view) *evidence.Snapshot {
-	e := s.podAt(s.pod).Entity
+// evidenceAt returns all that is known of a pod at the position that is shown.
+func (s *State) evidenceAt(i int, v *view) *evidence.Snapshot {
+	e := s.podAt(i).Entity
 	now := time.Unix(0, s.h.Origin()+v.now)
 	if s.h.Origin() == 0 { // no event has come yet
 		now = time.Unix(0, s.clock)
 	}
 	all := evidence.Snapshot{Name: evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}}
-	if g := s.snapshotOf(); g != nil {
+	if g := s.snapshotOf(i); g != nil {
 		all = *g
 	}
 	all.Taken = now
-	explain.Add(&all, s.explained(), s.pod, v.position())
+	explain.Add(&all, s.explained(), i, v.position())
 	return &all
+}
+
+// titleKey is what the title of a pod's first cause was made for.
+type titleKey struct {
+	last, now int64
+	lang      words.Lang
+	from      *evidence.Snapshot
+}
+
+type titled struct {
+	titleKey
+	text string
+}
+
+// titlesEvery is how long a title is shown before it is made anew, and maxTitles how many are kept.
+const (
+	titlesEvery = 2 * time.Second
+	maxTitles   = 500
+)
+
+// causeTitle returns the title of the first cause of a pod in trouble; empty if none is known. It is made anew at each
+// event of the pod, and otherwise now and then: the list asks for it in every frame.
+func (s *State) causeTitle(i int, v *view) string {
+	key := titleKey{v.pod(i).Last, v.now / int64(titlesEvery), s.lang, s.snapshotOf(i)}
+	if t, ok := s.titles[i]; ok && t.titleKey == key {
+		return t.text
+	}
+	text := ""
+	if r := causes.Explain(s.evidenceAt(i, v)); len(r.Findings) > 0 && r.Findings[0].Confidence != causes.Possible {
+		text = r.Findings[0].Title(s.lang)
+	}
+	if s.titles == nil || len(s.titles) >= maxTitles {
+		s.titles = map[int]titled{}
+	}
+	s.titles[i] = titled{key, text}
+	return text
 }
 
 // outlived reports whether the pod has recovered since something was gathered about it. Podstep does not ask again
@@ -83,7 +119,7 @@ func (s *State) outlived(v *view) bool {
 	state, since := s.verdictOf(s.pod, v)
 	switch state {
 	case life.Working, life.Idle, life.Done:
-		return s.snapshotOf().Taken.UnixNano() < s.h.Origin()+since
+		return s.snapshotOf(s.pod).Taken.UnixNano() < s.h.Origin()+since
 	}
 	return false
 }
@@ -91,7 +127,7 @@ func (s *State) outlived(v *view) bool {
 // causeOf returns the line about the selected pod that goes by what was gathered. ok is false if nothing was
 // gathered, or nothing that adds to the story.
 func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
-	if s.pod == 0 || s.snapshotOf() == nil || w.Mark == life.Held || w.Mark == life.Gone || s.outlived(v) {
+	if s.pod == 0 || s.snapshotOf(s.pod) == nil || w.Mark == life.Held || w.Mark == life.Gone || s.outlived(v) {
 		return out, false
 	}
 	r := s.report(v)

@@ -73,15 +73,15 @@ func TestOldSnapshot(t *testing.T) {
 	s.SetUnscheduled([]*causes.Report{causes.Explain(gatedPod(now))})
 	s.SelectPodOf("q-1")
 	s.SetSnapshot("another", gatedPod(now))
-	if s.snapshotOf() != nil {
+	if s.snapshotOf(s.pod) != nil {
 		t.Error("another pod's snapshot is taken for this one's")
 	}
 	s.SetSnapshot("q-1", gatedPod(now))
-	if s.snapshotOf() == nil {
+	if s.snapshotOf(s.pod) == nil {
 		t.Error("its own snapshot is not taken")
 	}
 	s.ToggleFreeze()
-	if s.snapshotOf() != nil {
+	if s.snapshotOf(s.pod) != nil {
 		t.Error("what is known now is said of an earlier moment")
 	}
 }

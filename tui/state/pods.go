@@ -213,7 +213,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Line = u.Findings[0].Title(s.lang)
 		return r
 	}
-	if r.Line = s.trouble(pp.pod, v); pp.aside != inList {
+	if r.Line = s.trouble(pp.pod, pp.mark, v); pp.aside != inList {
 		r.Line = s.lang.In(asideWords[pp.aside])
 	}
 	return r

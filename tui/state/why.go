@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/podstep/podstep/agent/explain"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -35,8 +36,14 @@ func (s *State) whyLine(v *view) screen.Why {
 	return w
 }
 
-// trouble returns the second line of a pod in the list; empty if the pod is in no trouble.
-func (s *State) trouble(i int, v *view) string {
+// trouble returns the second line of a pod in the list; empty if the pod is in no trouble. It is the title of the first
+// cause, and where none is known, what goes on.
+func (s *State) trouble(i int, mark life.State, v *view) string {
+	if mark == life.Stuck || mark == life.Retrying {
+		if title := s.causeTitle(i, v); title != "" {
+			return title
+		}
+	}
 	if f := explain.Trouble(s.explained(), i, v.position()); f != nil {
 		return f.Brief(s.lang)
 	}
