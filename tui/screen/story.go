@@ -20,7 +20,9 @@ type Story struct {
 	Title string
 	// Took is how long the pod has been on its way: until it was Ready, until it was gone, or until now.
 	Took time.Duration
-	Rows []Row
+	// Clock says in words what Took counts, such as "ready in 1.57 s"; empty: nothing is counted.
+	Clock string
+	Rows  []Row
 	// Top is the place of the first row in the whole story, and Total the length of the whole story.
 	Top, Total int
 	// Cursor is the index of the selected row in Rows, -1 if it is not there.

@@ -61,7 +61,7 @@ func dump(sc *screen.Screen) string {
 	}
 	fmt.Fprintf(&b, "why %s [%s]\n", sc.Why.Text, sc.Why.Evidence)
 	if st := sc.Story(); st != nil {
-		fmt.Fprintf(&b, "story %q took %s total %d follow %t newer %d\n", st.Title, round(st.Took), st.Total, st.Follow, st.Newer)
+		fmt.Fprintf(&b, "story %q clock %q total %d follow %t newer %d\n", st.Title, st.Clock, st.Total, st.Follow, st.Newer)
 		for _, r := range st.Rows {
 			b.WriteString(dumpRow(r))
 		}

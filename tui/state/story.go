@@ -5,6 +5,7 @@ import (
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -41,7 +42,10 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	m, from := s.verdictOf(s.pod, v)
 	st.Pod = s.podRow(podPlace{pod: s.pod, mark: m, since: from, aside: s.asideOf(s.pod, now, v), noNode: s.withoutNode(s.pod, now, v) != nil}, v)
 	st.Title = s.storyTitle(p, now, v)
-	st.Took = s.storyTook(now, v)
+	var clock probes.Text
+	if st.Took, clock = s.storyClock(now, v); st.Took > 0 {
+		st.Clock = s.lang.Inf(clock, words.Measured(st.Took))
+	}
 	at := s.cursorPlace(ls, v)
 	margin := usualMargin
 	if s.follow {
@@ -87,19 +91,29 @@ func (s *State) storyTitle(p *pod, now *life.Pod, v *view) string {
 	return ""
 }
 
-// storyTook returns how long the pod has been on its way: until it was ready, until it was gone, or until now.
-func (s *State) storyTook(now *life.Pod, v *view) time.Duration {
+// Names of the clock beside a pod's name.
+var (
+	readyIn        = words.Text("ready in %s", "%s 后就绪")
+	notReadyFor    = words.Text("not ready for %s", "已 %s 未就绪")
+	terminatingFor = words.Text("terminating for %s", "已终止 %s")
+	terminatedIn   = words.Text("terminated in %s", "终止用了 %s")
+	endedIn        = words.Text("ended in %s", "%s 后结束")
+)
+
+// storyClock returns how long the pod has been on its way: until it was ready, until it was gone, or until now; and what
+// that counts.
+func (s *State) storyClock(now *life.Pod, v *view) (took time.Duration, name probes.Text) {
 	switch {
 	case s.pod == 0 || now.First == 0:
-		return 0
+		return 0, name
 	case now.Deleting && now.GoneAt != 0:
-		return history.Since(now.DeletedAt, now.GoneAt)
+		return history.Since(now.DeletedAt, now.GoneAt), terminatedIn
 	case now.Deleting:
-		return history.Since(now.DeletedAt, v.now)
+		return history.Since(now.DeletedAt, v.now), terminatingFor
 	case now.ReadyAt != 0:
-		return history.Since(now.First, now.ReadyAt)
+		return history.Since(now.First, now.ReadyAt), readyIn
 	case now.GoneAt != 0:
-		return history.Since(now.First, now.GoneAt)
+		return history.Since(now.First, now.GoneAt), endedIn
 	}
-	return history.Since(now.First, v.now)
+	return history.Since(now.First, v.now), notReadyFor
 }

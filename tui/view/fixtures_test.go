@@ -79,7 +79,7 @@ func held() *screen.Screen {
 		Text:     "web waits because you hold it before RunPodSandbox. Its call has not begun, so nothing times out.",
 		Evidence: "kubelet event 1204", Mark: life.Held,
 	}
-	s.Body = &screen.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Rows: heldRows(), Cursor: 13, Follow: true}
+	s.Body = &screen.Story{Pod: web, Title: "create, sync 2", Took: 1840 * ms, Clock: "not ready for 1.84 s", Rows: heldRows(), Cursor: 13, Follow: true}
 	s.Story().Total = len(s.Story().Rows)
 	s.Detail = sandboxDetail()
 	s.Detail.Held = "No timer of the kubelet runs, so the hold costs nothing. Goes on by itself in 24 s, when its lease ends."
@@ -167,7 +167,7 @@ func retry() *screen.Screen {
 	s.Pods.Cursor = 1
 	s.Crumbs = []string{"node-1", "shop/cart-7f9c5d6b8-x2x4k", "sync 9"}
 	s.Why = screen.Why{Text: "cart waits 1m20s before it asks for the image shop/cart:9 again: the registry said not found, 4 times since 3m5s ago.", Evidence: "kubelet event 988", Mark: life.Retrying}
-	s.Body = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Cursor: 6, Newer: 312, Rows: []screen.Row{
+	s.Body = &screen.Story{Pod: s.Pods.Rows[1], Title: "create, sync 9", Took: 185 * time.Second, Clock: "not ready for 3m5s", Cursor: 6, Newer: 312, Rows: []screen.Row{
 		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 185 * time.Second, Opens: true, Open: true},
 		{ID: "b", Kind: screen.RowFolded, Depth: 1, Label: "before the worker", Note: "source, merge, admit", Opens: true, Took: 2 * ms},
 		{ID: "c", Kind: screen.RowSync, Depth: 1, Label: "sync 1", Note: "create", Took: 1300 * ms, Opens: true},
@@ -191,7 +191,7 @@ func deletion() *screen.Screen {
 	s.Header.Recording = "web.pst"
 	s.Crumbs = []string{"node-1", "default/web", "termination"}
 	s.Why = screen.Why{Text: "web is being deleted: its container has 18 s of its grace period of 30 s left.", Evidence: "kubelet event 2210", Mark: life.Working}
-	s.Body = &screen.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Cursor: 6, Rows: []screen.Row{
+	s.Body = &screen.Story{Pod: s.Pods.Rows[2], Title: "terminating, sync 7", Took: 95 * time.Second, Clock: "terminating for 1m35s", Cursor: 6, Rows: []screen.Row{
 		{ID: "a", Kind: screen.RowChapter, Label: "Creation", Took: 2100 * ms, Opens: true},
 		{ID: "b", Kind: screen.RowChapter, Label: "Running", Note: "4 syncs, nothing changed", Took: 80 * time.Second, Opens: true},
 		{ID: "c", Kind: screen.RowChapter, Label: "Termination", Took: 12 * time.Second, Opens: true, Open: true},

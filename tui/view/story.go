@@ -36,8 +36,8 @@ func (f *frame) story(r Rect) {
 
 func (f *frame) storyTitle(r Rect, s *screen.Story) Rect {
 	right := s.Title
-	if s.Took > 0 {
-		right += "   " + words.Measured(s.Took)
+	if s.Clock != "" {
+		right += "   " + s.Clock
 	}
 	name := f.text(screen.StoryName)
 	if s.Pod.Name != "" {
