@@ -85,7 +85,15 @@ func (m *Model) askHold() tea.Cmd {
 		return nil
 	}
 	name := pod.NamespacedName()
-	req := &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID}}
+	hold := func() tea.Cmd {
+		what := m.textf(words.Text("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
+		return m.awaitHold(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) {
+			return c.Hold(ctx, &agentpb.HoldRequest{Pods: podSelector(pod)})
+		})
+	}
+	if m.inLab() {
+		return hold()
+	}
 	m.push(&ask.Dialog{
 		Title: m.textf(words.Text("Hold %s?", "停住 %s？"), name),
 		Text: []string{
@@ -98,8 +106,7 @@ func (m *Model) askHold() tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			what := m.textf(words.Text("waiting for %s to come to a step", "等待 %s 到达某个步骤"), name)
-			return m.awaitHold(what, func(ctx context.Context, c session.Control) (*agentpb.HoldInfo, error) { return c.Hold(ctx, req) })
+			return hold()
 		},
 	})
 	return nil
@@ -162,6 +169,13 @@ func (m *Model) holdName() string {
 	return m.selectedName()
 }
 
+// inLab reports whether the node is a lab's: a hold harms nobody there, so nobody is asked before it.
+func (m *Model) inLab() bool { return m.opts.Lab || m.info.GetLab() }
+
+func podSelector(p *probes.Pod) *agentpb.PodSelector {
+	return &agentpb.PodSelector{Namespace: p.Namespace, Name: p.Name, Uid: p.UID}
+}
+
 // askHoldMarked asks before the marked pods are stopped.
 func (m *Model) askHoldMarked() tea.Cmd {
 	var pods []probes.Pod
@@ -175,6 +189,15 @@ func (m *Model) askHoldMarked() tea.Cmd {
 		m.notice(m.text(words.Text("all marked pods are held already", "已标记的 Pod 都已停住")))
 		return nil
 	}
+	hold := func() tea.Cmd {
+		what := m.textf(words.Text("waiting for the marked pods (%d) to come to a step", "等待 %d 个 Pod 到达某个步骤"), len(pods))
+		return doWithEach(m, what, pods, probes.Pod.NamespacedName, func(ctx context.Context, c session.Control, p probes.Pod) (*agentpb.HoldInfo, error) {
+			return c.Hold(ctx, &agentpb.HoldRequest{Pods: podSelector(&p)})
+		})
+	}
+	if m.inLab() {
+		return hold()
+	}
 	m.push(&ask.Dialog{
 		Title: m.textf(words.Text("Hold the marked pods (%d)?", "停住已标记的 Pod（%d 个）？"), len(pods)),
 		Text: []string{
@@ -187,10 +210,7 @@ func (m *Model) askHoldMarked() tea.Cmd {
 			if button != 1 {
 				return nil
 			}
-			what := m.textf(words.Text("waiting for the marked pods (%d) to come to a step", "等待 %d 个 Pod 到达某个步骤"), len(pods))
-			return doWithEach(m, what, pods, probes.Pod.NamespacedName, func(ctx context.Context, c session.Control, p probes.Pod) (*agentpb.HoldInfo, error) {
-				return c.Hold(ctx, &agentpb.HoldRequest{Pods: &agentpb.PodSelector{Namespace: p.Namespace, Name: p.Name, Uid: p.UID}})
-			})
+			return hold()
 		},
 	})
 	return nil

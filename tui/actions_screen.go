@@ -38,6 +38,7 @@ var screenActions = []action{
 		do: (*Model).nextTheme},
 	{id: "screen.sort", keys: []string{"A"}, group: groupScreen, title: words.Text("Next order of the pods: worst, name, newest, restarts", "切换 Pod 的排序：要紧、名称、最新、重启"),
 		do: (*Model).nextSort},
+	{id: "screen.gone", keys: []string{"Z"}, group: groupScreen, title: words.Text("Pods that are gone: the last ones, none, all", "已消失的 Pod：最近的、不显示、全部"), do: (*Model).nextGone},
 	{id: "screen.columns", keys: []string{"I"}, group: groupScreen, title: words.Text("Columns of the list of pods", "Pod 列表的列"), do: (*Model).chooseColumns},
 	{id: "screen.picture", keys: []string{"ctrl+s"}, group: groupScreen, title: words.Text("Write what is seen to a file, as a picture (SVG)", "把当前画面写成图片文件（SVG）"), do: (*Model).takePicture, onTop: true},
 	{id: "screen.redraw", keys: []string{"ctrl+l"}, group: groupScreen, title: words.Text("Redraw the screen", "重绘屏幕"),
@@ -49,7 +50,25 @@ var leaveActions = []action{
 		do: (*Model).goOut},
 	{id: "leave.quit", keys: []string{"q"}, group: groupLeave, title: words.Text("End podstep and its holds; asks first if more would end", "退出并放行停住的 Pod；有东西会结束时先询问"), do: (*Model).quit},
 	{id: "leave.last", keys: []string{"Q"}, group: groupLeave, title: words.Text("End podstep as {key:leave.quit} does, and leave what is seen in the terminal", "像 {key:leave.quit} 一样退出，并把当前画面留在终端里"), do: (*Model).quitLeavingFrame},
+	{id: "leave.suspend", keys: []string{"ctrl+z"}, group: groupLeave, title: words.Text("Suspend podstep, while it shows a recording", "挂起 podstep（仅在查看录制时）"), do: (*Model).suspend, onTop: true},
 	{id: "leave.interrupt", keys: []string{"ctrl+c"}, group: groupLeave, title: words.Text("End podstep from anywhere; asks as {key:leave.quit} does, but only once", "随时退出；像 {key:leave.quit} 一样先询问，再按一次不再询问"), do: (*Model).quit},
+}
+
+// nextGone chooses which of the pods that are gone the list shows.
+func (m *Model) nextGone() tea.Cmd {
+	m.notice(m.text(m.state.NextGone()))
+	m.frame.touch()
+	return nil
+}
+
+// suspend puts podstep into the background. A screen on a node stays: while it is stopped it renews no lease, so its holds
+// would end, and where the agent runs in the same process, calls of the kubelet would wait for it.
+func (m *Model) suspend() tea.Cmd {
+	if m.control != nil {
+		m.notice(m.text(words.Text("podstep does not go into the background here: pods that it holds would go on; {key:leave.quit} ends it", "podstep 在这里不能挂起：它停住的 Pod 会继续运行；按 {key:leave.quit} 退出")))
+		return nil
+	}
+	return tea.Suspend
 }
 
 func (m *Model) toggleMouse() tea.Cmd {

@@ -67,7 +67,7 @@ func TestKeysIn(t *testing.T) {
 // ofNoAction are texts that name keys of a line that is typed, of a page, or of the terminal. These keys belong to
 // no action, and a person cannot change them.
 var ofNoAction = []string{
-	"Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。",
+	"y ends, Enter or n stays. Ctrl+C ends at once.", "y 退出，Enter 或 n 留下。再按 Ctrl+C 立即退出。",
 	"name a step; Tab completes", "请输入步骤名；按 Tab 补全",
 	"there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全",
 	"a step or a pattern, such as cri.*; Tab completes. With Delve also FUNCTION or FILE:LINE", "步骤或模式，例如 cri.*；按 Tab 补全。有 Delve 时也可写函数名或 文件:行号",

@@ -59,7 +59,7 @@ type world struct {
 
 func newWorld() *world {
 	info := agenttest.Info()
-	info.Lab, info.Started = true, timestamppb.New(time.Unix(1e9, 0))
+	info.Lab, info.Started = false, timestamppb.New(time.Unix(1e9, 0))
 	return &world{shown: map[uint32]*agentpb.HoldInfo{}, info: info}
 }
 

@@ -42,7 +42,7 @@ func (m *Model) askLeave() *leaving {
 		return nil
 	}
 	d := &leaving{ask.Dialog{
-		Title: m.text(words.Text("End podstep?", "退出 podstep？")), YesNo: true, Chosen: 1,
+		Title: m.text(words.Text("End podstep?", "退出 podstep？")),
 		Buttons: []string{m.text(words.Text("Stay", "留下")), m.text(words.Text("End", "退出"))},
 	}}
 	if lab {
@@ -56,7 +56,7 @@ func (m *Model) askLeave() *leaving {
 	default:
 		d.Text = append(d.Text, m.textf(words.Text("Held pods go on: %s.", "被停住的 Pod 会继续：%s。"), m.listNames(held)))
 	}
-	d.Text = append(d.Text, m.text(words.Text("Enter or y ends, Esc or n stays. Ctrl+C ends at once.", "Enter 或 y 退出，Esc 或 n 留下。再按 Ctrl+C 立即退出。")))
+	d.Text = append(d.Text, m.text(words.Text("y ends, Enter or n stays. Ctrl+C ends at once.", "y 退出，Enter 或 n 留下。再按 Ctrl+C 立即退出。")))
 	d.Chose = func(button int) tea.Cmd {
 		if button != 1 {
 			m.last = ""

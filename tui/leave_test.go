@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
@@ -20,7 +22,7 @@ func inLab(t *testing.T) (d *desk, ended chan struct{}) {
 }
 
 // TestLeaveAsks: q, Ctrl+C and the palette ask when a lab ends or held pods go on,
-// and name them. Enter and y end, Esc and n do not.
+// and name them. y ends, Enter, Esc and n do not.
 func TestLeaveAsks(t *testing.T) {
 	ways := map[string]func(*desk){
 		"q":           func(d *desk) { d.press("q") },
@@ -32,7 +34,7 @@ func TestLeaveAsks(t *testing.T) {
 	}
 	for name, ask := range ways {
 		t.Run(name, func(t *testing.T) {
-			for key, ends := range map[string]bool{"enter": true, "y": true, "ctrl+c": true, "esc": false, "n": false, "q": false} {
+			for key, ends := range map[string]bool{"enter": false, "y": true, "ctrl+c": true, "esc": false, "n": false, "q": false} {
 				d := started(t)
 				d.press("H", "right", "enter").called("hold web")
 				ask(d)
@@ -51,7 +53,7 @@ func TestLeaveAsks(t *testing.T) {
 		})
 	}
 	d, _ := inLab(t)
-	d.press("q").sees("End the lab?", "Node node-1 ends, and 1 pod on it.").press("left", "enter")
+	d.press("q").sees("End the lab?", "Node node-1 ends, and 1 pod on it.").press("enter")
 	if d.quit {
 		t.Error("Stay ended the lab")
 	}
@@ -59,7 +61,7 @@ func TestLeaveAsks(t *testing.T) {
 	if d.quit {
 		t.Error("any key ends the lab")
 	}
-	d.press("enter")
+	d.press("y")
 	if !d.quit {
 		t.Error("the lab does not end")
 	}
@@ -164,5 +166,16 @@ func TestTimesByDefault(t *testing.T) {
 	d.press("down", "down", "right").sees("0 (once)").press("left", "down", "down", "down", "enter")
 	if len(d.w.points) != 1 || d.w.points[0].Spec.Times != agentpb.DefaultTimes {
 		t.Errorf("%v", d.w.points)
+	}
+}
+
+// TestSuspend: Ctrl+Z suspends where nothing is lost by it, and says why not elsewhere.
+func TestSuspend(t *testing.T) {
+	d := started(t)
+	d.press("ctrl+z").sees("does not go into the background here")
+	d = newDesk(t, newWorld(), Options{})
+	d.m.control = nil
+	if _, ok := d.m.suspend()().(tea.SuspendMsg); !ok {
+		t.Error("a recording is not suspended")
 	}
 }

@@ -71,7 +71,19 @@ func TestDangerousKeysAsk(t *testing.T) {
 	d.press("enter") // Cancel is chosen at first
 	d.seesNot("Hold default/web?").called()
 	d.press("H", "esc").called()
-	d.press("H", "right", "enter").called("hold web")
+	d.press("H", "n").called()
+	d.press("H", "y").called("hold web")
+}
+
+// TestLabHoldsUnasked: in a lab a hold harms nobody, and H takes one key.
+func TestLabHoldsUnasked(t *testing.T) {
+	w := newWorld()
+	w.info.Lab = true
+	d := newDesk(t, w, Options{})
+	d.m.offered = true
+	d.live(w.creation(web)).press("H").called("hold web")
+	d, _ = inLab(t)
+	d.press("H").called("hold web")
 }
 
 func TestHoldAndStep(t *testing.T) {

@@ -77,7 +77,7 @@ func TestContainerdVerb(t *testing.T) {
 		end    func(*tuitest.Terminal)
 		usable bool
 	}{
-		{"q", func(term *tuitest.Terminal) { term.Press("q"); term.Until("End the lab?"); term.Press("Enter") }, true},
+		{"q", func(term *tuitest.Terminal) { term.Press("q"); term.Until("End the lab?"); term.Press("y") }, true},
 		{"the terminal is closed", (*tuitest.Terminal).Hangup, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

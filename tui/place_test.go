@@ -156,7 +156,7 @@ func (p *place) holdAtSandbox(name string) {
 func leave(term *tuitest.Terminal) {
 	term.Press("q")
 	term.Until("End podstep?")
-	term.Press("Enter")
+	term.Press("y")
 }
 
 // choose selects a pod in the palette.

@@ -197,14 +197,16 @@ func TestRecordedWalk(t *testing.T) {
 }
 
 func TestFirstWalkIsOffered(t *testing.T) {
-	d := newDesk(t, newWorld(), Options{})
+	w := newWorld()
+	w.info.Lab = true
+	d := newDesk(t, w, Options{})
 	d.live().sees("A first walk?")
 	d.now = d.now.Add(quietTime)
 	d.press("left", "enter").seesNot("A first walk?")
 	if d.m.walk != nil {
 		t.Error("a walk is on that was not wanted")
 	}
-	w := newWorld()
+	w = newWorld()
 	d = newDesk(t, w, Options{})
 	d.live(w.creation(web)).seesNot("A first walk?")
 }

@@ -140,7 +140,7 @@ func (s *studio) held(name, flag string, theme picture.Theme) {
 	c.take(name, theme)
 	c.Press("q")
 	c.Until("End podstep?") // held pods go on
-	c.Press("Enter")
+	c.Press("y")
 	c.Usable()
 }
 
@@ -236,7 +236,7 @@ func (s *studio) tour() {
 	c.take("tour", picture.Dark)
 	c.Press("C-c")
 	c.Until("End podstep?") // the pod of the walk goes on
-	c.Press("Enter")
+	c.Press("y")
 	c.Usable()
 }
 

@@ -10,15 +10,13 @@ import (
 )
 
 // Dialog asks a question that a button answers. The first button changes nothing, and is the chosen one at the
-// start.
+// start. Of two buttons, y presses the second and n the first.
 type Dialog struct {
 	Title   string
 	Text    []string
 	Buttons []string
 	Danger  bool
 	Chosen  int
-	// YesNo lets y and n answer as well.
-	YesNo bool
 	// Chose is called with the index of the button that was pressed, and with 0 for Esc.
 	Chose func(button int) tea.Cmd
 }
@@ -35,8 +33,8 @@ func (d *Dialog) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "esc", "q":
 		return d.Chose(0), true
 	case "y", "Y", "n", "N":
-		if d.YesNo {
-			return d.Chose(len(d.Buttons) - 1 - strings.IndexAny("yn", strings.ToLower(k.String()))), true
+		if len(d.Buttons) == 2 {
+			return d.Chose(1 - strings.IndexAny("yn", strings.ToLower(k.String()))), true
 		}
 	}
 	return nil, false

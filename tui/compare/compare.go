@@ -3,11 +3,14 @@
 package compare
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/story/compare"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
@@ -21,13 +24,18 @@ var Title = words.Text("Compare with another pod", "与另一个 Pod 比较")
 // Others returns a list of the pods with which one can be compared. chosen is called with the pod that was chosen.
 func Others(l words.Lang, one screen.PodKey, pods []screen.PodRow, chosen func(other screen.PodKey) tea.Cmd) *ask.Picker {
 	var all []ask.Choice
+	gone := map[string]int{} // pods that are there come first, also among pods of one name
 	for _, r := range pods {
 		if r.Key == one {
 			continue
 		}
 		name := probes.Pod{Namespace: r.Namespace, Name: r.Name}.NamespacedName()
-		all = append(all, ask.Choice{ID: "pod." + r.UID, Text: name + "  " + r.Word, Do: func() tea.Cmd { return chosen(r.Key) }})
+		if r.Mark == life.Gone {
+			gone["pod."+r.UID] = 1
+		}
+		all = append(all, ask.Choice{ID: "pod." + r.UID, Text: name, Key: r.Word, Do: func() tea.Cmd { return chosen(r.Key) }})
 	}
+	slices.SortStableFunc(all, func(a, b ask.Choice) int { return cmp.Compare(gone[a.ID], gone[b.ID]) })
 	return ask.NewPicker(screen.OverPalette, l.In(Title), "/", all)
 }
 

@@ -23,6 +23,8 @@ type PodList struct {
 	Match, Of int
 	// Marked is how many pods are marked.
 	Marked int
+	// Hidden is how many pods that are gone the list leaves out.
+	Hidden int
 	// Sort is the order of the rows.
 	Sort PodSort
 	// Columns are the columns that each pod has beside its name and its state.

@@ -178,13 +178,14 @@ type agentScript struct {
 	s    *State
 	info *agentpb.InfoResponse
 	seq  uint64
+	pod  uint32 // of the events
 }
 
 func newAgentScript(t *testing.T, info *agentpb.InfoResponse) *agentScript {
 	s := New(info, probes.MustLoad(), words.English)
 	s.SetLink(screen.LinkReplay, "replay")
 	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "p", Uid: "u"}}})
-	return &agentScript{t: t, s: s, info: info}
+	return &agentScript{t: t, s: s, info: info, pod: 1}
 }
 
 // seen plays one call or report. The line has the step, and then name=value. err= is the error with which the call
@@ -192,7 +193,7 @@ func newAgentScript(t *testing.T, info *agentpb.InfoResponse) *agentScript {
 func (l *agentScript) seen(line string) {
 	l.t.Helper()
 	words := strings.Fields(line)
-	e := &agentpb.Event{Pod: 1, Kind: agentpb.Kind_ENTER}
+	e := &agentpb.Event{Pod: l.pod, Kind: agentpb.Kind_ENTER}
 	if words[0] != "note" {
 		e.Step = eventtest.Step(l.info, words[0])
 	}
@@ -222,7 +223,7 @@ func (l *agentScript) seen(line string) {
 		return
 	}
 	l.seq++
-	l.put(&agentpb.Event{Pod: 1, Kind: agentpb.Kind_EXIT, Step: e.Step, Span: e.Span, Error: fault, Duration: 1e6})
+	l.put(&agentpb.Event{Pod: l.pod, Kind: agentpb.Kind_EXIT, Step: e.Step, Span: e.Span, Error: fault, Duration: 1e6})
 }
 
 func fieldOf(name, value string) *agentpb.Field {

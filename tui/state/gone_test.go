@@ -1,41 +1,48 @@
 package state
 
 import (
-	"strings"
+	"fmt"
 	"testing"
-	"time"
 
-	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/screen"
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
-// TestAgentGone: while the agent is gone no age grows, and the screen says that it shows what was known before.
-func TestAgentGone(t *testing.T) {
-	r := record(t)
-	s := New(r.info, probes.MustLoad(), words.English)
-	s.SetLink(screen.LinkLive, "live")
-	for _, b := range r.batches[:len(r.batches)/2] {
-		s.Add(b)
+// TestGonePods: of many pods that are gone the list shows those that went last, none, or all. The palette has all, and the
+// selected pod stays in the list.
+func TestGonePods(t *testing.T) {
+	l := newAgentScript(t, attached(t).info)
+	const gone = goneShown + 10
+	for i := range gone {
+		l.pod = uint32(100 + i)
+		l.s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: l.pod, Namespace: "default", Name: fmt.Sprintf("p-%02d", i), Uid: fmt.Sprint("u", i)}}})
+		l.seen("cluster.bound node=n after=1")
+		l.seen("cluster.gone")
 	}
-	s.SelectPodNamed("default", "no-image")
-	now := time.Unix(0, s.h.Origin()+s.lives.Now().Time)
-	s.Tick(now)
-	before := s.Screen(allRows)
-	s.SetLink(screen.LinkReconnecting, "reconnecting")
-	s.Tick(now.Add(time.Hour))
-	gone := s.Screen(allRows)
-	for i, row := range gone.Pods.Rows {
-		if row.For != before.Pods.Rows[i].For {
-			t.Errorf("%s: %v, was %v", row.Name, row.For, before.Pods.Rows[i].For)
+	s := l.s
+	s.SelectPodNamed("default", "p-00")
+	listed := func() (n int, first bool) {
+		for _, r := range s.Screen(allRows).Pods.Rows {
+			if r.Mark == life.Gone {
+				n++
+				first = first || r.Name == "p-00"
+			}
 		}
+		return n, first
 	}
-	if want := "Before the agent went: " + before.Why.Text; gone.Why.Text != want {
-		t.Errorf("%q, want %q", gone.Why.Text, want)
-	}
-	s.SetLink(screen.LinkLive, "live")
-	s.Tick(now.Add(time.Hour))
-	if why := s.Screen(allRows).Why.Text; strings.HasPrefix(why, "Before") {
-		t.Errorf("the agent is back: %q", why)
+	for range 2 {
+		for _, want := range []int{goneShown + 1, 1, gone} { // and the selected one, which went first
+			n, first := listed()
+			if n != want || !first {
+				t.Errorf("%d are listed, want %d; the selected one: %v", n, want, first)
+			}
+			if hidden := s.Screen(allRows).Pods.Hidden; hidden != gone-want {
+				t.Errorf("%d are hidden, want %d", hidden, gone-want)
+			}
+			if all := len(s.PodsNamed()); all < gone {
+				t.Errorf("%d pods can be found", all)
+			}
+			s.NextGone()
+		}
 	}
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +28,10 @@ type podOrder struct {
 	at      int
 	second  int64
 	pod     int // the selected one
-	rows    []podPlace
-	counts  [life.Gone + 1]int
+	gone    gonePods
+	// all are all pods, and rows those that the list shows.
+	all, rows []podPlace
+	counts     [life.Gone + 1]int
 	// of is how many pods are not gone, and match how many of them the filter selects.
 	of, match int
 }
@@ -84,10 +87,10 @@ func (s *State) asideOf(i int, p *life.Pod, v *view) aside {
 func (s *State) order(v *view) *podOrder {
 	o := &s.list
 	second := v.now / int64(250*time.Millisecond)
-	if o.version == s.version && o.at == v.at && o.second == second && o.pod == s.pod && o.rows != nil {
+	if o.version == s.version && o.at == v.at && o.second == second && o.pod == s.pod && o.gone == s.gone && o.rows != nil {
 		return o
 	}
-	o.version, o.at, o.second, o.pod, o.rows, o.counts = s.version, v.at, second, s.pod, o.rows[:0], [life.Gone + 1]int{}
+	o.version, o.at, o.second, o.pod, o.gone, o.all, o.counts = s.version, v.at, second, s.pod, s.gone, o.all[:0], [life.Gone + 1]int{}
 	o.of, o.match = 0, 0
 	for i := range s.h.Pods() {
 		p := v.pod(i)
@@ -106,11 +109,63 @@ func (s *State) order(v *view) *podOrder {
 			}
 		}
 		if why == inList || i == s.pod {
-			o.rows = append(o.rows, podPlace{pod: i, mark: m, since: from, aside: why, noNode: s.withoutNode(i, v.pod(i), v) != nil, first: p.First, restarts: restarts(p)})
+			o.all = append(o.all, podPlace{pod: i, mark: m, since: from, aside: why, noNode: s.withoutNode(i, v.pod(i), v) != nil, first: p.First, restarts: restarts(p)})
 		}
 	}
-	slices.SortFunc(o.rows, s.comparePods)
+	slices.SortFunc(o.all, s.comparePods)
+	o.rows = s.gone.shownOf(o.all, s.pod, o.rows[:0])
 	return o
+}
+
+// gonePods says which of the pods that are gone the list shows.
+type gonePods uint8
+
+const (
+	lastGone gonePods = iota // those that went last
+	noneGone
+	allGone
+	goneChoices
+)
+
+// goneShown is how many of the pods that are gone the list shows.
+const goneShown = 20
+
+// shownOf adds to rows the pods of all that the list shows. The selected pod is always among them.
+func (g gonePods) shownOf(all []podPlace, selected int, rows []podPlace) []podPlace {
+	oldest, shown := int64(math.MinInt64), goneShown
+	if g == noneGone {
+		shown = 0
+	}
+	var went []int64
+	for i := range all {
+		if all[i].mark == life.Gone {
+			went = append(went, all[i].since)
+		}
+	}
+	if g != allGone && len(went) > shown {
+		slices.Sort(went)
+		oldest = went[len(went)-1] + 1
+		if shown > 0 {
+			oldest = went[len(went)-shown]
+		}
+	}
+	for i := range all {
+		if p := &all[i]; p.mark != life.Gone || p.since >= oldest || p.pod == selected {
+			rows = append(rows, *p)
+		}
+	}
+	return rows
+}
+
+// NextGone goes on to the next choice of the pods that are gone, and says which that is.
+func (s *State) NextGone() probes.Text {
+	s.gone = (s.gone + 1) % goneChoices
+	s.version++
+	return [...]probes.Text{
+		lastGone: words.Text("the list shows the pods that went last", "列表显示最近消失的 Pod"),
+		noneGone: words.Text("the list does not show pods that are gone", "列表不显示已消失的 Pod"),
+		allGone:  words.Text("the list shows all pods that are gone", "列表显示所有已消失的 Pod"),
+	}[s.gone]
 }
 
 func (s *State) comparePods(a, b podPlace) int {
@@ -226,7 +281,7 @@ func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
 func (s *State) podList(rows int, v *view) screen.PodList {
 	o := s.order(v)
 	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
-	l := screen.PodList{Total: len(o.rows), Cursor: none, Sort: s.sort, Columns: s.columns}
+	l := screen.PodList{Total: len(o.rows), Cursor: none, Sort: s.sort, Columns: s.columns, Hidden: len(o.all) - len(o.rows)}
 	if s.filter != nil {
 		l.Match, l.Of = o.match, o.of
 	}
@@ -268,7 +323,7 @@ func window(top, cursor, rows, total, margin int) int {
 func (s *State) PodsNamed() []screen.PodRow {
 	v := s.view()
 	var out []screen.PodRow
-	for _, pp := range s.order(v).rows {
+	for _, pp := range s.order(v).all {
 		out = append(out, s.podRow(pp, v))
 	}
 	return out

@@ -25,6 +25,7 @@ type reader struct {
 	podTop  int
 	list    podOrder
 	sort    screen.PodSort
+	gone    gonePods
 	columns []screen.PodColumn
 
 	frozenAt int   // position, or none: at the end

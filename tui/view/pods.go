@@ -47,6 +47,9 @@ func (f *frame) podsTitle() string {
 	if l.Of > 0 {
 		title += " " + fmt.Sprintf(f.text(wordNOf), l.Match, l.Of)
 	}
+	if l.Hidden > 0 {
+		title += " " + f.textf(wordHidden, l.Hidden)
+	}
 	if l.Marked > 0 {
 		title += " " + f.m.picked + " " + f.textf(wordMarked, l.Marked)
 	}
