@@ -56,7 +56,7 @@ func (c *check) lastWith(r probes.Role, wanted func(*history.Call) bool) (call h
 // probeFails finds the health probe that keeps a running pod from being ready: one whose last
 // result was a failure.
 func probeFails(c *check) *Finding {
-	if c.state != life.Waiting || c.p.Phase != life.Running {
+	if !c.waits() || c.p.Phase != life.Running {
 		return nil
 	}
 	seen := map[string]bool{}

@@ -74,6 +74,11 @@ func newCheck(s Story, pod int, at Position) *check {
 	return c
 }
 
+// waits reports whether the pod waits, for however long: nothing fails, and nobody does anything for it.
+func (c *check) waits() bool {
+	return c.state == life.Waiting || c.state == life.Stuck && c.p.At == history.None && c.p.Failed == history.None
+}
+
 // found makes a finding that the event at pos shows. pos may be history.None: no event shows it.
 func (c *check) found(pos int, p Phrase, more ...Phrase) *Finding {
 	return &Finding{Phrase: p, More: more, Evidence: c.evidence(pos)}

@@ -25,7 +25,7 @@ func Trouble(s Story, pod int, at Position) *Finding {
 }
 
 func troubleKept(c *check) *Finding {
-	if c.state != life.Waiting || !c.lives.Lingers(c.p) {
+	if !c.waits() || !c.lives.Lingers(c.p) {
 		return nil
 	}
 	if names := c.finalizers(); names != "" {

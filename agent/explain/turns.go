@@ -96,7 +96,7 @@ func isRunning(c *check) *Finding {
 func (c *check) ready() Phrase { return Phrase{Running, Args{"pod": c.name}} }
 
 func isUnready(c *check) *Finding {
-	if c.state != life.Waiting || c.p.Phase != life.Running {
+	if !c.waits() || c.p.Phase != life.Running {
 		return nil
 	}
 	return c.found(c.last(probes.RoleStatus), c.unready())
@@ -105,14 +105,14 @@ func isUnready(c *check) *Finding {
 func (c *check) unready() Phrase { return Phrase{Unready, Args{"pod": c.name}} }
 
 func waitsForContainers(c *check) *Finding {
-	if c.state != life.Waiting || !c.p.Sandboxed {
+	if !c.waits() || !c.p.Sandboxed {
 		return nil
 	}
 	return c.found(c.last(probes.RoleStatus), Phrase{WaitingContainers, Args{"pod": c.name}})
 }
 
 func waitsForWorker(c *check) *Finding {
-	if c.state != life.Waiting || c.p.Worker {
+	if !c.waits() || c.p.Worker {
 		return nil
 	}
 	return c.found(history.None, Phrase{WaitingWorker, Args{"pod": c.name}})

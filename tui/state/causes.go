@@ -113,6 +113,14 @@ func (s *State) causeTitle(i int, v *view) string {
 	return text
 }
 
+// gatheredTitle returns the title of the first cause of a pod about which something was gathered; empty for others.
+func (s *State) gatheredTitle(i int, v *view) string {
+	if s.snapshotOf(i) == nil {
+		return ""
+	}
+	return s.causeTitle(i, v)
+}
+
 // outlived reports whether the pod has recovered since something was gathered about it. Podstep does not ask again
 // about a pod that is well.
 func (s *State) outlived(v *view) bool {

@@ -265,7 +265,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Where = tail(s.heldStep(now))
 	}
 	if u := s.withoutNode(pp.pod, now, v); u != nil && len(u.Findings) > 0 {
-		r.Line = u.Findings[0].Title(s.lang)
+		r.Line = cmp.Or(s.gatheredTitle(pp.pod, v), u.Findings[0].Title(s.lang))
 		return r
 	}
 	if r.Line = s.trouble(pp.pod, pp.mark, v); pp.aside != inList {
