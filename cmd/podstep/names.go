@@ -78,6 +78,9 @@ func stepsNamed(c *probes.Catalogue, glob string) ([]*probes.Step, error) {
 	for i, s := range c.Steps {
 		names[i] = s.Name
 	}
+	if strings.Contains(glob, ",") {
+		return nil, usagef("%q is not one step; write one, or a glob like cri.*", glob)
+	}
 	return nil, unknown("step", glob, names, "podstep steps lists them")
 }
 

@@ -153,7 +153,11 @@ func flagError(_ *cobra.Command, err error) error {
 	}
 	why := errors.Unwrap(invalid)
 	var number *strconv.NumError
-	if errors.As(why, &number) {
+	switch {
+	case !errors.As(why, &number):
+	case strings.HasPrefix(strings.TrimSpace(invalid.GetValue()), "-"):
+		why = errors.New("it must not be negative")
+	default:
 		why = fmt.Errorf("not a number that fits here (%w)", number.Err)
 	}
 	return usagef("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), why)

@@ -89,6 +89,11 @@ func (a *app) runTrace(ctx context.Context, t *tracing.Tracer, flags *traceFlags
 		}
 		defer func() { err = t.Spans.End(err, a.printf) }()
 	}
+	defer func() {
+		if err == nil && !t.Came {
+			a.printf("no event of %s came; podstep pods lists the pods", t.Request.Pods.Written())
+		}
+	}()
 	if flags.file == "" {
 		return t.Run(ctx, flags.for_.d)
 	}

@@ -23,7 +23,7 @@ type Trace struct {
 func OpenTrace(file string) (*Trace, error) {
 	r, err := trace.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", file, err)
+		return nil, err
 	}
 	defer r.Close()
 	story, err := readStory(r.Header().Info, r.Next)

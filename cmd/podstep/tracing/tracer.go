@@ -28,6 +28,8 @@ type Tracer struct {
 	// live says that the remembered events have all come.
 	live  bool
 	asked time.Time
+	// Came says that some event came.
+	Came bool
 }
 
 // errReached ends a trace whose --until has come.
@@ -157,7 +159,7 @@ func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
 
 // printBatch writes and prints a batch, up to the event that ends the trace.
 func (t *Tracer) printBatch(b client.Batch) error {
-	t.live = t.live || b.CaughtUp
+	t.live, t.Came = t.live || b.CaughtUp, t.Came || len(b.Events) > 0
 	if t.Recording != nil {
 		if err := t.Recording.add(b.Raw); err != nil {
 			return err

@@ -32,7 +32,9 @@ func Restore(dir string, sockets ...string) ([]Restored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for takeovers in %s: %w", dir, err)
 	}
-	if _, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.ReadDir(dir); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("only root can give runtimes their sockets back: run it with sudo (%w)", err)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for takeovers: %w", err)
 	}
 	out := []Restored{}
