@@ -68,7 +68,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 		if !r.Wrong() {
 			continue
 		}
-		key := sameCause(&r.Findings[0])
+		key := sameCause(&r.Findings[0]) + "|" + whose(s, &r.Findings[0])
 		i, known := byCause[key]
 		if !known {
 			i = len(a.groups)
@@ -105,6 +105,24 @@ func (a *manyAnswer) count(s *evidence.Snapshot, r *causes.Report) {
 // sameCause returns a key that is equal for findings that differ only in the pod.
 func sameCause(f *causes.Finding) string {
 	return f.Cause.ID + "|" + strings.ReplaceAll(f.Sentence(words.English), f.Args["pod"], "")
+}
+
+// programs are the stages whose causes are those of a program. Two workloads with the same one have two.
+var programs = []string{"start", "init", "ready"}
+
+// whose returns the workload that a finding is about, if equal findings of others are not the same: the topmost owner, else
+// the pod.
+func whose(s *evidence.Snapshot, f *causes.Finding) string {
+	if !slices.Contains(programs, f.Cause.Stage()) {
+		return ""
+	}
+	if n := len(s.Cluster.Owners); n > 0 {
+		return s.Cluster.Owners[n-1].UID
+	}
+	if p := s.Best(); p != nil && len(p.OwnerReferences) > 0 {
+		return string(p.OwnerReferences[0].UID)
+	}
+	return s.Name.UID
 }
 
 // worse puts groups in order: sure causes before possible ones, then those of more

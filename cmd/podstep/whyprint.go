@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,9 +126,31 @@ func writeUnseen(w io.Writer, unseen []evidence.Unseen, l words.Lang) {
 		return
 	}
 	fmt.Fprintf(w, "\n%s\n", l.In(words.Text("Not seen:", "没有看到：")))
-	for _, u := range unseen {
-		fmt.Fprintf(w, "  %s\n", words.OneLine(u.String()))
+	for len(unseen) > 0 {
+		first := unseen[0]
+		n := slices.IndexFunc(unseen, func(u evidence.Unseen) bool { return u.Source != first.Source || u.Why != first.Why })
+		if n < 0 {
+			n = len(unseen)
+		}
+		writeUnseenOf(w, unseen[:n])
+		unseen = unseen[n:]
 	}
+}
+
+// writeUnseenOf prints what one source does not show for one reason.
+func writeUnseenOf(w io.Writer, unseen []evidence.Unseen) {
+	const few = 2
+	if len(unseen) <= few {
+		for _, u := range unseen {
+			fmt.Fprintf(w, "  %s\n", words.OneLine(u.String()))
+		}
+		return
+	}
+	var what []string
+	for _, u := range unseen {
+		what = append(what, u.What)
+	}
+	fmt.Fprintf(w, "  %s %s: %s\n", unseen[0].Source, words.OneLine(strings.Join(what, ", ")), words.OneLine(unseen[0].Reason()))
 }
 
 func writeFinding(w io.Writer, n int, r *causes.Report, l words.Lang) {

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -79,6 +80,43 @@ func TestHookWait(t *testing.T) {
 	r := Explain(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p})
 	if r.State != life.Working || r.Waits == nil || r.Waits.For.En != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestMissedOrder: what was not seen is in one order, without what every pod has.
+func TestMissedOrder(t *testing.T) {
+	got := Missed([]evidence.Unseen{
+		{Source: evidence.Port, What: "b", Why: evidence.Forbidden}, {Source: evidence.API, What: "z", Why: evidence.Late},
+		{Source: evidence.API, What: "configmaps/kube-root-ca.crt", Why: evidence.Forbidden}, {Source: evidence.API, What: "a", Why: evidence.Late},
+	}, true)
+	var what []string
+	for _, u := range got {
+		what = append(what, u.What)
+	}
+	if !slices.Equal(what, []string{"a", "z", "b"}) {
+		t.Errorf("%v", what)
+	}
+}
+
+// TestFailure: of a container that waits for its next try, the message is why the last one failed.
+func TestFailure(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		ended  corev1.ContainerStateTerminated
+		events []evidence.Event
+		want   string
+	}{
+		"the runtime said it": {corev1.ContainerStateTerminated{Reason: "StartError", Message: "no such file"}, nil, "no such file"},
+		"an event says it": {corev1.ContainerStateTerminated{Reason: "Error", Message: "its own words"},
+			[]evidence.Event{{Kind: "Pod", Name: "web", Reason: "Failed", Message: "Error: container init was OOM-killed", FieldPath: "spec.containers{app}", Last: now}}, "container init was OOM-killed"},
+		"nobody": {corev1.ContainerStateTerminated{Reason: "Error", Message: "its own words"}, nil, "back-off 5m0s restarting failed container=app"},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}}}
+		k := corev1.ContainerStatus{Name: "app", LastTerminationState: corev1.ContainerState{Terminated: &c.ended}}
+		of := newCase(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p, Cluster: evidence.Cluster{Events: c.events}})
+		if got := of.containerArgs(container{k, "app"}, "CrashLoopBackOff", "back-off 5m0s restarting failed container=app")["message"]; got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 

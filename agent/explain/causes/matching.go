@@ -85,6 +85,9 @@ func (m *Waiting) last(t *corev1.ContainerStateTerminated, args Args) bool {
 }
 
 func (c *Case) containerArgs(k container, reason, message string) Args {
+	if strings.HasPrefix(message, "back-off ") {
+		message = c.failure(k, message)
+	}
 	args := Args{
 		"container": k.Name, "image": c.imageNamed(message, k.Image), "reason": reason, "message": message,
 		"restarts": strconv.Itoa(int(k.RestartCount)),
@@ -93,6 +96,18 @@ func (c *Case) containerArgs(k container, reason, message string) Args {
 		args["exitCode"], args["lastReason"] = strconv.Itoa(int(t.ExitCode)), t.Reason
 	}
 	return args
+}
+
+// failure returns why a container could not be started that waits for its next try: what the runtime said of the last one,
+// or what the kubelet's last event about it says; else what the kubelet says of the wait.
+func (c *Case) failure(k container, wait string) string {
+	if t := k.LastTerminationState.Terminated; neverRan(t) && t.Message != "" {
+		return t.Message
+	}
+	if e := c.containerEvent("Failed", k.Name); e != nil && !strings.HasPrefix(e.Message, "Error: ImagePullBackOff") {
+		return strings.TrimPrefix(e.Message, "Error: ")
+	}
+	return wait
 }
 
 func (c *Case) matchTerminated(cause *Cause, m *Terminated) (out []Finding) {

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,8 +63,17 @@ func (r *Report) Open() bool {
 // source that does not exist, such as an agent, is worth a word only where a report leaves
 // something open.
 func Missed(unseen []evidence.Unseen, open bool) []evidence.Unseen {
-	return slices.DeleteFunc(slices.Clone(unseen), func(u evidence.Unseen) bool { return !open && u.Why == evidence.Absent })
+	out := slices.DeleteFunc(slices.Clone(unseen), func(u evidence.Unseen) bool {
+		return !open && u.Why == evidence.Absent || slices.Contains(ofEveryPod, u.What)
+	})
+	slices.SortStableFunc(out, func(a, b evidence.Unseen) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Why, b.Why), cmp.Compare(a.What, b.What))
+	})
+	return out
 }
+
+// ofEveryPod are objects that the control plane makes for every pod. They say nothing about one.
+var ofEveryPod = []string{"configmaps/kube-root-ca.crt", "serviceaccounts/default"}
 
 // Summary returns the report in one sentence.
 func (r *Report) Summary(l words.Lang) string {

@@ -65,7 +65,7 @@ type Origin struct {
 type Unseen struct {
 	Source Source `json:"source"`
 	What   string `json:"what"`
-	// Why is a code: forbidden, absent, unreachable, late, unsupported, failed.
+	// Why is a code: forbidden, rejected, absent, unreachable, late, unsupported, failed.
 	Why string `json:"why"`
 	// Message is the text of the refusal, made safe for a terminal.
 	Message string `json:"message,omitempty"`
@@ -80,6 +80,7 @@ func (u Unseen) Reason() string { return strings.TrimSuffix(u.Why+": "+u.Message
 // The codes of Unseen.Why.
 const (
 	Forbidden   = "forbidden"   // these credentials may not
+	Rejected    = "rejected"    // these credentials are not accepted
 	Absent      = "absent"      // there is none, such as no kubeconfig, no agent
 	Unreachable = "unreachable" // nobody answers
 	Late        = "late"        // no answer came within the deadline

@@ -132,7 +132,9 @@ func WhyNot(err error) (code, message string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return evidence.Late, message
-	case kubeapi.IsCode(err, http.StatusForbidden, http.StatusUnauthorized), errors.Is(err, fs.ErrPermission):
+	case kubeapi.IsCode(err, http.StatusUnauthorized):
+		return evidence.Rejected, "the credentials are not accepted: " + message
+	case kubeapi.IsCode(err, http.StatusForbidden), errors.Is(err, fs.ErrPermission):
 		return evidence.Forbidden, message
 	case kubeapi.IsCode(err, http.StatusNotFound), errors.Is(err, fs.ErrNotExist):
 		return evidence.Absent, message

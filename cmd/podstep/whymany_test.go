@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// TestGroups: pods of one owner whose program ends in the same way are one group, and those of different owners are not. The
+// count of the stuck is that of pods.
+func TestGroups(t *testing.T) {
+	now := time.Now()
+	m := &gather.Many{Looked: 5}
+	for i, owner := range []string{"a", "a", "b", ""} {
+		p := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i), Namespace: "shop", UID: "u", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+			Spec:       corev1.PodSpec{NodeName: "n", RestartPolicy: corev1.RestartPolicyAlways, Containers: []corev1.Container{{Name: "app"}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &metav1.Time{Time: now.Add(-time.Hour)}, ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "app", RestartCount: 9, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(now.Add(-10 * time.Minute))}},
+			}}},
+		}
+		s := &evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: p.Name, UID: fmt.Sprint("u", i)}, Pod: p}
+		if owner != "" {
+			s.Cluster.Owners = []evidence.Owner{{Kind: "ReplicaSet", Name: owner, UID: owner, Wanted: -1, Made: -1, Ready: -1}}
+		}
+		m.Pods = append(m.Pods, s)
+	}
+	m.Owners = []*evidence.Snapshot{{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Cluster: evidence.Cluster{Owners: []evidence.Owner{
+		{Kind: "Deployment", Name: "web", UID: "w", Wanted: 4, Made: 2, Created: now.Add(-time.Hour)},
+	}}}}
+	a := newManyAnswer(m)
+	if len(a.groups) != 4 || a.stuck != 4 || a.owners != 1 || !a.wrong() {
+		t.Errorf("%d groups, %d stuck, %d owners", len(a.groups), a.stuck, a.owners)
+	}
+	var b bytes.Buffer
+	a.write(&b, words.English)
+	for _, want := range []string{"shop/p0, shop/p1  stuck for 10m", "Deployment web wants 4 pods and has 2", "5 pods looked at: 4 stuck, 0 in other trouble", "owners of pods in trouble: 1"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
