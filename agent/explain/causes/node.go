@@ -25,11 +25,14 @@ const leaseNoticed = 100 * time.Second
 // silentKubelet finds that nothing is heard of the node's kubelet any more: by its
 // lease, or by what the control plane has made of that.
 func silentKubelet(c *Case) (out []Finding) {
-	if k := c.nodeReady(); k != nil && k.Status == "Unknown" && k.Reason != "NodeStatusNeverUpdated" {
-		text := k.Status + " " + k.Reason + ": " + k.Message
-		out = append(out, c.found("node.kubeletSilent", "", nil, Certain, k.Since, c.object("condition Ready of node "+c.args["node"], text, k.Since)))
-	}
 	renewed, ok := c.renewed()
+	if k := c.nodeReady(); k != nil && k.Status == "Unknown" && k.Reason != "NodeStatusNeverUpdated" {
+		text, since := k.Status+" "+k.Reason+": "+k.Message, k.Since
+		if ok {
+			since = earliest(since, renewed) // the control plane notices later that nobody renews the lease
+		}
+		out = append(out, c.found("node.kubeletSilent", "", nil, Certain, since, c.object("condition Ready of node "+c.args["node"], text, k.Since)))
+	}
 	if !ok || c.Now.Sub(renewed) <= leaseLasts+slack {
 		return out
 	}
